@@ -1,0 +1,70 @@
+/** What an error means to the program that gets it. */
+export type ErrorKind = {
+  /** HTTP status. */
+  readonly httpStatus: number
+  /** The canonical Google API status that goes with it. */
+  readonly status: string
+  /** Whether the same request can succeed later without a change. */
+  readonly retry: boolean
+  /** The public sentence, used where the place that raised it has nothing more exact to say. */
+  readonly text: string
+}
+
+/** The closed list of error codes. Recognise an error by its code, never by its class or its text. */
+export const ERROR_CODES = {
+  REQUEST_MALFORMED: kind(400, 'INVALID_ARGUMENT', 'The request is not valid HTTP.'),
+  BODY_INVALID: kind(400, 'INVALID_ARGUMENT', 'The body is not valid JSON of the expected shape.'),
+  PARAMETER_INVALID: kind(400, 'INVALID_ARGUMENT', 'A query parameter has a value that is not allowed.'),
+  PARAMETER_UNKNOWN: kind(400, 'INVALID_ARGUMENT', 'A query parameter is not known here.'),
+  PARAMETER_UNAVAILABLE: kind(400, 'INVALID_ARGUMENT', 'A query parameter is not available in this version.'),
+  HEADER_INVALID: kind(400, 'INVALID_ARGUMENT', 'A request header has a value that is not allowed.'),
+  NAME_INVALID: kind(400, 'INVALID_ARGUMENT', 'The tool name is not allowed.'),
+  NAME_MISMATCH: kind(400, 'INVALID_ARGUMENT', 'The name in the body is not the name in the path.'),
+  TOKEN_INVALID: kind(
+    401,
+    'UNAUTHENTICATED',
+    'A valid token is needed: send "Authorization: Bearer <token>".',
+  ),
+  PERMISSION_DENIED: kind(403, 'PERMISSION_DENIED', 'You may not do this.'),
+  ROUTE_NOT_FOUND: kind(404, 'NOT_FOUND', 'There is no such route.'),
+  TOOL_NOT_FOUND: kind(404, 'NOT_FOUND', 'There is no tool of that name in that layer.'),
+  VERSION_NOT_FOUND: kind(404, 'NOT_FOUND', 'That version is not among the versions kept.'),
+  METHOD_NOT_ALLOWED: kind(405, 'INVALID_ARGUMENT', 'The route does not know this method.'),
+  NAME_SEALED: kind(409, 'ALREADY_EXISTS', 'The name is sealed by another layer.'),
+  NAME_TAKEN: kind(409, 'ALREADY_EXISTS', 'A definition of that name exists in that layer.'),
+  LAYER_FULL: kind(409, 'FAILED_PRECONDITION', 'The layer holds as many definitions as it may.'),
+  PRECONDITION_FAILED: kind(
+    412,
+    'FAILED_PRECONDITION',
+    'The definition is not in the state the request asks for.',
+  ),
+  BODY_TOO_LARGE: kind(413, 'INVALID_ARGUMENT', 'The body is larger than the route takes.'),
+  ANSWER_TOO_LARGE: kind(
+    413,
+    'OUT_OF_RANGE',
+    'The whole list is too large for one answer; page it with limit.',
+  ),
+  DEFINITION_INVALID: kind(422, 'INVALID_ARGUMENT', 'The definition is not valid.'),
+  SCHEMA_REJECTED: kind(422, 'INVALID_ARGUMENT', 'The schema of the parameters is not admitted.'),
+  HEADERS_TOO_LARGE: kind(
+    431,
+    'INVALID_ARGUMENT',
+    'The address and headers are larger than the service takes.',
+  ),
+  INTERNAL: kind(500, 'INTERNAL', 'The service failed; the log has the reason under the request id.'),
+  LAYER_UNAVAILABLE: kind(
+    503,
+    'UNAVAILABLE',
+    'A layer could not be read and strict=1 asks for all of them.',
+    true,
+  ),
+  STORE_BUSY: kind(503, 'UNAVAILABLE', 'The store is locked by another program; nothing was written.', true),
+  STORE_FULL: kind(503, 'UNAVAILABLE', 'The disk of the store is full; nothing was written.', true),
+  STORE_FAILED: kind(503, 'UNAVAILABLE', 'The store could not be reached; nothing was written.', true),
+} as const satisfies Record<string, ErrorKind>
+
+export type ErrorCode = keyof typeof ERROR_CODES
+
+function kind(httpStatus: number, status: string, text: string, retry = false): ErrorKind {
+  return { httpStatus, status, retry, text }
+}

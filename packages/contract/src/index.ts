@@ -1,0 +1,30 @@
+/** What both ends of every Toolrack wire agree on. Pure: no I/O, no vendor, no Node built-in. */
+export { aliasOf } from './alias.ts'
+export { canonicalJson } from './canonical-json.ts'
+export { readableName } from './confusable-name.ts'
+export { definitionDigest } from './definition-digest.ts'
+export type { Digest } from './definition-digest.ts'
+export { ERROR_CODES } from './error-code.ts'
+export type { ErrorCode, ErrorKind } from './error-code.ts'
+export { isJsonObject } from './json.ts'
+export type { JsonObject, JsonValue } from './json.ts'
+export { jsonPointer, pointerKeys } from './json-pointer.ts'
+export { completeParameters, listedTool } from './listed-tool.ts'
+export type { ListedTool } from './listed-tool.ts'
+export { NAMES_MAX, parseNameEntry, parseNameFilter } from './name-filter.ts'
+export type { NameFilter, NameFilterFault } from './name-filter.ts'
+export { subschemas } from './schema-keywords.ts'
+export type { SchemaPath } from './schema-keywords.ts'
+export { sha256Hex } from './sha256.ts'
+export { LAYERS, RUNNER_KINDS } from './tool-definition.ts'
+export type {
+  Layer,
+  RunnerKind,
+  ToolAnnotations,
+  ToolDefinition,
+  ToolLimits,
+  ToolRunner,
+} from './tool-definition.ts'
+export { errorBody, isToolrackError, ToolrackError } from './toolrack-error.ts'
+export type { ErrorBody, ErrorDetail } from './toolrack-error.ts'
+export { isToolName, TOOL_NAME_RULE, toolNameFault } from './tool-name.ts'
