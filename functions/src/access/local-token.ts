@@ -1,0 +1,54 @@
+import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { Principal } from './principal.ts'
+
+/** Who a request's `Authorization` header stands for on a route family; undefined when it stands for nobody. */
+export type Authenticate = (
+  authorization: string | undefined,
+  family: 'workflows' | 'jobs',
+) => Principal | undefined
+
+const TOKEN = /^[A-Za-z0-9_-]{32,128}$/
+
+/** The token of the embedded server, made on the first start and readable by its owner only. */
+export function readLocalToken(folder: string): string {
+  const path = join(folder, 'token')
+  const known = readToken(path)
+  if (known !== undefined) return known
+  const token = randomBytes(32).toString('base64url')
+  writeFileSync(path, `${token}\n`, { mode: 0o600 })
+  chmodSync(path, 0o600)
+  return token
+}
+
+/** `TOOLRACK_AUTH=local`: the holder of the token is uid `local`, an admin, on both route families. */
+export function localAuthentication(token: string): Authenticate {
+  const expected = digest(token)
+  const principals = {
+    workflows: { kind: 'user', uid: 'local', isAdmin: true },
+    jobs: { kind: 'job', uid: 'local', isAdmin: true },
+  } as const satisfies Record<string, Principal>
+  return function authenticate(authorization, family) {
+    return timingSafeEqual(digest(bearer(authorization)), expected) ? principals[family] : undefined
+  }
+}
+
+/** Compared as digests, so that the time taken says nothing: an absent token costs what a wrong one does. */
+function digest(token: string): Buffer {
+  return hash('sha256', token, 'buffer')
+}
+
+function bearer(authorization = ''): string {
+  return /^bearer /i.test(authorization) ? authorization.slice(7) : ''
+}
+
+function readToken(path: string): string | undefined {
+  try {
+    const token = readFileSync(path, 'utf8').trim()
+    return TOKEN.test(token) ? token : undefined
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}

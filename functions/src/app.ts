@@ -1,0 +1,65 @@
+import { ToolrackError } from '@toolrack/contract'
+import cors from 'cors'
+import express from 'express'
+import type { Express, NextFunction, Request, Response } from 'express'
+import { FAMILIES } from './http/route.ts'
+import type { Family, Route } from './http/route.ts'
+import { sendError } from './http/send-error.ts'
+import { health } from './routes/health.ts'
+import { ROUTES } from './routes/routes.ts'
+import type { Services } from './services.ts'
+
+/** The whole service as an Express app: the same for the embedded server and for Cloud Functions. */
+export function createApp(services: Services): Express {
+  const app = express()
+  app.disable('x-powered-by').disable('etag').set('query parser', false)
+  if (services.corsOrigins.length > 0) app.use(corsFor(services.corsOrigins))
+  for (const family of FAMILIES) {
+    for (const route of ROUTES)
+      app[method(route)](`/${family}${route.path}`, handler(services, family, route))
+  }
+  app.get('/health', (req, res) => health(services, req, res))
+  app.use(refuseMethod)
+  app.use((error: unknown, _req: Request, res: Response, _next: NextFunction) =>
+    sendError(res, error, services.log),
+  )
+  return app
+}
+
+function handler(services: Services, family: Family, route: Route) {
+  return async function handleRoute(req: Request, res: Response): Promise<void> {
+    const principal = services.authenticate(req.headers.authorization, family)
+    if (!principal) throw new ToolrackError('TOKEN_INVALID')
+    const question = req.url.indexOf('?')
+    const search = question === -1 ? '' : req.url.slice(question + 1)
+    await route.handle({ services, principal, search, req, res })
+  }
+}
+
+function method(route: Route): 'get' | 'put' | 'post' | 'delete' {
+  return route.method.toLowerCase() as 'get' | 'put' | 'post' | 'delete'
+}
+
+/** Nothing has matched: the path is unknown, or known with other methods. */
+function refuseMethod(req: Request, res: Response): void {
+  const path = req.path.replace(/^\/(workflows|jobs)(?=\/)/, '')
+  const methods = ROUTES.filter((route) => patternOf(route.path).test(path)).map((route) => route.method)
+  if (req.path === '/health') methods.push('GET')
+  if (methods.length === 0) throw new ToolrackError('ROUTE_NOT_FOUND')
+  res.setHeader('Allow', [...new Set(methods)].join(', '))
+  throw new ToolrackError('METHOD_NOT_ALLOWED', `The route knows ${[...new Set(methods)].join(', ')}.`)
+}
+
+function patternOf(path: string): RegExp {
+  return new RegExp(`^${path.replaceAll(/:[a-z]+/g, '[^/]+')}/?$`, 'i')
+}
+
+function corsFor(origins: readonly string[]) {
+  return cors({
+    origin: [...origins],
+    methods: ['GET', 'PUT', 'POST', 'DELETE'],
+    allowedHeaders: ['Authorization', 'Content-Type', 'If-Match', 'If-None-Match'],
+    exposedHeaders: ['ETag', 'Link', 'X-Tools-Revision', 'X-Tools-Layers', 'X-Tools-Unknown'],
+    maxAge: 3600,
+  })
+}

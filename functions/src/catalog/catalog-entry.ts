@@ -1,0 +1,37 @@
+import type { Digest, Layer, ToolDefinition } from '@toolrack/contract'
+import { listedTool } from '@toolrack/contract'
+import type { StoredDefinition } from '../definitions/definition-store.ts'
+
+/** A definition as the catalog holds it: what select and explain ask for, and its part of the list, serialised once. */
+export type CatalogEntry = {
+  readonly name: string
+  readonly layer: Layer
+  readonly digest: Digest
+  readonly stored: StoredDefinition
+  readonly sealed: boolean
+  readonly category: string | undefined
+  readonly tags: readonly string[]
+  readonly callable: 'service' | 'client'
+  readonly workflowName: string | undefined
+  /** The UTF-8 JSON of the listed tool. */
+  readonly fragment: Buffer
+}
+
+const NO_TAGS: readonly string[] = []
+
+/** Trusts the text: it was admitted before it was stored. */
+export function catalogEntry(stored: StoredDefinition, layer: Layer): CatalogEntry {
+  const definition = JSON.parse(stored.text) as ToolDefinition
+  return {
+    name: stored.name,
+    layer,
+    digest: stored.digest,
+    stored,
+    sealed: definition.sealed === true,
+    category: definition.category,
+    tags: definition.tags ?? NO_TAGS,
+    callable: definition.runner ? 'service' : 'client',
+    workflowName: definition.runner?.workflowName,
+    fragment: Buffer.from(JSON.stringify(listedTool(definition))),
+  }
+}

@@ -1,0 +1,90 @@
+import type { Layer } from '@toolrack/contract'
+import { aliasOf, LAYERS } from '@toolrack/contract'
+import type { CatalogEntry } from './catalog-entry.ts'
+import type { CatalogView } from './catalog-view.ts'
+
+export type LayerExplanation = {
+  readonly layer: Layer
+  /** `stale` says that the layer could not be read and its last known state was looked at. */
+  readonly status: 'found' | 'absent' | 'error'
+  readonly stale: boolean
+  readonly role?: 'winner' | 'shadowed' | 'sealed-out'
+  readonly digest?: string
+  readonly revision?: string
+  readonly sealed?: boolean
+  readonly source?: string
+}
+
+export type Explanation = {
+  readonly name: string
+  readonly alias: string
+  readonly revision: string
+  /** Whether the caller's list shows the tool. */
+  readonly visible: boolean
+  readonly winner: Layer | null
+  readonly shadowed: readonly Layer[]
+  readonly callable: 'service' | 'client' | null
+  /** Why the caller's list does not show it. */
+  readonly hidden: { readonly reason: 'NOT_DEFINED' | 'LAYER_LOST'; readonly message: string } | null
+  readonly layers: readonly LayerExplanation[]
+}
+
+/** Says for one name or alias what every layer holds, which definition wins, and why. */
+export function explainName(view: CatalogView, nameOrAlias: string): Explanation {
+  const winner = view.resolve(nameOrAlias)
+  const name = winner?.name ?? nameOrAlias
+  const layers = LAYERS.map((layer) => explainLayer(view, layer, name, winner))
+  return {
+    name,
+    alias: aliasOf(name),
+    revision: view.revision,
+    visible: winner !== undefined,
+    winner: winner?.layer ?? null,
+    shadowed: layers
+      .filter(({ role }) => role === 'shadowed' || role === 'sealed-out')
+      .map(({ layer }) => layer),
+    callable: winner?.callable ?? null,
+    hidden: winner ? null : whyHidden(view),
+    layers,
+  }
+}
+
+function explainLayer(
+  view: CatalogView,
+  layer: Layer,
+  name: string,
+  winner: CatalogEntry | undefined,
+): LayerExplanation {
+  const state = view.layers[layer]
+  const stale = state.status === 'stale'
+  if (!state.snapshot) return { layer, status: 'error', stale }
+  const entry = state.snapshot.byName.get(name)
+  if (!entry) return { layer, status: 'absent', stale }
+  const { digest, sealed } = entry
+  const { revision, source } = entry.stored
+  const role =
+    entry === winner
+      ? 'winner'
+      : winner && LAYERS.indexOf(winner.layer) > LAYERS.indexOf(layer)
+        ? 'sealed-out'
+        : 'shadowed'
+  return {
+    layer,
+    status: 'found',
+    stale,
+    role,
+    digest,
+    revision,
+    sealed,
+    ...(source !== undefined && { source }),
+  }
+}
+
+function whyHidden(view: CatalogView): Explanation['hidden'] {
+  const lost = LAYERS.filter((layer) => view.layers[layer].status === 'error')
+  if (lost.length === 0) return { reason: 'NOT_DEFINED', message: 'No layer defines this name.' }
+  return {
+    reason: 'LAYER_LOST',
+    message: `No layer that could be read defines this name; ${lost.join(' and ')} could not be read.`,
+  }
+}

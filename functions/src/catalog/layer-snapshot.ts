@@ -1,0 +1,62 @@
+import type { Layer } from '@toolrack/contract'
+import { aliasOf } from '@toolrack/contract'
+import type { StoredDefinition } from '../definitions/definition-store.ts'
+import type { LayerRead, SkippedItem } from '../definitions/layer-source.ts'
+import { catalogEntry } from './catalog-entry.ts'
+import type { CatalogEntry } from './catalog-entry.ts'
+
+/** One layer at one revision; it never changes. */
+export class LayerSnapshot {
+  readonly layer: Layer
+  readonly revision: string
+  readonly byName: ReadonlyMap<string, CatalogEntry>
+  readonly skipped: readonly SkippedItem[]
+  #sorted: readonly CatalogEntry[] | undefined
+  #byAlias: ReadonlyMap<string, CatalogEntry> | undefined
+
+  constructor(
+    layer: Layer,
+    revision: string,
+    byName: ReadonlyMap<string, CatalogEntry>,
+    skipped: readonly SkippedItem[],
+  ) {
+    this.layer = layer
+    this.revision = revision
+    this.byName = byName
+    this.skipped = skipped
+  }
+
+  /** By code unit of the name. */
+  get sorted(): readonly CatalogEntry[] {
+    return (this.#sorted ??= [...this.byName.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1)))
+  }
+
+  /** Only names that are not their own alias; the first by code unit where two share one. */
+  get byAlias(): ReadonlyMap<string, CatalogEntry> {
+    return (this.#byAlias ??= aliases(this.sorted))
+  }
+
+  /** The snapshot after a read; entries whose content is the same are carried over as they are. */
+  static after(layer: Layer, previous: LayerSnapshot | undefined, read: LayerRead): LayerSnapshot {
+    const byName = new Map(read.whole ? [] : previous?.byName)
+    for (const stored of read.definitions) {
+      const known = previous?.byName.get(stored.name)
+      byName.set(stored.name, known && isSame(known.stored, stored) ? known : catalogEntry(stored, layer))
+    }
+    for (const name of read.deleted) byName.delete(name)
+    return new LayerSnapshot(layer, read.revision, byName, read.skipped)
+  }
+}
+
+function isSame(a: StoredDefinition, b: StoredDefinition): boolean {
+  return a.revision === b.revision && a.text === b.text && a.source === b.source
+}
+
+function aliases(entries: readonly CatalogEntry[]): ReadonlyMap<string, CatalogEntry> {
+  const byAlias = new Map<string, CatalogEntry>()
+  for (const entry of entries) {
+    const alias = aliasOf(entry.name)
+    if (alias !== entry.name && !byAlias.has(alias)) byAlias.set(alias, entry)
+  }
+  return byAlias
+}

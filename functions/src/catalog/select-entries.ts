@@ -1,0 +1,62 @@
+import { LAYERS, parseNameEntry } from '@toolrack/contract'
+import type { CatalogEntry } from './catalog-entry.ts'
+import type { CatalogView } from './catalog-view.ts'
+import { isAfter } from './cursor.ts'
+import type { ListQuery } from './list-query.ts'
+
+export type Selection = {
+  /** In the catalog's order. */
+  readonly entries: readonly CatalogEntry[]
+  /** Requested names that no visible tool has. */
+  readonly unknown: readonly string[]
+  /** Whether the page ended before the selection did. */
+  readonly hasMore: boolean
+}
+
+/** UTF-8 bytes of definitions that one answer may hold. */
+export const ANSWER_BYTES_MAX = 25 * 1024 * 1024
+
+/** What a query selects from a catalog. With names it looks up just those, however large the catalog is. */
+export function selectEntries(view: CatalogView, query: ListQuery): Selection {
+  const { entries, unknown } =
+    query.names === 'all' ? { entries: view.entries(query.after), unknown: [] } : named(view, query.names)
+  const page: CatalogEntry[] = []
+  let bytes = 0
+  for (const entry of entries) {
+    if (!matches(entry, query)) continue
+    const isFull =
+      query.limit !== undefined &&
+      (page.length === query.limit || bytes + entry.fragment.length > ANSWER_BYTES_MAX)
+    if (isFull) return { entries: page, unknown, hasMore: true }
+    page.push(entry)
+    bytes += entry.fragment.length
+  }
+  return { entries: page, unknown, hasMore: false }
+}
+
+function matches(entry: CatalogEntry, { tags, categories, after }: ListQuery): boolean {
+  return (
+    (after === undefined || isAfter(entry, after)) &&
+    (tags.length === 0 || tags.some((tag) => entry.tags.includes(tag))) &&
+    (categories.length === 0 || (entry.category !== undefined && categories.includes(entry.category)))
+  )
+}
+
+function named(
+  view: CatalogView,
+  names: ReadonlySet<string>,
+): { entries: readonly CatalogEntry[]; unknown: readonly string[] } {
+  const found = new Set<CatalogEntry>()
+  const unknown: string[] = []
+  for (const requested of names) {
+    const { name, digest } = parseNameEntry(requested)
+    const entry = view.resolve(name)
+    if (!entry) unknown.push(name)
+    else if (digest === undefined || digest === entry.digest) found.add(entry)
+  }
+  return { entries: [...found].toSorted(inOrder), unknown }
+}
+
+function inOrder(a: CatalogEntry, b: CatalogEntry): number {
+  return LAYERS.indexOf(a.layer) - LAYERS.indexOf(b.layer) || (a.name < b.name ? -1 : 1)
+}

@@ -1,0 +1,28 @@
+import type { Digest } from '@toolrack/contract'
+
+/** What to do about a definition that exists already. */
+export const ON_CONFLICT = ['upsert', 'skip', 'error'] as const
+export type OnConflict = (typeof ON_CONFLICT)[number]
+
+/** The state that a definition must be in: `*` any existing one, else one of these digests. */
+export type Precondition = {
+  readonly ifMatch?: '*' | ReadonlySet<string>
+  readonly ifNoneMatch?: '*' | ReadonlySet<string>
+}
+
+export type DefinitionPut = {
+  readonly kind: 'put'
+  readonly name: string
+  readonly text: string
+  readonly digest: Digest
+  readonly onConflict: OnConflict
+  readonly precondition?: Precondition
+}
+
+export type DefinitionDelete = {
+  readonly kind: 'delete'
+  readonly name: string
+  readonly precondition?: Precondition
+}
+
+export type DefinitionChange = DefinitionPut | DefinitionDelete

@@ -1,0 +1,69 @@
+import type { Digest } from '@toolrack/contract'
+import type { DefinitionChange } from './definition-change.ts'
+import type { LayerSource } from './layer-source.ts'
+
+/** A layer that is written through the service. The file layer is not one. */
+export type StoredLayer = { readonly kind: 'global' } | { readonly kind: 'user'; readonly uid: string }
+
+/** A definition as it lies in a layer: its JSON text exactly as admitted, and where it came from. */
+export type StoredDefinition = {
+  readonly name: string
+  readonly text: string
+  readonly digest: Digest
+  /** The layer's revision that this content came with. */
+  readonly revision: string
+  /** ISO 8601, UTC; the store knows it, a file does not. */
+  readonly updatedAt?: string
+  /** The uid that wrote it. */
+  readonly updatedBy?: string
+  /** The file and pointer it was read from; only the file layer has one. */
+  readonly source?: string
+}
+
+/** One past or present content of a definition; without text it says that the definition was deleted. */
+export type DefinitionVersion = {
+  readonly revision: string
+  readonly digest?: Digest
+  readonly text?: string
+  readonly at: string
+  readonly by: string
+}
+
+export type WriteContext = { readonly by: string; readonly at: Date; readonly definitionsMax: number }
+
+export type ChangeOutcome = {
+  readonly name: string
+  readonly outcome: 'created' | 'updated' | 'unchanged' | 'skipped' | 'deleted'
+  readonly digest: Digest
+  /** The revision that the definition's content came with; of an unchanged or skipped one it is an older one. */
+  readonly revision: string
+}
+
+/** How many versions of a definition are kept, the present one included. */
+export const VERSIONS_KEPT = 50
+
+/**
+ * Keeps the user layers and the global layer.
+ *
+ * Every method rejects with STORE_BUSY, STORE_FULL or STORE_FAILED when the store can't do its work; then nothing has
+ * changed. Every implementation passes `test/support/definition-store.contract.ts`.
+ */
+export interface DefinitionStore {
+  /** One layer as the catalog reads it. */
+  layer(layer: StoredLayer): LayerSource
+
+  /**
+   * Applies every change or none, in one transaction, and raises the layer's revision once if anything changed.
+   * Rejects with the refusals that `planWrite` finds.
+   */
+  write(
+    layer: StoredLayer,
+    changes: readonly DefinitionChange[],
+    context: WriteContext,
+  ): Promise<readonly ChangeOutcome[]>
+
+  /** The last versions of a definition, the newest first; none for a name that was never written. */
+  versions(layer: StoredLayer, name: string): Promise<readonly DefinitionVersion[]>
+
+  close(): Promise<void>
+}

@@ -1,0 +1,26 @@
+import type { StoredDefinition } from './definition-store.ts'
+
+/** An item of a layer that could not be read and was left out: where it lies and what is wrong with it. */
+export type SkippedItem = {
+  /** A file or document, never an absolute path. */
+  readonly source: string
+  readonly pointer: string
+  readonly message: string
+}
+
+/** What a read of a layer brings: all of it, or what has changed since the revision that the reader has. */
+export type LayerRead = {
+  /** Opaque; equal revisions mean equal layers. */
+  readonly revision: string
+  readonly whole: boolean
+  readonly definitions: readonly StoredDefinition[]
+  /** Names that are gone since; empty when `whole`. */
+  readonly deleted: readonly string[]
+  readonly skipped: readonly SkippedItem[]
+}
+
+/** One layer, read whole the first time and by its changes afterwards. */
+export interface LayerSource {
+  /** Costs one read when nothing has changed since. A revision that the source does not know brings the whole layer. */
+  read(since?: string): Promise<LayerRead>
+}

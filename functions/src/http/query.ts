@@ -1,0 +1,88 @@
+import { ToolrackError } from '@toolrack/contract'
+
+/** Parameters of the contract that this version does not serve yet: refused, so that no list is silently unfiltered. */
+const UNAVAILABLE = new Set(['scope', 'budget', 'session', 'q', 'dialect'])
+
+/** A request's query, read strictly: an unknown parameter or value is an error that names it and what is allowed. */
+export class Query {
+  readonly #values = new Map<string, string[]>()
+
+  /** `search` is what follows the `?`; `x[]` counts as `x`. */
+  constructor(search: string, known: readonly string[]) {
+    for (const [key, value] of new URLSearchParams(search)) {
+      const name = key.endsWith('[]') ? key.slice(0, -2) : key
+      if (UNAVAILABLE.has(name)) {
+        throw new ToolrackError(
+          'PARAMETER_UNAVAILABLE',
+          `The parameter ${name} is not available in this version; leave it out.`,
+          {
+            details: [{ reason: 'PARAMETER_UNAVAILABLE', parameter: name }],
+          },
+        )
+      }
+      if (!known.includes(name)) throw unknownParameter(name, known)
+      const values = this.#values.get(name)
+      if (values) values.push(value)
+      else this.#values.set(name, [value])
+    }
+  }
+
+  /** Every value of the parameter, in order. */
+  all(name: string): readonly string[] {
+    return this.#values.get(name) ?? []
+  }
+
+  /** Every value, each split at commas, without blanks. */
+  list(name: string): readonly string[] {
+    return this.all(name)
+      .flatMap((value) => value.split(','))
+      .flatMap((entry) => (entry.trim() === '' ? [] : [entry.trim()]))
+  }
+
+  one(name: string): string | undefined {
+    const [value, ...more] = this.all(name)
+    if (more.length > 0) throw invalidParameter(name, 'is given more than once')
+    return value
+  }
+
+  required(name: string): string {
+    const value = this.one(name)
+    if (value === undefined || value === '') throw invalidParameter(name, 'is missing')
+    return value
+  }
+
+  choice<const Choice extends string>(name: string, choices: readonly Choice[], fallback: Choice): Choice {
+    const value = this.one(name)
+    if (value === undefined) return fallback
+    const choice = choices.find((allowed) => allowed === value)
+    if (choice === undefined) throw invalidParameter(name, `must be ${choices.join(' or ')}`)
+    return choice
+  }
+
+  flag(name: string): boolean {
+    const choice = this.choice(name, ['0', '1', 'false', 'true'], '0')
+    return choice === '1' || choice === 'true'
+  }
+
+  integer(name: string, min: number, max: number): number | undefined {
+    const value = this.one(name)
+    if (value === undefined) return undefined
+    const number = /^\d{1,9}$/.test(value) ? Number(value) : Number.NaN
+    if (!(number >= min && number <= max))
+      throw invalidParameter(name, `must be a whole number from ${min} to ${max}`)
+    return number
+  }
+}
+
+/** `fault` says what is allowed and never repeats the value. */
+export function invalidParameter(parameter: string, fault: string): ToolrackError {
+  return new ToolrackError('PARAMETER_INVALID', `The parameter ${parameter} ${fault}.`, {
+    details: [{ reason: 'PARAMETER_INVALID', parameter }],
+  })
+}
+
+function unknownParameter(name: string, known: readonly string[]): ToolrackError {
+  const named = /^[A-Za-z_][A-Za-z0-9_.-]{0,40}$/.test(name) ? `The parameter ${name} is` : 'A parameter is'
+  const allowed = known.length > 0 ? `known are ${known.join(', ')}` : 'this route takes none'
+  return new ToolrackError('PARAMETER_UNKNOWN', `${named} not known here; ${allowed}.`)
+}

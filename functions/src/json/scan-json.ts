@@ -1,0 +1,64 @@
+import { jsonPointer } from '@toolrack/contract'
+import type { JsonFault } from './read-json.ts'
+
+/** Nesting outside of schemas; a schema's own depth is judged, with its pointer, when it is admitted. */
+export const JSON_DEPTH_MAX = 32
+
+/** The keys below which a tool's schema lies, in every shape that a definition may be sent in. */
+const SCHEMA_KEYS = new Set(['parameters', 'inputSchema', 'input_schema', 'parametersJsonSchema'])
+
+type Frame = {
+  /** The keys seen so far; undefined for an array. */
+  readonly keys: Set<string> | undefined
+  readonly inSchema: boolean
+  /** The key or index of the member that is being read. */
+  at: string | number
+  expectsKey: boolean
+}
+
+/** Finds what JSON.parse hides, in text that it has accepted. One pass, no recursion: any depth is safe. */
+export function scanJson(text: string): JsonFault | undefined {
+  const frames: Frame[] = []
+  const pointer = (): string => jsonPointer(frames.map((frame) => frame.at).slice(0, JSON_DEPTH_MAX))
+
+  for (let index = 0; index < text.length; index += 1) {
+    const char = text[index]
+    const frame = frames.at(-1)
+    if (char === '"') {
+      const end = stringEnd(text, index)
+      if (frame?.keys && frame.expectsKey) {
+        const key = JSON.parse(text.slice(index, end + 1)) as string
+        frame.at = key
+        frame.expectsKey = false
+        if (key === '__proto__')
+          return { pointer: pointer(), message: 'holds the key __proto__, which is never allowed' }
+        if (frame.keys.has(key))
+          return { pointer: pointer(), message: 'holds the same key twice; which of them counts is unclear' }
+        frame.keys.add(key)
+      }
+      index = end
+    } else if (char === ',' && frame) {
+      if (frame.keys) frame.expectsKey = true
+      else frame.at = Number(frame.at) + 1
+    } else if (char === '{' || char === '[') {
+      const inSchema = frame !== undefined && (frame.inSchema || SCHEMA_KEYS.has(String(frame.at)))
+      frames.push({
+        keys: char === '{' ? new Set() : undefined,
+        inSchema,
+        at: char === '{' ? '' : 0,
+        expectsKey: char === '{',
+      })
+      if (!inSchema && frames.length > JSON_DEPTH_MAX) {
+        frames.pop()
+        return { pointer: pointer(), message: `is nested deeper than ${JSON_DEPTH_MAX} levels` }
+      }
+    } else if (char === '}' || char === ']') frames.pop()
+  }
+  return undefined
+}
+
+function stringEnd(text: string, start: number): number {
+  let end = start + 1
+  while (text[end] !== '"') end += text[end] === '\\' ? 2 : 1
+  return end
+}

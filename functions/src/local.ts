@@ -1,0 +1,44 @@
+import { ConfigError, parseConfig, unknownVariables } from './config.ts'
+import { banner } from './local/banner.ts'
+import { onLifelineCut } from './local/lifeline.ts'
+import { serve } from './local/serve.ts'
+import { EXIT, StartError } from './local/start-error.ts'
+import { textLog } from './log.ts'
+
+/** The embedded server: what `npm start` runs. */
+async function main(): Promise<void> {
+  const log = textLog(process.stderr)
+  for (const name of unknownVariables())
+    log.warn('environment variable is not known and has no effect', { name })
+  const serving = await serve(parseConfig(), log)
+  console.log(banner(serving.url, serving.token, performance.now()))
+  let stopping = false
+  function stop(): void {
+    if (stopping) return
+    stopping = true
+    serving.stop().then(
+      () => process.exit(0),
+      (error: unknown) => fail(error),
+    )
+  }
+  process.on('SIGINT', stop).on('SIGTERM', stop).on('SIGHUP', stop)
+  onLifelineCut(process.argv, stop)
+}
+
+/** A reason that a person can act on is told in one sentence; anything else is a fault of the program. */
+function fail(error: unknown): never {
+  if (error instanceof StartError) exit(error.message, error.exitCode)
+  if (error instanceof ConfigError) exit(`The environment can not be used: ${error.message}.`, EXIT.badConfig)
+  throw error
+}
+
+function exit(message: string, code: number): never {
+  console.error(message)
+  process.exit(code)
+}
+
+try {
+  await main()
+} catch (error) {
+  fail(error)
+}

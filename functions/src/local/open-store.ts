@@ -1,0 +1,20 @@
+import { join } from 'node:path'
+import { DatabaseFileError } from '../sqlite/open-database.ts'
+import { SqliteDefinitionStore } from '../sqlite/sqlite-definition-store.ts'
+import { EXIT, StartError } from './start-error.ts'
+
+/** Opens the embedded store, or says in one sentence why it can't be. */
+export function openStore(folder: string): SqliteDefinitionStore {
+  const path = join(folder, 'toolrack.db')
+  try {
+    return new SqliteDefinitionStore(path)
+  } catch (error) {
+    if (error instanceof DatabaseFileError) {
+      throw new StartError(
+        `${path}: ${error.message}; put a copy of it back, or move the file away to start with an empty store.`,
+        EXIT.damagedData,
+      )
+    }
+    throw new StartError(`${path} can not be opened: ${(error as Error).message}`, EXIT.unwritableData)
+  }
+}

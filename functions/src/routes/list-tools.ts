@@ -1,0 +1,123 @@
+import { parseNameFilter, ToolrackError } from '@toolrack/contract'
+import { createHash } from 'node:crypto'
+import { LRUCache } from 'lru-cache'
+import type { CatalogView } from '../catalog/catalog-view.ts'
+import { readCursor } from '../catalog/cursor.ts'
+import { layersText, listAnswer } from '../catalog/list-answer.ts'
+import { ENVELOPES, PAGE_MAX } from '../catalog/list-query.ts'
+import type { Envelope, ListQuery } from '../catalog/list-query.ts'
+import { isNotModified } from '../http/entity-tag.ts'
+import { invalidParameter, Query } from '../http/query.ts'
+import type { RouteRequest } from '../http/route.ts'
+import type { Services } from '../services.ts'
+import { VERSION } from '../version.ts'
+
+const PARAMETERS = ['names', 'name', 'only', 'tags', 'category', 'envelope', 'strict', 'limit', 'cursor']
+
+/** A list as it is sent: made once for a catalog and a query, then only looked up. */
+type SentList = {
+  readonly etag: string
+  readonly body: Buffer
+  readonly headers: string[]
+  readonly bodyHeaders: string[]
+}
+
+/** Bytes of ready lists that an instance keeps; the full list of the catalog it serves is always among them. */
+const SENT_BYTES_MAX = 64 * 1024 * 1024
+const LISTS = new WeakMap<Services, LRUCache<string, SentList>>()
+
+/** `GET /tools/list`: the definitions that the caller's model may be given. */
+export async function listTools({ services, principal, search, req, res }: RouteRequest): Promise<void> {
+  const view = await services.catalog.view(principal.uid)
+  const lists = listsOf(services)
+  const key = `${ownerOf(view, principal.uid)}\n${view.revision}\n${req.url}`
+  let list = lists.get(key)
+  if (!list) lists.set(key, (list = makeList(services, view, search, req.path)))
+  if (isNotModified(req.headers['if-none-match'], list.etag)) {
+    res.writeHead(304, list.headers).end()
+    return
+  }
+  res.writeHead(200, list.bodyHeaders).end(list.body)
+}
+
+function listsOf(services: Services): LRUCache<string, SentList> {
+  const known = LISTS.get(services)
+  if (known) return known
+  const lists = new LRUCache<string, SentList>({
+    maxSize: SENT_BYTES_MAX,
+    sizeCalculation: (list, key) => list.body.length + 2 * key.length + 1_024,
+  })
+  LISTS.set(services, lists)
+  return lists
+}
+
+/** Callers without definitions of their own share their lists. */
+function ownerOf(view: CatalogView, uid: string): string {
+  return (view.layers.user.snapshot?.byName.size ?? 0) > 0 ? uid : ''
+}
+
+function makeList(services: Services, view: CatalogView, search: string, path: string): SentList {
+  const query = parseListQuery(search, services.envelope)
+  if (query.strict && !view.isWhole) {
+    throw new ToolrackError('LAYER_UNAVAILABLE', undefined, {
+      details: [{ reason: 'LAYER_UNAVAILABLE', layers: layersText(view) }],
+    })
+  }
+  const answer = listAnswer(view, query, services.defaultWorkflow)
+  const etag = `"${hashOf([VERSION, view.revision, services.envelope, services.defaultWorkflow, search].join('\n'))}"`
+  const headers = [
+    'ETag',
+    etag,
+    'Cache-Control',
+    'private, no-cache',
+    'X-Tools-Revision',
+    view.revision,
+    'X-Tools-Layers',
+    answer.layers,
+  ]
+  if (answer.unknown !== undefined) headers.push('X-Tools-Unknown', answer.unknown)
+  if (answer.nextCursor !== undefined) headers.push('Link', nextLink(path, search, answer.nextCursor))
+  const type = ['Content-Type', 'application/json; charset=utf-8', 'X-Content-Type-Options', 'nosniff']
+  const bodyHeaders = [...type, ...headers, 'Content-Length', String(answer.body.length)]
+  return { etag, body: answer.body, headers, bodyHeaders }
+}
+
+/** Reads the query of a list; what is not understood is an error, never a list of everything. */
+export function parseListQuery(search: string, envelope: Envelope): ListQuery {
+  const query = new Query(search, PARAMETERS)
+  const cursor = query.one('cursor')
+  const after = cursor === undefined ? undefined : readCursor(cursor)
+  if (cursor !== undefined && !after)
+    throw invalidParameter('cursor', 'is not one that this service gave; take it from the Link header')
+  return {
+    names: parseNames(query),
+    tags: query.list('tags'),
+    categories: query.list('category'),
+    envelope: query.choice('envelope', ENVELOPES, envelope),
+    strict: query.flag('strict'),
+    limit: query.integer('limit', 1, PAGE_MAX),
+    after,
+  }
+}
+
+function parseNames(query: Query): ListQuery['names'] {
+  const names = parseNameFilter([...query.all('names'), ...query.all('name'), ...query.all('only')])
+  if (names !== 'all' && 'fault' in names) throw invalidParameter('names', names.fault)
+  return names
+}
+
+/** A reader's HTTP client may refuse headers above 16 KB, so a longer address is not repeated in one. */
+const LINK_LENGTH_MAX = 8_192
+
+function nextLink(path: string, search: string, cursor: string): string {
+  const next = new URLSearchParams(search)
+  next.set('cursor', cursor)
+  const link = `<${path}?${next.toString()}>; rel="next"`
+  if (link.length > LINK_LENGTH_MAX)
+    throw invalidParameter('limit', 'can not be used with so many names; leave it out')
+  return link
+}
+
+function hashOf(text: string): string {
+  return createHash('sha256').update(text).digest('base64url').slice(0, 27)
+}

@@ -1,0 +1,51 @@
+import type { JsonValue } from '@toolrack/contract'
+import { isJsonObject, ToolrackError } from '@toolrack/contract'
+import { BULK_MAX } from '../definitions/definition-writer.ts'
+import { ON_CONFLICT } from '../definitions/definition-change.ts'
+import { Query } from '../http/query.ts'
+import { readBody } from '../http/read-body.ts'
+import type { RouteRequest } from '../http/route.ts'
+import { sendJson } from '../http/send-json.ts'
+import { writtenLayer } from './layer-parameter.ts'
+
+/** `POST /tools/defs`: writes one or up to 200 definitions, all of them or none. */
+export async function postDefinitions({
+  services,
+  principal,
+  search,
+  req,
+  res,
+}: RouteRequest): Promise<void> {
+  const query = new Query(search, ['layer', 'onConflict', 'onInvalid'])
+  const layer = writtenLayer(query)
+  const onConflict = query.choice('onConflict', ON_CONFLICT, 'upsert')
+  const onInvalid = query.choice('onInvalid', ['fail', 'skip'], 'fail')
+  if (req.headers['if-match'] !== undefined || req.headers['if-none-match'] !== undefined) {
+    throw new ToolrackError(
+      'HEADER_INVALID',
+      'If-Match and If-None-Match are for one definition; write it with PUT.',
+    )
+  }
+  const sent = definitionsOf(await readBody(req, res, 'bulk'))
+  sendJson(res, 200, await services.writer.putAll(principal, layer, sent, { onConflict, onInvalid }))
+}
+
+/** One definition, an array of them, or `{"tools": [ … ]}` as a definitions file has it. */
+function definitionsOf(body: JsonValue): readonly JsonValue[] {
+  const sent =
+    isJsonObject(body) && Array.isArray(body['tools']) ? (body['tools'] as readonly JsonValue[]) : body
+  const definitions = Array.isArray(sent) ? (sent as readonly JsonValue[]) : [sent as JsonValue]
+  if (!Array.isArray(sent) && !isJsonObject(sent)) {
+    throw new ToolrackError(
+      'BODY_INVALID',
+      'The body must be a definition, an array of them, or {"tools": [ … ]}.',
+    )
+  }
+  if (definitions.length === 0 || definitions.length > BULK_MAX) {
+    throw new ToolrackError(
+      'BODY_INVALID',
+      `The body holds ${definitions.length} definitions; send 1 to ${BULK_MAX} at a time.`,
+    )
+  }
+  return definitions
+}

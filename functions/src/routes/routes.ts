@@ -1,0 +1,23 @@
+import type { Route } from '../http/route.ts'
+import { deleteDefinition } from './delete-definition.ts'
+import { explainTool } from './explain-tool.ts'
+import { getDefinition } from './get-definition.ts'
+import { listDefinitions } from './list-definitions.ts'
+import { listTools } from './list-tools.ts'
+import { listVersions } from './list-versions.ts'
+import { postDefinitions } from './post-definitions.ts'
+import { putDefinition } from './put-definition.ts'
+import { rollbackDefinition } from './rollback-definition.ts'
+
+/** Every route of `/workflows` and `/jobs`; the list first, for it is asked for before each model call. */
+export const ROUTES: readonly Route[] = [
+  { method: 'GET', path: '/tools/list', handle: listTools },
+  { method: 'GET', path: '/tools/explain', handle: explainTool },
+  { method: 'GET', path: '/tools/defs', handle: listDefinitions },
+  { method: 'POST', path: '/tools/defs', handle: postDefinitions },
+  { method: 'GET', path: '/tools/defs/:name', handle: getDefinition },
+  { method: 'PUT', path: '/tools/defs/:name', handle: putDefinition },
+  { method: 'DELETE', path: '/tools/defs/:name', handle: deleteDefinition },
+  { method: 'GET', path: '/tools/defs/:name/versions', handle: listVersions },
+  { method: 'POST', path: '/tools/defs/:name/rollback', handle: rollbackDefinition },
+]

@@ -1,0 +1,13 @@
+/** What a schema may cost (design, section 6). Each bound stops one known attack on validators. */
+export const SCHEMA_LIMITS = {
+  /** UTF-8 bytes of the schema's JSON text. */
+  bytesMax: 32 * 1024,
+  /** Nesting of objects and arrays, the root counted as 1. */
+  depthMax: 32,
+  /** JSON values of any kind. */
+  nodesMax: 2_000,
+  /** JSON values once every `$ref` is written out: what a doubling bomb blows up. */
+  weightMax: 10_000,
+  /** How long a schema may compile, in milliseconds. */
+  compileMsMax: 200,
+} as const

@@ -1,0 +1,11 @@
+import type { JsonObject } from '@toolrack/contract'
+import { parentPort } from 'node:worker_threads'
+import { createSchemaCompiler } from './compile-schema.ts'
+
+/** The worker's side: one schema text in, one report out, in order. */
+const compileSchema = createSchemaCompiler()
+
+parentPort?.on('message', (text: string) => {
+  parentPort?.postMessage(compileSchema(JSON.parse(text) as JsonObject))
+})
+parentPort?.postMessage('ready')

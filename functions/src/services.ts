@@ -1,0 +1,86 @@
+import type { Authenticate } from './access/local-token.ts'
+import { Catalog } from './catalog/catalog.ts'
+import type { Layer } from '@toolrack/contract'
+import type { Envelope } from './catalog/list-query.ts'
+import type { DefinitionStore } from './definitions/definition-store.ts'
+import { DefinitionWriter } from './definitions/definition-writer.ts'
+import type { LayerSource, SkippedItem } from './definitions/layer-source.ts'
+import type { Log } from './log.ts'
+import { SchemaChecker } from './schemas/schema-checker.ts'
+
+/** Everything that a route may use. */
+export type Services = {
+  readonly authenticate: Authenticate
+  readonly catalog: Catalog
+  readonly checker: SchemaChecker
+  readonly writer: DefinitionWriter
+  readonly store: DefinitionStore
+  readonly log: Log
+  /** The envelope of a list that asks for none. */
+  readonly envelope: Envelope
+  /** `workflowName` of items whose runner names none. */
+  readonly defaultWorkflow: string
+  readonly corsOrigins: readonly string[]
+}
+
+export type ServiceParts = {
+  readonly store: DefinitionStore
+  readonly files: (checker: SchemaChecker) => LayerSource
+  readonly authenticate: Authenticate
+  readonly log: Log
+  readonly envelope: Envelope
+  readonly defaultWorkflow: string
+  readonly corsOrigins: readonly string[]
+}
+
+/** Joins the parts; the only place that knows all of them. */
+export function createServices({ files, ...parts }: ServiceParts): Services {
+  const checker = new SchemaChecker()
+  const catalog = new Catalog(
+    {
+      file: logged(files(checker), parts.log),
+      global: parts.store.layer({ kind: 'global' }),
+      user: (uid) => parts.store.layer({ kind: 'user', uid }),
+    },
+    { report: (layer, event) => reportLayer(parts.log, layer, event) },
+  )
+  return {
+    ...parts,
+    checker,
+    catalog,
+    writer: new DefinitionWriter({ store: parts.store, catalog, checker }),
+  }
+}
+
+/** Ends what the services have started. */
+export async function closeServices({ checker, store }: Services): Promise<void> {
+  await checker.close()
+  await store.close()
+}
+
+function reportLayer(log: Log, layer: Layer, event: { readonly lost: unknown } | 'back'): void {
+  if (event === 'back') log.info('layer can be read again', { layer })
+  else
+    log.error('layer could not be read', {
+      layer,
+      reason: event.lost instanceof Error ? event.lost.message : 'unknown',
+    })
+}
+
+/** Tells the log once about each item that is left out. */
+function logged(source: LayerSource, log: Log): LayerSource {
+  let told = new Set<string>()
+  return {
+    async read(since) {
+      const read = await source.read(since)
+      const now = new Map(read.skipped.map((item) => [JSON.stringify(item), item]))
+      for (const [key, item] of now) if (!told.has(key)) log.warn('definition skipped', skippedFields(item))
+      told = new Set(now.keys())
+      return read
+    },
+  }
+}
+
+function skippedFields({ source, pointer, message }: SkippedItem): { readonly [field: string]: string } {
+  return { at: `${source}${pointer && `#${pointer}`}`, message }
+}

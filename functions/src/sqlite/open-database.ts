@@ -1,0 +1,70 @@
+import { DatabaseSync } from 'node:sqlite'
+import { sqliteError } from './sqlite-error.ts'
+
+/** What this version writes; a file with a higher number comes from a newer version. */
+const SCHEMA_VERSION = 1
+
+const SCHEMA = `
+  CREATE TABLE layers (
+    layer TEXT PRIMARY KEY,
+    epoch TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    size INTEGER NOT NULL
+  ) STRICT;
+  CREATE TABLE definitions (
+    layer TEXT NOT NULL,
+    name TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    digest TEXT NOT NULL,
+    text TEXT,
+    updated_at TEXT NOT NULL,
+    updated_by TEXT NOT NULL,
+    PRIMARY KEY (layer, name)
+  ) STRICT;
+  CREATE INDEX definitions_by_revision ON definitions (layer, revision);
+  CREATE TABLE versions (
+    layer TEXT NOT NULL,
+    name TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    digest TEXT,
+    text TEXT,
+    at TEXT NOT NULL,
+    by TEXT NOT NULL,
+    PRIMARY KEY (layer, name, revision)
+  ) STRICT;
+  PRAGMA user_version = ${SCHEMA_VERSION};
+`
+
+/** Says that a file is no database of ours; raised at start only. */
+export class DatabaseFileError extends Error {}
+
+/**
+ * Opens the database and makes its tables. A commit is on the disk before it is answered (WAL, synchronous FULL).
+ * The busy time-out is zero because node:sqlite blocks the event loop while it waits: callers try again instead.
+ */
+export function openDatabase(path: string): DatabaseSync {
+  const database = new DatabaseSync(path, { timeout: 0 })
+  try {
+    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;')
+    const check = database.prepare('PRAGMA quick_check(1)').get() as { quick_check: string }
+    if (check.quick_check !== 'ok') throw new DatabaseFileError('the database file is damaged')
+    const { user_version: version } = database.prepare('PRAGMA user_version').get() as {
+      user_version: number
+    }
+    if (version > SCHEMA_VERSION)
+      throw new DatabaseFileError('the database was written by a newer version of Toolrack')
+    if (version === 0) database.exec(`BEGIN IMMEDIATE; ${SCHEMA} COMMIT;`)
+    return database
+  } catch (error) {
+    database.close()
+    if (isDamaged(error))
+      throw new DatabaseFileError('the database file is damaged or is not a database', { cause: error })
+    throw error instanceof DatabaseFileError ? error : sqliteError(error)
+  }
+}
+
+/** SQLITE_CORRUPT and SQLITE_NOTADB. */
+function isDamaged(error: unknown): boolean {
+  const code = (error as { errcode?: number }).errcode ?? 0
+  return (code & 0xff) === 11 || (code & 0xff) === 26
+}

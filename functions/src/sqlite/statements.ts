@@ -1,0 +1,47 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
+
+export type LayerRow = { readonly epoch: string; readonly revision: number; readonly size: number }
+
+/** A null text is the tombstone of a deleted definition. */
+export type DefinitionRow = {
+  readonly name: string
+  readonly revision: number
+  readonly digest: string
+  readonly text: string | null
+  readonly updated_at: string
+  readonly updated_by: string
+}
+
+export type VersionRow = {
+  readonly revision: number
+  readonly digest: string | null
+  readonly text: string | null
+  readonly at: string
+  readonly by: string
+}
+
+export type Statements = Readonly<Record<keyof typeof SQL, StatementSync>>
+
+const SQL = {
+  layer: 'SELECT epoch, revision, size FROM layers WHERE layer = ?',
+  putLayer: `INSERT INTO layers (layer, epoch, revision, size) VALUES (?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET revision = excluded.revision, size = excluded.size`,
+  definition:
+    'SELECT name, revision, digest, text, updated_at, updated_by FROM definitions WHERE layer = ? AND name = ?',
+  changed: `SELECT name, revision, digest, text, updated_at, updated_by FROM definitions
+    WHERE layer = ? AND revision > ?`,
+  put: `INSERT INTO definitions (layer, name, revision, digest, text, updated_at, updated_by) VALUES (?, ?, ?, ?, ?, ?, ?)
+    ON CONFLICT DO UPDATE SET revision = excluded.revision, digest = excluded.digest, text = excluded.text,
+      updated_at = excluded.updated_at, updated_by = excluded.updated_by`,
+  addVersion:
+    'INSERT INTO versions (layer, name, revision, digest, text, at, by) VALUES (?, ?, ?, ?, ?, ?, ?)',
+  dropVersions: `DELETE FROM versions WHERE layer = ? AND name = ? AND revision <=
+    (SELECT revision FROM versions WHERE layer = ? AND name = ? ORDER BY revision DESC LIMIT 1 OFFSET ?)`,
+  versions:
+    'SELECT revision, digest, text, at, by FROM versions WHERE layer = ? AND name = ? ORDER BY revision DESC LIMIT ?',
+} as const
+
+export function prepareStatements(database: DatabaseSync): Statements {
+  const prepared = Object.entries(SQL).map(([name, sql]) => [name, database.prepare(sql)])
+  return Object.fromEntries(prepared) as Statements
+}
