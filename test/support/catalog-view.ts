@@ -1,0 +1,22 @@
+import type { Layer, ToolDefinition } from '@toolrack/contract'
+import { CatalogView } from '../../functions/src/catalog/catalog-view.ts'
+import type { LayerState } from '../../functions/src/catalog/layer-cache.ts'
+import { LayerSnapshot } from '../../functions/src/catalog/layer-snapshot.ts'
+import { put } from './definition-changes.ts'
+
+type Layers = { readonly [L in Layer]?: readonly ToolDefinition[] | 'error' }
+
+/** A catalog with these tools in its layers; a layer that is not named is empty. */
+export function catalogView(layers: Layers, stale: readonly Layer[] = []): CatalogView {
+  function state(layer: Layer): LayerState {
+    const tools = layers[layer] ?? []
+    if (tools === 'error') return { status: 'error' }
+    const definitions = tools.map((tool) => ({ ...put(tool), revision: 'r' }))
+    const read = { revision: `${layer}${tools.length}`, whole: true, definitions, deleted: [], skipped: [] }
+    return {
+      status: stale.includes(layer) ? 'stale' : 'fresh',
+      snapshot: LayerSnapshot.after(layer, undefined, read),
+    }
+  }
+  return new CatalogView({ user: state('user'), global: state('global'), file: state('file') })
+}

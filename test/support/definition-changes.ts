@@ -1,0 +1,31 @@
+import { definitionDigest } from '@toolrack/contract'
+import type { ToolDefinition } from '@toolrack/contract'
+import type { DefinitionDelete, DefinitionPut } from '../../functions/src/definitions/definition-change.ts'
+import type { WriteContext } from '../../functions/src/definitions/definition-store.ts'
+
+/** A small tool of that name; another description makes another content. */
+export function tool(name: string, description = `Does ${name}.`): ToolDefinition {
+  return {
+    type: 'function',
+    function: { name, description, parameters: { type: 'object', properties: {}, required: [] } },
+  }
+}
+
+export function put(definition: ToolDefinition, options: Partial<DefinitionPut> = {}): DefinitionPut {
+  return {
+    kind: 'put',
+    name: definition.function.name,
+    text: JSON.stringify(definition),
+    digest: definitionDigest(definition),
+    onConflict: 'upsert',
+    ...options,
+  }
+}
+
+export function remove(name: string, options: Partial<DefinitionDelete> = {}): DefinitionDelete {
+  return { kind: 'delete', name, ...options }
+}
+
+export function by(uid: string, definitionsMax = 1_000): WriteContext {
+  return { by: uid, at: new Date('2026-01-02T03:04:05.678Z'), definitionsMax }
+}

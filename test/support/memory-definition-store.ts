@@ -1,0 +1,112 @@
+import type { DefinitionChange } from '../../functions/src/definitions/definition-change.ts'
+import { VERSIONS_KEPT } from '../../functions/src/definitions/definition-store.ts'
+import type {
+  ChangeOutcome,
+  DefinitionStore,
+  DefinitionVersion,
+  StoredDefinition,
+  StoredLayer,
+  WriteContext,
+} from '../../functions/src/definitions/definition-store.ts'
+import type { LayerRead, LayerSource } from '../../functions/src/definitions/layer-source.ts'
+import { planWrite } from '../../functions/src/definitions/plan-write.ts'
+
+type Kept = {
+  revision: number
+  readonly definitions: Map<string, StoredDefinition>
+  readonly deletedAt: Map<string, number>
+  readonly versions: Map<string, DefinitionVersion[]>
+}
+
+/** What several stores share, as they would share one database. */
+export type MemoryDatabase = Map<string, Kept>
+
+/** A whole store without a disk. Every method yields once, so that callers interleave as they do with a real one. */
+export class MemoryDefinitionStore implements DefinitionStore {
+  readonly #database: MemoryDatabase
+
+  constructor(database: MemoryDatabase = new Map()) {
+    this.#database = database
+  }
+
+  layer(layer: StoredLayer): LayerSource {
+    return {
+      read: async (since) => {
+        await Promise.resolve()
+        return readKept(this.#kept(layer), since)
+      },
+    }
+  }
+
+  async write(
+    layer: StoredLayer,
+    changes: readonly DefinitionChange[],
+    context: WriteContext,
+  ): Promise<readonly ChangeOutcome[]> {
+    await Promise.resolve()
+    const kept = this.#kept(layer)
+    const planned = planWrite(changes, kept.definitions, kept.definitions.size, context.definitionsMax)
+    const next = kept.revision + 1
+    const outcomes = planned.map(({ change, outcome }) => apply(kept, change, outcome, next, context))
+    if (outcomes.some(({ revision }) => revision === `m${next}`)) kept.revision = next
+    return outcomes
+  }
+
+  async versions(layer: StoredLayer, name: string): Promise<readonly DefinitionVersion[]> {
+    await Promise.resolve()
+    return this.#kept(layer).versions.get(name) ?? []
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  #kept(layer: StoredLayer): Kept {
+    const key = layer.kind === 'global' ? 'global' : `user:${layer.uid}`
+    const known = this.#database.get(key)
+    if (known) return known
+    const kept = { revision: 0, definitions: new Map(), deletedAt: new Map(), versions: new Map() }
+    this.#database.set(key, kept)
+    return kept
+  }
+}
+
+function readKept(kept: Kept, since: string | undefined): LayerRead {
+  const revision = `m${kept.revision}`
+  const known = /^m\d+$/.test(since ?? '') ? Number(since?.slice(1)) : undefined
+  const whole = known === undefined || known > kept.revision
+  const after = whole ? -1 : known
+  const definitions = [...kept.definitions.values()].filter(
+    (stored) => Number(stored.revision.slice(1)) > after,
+  )
+  const deleted = whole ? [] : [...kept.deletedAt].flatMap(([name, at]) => (at > after ? [name] : []))
+  return { revision, whole, definitions, deleted, skipped: [] }
+}
+
+function apply(
+  kept: Kept,
+  change: DefinitionChange,
+  outcome: ChangeOutcome['outcome'],
+  next: number,
+  { by, at }: WriteContext,
+): ChangeOutcome {
+  const { name } = change
+  const before = kept.definitions.get(name)
+  if (before && (outcome === 'unchanged' || outcome === 'skipped')) {
+    return { name, outcome, digest: before.digest, revision: before.revision }
+  }
+  const revision = `m${next}`
+  const when = at.toISOString()
+  const content = change.kind === 'put' ? { text: change.text, digest: change.digest } : undefined
+  const versions = [{ revision, ...content, at: when, by }, ...(kept.versions.get(name) ?? [])]
+  kept.versions.set(name, versions.slice(0, VERSIONS_KEPT))
+  if (content) {
+    kept.definitions.set(name, { name, ...content, revision, updatedAt: when, updatedBy: by })
+    kept.deletedAt.delete(name)
+    return { name, outcome, digest: content.digest, revision }
+  }
+  kept.definitions.delete(name)
+  kept.deletedAt.set(name, next)
+  if (!before) throw new Error('a deletion was planned for a name that is not there')
+  return { name, outcome, digest: before.digest, revision }
+}

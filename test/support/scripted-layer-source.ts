@@ -1,0 +1,52 @@
+import type { ToolDefinition } from '@toolrack/contract'
+import type { LayerRead, LayerSource } from '../../functions/src/definitions/layer-source.ts'
+import { put } from './definition-changes.ts'
+
+/** A layer that a test holds in its hand: it can change it, break it, and hold an answer back. */
+export class ScriptedLayerSource implements LayerSource {
+  /** How often it was read. */
+  reads = 0
+  fault: Error | undefined
+  #gate: Promise<void> | undefined
+  #revision = 0
+  #tools: readonly ToolDefinition[] = []
+
+  constructor(...tools: ToolDefinition[]) {
+    this.set(...tools)
+  }
+
+  set(...tools: ToolDefinition[]): void {
+    this.#tools = tools
+    this.#revision += 1
+  }
+
+  /** No read ends until the returned function is called. */
+  hold(): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#gate = promise
+    return () => {
+      this.#gate = undefined
+      resolve()
+    }
+  }
+
+  async read(since?: string): Promise<LayerRead> {
+    this.reads += 1
+    const { fault } = this
+    const read = this.#readNow(since)
+    await this.#gate
+    if (fault) throw fault
+    return read
+  }
+
+  #readNow(since: string | undefined): LayerRead {
+    const revision = `s${this.#revision}`
+    const nothing = { revision, deleted: [], skipped: [] }
+    if (revision === since) return { ...nothing, whole: false, definitions: [] }
+    const definitions = this.#tools.map((tool) => {
+      const { name, text, digest } = put(tool)
+      return { name, text, digest, revision }
+    })
+    return { ...nothing, whole: true, definitions }
+  }
+}
