@@ -8,6 +8,7 @@ import { sendError } from './http/send-error.ts'
 import { health } from './routes/health.ts'
 import { ROUTES } from './routes/routes.ts'
 import type { Services } from './services.ts'
+import { authorise } from './access/authorise.ts'
 
 /** The whole service as an Express app: the same for the embedded server and for Cloud Functions. */
 export function createApp(services: Services): Express {
@@ -30,6 +31,7 @@ function handler(services: Services, family: Family, route: Route) {
   return async function handleRoute(req: Request, res: Response): Promise<void> {
     const principal = services.authenticate(req.headers.authorization, family)
     if (!principal) throw new ToolrackError('TOKEN_INVALID')
+    authorise(principal, { verb: 'read' })
     const question = req.url.indexOf('?')
     const search = question === -1 ? '' : req.url.slice(question + 1)
     await route.handle({ services, principal, search, req, res })

@@ -102,7 +102,8 @@ function isShallow(value: unknown): boolean {
     const top = stack.pop()
     if (!top || visits > 500 || top.depth > 6) return false
     if (typeof top.value !== 'object' || top.value === null) continue
-    stack.push(...Object.values(top.value).map((child: unknown) => ({ value: child, depth: top.depth + 1 })))
+    for (const child of Object.values(top.value) as unknown[])
+      stack.push({ value: child, depth: top.depth + 1 })
   }
   return true
 }

@@ -52,11 +52,16 @@ function reshapeWrapped(sent: JsonObject, fn: JsonObject): Reshaped {
     function: completeFunction(without(fn, '/function', normalised), '/function', normalised),
   }
   if (sent['type'] === undefined) definition['type'] = note(normalised, '/type', null, 'function')
-  if (workflowName !== undefined && sent['runner'] === undefined) {
+  const isMoved = workflowName !== undefined && sent['runner'] === undefined
+  if (isMoved) {
     definition['runner'] = { kind: 'workflow', workflowName }
     note(normalised, '/workflowName', 'workflowName', 'runner.workflowName')
   } else if (workflowName !== undefined) note(normalised, '/workflowName', 'workflowName', null)
-  return { definition, normalised, locate: (path) => path }
+  return {
+    definition,
+    normalised,
+    locate: (path) => (isMoved && path[0] === 'runner' ? ['workflowName'] : path),
+  }
 }
 
 function reshapeFlat(sent: JsonObject): Reshaped {
@@ -74,8 +79,13 @@ function reshapeFlat(sent: JsonObject): Reshaped {
     function: completeFunction(fn, '', normalised),
     ...rest,
   }
-  if (title !== undefined) moveTitle(definition, title, normalised)
-  return { definition, normalised, locate: (path) => locateFlat(path, schemaKey) }
+  const isMoved = title !== undefined && moveTitle(definition, title, normalised)
+  return {
+    definition,
+    normalised,
+    locate: (path) =>
+      isMoved && path[0] === 'annotations' && path[1] === 'title' ? ['title'] : locateFlat(path, schemaKey),
+  }
 }
 
 /** A model can do without a description and a tool without arguments: both get their empty form, and the answer says so. */
@@ -90,11 +100,12 @@ function completeFunction(fn: JsonObject, at: string, normalised: Normalisation[
   return complete
 }
 
-function moveTitle(definition: Mutable, title: JsonValue, normalised: Normalisation[]): void {
+function moveTitle(definition: Mutable, title: JsonValue, normalised: Normalisation[]): boolean {
   const annotations = definition['annotations'] ?? {}
   const free = isJsonObject(annotations) && annotations['title'] === undefined
   if (free) definition['annotations'] = { ...annotations, title }
   note(normalised, '/title', 'title', free ? 'annotations.title' : null)
+  return free
 }
 
 function without(object: JsonObject, at: string, normalised: Normalisation[]): JsonObject {

@@ -23,7 +23,7 @@ export function parseDefinition(sent: JsonValue): ParsedDefinition {
     }
   }
   const { definition, normalised, locate } = reshape(sent)
-  const parsed = definitionSchema.safeParse(definition)
+  const parsed = definitionSchema.safeParse(definition, { reportInput: true })
   if (!parsed.success) return { faults: parsed.error.issues.map((issue) => faultOf(issue, locate)) }
   const schemaPointer = jsonPointer(locate(['function', 'parameters']))
   return { definition: parsed.data as ToolDefinition, normalised, schemaPointer }

@@ -53,8 +53,23 @@ export function scanJson(text: string): JsonFault | undefined {
         return { pointer: pointer(), message: `is nested deeper than ${JSON_DEPTH_MAX} levels` }
       }
     } else if (char === '}' || char === ']') frames.pop()
+    else if (char !== undefined && NUMBER_START.test(char)) {
+      const end = numberEnd(text, index)
+      if (!Number.isFinite(Number(text.slice(index, end))))
+        return { pointer: pointer(), message: 'holds a number that is too large to be read' }
+      index = end - 1
+    }
   }
   return undefined
+}
+
+const NUMBER_START = /[-0-9]/
+const NUMBER_PART = /[-+.0-9eE]/
+
+function numberEnd(text: string, start: number): number {
+  let end = start + 1
+  while (NUMBER_PART.test(text[end] ?? '')) end += 1
+  return end
 }
 
 function stringEnd(text: string, start: number): number {

@@ -1,7 +1,7 @@
 import { errorBody, ToolrackError } from '@toolrack/contract'
 import type { ErrorCode } from '@toolrack/contract'
 import { once } from 'node:events'
-import { createServer } from 'node:http'
+import { createServer, STATUS_CODES } from 'node:http'
 import type { RequestListener, Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { EXIT, StartError } from './start-error.ts'
@@ -45,7 +45,7 @@ function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
   const { error: body } = errorBody(new ToolrackError(code))
   const text = `${JSON.stringify({ error: body })}\n`
   const head = [
-    `HTTP/1.1 ${body.code} ${body.status}`,
+    `HTTP/1.1 ${body.code} ${STATUS_CODES[body.code]}`,
     'Content-Type: application/json; charset=utf-8',
     'Cache-Control: private, no-store',
   ]

@@ -34,6 +34,8 @@ export function createSchemaCompiler(): (schema: JsonObject) => CompileReport {
       return known.ajv
     }
     const ajv = dialect === 'draft-07' ? new Ajv(OPTIONS) : new Ajv2020(OPTIONS)
+    // The name of `$id` in draft-04, which Ajv refuses; in our dialects it says nothing.
+    ajv.removeKeyword('id')
     instances.set(dialect, { ajv, compiled: 1 })
     return ajv
   }

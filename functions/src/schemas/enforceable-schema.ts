@@ -28,6 +28,8 @@ export function enforceableSchema(root: JsonObject): EnforceableSchema {
 
   function visit(schema: Mutable, path: Path): void {
     for (const child of subschemas(schema)) visit(child.schema as Mutable, [...path, ...child.path])
+    // Ajv reads OpenAPI's `nullable` and refuses it without `type`, where OpenAPI gives it no meaning.
+    if (schema['type'] === undefined) delete schema['nullable']
     const { pattern, patternProperties } = schema
     if (typeof pattern === 'string' && !judge(pattern, [...path, 'pattern'])) delete schema['pattern']
     if (!isJsonObject(patternProperties)) return

@@ -62,14 +62,14 @@ export function expandedWeightFault(root: JsonObject): SchemaFault | undefined {
   }
 }
 
+/** The values of a schema that are not part of a schema below it. */
 function ownValues(schema: JsonObject): number {
-  return (
-    1 +
-    Object.values(schema).reduce<number>(
-      (sum, value) => sum + (Array.isArray(value) ? 1 + value.length : 1),
-      0,
-    )
-  )
+  return subschemas(schema).reduce((sum, child) => sum - values(child.schema), values(schema))
+}
+
+function values(value: JsonValue): number {
+  if (typeof value !== 'object' || value === null) return 1
+  return Object.values(value).reduce<number>((sum, child: JsonValue) => sum + values(child), 1)
 }
 
 type Target = { readonly schema: JsonObject; readonly path: readonly string[] }

@@ -38,11 +38,8 @@ function treeFault(schema: JsonObject): SchemaFault | undefined {
         message: `the schema is nested deeper than ${SCHEMA_LIMITS.depthMax} levels; flatten it`,
       }
     }
-    const children = Object.entries(value).map(([key, child]) => ({
-      value: child as JsonValue,
-      path: [...path, key],
-    }))
-    stack.push(...children.toReversed())
+    for (const [key, child] of Object.entries(value).toReversed())
+      stack.push({ value: child as JsonValue, path: [...path, key] })
   }
   return undefined
 }

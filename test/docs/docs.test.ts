@@ -1,0 +1,86 @@
+import { describe, expect, test } from '@jest/globals'
+import { ERROR_CODES } from '@toolrack/contract'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { VARIABLES } from '../../functions/src/config.ts'
+import { EXIT } from '../../functions/src/local/start-error.ts'
+import { ROUTES } from '../../functions/src/routes/routes.ts'
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
+/** The cells of a Markdown table's rows whose first cell is code. */
+const rows = (text: string): string[][] =>
+  text.split('\n').flatMap((line) =>
+    /^\| \[?`/.test(line)
+      ? [
+          line
+            .split('|')
+            .slice(1, -1)
+            .map((cell) => cell.trim()),
+        ]
+      : [],
+  )
+
+test('docs/errors.md has a row for each error code, with its status and whether to retry, and for no other', () => {
+  const documented = rows(read('docs/errors.md')).map(([code, status, retry]) => [
+    code?.replaceAll('`', ''),
+    Number(status),
+    retry,
+  ])
+  const known = Object.entries(ERROR_CODES).map(([code, kind]) => [
+    code,
+    kind.httpStatus,
+    kind.retry ? 'yes' : 'no',
+  ])
+  expect(documented.toSorted()).toEqual(known.toSorted())
+})
+
+test('docs/api.md names each route, and no other', () => {
+  const documented = [...read('docs/api.md').matchAll(/^\| \[`([A-Z]+ \/tools[^`]*)`\]/gm)].map(
+    ([, route]) => route,
+  )
+  expect(documented.toSorted()).toEqual(ROUTES.map(({ method, path }) => `${method} ${path}`).toSorted())
+})
+
+test('docs/operations.md names each variable and exit code, and no other', () => {
+  const text = read('docs/operations.md')
+  const section = text.slice(0, text.indexOf('## The data folder'))
+  const variables = rows(section).flatMap(([names]) =>
+    [...(names ?? '').matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name),
+  )
+  expect(variables.toSorted()).toEqual(VARIABLES.toSorted())
+  const codes = [...text.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code))
+  expect(codes).toEqual([0, ...Object.values(EXIT)].toSorted((a, b) => a - b))
+})
+
+describe('links', () => {
+  const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...markdown('docs')]
+
+  test.each(pages)('every link of %s leads to a file, and every anchor to a heading', (page) => {
+    const links = [...read(page).matchAll(/\]\(([^)]+)\)/g)]
+      .map(([, link]) => link ?? '')
+      .filter((link) => !/^https?:/.test(link))
+    for (const link of links) {
+      const [path, anchor] = link.split('#')
+      const target = path ? join(ROOT, dirname(page), path) : join(ROOT, page)
+      expect([page, link, existsSync(target)]).toEqual([page, link, true])
+      if (anchor) expect(headings(readFileSync(target, 'utf8'))).toContain(anchor)
+    }
+  })
+})
+
+function markdown(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => join(folder, name))
+}
+
+function headings(text: string): string[] {
+  return [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading]) =>
+    (heading ?? '')
+      .toLowerCase()
+      .replaceAll(/[^a-z0-9 -]/g, '')
+      .replaceAll(' ', '-'),
+  )
+}
