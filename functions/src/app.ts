@@ -2,13 +2,13 @@ import { ToolrackError } from '@toolrack/contract'
 import cors from 'cors'
 import express from 'express'
 import type { Express, NextFunction, Request, Response } from 'express'
+import { authorise } from './access/authorise.ts'
 import { FAMILIES } from './http/route.ts'
 import type { Family, Route } from './http/route.ts'
 import { sendError } from './http/send-error.ts'
 import { health } from './routes/health.ts'
 import { ROUTES } from './routes/routes.ts'
 import type { Services } from './services.ts'
-import { authorise } from './access/authorise.ts'
 
 /** The whole service as an Express app: the same for the embedded server and for Cloud Functions. */
 export function createApp(services: Services): Express {

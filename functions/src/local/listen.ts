@@ -2,8 +2,9 @@ import { errorBody, ToolrackError } from '@toolrack/contract'
 import type { ErrorCode } from '@toolrack/contract'
 import { once } from 'node:events'
 import { createServer, STATUS_CODES } from 'node:http'
-import type { RequestListener, Server } from 'node:http'
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
+import { sendJson } from '../http/send-json.ts'
 import { EXIT, StartError } from './start-error.ts'
 
 /** 200 names of 128 characters, percent-encoded, fit with room for a token. */
@@ -14,10 +15,15 @@ export type Listening = { readonly server: Server; readonly url: string }
 /** Serves on the address; port 0 takes a free one. */
 export async function listen(app: RequestListener, host: string, port: number): Promise<Listening> {
   const server = createServer(
-    { maxHeaderSize: HEADER_BYTES_MAX, requestTimeout: 30_000, keepAliveTimeout: 65_000 },
-    app,
+    {
+      maxHeaderSize: HEADER_BYTES_MAX,
+      requestTimeout: 30_000,
+      keepAliveTimeout: 65_000,
+      requireHostHeader: false,
+    },
+    refusingHostless(app),
   )
-  server.on('clientError', refuseMalformed)
+  server.on('clientError', refuseMalformed).on('checkExpectation', refuseExpectation)
   server.listen(port, host)
   try {
     await once(server, 'listening')
@@ -36,6 +42,23 @@ export async function stopListening({ server }: Listening): Promise<void> {
   const cut = setTimeout(() => server.closeAllConnections(), 2_000)
   await closed
   clearTimeout(cut)
+}
+
+/** Node itself would answer a missing Host, and below an unknown Expect, with an empty body. */
+function refusingHostless(app: RequestListener): RequestListener {
+  return function handleRequest(req, res) {
+    if (req.headers.host === undefined && req.httpVersion === '1.1') refuse(res, 'REQUEST_MALFORMED')
+    else app(req, res)
+  }
+}
+
+function refuseExpectation(_req: IncomingMessage, res: ServerResponse): void {
+  refuse(res, 'HEADER_INVALID', 'Expect must be 100-continue, or be left out.')
+}
+
+function refuse(res: ServerResponse, code: ErrorCode, message?: string): void {
+  const body = errorBody(new ToolrackError(code, message))
+  sendJson(res, body.error.code, body, { Connection: 'close' })
 }
 
 /** What Node's HTTP parser refuses is answered in the same shape as every other error. */
