@@ -4,7 +4,7 @@ import type { Layer } from '@toolrack/contract'
 import type { Envelope } from './catalog/list-query.ts'
 import type { DefinitionStore } from './definitions/definition-store.ts'
 import { DefinitionWriter } from './definitions/definition-writer.ts'
-import type { LayerSource, SkippedItem } from './definitions/layer-source.ts'
+import type { LayerSource, SkippedItem } from './catalog/layer-source.ts'
 import type { Log } from './log.ts'
 import { SchemaChecker } from './schemas/schema-checker.ts'
 

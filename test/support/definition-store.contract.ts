@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import type { DefinitionStore, StoredLayer } from '../../functions/src/definitions/definition-store.ts'
+import type { DefinitionStore } from '../../functions/src/definitions/definition-store.ts'
+import type { StoredLayer } from '../../functions/src/catalog/stored-layer.ts'
 import { by, put, remove, tool } from './definition-changes.ts'
 
 export type StoreHarness = {

@@ -4,11 +4,11 @@ import type {
   ChangeOutcome,
   DefinitionStore,
   DefinitionVersion,
-  StoredDefinition,
-  StoredLayer,
   WriteContext,
 } from '../../functions/src/definitions/definition-store.ts'
-import type { LayerRead, LayerSource } from '../../functions/src/definitions/layer-source.ts'
+import type { StoredDefinition } from '../../functions/src/catalog/stored-definition.ts'
+import type { StoredLayer } from '../../functions/src/catalog/stored-layer.ts'
+import type { LayerRead, LayerSource } from '../../functions/src/catalog/layer-source.ts'
 import { planWrite } from '../../functions/src/definitions/plan-write.ts'
 
 type Kept = {

@@ -1,6 +1,6 @@
 import type { Digest, Layer, ToolDefinition } from '@toolrack/contract'
 import { listedTool } from '@toolrack/contract'
-import type { StoredDefinition } from '../definitions/definition-store.ts'
+import type { StoredDefinition } from './stored-definition.ts'
 
 /** A definition as the catalog holds it: what select and explain ask for, and its part of the list, serialised once. */
 export type CatalogEntry = {

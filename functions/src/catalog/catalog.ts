@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import type { LayerSource } from '../definitions/layer-source.ts'
+import type { LayerSource } from './layer-source.ts'
+import type { StoredLayer } from './stored-layer.ts'
 import { CatalogView } from './catalog-view.ts'
 import { LayerCache } from './layer-cache.ts'
 import type { LayerReport } from './layer-cache.ts'
@@ -43,7 +44,7 @@ export class Catalog {
   }
 
   /** To be called after a write: the writer's next list shows it. */
-  markWritten(layer: { readonly kind: 'global' } | { readonly kind: 'user'; readonly uid: string }): void {
+  markWritten(layer: StoredLayer): void {
     if (layer.kind === 'global') this.#global.markWritten()
     else this.#users.get(layer.uid)?.markWritten()
   }

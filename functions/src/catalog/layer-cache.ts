@@ -1,5 +1,5 @@
 import type { Layer } from '@toolrack/contract'
-import type { LayerSource } from '../definitions/layer-source.ts'
+import type { LayerSource } from './layer-source.ts'
 import { LayerSnapshot } from './layer-snapshot.ts'
 
 /** How long a layer is trusted without a look at its revision, in milliseconds (design, section 6). */

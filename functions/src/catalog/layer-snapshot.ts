@@ -1,7 +1,7 @@
 import type { Layer } from '@toolrack/contract'
 import { aliasOf } from '@toolrack/contract'
-import type { StoredDefinition } from '../definitions/definition-store.ts'
-import type { LayerRead, SkippedItem } from '../definitions/layer-source.ts'
+import type { StoredDefinition } from './stored-definition.ts'
+import type { LayerRead, SkippedItem } from './layer-source.ts'
 import { catalogEntry } from './catalog-entry.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 

@@ -1,24 +1,7 @@
 import type { Digest } from '@toolrack/contract'
 import type { DefinitionChange } from './definition-change.ts'
-import type { LayerSource } from './layer-source.ts'
-
-/** A layer that is written through the service. The file layer is not one. */
-export type StoredLayer = { readonly kind: 'global' } | { readonly kind: 'user'; readonly uid: string }
-
-/** A definition as it lies in a layer: its JSON text exactly as admitted, and where it came from. */
-export type StoredDefinition = {
-  readonly name: string
-  readonly text: string
-  readonly digest: Digest
-  /** The layer's revision that this content came with. */
-  readonly revision: string
-  /** ISO 8601, UTC; the store knows it, a file does not. */
-  readonly updatedAt?: string
-  /** The uid that wrote it. */
-  readonly updatedBy?: string
-  /** The file and pointer it was read from; only the file layer has one. */
-  readonly source?: string
-}
+import type { LayerSource } from '../catalog/layer-source.ts'
+import type { StoredLayer } from '../catalog/stored-layer.ts'
 
 /** One past or present content of a definition; without text it says that the definition was deleted. */
 export type DefinitionVersion = {

@@ -1,7 +1,8 @@
 import type { ErrorCode, ErrorDetail } from '@toolrack/contract'
 import { ERROR_CODES, ToolrackError } from '@toolrack/contract'
 import type { DefinitionChange, Precondition } from './definition-change.ts'
-import type { ChangeOutcome, StoredDefinition } from './definition-store.ts'
+import type { ChangeOutcome } from './definition-store.ts'
+import type { StoredDefinition } from '../catalog/stored-definition.ts'
 
 export type PlannedChange = { readonly change: DefinitionChange; readonly outcome: ChangeOutcome['outcome'] }
 

@@ -5,7 +5,7 @@ import { basename } from 'node:path'
 import { admitDefinition } from '../definitions/admit-definition.ts'
 import type { AdmittedDefinition } from '../definitions/admit-definition.ts'
 import { definitionFileSchema } from '../definitions/definition-schema.ts'
-import type { SkippedItem } from '../definitions/layer-source.ts'
+import type { SkippedItem } from '../catalog/layer-source.ts'
 import { readJson } from '../json/read-json.ts'
 import type { SchemaChecker } from '../schemas/schema-checker.ts'
 

@@ -9,7 +9,9 @@ export async function validateFolder(folder: string, checker: SchemaChecker): Pr
     const { definitions, skipped } = await new FileLayer(folder, checker).read()
     const served = `${definitions.length} definitions would be served from ${folder}`
     if (skipped.length === 0) return { isValid: true, lines: [served] }
-    const faults = skipped.map(({ source, pointer, message }) => `${source}${pointer && `#${pointer}`}: ${message}`)
+    const faults = skipped.map(
+      ({ source, pointer, message }) => `${source}${pointer && `#${pointer}`}: ${message}`,
+    )
     return { isValid: false, lines: [...faults, `${served}; ${skipped.length} faults`] }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException

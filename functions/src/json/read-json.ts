@@ -1,8 +1,8 @@
 import type { JsonValue } from '@toolrack/contract'
 import { jsonPosition } from './json-position.ts'
+import type { JsonFault } from './json-fault.ts'
 import { scanJson } from './scan-json.ts'
 
-export type JsonFault = { readonly pointer: string; readonly message: string }
 export type ReadJson = { readonly value: JsonValue } | { readonly fault: JsonFault }
 
 /**

@@ -1,5 +1,5 @@
 import { jsonPointer } from '@toolrack/contract'
-import type { JsonFault } from './read-json.ts'
+import type { JsonFault } from './json-fault.ts'
 
 /** Nesting outside of schemas; a schema's own depth is judged, with its pointer, when it is admitted. */
 export const JSON_DEPTH_MAX = 32

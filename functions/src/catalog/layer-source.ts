@@ -1,4 +1,4 @@
-import type { StoredDefinition } from './definition-store.ts'
+import type { StoredDefinition } from './stored-definition.ts'
 
 /** An item of a layer that could not be read and was left out: where it lies and what is wrong with it. */
 export type SkippedItem = {

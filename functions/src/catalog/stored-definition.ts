@@ -1,0 +1,16 @@
+import type { Digest } from '@toolrack/contract'
+
+/** A definition as it lies in a layer: its JSON text exactly as admitted, and where it came from. */
+export type StoredDefinition = {
+  readonly name: string
+  readonly text: string
+  readonly digest: Digest
+  /** The layer's revision that this content came with. */
+  readonly revision: string
+  /** ISO 8601, UTC; the store knows it, a file does not. */
+  readonly updatedAt?: string
+  /** The uid that wrote it. */
+  readonly updatedBy?: string
+  /** The file and pointer it was read from; only the file layer has one. */
+  readonly source?: string
+}
