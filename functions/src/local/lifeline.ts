@@ -8,7 +8,7 @@ export function onLifelineCut(args: readonly string[], callback: () => void): vo
   const argument = args.find((candidate) => /^--lifeline=\d+$/.test(candidate))
   if (argument === undefined) return
   const pipe = openPipe(Number(argument.slice('--lifeline='.length)))
-  if (!pipe) return callback()
+  if (!pipe) return void setImmediate(callback)
   pipe
     .on('error', () => undefined)
     .on('close', callback)
