@@ -77,3 +77,17 @@ test("OpenAPI's nullable without a type says nothing and goes; beside a type it 
     properties: { a: { anyOf: [{}] }, b: { nullable: true, type: 'string' }, nullable: {} },
   })
 })
+
+test('an unenforced patternProperties opens every unevaluatedProperties, also of the schemas around it', () => {
+  const schema = {
+    unevaluatedProperties: false,
+    allOf: [{ patternProperties: { '(?=x)y': {}, '^z': {} }, additionalProperties: false }],
+  }
+  const { schema: enforced, unenforced } = enforceableSchema(schema)
+  expect(enforced).toEqual({ allOf: [{ patternProperties: { '^z': {} } }] })
+  expect(unenforced.map(({ pointer }) => pointer)).toEqual([
+    '/allOf/0/patternProperties/(?=x)y',
+    '/allOf/0/additionalProperties',
+    '/unevaluatedProperties',
+  ])
+})

@@ -76,6 +76,12 @@ test.each<[string, JsonObject, string, RegExp]>([
     '/not/$ref',
     /leads to nothing/,
   ],
+  [
+    'to the prototype of an object',
+    { $defs: {}, not: { $ref: '#/$defs/__proto__' } },
+    '/not/$ref',
+    /leads to nothing/,
+  ],
   ['to a length', { anyOf: [s], not: { $ref: '#/anyOf/length' } }, '/not/$ref', /leads to nothing/],
   ['to a list', { anyOf: [s], not: { $ref: '#/anyOf' } }, '/not/$ref', /not a schema/],
   ['to a text', { title: 'x', not: { $ref: '#/title' } }, '/not/$ref', /not a schema/],
