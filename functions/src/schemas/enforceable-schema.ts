@@ -44,6 +44,8 @@ export function enforceableSchema(root: JsonObject): EnforceableSchema {
     }
     // Ajv reads OpenAPI's `nullable` and refuses it without `type`, where OpenAPI gives it no meaning.
     if (schema['type'] === undefined) delete schema['nullable']
+    // Not JSON Schema but an order to Ajv: its validator would answer a promise, which is always true.
+    delete schema['$async']
     const { pattern, patternProperties } = schema
     if (typeof pattern === 'string' && !judge(pattern, [...path, 'pattern'])) delete schema['pattern']
     if (!isJsonObject(patternProperties)) return hasLost

@@ -42,6 +42,8 @@ test.each<[string, JsonObject, string, RegExp]>([
     '/$defs/t/properties/c/items/$ref',
     /recursion/,
   ],
+  ['to an unknown keyword', { 'x-own': { a: s }, not: { $ref: '#/x-own/a' } }, '/not/$ref', /\$defs/],
+  ['to a map of schemas', { properties: { a: s }, not: { $ref: '#/properties' } }, '/not/$ref', /\$defs/],
   [
     'to a schema around it',
     { properties: { a: { properties: { b: { $ref: '#/properties/a' } } } } },
