@@ -93,8 +93,8 @@ test.each<[string, JsonObject, string, RegExp]>([
   [
     'that is hidden below a target',
     { $defs: { a: { b: { $ref: 'http://x.example' } } }, not: { $ref: '#/$defs/a/b' } },
-    '/$defs/a/b/$ref',
-    /nothing is fetched/,
+    '/not/$ref',
+    /\$defs/,
   ],
 ])('a reference is refused: %s', (_title, schema, pointer, message) => {
   expect(expandedWeightFault(schema)).toEqual({ pointer, message: expect.stringMatching(message) })
