@@ -112,13 +112,14 @@ test('the token is made once, readable by its owner only, and the data folder be
   expect(server.token).toBe(token)
 })
 
-test('SIGTERM and SIGINT end the server with code 0', async () => {
-  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP'] as const) {
+test('SIGTERM, SIGINT and SIGHUP end the server with code 0', async () => {
+  const stops = (['SIGTERM', 'SIGINT', 'SIGHUP'] as const).map(async (signal) => {
     await using server = await Server.start()
     await put(server, 'before', tool('before'))
     server.signal(signal)
     expect(await server.ended()).toMatchObject({ code: 0, signal: null, stderr: '' })
-  }
+  })
+  await Promise.all(stops)
 })
 
 test('closing the other end of --lifeline=3 ends the server with code 0', async () => {

@@ -74,23 +74,27 @@ asOwner('a data folder that may not be written is told', async () => {
   chmodSync(data, 0o700)
 })
 
+const FILES = ['token', 'toolrack.db', 'in-use'] as const
+
 asOwner('a token or a database that may not be read is told', async () => {
-  for (const name of ['token', 'toolrack.db', 'in-use']) {
+  const starts = FILES.map(async (name) => {
     using folder = temporaryFolder()
     writeFileSync(join(folder.path, name), '')
     chmodSync(join(folder.path, name), 0)
     const ended = await failedStart({ data: folder.path, through: UNPRIVILEGED ?? [] })
     expectOneSentence(ended, EXIT.unwritableData, name === 'in-use' ? /can not be written/ : new RegExp(name))
-  }
+  })
+  await Promise.all(starts)
 })
 
 test('a folder where a file of the data belongs is told', async () => {
-  for (const name of ['token', 'toolrack.db', 'in-use']) {
+  const starts = FILES.map(async (name) => {
     using folder = temporaryFolder()
     mkdirSync(join(folder.path, name))
     const ended = await failedStart({ data: folder.path })
     expectOneSentence(ended, EXIT.unwritableData, new RegExp(folder.path))
-  }
+  })
+  await Promise.all(starts)
 })
 
 /** The bytes of a database with pages of every kind in it. */

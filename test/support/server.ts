@@ -1,4 +1,4 @@
-import { jest } from '@jest/globals'
+import { afterAll, jest } from '@jest/globals'
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -10,6 +10,10 @@ import { fileURLToPath } from 'node:url'
 
 /** Suites that start processes may take longer on a busy machine than jest's own limit. */
 jest.setTimeout(60_000)
+
+/** A test that ran out of time leaves its server behind, and jest would wait for it for ever. */
+const alive = new Set<ChildProcess>()
+afterAll(() => alive.forEach((child) => child.kill('SIGKILL')))
 
 const MAIN = fileURLToPath(new URL('../../functions/src/local.ts', import.meta.url))
 const BANNER = /is ready at (?<url>http:\S+)[\s\S]*\ntoken: (?<token>\S+)\n[\s\S]*Ctrl-C stops the server\.\n/
@@ -146,6 +150,8 @@ class Run {
         ...env,
       },
     })
+    alive.add(this.child)
+    this.child.once('exit', () => alive.delete(this.child))
     this.child.stdout?.setEncoding('utf8').on('data', (text: string) => {
       this.stdout += text
       this.child.emit('said')
