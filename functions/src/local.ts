@@ -11,7 +11,6 @@ async function main(): Promise<void> {
   for (const name of unknownVariables())
     log.warn('environment variable is not known and has no effect', { name })
   const serving = await serve(parseConfig(), log)
-  console.log(banner(serving.url, serving.token, performance.now()))
   let stopping = false
   function stop(): void {
     if (stopping) return
@@ -23,6 +22,7 @@ async function main(): Promise<void> {
   }
   process.on('SIGINT', stop).on('SIGTERM', stop).on('SIGHUP', stop)
   onLifelineCut(process.argv, stop)
+  console.log(banner(serving.url, serving.token, performance.now()))
 }
 
 /** A reason that a person can act on is told in one sentence; anything else is a fault of the program. */

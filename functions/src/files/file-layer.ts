@@ -72,7 +72,7 @@ function mergeFiles(files: readonly { content: DefinitionFile }[]): DefinitionFi
 /** The same files give the same revision, on every machine and after every restart. */
 function revisionOf(definitions: readonly FiledDefinition[], skipped: readonly SkippedItem[]): string {
   const hash = createHash('sha256')
-  for (const { text } of definitions) hash.update(text).update('\n')
+  for (const { source, pointer, text } of definitions) hash.update(`${source}#${pointer}\n${text}\n`)
   return hash.update(JSON.stringify(skipped)).digest('hex').slice(0, 12)
 }
 

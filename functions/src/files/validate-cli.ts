@@ -5,10 +5,19 @@ import { SchemaChecker } from '../schemas/schema-checker.ts'
 import { validateFolder } from './validate-folder.ts'
 
 /** `npm run validate -- [folder]`: exit code 0 when every definition of the folder would be served, 1 when not. */
-const { positionals } = parseArgs({ allowPositionals: true })
-const folder = resolve(positionals[0] ?? parseConfig().definitionsFolder)
+const folder = chosenFolder()
 const checker = new SchemaChecker()
 const { lines, isValid } = await validateFolder(folder, checker)
 await checker.close()
 for (const line of lines) (isValid ? console.log : console.error)(line)
 process.exitCode = isValid ? 0 : 1
+
+function chosenFolder(): string {
+  try {
+    const { positionals } = parseArgs({ allowPositionals: true })
+    return resolve(positionals[0] ?? parseConfig().definitionsFolder)
+  } catch (error) {
+    console.error((error as Error).message)
+    process.exit(1)
+  }
+}

@@ -8,5 +8,8 @@ export function onLifelineCut(args: readonly string[], callback: () => void): vo
   const argument = args.find((candidate) => /^--lifeline=\d+$/.test(candidate))
   if (argument === undefined) return
   const pipe = createReadStream('', { fd: Number(argument.slice('--lifeline='.length)) })
-  pipe.on('error', callback).on('close', callback).resume()
+  pipe
+    .on('error', () => undefined)
+    .on('close', callback)
+    .resume()
 }

@@ -39,8 +39,11 @@ export async function stopListening({ server }: Listening): Promise<void> {
   const closed = once(server, 'close')
   server.close()
   server.closeIdleConnections()
+  // A connection whose last answer has gone out is idle from then on; no event of the server's tells.
+  const sweep = setInterval(() => server.closeIdleConnections(), 20)
   const cut = setTimeout(() => server.closeAllConnections(), 2_000)
   await closed
+  clearInterval(sweep)
   clearTimeout(cut)
 }
 

@@ -15,6 +15,10 @@ export function openStore(folder: string): SqliteDefinitionStore {
         EXIT.damagedData,
       )
     }
-    throw new StartError(`${path} can not be opened: ${(error as Error).message}`, EXIT.unwritableData)
+    const reason = (error as Error).message.replace(/\.$/, '')
+    throw new StartError(
+      `${path} can not be opened: ${reason}; make it writable, or set TOOLRACK_DATA to another folder.`,
+      EXIT.unwritableData,
+    )
   }
 }

@@ -1,5 +1,5 @@
 import { statSync } from 'node:fs'
-import { localAuthentication, readLocalToken } from '../access/local-token.ts'
+import { localAuthentication } from '../access/local-token.ts'
 import { createApp } from '../app.ts'
 import type { Config } from '../config.ts'
 import { FileLayer } from '../files/file-layer.ts'
@@ -8,6 +8,7 @@ import { closeServices, createServices } from '../services.ts'
 import { claimDataFolder } from './data-folder.ts'
 import { listen, stopListening } from './listen.ts'
 import { openStore } from './open-store.ts'
+import { openToken } from './open-token.ts'
 import { EXIT, StartError } from './start-error.ts'
 
 export type Serving = {
@@ -19,12 +20,15 @@ export type Serving = {
 
 /** Starts the embedded server: one process, one port, one SQLite file. Rejects with a StartError. */
 export async function serve(config: Config, log: Log): Promise<Serving> {
-  if (!statSync(config.definitionsFolder, { throwIfNoEntry: false })?.isDirectory()) {
-    throw new StartError(`TOOLRACK_DEFS_DIR: ${config.definitionsFolder} is not a folder.`, EXIT.badConfig)
+  if (!isFolder(config.definitionsFolder)) {
+    throw new StartError(
+      `TOOLRACK_DEFS_DIR: ${config.definitionsFolder} is not a folder that can be read.`,
+      EXIT.badConfig,
+    )
   }
   const folder = claimDataFolder(config.dataFolder)
   const store = openStore(folder.path)
-  const token = readLocalToken(folder.path)
+  const token = openToken(folder.path)
   const services = createServices({
     store,
     files: (checker) => new FileLayer(config.definitionsFolder, checker),
@@ -49,5 +53,13 @@ export async function serve(config: Config, log: Log): Promise<Serving> {
   } catch (error) {
     await release()
     throw error
+  }
+}
+
+function isFolder(path: string): boolean {
+  try {
+    return statSync(path).isDirectory()
+  } catch {
+    return false
   }
 }

@@ -39,7 +39,7 @@ function treeFault(schema: JsonObject): SchemaFault | undefined {
       }
     }
     for (const [key, child] of Object.entries(value).toReversed())
-      stack.push({ value: child as JsonValue, path: [...path, key] })
+      stack.push({ value: child, path: [...path, key] })
   }
   return undefined
 }

@@ -1,0 +1,12 @@
+import type { Round } from '../measure/round.ts'
+import { nextMessage, startNodeProcess } from '../processes/node-process.ts'
+
+/** Times the building of lists, in a process of its own. */
+export async function buildRounds(count: number): Promise<readonly Round[]> {
+  const child = startNodeProcess('build/build-process.ts', { args: [String(count)] })
+  try {
+    return await nextMessage<readonly Round[]>(child)
+  } finally {
+    if (child.connected) child.disconnect()
+  }
+}

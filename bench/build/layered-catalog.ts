@@ -1,0 +1,62 @@
+import { definitionDigest, LAYERS } from '@toolrack/contract'
+import type { Layer, ToolDefinition } from '@toolrack/contract'
+import assert from 'node:assert/strict'
+import { CatalogView } from '../../functions/src/catalog/catalog-view.ts'
+import { LayerSnapshot } from '../../functions/src/catalog/layer-snapshot.ts'
+import { listAnswer } from '../../functions/src/catalog/list-answer.ts'
+import { parseListQuery } from '../../functions/src/routes/list-tools.ts'
+import { mergeAndFilter } from './merge-and-filter.ts'
+
+/** Builds the list of these names. */
+export type Build = (names: readonly string[]) => Buffer
+
+/** One catalog in three layers, and the two ways to build a list from it. */
+export type LayeredCatalog = {
+  /** Prepares a request as far as its parsed query, and gives what builds the answer to it. */
+  readonly prepare: (names: readonly string[]) => () => Buffer
+  readonly mergeAndFilter: Build
+}
+
+/** Every tenth definition is the user's, every tenth comes from a file, the others are global. */
+export function layeredCatalog(definitions: readonly ToolDefinition[]): LayeredCatalog {
+  const byLayer: Readonly<Record<Layer, readonly ToolDefinition[]>> = {
+    user: definitions.filter((_, index) => index % 10 === 0),
+    global: definitions.filter((_, index) => index % 10 > 1),
+    file: definitions.filter((_, index) => index % 10 === 1),
+  }
+  const view = new CatalogView({
+    user: state('user', byLayer.user),
+    global: state('global', byLayer.global),
+    file: state('file', byLayer.file),
+  })
+  const maps = LAYERS.toReversed().map(
+    (layer) => new Map(byLayer[layer].map((definition) => [definition.function.name, definition])),
+  )
+  return {
+    prepare(names) {
+      const query = parseListQuery(`names=${names.join(',')}`, 'array')
+      return () => listAnswer(view, query, 'bench').body
+    },
+    mergeAndFilter: (names) => mergeAndFilter(maps, names),
+  }
+}
+
+/** Throws unless both ways give the same tools; only ours has an order. */
+export function checkSame(catalog: LayeredCatalog, names: readonly string[]): void {
+  assert.deepEqual(toolsOf(catalog.prepare(names)()), toolsOf(catalog.mergeAndFilter(names)))
+}
+
+function toolsOf(body: Buffer): string[] {
+  return (JSON.parse(body.toString()) as unknown[]).map((tool) => JSON.stringify(tool)).toSorted()
+}
+
+function state(layer: Layer, definitions: readonly ToolDefinition[]) {
+  const stored = definitions.map((definition) => ({
+    name: definition.function.name,
+    text: JSON.stringify(definition),
+    digest: definitionDigest(definition),
+    revision: '1',
+  }))
+  const read = { revision: '1', whole: true, definitions: stored, deleted: [], skipped: [] }
+  return { status: 'fresh', snapshot: LayerSnapshot.after(layer, undefined, read) } as const
+}

@@ -1,0 +1,22 @@
+import { listedTool } from '@toolrack/contract'
+import type { ToolDefinition } from '@toolrack/contract'
+import { readFileSync } from 'node:fs'
+
+const FILE = new URL('../../test/support/bfcl/definitions.jsonl', import.meta.url)
+
+/** The 753 function definitions of the Berkeley Function Calling Leaderboard: real names, real schemas. */
+export function bfclDefinitions(): ToolDefinition[] {
+  const lines = readFileSync(FILE, 'utf8').trimEnd().split('\n')
+  return lines.map((line) => JSON.parse(line) as ToolDefinition)
+}
+
+/** The definitions whose listed tools are nearest to a size: a typical small catalog of a known weight. */
+export function nearestInSize(
+  definitions: readonly ToolDefinition[],
+  count: number,
+  bytes: number,
+): ToolDefinition[] {
+  const distance = (definition: ToolDefinition): number =>
+    Math.abs(Buffer.byteLength(JSON.stringify(listedTool(definition))) - bytes)
+  return definitions.toSorted((a, b) => distance(a) - distance(b)).slice(0, count)
+}

@@ -1,0 +1,40 @@
+import type { JsonValue, ToolDefinition } from '@toolrack/contract'
+import { mkdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { localAuthentication, readLocalToken } from '../../functions/src/access/local-token.ts'
+import { BULK_MAX } from '../../functions/src/definitions/definition-writer.ts'
+import { FileLayer } from '../../functions/src/files/file-layer.ts'
+import { closeServices, createServices } from '../../functions/src/services.ts'
+import { SqliteDefinitionStore } from '../../functions/src/sqlite/sqlite-definition-store.ts'
+import { textLog } from '../../functions/src/log.ts'
+
+const ADMIN = { kind: 'user', uid: 'local', isAdmin: true } as const
+
+/** Makes the data of an embedded server whose global layer holds these definitions, and tells the environment for it. */
+export async function makeData(
+  folder: string,
+  definitions: readonly ToolDefinition[],
+): Promise<NodeJS.ProcessEnv> {
+  const dataFolder = join(folder, `data-${definitions.length}`)
+  const emptyFolder = join(folder, 'no-files')
+  for (const path of [dataFolder, emptyFolder]) mkdirSync(path, { recursive: true })
+  const sent = definitions as readonly unknown[] as readonly JsonValue[]
+  const services = createServices({
+    store: new SqliteDefinitionStore(join(dataFolder, 'toolrack.db')),
+    files: (checker) => new FileLayer(emptyFolder, checker),
+    authenticate: localAuthentication(readLocalToken(dataFolder)),
+    log: textLog(process.stderr),
+    envelope: 'array',
+    defaultWorkflow: 'bench',
+    corsOrigins: [],
+  })
+  try {
+    for (let start = 0; start < definitions.length; start += BULK_MAX) {
+      const bulk = sent.slice(start, start + BULK_MAX)
+      await services.writer.putAll(ADMIN, 'global', bulk, { onConflict: 'error', onInvalid: 'fail' })
+    }
+  } finally {
+    await closeServices(services)
+  }
+  return { PORT: '0', HOST: '127.0.0.1', TOOLRACK_DATA: dataFolder, TOOLRACK_DEFS_DIR: emptyFolder }
+}

@@ -1,0 +1,34 @@
+import autocannon from 'autocannon'
+import { text } from 'node:stream/consumers'
+import { percentile } from '../measure/median.ts'
+import type { Load } from './generator.ts'
+
+/** Runs in the generator's process: a load on its input, the result as one line of JSON on its output. */
+const { url, paths, headers, connections, seconds } = JSON.parse(await text(process.stdin)) as Load
+const [only, ...more] = paths.map((path) => ({ path }))
+let next = 0
+
+/** Its own report knows whole milliseconds only, so every answer is timed here. */
+const latenciesUs: number[] = []
+const run = autocannon({
+  url,
+  headers,
+  connections,
+  duration: seconds,
+  requests: [
+    only && more.length === 0
+      ? only
+      : { setupRequest: (request) => ({ ...request, path: paths[next++ % paths.length] ?? '/' }) },
+  ],
+})
+void run.on('response', (_client, _statusCode, _bytes, responseMs) => latenciesUs.push(responseMs * 1_000))
+const { errors, timeouts, duration, '4xx': refused, '5xx': failed } = await run
+
+console.log(
+  JSON.stringify({
+    requestsPerSecond: latenciesUs.length / duration,
+    p50Us: percentile(latenciesUs, 0.5),
+    p99Us: percentile(latenciesUs, 0.99),
+    errors: errors + timeouts + refused + failed,
+  }),
+)

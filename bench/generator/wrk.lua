@@ -1,0 +1,26 @@
+-- Asks the paths of a file in turn, and tells at the end, as one line of JSON, how it went.
+
+function init(args)
+  local requests, at = {}, 0
+  for path in io.lines(args[1]) do
+    requests[#requests + 1] = wrk.format("GET", path)
+    wrk.path = path
+  end
+  -- wrk sends a single path by itself, which costs it less than asking here.
+  if #requests == 1 then return end
+  request = function()
+    at = at % #requests + 1
+    return requests[at]
+  end
+end
+
+function done(summary, latency)
+  local errors = summary.errors
+  io.write(string.format(
+    '{"requestsPerSecond":%.1f,"p50Us":%d,"p99Us":%d,"errors":%d}\n',
+    summary.requests / summary.duration * 1e6,
+    latency:percentile(50),
+    latency:percentile(99),
+    errors.connect + errors.read + errors.write + errors.status + errors.timeout
+  ))
+end

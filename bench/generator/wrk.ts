@@ -1,0 +1,29 @@
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { Generator, Load, LoadResult } from './generator.ts'
+import { runGenerator } from './run-generator.ts'
+
+const SCRIPT = fileURLToPath(new URL('wrk.lua', import.meta.url))
+
+/** https://github.com/wg/wrk, where it is installed. */
+export function findWrk(): Generator | undefined {
+  const { stdout } = spawnSync('wrk', ['-v'], { encoding: 'utf8' })
+  const version = /^wrk (\S+)/.exec(stdout ?? '')?.[1]
+  return version === undefined ? undefined : { name: `wrk ${version}`, run: runWrk }
+}
+
+async function runWrk({ url, paths, headers, connections, seconds }: Load): Promise<LoadResult> {
+  const folder = mkdtempSync(join(tmpdir(), 'toolrack-wrk-'))
+  try {
+    const file = join(folder, 'paths')
+    writeFileSync(file, paths.join('\n'))
+    const options = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', SCRIPT]
+    const sent = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
+    return await runGenerator('wrk', [...options, ...sent, url, '--', file])
+  } finally {
+    rmSync(folder, { recursive: true })
+  }
+}

@@ -1,0 +1,43 @@
+import { parseArgs } from 'node:util'
+import { findGenerator } from './generator/generator.ts'
+import { filter } from './cases/filter.ts'
+import { list } from './cases/list.ts'
+import { memory } from './cases/memory.ts'
+import { notModified } from './cases/not-modified.ts'
+import { withWorkplace } from './processes/workplace.ts'
+import { writeResult, writeTable } from './measure/result.ts'
+
+const CASES = { list, 'not-modified': notModified, filter, memory }
+
+/** `npm run bench -- [case …] [--rounds 5] [--seconds 3]`: measures and reports; a missed goal is no failure. */
+async function main(): Promise<void> {
+  const { positionals, values } = parseArgs({
+    allowPositionals: true,
+    options: { rounds: { type: 'string', default: '5' }, seconds: { type: 'string', default: '3' } },
+  })
+  const effort = {
+    rounds: atLeastOne('rounds', values.rounds),
+    seconds: atLeastOne('seconds', values.seconds),
+  }
+  const unknown = positionals.filter((name) => !(name in CASES))
+  if (unknown.length > 0) exit(`No case ${unknown.join(', ')}; there are ${Object.keys(CASES).join(', ')}.`)
+  const generator = findGenerator()
+  for (const [name, measure] of Object.entries(CASES)) {
+    if (positionals.length > 0 && !positionals.includes(name)) continue
+    console.error(`${name} …`)
+    writeResult(name, await withWorkplace((folder) => measure(folder, { generator, ...effort })))
+  }
+  console.log(writeTable(Object.keys(CASES)))
+}
+
+function atLeastOne(name: string, text: string): number {
+  if (!/^[1-9]\d{0,3}$/.test(text)) exit(`--${name} must be a whole number from 1 to 9999.`)
+  return Number(text)
+}
+
+function exit(message: string): never {
+  console.error(message)
+  process.exit(64)
+}
+
+await main()

@@ -1,0 +1,78 @@
+import type { Generator } from '../generator/generator.ts'
+import type { ServerProcess } from '../processes/server-process.ts'
+import type { Measured } from './result.ts'
+import { medians, valueOf } from './round.ts'
+import type { Round, Sample } from './round.ts'
+
+/** A server and what it is asked. */
+export type Contender = {
+  readonly name: string
+  readonly server: ServerProcess
+  /** Called before each load: the paths that are asked in turn. */
+  readonly paths: () => readonly string[]
+  readonly headers: Readonly<Record<string, string>>
+}
+
+export type Effort = {
+  readonly generator: Generator
+  readonly rounds: number
+  readonly seconds: number
+}
+
+/** How many connections ask at once when throughput is measured, and when latency is. */
+const MANY = 32
+const ONE = 1
+const WARM_UP_SECONDS = 2
+
+/** Loads the contenders in turn, round after round, first for throughput, then for latency. */
+export async function loadRounds(contenders: readonly Contender[], effort: Effort): Promise<Round[]> {
+  for (const contender of contenders) await load(contender, MANY, { ...effort, seconds: WARM_UP_SECONDS })
+  const rounds: Round[] = []
+  while (rounds.length < effort.rounds) {
+    const samples = new Map<string, Sample>()
+    for (const contender of contenders) {
+      const { p50Us, p99Us, ...loaded } = await load(contender, MANY, effort)
+      samples.set(contender.name, { ...loaded, loadedP50Us: p50Us, loadedP99Us: p99Us })
+    }
+    for (const contender of contenders) {
+      const { p50Us, p99Us } = await load(contender, ONE, effort)
+      samples.set(contender.name, { ...samples.get(contender.name), p50Us, p99Us })
+    }
+    rounds.push(Object.fromEntries(samples))
+  }
+  return rounds
+}
+
+/**
+ * `busy` is the share of its core that the server used: well below 1, something else was the limit. `cpuUs` is what it
+ * used for one request: it says more than requests per second do where the machine has other work.
+ */
+async function load({ server, paths, headers }: Contender, connections: number, effort: Effort) {
+  const asked = { url: server.url, paths: paths(), headers, connections, seconds: effort.seconds }
+  const before = await server.usage()
+  const startedMs = performance.now()
+  const result = await effort.generator.run(asked)
+  const elapsedMs = performance.now() - startedMs
+  const after = await server.usage()
+  const cpuMs = after.cpuMs - before.cpuMs
+  return {
+    ...result,
+    busy: cpuMs / elapsedMs,
+    cpuUs: (cpuMs * 1_000) / (result.requestsPerSecond * effort.seconds),
+  }
+}
+
+/** What a generator reaches on handlers that do nothing: above it nothing could be measured. */
+export function reachOf(
+  generator: Generator,
+  rounds: readonly Round[],
+  emptyHandlers: readonly string[],
+): NonNullable<Measured['generator']> {
+  const reached = medians(rounds)
+  return {
+    name: generator.name,
+    emptyHandler: Object.fromEntries(
+      emptyHandlers.map((name) => [name, valueOf(reached, name, 'requestsPerSecond')]),
+    ),
+  }
+}

@@ -1,0 +1,83 @@
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { availableParallelism, cpus } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { isPinned } from '../processes/pin.ts'
+import { outcomeOf } from './comparison.ts'
+import type { Comparison, Outcome } from './comparison.ts'
+import { medians } from './round.ts'
+import type { Round } from './round.ts'
+import { table } from './table.ts'
+
+const FOLDER = new URL('../results/', import.meta.url)
+
+/** What a case has measured, and how it is to be read. */
+export type Measured = {
+  readonly rounds: readonly Round[]
+  readonly comparisons: readonly Comparison[]
+  /** Who asked, and how many requests a second it reaches on the empty handler; absent where nobody asks by HTTP. */
+  readonly generator?: { readonly name: string; readonly emptyHandler: Readonly<Record<string, number>> }
+}
+
+export type Result = {
+  readonly case: string
+  readonly date: string
+  readonly node: string
+  readonly cpu: string
+  readonly cores: number
+  /** Whether server and generator had a core each. */
+  readonly pinned: boolean
+  readonly generator: Measured['generator'] | null
+  readonly rounds: readonly Round[]
+  readonly medians: Round
+  readonly ratios: Readonly<Record<string, number>>
+  readonly goals: Readonly<Record<string, NonNullable<Comparison['goal']> & { readonly met: boolean }>>
+  readonly met: boolean
+  readonly outcomes: readonly Outcome[]
+}
+
+export function writeResult(name: string, { rounds, comparisons, generator }: Measured): void {
+  const outcomes = comparisons.map((comparison) => outcomeOf(comparison, rounds))
+  const result: Result = {
+    case: name,
+    date: new Date().toISOString(),
+    node: process.version,
+    cpu: cpus()[0]?.model ?? 'unknown',
+    cores: availableParallelism(),
+    pinned: isPinned,
+    generator: generator ?? null,
+    rounds,
+    medians: medians(rounds),
+    ratios: Object.fromEntries(
+      outcomes.flatMap(({ what, ratio }) => (ratio === undefined ? [] : [[what, ratio]])),
+    ),
+    goals: Object.fromEntries(
+      outcomes.flatMap(({ what, goal, met }) =>
+        goal && met !== undefined ? [[what, { ...goal, met }]] : [],
+      ),
+    ),
+    met: outcomes.every(({ met }) => met !== false),
+    outcomes,
+  }
+  mkdirSync(FOLDER, { recursive: true })
+  writeFileSync(fileOf(`${name}.json`), `${JSON.stringify(result, undefined, 2)}\n`)
+}
+
+/** Makes one table of what every case measured last. */
+export function writeTable(cases: readonly string[]): string {
+  const text = table(cases.flatMap((name) => readResult(name) ?? []))
+  writeFileSync(fileOf('table.md'), text)
+  return text
+}
+
+function readResult(name: string): Result | undefined {
+  try {
+    return JSON.parse(readFileSync(fileOf(`${name}.json`), 'utf8')) as Result
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw error
+  }
+}
+
+function fileOf(name: string): string {
+  return fileURLToPath(new URL(name, FOLDER))
+}

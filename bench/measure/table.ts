@@ -1,0 +1,57 @@
+import type { Goal, Outcome } from './comparison.ts'
+import type { Result } from './result.ts'
+
+/** The results as Markdown, with the command that makes them. */
+export function table(results: readonly Result[]): string {
+  const rows = results.flatMap((result) => result.outcomes.map((outcome) => row(result.case, outcome)))
+  return [
+    '`npm run bench`',
+    '',
+    '| case | what | ours | against | ratio | goal | |',
+    '|---|---|---|---|---|---|---|',
+    ...rows,
+    '',
+    ...results.map(circumstances),
+    '',
+  ].join('\n')
+}
+
+function row(name: string, { what, unit, ours, against, ...figures }: Outcome): string {
+  const { oursMedian, againstMedian, ratio, goal, met } = figures
+  return `| ${[
+    name,
+    what,
+    `${number(oursMedian)} ${unit} (${ours})`,
+    againstMedian === undefined ? '' : `${number(againstMedian)} ${unit} (${against})`,
+    ratio === undefined ? '' : number(ratio),
+    goal ? goalText(goal) : 'report',
+    met === undefined ? '' : met ? 'met' : '**missed**',
+  ].join(' | ')} |`
+}
+
+function goalText(goal: Goal): string {
+  return 'atLeast' in goal ? `≥ ${number(goal.atLeast)}` : `≤ ${number(goal.atMost)}`
+}
+
+/** Three figures that count, thousands apart. */
+function number(value: number): string {
+  return value >= 100 ? Math.round(value).toLocaleString('en-US') : String(Number(value.toPrecision(3)))
+}
+
+function circumstances(result: Result): string {
+  const { date, node, cpu, cores, pinned, generator, rounds } = result
+  const reach = Object.entries(generator?.emptyHandler ?? {}).map(
+    ([what, requestsPerSecond]) => `${number(requestsPerSecond)}/s on ${what}`,
+  )
+  const busy = Object.values(result.medians).flatMap((sample) => sample['busy'] ?? [])
+  const told = [
+    `${result.case}: ${date.slice(0, 10)}`,
+    `Node ${node.slice(1)}`,
+    `${cores} × ${cpu}`,
+    pinned ? 'server and generator on a core each' : 'server and generator share the cores (no taskset)',
+    `${rounds.length} rounds`,
+    ...(generator ? [`${generator.name}, which reaches ${reach.join(', ')}`] : []),
+    ...(busy.length > 0 ? [`each server at least ${number(Math.min(...busy))} busy at 32 connections`] : []),
+  ]
+  return `- ${told.join('; ')}.`
+}

@@ -1,0 +1,30 @@
+/** Where a server can be asked; only ours wants a token. */
+export type Address = { readonly url: string; readonly token?: string }
+
+/** What a server process has used. Of memory it says what is left after a collection, when it may call for one. */
+export type Usage = {
+  readonly cpuMs: number
+  readonly rssBytes: number
+  readonly heapBytes: number
+  /** Buffers: they lie outside the heap. */
+  readonly externalBytes: number
+}
+
+/** Runs in the server process: tells the benchmark its address, then answers what it uses, and ends with it. */
+export function announce(address: Address): void {
+  process.on('message', () => process.send?.(usage()))
+  process.on('disconnect', () => process.exit(0))
+  process.send?.(address)
+}
+
+function usage(): Usage {
+  const { user, system } = process.cpuUsage()
+  globalThis.gc?.()
+  const { rss, heapUsed, external } = process.memoryUsage()
+  return {
+    cpuMs: (user + system) / 1_000,
+    rssBytes: rss,
+    heapBytes: heapUsed,
+    externalBytes: external,
+  }
+}

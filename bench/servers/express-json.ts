@@ -1,0 +1,13 @@
+import express from 'express'
+import { readFileSync } from 'node:fs'
+import { announceApp } from './announce-app.ts'
+
+/** The usual handler: `res.json` of the value, with the ETag and the 304 that Express makes of it. */
+const [, , path, file] = process.argv
+const value: unknown = JSON.parse(readFileSync(file ?? '', 'utf8'))
+
+const app = express()
+app.get(path ?? '/', (_req, res) => {
+  res.json(value)
+})
+announceApp(app)

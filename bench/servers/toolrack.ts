@@ -1,0 +1,8 @@
+import { parseConfig } from '../../functions/src/config.ts'
+import { serve } from '../../functions/src/local/serve.ts'
+import { textLog } from '../../functions/src/log.ts'
+import { announce } from './announce.ts'
+
+/** Our service as `npm start` serves it; the environment says where its data lies. */
+const { url, token } = await serve(parseConfig(), textLog(process.stderr))
+announce({ url, token })

@@ -1,0 +1,4 @@
+export function bundle(
+  functionsDir: string,
+  options?: { readonly logLevel?: 'warning' | 'silent' },
+): Promise<unknown>

@@ -1,0 +1,1 @@
+export function lockFileProblems(root: string): string[]

@@ -1,0 +1,8 @@
+export function npmErrors(output: string): string[]
+export function isCutOff(output: string): boolean
+export function npmInstall(options: {
+  readonly what: string
+  readonly cwd: string
+  readonly node: string
+  readonly flags?: readonly string[]
+}): Promise<string>

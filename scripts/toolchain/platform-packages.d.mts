@@ -1,0 +1,1 @@
+export function absentPlatformPackages(root: string, options: { readonly withDev: boolean }): string[]

@@ -1,0 +1,90 @@
+import { expect, test } from '@jest/globals'
+import { readdirSync } from 'node:fs'
+import { ROOMS, wrongImports } from '../support/import-rules.ts'
+import { importsOf, readSource, ROOT } from '../support/source-tree.ts'
+
+const tree = readSource('packages/contract/src', 'functions/src')
+
+test('every import points the way of the house', () => {
+  expect(wrongImports(tree)).toEqual([])
+})
+
+test('the check reads the whole house', () => {
+  const imports = [...tree].flatMap(([path, text]) => importsOf(path, text))
+  expect(imports).toEqual(
+    expect.arrayContaining([
+      'packages/contract',
+      'npm:express',
+      'npm:@noble/hashes',
+      'node:sqlite',
+      'functions/src/catalog/catalog.ts',
+    ]),
+  )
+  const lines = [...tree.values()].flatMap((text) => text.match(/^(?:import|\} from) .*['"]$/gm) ?? [])
+  expect(imports.length).toBeGreaterThanOrEqual(lines.length)
+})
+
+test('every folder of the service is a room that the rules know', () => {
+  const folders = readdirSync(new URL('functions/src', ROOT), { withFileTypes: true }).filter((entry) =>
+    entry.isDirectory(),
+  )
+  expect(ROOMS).toEqual(expect.arrayContaining(folders.map(({ name }) => name)))
+})
+
+test.each([
+  ['packages/contract/src/alias.ts', 'node:crypto', /itself and a sha256 library/],
+  ['packages/contract/src/alias.ts', 'zod', /itself and a sha256 library/],
+  ['packages/contract/src/alias.ts', '../../../functions/src/log.ts', /itself and a sha256 library/],
+  ['functions/src/catalog/catalog.ts', '../../../packages/contract/src/alias.ts', /by its name/],
+  ['functions/src/log.ts', '../../test/support/tool.ts', /its own source/],
+  ['functions/src/log.ts', '@toolrack/client', /its own source/],
+  ['functions/src/catalog/catalog.ts', '../http/query.ts', /domain folder knows no HTTP/],
+  ['functions/src/access/decide.ts', '../routes/routes.ts', /domain folder knows no HTTP/],
+  ['functions/src/json/read-json.ts', '../local/serve.ts', /domain folder knows no HTTP/],
+  ['functions/src/definitions/plan-write.ts', '../services.ts', /domain folder knows no HTTP/],
+  ['functions/src/schemas/admit-schema.ts', 'express', /domain folder knows no HTTP/],
+  ['functions/src/invoke/call.ts', 'node:http', /domain folder knows no HTTP/],
+  ['functions/src/definitions/plan-write.ts', '../sqlite/statements.ts', /domain folder knows no vendor/],
+  ['functions/src/catalog/catalog.ts', '../files/file-layer.ts', /domain folder knows no vendor/],
+  ['functions/src/audit/record.ts', '../firestore/store.ts', /domain folder knows no vendor/],
+  ['functions/src/access/decide.ts', 'node:sqlite', /domain folder knows no vendor/],
+  ['functions/src/sqlite/statements.ts', '../http/query.ts', /adapter knows no HTTP/],
+  ['functions/src/files/file-layer.ts', '../routes/health.ts', /adapter knows no HTTP/],
+  ['functions/src/firestore/store.ts', 'express', /adapter knows no HTTP/],
+  ['functions/src/sqlite/statements.ts', '../files/file-layer.ts', /no other adapter/],
+  ['functions/src/routes/health.ts', '../sqlite/open-database.ts', /only services\.ts and the entries/],
+  ['functions/src/app.ts', './files/file-layer.ts', /only services\.ts and the entries/],
+  ['functions/src/config.ts', 'express', /own place/],
+  ['functions/src/local/serve.ts', 'cors', /own place/],
+  ['functions/src/catalog/catalog.ts', 'ajv/dist/2020.js', /own place/],
+  ['functions/src/definitions/plan-write.ts', 're2js', /own place/],
+  ['functions/src/routes/health.ts', 'zod', /own place/],
+  ['functions/src/http/query.ts', 'lru-cache', /own place/],
+  ['functions/src/services.ts', 'node:sqlite', /own place/],
+  ['functions/src/log.ts', '@google-cloud/firestore', /own place/],
+])('the check finds %s importing %s', (path, specifier, why) => {
+  const line = `import { it } from '${specifier}'\n`
+  const forms = [
+    line,
+    line.replace('import', 'import type'),
+    `export * from '${specifier}'\n`,
+    `import '${specifier}'\n`,
+    `const it = await import('${specifier}')\n`,
+    `import {\n  it,\n} from "${specifier}"\n`,
+  ]
+  const found = forms.map((text) => wrongImports(new Map([[path, `/** Why. */\n${text}`]])))
+  expect(found.map((wrong) => wrong.some((sentence) => why.test(sentence)))).toEqual(forms.map(() => true))
+})
+
+test.each([
+  ['packages/contract/src/sha256.ts', '@noble/hashes/sha2.js'],
+  ['packages/contract/src/alias.ts', './sha256.ts'],
+  ['functions/src/catalog/catalog.ts', '@toolrack/contract'],
+  ['functions/src/catalog/catalog.ts', '../definitions/plan-write.ts'],
+  ['functions/src/sqlite/open-database.ts', '../definitions/plan-write.ts'],
+  ['functions/src/routes/health.ts', '../http/route.ts'],
+  ['functions/src/services.ts', './firestore/store.ts'],
+  ['functions/src/local/open-store.ts', '../sqlite/open-database.ts'],
+])('%s may import %s', (path, specifier) => {
+  expect(wrongImports(new Map([[path, `import { it } from '${specifier}'\n`]]))).toEqual([])
+})

@@ -1,0 +1,201 @@
+import { afterAll, expect, test } from '@jest/globals'
+import { spawnSync } from 'node:child_process'
+import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import type { SkippedItem } from '../../functions/src/catalog/layer-source.ts'
+import { Server } from '../support/server.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { testWhere } from '../support/test-where.ts'
+import { list, listedNames, tool } from '../support/tool.ts'
+import { UNPRIVILEGED } from '../support/unprivileged.ts'
+import { until } from '../support/until.ts'
+
+const folder = temporaryFolder()
+const at = (name: string): string => join(folder.path, name)
+const family = (name: string, ...tools: unknown[]): string => JSON.stringify({ family: name, tools })
+
+writeFileSync(at('a-good.json'), family('good', tool('first'), tool('second')))
+writeFileSync(at('b-broken.json'), '{\n  "family": "broken",\n  "tools": [ oops ]\n}')
+writeFileSync(
+  at('c-items.json'),
+  family('items', tool('no name'), tool('third'), { name: 'x', parameters: { required: 'y' } }),
+)
+writeFileSync(at('d-unreadable.json'), family('unreadable', tool('unreadable')))
+chmodSync(at('d-unreadable.json'), 0)
+writeFileSync(at('e-huge.json'), '')
+truncateSync(at('e-huge.json'), 50 * 1024 * 1024)
+mkdirSync(at('f-folder.json'))
+spawnSync('mkfifo', [at('g-pipe.json')])
+symlinkSync(at('nowhere'), at('h-dangling.json'))
+writeFileSync(at('i-twice.json'), family('twice', tool('first', 'Late.'), tool('fourth')))
+writeFileSync(at('j-family.json'), JSON.stringify({ family: 5, tools: [] }))
+writeFileSync(at('k-latin1.json'), Buffer.from(family('latin', tool('caf\u00e9')), 'latin1'))
+writeFileSync(at('l-array.json'), JSON.stringify([tool('no_family')]))
+writeFileSync(at('m-empty.json'), '')
+writeFileSync(at('n-bom.json'), `\uFEFF${family('bom', tool('bom'))}`)
+writeFileSync(at('readme.md'), 'not a definitions file')
+writeFileSync(at('.hidden.json'), '{')
+writeFileSync(at('z-last.json'), family('last', tool('last')))
+
+const server = await Server.start({ definitions: folder.path, through: UNPRIVILEGED ?? [] })
+afterAll(async () => {
+  await server[Symbol.asyncDispose]()
+  folder[Symbol.dispose]()
+})
+
+async function skipped(): Promise<readonly SkippedItem[]> {
+  const health = await server.fetch('/health')
+  return ((await health.json()) as { layers: { file: { skipped: SkippedItem[] } } }).layers.file.skipped
+}
+
+test('whatever lies in the folder, the definitions that are good are served', async () => {
+  const names = await listedNames(server)
+  expect(names.filter((name) => name !== 'unreadable')).toEqual([
+    'first',
+    'fourth',
+    'last',
+    'second',
+    'third',
+  ])
+  const [first] = await list(server, 'names=first')
+  expect(first?.function.description).toBe('Does one small thing.')
+})
+
+const SKIPS: readonly [string, string, RegExp][] = [
+  ['b-broken.json', '', /^is not valid JSON \(line 3, column 14\)$/],
+  ['c-items.json', '/tools/0/function/name', /^character 3 \(U\+0020\) is not allowed there/],
+  ['c-items.json', '/tools/2/parameters/required', /must be array.*list of names/],
+  ['e-huge.json', '', /^is 52428800 bytes; a definitions file may have 4194304$/],
+  ['f-folder.json', '', /^is not a file/],
+  ['g-pipe.json', '', /^is not a file/],
+  ['h-dangling.json', '', /^is gone, or is a link to nothing$/],
+  ['i-twice.json', '/tools/0', /^the name first is taken by a-good\.json#\/tools\/0/],
+  ['j-family.json', '/family', /^is not a definitions file/],
+  ['k-latin1.json', '', /^is not UTF-8$/],
+  ['l-array.json', '', /^is not a definitions file/],
+  ['m-empty.json', '', /^is empty$/],
+  ['n-bom.json', '', /^starts with a byte order mark/],
+]
+test.each(SKIPS)('%s is skipped and reported at %j', async (source, pointer, message) => {
+  const item = (await skipped()).find((one) => one.source === source && one.pointer === pointer)
+  expect(item?.message).toMatch(message)
+})
+
+testWhere(
+  UNPRIVILEGED !== undefined,
+  'setpriv is missing: as root a file without permission can not be tried.',
+)('a file without permission is skipped and reported with what to do', async () => {
+  const item = (await skipped()).find((one) => one.source === 'd-unreadable.json')
+  expect(item?.message).toBe('can not be read: permission denied; let the service read it')
+  expect(await listedNames(server, 'names=unreadable')).toEqual([])
+})
+
+test('nothing else is skipped, and what is no *.json or hidden is not looked at', async () => {
+  const sources = new Set((await skipped()).map(({ source }) => source))
+  sources.delete('d-unreadable.json')
+  expect(sources).toEqual(new Set(SKIPS.map(([source]) => source)))
+})
+
+test('each skip is in the log once, and neither log nor health has an absolute path or a piece of a file', async () => {
+  const lines = server.log.split('\n').filter((line) => line.startsWith('warn  definition skipped'))
+  const told = lines.map(
+    (line) => JSON.parse(line.slice(line.indexOf('{'))) as { at: string; message: string },
+  )
+  const items = await skipped()
+  expect(told).toEqual(
+    items.map(({ source, pointer, message }) => ({ at: `${source}${pointer && `#${pointer}`}`, message })),
+  )
+  for (const text of [server.log, JSON.stringify(items)]) {
+    expect(text).not.toContain(folder.path)
+    expect(text).not.toContain('oops')
+  }
+})
+
+test('/health without a token says nothing of the files', async () => {
+  expect(await (await fetch(`${server.url}/health`)).json()).toEqual({
+    status: 'ok',
+    version: expect.any(String),
+    isolation: 'L0',
+  })
+})
+
+const descriptionOf = async (name: string): Promise<string | undefined> =>
+  (await list(server, `names=${name}`))[0]?.function.description
+
+test('a file that is added, changed or removed while the server runs is seen by a later list', async () => {
+  writeFileSync(at('new.json'), family('new', tool('arrives', 'One.')))
+  await until(
+    () => descriptionOf('arrives'),
+    (text) => text === 'One.',
+  )
+  writeFileSync(at('new.json'), family('new', tool('arrives', 'Two.'), tool('beside')))
+  await until(
+    () => descriptionOf('arrives'),
+    (text) => text === 'Two.',
+  )
+  expect(await listedNames(server, 'category=new')).toEqual(['arrives', 'beside'])
+  rmSync(at('new.json'))
+  await until(
+    () => descriptionOf('arrives'),
+    (text) => text === undefined,
+  )
+  expect(await listedNames(server, 'names=first,last')).toEqual(['first', 'last'])
+})
+
+test('a file that breaks while the server runs is told, its siblings stay, and mended it is back', async () => {
+  const good = family('mended', tool('mended'))
+  writeFileSync(at('mended.json'), good)
+  await until(
+    () => descriptionOf('mended'),
+    (text) => text !== undefined,
+  )
+  writeFileSync(at('mended.json'), good.slice(0, -1))
+  await until(
+    () => descriptionOf('mended'),
+    (text) => text === undefined,
+  )
+  expect((await skipped()).find(({ source }) => source === 'mended.json')?.message).toBe(
+    'is not valid JSON (it ends too early)',
+  )
+  expect(server.log).toContain('{"at":"mended.json","message":"is not valid JSON (it ends too early)"}')
+  expect(await listedNames(server, 'names=first,last')).toEqual(['first', 'last'])
+  writeFileSync(at('mended.json'), good)
+  await until(
+    () => descriptionOf('mended'),
+    (text) => text !== undefined,
+  )
+})
+
+test('a folder that can not be read leaves the last good definitions, marked stale; strict=1 is a 503', async () => {
+  const before = await listedNames(server)
+  const etag = (await server.fetch('/workflows/tools/list')).headers.get('etag')
+  const away = `${folder.path}-away`
+  renameSync(folder.path, away)
+  try {
+    const layers = async () => (await server.fetch('/workflows/tools/list')).headers.get('x-tools-layers')
+    await until(layers, (text) => text?.endsWith('file=stale') === true)
+    expect(await listedNames(server)).toEqual(before)
+    expect((await server.fetch('/workflows/tools/list')).headers.get('etag')).not.toBe(etag)
+    const strict = await server.fetch('/workflows/tools/list?strict=1')
+    expect(strict.status).toBe(503)
+    expect(strict.headers.get('retry-after')).toBe('1')
+    expect(await (await fetch(`${server.url}/health`)).json()).toMatchObject({ status: 'degraded' })
+    expect(server.log).toMatch(/^error layer could not be read {2}\{"layer":"file"/m)
+  } finally {
+    renameSync(away, folder.path)
+  }
+  const strict = async () => (await server.fetch('/workflows/tools/list?strict=1')).status
+  await until(strict, (status) => status === 200)
+  expect(await listedNames(server)).toEqual(before)
+  expect((await server.fetch('/workflows/tools/list')).headers.get('etag')).toBe(etag)
+})
+
+test('an empty folder serves an empty layer', async () => {
+  using empty = temporaryFolder()
+  await using other = await Server.start({ definitions: empty.path })
+  expect(await listedNames(other)).toEqual([])
+  expect((await other.fetch('/workflows/tools/list?strict=1')).headers.get('x-tools-layers')).toBe(
+    'user=0,global=0,file=0',
+  )
+  expect(other.log).toBe('')
+})

@@ -1,0 +1,81 @@
+import { afterAll, expect, test } from '@jest/globals'
+import { join } from 'node:path'
+import type { Principal } from '../../functions/src/access/principal.ts'
+import { createApp } from '../../functions/src/app.ts'
+import { FileLayer } from '../../functions/src/files/file-layer.ts'
+import { FAMILIES } from '../../functions/src/http/route.ts'
+import { listen, stopListening } from '../../functions/src/local/listen.ts'
+import { ROUTES } from '../../functions/src/routes/routes.ts'
+import { closeServices, createServices } from '../../functions/src/services.ts'
+import { SqliteDefinitionStore } from '../../functions/src/sqlite/sqlite-definition-store.ts'
+import { errorAnswer } from '../support/error-answer.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+/** The local token is always an admin, so the one who is not comes in through the door that is meant for it: `authenticate`. */
+const guest: Principal = { kind: 'user', uid: 'guest', isAdmin: false }
+const folder = temporaryFolder()
+const services = createServices({
+  store: new SqliteDefinitionStore(join(folder.path, 'toolrack.db')),
+  files: (checker) => new FileLayer('functions/workflows/tools/defs', checker),
+  authenticate: () => guest,
+  log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+  envelope: 'array',
+  defaultWorkflow: 'tools-CliTools',
+  corsOrigins: [],
+})
+const listening = await listen(createApp(services), '127.0.0.1', 0)
+afterAll(async () => {
+  await stopListening(listening)
+  await closeServices(services)
+  folder[Symbol.dispose]()
+})
+
+/** A valid body of each route that writes; a new one must be added here. */
+const BODIES: Readonly<Record<string, string | null>> = {
+  'POST /tools/defs': '[{"name":"READ_FILE","description":"Mine."}]',
+  'PUT /tools/defs/:name': '{"description":"Mine."}',
+  'DELETE /tools/defs/:name': null,
+  'POST /tools/defs/:name/rollback': '{"revision":"1-0"}',
+}
+const WRITING = FAMILIES.flatMap((family) =>
+  ROUTES.filter(({ method }) => method !== 'GET').map(
+    ({ method, path }) =>
+      [method, `/${family}${path.replace(':name', 'READ_FILE')}`, `${method} ${path}`] as const,
+  ),
+)
+
+test.each(WRITING)(
+  '%s %s of the global layer is a 403 with its reason for who is no admin',
+  async (method, path, route) => {
+    const body = BODIES[route]
+    expect(body).toBeDefined()
+    const answer = await fetch(`${listening.url}${path}?layer=global`, { method, body: body ?? null })
+    expect(answer.headers.get('cache-control')).toBe('private, no-store')
+    expect(await errorAnswer(answer)).toMatchObject({
+      httpStatus: 403,
+      reason: 'PERMISSION_DENIED',
+      message: 'Only an admin may write the global layer.',
+    })
+    const health = await fetch(`${listening.url}/health`)
+    expect(await health.json()).toMatchObject({ layers: { global: { definitions: 0 } } })
+  },
+)
+
+test('who is no admin still writes a layer of their own, and reads every layer', async () => {
+  const url = `${listening.url}/workflows/tools/defs`
+  const written = await fetch(`${url}/MINE`, { method: 'PUT', body: '{"description":"Mine."}' })
+  expect(written.status).toBe(201)
+  for (const layer of ['user', 'global', 'file'])
+    expect((await fetch(`${url}?layer=${layer}`)).status).toBe(200)
+})
+
+test.each(['PUT', 'DELETE'])(
+  '%s of the file layer is refused with the layers that can be written',
+  async (method) => {
+    const url = `${listening.url}/workflows/tools/defs/READ_FILE?layer=file`
+    const body = method === 'PUT' ? '{"description":"Mine."}' : null
+    const answer = await errorAnswer(await fetch(url, { method, body }))
+    expect(answer).toMatchObject({ httpStatus: 400, reason: 'PARAMETER_INVALID' })
+    expect(answer.message).toBe('The parameter layer must be user or global.')
+  },
+)

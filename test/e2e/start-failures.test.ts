@@ -1,0 +1,180 @@
+import { expect, test } from '@jest/globals'
+import { chmodSync, closeSync, mkdirSync, openSync, readdirSync, readFileSync } from 'node:fs'
+import { statSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
+import { EXIT } from '../../functions/src/local/start-error.ts'
+import { failedStart, Server } from '../support/server.ts'
+import type { Ended } from '../support/server.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { testWhere } from '../support/test-where.ts'
+import { post, tool } from '../support/tool.ts'
+import { UNPRIVILEGED } from '../support/unprivileged.ts'
+
+/** One sentence for a person, the documented exit code, and nothing else. */
+function expectOneSentence(ended: Ended, code: number, sentence: RegExp): void {
+  expect(ended).toMatchObject({ code, signal: null, stdout: '' })
+  expect(ended.stderr).toMatch(/^[^\n]+\.\n$/)
+  expect(ended.stderr).toMatch(sentence)
+  expect(ended.stderr).not.toMatch(/\bat .*:\d+|\bError:|node:internal/)
+}
+
+test('a busy port is told with what to do', async () => {
+  await using server = await Server.start()
+  using data = temporaryFolder()
+  const { port } = new URL(server.url)
+  const ended = await failedStart({ data: data.path, env: { PORT: port } })
+  expectOneSentence(
+    ended,
+    EXIT.addressTaken,
+    /^Port \d+ on 127\.0\.0\.1 is in use by another program; .*PORT/,
+  )
+  expect((await server.fetch('/health')).status).toBe(200)
+})
+
+test('an address that is not of this machine is told', async () => {
+  using data = temporaryFolder()
+  const ended = await failedStart({ data: data.path, env: { HOST: '203.0.113.1' } })
+  expectOneSentence(ended, EXIT.addressTaken, /can not be listened on .*HOST and PORT/)
+})
+
+test('a second server on the same data is told, and does not disturb the first', async () => {
+  await using server = await Server.start()
+  const ended = await failedStart({ data: server.data })
+  expectOneSentence(ended, EXIT.dataInUse, /^Another Toolrack server uses the data in .*TOOLRACK_DATA/)
+  expect((await post(server, [tool('still_writes')])).status).toBe(200)
+})
+
+test('a data folder below a regular file is told', async () => {
+  using folder = temporaryFolder()
+  writeFileSync(join(folder.path, 'file'), '')
+  const ended = await failedStart({ data: join(folder.path, 'file', 'data') })
+  expectOneSentence(ended, EXIT.unwritableData, /^The data folder .* can not be written \(ENOTDIR\)/)
+})
+
+const asOwner = testWhere(
+  UNPRIVILEGED !== undefined,
+  'setpriv is missing: as root the suites for unwritable folders and unreadable files can not run.',
+)
+asOwner('a data folder that may not be written is told', async () => {
+  using folder = temporaryFolder()
+  const data = join(folder.path, 'data')
+  mkdirSync(data)
+  for (const mode of [0o500, 0o000]) {
+    chmodSync(data, mode)
+    const ended = await failedStart({ data, through: UNPRIVILEGED ?? [] })
+    expectOneSentence(
+      ended,
+      EXIT.unwritableData,
+      /^The data folder .* can not be written \(EACCES\); .*TOOLRACK_DATA/,
+    )
+  }
+  const below = await failedStart({ data: join(data, 'below'), through: UNPRIVILEGED ?? [] })
+  expectOneSentence(below, EXIT.unwritableData, /can not be written \(EACCES\)/)
+  chmodSync(data, 0o700)
+})
+
+asOwner('a token or a database that may not be read is told', async () => {
+  for (const name of ['token', 'toolrack.db', 'in-use']) {
+    using folder = temporaryFolder()
+    writeFileSync(join(folder.path, name), '')
+    chmodSync(join(folder.path, name), 0)
+    const ended = await failedStart({ data: folder.path, through: UNPRIVILEGED ?? [] })
+    expectOneSentence(ended, EXIT.unwritableData, name === 'in-use' ? /can not be written/ : new RegExp(name))
+  }
+})
+
+test('a folder where a file of the data belongs is told', async () => {
+  for (const name of ['token', 'toolrack.db', 'in-use']) {
+    using folder = temporaryFolder()
+    mkdirSync(join(folder.path, name))
+    const ended = await failedStart({ data: folder.path })
+    expectOneSentence(ended, EXIT.unwritableData, new RegExp(folder.path))
+  }
+})
+
+/** The bytes of a database with pages of every kind in it. */
+async function filledDatabase(): Promise<Buffer> {
+  await using server = await Server.start()
+  const definitions = Array.from({ length: 200 }, (_, index) => tool(`filled_${index}`, 'x'.repeat(2_000)))
+  expect((await post(server, definitions)).status).toBe(200)
+  await server.stop()
+  return readFileSync(join(server.data, 'toolrack.db'))
+}
+
+const PAGE = 4_096
+const DAMAGE: readonly [string, (path: string) => void][] = [
+  ['garbage', (path) => writeFileSync(path, Buffer.alloc(3 * PAGE, 'no database '))],
+  ['a text file', (path) => writeFileSync(path, 'hello')],
+  ['half of it', (path) => truncateSync(path, Math.floor(statSync(path).size / 2 / PAGE) * PAGE)],
+  ['a part of a page', (path) => truncateSync(path, 10 * PAGE + 100)],
+  ['its first page', (path) => truncateSync(path, PAGE)],
+  ['a page overwritten', (path) => overwritePage(path, 5)],
+  ['its last page overwritten', (path) => overwritePage(path, statSync(path).size / PAGE - 1)],
+  ['its first page overwritten', (path) => overwritePage(path, 0)],
+]
+function overwritePage(path: string, page: number): void {
+  const file = openSync(path, 'r+')
+  writeSync(file, Buffer.alloc(PAGE, 0xa5), 0, PAGE, page * PAGE)
+  closeSync(file)
+}
+
+test('a damaged database is told with what to do, and is left as it is', async () => {
+  const sound = await filledDatabase()
+  expect(sound.length).toBeGreaterThan(100 * PAGE)
+  const starts = DAMAGE.map(async ([what, damage]) => {
+    using data = temporaryFolder()
+    const path = join(data.path, 'toolrack.db')
+    writeFileSync(path, sound)
+    damage(path)
+    const damaged = readFileSync(path)
+    const ended = await failedStart({ data: data.path })
+    expect([what, ended.code]).toEqual([what, EXIT.damagedData])
+    expectOneSentence(
+      ended,
+      EXIT.damagedData,
+      /toolrack\.db: the database file is damaged.*move the file away/,
+    )
+    expect(readFileSync(path).equals(damaged)).toBe(true)
+  })
+  await Promise.all(starts)
+})
+
+test('a database of a newer version is told and not touched', async () => {
+  using data = temporaryFolder()
+  const path = join(data.path, 'toolrack.db')
+  const database = new DatabaseSync(path)
+  database.exec('PRAGMA user_version = 99')
+  database.close()
+  const ended = await failedStart({ data: data.path })
+  expectOneSentence(ended, EXIT.damagedData, /written by a newer version of Toolrack/)
+})
+
+test('a variable with a value that can not be used is told by its name, and the value is not repeated', async () => {
+  const bad: readonly [Record<string, string>, RegExp][] = [
+    [{ PORT: 'secret_value' }, /PORT must be a number/],
+    [{ PORT: '70000' }, /PORT/],
+    [
+      { TOOLRACK_STORE: 'secret_value', LIST_ENVELOPE: 'secret_value' },
+      /TOOLRACK_STORE must be sqlite; .*LIST_ENVELOPE must be/,
+    ],
+    [{ TOOLRACK_CORS_ORIGINS: 'secret_value' }, /TOOLRACK_CORS_ORIGINS must be origins/],
+    [{ TOOLRACK_DEFS_DIR: '/nowhere/at/all' }, /TOOLRACK_DEFS_DIR: .* is not a folder/],
+    [{ TOOLRACK_DEFS_DIR: '/dev/null' }, /TOOLRACK_DEFS_DIR: .* is not a folder/],
+  ]
+  const starts = bad.map(async ([env, sentence]) => {
+    using data = temporaryFolder()
+    const ended = await failedStart({ data: data.path, env })
+    expectOneSentence(ended, EXIT.badConfig, sentence)
+    expect(ended.stderr).not.toContain('secret_value')
+    expect(readdirSync(data.path)).toEqual([])
+  })
+  await Promise.all(starts)
+})
+
+test('an empty variable counts as not set, and one that is not known is named in the log', async () => {
+  await using server = await Server.start({ env: { LIST_ENVELOPE: '', TOOLRACK_DATE: 'x' } })
+  expect(server.log).toBe(
+    'warn  environment variable is not known and has no effect  {"name":"TOOLRACK_DATE"}\n',
+  )
+})

@@ -1,0 +1,135 @@
+import { expect, test } from '@jest/globals'
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, existsSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { SchemaChecker } from '../../../functions/src/schemas/schema-checker.ts'
+import { slowSchema } from '../../support/schema-shapes.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { until } from '../../support/until.ts'
+
+const OBEDIENT = new URL('../../support/schema-workers/obedient-worker.ts', import.meta.url)
+const ADMITTED = { faults: [], unenforced: [] }
+const FOREVER = 2_000_000_000
+
+function checkerWith(
+  options: ConstructorParameters<typeof SchemaChecker>[0],
+): AsyncDisposable & { it: SchemaChecker } {
+  const it = new SchemaChecker(options)
+  return { it, [Symbol.asyncDispose]: () => it.close() }
+}
+
+test('a schema inside every limit that compiles too slowly is refused at the deadline, and the next one is admitted', async () => {
+  await using checker = checkerWith({ deadlineMs: 200 })
+  const { faults } = await checker.it.compile(slowSchema())
+  expect(faults).toEqual([
+    { pointer: '', message: 'the schema could not be compiled within 200 ms; simplify it' },
+  ])
+  await using patient = checkerWith({ deadlineMs: FOREVER })
+  expect(await patient.it.compile(slowSchema())).toEqual(ADMITTED)
+  expect(
+    await until(
+      () => checker.it.compile({}),
+      ({ faults }) => faults.length === 0,
+    ),
+  ).toEqual(ADMITTED)
+})
+
+test('a worker that never answers is killed and replaced', async () => {
+  await using checker = checkerWith({ workerUrl: OBEDIENT, deadlineMs: 50 })
+  const { faults } = await checker.it.compile({ title: 'hang' })
+  expect(faults).toEqual([
+    { pointer: '', message: 'the schema could not be compiled within 50 ms; simplify it' },
+  ])
+  expect(
+    await until(
+      () => checker.it.compile({}),
+      ({ faults }) => faults.length === 0,
+    ),
+  ).toEqual(ADMITTED)
+})
+
+test('a worker that exits without a word is replaced', async () => {
+  await using checker = checkerWith({ workerUrl: OBEDIENT, deadlineMs: 50 })
+  expect((await checker.it.compile({ title: 'exit' })).faults).toHaveLength(1)
+  expect(
+    await until(
+      () => checker.it.compile({}),
+      ({ faults }) => faults.length === 0,
+    ),
+  ).toEqual(ADMITTED)
+})
+
+test('a schema that crashes the worker is refused, and the next one is admitted by another worker', async () => {
+  await using checker = checkerWith({ workerUrl: OBEDIENT, deadlineMs: FOREVER })
+  const { faults } = await checker.it.compile({ title: 'throw' })
+  expect(faults).toEqual([
+    { pointer: '', message: 'the schema could not be compiled (the worker threw); simplify it' },
+  ])
+  expect(await checker.it.compile({})).toEqual(ADMITTED)
+})
+
+test('a worker that dies after its answer ends neither the service nor the checker', async () => {
+  await using checker = checkerWith({ workerUrl: OBEDIENT, deadlineMs: FOREVER })
+  expect(await checker.it.compile({ title: 'answer-and-throw' })).toEqual(ADMITTED)
+  expect(
+    await until(
+      () => checker.it.compile({}),
+      ({ faults }) => faults.length === 0,
+    ),
+  ).toEqual(ADMITTED)
+})
+
+test('a worker that could not start is started again for the next schema', async () => {
+  using folder = temporaryFolder()
+  const path = join(folder.path, 'worker.ts')
+  await using checker = checkerWith({ workerUrl: pathToFileURL(path), deadlineMs: FOREVER })
+  await expect(checker.it.compile({})).rejects.toThrow(/find module/)
+  copyFileSync(fileURLToPath(OBEDIENT), path)
+  expect(await checker.it.compile({})).toEqual(ADMITTED)
+})
+
+test('the main thread is free while the worker is busy', async () => {
+  using folder = temporaryFolder()
+  const path = join(folder.path, 'go')
+  await using busy = checkerWith({ workerUrl: OBEDIENT, deadlineMs: FOREVER })
+  await using other = checkerWith({ deadlineMs: FOREVER })
+  const pending = busy.it.compile({ title: `await ${path}` })
+  expect(await other.it.compile({ type: 'object' })).toEqual(ADMITTED)
+  expect(await Promise.race([pending, Promise.resolve('still busy')])).toBe('still busy')
+  writeFileSync(path, '')
+  expect(await pending).toEqual(ADMITTED)
+})
+
+test('a report that waits for a busy main thread is taken, though its deadline has passed', async () => {
+  using folder = temporaryFolder()
+  await using checker = checkerWith({ workerUrl: OBEDIENT, deadlineMs: 1 })
+  await until(
+    () => checker.it.compile({}),
+    ({ faults }) => faults.length === 0,
+  )
+  const path = join(folder.path, 'answered')
+  const pending = checker.it.compile({ title: `mark ${path}` })
+  for (let tick = 0; tick < 10; tick += 1) await Promise.resolve()
+  for (let looks = 0; looks < 1_000_000 && !existsSync(path); looks += 1);
+  spawnSync(process.execPath, ['--version'])
+  expect(existsSync(path)).toBe(true)
+  expect(await pending).toEqual(ADMITTED)
+})
+
+test('each of many schemas at once gets its own report', async () => {
+  await using checker = checkerWith({ deadlineMs: FOREVER })
+  const reports = await Promise.all(
+    Array.from({ length: 20 }, (_, n) =>
+      checker.it.compile({ properties: { [`p${n}`]: { pattern: '(?=x)' } } }),
+    ),
+  )
+  expect(reports.map(({ unenforced }) => unenforced.map(({ pointer }) => pointer))).toEqual(
+    Array.from({ length: 20 }, (_, n) => [`/properties/p${n}/pattern`]),
+  )
+})
+
+test('the worker sees nothing of the environment', async () => {
+  await using checker = checkerWith({ workerUrl: OBEDIENT, deadlineMs: FOREVER })
+  expect((await checker.it.compile({ title: 'environment' })).unenforced).toEqual([])
+})

@@ -1,0 +1,62 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { nodePackages, pinnedNode } from '../../scripts/toolchain/pinned-node.mjs'
+import { fingerprint, stampText } from '../../scripts/toolchain/stamp.mjs'
+
+const manifestPath = new URL('../../scripts/node/package.json', import.meta.url)
+const name = nodePackages[`${process.platform}-${process.arch}`] ?? 'none'
+
+let root = ''
+
+beforeEach(() => {
+  root = mkdtempSync(join(tmpdir(), 'toolrack-node-'))
+})
+
+afterEach(() => {
+  rmSync(root, { recursive: true })
+})
+
+/** A pinned Node that is installed, whatever its word says about it. */
+function pin(version: string, word: string): void {
+  const folder = join(root, 'scripts/node')
+  const lockPath = join(folder, 'package-lock.json')
+  mkdirSync(join(folder, 'node_modules', name, 'bin'), { recursive: true })
+  for (const file of ['node', 'node.exe']) writeFileSync(join(folder, 'node_modules', name, 'bin', file), '')
+  writeFileSync(lockPath, JSON.stringify({ packages: { [`node_modules/${name}`]: { version } } }))
+  writeFileSync(join(folder, 'node_modules/.toolrack-stamp'), stampText(fingerprint([lockPath]), word))
+}
+
+test('every platform we name is pinned, and nothing else is', () => {
+  const manifest: { optionalDependencies: object } = JSON.parse(readFileSync(manifestPath, 'utf8'))
+  expect(Object.values(nodePackages).toSorted()).toEqual(
+    Object.keys(manifest.optionalDependencies).toSorted(),
+  )
+})
+
+test('the pinned Node is used even when the running one would do', async () => {
+  pin('24.21.0', 'runs')
+  expect(await pinnedNode(root, { running: '26.1.0' })).toContain(name)
+})
+
+test.each([
+  ['is not there for the platform', '24.21.0', 'runs', 'sunos'],
+  ['cannot run on the machine', '24.21.0', 'unusable', process.platform],
+])(
+  'when the pinned Node %s, the running one is used if it is new enough, else it is an error',
+  async (_why, version, word, platform) => {
+    pin(version, word)
+    expect(await pinnedNode(root, { running: '24.9.0', platform })).toBe(process.execPath)
+    await expect(pinnedNode(root, { running: '24.8.0', platform })).rejects.toThrow(
+      /needs Node 24\.9 or newer here/,
+    )
+    await expect(pinnedNode(root, { running: '20.20.2', platform })).rejects.toThrow(/this is Node 20\.20\.2/)
+  },
+)
+
+test('a pinned Node that is older than we want gives way to a running one that is not', async () => {
+  pin('24.0.0', 'runs')
+  expect(await pinnedNode(root, { running: '24.9.0' })).toBe(process.execPath)
+  expect(await pinnedNode(root, { running: '20.20.2' })).toContain(name)
+})

@@ -1,0 +1,119 @@
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { nodePackages } from '../../../scripts/toolchain/pinned-node.mjs'
+
+const repository = fileURLToPath(new URL('../../..', import.meta.url))
+const fixtures = fileURLToPath(new URL('../fixtures', import.meta.url))
+const nodePackage = nodePackages[`${process.platform}-${process.arch}`] ?? 'none'
+
+interface NpmCall {
+  readonly pid: number
+  readonly isForNode: boolean
+  readonly flags: string
+}
+
+/** A small checkout in a temporary folder with the real scripts, a stand-in for npm and one for the service. */
+export interface Checkout extends Disposable {
+  readonly root: string
+  readonly npmCalls: () => NpmCall[]
+  readonly run: (
+    script: string,
+    args?: readonly string[],
+    fakeNpm?: 'works' | 'fails' | 'leaves out' | 'hangs',
+  ) => Run
+}
+
+export interface Run {
+  readonly child: ChildProcessWithoutNullStreams
+  readonly output: () => string
+  /** Resolves once the output holds the text; rejects when the program ends before. */
+  readonly said: (text: string) => Promise<void>
+  /** Resolves once the program itself is gone; a child of it may live on. */
+  readonly exited: () => Promise<void>
+  /** Resolves to the exit code once nobody holds the output open any more: neither the program nor a child of it. */
+  readonly ended: () => Promise<number | null>
+}
+
+export function makeCheckout(): Checkout {
+  const root = mkdtempSync(join(tmpdir(), 'toolrack-checkout-'))
+  const npmLog = join(root, 'npm.log')
+  const runs: Run[] = []
+  writeCheckout(root)
+  return {
+    root,
+    npmCalls: () => readCalls(npmLog),
+    run: (script, args = [], fakeNpm = 'works') => {
+      const run = runScript(join(root, 'scripts', script), args, {
+        ...process.env,
+        npm_execpath: join(fixtures, 'npm-cli.js'),
+        FAKE_NPM: fakeNpm,
+        FAKE_NPM_LOG: npmLog,
+        FAKE_NPM_NODE: nodePackage,
+      })
+      runs.push(run)
+      return run
+    },
+    [Symbol.dispose]: () => {
+      // Only a test that failed leaves one running; it must not hold up the end of the whole run.
+      for (const { child } of runs) child.kill()
+      rmSync(root, { recursive: true, force: true })
+    },
+  }
+}
+
+function writeCheckout(root: string): void {
+  const source = join(repository, 'scripts')
+  cpSync(source, join(root, 'scripts'), {
+    recursive: true,
+    filter: (path) => !path.includes('node_modules') && !path.endsWith('.log'),
+  })
+  for (const folder of ['functions/src', 'packages/contract', 'bench']) {
+    mkdirSync(join(root, folder), { recursive: true })
+  }
+  cpSync(join(fixtures, 'local.ts'), join(root, 'functions/src/local.ts'))
+  writeFileSync(join(root, 'bench/main.ts'), `process.stdout.write('bench ran')\n`)
+  const manifest = { name: 'small', type: 'module', workspaces: ['packages/*', 'functions'] }
+  writeFileSync(join(root, 'package.json'), JSON.stringify(manifest))
+  writeFileSync(join(root, 'package-lock.json'), '{}')
+  writeFileSync(join(root, 'functions/package.json'), '{"name":"functions","type":"module"}')
+  writeFileSync(join(root, 'packages/contract/package.json'), '{"name":"@small/contract"}')
+}
+
+function readCalls(npmLog: string): NpmCall[] {
+  if (!existsSync(npmLog)) return []
+  // What follows the last line end is a line that is being written.
+  const lines = readFileSync(npmLog, 'utf8').split('\n').slice(0, -1)
+  return lines.map((line): NpmCall => JSON.parse(line))
+}
+
+function runScript(path: string, args: readonly string[], env: NodeJS.ProcessEnv): Run {
+  const child = spawn(process.execPath, [path, ...args], { env })
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => {
+      output += text
+      child.emit('output')
+    })
+  }
+  const exited = once(child, 'exit')
+  const closed = once(child, 'close')
+
+  async function said(text: string): Promise<void> {
+    while (!output.includes(text)) {
+      const ended = await Promise.race([once(child, 'output').then(() => false), closed.then(() => true)])
+      if (ended && !output.includes(text)) throw new Error(`it ended without saying "${text}": ${output}`)
+    }
+  }
+
+  return {
+    child,
+    output: () => output,
+    said,
+    exited: async () => void (await exited),
+    ended: async () => closed.then(() => child.exitCode),
+  }
+}

@@ -1,0 +1,23 @@
+import type { JsonObject } from '@toolrack/contract'
+import { readFileSync } from 'node:fs'
+
+/** A definition as the Berkeley Function-Calling Leaderboard has it: real input, made by many hands. */
+export type BfclDefinition = {
+  readonly type: 'function'
+  readonly function: { readonly name: string; readonly description: string; readonly parameters: JsonObject }
+}
+
+/** The 753 definitions: with types in JSON Schema, or `raw` with Python's type names as published. */
+export function bfclDefinitions(kind: 'definitions' | 'definitions.raw'): readonly BfclDefinition[] {
+  const lines = readFileSync(new URL(`bfcl/${kind}.jsonl`, import.meta.url), 'utf8')
+    .trim()
+    .split('\n')
+  return lines.map((line) => JSON.parse(line) as BfclDefinition)
+}
+
+/** As many as one bulk request takes. */
+export function inBulks<T>(items: readonly T[]): readonly (readonly T[])[] {
+  return Array.from({ length: Math.ceil(items.length / 200) }, (_, index) =>
+    items.slice(index * 200, index * 200 + 200),
+  )
+}

@@ -1,0 +1,100 @@
+import { importsOf } from './source-tree.ts'
+import type { SourceTree } from './source-tree.ts'
+
+/** What each room of the house may not know (design, section 3). */
+type Rule = { readonly of: RegExp; readonly mayNot: RegExp; readonly why: string }
+
+const inFunctions = (rooms: readonly string[]): string => `^functions/src/(?:${rooms.join('|')})/`
+const DOMAIN = [
+  'access',
+  'agents',
+  'audit',
+  'authoring',
+  'catalog',
+  'definitions',
+  'invoke',
+  'json',
+  'schemas',
+  'sessions',
+]
+const ADAPTERS = ['cloud-run', 'files', 'firestore', 'openai', 'sqlite']
+const EDGE = ['http', 'routes']
+const ENTRY = 'functions/src/(?:app|index|local|services)\\.ts$'
+const WEB = 'npm:(?:express|cors)$|node:https?$|node:http2$|node:net$'
+const ADAPTER = inFunctions(ADAPTERS)
+
+export const ROOMS = [...DOMAIN, ...ADAPTERS, ...EDGE, 'local']
+
+const RULES: readonly Rule[] = [
+  {
+    of: /^packages\/contract\//,
+    mayNot: /^(?!packages\/contract\/src\/|npm:@noble\/hashes$)/,
+    why: 'the contract imports itself and a sha256 library only',
+  },
+  { of: /^functions\//, mayNot: /^packages\/contract\/./, why: 'the contract is imported by its name' },
+  {
+    of: /^functions\//,
+    mayNot: /^(?:test|bench|scripts|console)\/|^packages\/client/,
+    why: 'the service imports its own source and the contract only',
+  },
+  {
+    of: new RegExp(inFunctions(DOMAIN)),
+    mayNot: new RegExp(`${inFunctions([...EDGE, 'local'])}|${ENTRY}|${WEB}`),
+    why: 'a domain folder knows no HTTP',
+  },
+  {
+    of: new RegExp(inFunctions(DOMAIN)),
+    mayNot: new RegExp(`${ADAPTER}|^node:sqlite$`),
+    why: 'a domain folder knows no vendor',
+  },
+  {
+    of: new RegExp(ADAPTER),
+    mayNot: new RegExp(`${inFunctions([...EDGE, 'local'])}|${ENTRY}|${WEB}`),
+    why: 'an adapter knows no HTTP',
+  },
+  {
+    of: new RegExp(`^functions/src/(?!(?:${ADAPTERS.join('|')}|local)/|(?:services|local|index)\\.ts$)`),
+    mayNot: new RegExp(ADAPTER),
+    why: 'only services.ts and the entries know adapters',
+  },
+  ...ADAPTERS.map((room) => ({
+    of: new RegExp(inFunctions([room])),
+    mayNot: new RegExp(inFunctions(ADAPTERS.filter((other) => other !== room))),
+    why: 'an adapter knows no other adapter',
+  })),
+]
+
+/** Where each package and each guarded built-in may be imported; any other package has no place yet. */
+const PLACES = new Map([
+  ['npm:express', /^(?:http|routes)\/|^app\.ts$/],
+  ['npm:cors', /^app\.ts$/],
+  ['npm:ajv', /^schemas\//],
+  ['npm:re2js', /^schemas\//],
+  ['npm:zod', /^config\.ts$|^definitions\/|^files\/editor-schema\.ts$/],
+  ['npm:lru-cache', /^(?:catalog|routes)\//],
+  ['node:sqlite', /^(?:sqlite|local)\//],
+  ['node:http', /^(?:http|local)\/|^app\.ts$/],
+  ['node:net', /^local\//],
+  ['node:worker_threads', /^schemas\//],
+])
+
+/** Every import that points the wrong way, as `file imports what: why`. */
+export function wrongImports(tree: SourceTree): string[] {
+  return [...tree].flatMap(([path, text]) =>
+    importsOf(path, text).flatMap((what) =>
+      reasons(path, what).map((why) => `${path} imports ${what}: ${why}`),
+    ),
+  )
+}
+
+function reasons(path: string, what: string): string[] {
+  const broken = RULES.filter(({ of, mayNot }) => of.test(path) && mayNot.test(what)).map(({ why }) => why)
+  return isInPlace(path, what) ? broken : [...broken, `${what} has its own place`]
+}
+
+function isInPlace(path: string, what: string): boolean {
+  if (!path.startsWith('functions/src/')) return true
+  const place = PLACES.get(what)
+  if (!place) return !what.startsWith('npm:')
+  return place.test(path.slice('functions/src/'.length))
+}

@@ -1,0 +1,25 @@
+import type { JsonObject } from '@toolrack/contract'
+
+/** A schema whose objects are nested `depth` levels, the root counted; made without recursion. */
+export function nestedSchema(depth: number): JsonObject {
+  let schema: JsonObject = {}
+  for (let level = 1; level < depth; level += 1) schema = { not: schema }
+  return schema
+}
+
+/** Each definition holds the next one twice: written out it has 2^n leaves, and its text is short. */
+export function doublingBomb(n: number): JsonObject {
+  const pairs = Array.from({ length: n }, (_, level) => {
+    const next = { $ref: `#/$defs/d${level + 1}` }
+    return [`d${level}`, { properties: { a: next, b: next } }]
+  })
+  return { $ref: '#/$defs/d0', $defs: { ...Object.fromEntries(pairs), [`d${n}`]: { type: 'string' } } }
+}
+
+/** Inside every limit but the time it takes to compile: RE2 folds the case of half of Unicode 3,000 times. */
+export function slowSchema(): JsonObject {
+  const prefixItems = Array.from({ length: 600 }, (_, index) => ({
+    pattern: `(?i)\\PL\\PL\\PL\\PL\\PL${index}`,
+  }))
+  return { type: 'object', properties: { list: { type: 'array', prefixItems } } }
+}

@@ -1,0 +1,181 @@
+import { jest } from '@jest/globals'
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { Writable } from 'node:stream'
+import { fileURLToPath } from 'node:url'
+
+/** Suites that start processes may take longer on a busy machine than jest's own limit. */
+jest.setTimeout(60_000)
+
+const MAIN = fileURLToPath(new URL('../../functions/src/local.ts', import.meta.url))
+const BANNER = /is ready at (?<url>http:\S+)[\s\S]*\ntoken: (?<token>\S+)\n[\s\S]*Ctrl-C stops the server\.\n/
+
+export type ServerOptions = {
+  /** A folder of the caller's own; without it a new one, which is removed in the end. */
+  readonly data?: string
+  readonly definitions?: string
+  readonly env?: Readonly<Record<string, string>>
+  /** A command that runs the server in other circumstances, such as `unshare -rm`. It must exec what follows it. */
+  readonly through?: readonly string[]
+  readonly args?: readonly string[]
+}
+
+/** How a server that did not start, or has ended, left. */
+export type Ended = {
+  readonly code: number | null
+  readonly signal: NodeJS.Signals | null
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** The embedded server as `npm start` runs it: a process of its own with a data folder of its own. */
+export class Server implements AsyncDisposable {
+  readonly data: string
+  readonly #options: ServerOptions
+  readonly #ownsData: boolean
+  #run: Run
+
+  private constructor(options: ServerOptions, data: string, run: Run) {
+    this.#options = options
+    this.#ownsData = options.data === undefined
+    this.data = data
+    this.#run = run
+  }
+
+  /** Resolves once the server has printed its banner; rejects with what it said when it ends instead. */
+  static async start(options: ServerOptions = {}): Promise<Server> {
+    const data = options.data ?? mkdtempSync(join(tmpdir(), 'toolrack-e2e-'))
+    const run = new Run(options, data)
+    const server = new Server(options, data, run)
+    try {
+      await run.ready()
+    } catch (error) {
+      await server[Symbol.asyncDispose]()
+      throw error
+    }
+    return server
+  }
+
+  get url(): string {
+    return this.#run.url
+  }
+
+  get token(): string {
+    return this.#run.token
+  }
+
+  get pid(): number {
+    return this.#run.child.pid ?? 0
+  }
+
+  /** Everything the server has logged since it was last started. */
+  get log(): string {
+    return this.#run.stderr
+  }
+
+  /** The parent's end of descriptor 3. */
+  get lifeline(): Writable {
+    return this.#run.child.stdio[3] as Writable
+  }
+
+  /** `fetch` below the server's address, with its token unless `init` brings an Authorization of its own. */
+  fetch(path: string, init: RequestInit = {}): Promise<Response> {
+    const headers = new Headers(init.headers)
+    if (!headers.has('Authorization')) headers.set('Authorization', `Bearer ${this.token}`)
+    return fetch(this.url + path, { ...init, headers })
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#run.child.kill(signal)
+  }
+
+  ended(): Promise<Ended> {
+    return this.#run.ended
+  }
+
+  /** SIGTERM, as a platform would. */
+  stop(): Promise<Ended> {
+    this.signal('SIGTERM')
+    return this.ended()
+  }
+
+  async kill9(): Promise<void> {
+    this.signal('SIGKILL')
+    await this.ended()
+  }
+
+  /** Starts again on the same data; the caller has ended the last process. */
+  async restart(): Promise<void> {
+    this.#run = new Run(this.#options, this.data)
+    await this.#run.ready()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.kill9()
+    if (this.#ownsData) rmSync(this.data, { recursive: true, force: true })
+  }
+}
+
+/** Runs a server that is expected not to start. */
+export function failedStart(options: ServerOptions & { readonly data: string }): Promise<Ended> {
+  return new Run(options, options.data).ended
+}
+
+class Run {
+  readonly child: ChildProcess
+  readonly ended: Promise<Ended>
+  stdout = ''
+  stderr = ''
+  url = ''
+  token = ''
+
+  constructor({ through = [], args = [], definitions, env = {} }: ServerOptions, data: string) {
+    const node = [process.execPath, '--disable-warning=ExperimentalWarning', MAIN, ...args]
+    const [command = '', ...rest] = [...through, ...node]
+    this.child = spawn(command, rest, {
+      stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+      env: {
+        ...withoutOurs(process.env),
+        PORT: '0',
+        TOOLRACK_DATA: data,
+        ...(definitions !== undefined && { TOOLRACK_DEFS_DIR: definitions }),
+        ...env,
+      },
+    })
+    this.child.stdout?.setEncoding('utf8').on('data', (text: string) => {
+      this.stdout += text
+      this.child.emit('said')
+    })
+    this.child.stderr?.setEncoding('utf8').on('data', (text: string) => (this.stderr += text))
+    this.child.stdio[3]?.on('error', () => undefined)
+    this.ended = once(this.child, 'close').then(([code, signal]) => ({
+      code: code as number | null,
+      signal: signal as NodeJS.Signals | null,
+      stdout: this.stdout,
+      stderr: this.stderr,
+    }))
+  }
+
+  async ready(): Promise<void> {
+    for (;;) {
+      const { url, token } = BANNER.exec(this.stdout)?.groups ?? {}
+      if (url !== undefined && token !== undefined) {
+        this.url = url
+        this.token = token
+        return
+      }
+      const ended = await Promise.race([once(this.child, 'said').then(() => undefined), this.ended])
+      if (ended) throw new Error(`the server ended with ${ended.code ?? ended.signal}: ${ended.stderr}`)
+    }
+  }
+}
+
+/** The tests' own environment must not reach the server. */
+function withoutOurs(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const ours = /^(TOOLRACK_|LIST_|PORT$|HOST$|NODE_OPTIONS$)/
+  return Object.fromEntries(Object.entries(env).filter(([name]) => !ours.test(name)))
+}
