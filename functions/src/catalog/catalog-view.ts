@@ -18,6 +18,11 @@ export class CatalogView {
     this.isWhole = LAYERS.every((layer) => layers[layer].status === 'fresh')
   }
 
+  /** Whether this is the view of exactly these states. */
+  isOf({ user, global, file }: Readonly<Record<Layer, LayerState>>): boolean {
+    return this.layers.user === user && this.layers.global === global && this.layers.file === file
+  }
+
   /** The definition that a name means: the first layer's, unless a layer below has sealed the name. */
   winner(name: string): CatalogEntry | undefined {
     const { user, global, file } = this.layers

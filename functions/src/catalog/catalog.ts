@@ -14,11 +14,14 @@ export type CatalogSources = {
   readonly user: (uid: string) => LayerSource
 }
 
+/** A user's layer, and the view that was last made with it. */
+type UserCatalog = { readonly layer: LayerCache; view: CatalogView | undefined }
+
 /** Every layer in memory, merged for whoever asks. */
 export class Catalog {
   readonly #global: LayerCache
   readonly #file: LayerCache
-  readonly #users: LRUCache<string, LayerCache>
+  readonly #users: LRUCache<string, UserCatalog>
   readonly #newUserLayer: (uid: string) => LayerCache
 
   constructor(sources: CatalogSources, options: { now?: () => number; report: LayerReport }) {
@@ -31,11 +34,18 @@ export class Catalog {
 
   /** What one user's catalog is made of now. Reads what is due, all layers at once; never rejects. */
   async view(uid: string): Promise<CatalogView> {
-    const user = this.#userLayer(uid)
-    if (!(user.isChecked && this.#global.isChecked && this.#file.isChecked)) {
-      await Promise.all([user.current(), this.#global.current(), this.#file.current()])
+    const user = this.#userCatalog(uid)
+    if (!(user.layer.isChecked && this.#global.isChecked && this.#file.isChecked)) {
+      await Promise.all([user.layer.current(), this.#global.current(), this.#file.current()])
     }
-    return new CatalogView({ user: user.state, global: this.#global.state, file: this.#file.state })
+    const layers = { user: user.layer.state, global: this.#global.state, file: this.#file.state }
+    if (!user.view?.isOf(layers)) user.view = new CatalogView(layers)
+    return user.view
+  }
+
+  /** Reads the layers that everybody shares for the first time, however long that takes. Never rejects. */
+  async load(): Promise<void> {
+    await Promise.all([this.#global.load(), this.#file.load()])
   }
 
   /** The global and the file layer as they were last seen, without a read. */
@@ -46,14 +56,14 @@ export class Catalog {
   /** To be called after a write: the writer's next list shows it. */
   markWritten(layer: StoredLayer): void {
     if (layer.kind === 'global') this.#global.markWritten()
-    else this.#users.get(layer.uid)?.markWritten()
+    else this.#users.get(layer.uid)?.layer.markWritten()
   }
 
-  #userLayer(uid: string): LayerCache {
+  #userCatalog(uid: string): UserCatalog {
     const known = this.#users.get(uid)
     if (known) return known
-    const layer = this.#newUserLayer(uid)
-    this.#users.set(uid, layer)
-    return layer
+    const user = { layer: this.#newUserLayer(uid), view: undefined }
+    this.#users.set(uid, user)
+    return user
   }
 }

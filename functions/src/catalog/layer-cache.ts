@@ -1,5 +1,5 @@
 import type { Layer } from '@toolrack/contract'
-import type { LayerSource } from './layer-source.ts'
+import type { LayerRead, LayerSource } from './layer-source.ts'
 import { LayerSnapshot } from './layer-snapshot.ts'
 
 /** How long a layer is trusted without a look at its revision, in milliseconds (design, section 6). */
@@ -54,6 +54,11 @@ export class LayerCache {
     return this.#state
   }
 
+  /** The first read, however long it takes: for a start, when nobody waits yet. Never rejects. */
+  load(): Promise<void> {
+    return (this.#reading ??= this.#read().finally(() => (this.#reading = undefined)))
+  }
+
   /** To be called after a write, so that the writer's next list shows it. */
   markWritten(): void {
     this.#written += 1
@@ -65,13 +70,8 @@ export class LayerCache {
     try {
       for (let seen = -1; seen !== this.#written;) {
         seen = this.#written
-        const previous = this.#state.snapshot
-        const read = await this.#source.read(previous?.revision)
-        const same = previous !== undefined && read.revision === previous.revision
-        this.#state = {
-          status: 'fresh',
-          snapshot: same ? previous : LayerSnapshot.after(this.#layer, previous, read),
-        }
+        const read = await this.#source.read(this.#state.snapshot?.revision)
+        this.#state = this.#stateAfter(read)
       }
       this.#checkedAt = this.#now()
       if (this.#lost) this.#report(this.#layer, 'back')
@@ -79,6 +79,15 @@ export class LayerCache {
     } catch (error) {
       this.#lose(error)
     }
+  }
+
+  /** The same object as long as nothing has changed: who holds it can tell by that. */
+  #stateAfter(read: LayerRead): LayerState {
+    const { status, snapshot } = this.#state
+    if (read.revision !== snapshot?.revision) {
+      return { status: 'fresh', snapshot: LayerSnapshot.after(this.#layer, snapshot, read) }
+    }
+    return status === 'fresh' ? this.#state : { status: 'fresh', snapshot }
   }
 
   #lose(error: unknown): void {

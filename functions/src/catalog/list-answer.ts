@@ -45,44 +45,56 @@ function namesText(names: readonly string[]): string {
   return [...shown, ...(more > 0 ? [`+${more}`] : [])].join(',')
 }
 
-const COMMA = Buffer.from(',')
+const NOTHING = Buffer.alloc(0)
+const COMMA = ','.charCodeAt(0)
 const ARRAY = { open: Buffer.from('['), close: Buffer.from(']') }
 const ITEMS = { open: Buffer.from('{"items":['), close: Buffer.from(']}') }
 
 function joinArray(entries: readonly CatalogEntry[]): Buffer {
-  return join(ARRAY, entries, (entry) => [entry.fragment])
+  return join(ARRAY, entries, { cut: 0, of: () => NOTHING })
 }
 
 /** An item is the listed tool with one more key: its fragment without the closing brace, and the key's text. */
 function joinItems(entries: readonly CatalogEntry[], defaultWorkflow: string): Buffer {
   const tails = new Map<string, Buffer>()
-  return join(ITEMS, entries, (entry) => {
-    const workflowName = entry.workflowName ?? defaultWorkflow
-    let tail = tails.get(workflowName)
-    if (!tail)
-      tails.set(workflowName, (tail = Buffer.from(`,"workflowName":${JSON.stringify(workflowName)}}`)))
-    return [entry.fragment.subarray(0, -1), tail]
-  })
+  function tailOf({ workflowName = defaultWorkflow }: CatalogEntry): Buffer {
+    const known = tails.get(workflowName)
+    if (known) return known
+    const tail = Buffer.from(`,"workflowName":${JSON.stringify(workflowName)}}`)
+    tails.set(workflowName, tail)
+    return tail
+  }
+  return join(ITEMS, entries, { cut: 1, of: tailOf })
 }
 
+/** What follows each fragment, and how many bytes of the fragment's end it takes the place of. */
+type Tails = { readonly cut: number; readonly of: (entry: CatalogEntry) => Buffer }
+
+/** Measures, then copies once: no list of parts is made on the way. */
 function join(
-  ends: { open: Buffer; close: Buffer },
+  ends: { readonly open: Buffer; readonly close: Buffer },
   entries: readonly CatalogEntry[],
-  parts: (entry: CatalogEntry) => Buffer[],
+  tails: Tails,
 ): Buffer {
-  const buffers = [ends.open]
-  let bytes = 0
-  for (const [index, entry] of entries.entries()) {
-    if (index > 0) buffers.push(COMMA)
-    buffers.push(...parts(entry))
-    bytes += entry.fragment.length
-  }
+  let bytes = ends.open.length + ends.close.length + Math.max(0, entries.length - 1)
+  for (const entry of entries) bytes += entry.fragment.length - tails.cut + tails.of(entry).length
   if (bytes > ANSWER_BYTES_MAX) {
     throw new ToolrackError(
       'ANSWER_TOO_LARGE',
       `The list is ${bytes} bytes and an answer may have ${ANSWER_BYTES_MAX}; page it with limit (at most 1000) and cursor.`,
     )
   }
-  buffers.push(ends.close)
-  return Buffer.concat(buffers)
+  const body = Buffer.allocUnsafe(bytes)
+  body.set(ends.open)
+  let at = ends.open.length
+  for (const [index, entry] of entries.entries()) {
+    if (index > 0) body[at++] = COMMA
+    body.set(entry.fragment, at)
+    at += entry.fragment.length - tails.cut
+    const tail = tails.of(entry)
+    body.set(tail, at)
+    at += tail.length
+  }
+  body.set(ends.close, at)
+  return body
 }

@@ -13,8 +13,11 @@ export type Selection = {
   readonly hasMore: boolean
 }
 
-/** UTF-8 bytes of definitions that one answer may hold. */
+/** UTF-8 bytes that one answer may have. */
 export const ANSWER_BYTES_MAX = 25 * 1024 * 1024
+
+/** What a page leaves free for commas and workflow names. */
+const ENVELOPE_BYTES = 1024 * 1024
 
 /** What a query selects from a catalog. With names it looks up just those, however large the catalog is. */
 export function selectEntries(view: CatalogView, query: ListQuery): Selection {
@@ -26,7 +29,7 @@ export function selectEntries(view: CatalogView, query: ListQuery): Selection {
     if (!matches(entry, query)) continue
     const isFull =
       query.limit !== undefined &&
-      (page.length === query.limit || bytes + entry.fragment.length > ANSWER_BYTES_MAX)
+      (page.length === query.limit || bytes + entry.fragment.length > ANSWER_BYTES_MAX - ENVELOPE_BYTES)
     if (isFull) return { entries: page, unknown, hasMore: true }
     page.push(entry)
     bytes += entry.fragment.length

@@ -18,6 +18,6 @@ function chosenFolder(): string {
     return resolve(positionals[0] ?? parseConfig().definitionsFolder)
   } catch (error) {
     console.error((error as Error).message)
-    process.exit(1)
+    return process.exit(1)
   }
 }

@@ -43,6 +43,7 @@ export async function serve(config: Config, log: Log): Promise<Serving> {
     folder.release()
   }
   try {
+    await services.catalog.load()
     await services.catalog.view('local')
     const listening = await listen(createApp(services), config.host, config.port)
     const stop = async (): Promise<void> => {

@@ -30,7 +30,7 @@ const LISTS = new WeakMap<Services, LRUCache<string, SentList>>()
 export async function listTools({ services, principal, search, req, res }: RouteRequest): Promise<void> {
   const view = await services.catalog.view(principal.uid)
   const lists = listsOf(services)
-  const key = `${ownerOf(view, principal.uid)}\n${view.revision}\n${req.url}`
+  const key = `${ownerOf(view, principal.uid)}${view.revision} ${req.url}`
   let list = lists.get(key)
   if (!list) lists.set(key, (list = makeList(services, view, search, req.path)))
   if (isNotModified(req.headers['if-none-match'], list.etag)) {
@@ -53,7 +53,7 @@ function listsOf(services: Services): LRUCache<string, SentList> {
 
 /** Callers without definitions of their own share their lists. */
 function ownerOf(view: CatalogView, uid: string): string {
-  return (view.layers.user.snapshot?.byName.size ?? 0) > 0 ? uid : ''
+  return (view.layers.user.snapshot?.byName.size ?? 0) > 0 ? `${uid} ` : ''
 }
 
 function makeList(services: Services, view: CatalogView, search: string, path: string): SentList {
