@@ -24,7 +24,7 @@ export type Services = {
 }
 
 export type ServiceParts = {
-  readonly store: DefinitionStore
+  readonly store: (checker: SchemaChecker) => DefinitionStore
   readonly files: (checker: SchemaChecker) => LayerSource
   readonly authenticate: Authenticate
   readonly log: Log
@@ -34,21 +34,23 @@ export type ServiceParts = {
 }
 
 /** Joins the parts; the only place that knows all of them. */
-export function createServices({ files, ...parts }: ServiceParts): Services {
+export function createServices({ store: storeWith, files, ...parts }: ServiceParts): Services {
   const checker = new SchemaChecker()
+  const store = storeWith(checker)
   const catalog = new Catalog(
     {
       file: logged(files(checker), parts.log),
-      global: parts.store.layer({ kind: 'global' }),
-      user: (uid) => parts.store.layer({ kind: 'user', uid }),
+      global: store.layer({ kind: 'global' }),
+      user: (uid) => store.layer({ kind: 'user', uid }),
     },
     { report: (layer, event) => reportLayer(parts.log, layer, event) },
   )
   return {
     ...parts,
+    store,
     checker,
     catalog,
-    writer: new DefinitionWriter({ store: parts.store, catalog, checker }),
+    writer: new DefinitionWriter({ store, catalog, checker }),
   }
 }
 

@@ -15,7 +15,7 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 const guest: Principal = { kind: 'user', uid: 'guest', isAdmin: false }
 const folder = temporaryFolder()
 const services = createServices({
-  store: new SqliteDefinitionStore(join(folder.path, 'toolrack.db')),
+  store: () => new SqliteDefinitionStore(join(folder.path, 'toolrack.db')),
   files: (checker) => new FileLayer('functions/workflows/tools/defs', checker),
   authenticate: () => guest,
   log: { info: () => undefined, warn: () => undefined, error: () => undefined },

@@ -30,7 +30,7 @@ export async function serve(config: Config, log: Log): Promise<Serving> {
   const store = openStore(folder.path)
   const token = openToken(folder.path)
   const services = createServices({
-    store,
+    store: () => store,
     files: (checker) => new FileLayer(config.definitionsFolder, checker),
     authenticate: localAuthentication(token),
     log,
