@@ -40,8 +40,8 @@ function doorsOf(direct: Family | undefined): readonly Door[] {
 
 function handler(services: Services, family: Family, route: Route) {
   return async function handleRoute(req: Request, res: Response): Promise<void> {
-    const principal = services.authenticate(req.headers.authorization, family)
-    if (!principal) throw new ToolrackError('TOKEN_INVALID')
+    const { authorization, 'x-user-id': userId } = req.headers
+    const principal = await services.authenticate({ authorization, userId: userId?.toString(), family })
     authorise(principal, { verb: 'read' })
     const question = req.url.indexOf('?')
     const search = question === -1 ? '' : req.url.slice(question + 1)

@@ -1,4 +1,5 @@
-import type { Authenticate } from './access/local-token.ts'
+import type { Authenticate } from './access/authenticate.ts'
+import type { SignJobToken } from './access/job-token.ts'
 import { Catalog } from './catalog/catalog.ts'
 import type { Layer } from '@toolrack/contract'
 import type { Envelope } from './catalog/list-query.ts'
@@ -21,12 +22,18 @@ export type Services = {
   /** `workflowName` of items whose runner names none. */
   readonly defaultWorkflow: string
   readonly corsOrigins: readonly string[]
+  /** Undefined on a server that has no keys for job tokens. */
+  readonly signJobToken?: SignJobToken | undefined
+  /** Milliseconds since 1970. */
+  readonly now: () => number
 }
 
 export type ServiceParts = {
   readonly store: (checker: SchemaChecker) => DefinitionStore
   readonly files: (checker: SchemaChecker) => LayerSource
   readonly authenticate: Authenticate
+  readonly signJobToken?: SignJobToken | undefined
+  readonly now?: () => number
   readonly log: Log
   readonly envelope: Envelope
   readonly defaultWorkflow: string
@@ -46,6 +53,7 @@ export function createServices({ store: storeWith, files, ...parts }: ServicePar
     { report: (layer, event) => reportLayer(parts.log, layer, event) },
   )
   return {
+    now: Date.now,
     ...parts,
     store,
     checker,

@@ -52,8 +52,16 @@ test.each([
   ['functions/src/files/file-layer.ts', '../routes/health.ts', /adapter knows no HTTP/],
   ['functions/src/firestore/store.ts', 'express', /adapter knows no HTTP/],
   ['functions/src/sqlite/statements.ts', '../files/file-layer.ts', /no other adapter/],
-  ['functions/src/routes/health.ts', '../sqlite/open-database.ts', /only services\.ts and the entries/],
-  ['functions/src/app.ts', './files/file-layer.ts', /only services\.ts and the entries/],
+  [
+    'functions/src/routes/health.ts',
+    '../sqlite/open-database.ts',
+    /only services\.ts, authentication\.ts and/,
+  ],
+  ['functions/src/app.ts', './files/file-layer.ts', /only services\.ts, authentication\.ts and/],
+  ['functions/src/jose/job-tokens.ts', '../firebase-auth/emulator-tokens.ts', /no other adapter/],
+  ['functions/src/access/claims.ts', 'jose', /own place/],
+  ['functions/src/authentication.ts', 'jose', /own place/],
+  ['functions/src/jose/job-tokens.ts', 'firebase-admin/auth', /own place/],
   ['functions/src/config.ts', 'express', /own place/],
   ['functions/src/local/serve.ts', 'cors', /own place/],
   ['functions/src/catalog/catalog.ts', 'ajv/dist/2020.js', /own place/],
@@ -84,6 +92,9 @@ test.each([
   ['functions/src/sqlite/open-database.ts', '../definitions/plan-write.ts'],
   ['functions/src/routes/health.ts', '../http/route.ts'],
   ['functions/src/services.ts', './firestore/store.ts'],
+  ['functions/src/authentication.ts', './jose/job-tokens.ts'],
+  ['functions/src/jose/job-tokens.ts', 'jose'],
+  ['functions/src/firebase-auth/emulator-tokens.ts', 'firebase-admin/auth'],
   ['functions/src/local/open-store.ts', '../sqlite/open-database.ts'],
 ])('%s may import %s', (path, specifier) => {
   expect(wrongImports(new Map([[path, `import { it } from '${specifier}'\n`]]))).toEqual([])

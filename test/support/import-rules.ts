@@ -17,9 +17,9 @@ const DOMAIN = [
   'schemas',
   'sessions',
 ]
-const ADAPTERS = ['cloud-run', 'files', 'firestore', 'openai', 'sqlite']
+const ADAPTERS = ['cloud-run', 'files', 'firebase-auth', 'firestore', 'jose', 'openai', 'sqlite']
 const EDGE = ['http', 'routes']
-const ENTRY = 'functions/src/(?:app|index|local|services)\\.ts$'
+const ENTRY = 'functions/src/(?:app|authentication|index|local|services)\\.ts$'
 const WEB = 'npm:(?:express|cors)$|node:https?$|node:http2$|node:net$'
 const ADAPTER = inFunctions(ADAPTERS)
 
@@ -53,9 +53,11 @@ const RULES: readonly Rule[] = [
     why: 'an adapter knows no HTTP',
   },
   {
-    of: new RegExp(`^functions/src/(?!(?:${ADAPTERS.join('|')}|local)/|(?:services|local|index)\\.ts$)`),
+    of: new RegExp(
+      `^functions/src/(?!(?:${ADAPTERS.join('|')}|local)/|(?:authentication|services|local|index)\\.ts$)`,
+    ),
     mayNot: new RegExp(ADAPTER),
-    why: 'only services.ts and the entries know adapters',
+    why: 'only services.ts, authentication.ts and the entries know adapters',
   },
   ...ADAPTERS.map((room) => ({
     of: new RegExp(inFunctions([room])),
@@ -71,7 +73,9 @@ const PLACES = new Map([
   ['npm:ajv', /^schemas\//],
   ['npm:re2js', /^schemas\//],
   ['npm:zod', /^config\.ts$|^definitions\/|^files\/editor-schema\.ts$/],
-  ['npm:lru-cache', /^(?:catalog|routes)\//],
+  ['npm:lru-cache', /^(?:access|catalog|routes)\//],
+  ['npm:jose', /^jose\//],
+  ['npm:firebase-admin', /^(?:firestore|firebase-auth)\//],
   ['node:sqlite', /^(?:sqlite|local)\//],
   ['node:http', /^(?:http|local)\/|^app\.ts$/],
   ['node:net', /^local\//],

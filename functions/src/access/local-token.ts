@@ -1,13 +1,9 @@
 import { hash, randomBytes, timingSafeEqual } from 'node:crypto'
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { bearerToken, tokenInvalid } from './authenticate.ts'
+import type { Authenticate } from './authenticate.ts'
 import type { Principal } from './principal.ts'
-
-/** Who a request's `Authorization` header stands for on a route family; undefined when it stands for nobody. */
-export type Authenticate = (
-  authorization: string | undefined,
-  family: 'workflows' | 'jobs',
-) => Principal | undefined
 
 const TOKEN = /^[A-Za-z0-9_-]{32,128}$/
 
@@ -22,25 +18,27 @@ export function readLocalToken(folder: string): string {
   return token
 }
 
-/** `TOOLRACK_AUTH=local`: the holder of the token is uid `local`, an admin, on both route families. */
-export function localAuthentication(token: string): Authenticate {
+/**
+ * `TOOLRACK_AUTH=local`: the holder of the token is uid `local`, an admin, on both route families. Any other token is
+ * for `others` to know.
+ */
+export function localAuthentication(token: string, others: Authenticate = nobody): Authenticate {
   const expected = digest(token)
   const principals = {
     workflows: { kind: 'user', uid: 'local', isAdmin: true },
     jobs: { kind: 'job', uid: 'local', isAdmin: true },
   } as const satisfies Record<string, Principal>
-  return function authenticate(authorization, family) {
-    return timingSafeEqual(digest(bearer(authorization)), expected) ? principals[family] : undefined
+  return async function authenticate(credentials) {
+    const isOwner = timingSafeEqual(digest(bearerToken(credentials.authorization)), expected)
+    return isOwner ? principals[credentials.family] : others(credentials)
   }
 }
 
-/** Compared as digests, so that the time taken says nothing: an absent token costs what a wrong one does. */
+const nobody: Authenticate = () => Promise.reject(tokenInvalid())
+
+/** Compared as digests, so that the time taken says nothing of the token. */
 function digest(token: string): Buffer {
   return hash('sha256', token, 'buffer')
-}
-
-function bearer(authorization = ''): string {
-  return /^bearer /i.test(authorization) ? authorization.slice(7) : ''
 }
 
 function readToken(path: string): string | undefined {

@@ -4,6 +4,7 @@ import type { StoredLayer } from './stored-layer.ts'
 import { CatalogView } from './catalog-view.ts'
 import { LayerCache } from './layer-cache.ts'
 import type { LayerReport } from './layer-cache.ts'
+import type { Viewer } from './viewer.ts'
 
 /** How many users' layers an instance keeps in memory. */
 const USER_LAYERS_MAX = 1_000
@@ -32,15 +33,15 @@ export class Catalog {
     this.#newUserLayer = (uid) => new LayerCache('user', sources.user(uid), layerOptions)
   }
 
-  /** What one user's catalog is made of now. Reads what is due, all layers at once; never rejects. */
-  async view(uid: string): Promise<CatalogView> {
+  /** What may be seen of one user's catalog now. Reads what is due, all layers at once; never rejects. */
+  async view({ uid, grant }: Viewer): Promise<CatalogView> {
     const user = this.#userCatalog(uid)
     if (!(user.layer.isChecked && this.#global.isChecked && this.#file.isChecked)) {
       await Promise.all([user.layer.current(), this.#global.current(), this.#file.current()])
     }
     const layers = { user: user.layer.state, global: this.#global.state, file: this.#file.state }
     if (!user.view?.isOf(layers)) user.view = new CatalogView(layers)
-    return user.view
+    return grant ? user.view.narrowedTo(grant) : user.view
   }
 
   /** Reads the layers that everybody shares for the first time, however long that takes. Never rejects. */

@@ -15,6 +15,9 @@ export type LayerExplanation = {
   readonly source?: string
 }
 
+/** `DIGEST_CHANGED`: the token names the tool, and its definition is no longer the one that the token names. */
+export type HiddenReason = 'NOT_DEFINED' | 'LAYER_LOST' | 'DIGEST_CHANGED'
+
 export type Explanation = {
   readonly name: string
   readonly alias: string
@@ -25,7 +28,7 @@ export type Explanation = {
   readonly shadowed: readonly Layer[]
   readonly callable: 'service' | 'client' | null
   /** Why the caller's list does not show it. */
-  readonly hidden: { readonly reason: 'NOT_DEFINED' | 'LAYER_LOST'; readonly message: string } | null
+  readonly hidden: { readonly reason: HiddenReason; readonly message: string } | null
   readonly layers: readonly LayerExplanation[]
 }
 
@@ -44,7 +47,7 @@ export function explainName(view: CatalogView, nameOrAlias: string): Explanation
       .filter(({ role }) => role === 'shadowed' || role === 'sealed-out')
       .map(({ layer }) => layer),
     callable: winner?.callable ?? null,
-    hidden: winner ? null : whyHidden(view),
+    hidden: winner ? null : whyHidden(view, name),
     layers,
   }
 }
@@ -80,8 +83,13 @@ function explainLayer(
   }
 }
 
-function whyHidden(view: CatalogView): Explanation['hidden'] {
+function whyHidden(view: CatalogView, name: string): Explanation['hidden'] {
   const lost = LAYERS.filter((layer) => view.layers[layer].status === 'error')
+  if (lost.length === 0 && view.hasChanged(name))
+    return {
+      reason: 'DIGEST_CHANGED',
+      message: 'The definition is no longer the one that the token names; a new token is needed.',
+    }
   if (lost.length === 0) return { reason: 'NOT_DEFINED', message: 'No layer defines this name.' }
   return {
     reason: 'LAYER_LOST',

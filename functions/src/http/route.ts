@@ -15,7 +15,7 @@ export type RouteRequest = {
   readonly res: Response
 }
 
-/** One verb on one path, the same for users and jobs. */
+/** One verb on one path, the same for users and jobs; what only one of them may do, `decide` says. */
 export type Route = {
   readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE'
   /** Below `/workflows` and `/jobs`. */

@@ -26,11 +26,12 @@ type SentList = {
 const SENT_BYTES_MAX = 64 * 1024 * 1024
 const LISTS = new WeakMap<Services, LRUCache<string, SentList>>()
 
-/** `GET /tools/list`: the definitions that the caller's model may be given. */
+/** `GET /tools/list`: the definitions that the caller's model may be given. Callers without definitions of their own share their lists. */
 export async function listTools({ services, principal, search, req, res }: RouteRequest): Promise<void> {
-  const view = await services.catalog.view(principal.uid)
+  const view = await services.catalog.view(principal)
   const lists = listsOf(services)
-  const key = `${ownerOf(view, principal.uid)}${view.revision} ${req.url}`
+  const owner = view.hasOwn ? `${principal.uid} ` : ''
+  const key = `${owner}${view.revision} ${req.url}`
   let list = lists.get(key)
   if (!list) lists.set(key, (list = makeList(services, view, search, req.path)))
   if (isNotModified(req.headers['if-none-match'], list.etag)) {
@@ -49,11 +50,6 @@ function listsOf(services: Services): LRUCache<string, SentList> {
   })
   LISTS.set(services, lists)
   return lists
-}
-
-/** Callers without definitions of their own share their lists. */
-function ownerOf(view: CatalogView, uid: string): string {
-  return (view.layers.user.snapshot?.byName.size ?? 0) > 0 ? `${uid} ` : ''
 }
 
 function makeList(services: Services, view: CatalogView, search: string, path: string): SentList {

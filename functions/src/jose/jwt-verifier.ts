@@ -1,0 +1,37 @@
+import type { JWTVerifyGetKey } from 'jose'
+import { tokenInvalid } from '../access/authenticate.ts'
+import { CLOCK_TOLERANCE_SECONDS, livingClaims } from '../access/claims.ts'
+import type { VerifyToken } from '../access/claims.ts'
+import { keyFinder } from './key-source.ts'
+import type { KeySource } from './key-source.ts'
+
+/** What a token must be. Nothing of it is taken from the token. */
+export type JwtRules = {
+  readonly algorithm: 'RS256' | 'ES256'
+  readonly typ: string
+  readonly issuers: readonly string[]
+  readonly audiences: readonly string[]
+  readonly lifetimeSecondsMax: number
+}
+
+/** Verifies tokens of one kind. jose is loaded with the first of them, so that who never needs it never pays for it. */
+export function jwtVerifier(rules: JwtRules, source: KeySource, now: () => number): VerifyToken {
+  let keys: Promise<JWTVerifyGetKey> | undefined
+  return async function verify(token) {
+    const { errors, jwtVerify } = await import('jose')
+    const findKey = await (keys ??= keyFinder(source))
+    const options = {
+      algorithms: [rules.algorithm],
+      typ: rules.typ,
+      issuer: [...rules.issuers],
+      audience: [...rules.audiences],
+      requiredClaims: ['exp', 'iat', 'sub'],
+      clockTolerance: CLOCK_TOLERANCE_SECONDS,
+      currentDate: new Date(now()),
+    }
+    const { payload } = await jwtVerify(token, findKey, options).catch((error: unknown) => {
+      throw error instanceof errors.JOSEError ? tokenInvalid(error) : error
+    })
+    return livingClaims(payload, rules.lifetimeSecondsMax, now())
+  }
+}
