@@ -108,11 +108,6 @@ export function parseConfig(env: NodeJS.ProcessEnv = process.env): Config {
   }
 }
 
-/** Whether this is Google's platform and not an emulator of it. */
-export function isProduction(env: NodeJS.ProcessEnv = process.env): boolean {
-  return env['K_SERVICE'] !== undefined && env['FUNCTIONS_EMULATOR'] !== 'true'
-}
-
 /** With an emulator's address set, tokens need no signature and data go elsewhere: production does not start. */
 function refuseEmulators(set: NodeJS.ProcessEnv): void {
   const emulators = Object.keys(set).filter((name) => name.endsWith('_EMULATOR_HOST'))
