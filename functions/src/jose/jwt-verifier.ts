@@ -14,10 +14,14 @@ export type JwtRules = {
   readonly lifetimeSecondsMax: number
 }
 
+/** jose reads base64 with padding too; a token has one spelling here. */
+const COMPACT = /^[\w-]+\.[\w-]+\.[\w-]+$/
+
 /** Verifies tokens of one kind. jose is loaded with the first of them, so that who never needs it never pays for it. */
 export function jwtVerifier(rules: JwtRules, source: KeySource, now: () => number): VerifyToken {
   let keys: Promise<JWTVerifyGetKey> | undefined
   return async function verify(token) {
+    if (!COMPACT.test(token)) throw tokenInvalid()
     const { errors, jwtVerify } = await import('jose')
     const findKey = await (keys ??= keyFinder(source))
     const options = {
