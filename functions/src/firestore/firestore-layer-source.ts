@@ -1,125 +1,174 @@
 import { createHash } from 'node:crypto'
-import type { DocumentReference, DocumentSnapshot, Firestore, QueryDocumentSnapshot } from 'firebase-admin/firestore'
-import type { LayerRead, LayerSource, SkippedItem } from '../catalog/layer-source.ts'
-import type { StoredDefinition } from '../catalog/stored-definition.ts'
+import type {
+  DocumentReference,
+  Firestore,
+  Query,
+  QueryDocumentSnapshot,
+  Timestamp,
+} from 'firebase-admin/firestore'
+import type { LayerRead, LayerSource } from '../catalog/layer-source.ts'
 import type { SchemaChecker } from '../schemas/schema-checker.ts'
+import { within } from './deadline.ts'
 import { firestoreError } from './firestore-error.ts'
-import { foreignDefinition } from './foreign-definition.ts'
+import type { StoreDeadlines } from './firestore-settings.ts'
+import { ForeignDocuments, NOTHING_FOREIGN } from './foreign-documents.ts'
+import type { ForeignContent } from './foreign-documents.ts'
 import { itemsOf } from './layer-paths.ts'
-import { isItemDocument, isLayerDocument } from './stored-documents.ts'
-import type { LayerDocument } from './stored-documents.ts'
+import { itemDocument, layerState } from './stored-documents.ts'
+import type { ItemDocument, LayerDocument } from './stored-documents.ts'
 import { revisionText, storedDefinition } from './stored-definition.ts'
 
-/** Other programs write without raising the revision; their changes are seen after this long, in milliseconds. */
+/** Other programs write without raising the revision; their changes are looked for after this long, in milliseconds. */
 export const WHOLE_READ_MS = 5 * 60 * 1_000
+
+export type LayerSourceParts = {
+  readonly layer: () => Promise<DocumentReference>
+  readonly checker: SchemaChecker
+  readonly deadlines: StoreDeadlines
+  readonly now: () => number
+}
+
+/** A look at the layer's revision, and what the same moment can still be asked for. */
+type Check = {
+  readonly layer: DocumentReference
+  readonly state: LayerDocument | undefined
+  readonly at: Timestamp
+}
+
+/** What the last whole read found that no revision of ours tells of, and how it shows in the revision. */
+type Seen = { readonly marker: string; readonly foreign: ForeignContent }
 
 /** One layer in Firestore: one read to ask for its revision, then only the definitions with a newer one. */
 export class FirestoreLayerSource implements LayerSource {
-  readonly #firestore: Firestore
-  readonly #layer: DocumentReference
-  readonly #checker: SchemaChecker
-  readonly #now: () => number
-  #wholeAt = -Infinity
-  /** What marks the content of other programs' documents in the revision. */
-  #foreign = ''
-  #skipped: readonly SkippedItem[] = []
+  readonly #parts: LayerSourceParts
+  readonly #foreign: ForeignDocuments
+  #seen: Seen = { marker: '', foreign: NOTHING_FOREIGN }
+  #wholeDueAt = -Infinity
+  #isOutdated = false
 
-  constructor(parts: { firestore: Firestore; layer: DocumentReference; checker: SchemaChecker; now: () => number }) {
-    this.#firestore = parts.firestore
-    this.#layer = parts.layer
-    this.#checker = parts.checker
-    this.#now = parts.now
+  constructor(parts: LayerSourceParts) {
+    this.#parts = parts
+    this.#foreign = new ForeignDocuments(parts.checker)
   }
 
   async read(since?: string): Promise<LayerRead> {
+    const { readMs, wholeReadMs } = this.#parts.deadlines
     try {
-      if (since !== undefined && this.#wholeAt === -Infinity) this.#wholeAt = this.#now()
-      const isDue = this.#now() - this.#wholeAt >= WHOLE_READ_MS
-      return since === undefined || isDue ? await this.#readWhole() : await this.#readSince(since)
+      const check = await within(readMs, this.#check())
+      if (this.#wholeDueAt === -Infinity) this.#postponeWhole()
+      const changes =
+        since === undefined || this.#isOutdated
+          ? undefined
+          : await within(readMs, this.#changes(check, since))
+      return changes ?? (await within(wholeReadMs, this.#whole(check)))
     } catch (error) {
       throw firestoreError(error)
     }
   }
 
-  async #readSince(since: string): Promise<LayerRead> {
-    const state = layerState(await this.#layer.get())
-    if (this.#revision(state) === since) return this.#changes(since, [])
-    const known = state && revisionNumber(since, this.#foreign, state)
-    if (!state || known === undefined) return this.#readWhole()
-    return this.#snapshot(async (read) => {
-      const [layer, items] = await read(known)
-      const newest = layerState(layer)
-      return newest?.epoch === state.epoch ? this.#changes(this.#revision(newest), items, newest) : this.#whole(layer, items)
-    })
+  async #check(): Promise<Check> {
+    const layer = await this.#parts.layer()
+    const snapshot = await layer.get()
+    return { layer, state: layerState(snapshot), at: snapshot.readTime }
   }
 
-  #readWhole(): Promise<LayerRead> {
-    return this.#snapshot(async (read) => this.#whole(...(await read())))
+  /** Undefined where only a whole read can tell. */
+  async #changes(check: Check, since: string): Promise<LayerRead | undefined> {
+    const { marker, foreign } = this.#seen
+    const { state } = check
+    const revision = `${revisionOf(state)}${marker}`
+    if (revision === since) {
+      this.#lookForOthers(check)
+      return { revision, whole: false, definitions: [], deleted: [], skipped: foreign.skipped }
+    }
+    const known = state && revisionNumber(since, marker, state)
+    if (!state || known === undefined) return undefined
+    const items = await itemsAt(check, (all) => all.where('revision', '>', known))
+    if (items.some(({ id }) => foreign.touched.has(id))) return undefined
+    const changed = items.flatMap((item) => itemDocument(item) ?? [])
+    return {
+      revision,
+      whole: false,
+      definitions: changed.flatMap((item) => storedDefinition(item, state.epoch)),
+      deleted: changed.flatMap((item) => (item.text === null ? item.name : [])),
+      skipped: foreign.skipped,
+    }
   }
 
-  /** Revision and definitions of one moment: a revision never stands for two contents. */
-  #snapshot(act: (read: (after?: number) => Promise<[DocumentSnapshot, QueryDocumentSnapshot[]]>) => Promise<LayerRead>): Promise<LayerRead> {
-    return this.#firestore.runTransaction(
-      (transaction) =>
-        act(async (after) => {
-          const items = itemsOf(this.#layer)
-          const query = after === undefined ? items : items.where('revision', '>', after)
-          const layer = await transaction.get(this.#layer)
-          return [layer, (await transaction.get(query)).docs]
-        }),
-      { readOnly: true },
+  async #whole(check: Check): Promise<LayerRead> {
+    this.#postponeWhole()
+    const { own, seen } = await this.#readAll(check)
+    this.#seen = seen
+    this.#isOutdated = false
+    const epoch = check.state?.epoch ?? ''
+    return {
+      revision: `${revisionOf(check.state)}${seen.marker}`,
+      whole: true,
+      definitions: [...own.flatMap((item) => storedDefinition(item, epoch)), ...seen.foreign.definitions],
+      deleted: [],
+      skipped: seen.foreign.skipped,
+    }
+  }
+
+  async #readAll(check: Check): Promise<{ own: readonly ItemDocument[]; seen: Seen }> {
+    const documents = await itemsAt(check, (all) => all)
+    const items = documents.map((document) => ({ document, item: itemDocument(document) }))
+    const own = items.flatMap(({ item }) => (item && item.text !== null ? item : []))
+    const others = items.flatMap(({ document, item }) => (item ? [] : document))
+    const foreign = await this.#foreign.read(others, new Set(own.map(({ name }) => name)))
+    return { own, seen: { marker: markerOf(own, foreign, check.state), foreign } }
+  }
+
+  /** Reads the whole layer while nobody waits for it: only if others have changed something, the next read is a whole one. */
+  #lookForOthers(check: Check): void {
+    if (this.#parts.now() < this.#wholeDueAt) return
+    this.#postponeWhole()
+    const { marker } = this.#seen
+    void within(this.#parts.deadlines.wholeReadMs, this.#readAll(check)).then(
+      ({ seen }) => (this.#isOutdated ||= seen.marker !== marker),
+      () => undefined,
     )
   }
 
-  #changes(revision: string, items: readonly QueryDocumentSnapshot[], state?: LayerDocument): LayerRead {
-    const changed = items.map((item) => item.data()).filter(isItemDocument)
-    const definitions = changed.flatMap((item) => (state ? storedDefinition(item, state.epoch) : []))
-    const deleted = changed.filter((item) => item.text === null).map((item) => item.name)
-    return { revision, whole: false, definitions, deleted, skipped: this.#skipped }
-  }
-
-  async #whole(layer: DocumentSnapshot, items: readonly QueryDocumentSnapshot[]): Promise<LayerRead> {
-    const state = layerState(layer)
-    const own = items.map((item) => item.data()).filter(isItemDocument)
-    const byName = new Map(own.flatMap((item) => storedDefinition(item, state?.epoch ?? '')).map((found) => [found.name, found]))
-    const { definitions, skipped } = await this.#readForeign(items.filter((item) => !isItemDocument(item.data())), byName)
-    this.#foreign = definitions.length + skipped.length > 0 ? `-${hashOf(JSON.stringify([definitions, skipped]))}` : ''
-    this.#skipped = skipped
-    this.#wholeAt = this.#now()
-    return { revision: this.#revision(state), whole: true, definitions: [...byName.values(), ...definitions], deleted: [], skipped }
-  }
-
-  /** A definition of ours wins over another program's of the same name, and so does the first id of two of theirs. */
-  async #readForeign(documents: readonly QueryDocumentSnapshot[], own: ReadonlyMap<string, StoredDefinition>) {
-    const definitions = new Map<string, StoredDefinition>()
-    const skipped: SkippedItem[] = []
-    for (const document of documents.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
-      const read = await foreignDefinition(document, this.#checker)
-      if ('skipped' in read) skipped.push(...read.skipped)
-      else if (!own.has(read.definition.name) && !definitions.has(read.definition.name)) definitions.set(read.definition.name, read.definition)
-      else skipped.push({ source: read.definition.source ?? '', pointer: '', message: `the name ${read.definition.name} is taken by another document` })
-    }
-    return { definitions: [...definitions.values()], skipped }
-  }
-
-  #revision(state: LayerDocument | undefined): string {
-    return `${state ? revisionText(state.revision, state.epoch) : '0'}${this.#foreign}`
+  #postponeWhole(): void {
+    this.#wholeDueAt = this.#parts.now() + WHOLE_READ_MS
   }
 }
 
-function layerState(snapshot: DocumentSnapshot): LayerDocument | undefined {
-  const data = snapshot.data()
-  return isLayerDocument(data) ? data : undefined
+/** The items as they were at the moment of the check: a revision never stands for two contents. */
+async function itemsAt(
+  { layer, at }: Check,
+  choose: (all: Query) => Query,
+): Promise<readonly QueryDocumentSnapshot[]> {
+  const firestore: Firestore = layer.firestore
+  const query = choose(itemsOf(layer))
+  const items = await firestore.runTransaction((transaction) => transaction.get(query), {
+    readOnly: true,
+    readTime: at,
+  })
+  return items.docs
+}
+
+function revisionOf(state: LayerDocument | undefined): string {
+  return state ? revisionText(state.revision, state.epoch) : '0'
 }
 
 /** Undefined for a revision of another epoch, of other foreign documents, or of the future: then all is read. */
-function revisionNumber(since: string, foreign: string, state: LayerDocument): number | undefined {
-  if (!since.endsWith(foreign)) return undefined
-  const [number, epoch, ...rest] = since.slice(0, since.length - foreign.length).split('-')
-  const isKnown = epoch === state.epoch && rest.length === 0 && Number(number) <= state.revision
+function revisionNumber(since: string, marker: string, state: LayerDocument): number | undefined {
+  const [, number, epoch] = /^(\d+)-([0-9a-f]+)$/.exec(since.slice(0, since.length - marker.length)) ?? []
+  const isKnown = since.endsWith(marker) && epoch === state.epoch && Number(number) <= state.revision
   return isKnown ? Number(number) : undefined
 }
 
-function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('hex').slice(0, 12)
+/** Empty as long as all is ours and complete: then every instance knows a layer under the same revision. */
+function markerOf(
+  own: readonly ItemDocument[],
+  foreign: ForeignContent,
+  state: LayerDocument | undefined,
+): string {
+  const isComplete = own.length === (state?.size ?? 0)
+  if (isComplete && foreign.touched.size === 0) return ''
+  const names = isComplete ? [] : own.map(({ name, digest }) => [name, digest])
+  const content = JSON.stringify([names, foreign.definitions, foreign.skipped])
+  return `-${createHash('sha256').update(content).digest('hex').slice(0, 12)}`
 }

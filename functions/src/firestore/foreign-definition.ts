@@ -1,30 +1,55 @@
-import type { JsonValue } from '@toolrack/contract'
-import type { QueryDocumentSnapshot } from 'firebase-admin/firestore'
+import type { DocumentData, DocumentSnapshot } from 'firebase-admin/firestore'
 import type { SkippedItem } from '../catalog/layer-source.ts'
 import type { StoredDefinition } from '../catalog/stored-definition.ts'
 import { admitDefinition } from '../definitions/admit-definition.ts'
 import type { SchemaChecker } from '../schemas/schema-checker.ts'
+import { documentJson } from './document-json.ts'
 
-/** Keys of a definition; other programs keep notes of their own beside them. */
-const KEYS = ['type', 'function', 'runner', 'workflowName', 'category', 'tags', 'annotations', 'limits', 'sealed']
+/** Keys of a definition in the stored shape; other programs keep notes of their own beside them. */
+const KEYS = [
+  'type',
+  'function',
+  'runner',
+  'workflowName',
+  'category',
+  'tags',
+  'annotations',
+  'limits',
+  'sealed',
+]
+/** The same for a definition that was stored flat. */
+const FLAT_KEYS = [
+  'name',
+  'title',
+  'description',
+  'parameters',
+  'inputSchema',
+  'input_schema',
+  'parametersJsonSchema',
+]
+
+const SKIPPED_FAULTS_MAX = 3
+
+export type ForeignRead =
+  { readonly definition: StoredDefinition } | { readonly skipped: readonly SkippedItem[] }
 
 /** A document that another program wrote: a definition with its schema as a map, under any id. */
 export async function foreignDefinition(
-  document: QueryDocumentSnapshot,
+  document: DocumentSnapshot,
   checker: SchemaChecker,
-): Promise<{ definition: StoredDefinition } | { skipped: readonly SkippedItem[] }> {
+): Promise<ForeignRead> {
   const source = `document ${document.id.slice(0, 128)}`
-  const admission = await admitDefinition(definitionOf(document.data()), checker)
+  const read = documentJson(definitionPart(document.data() ?? {}))
+  const admission = 'faults' in read ? read : await admitDefinition(read.json, checker)
   if ('faults' in admission) {
-    return { skipped: admission.faults.map(({ pointer, message }) => ({ source, pointer, message })) }
+    const faults = admission.faults.slice(0, SKIPPED_FAULTS_MAX)
+    return { skipped: faults.map(({ pointer, message }) => ({ source, pointer, message })) }
   }
   const { definition, text, digest } = admission
   return { definition: { name: definition.function.name, text, digest, revision: digest.slice(-12), source } }
 }
 
-/** Firestore's own types (times, references) become JSON as well as they can; admission judges the result. */
-function definitionOf(data: Readonly<Record<string, unknown>>): JsonValue {
-  const kept = Object.entries(data).filter(([key]) => KEYS.includes(key))
-  const flat = 'function' in data ? kept : Object.entries(data)
-  return JSON.parse(JSON.stringify(Object.fromEntries(flat))) as JsonValue
+function definitionPart(data: DocumentData): DocumentData {
+  const keys = 'function' in data ? KEYS : [...FLAT_KEYS, ...KEYS]
+  return Object.fromEntries(Object.entries(data).filter(([key]) => keys.includes(key)))
 }

@@ -18,3 +18,8 @@ export function itemsOf(layer: DocumentReference): CollectionReference {
 export function versionsOf(item: DocumentReference): CollectionReference {
   return item.collection('versions')
 }
+
+/** Beside them, unchanged, documents of other programs that a definition has taken the place of. */
+export function replacedOf(item: DocumentReference): CollectionReference {
+  return item.collection('replaced')
+}

@@ -1,13 +1,22 @@
 import type { Digest } from '@toolrack/contract'
-import type { DocumentData } from 'firebase-admin/firestore'
+import { hash } from 'node:crypto'
+import type { DocumentData, DocumentSnapshot } from 'firebase-admin/firestore'
 
-/** The revision of a layer, in the layer's own document. */
-export type LayerDocument = { readonly epoch: string; readonly revision: number; readonly size: number }
+/** The revision of a layer, in the layer's own document. Other programs may keep fields of their own beside these. */
+export type LayerDocument = {
+  /** Drawn when the layer is first written: a new layer never repeats an old one's revisions. */
+  readonly epoch: string
+  readonly revision: number
+  /** How many definitions of ours it holds. */
+  readonly size: number
+}
 
-/** A definition that this service wrote; a null text is the tombstone of a deleted one. */
+/** A definition that this service wrote. Without text it is the tombstone of a deleted one. */
 export type ItemDocument = {
   readonly name: string
   readonly text: string | null
+  /** Tells a text that was changed by hand; null in a tombstone. */
+  readonly textHash: string | null
   readonly digest: Digest
   readonly revision: number
   readonly updatedAt: string
@@ -22,20 +31,53 @@ export type VersionDocument = {
   readonly digest: Digest | null
   readonly at: string
   readonly by: string
+  /** The write that it came with: by it a write whose commit was not answered knows that it has happened. */
+  readonly writeId: string
 }
 
-export function isLayerDocument(data: DocumentData | undefined): data is LayerDocument {
-  return typeof data?.['epoch'] === 'string' && typeof data['revision'] === 'number' && typeof data['size'] === 'number'
+const EPOCH = /^[0-9a-f]{12}$/
+
+export function layerState(snapshot: DocumentSnapshot | undefined): LayerDocument | undefined {
+  const { epoch, revision, size }: DocumentData = snapshot?.data() ?? {}
+  const isOurs = typeof epoch === 'string' && EPOCH.test(epoch) && isCount(revision) && isCount(size)
+  return isOurs ? { epoch, revision, size } : undefined
 }
 
-/** Any other document in the collection was written by another program. */
-export function isItemDocument(data: DocumentData | undefined): data is ItemDocument {
-  const text: unknown = data?.['text']
+/** What this service wrote there; undefined for what another program wrote, or a hand has changed. */
+export function itemDocument(snapshot: DocumentSnapshot): ItemDocument | undefined {
+  const data = snapshot.data()
+  return data && isItem(data) && data.name === snapshot.id && data.textHash === textHash(data.text)
+    ? data
+    : undefined
+}
+
+export function versionDocument(snapshot: DocumentSnapshot): VersionDocument | undefined {
+  const data = snapshot.data()
+  return data && isVersion(data) ? data : undefined
+}
+
+export function textHash(text: string | null): string | null {
+  return text === null ? null : hash('sha256', text, 'base64url')
+}
+
+function isItem(data: DocumentData): data is ItemDocument {
+  const { name, text, digest, revision, updatedAt, updatedBy, versions }: DocumentData = data
+  const texts = [name, digest, updatedAt, updatedBy].every((value) => typeof value === 'string')
   return (
-    (typeof text === 'string' || text === null) &&
-    typeof data?.['name'] === 'string' &&
-    typeof data['digest'] === 'string' &&
-    typeof data['revision'] === 'number' &&
-    Array.isArray(data['versions'])
+    texts && isTextOrNull(text) && isCount(revision) && Array.isArray(versions) && versions.every(isCount)
   )
+}
+
+function isVersion(data: DocumentData): data is VersionDocument {
+  const { text, digest, revision, at, by }: DocumentData = data
+  const texts = [at, by].every((value) => typeof value === 'string')
+  return texts && isTextOrNull(text) && isTextOrNull(digest) && isCount(revision)
+}
+
+function isTextOrNull(value: unknown): value is string | null {
+  return typeof value === 'string' || value === null
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0
 }
