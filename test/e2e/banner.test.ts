@@ -6,6 +6,10 @@ import { banner } from '../../functions/src/local/banner.ts'
 import { Server } from '../support/server.ts'
 import { testWhere } from '../support/test-where.ts'
 
+async function run(line: string): Promise<string> {
+  return (await promisify(execFile)('sh', ['-c', line.replace('curl ', 'curl -sSf ')])).stdout
+}
+
 const withCurl = testWhere(
   spawnSync('curl', ['--version']).status === 0,
   'curl is missing: the printed lines can not be tried.',
@@ -17,8 +21,6 @@ withCurl(
     await using server = await Server.start()
     const lines = banner(server.url, server.token, 0).match(/^ {2}curl .+$/gm) ?? []
     expect(lines).toHaveLength(3)
-    const run = async (line: string): Promise<string> =>
-      (await promisify(execFile)('sh', ['-c', line.replace('curl ', 'curl -sSf ')])).stdout
     const [listAll = '', define = '', listOne = ''] = lines
     const before = JSON.parse(await run(listAll)) as ListedTool[]
     expect(before.map((listed) => listed.function.name)).toContain('READ_FILE')

@@ -122,7 +122,9 @@ test('onConflict=skip leaves what is there, onConflict=error refuses all, upsert
   const skipped = await bulk(body, 'onConflict=skip')
   expect(skipped.results.map(({ outcome }) => outcome)).toEqual(['skipped', 'created', 'created'])
   expect((await bulk(body, 'onConflict=upsert')).results.map(({ outcome }) => outcome)).toEqual([
-    ...['updated', 'unchanged', 'unchanged'],
+    'updated',
+    'unchanged',
+    'unchanged',
   ])
   await remove(server, 'conflict_1')
   expect((await post(server, tools(2, 'conflict').slice(1), 'onConflict=error')).status).toBe(200)
@@ -136,10 +138,12 @@ test.each(['onConflict=replace', 'onInvalid=ignore', 'layer=file', 'onConflict='
   },
 )
 
-test('two bulks at once on the same names leave one whole bulk, never a mixture', async () => {
-  const of = (who: string) => Array.from({ length: 50 }, (_, index) => tool(`mixed_${index}`, `By ${who}.`))
+const fiftyBy = (who: string) =>
+  Array.from({ length: 50 }, (_, index) => tool(`mixed_${index}`, `By ${who}.`))
+
+test('three bulks at once on the same names leave one whole bulk, never a mixture', async () => {
   for (let round = 0; round < 3; round += 1) {
-    await Promise.all(['a', 'b', 'c'].map((who) => bulk(of(`${who}${round}`))))
+    await Promise.all(['a', 'b', 'c'].map((who) => bulk(fiftyBy(`${who}${round}`))))
     const answer = await server.fetch('/workflows/tools/list')
     const all = (await answer.json()) as { function: { name: string; description: string } }[]
     const written = all.filter((listed) => listed.function.name.startsWith('mixed_'))

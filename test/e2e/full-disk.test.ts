@@ -1,4 +1,5 @@
 import { expect } from '@jest/globals'
+import type { JsonObject } from '@toolrack/contract'
 import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
@@ -13,10 +14,13 @@ import { listedNames, post, put, tool } from '../support/tool.ts'
 const MOUNT = 'mount -t tmpfs -o size=2m tmpfs "$0" && head -c 600000 /dev/zero > "$0/filler" && exec "$@"'
 const mounting = (at: string): readonly string[] => ['unshare', '-rm', 'sh', '-c', MOUNT, at]
 
+function big(name: string): JsonObject {
+  return tool(name, 'x'.repeat(16_000))
+}
+
 function canMount(): boolean {
   using folder = temporaryFolder()
-  const [command = '', ...args] = [...mounting(folder.path), 'true']
-  return spawnSync(command, args).status === 0
+  return spawnSync('unshare', [...mounting(folder.path).slice(1), 'true']).status === 0
 }
 
 const withSmallDisk = testWhere(
@@ -33,7 +37,6 @@ withSmallDisk(
     await using server = await Server.start({ data: join(disk, 'data'), through: mounting(disk) })
     /** The small disk as the server sees it. */
     const seen = join('/proc', String(server.pid), 'root', disk)
-    const big = (name: string) => tool(name, 'x'.repeat(16_000))
 
     const written: string[] = []
     let refused: Response | undefined

@@ -115,9 +115,12 @@ test.each([
   })
 })
 
+function expecting(what: string): string {
+  const head = 'PUT /workflows/tools/defs/expected HTTP/1.1\r\nHost: x\r\nConnection: close\r\n'
+  return `${head}Expect: ${what}\r\nContent-Length: 2\r\n${auth()}\r\n{}`
+}
+
 test('an Expect that is not known is refused in our shape, and 100-continue is honoured', async () => {
-  const expecting = (what: string): string =>
-    `PUT /workflows/tools/defs/expected HTTP/1.1\r\nHost: x\r\nConnection: close\r\nExpect: ${what}\r\nContent-Length: 2\r\n${auth()}\r\n{}`
   const refused = await rawExchange(server.url, expecting('a miracle'))
   expect(refused.status).toBe(400)
   expect((JSON.parse(refused.body) as ErrorBody).error.details).toEqual([{ reason: 'HEADER_INVALID' }])

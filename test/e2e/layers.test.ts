@@ -103,11 +103,22 @@ test.each(['user', 'global'])(
 )
 
 test('a name sealed in the global layer is a 409 for users and still the admins to change', async () => {
-  const sealed = (text: string) => tool('sealed_in_global', text, { sealed: true })
-  expect((await put(server, 'sealed_in_global', sealed('One.'), { layer: 'global' })).status).toBe(201)
+  expect(
+    (
+      await put(server, 'sealed_in_global', tool('sealed_in_global', 'One.', { sealed: true }), {
+        layer: 'global',
+      })
+    ).status,
+  ).toBe(201)
   const answer = await errorAnswer(await put(server, 'sealed_in_global', tool('sealed_in_global', 'Mine.')))
   expect(answer).toMatchObject({ httpStatus: 409, reason: 'NAME_SEALED', details: [{ layer: 'global' }] })
-  expect((await put(server, 'sealed_in_global', sealed('Two.'), { layer: 'global' })).status).toBe(200)
+  expect(
+    (
+      await put(server, 'sealed_in_global', tool('sealed_in_global', 'Two.', { sealed: true }), {
+        layer: 'global',
+      })
+    ).status,
+  ).toBe(200)
   await put(server, 'sealed_in_global', tool('sealed_in_global', 'Open.'), { layer: 'global' })
   expect((await put(server, 'sealed_in_global', tool('sealed_in_global', 'Mine.'))).status).toBe(201)
 })

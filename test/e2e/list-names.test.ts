@@ -113,16 +113,18 @@ test('a tool of exactly that name comes before one whose alias it is', async () 
   expect(await listedNames(server, 'names=p:q')).toEqual(['p:q'])
 })
 
+async function unknownNames(query: string): Promise<string | null> {
+  return (await server.fetch(`/workflows/tools/list?${query}`)).headers.get('x-tools-unknown')
+}
+
 test('X-Tools-Unknown holds at most 20 valid names and then how many more', async () => {
-  const header = async (query: string): Promise<string | null> =>
-    (await server.fetch(`/workflows/tools/list?${query}`)).headers.get('x-tools-unknown')
-  expect(await header('names=a')).toBeNull()
-  expect(await header('')).toBeNull()
-  expect(await header('names=a,gone,lost@sha256:00')).toBe('gone,lost')
-  expect(await header(`names=${many(20)}`)).toBe(many(20))
-  expect(await header(`names=${many(25)}`)).toBe(`${many(20)},+5`)
-  expect(await header('names=no such,gone,%3Cscript%3E')).toBe('gone,+2')
-  expect(await header('names=no such')).toBe('+1')
+  expect(await unknownNames('names=a')).toBeNull()
+  expect(await unknownNames('')).toBeNull()
+  expect(await unknownNames('names=a,gone,lost@sha256:00')).toBe('gone,lost')
+  expect(await unknownNames(`names=${many(20)}`)).toBe(many(20))
+  expect(await unknownNames(`names=${many(25)}`)).toBe(`${many(20)},+5`)
+  expect(await unknownNames('names=no such,gone,%3Cscript%3E')).toBe('gone,+2')
+  expect(await unknownNames('names=no such')).toBe('+1')
 })
 
 const EURO = encodeURIComponent('€')

@@ -4,6 +4,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { errorAnswer } from '../support/error-answer.ts'
 import { Server } from '../support/server.ts'
 import { listedNames, post, put, remove, tool } from '../support/tool.ts'
+import { whilePending } from '../support/while-pending.ts'
 
 const server = await Server.start()
 afterAll(() => server[Symbol.asyncDispose]())
@@ -31,13 +32,13 @@ test.each(['BEGIN IMMEDIATE', 'BEGIN EXCLUSIVE'])(
       put(server, 'new', tool('new'), { layer: 'global' }),
       remove(server, 'known'),
     ]
-    let done = false
-    const all = Promise.all(writes).finally(() => (done = true))
-    for (let lists = 0; !done; lists += 1) {
-      const answer = await server.fetch(`/workflows/tools/list?names=known,n${lists}`)
+    const all = Promise.all(writes)
+    const lists = await whilePending(all, async (count) => {
+      const answer = await server.fetch(`/workflows/tools/list?names=known,n${count}`)
       expect(answer.status).toBe(200)
       expect(await answer.json()).toHaveLength(1)
-    }
+    })
+    expect(lists).toBeGreaterThan(0)
     for (const answer of await all) {
       expect(answer.headers.get('retry-after')).toBe('1')
       expect(await errorAnswer(answer)).toMatchObject({

@@ -12,9 +12,10 @@ beforeAll(async () => {
 
 /** By PUT under the name, and by POST with the name in the body. */
 async function bothWays(name: string) {
-  const put_ = await errorAnswer(await put(server, name, { description: 'X.' }))
-  const post_ = await errorAnswer(await post(server, [{ name, description: 'X.' }]))
-  return [put_, post_]
+  return [
+    await errorAnswer(await put(server, name, { description: 'X.' })),
+    await errorAnswer(await post(server, [{ name, description: 'X.' }])),
+  ]
 }
 
 const CYRILLIC_PAY = '\u0420\u0430\u0443'

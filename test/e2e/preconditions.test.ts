@@ -93,7 +93,7 @@ test('of two writes at once on the same If-Match exactly one wins and the other 
     const answers = await Promise.all(
       ['a', 'b'].map(async (who) => (await write('raced', `Round ${round} of ${who}.`, headers)).status),
     )
-    expect(answers.toSorted()).toEqual([200, 412])
+    expect(answers.toSorted((a, b) => a - b)).toEqual([200, 412])
   }
 })
 
@@ -102,7 +102,7 @@ test('of eight creators at once with If-None-Match: * exactly one creates', asyn
     const creators = Array.from({ length: 8 }, async (_, who) => {
       return (await write(`created_${round}`, `By ${who}.`, { 'If-None-Match': '*' })).status
     })
-    const statuses = (await Promise.all(creators)).toSorted()
+    const statuses = (await Promise.all(creators)).toSorted((a, b) => a - b)
     expect(statuses).toEqual([201, ...Array.from({ length: 7 }, () => 412)])
   }
 })

@@ -4,6 +4,7 @@ import type { WriteAnswer } from '../../functions/src/definitions/write-answer.t
 import { errorAnswer } from '../support/error-answer.ts'
 import { Server } from '../support/server.ts'
 import { list, listedNames, post, put } from '../support/tool.ts'
+import { whilePending } from '../support/while-pending.ts'
 
 const server = await Server.start()
 afterAll(() => server[Symbol.asyncDispose]())
@@ -180,13 +181,10 @@ test.each([
 const SLOW = properties(500, () => ({ pattern: '\\p{L}{0,999}'.repeat(3) }))
 
 test('lists are answered while a slow schema is being admitted, and the next definition is admitted after it', async () => {
-  let done = false
-  const slow = putSchema('slow', SLOW).finally(() => (done = true))
-  let answered = 0
-  while (!done) {
-    expect((await server.fetch(`/workflows/tools/list?names=READ_FILE,n${answered}`)).status).toBe(200)
-    answered += 1
-  }
+  const slow = putSchema('slow', SLOW)
+  const answered = await whilePending(slow, async (count) => {
+    expect((await server.fetch(`/workflows/tools/list?names=READ_FILE,n${count}`)).status).toBe(200)
+  })
   expect(answered).toBeGreaterThan(10)
   const answer = await errorAnswer(await slow)
   expect(answer).toMatchObject({
@@ -203,13 +201,10 @@ test('explanations are answered while a bulk of heavy schemas is being admitted'
     name: `heavy_${index}`,
     parameters: properties(400, (count) => ({ type: 'string', maxLength: count + index })),
   }))
-  let done = false
-  const bulk = post(server, heavy).finally(() => (done = true))
-  let answered = 0
-  while (!done) {
-    expect((await server.fetch(`/workflows/tools/explain?name=e${answered}`)).status).toBe(200)
-    answered += 1
-  }
+  const bulk = post(server, heavy)
+  const answered = await whilePending(bulk, async (count) => {
+    expect((await server.fetch(`/workflows/tools/explain?name=e${count}`)).status).toBe(200)
+  })
   expect(answered).toBeGreaterThan(10)
   expect((await bulk).status).toBe(200)
 })

@@ -71,3 +71,12 @@ test('a second signal while stopping changes nothing', async () => {
   server.signal('SIGTERM')
   expect(await server.ended()).toMatchObject({ code: 0, stderr: '' })
 })
+
+test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+  '%s ends the server while npm start still holds its lifeline',
+  async (signal) => {
+    await using server = await Server.start({ args: ['--lifeline=3'] })
+    server.signal(signal)
+    expect(await server.ended()).toMatchObject({ code: 0, signal: null, stderr: '' })
+  },
+)

@@ -1,5 +1,8 @@
 /** Asks one time after the other until some work has ended, and tells how many times it was answered meanwhile. */
-export async function whilePending(work: Promise<unknown>, ask: (count: number) => Promise<void>): Promise<number> {
+export async function whilePending(
+  work: Promise<unknown>,
+  ask: (count: number) => Promise<void>,
+): Promise<number> {
   const state = { isPending: true }
   function end(): void {
     state.isPending = false

@@ -11,9 +11,8 @@ const TOKEN = /^[A-Za-z0-9_-]{32,128}$/
 export function readLocalToken(folder: string): string {
   const path = join(folder, 'token')
   const known = readToken(path)
-  if (known !== undefined) return known
-  const token = randomBytes(32).toString('base64url')
-  writeFileSync(path, `${token}\n`, { mode: 0o600 })
+  const token = known ?? randomBytes(32).toString('base64url')
+  if (known === undefined) writeFileSync(path, `${token}\n`, { mode: 0o600 })
   chmodSync(path, 0o600)
   return token
 }

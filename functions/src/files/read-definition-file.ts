@@ -6,6 +6,7 @@ import { admitDefinition } from '../definitions/admit-definition.ts'
 import type { AdmittedDefinition } from '../definitions/admit-definition.ts'
 import { definitionFileSchema } from '../definitions/definition-schema.ts'
 import type { SkippedItem } from '../catalog/layer-source.ts'
+import { withFamily } from '../definitions/with-family.ts'
 import { readJson } from '../json/read-json.ts'
 import type { SchemaChecker } from '../schemas/schema-checker.ts'
 
@@ -42,7 +43,7 @@ export async function readDefinitionFile(path: string, checker: SchemaChecker): 
   const skipped: SkippedItem[] = []
   for (const [index, tool] of tools.entries()) {
     const at = `/tools/${index}`
-    const admission = await admitDefinition(withCategory(tool as JsonValue, family), checker)
+    const admission = await admitDefinition(withFamily(tool as JsonValue, family), checker)
     if ('faults' in admission) {
       skipped.push(
         ...admission.faults.map(({ pointer, message }) => ({ source, pointer: at + pointer, message })),
@@ -50,11 +51,6 @@ export async function readDefinitionFile(path: string, checker: SchemaChecker): 
     } else definitions.push({ ...admission, source, pointer: at })
   }
   return { definitions, skipped }
-}
-
-function withCategory(tool: JsonValue, family: string): JsonValue {
-  const isObject = typeof tool === 'object' && tool !== null && !Array.isArray(tool)
-  return isObject ? { ...tool, category: (tool as { category?: JsonValue }).category ?? family } : tool
 }
 
 async function readBytes(path: string): Promise<{ bytes: Uint8Array } | { fault: string }> {

@@ -29,7 +29,7 @@ async function readBytes(req: Request, res: Response, size: keyof typeof PARSERS
   if (rawBody && rawBody.length > BODY_BYTES_MAX[size]) throw new ToolrackError('BODY_TOO_LARGE')
   if (rawBody) return rawBody
   await new Promise<void>((resolve, reject) => {
-    PARSERS[size](req, res, (error?: unknown) => (error ? reject(error as Error) : resolve()))
+    PARSERS[size](req, res, (error?: Error) => (error ? reject(error) : resolve()))
   })
   return Buffer.isBuffer(req.body) ? req.body : new Uint8Array()
 }

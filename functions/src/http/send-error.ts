@@ -19,7 +19,10 @@ export function sendError(res: ServerResponse, thrown: unknown, log: Log): void 
 function toolrackError(thrown: unknown, log: Log): ToolrackError {
   if (isToolrackError(thrown)) {
     if (ERROR_CODES[thrown.code].httpStatus >= 500)
-      log.error(thrown.message, { code: thrown.code, cause: String(thrown.cause ?? '') })
+      log.error(thrown.message, {
+        code: thrown.code,
+        cause: thrown.cause instanceof Error ? thrown.cause.message : '',
+      })
     return thrown
   }
   const fromExpress = expressError(thrown)

@@ -1,6 +1,7 @@
-import type { JsonValue } from '@toolrack/contract'
+import type { JsonObject, JsonValue } from '@toolrack/contract'
 import { isJsonObject, ToolrackError } from '@toolrack/contract'
 import { BULK_MAX } from '../definitions/definition-writer.ts'
+import { withFamily } from '../definitions/with-family.ts'
 import { ON_CONFLICT } from '../definitions/definition-change.ts'
 import { Query } from '../http/query.ts'
 import { readBody } from '../http/read-body.ts'
@@ -30,12 +31,10 @@ export async function postDefinitions({
   sendJson(res, 200, await services.writer.putAll(principal, layer, sent, { onConflict, onInvalid }))
 }
 
-/** One definition, an array of them, or `{"tools": [ … ]}` as a definitions file has it. */
+/** One definition, an array of them, or a whole definitions file: `{"family": …, "tools": [ … ]}`. */
 function definitionsOf(body: JsonValue): readonly JsonValue[] {
-  const sent =
-    isJsonObject(body) && Array.isArray(body['tools']) ? (body['tools'] as readonly JsonValue[]) : body
-  const definitions = Array.isArray(sent) ? (sent as readonly JsonValue[]) : [sent as JsonValue]
-  if (!Array.isArray(sent) && !isJsonObject(sent)) {
+  const definitions = isJsonObject(body) ? (fileTools(body) ?? [body]) : body
+  if (!isArray(definitions)) {
     throw new ToolrackError(
       'BODY_INVALID',
       'The body must be a definition, an array of them, or {"tools": [ … ]}.',
@@ -48,4 +47,22 @@ function definitionsOf(body: JsonValue): readonly JsonValue[] {
     )
   }
   return definitions
+}
+
+/** The tools of a definitions file, or undefined for a body that is not one. */
+function fileTools({
+  tools,
+  family,
+  $schema: _schema,
+  ...rest
+}: JsonObject): readonly JsonValue[] | undefined {
+  if (tools === undefined || !isArray(tools)) return undefined
+  if (Object.keys(rest).length > 0) {
+    throw new ToolrackError('BODY_INVALID', 'Beside tools only family and $schema are known in the body.')
+  }
+  return typeof family === 'string' ? tools.map((tool) => withFamily(tool, family)) : tools
+}
+
+function isArray(value: JsonValue): value is readonly JsonValue[] {
+  return Array.isArray(value)
 }

@@ -92,10 +92,10 @@ function metaFaults(errors: readonly ErrorObject[]): SchemaFault[] {
 }
 
 function withCure(pointer: string, message: string): string {
-  if (/\/items$/.test(pointer))
+  if (pointer.endsWith('/items'))
     return `${message}; for a tuple write prefixItems, or name draft-07 in $schema`
   if (/\/exclusiveM(in|ax)imum$/.test(pointer))
     return `${message}; write the number itself, not true beside minimum`
-  if (/\/required$/.test(pointer)) return `${message}; required is a list of names beside properties`
+  if (pointer.endsWith('/required')) return `${message}; required is a list of names beside properties`
   return message
 }

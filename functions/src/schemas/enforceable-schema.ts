@@ -11,11 +11,11 @@ export type EnforceableSchema = {
 }
 
 /**
- * Takes out every pattern that RE2 cannot run. Where a `patternProperties` entry goes, `additionalProperties` and
- * `unevaluatedProperties` beside it go too: they would refuse exactly the names that the pattern allows.
+ * Takes out every pattern that RE2 cannot run. Where a `patternProperties` entry goes, `additionalProperties` beside it
+ * and every `unevaluatedProperties` go too: they would refuse exactly the names that the pattern allows.
  */
 export function enforceableSchema(root: JsonObject): EnforceableSchema {
-  const copy = structuredClone(root) as Mutable
+  const copy = structuredClone<Mutable>(root)
   const unenforced: Unenforced[] = []
   const faults: SchemaFault[] = []
 
@@ -26,31 +26,47 @@ export function enforceableSchema(root: JsonObject): EnforceableSchema {
     return fault === undefined
   }
 
-  function visit(schema: Mutable, path: Path): void {
-    for (const child of subschemas(schema)) visit(child.schema as Mutable, [...path, ...child.path])
-    // Ajv reads OpenAPI's `nullable` and refuses it without `type`, where OpenAPI gives it no meaning.
-    if (schema['type'] === undefined) delete schema['nullable']
-    const { pattern, patternProperties } = schema
-    if (typeof pattern === 'string' && !judge(pattern, [...path, 'pattern'])) delete schema['pattern']
-    if (!isJsonObject(patternProperties)) return
-    const refused = Object.keys(patternProperties).filter(
-      (key) => !judge(key, [...path, 'patternProperties', key]),
-    )
-    for (const key of refused) delete (patternProperties as Mutable)[key]
-    for (const keyword of refused.length > 0 ? CLOSING : []) {
-      if (schema[keyword] === undefined) continue
-      delete schema[keyword]
-      unenforced.push({
-        pointer: jsonPointer([...path, keyword]),
-        reason: 'it depends on a pattern that is not enforced',
-      })
-    }
+  /** Takes a keyword out of the copy; the author hears of it. */
+  function drop(schema: Mutable, keyword: string, path: Path): void {
+    if (schema[keyword] === undefined) return
+    delete schema[keyword]
+    unenforced.push({
+      pointer: jsonPointer([...path, keyword]),
+      reason: 'it depends on a pattern that is not enforced',
+    })
   }
 
-  visit(copy, [])
+  /** Whether a pattern below `patternProperties` went. */
+  function visit(schema: Mutable, path: Path): boolean {
+    let hasLost = false
+    for (const child of subschemas(schema)) {
+      if (visit(child.schema, [...path, ...child.path])) hasLost = true
+    }
+    // Ajv reads OpenAPI's `nullable` and refuses it without `type`, where OpenAPI gives it no meaning.
+    if (schema['type'] === undefined) delete schema['nullable']
+    // Not JSON Schema but an order to Ajv: its validator would answer a promise, which is always true.
+    delete schema['$async']
+    const { pattern, patternProperties } = schema
+    if (typeof pattern === 'string' && !judge(pattern, [...path, 'pattern'])) delete schema['pattern']
+    if (!isJsonObject(patternProperties)) return hasLost
+    const kept = Object.entries(patternProperties).filter(([key]) =>
+      judge(key, [...path, 'patternProperties', key]),
+    )
+    const isWhole = kept.length === Object.keys(patternProperties).length
+    if (!isWhole) drop(schema, 'additionalProperties', path)
+    schema['patternProperties'] = Object.fromEntries(kept)
+    return !isWhole || hasLost
+  }
+
+  /** What the schemas around it have evaluated is no longer known, wherever it stands. */
+  function dropUnevaluated(schema: Mutable, path: Path): void {
+    for (const child of subschemas(schema)) dropUnevaluated(child.schema, [...path, ...child.path])
+    drop(schema, 'unevaluatedProperties', path)
+  }
+
+  if (visit(copy, [])) dropUnevaluated(copy, [])
   return { schema: copy, unenforced, faults }
 }
 
 type Mutable = { [key: string]: JsonValue }
 type Path = readonly (string | number)[]
-const CLOSING = ['additionalProperties', 'unevaluatedProperties'] as const

@@ -22,6 +22,7 @@ class Refused extends Error {
 export function expandedWeightFault(root: JsonObject): SchemaFault | undefined {
   const weights = new Map<JsonObject, number>()
   const open = new Set<JsonObject>()
+  const schemas = new Set(schemasOf(root))
 
   function weigh(schema: JsonObject, path: readonly (string | number)[]): number {
     const known = weights.get(schema)
@@ -44,6 +45,12 @@ export function expandedWeightFault(root: JsonObject): SchemaFault | undefined {
 
   /** A cycle is the fault of the reference that closes it; anything else lies where the target stands. */
   function weighTarget(target: Target, path: readonly (string | number)[]): number {
+    if (!schemas.has(target.schema)) {
+      throw new Refused(
+        [...path, '$ref'],
+        'the $ref leads to a place where no schema stands; move it to $defs',
+      )
+    }
     if (open.has(target.schema)) {
       throw new Refused(
         [...path, '$ref'],
@@ -60,6 +67,11 @@ export function expandedWeightFault(root: JsonObject): SchemaFault | undefined {
     if (error instanceof Refused) return error.fault
     throw error
   }
+}
+
+/** The schema and every schema below it. */
+function schemasOf(schema: JsonObject): JsonObject[] {
+  return [schema, ...subschemas(schema).flatMap((child) => schemasOf(child.schema))]
 }
 
 /** The values of a schema that are not part of a schema below it. */

@@ -32,11 +32,11 @@ const TYPE_NAMES = new Map<string, string | null>([
 
 /** Reads foreign type names at every place where `type` is a keyword; a property that is called `type` is left alone. */
 export function normaliseTypeNames(root: JsonObject): { schema: JsonObject; changes: readonly TypeChange[] } {
-  const schema = structuredClone(root) as Mutable
+  const schema = structuredClone<Mutable>(root)
   const changes: TypeChange[] = []
 
   function visit(node: Mutable, path: readonly (string | number)[]): void {
-    for (const child of subschemas(node)) visit(child.schema as Mutable, [...path, ...child.path])
+    for (const child of subschemas(node)) visit(child.schema, [...path, ...child.path])
     const type = node['type']
     if (typeof type === 'string') {
       const to = translate(type, [...path, 'type'])

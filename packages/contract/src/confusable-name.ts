@@ -1,7 +1,7 @@
 /** Letters of other scripts that a reader takes for the ASCII letter below them (Unicode TR39, Cyrillic and Greek). */
 const LOOKALIKES = 'аеорсухіјѕԁһӏАВЕКМНОРСТУХІЈЅαικνορυχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ'
 const LATIN = 'aeopcyxijsdhlABEKMHOPCTYXIJSaikvopuxABEZHIKMNOPTYX'
-const TO_LATIN = new Map([...LOOKALIKES].map((char, index) => [char, LATIN[index] ?? char]))
+const TO_LATIN = new Map(Array.from(LOOKALIKES, (char, index) => [char, LATIN[index] ?? char]))
 
 /** Characters that a reader does not see: zero-width, direction marks, soft hyphen, byte order mark. */
 const INVISIBLE = /[\u00AD\u200B-\u200F\u202A-\u202E\u2060-\u2064\u2066-\u2069\uFEFF]/gu

@@ -25,10 +25,12 @@ test('two folders have two tokens', () => {
   expect(readLocalToken(one.path)).not.toBe(readLocalToken(other.path))
 })
 
-test('a token that its owner wrote is used, with or without a line feed', () => {
+test('a token that its owner wrote is used, and from then on readable by its owner only', () => {
   using folder = temporaryFolder()
-  writeFileSync(join(folder.path, 'token'), `${'x'.repeat(32)}\n`)
+  const path = join(folder.path, 'token')
+  writeFileSync(path, `${'x'.repeat(32)}\n`, { mode: 0o644 })
   expect(readLocalToken(folder.path)).toBe('x'.repeat(32))
+  expect(statSync(path).mode & 0o777).toBe(0o600)
 })
 
 test.each(['', '\n', 'short', 'x'.repeat(129), `${'x'.repeat(40)} y`, `${'x'.repeat(40)}\u20AC`])(

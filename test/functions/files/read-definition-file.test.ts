@@ -59,7 +59,12 @@ test('every fault of every bad item is told, and the good items are kept', async
   })
   expect(definitions).toHaveLength(1)
   expect(skipped.map(({ pointer }) => pointer)).toEqual([
-    ...['/tools/0', '/tools/2', '/tools/3', '/tools/4/description', '/tools/4/tags/0', '/tools/5/tgas'],
+    '/tools/0',
+    '/tools/2',
+    '/tools/3',
+    '/tools/4/description',
+    '/tools/4/tags/0',
+    '/tools/5/tgas',
   ])
 })
 

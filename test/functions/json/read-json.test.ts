@@ -52,15 +52,11 @@ test.each([
   expect(readJson(Uint8Array.from(bytes))).toEqual({ fault: { pointer: '', message: 'is not UTF-8' } })
 })
 
-test.each([
-  ['1e400', '/a/1'],
-  ['-1e400', '/a/1'],
-  ['9'.repeat(400), '/a/1'],
-])(
-  'a number that JSON allows and no computer holds is refused, not stored as null: %.8s',
-  (number, pointer) => {
+test.each(['1e400', '-1e400', '9'.repeat(400)])(
+  'a number that JSON allows and no computer holds is refused, not stored as null: %s',
+  (number) => {
     expect(read(`{"a":[0,${number}]}`)).toEqual({
-      fault: { pointer, message: 'holds a number that is too large to be read' },
+      fault: { pointer: '/a/1', message: 'holds a number that is too large to be read' },
     })
   },
 )

@@ -1,4 +1,4 @@
-import { afterAll, expect, test } from '@jest/globals'
+import { afterAll, expect, jest, test } from '@jest/globals'
 import type { JsonObject } from '@toolrack/contract'
 import { completeParameters, jsonPointer, subschemas } from '@toolrack/contract'
 import { admitDefinition } from '../../../functions/src/definitions/admit-definition.ts'
@@ -6,6 +6,7 @@ import type { AdmittedDefinition } from '../../../functions/src/definitions/admi
 import { SchemaChecker } from '../../../functions/src/schemas/schema-checker.ts'
 import { bfclDefinitions } from '../../support/bfcl-definitions.ts'
 
+jest.setTimeout(60_000)
 const checker = new SchemaChecker({ deadlineMs: 60_000 })
 afterAll(() => checker.close())
 

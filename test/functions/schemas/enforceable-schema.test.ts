@@ -40,6 +40,20 @@ test('with an entry of patternProperties go the keywords that would then refuse 
   ])
 })
 
+test('unevaluatedProperties goes wherever it stands, for it can see the lost pattern from afar', () => {
+  const schema = {
+    allOf: [{ patternProperties: { [LOOKING]: {} } }],
+    unevaluatedProperties: false,
+    additionalProperties: {},
+  }
+  const found = enforceableSchema(schema)
+  expect(found.schema).toEqual({ allOf: [{ patternProperties: {} }], additionalProperties: {} })
+  expect(pointersOf(found.unenforced)).toEqual([
+    `/allOf/0/patternProperties/${LOOKING}`,
+    '/unevaluatedProperties',
+  ])
+})
+
 test('patternProperties that RE2 runs keep additionalProperties closed', () => {
   const schema = { patternProperties: { '^x': {} }, additionalProperties: false }
   expect(enforceableSchema(schema)).toEqual({ schema, unenforced: [], faults: [] })
@@ -75,5 +89,25 @@ test("OpenAPI's nullable without a type says nothing and goes; beside a type it 
   }
   expect(enforceableSchema(schema).schema).toEqual({
     properties: { a: { anyOf: [{}] }, b: { nullable: true, type: 'string' }, nullable: {} },
+  })
+})
+
+test('an unenforced patternProperties opens every unevaluatedProperties, also of the schemas around it', () => {
+  const schema = {
+    unevaluatedProperties: false,
+    allOf: [{ patternProperties: { '(?=x)y': {}, '^z': {} }, additionalProperties: false }],
+  }
+  const { schema: enforced, unenforced } = enforceableSchema(schema)
+  expect(enforced).toEqual({ allOf: [{ patternProperties: { '^z': {} } }] })
+  expect(unenforced.map(({ pointer }) => pointer)).toEqual([
+    '/allOf/0/patternProperties/(?=x)y',
+    '/allOf/0/additionalProperties',
+    '/unevaluatedProperties',
+  ])
+})
+
+test("Ajv's own $async is not handed to it", () => {
+  expect(enforceableSchema({ $async: true, properties: { a: { $async: true } } }).schema).toEqual({
+    properties: { a: {} },
   })
 })

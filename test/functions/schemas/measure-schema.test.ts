@@ -33,7 +33,12 @@ test.each<[string, JsonObject, string, RegExp]>([
   ['3,000 levels', nestedSchema(3_000), '/not'.repeat(32), /deeper than 32 levels/],
   ['100,000 levels', nestedSchema(100_000), '/not'.repeat(32), /deeper than 32 levels/],
   ['2,001 values', { enum: Array.from({ length: 1_999 }, (_, n) => n) }, '', /more than 2000 values/],
-  ['a million values', { enum: Array.from({ length: 1_000_000 }, () => 0) }, '', /more than 2000 values/],
+  [
+    'half a million values, all that a bulk can hold',
+    { enum: Array.from({ length: 500_000 }, () => 0) },
+    '',
+    /more than 2000 values/,
+  ],
   ['2^53', { properties: { n: { maximum: 2 ** 53 } } }, '/properties/n/maximum', /beyond 2\^53/],
   ['-2^53 in an enum', { enum: [0, -(2 ** 53)] }, '/enum/1', /beyond 2\^53/],
   ['1e300', { minimum: 1e300 }, '/minimum', /beyond 2\^53/],

@@ -1,7 +1,8 @@
-import { expect, test } from '@jest/globals'
+import { expect, jest, test } from '@jest/globals'
 import { spawnSync } from 'node:child_process'
 import { copyFileSync, existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { SchemaChecker } from '../../../functions/src/schemas/schema-checker.ts'
 import { slowSchema } from '../../support/schema-shapes.ts'
@@ -11,6 +12,7 @@ import { until } from '../../support/until.ts'
 const OBEDIENT = new URL('../../support/schema-workers/obedient-worker.ts', import.meta.url)
 const ADMITTED = { faults: [], unenforced: [] }
 const FOREVER = 2_000_000_000
+jest.setTimeout(60_000)
 
 function checkerWith(
   options: ConstructorParameters<typeof SchemaChecker>[0],
@@ -19,20 +21,23 @@ function checkerWith(
   return { it, [Symbol.asyncDispose]: () => it.close() }
 }
 
+/** On a busy machine even a small schema may miss a short deadline once. */
+function untilAdmitted(checker: SchemaChecker): Promise<unknown> {
+  return until(
+    () => checker.compile({}),
+    ({ faults }) => faults.length === 0,
+  )
+}
+
 test('a schema inside every limit that compiles too slowly is refused at the deadline, and the next one is admitted', async () => {
-  await using checker = checkerWith({ deadlineMs: 200 })
+  await using checker = checkerWith({ deadlineMs: 100 })
   const { faults } = await checker.it.compile(slowSchema())
   expect(faults).toEqual([
-    { pointer: '', message: 'the schema could not be compiled within 200 ms; simplify it' },
+    { pointer: '', message: 'the schema could not be compiled within 100 ms; simplify it' },
   ])
   await using patient = checkerWith({ deadlineMs: FOREVER })
   expect(await patient.it.compile(slowSchema())).toEqual(ADMITTED)
-  expect(
-    await until(
-      () => checker.it.compile({}),
-      ({ faults }) => faults.length === 0,
-    ),
-  ).toEqual(ADMITTED)
+  expect(await untilAdmitted(checker.it)).toEqual(ADMITTED)
 })
 
 test('a worker that never answers is killed and replaced', async () => {
@@ -41,23 +46,13 @@ test('a worker that never answers is killed and replaced', async () => {
   expect(faults).toEqual([
     { pointer: '', message: 'the schema could not be compiled within 50 ms; simplify it' },
   ])
-  expect(
-    await until(
-      () => checker.it.compile({}),
-      ({ faults }) => faults.length === 0,
-    ),
-  ).toEqual(ADMITTED)
+  expect(await untilAdmitted(checker.it)).toEqual(ADMITTED)
 })
 
 test('a worker that exits without a word is replaced', async () => {
   await using checker = checkerWith({ workerUrl: OBEDIENT, deadlineMs: 50 })
   expect((await checker.it.compile({ title: 'exit' })).faults).toHaveLength(1)
-  expect(
-    await until(
-      () => checker.it.compile({}),
-      ({ faults }) => faults.length === 0,
-    ),
-  ).toEqual(ADMITTED)
+  expect(await untilAdmitted(checker.it)).toEqual(ADMITTED)
 })
 
 test('a schema that crashes the worker is refused, and the next one is admitted by another worker', async () => {
@@ -71,13 +66,10 @@ test('a schema that crashes the worker is refused, and the next one is admitted 
 
 test('a worker that dies after its answer ends neither the service nor the checker', async () => {
   await using checker = checkerWith({ workerUrl: OBEDIENT, deadlineMs: FOREVER })
+  await using other = checkerWith({ workerUrl: OBEDIENT, deadlineMs: FOREVER })
   expect(await checker.it.compile({ title: 'answer-and-throw' })).toEqual(ADMITTED)
-  expect(
-    await until(
-      () => checker.it.compile({}),
-      ({ faults }) => faults.length === 0,
-    ),
-  ).toEqual(ADMITTED)
+  expect(await other.it.compile({})).toEqual(ADMITTED)
+  expect(await untilAdmitted(checker.it)).toEqual(ADMITTED)
 })
 
 test('a worker that could not start is started again for the next schema', async () => {
@@ -104,11 +96,9 @@ test('the main thread is free while the worker is busy', async () => {
 test('a report that waits for a busy main thread is taken, though its deadline has passed', async () => {
   using folder = temporaryFolder()
   await using checker = checkerWith({ workerUrl: OBEDIENT, deadlineMs: 1 })
-  await until(
-    () => checker.it.compile({}),
-    ({ faults }) => faults.length === 0,
-  )
+  await untilAdmitted(checker.it)
   const path = join(folder.path, 'answered')
+  await nextTurn()
   const pending = checker.it.compile({ title: `mark ${path}` })
   for (let tick = 0; tick < 10; tick += 1) await Promise.resolve()
   for (let looks = 0; looks < 1_000_000 && !existsSync(path); looks += 1);
