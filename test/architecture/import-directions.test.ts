@@ -59,7 +59,12 @@ test.each([
   ],
   ['functions/src/app.ts', './files/file-layer.ts', /only services\.ts, authentication\.ts and/],
   ['functions/src/jose/job-tokens.ts', '../firebase-auth/emulator-tokens.ts', /no other adapter/],
+  ['functions/src/local/serve.ts', '../cloud/log.ts', /only the functions know the cloud/],
+  ['functions/src/cloud/services.ts', '../local/open-store.ts', /the cloud is not local/],
+  ['functions/src/catalog/catalog.ts', '../cloud/log.ts', /domain folder knows no HTTP/],
   ['functions/src/access/claims.ts', 'jose', /own place/],
+  ['functions/src/local/serve.ts', '@google-cloud/firestore', /own place/],
+  ['functions/src/app.ts', 'firebase-functions/https', /own place/],
   ['functions/src/authentication.ts', 'jose', /own place/],
   ['functions/src/jose/job-tokens.ts', 'firebase-admin/auth', /own place/],
   ['functions/src/config.ts', 'express', /own place/],
@@ -96,6 +101,9 @@ test.each([
   ['functions/src/jose/job-tokens.ts', 'jose'],
   ['functions/src/firebase-auth/emulator-tokens.ts', 'firebase-admin/auth'],
   ['functions/src/local/open-store.ts', '../sqlite/open-database.ts'],
+  ['functions/src/cloud/services.ts', '../firestore/connect-firestore.ts'],
+  ['functions/src/index.ts', './cloud/serving.ts'],
+  ['functions/src/cloud/log.ts', 'firebase-functions/logger'],
 ])('%s may import %s', (path, specifier) => {
   expect(wrongImports(new Map([[path, `import { it } from '${specifier}'\n`]]))).toEqual([])
 })

@@ -49,8 +49,9 @@ export class Catalog {
     await Promise.all([this.#global.load(), this.#file.load()])
   }
 
-  /** The global and the file layer as they were last seen, without a read. */
-  get shared(): CatalogView {
+  /** The layers that everybody shares, read if it is time to; never rejects. */
+  async shared(): Promise<CatalogView> {
+    await Promise.all([this.#global.current(), this.#file.current()])
     return new CatalogView({ user: { status: 'error' }, global: this.#global.state, file: this.#file.state })
   }
 

@@ -13,7 +13,8 @@ const ISOLATION = 'L0'
 export async function health(services: Services, req: Request, res: Response): Promise<void> {
   const principal = await principalOf(services, req)
   if (!principal) {
-    sendJson(res, 200, { status: statusOf(services.catalog.shared), version: VERSION, isolation: ISOLATION })
+    const status = statusOf(await services.catalog.shared())
+    sendJson(res, 200, { status, version: VERSION, isolation: ISOLATION })
     return
   }
   const view = await services.catalog.view(principal)

@@ -108,7 +108,8 @@ const LINK_LENGTH_MAX = 8_192
 function nextLink(path: string, search: string, cursor: string): string {
   const next = new URLSearchParams(search)
   next.set('cursor', cursor)
-  const link = `<${path}?${next.toString()}>; rel="next"`
+  // A function that is called directly does not see what its path began with: the reader knows the address it asked.
+  const link = `<${path.startsWith('/tools/') ? '' : path}?${next.toString()}>; rel="next"`
   if (link.length > LINK_LENGTH_MAX)
     throw invalidParameter('limit', 'can not be used with so many names; leave it out')
   return link
