@@ -1,0 +1,109 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { withFirstOnPath } from './child.mjs'
+import { firestoreJar } from './firestore-jar.mjs'
+import { findJava } from './java.mjs'
+import { SetupFailure } from './setup-failure.mjs'
+
+const keeper = fileURLToPath(new URL('keeper.mjs', import.meta.url))
+
+/** A project that only emulators know: firebase-tools asks nobody about it and needs no account. */
+export const demoProject = 'demo-toolrack'
+
+/**
+ * What the emulators need of the machine, as the environment to start them in. Throws a SetupFailure that names in one
+ * sentence what is missing.
+ */
+export function emulatorEnvironment(root, node, env = process.env) {
+  const java = findJava({ env })
+  const path = withFirstOnPath(env, node)
+  const key = Object.keys(path).find((name) => name.toUpperCase() === 'PATH')
+  return {
+    ...path,
+    ...firestoreJar(root, { env }),
+    JAVA_HOME: dirname(java),
+    [key]: [java, path[key]].join(delimiter),
+    METADATA_SERVER_DETECTION: 'none',
+    NO_UPDATE_NOTIFIER: '1',
+  }
+}
+
+/**
+ * Starts the emulators that `config` describes and resolves when they are ready. They live in a process group of their
+ * own that ends with `stop()`, and with this process, however that goes. Their logs lie in `folder`.
+ */
+export async function startEmulators({
+  root,
+  env,
+  config,
+  folder,
+  project = demoProject,
+  onOutput = () => {},
+}) {
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const firebase = join(root, 'node_modules/firebase-tools/lib/bin/firebase.js')
+  const args = ['emulators:start', '--project', project, '--config', config, '--non-interactive']
+  const child = spawn('node', [keeper, 'node', '--disable-warning=DEP0040', firebase, ...args], {
+    cwd: folder,
+    env,
+    stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
+    detached: true,
+  })
+  const ended = once(child, 'exit').then(([code]) => sweep(child, code))
+  let output = ''
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text) => {
+      output += text
+      onOutput(text)
+      child.emit('said')
+    })
+  }
+
+  async function stop() {
+    child.kill('SIGTERM')
+    await ended
+  }
+
+  for (;;) {
+    const fault = loadFault(output)
+    const isReady = output.includes('All emulators ready!')
+    if (fault && isReady) {
+      await stop()
+      throw new SetupFailure(`The functions could not be loaded: ${fault}`)
+    }
+    if (isReady) return { stop, ended, output: () => output }
+    const isEnd = await Promise.race([once(child, 'said').then(() => false), ended.then(() => true)])
+    if (isEnd)
+      throw new SetupFailure(`The emulators did not start; firebase-tools said:\n${lastLines(output)}`)
+  }
+}
+
+/** Whatever of the group has outlived its keeper. */
+function sweep(child, code) {
+  try {
+    process.kill(-child.pid, 'SIGKILL')
+  } catch (err) {
+    if (err.code !== 'ESRCH') throw err
+  }
+  child.stdio[3]?.destroy()
+  return code
+}
+
+/** firebase-tools goes on without the functions when their code throws as it is loaded. */
+export function loadFault(output) {
+  const [, fault] =
+    /Failed to load function definition from source: (?:FirebaseError: )?([^\n]*)/.exec(output) ?? []
+  return fault
+}
+
+function lastLines(output) {
+  const lines = output.split('\n').filter((line) => line.trim() !== '')
+  const errors = lines.filter((line) => /^Error:|⚠|ERROR|^\s+at /.test(line))
+  return (errors.length > 0 ? errors : lines)
+    .slice(-12)
+    .map((line) => `  ${line}`)
+    .join('\n')
+}
