@@ -28,6 +28,19 @@ const FLAT_KEYS = [
   'parametersJsonSchema',
 ]
 
+/** A name alone is no tool: without one of these a document is about something else. */
+const TOOL_KEYS = [
+  'function',
+  'description',
+  'parameters',
+  'inputSchema',
+  'input_schema',
+  'parametersJsonSchema',
+]
+
+const NO_TOOL = 'is no definition: it has neither a function, a description nor parameters'
+const CHANGED = 'was written by this service and changed by another program; write the definition again'
+
 const SKIPPED_FAULTS_MAX = 3
 
 export type ForeignRead =
@@ -39,7 +52,10 @@ export async function foreignDefinition(
   checker: SchemaChecker,
 ): Promise<ForeignRead> {
   const source = `document ${document.id.slice(0, 128)}`
-  const read = documentJson(definitionPart(document.data() ?? {}))
+  const data = document.data() ?? {}
+  const isTool = TOOL_KEYS.some((key) => key in data)
+  if (!isTool) return { skipped: [{ source, pointer: '', message: 'textHash' in data ? CHANGED : NO_TOOL }] }
+  const read = documentJson(definitionPart(data))
   const admission = 'faults' in read ? read : await admitDefinition(read.json, checker)
   if ('faults' in admission) {
     const faults = admission.faults.slice(0, SKIPPED_FAULTS_MAX)
