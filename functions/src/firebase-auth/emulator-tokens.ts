@@ -16,10 +16,8 @@ const TOKEN_FAULT =
 export function emulatorTokens(projectId: string, now: () => number): VerifyToken {
   let auth: Promise<Auth> | undefined
   return async function verify(token) {
-    const { verifyIdToken } = await (auth ??= emulatorAuth(projectId)).then((known) => ({
-      verifyIdToken: known.verifyIdToken.bind(known),
-    }))
-    return verifyIdToken(token).then(
+    const emulator = await (auth ??= emulatorAuth(projectId))
+    return emulator.verifyIdToken(token).then(
       (claims) => livingClaims(claims, GOOGLE_LIFETIME_SECONDS_MAX, now()),
       (error: { readonly code?: string }) => {
         if (TOKEN_FAULT.test(error.code ?? '')) throw tokenInvalid(error)

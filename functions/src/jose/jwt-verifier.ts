@@ -1,8 +1,9 @@
+import { isToolrackError } from '@toolrack/contract'
 import type { JWTVerifyGetKey } from 'jose'
 import { tokenInvalid } from '../access/authenticate.ts'
 import { CLOCK_TOLERANCE_SECONDS, livingClaims } from '../access/claims.ts'
 import type { VerifyToken } from '../access/claims.ts'
-import { keyFinder } from './key-source.ts'
+import { keyFinder, keysUnavailable } from './key-source.ts'
 import type { KeySource } from './key-source.ts'
 
 /** What a token must be. Nothing of it is taken from the token. */
@@ -34,7 +35,8 @@ export function jwtVerifier(rules: JwtRules, source: KeySource, now: () => numbe
       currentDate: new Date(now()),
     }
     const { payload } = await jwtVerify(token, findKey, options).catch((error: unknown) => {
-      throw error instanceof errors.JOSEError ? tokenInvalid(error) : error
+      if (error instanceof errors.JOSEError) throw tokenInvalid(error)
+      throw isToolrackError(error) ? error : keysUnavailable(error)
     })
     return livingClaims(payload, rules.lifetimeSecondsMax, now())
   }

@@ -22,7 +22,11 @@ export async function keyFinder(source: KeySource): Promise<JWTVerifyGetKey> {
     } catch (error) {
       if (error instanceof errors.JWKSNoMatchingKey || error instanceof errors.JWKSMultipleMatchingKeys)
         throw error
-      throw new ToolrackError('KEYS_UNAVAILABLE', undefined, { cause: error })
+      throw keysUnavailable(error)
     }
   }
+}
+
+export function keysUnavailable(cause: unknown): ToolrackError {
+  return new ToolrackError('KEYS_UNAVAILABLE', undefined, { cause })
 }
