@@ -1,15 +1,12 @@
 import { statSync } from 'node:fs'
 import { createApp } from '../app.ts'
-import { authenticationOf } from '../authentication.ts'
+import type { Catalog } from '../catalog/catalog.ts'
 import type { Config } from '../config.ts'
 import { FileLayer } from '../files/file-layer.ts'
 import type { Log } from '../log.ts'
 import { closeServices, createServices } from '../services.ts'
-import { claimDataFolder } from './data-folder.ts'
 import { listen, stopListening } from './listen.ts'
-import { openJobKeys } from './open-job-keys.ts'
-import { openStore } from './open-store.ts'
-import { openToken } from './open-token.ts'
+import { openParts } from './open-parts.ts'
 import { EXIT, StartError } from './start-error.ts'
 
 export type Serving = {
@@ -20,7 +17,7 @@ export type Serving = {
   readonly stop: () => Promise<void>
 }
 
-/** Starts the embedded server: one process, one port, one SQLite file. Rejects with a StartError. */
+/** Starts the embedded server: one process, one port. Rejects with a StartError. */
 export async function serve(config: Config, log: Log): Promise<Serving> {
   if (!isFolder(config.definitionsFolder)) {
     throw new StartError(
@@ -28,16 +25,13 @@ export async function serve(config: Config, log: Log): Promise<Serving> {
       EXIT.badConfig,
     )
   }
-  const folder = claimDataFolder(config.dataFolder)
-  const store = openStore(folder.path)
-  const { auth, jobKeys = openJobKeys(folder.path) } = config
-  const token = auth.kind === 'local' ? openToken(folder.path) : undefined
-  if (auth.kind === 'firebase' && auth.emulator)
+  const { store, authentication, token, release: releaseParts } = openParts(config)
+  if (config.auth.kind === 'firebase' && config.auth.emulator)
     log.warn('FIREBASE_AUTH_EMULATOR_HOST is set: tokens of users need no signature')
   const services = createServices({
-    store: () => store,
+    store,
     files: (checker) => new FileLayer(config.definitionsFolder, checker),
-    ...authenticationOf({ auth, jobKeys }, token),
+    ...authentication,
     log,
     envelope: config.envelope,
     defaultWorkflow: config.defaultWorkflow,
@@ -45,11 +39,10 @@ export async function serve(config: Config, log: Log): Promise<Serving> {
   })
   const release = async (): Promise<void> => {
     await closeServices(services)
-    folder.release()
+    releaseParts()
   }
   try {
-    await services.catalog.load()
-    await services.catalog.view({ uid: 'local' })
+    await firstLook(services.catalog, config)
     const listening = await listen(createApp(services), config.host, config.port)
     const stop = async (): Promise<void> => {
       await stopListening(listening)
@@ -60,6 +53,13 @@ export async function serve(config: Config, log: Log): Promise<Serving> {
     await release()
     throw error
   }
+}
+
+/** The embedded store is read however long it takes. For Firestore nobody waits longer than a request would: it may be away. */
+async function firstLook(catalog: Catalog, { store, auth }: Config): Promise<void> {
+  const loading = catalog.load()
+  await (store === 'sqlite' ? loading : catalog.shared())
+  if (auth.kind === 'local') await catalog.view({ uid: 'local' })
 }
 
 function isFolder(path: string): boolean {
