@@ -9,7 +9,12 @@ const FIREBASE_KEYS = {
 }
 const ACCOUNT_KEYS = { url: 'https://www.googleapis.com/oauth2/v3/certs' }
 
-const GOOGLE = { algorithm: 'RS256', typ: 'JWT', lifetimeSecondsMax: GOOGLE_LIFETIME_SECONDS_MAX } as const
+/** Google writes `typ: JWT` and does not promise to. */
+const GOOGLE = {
+  algorithm: 'RS256',
+  types: ['JWT', undefined],
+  lifetimeSecondsMax: GOOGLE_LIFETIME_SECONDS_MAX,
+} as const
 
 /** Verifies the ID tokens of a Firebase project's users. */
 export function firebaseTokens(

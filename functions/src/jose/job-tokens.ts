@@ -25,7 +25,7 @@ export function jobTokenSigner([key]: JobKeys): SignJobToken {
 export function jobTokens(keys: JobKeys, now: () => number): VerifyToken {
   const rules = {
     algorithm: ALGORITHM,
-    typ: JOB_TOKEN.typ,
+    types: [JOB_TOKEN.typ],
     issuers: [JOB_TOKEN.issuer],
     audiences: [JOB_TOKEN.audience],
     lifetimeSecondsMax: JOB_TOKEN_SECONDS.max,

@@ -9,7 +9,8 @@ import type { KeySource } from './key-source.ts'
 /** What a token must be. Nothing of it is taken from the token. */
 export type JwtRules = {
   readonly algorithm: 'RS256' | 'ES256'
-  readonly typ: string
+  /** Undefined among them allows a header without a `typ`. */
+  readonly types: readonly (string | undefined)[]
   readonly issuers: readonly string[]
   readonly audiences: readonly string[]
   readonly lifetimeSecondsMax: number
@@ -27,17 +28,17 @@ export function jwtVerifier(rules: JwtRules, source: KeySource, now: () => numbe
     const findKey = await (keys ??= keyFinder(source))
     const options = {
       algorithms: [rules.algorithm],
-      typ: rules.typ,
       issuer: [...rules.issuers],
       audience: [...rules.audiences],
       requiredClaims: ['exp', 'iat', 'sub'],
       clockTolerance: CLOCK_TOLERANCE_SECONDS,
       currentDate: new Date(now()),
     }
-    const { payload } = await jwtVerify(token, findKey, options).catch((error: unknown) => {
+    const { payload, protectedHeader } = await jwtVerify(token, findKey, options).catch((error: unknown) => {
       if (error instanceof errors.JOSEError) throw tokenInvalid(error)
       throw isToolrackError(error) ? error : keysUnavailable(error)
     })
+    if (!rules.types.includes(protectedHeader.typ)) throw tokenInvalid()
     return livingClaims(payload, rules.lifetimeSecondsMax, now())
   }
 }
