@@ -14,6 +14,8 @@ import { put, remove, tool } from '../support/tool.ts'
 const server = await Server.start()
 afterAll(() => server[Symbol.asyncDispose]())
 
+const GOOD = { name: 'READ_FILE', digest: `sha256:${'0'.repeat(64)}` }
+
 type Granted = { readonly name: string; readonly digest: string }
 type Minted = { readonly token: string; readonly expiresAt: string; readonly tools: readonly Granted[] }
 type Explained = { readonly hidden: { readonly reason: string } | null; readonly layers: readonly object[] }
@@ -50,8 +52,11 @@ async function mint(...names: readonly string[]): Promise<Minted> {
 
 /** A caller on the jobs family with a job token. */
 function job(token: string, on = server) {
-  return (path: string, init: RequestInit = {}): Promise<Response> =>
-    on.fetch(`/jobs${path}`, { ...init, headers: { ...init.headers, Authorization: `Bearer ${token}` } })
+  return (path: string, init: RequestInit = {}): Promise<Response> => {
+    const headers = new Headers(init.headers)
+    headers.set('Authorization', `Bearer ${token}`)
+    return on.fetch(`/jobs${path}`, { ...init, headers })
+  }
 }
 
 async function names(answer: Response): Promise<string[]> {
@@ -188,7 +193,7 @@ test('only a user mints: the local token on the jobs family may not', async () =
 })
 
 test('every tool that does not exist or has another digest is named, with its index and pointer', async () => {
-  const [{ digest = '' } = {}] = await granted('READ_FILE')
+  const [{ digest } = GOOD] = await granted('READ_FILE')
   const other = `sha256:${'0'.repeat(64)}`
   const tools = [
     { name: 'READ_FILE', digest },
@@ -214,14 +219,12 @@ test('every tool that does not exist or has another digest is named, with its in
 
 test('a tool is named by its alias too, and granted by its name', async () => {
   await put(server, 'weather:get', tool('weather:get'))
-  const [{ digest = '' } = {}] = await granted('weather:get')
+  const [{ digest } = GOOD] = await granted('weather:get')
   const answer = await ask({ workflowId: 'w', tools: [{ name: 'weather__get', digest }] })
   const { token, tools } = (await answer.json()) as Minted
   expect(tools).toEqual([{ name: 'weather:get', digest }])
   expect(await names(await job(token)('/tools/list?names=weather__get'))).toEqual(['weather:get'])
 })
-
-const GOOD = { name: 'READ_FILE', digest: `sha256:${'0'.repeat(64)}` }
 
 test.each<[string, unknown, string]>([
   ['no body', null, ''],
