@@ -13,42 +13,41 @@ const keeper = fileURLToPath(new URL('keeper.mjs', import.meta.url))
 /** A project that only emulators know: firebase-tools asks nobody about it and needs no account. */
 export const demoProject = 'demo-toolrack'
 
+/** Said where the Firestore emulator is neither on the machine nor to be had. */
+export const noJar =
+  'The Firestore emulator is not on this machine and firebase-tools could not download it: install the Google Cloud SDK with its component cloud-firestore-emulator, or go online once.'
+
 /**
- * What the emulators need of the machine, as the environment to start them in. Throws a SetupFailure that names in one
- * sentence what is missing.
+ * What the emulators need of the machine: `{ env, isHere }`, the environment to start them in and whether the Firestore
+ * emulator need not be downloaded. Throws a SetupFailure that names in one sentence what is missing.
  */
 export function emulatorEnvironment(root, node, env = process.env) {
   const java = findJava({ env })
+  const jar = firestoreJar(root, { env })
   const path = withFirstOnPath(env, node)
   const key = Object.keys(path).find((name) => name.toUpperCase() === 'PATH')
-  return {
+  const started = {
     ...path,
-    ...firestoreJar(root, { env }),
+    ...jar.env,
     JAVA_HOME: dirname(java),
     [key]: [java, path[key]].join(delimiter),
     METADATA_SERVER_DETECTION: 'none',
     NO_UPDATE_NOTIFIER: '1',
   }
+  return { isHere: jar.isHere, env: started }
 }
 
 /**
  * Starts the emulators that `config` describes and resolves when they are ready. They live in a process group of their
  * own that ends with `stop()`, and with this process, however that goes. Their logs lie in `folder`.
  */
-export async function startEmulators({
-  root,
-  env,
-  config,
-  folder,
-  project = demoProject,
-  onOutput = () => {},
-}) {
+export async function startEmulators({ root, machine, config, folder, onOutput = () => {} }) {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const firebase = join(root, 'node_modules/firebase-tools/lib/bin/firebase.js')
-  const args = ['emulators:start', '--project', project, '--config', config, '--non-interactive']
+  const args = ['emulators:start', '--project', demoProject, '--config', config, '--non-interactive']
   const child = spawn('node', [keeper, 'node', '--disable-warning=DEP0040', firebase, ...args], {
     cwd: folder,
-    env,
+    env: machine.env,
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     detached: true,
   })
@@ -76,8 +75,9 @@ export async function startEmulators({
     }
     if (isReady) return { stop, ended, output: () => output }
     const isEnd = await Promise.race([once(child, 'said').then(() => false), ended.then(() => true)])
-    if (isEnd)
-      throw new SetupFailure(`The emulators did not start; firebase-tools said:\n${lastLines(output)}`)
+    if (!isEnd) continue
+    if (!machine.isHere) throw new SetupFailure(noJar)
+    throw new SetupFailure(`The emulators did not start; firebase-tools said:\n${lastLines(output)}`)
   }
 }
 

@@ -9,20 +9,20 @@ const inSdk = 'platform/cloud-firestore-emulator/cloud-firestore-emulator.jar'
 const mainClass = 'com.google.cloud.datastore.emulator.firestore.CloudFirestore'
 
 /**
- * What firebase-tools must be told to find the Firestore emulator, as environment variables; `{}` where it finds or
- * downloads it itself. The Google Cloud SDK ships the same emulator in a jar that names no main class, so we write a jar that
- * names the class and points there.
+ * Where the Firestore emulator is: `{ isHere, env }`, with the environment variables that tell firebase-tools of it. It
+ * knows its own cache, and downloads into it what is nowhere. The Google Cloud SDK ships the same emulator in a jar that
+ * names no main class, so we write a jar that names the class and points there.
  */
 export function firestoreJar(root, { env = process.env, home = homedir() } = {}) {
-  if (env.FIRESTORE_EMULATOR_BINARY_PATH || isCached(root, env, home)) return {}
+  if (env.FIRESTORE_EMULATOR_BINARY_PATH || isCached(root, env, home)) return { isHere: true, env: {} }
   const jar = sdkJar(env)
-  if (jar === undefined) return {}
+  if (jar === undefined) return { isHere: false, env: {} }
   const shim = join(root, '.toolrack/firestore-emulator.jar')
   mkdirSync(dirname(shim), { recursive: true, mode: 0o700 })
   const mine = `${shim}.${process.pid}`
   writeFileSync(mine, shimJar(jar))
   renameSync(mine, shim)
-  return { FIRESTORE_EMULATOR_BINARY_PATH: shim }
+  return { isHere: true, env: { FIRESTORE_EMULATOR_BINARY_PATH: shim } }
 }
 
 /** A jar that is nothing but a pointer to another one. */
