@@ -9,6 +9,8 @@ export class TcpProxy implements AsyncDisposable {
   readonly #target: { readonly host: string; readonly port: number }
   readonly #sockets = new Set<Socket>()
   readonly #gates: { [D in Direction]: Gate } = { requests: new Gate(), answers: new Gate() }
+  /** Called when bytes of a request have come, before they go on. */
+  onRequestBytes: () => void = () => undefined
   #server: Server | undefined
   #port = 0
 
@@ -84,7 +86,10 @@ export class TcpProxy implements AsyncDisposable {
       before = before.then(() => gate.pass(came)).then(act)
     }
     this.#sockets.add(from)
-    from.on('data', (chunk) => inOrder(() => to.write(chunk)))
+    from.on('data', (chunk) => {
+      if (direction === 'requests') this.onRequestBytes()
+      inOrder(() => to.write(chunk))
+    })
     from.on('end', () => inOrder(() => to.end()))
     from.on('error', () => to.destroy())
     from.on('close', () => this.#sockets.delete(from))

@@ -31,16 +31,6 @@ export class Deadline {
   }
 }
 
-/** Work that rejects with STORE_FAILED when it takes longer. */
-export async function within<T>(ms: number, work: Promise<T>): Promise<T> {
-  const deadline = new Deadline(ms)
-  try {
-    return await deadline.race(work)
-  } finally {
-    deadline.end()
-  }
-}
-
 function lateError(ms: number): ToolrackError {
   return new ToolrackError('STORE_FAILED', undefined, { cause: new Error(`no answer within ${ms} ms`) })
 }

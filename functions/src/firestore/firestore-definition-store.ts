@@ -10,7 +10,8 @@ import type {
   WriteContext,
 } from '../definitions/definition-store.ts'
 import type { SchemaChecker } from '../schemas/schema-checker.ts'
-import { Deadline, within } from './deadline.ts'
+import { CallsUnderWay } from './calls-under-way.ts'
+import { Deadline } from './deadline.ts'
 import { DefinitionWrite } from './definition-write.ts'
 import { firestoreError, unconfirmed } from './firestore-error.ts'
 import { FirestoreLayerSource } from './firestore-layer-source.ts'
@@ -25,7 +26,7 @@ import { revisionText } from './stored-definition.ts'
 const ATTEMPTS_MAX = 20
 
 /** How long an end waits for calls that are still under way, in milliseconds. */
-const CLOSE_MS = 2_000
+const CLOSE_MS = 5_000
 
 export type FirestoreStoreParts = {
   /** Called at the first use: the client costs more to load than the rest of the service. Again after it has failed. */
@@ -40,6 +41,7 @@ export class FirestoreDefinitionStore implements DefinitionStore {
   readonly #parts: FirestoreStoreParts
   readonly #deadlines: StoreDeadlines
   readonly #turns = new Map<string, Promise<void>>()
+  readonly #calls = new CallsUnderWay()
   #connection: Promise<Firestore> | undefined
 
   constructor(parts: FirestoreStoreParts) {
@@ -52,6 +54,7 @@ export class FirestoreDefinitionStore implements DefinitionStore {
     return new FirestoreLayerSource({
       layer: () => this.#layerDocument(layer),
       checker,
+      calls: this.#calls,
       deadlines: this.#deadlines,
       now,
     })
@@ -68,7 +71,7 @@ export class FirestoreDefinitionStore implements DefinitionStore {
       const document = await deadline.race(this.#layerDocument(layer))
       return await this.#inTurn(document.path, deadline, () => {
         const started = (write = new DefinitionWrite(document, changes, context, this.#parts.checker))
-        return attempt(document, started, deadline)
+        return this.#calls.track(attempt(document, started, deadline))
       })
     } catch (error) {
       throw write?.isUnconfirmed ? unconfirmed(error) : firestoreError(error)
@@ -79,15 +82,20 @@ export class FirestoreDefinitionStore implements DefinitionStore {
 
   async versions(layer: StoredLayer, name: string): Promise<readonly DefinitionVersion[]> {
     try {
-      return await within(this.#deadlines.readMs, this.#versions(layer, name))
+      return await this.#calls.within(this.#deadlines.readMs, this.#versions(layer, name))
     } catch (error) {
       throw firestoreError(error)
     }
   }
 
+  /** Returns without the calls that go on for longer; then the client is closed after them. */
   async close(): Promise<void> {
     const firestore = await this.#connection?.catch(() => undefined)
-    if (firestore) await within(CLOSE_MS, firestore.terminate()).catch(() => undefined)
+    if (!firestore) return
+    const closed = this.#calls.ended().then(() => firestore.terminate())
+    const deadline = new Deadline(CLOSE_MS)
+    await deadline.race(closed).catch(() => undefined)
+    deadline.end()
   }
 
   async #versions(layer: StoredLayer, name: string): Promise<readonly DefinitionVersion[]> {

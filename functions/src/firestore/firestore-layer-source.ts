@@ -8,7 +8,7 @@ import type {
 } from 'firebase-admin/firestore'
 import type { LayerRead, LayerSource } from '../catalog/layer-source.ts'
 import type { SchemaChecker } from '../schemas/schema-checker.ts'
-import { within } from './deadline.ts'
+import type { CallsUnderWay } from './calls-under-way.ts'
 import { firestoreError } from './firestore-error.ts'
 import type { StoreDeadlines } from './firestore-settings.ts'
 import { ForeignDocuments, NOTHING_FOREIGN } from './foreign-documents.ts'
@@ -24,6 +24,7 @@ export const WHOLE_READ_MS = 5 * 60 * 1_000
 export type LayerSourceParts = {
   readonly layer: () => Promise<DocumentReference>
   readonly checker: SchemaChecker
+  readonly calls: CallsUnderWay
   readonly deadlines: StoreDeadlines
   readonly now: () => number
 }
@@ -52,15 +53,16 @@ export class FirestoreLayerSource implements LayerSource {
   }
 
   async read(since?: string): Promise<LayerRead> {
-    const { readMs, wholeReadMs } = this.#parts.deadlines
+    const { calls, deadlines } = this.#parts
+    const { readMs, wholeReadMs } = deadlines
     try {
-      const check = await within(readMs, this.#check())
+      const check = await calls.within(readMs, this.#check())
       if (this.#wholeDueAt === -Infinity) this.#postponeWhole()
       const changes =
         since === undefined || this.#isOutdated
           ? undefined
-          : await within(readMs, this.#changes(check, since))
-      return changes ?? (await within(wholeReadMs, this.#whole(check)))
+          : await calls.within(readMs, this.#changes(check, since))
+      return changes ?? (await calls.within(wholeReadMs, this.#whole(check)))
     } catch (error) {
       throw firestoreError(error)
     }
@@ -124,7 +126,8 @@ export class FirestoreLayerSource implements LayerSource {
     if (this.#parts.now() < this.#wholeDueAt) return
     this.#postponeWhole()
     const { marker } = this.#seen
-    void within(this.#parts.deadlines.wholeReadMs, this.#readAll(check)).then(
+    const { calls, deadlines } = this.#parts
+    void calls.within(deadlines.wholeReadMs, this.#readAll(check)).then(
       ({ seen }) => (this.#isOutdated ||= seen.marker !== marker),
       () => undefined,
     )

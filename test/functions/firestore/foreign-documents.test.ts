@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globa
 import type { CollectionReference, DocumentData, DocumentReference, Firestore } from '@google-cloud/firestore'
 import { GeoPoint, Timestamp } from '@google-cloud/firestore'
 import type { StoredLayer } from '../../../functions/src/catalog/stored-layer.ts'
+import type { ChangeOutcome } from '../../../functions/src/definitions/definition-store.ts'
 import { WHOLE_READ_MS } from '../../../functions/src/firestore/firestore-layer-source.ts'
 import { by, put, remove, tool } from '../../support/definition-changes.ts'
 import { describeOnEmulator, newProject, openFirestore } from '../../support/firestore-emulator.ts'
@@ -15,6 +16,20 @@ const GLOBAL: StoredLayer = { kind: 'global' }
 /** A definition as the best-known other implementation keeps it: its schema as a map. */
 function foreign(name: string, more: DocumentData = {}): DocumentData {
   return { ...tool(name, `Foreign ${name}.`), ...more }
+}
+
+/** A definition with this as its schema. */
+function withParameters(value: unknown): DocumentData {
+  return foreign('x', { function: { name: 'x', description: '', parameters: value } })
+}
+
+/** Lets five minutes pass and waits until the catalog has looked at the whole layer. */
+async function namesAfterWholeRead(from: FirestoreInstance, wanted: readonly string[]): Promise<void> {
+  from.time += WHOLE_READ_MS
+  await until(
+    () => from.namesAtNextCheck(),
+    (names) => names.join() === wanted.join(),
+  )
 }
 
 describeOnEmulator('documents of other programs', () => {
@@ -37,18 +52,23 @@ describeOnEmulator('documents of other programs', () => {
     await other.close()
   })
 
-  const skipped = async (): Promise<readonly string[]> => {
+  async function skipped(): Promise<readonly string[]> {
     const read = await instance.store.layer(GLOBAL).read()
     return read.skipped.map(({ source, pointer, message }) => `${source}${pointer}: ${message}`)
   }
 
-  /** Lets five minutes pass and waits until the catalog has looked at the whole layer. */
-  const namesAfterWholeRead = async (from: FirestoreInstance, wanted: readonly string[]): Promise<void> => {
-    from.time += WHOLE_READ_MS
-    await until(
-      () => from.namesAtNextCheck(),
-      (names) => names.join() === wanted.join(),
-    )
+  async function digest(name: string): Promise<string> {
+    const { definitions } = await instance.store.layer(GLOBAL).read()
+    return definitions.find((definition) => definition.name === name)?.digest ?? ''
+  }
+
+  async function replaced(name: string): Promise<readonly DocumentData[]> {
+    const documents = await items.doc(name).collection('replaced').get()
+    return documents.docs.map((document) => document.data())
+  }
+
+  function writeA(options: Parameters<typeof put>[1]): Promise<readonly ChangeOutcome[]> {
+    return instance.store.write(GLOBAL, [put(tool('a'), options)], by('root'))
   }
 
   describe('read', () => {
@@ -64,21 +84,20 @@ describeOnEmulator('documents of other programs', () => {
 
     test('broken ones are left out and named, and their siblings are served', async () => {
       await instance.store.write(GLOBAL, [put(tool('ours'))], by('root'))
-      const parameters = (value: unknown) => ({ function: { name: 'x', description: '', parameters: value } })
       const broken: Record<string, DocumentData> = {
         empty: {},
         noName: { type: 'function', function: { description: 'No name.', parameters: {} } },
         number: { type: 'function', function: 7 },
-        text: foreign('x', parameters('{"type":"object"}')),
-        list: foreign('x', parameters([])),
-        place: foreign('x', parameters({ type: 'object', default: new GeoPoint(1, 2) })),
+        text: withParameters('{"type":"object"}'),
+        list: withParameters([]),
+        place: withParameters({ type: 'object', default: new GeoPoint(1, 2) }),
         reference: foreign('x', { annotations: { self: layer } }),
         bytes: foreign('x', { category: Buffer.from('x') }),
-        huge: foreign('x', parameters({ type: 'object', description: 'x'.repeat(900_000) })),
+        huge: withParameters({ type: 'object', description: 'x'.repeat(900_000) }),
         long: { name: 'x', description: 'x'.repeat(900_000) },
         badName: foreign('not a name'),
         reserved: foreign('constructor'),
-        badSchema: foreign('x', parameters({ type: 'nothing' })),
+        badSchema: withParameters({ type: 'nothing' }),
         ourShape: { name: 'ourShape', text: '{', textHash: '', digest: '', revision: 'x', versions: 0 },
       }
       for (const [id, data] of Object.entries(broken)) await items.doc(id).set(data)
@@ -148,27 +167,18 @@ describeOnEmulator('documents of other programs', () => {
   })
 
   describe('under an id that we write', () => {
-    const digest = async (name: string): Promise<string> => {
-      const { definitions } = await instance.store.layer(GLOBAL).read()
-      return definitions.find((definition) => definition.name === name)?.digest ?? ''
-    }
-    const replaced = async (name: string): Promise<readonly DocumentData[]> =>
-      (await items.doc(name).collection('replaced').get()).docs.map((document) => document.data())
-
     test('count as the present content of that name', async () => {
       await items.doc('a').set(foreign('a'))
-      const write = (options: Parameters<typeof put>[1]) =>
-        instance.store.write(GLOBAL, [put(tool('a'), options)], by('root'))
-      await expect(write({ onConflict: 'error' })).rejects.toMatchObject({ code: 'NAME_TAKEN' })
-      await expect(write({ precondition: { ifNoneMatch: '*' } })).rejects.toMatchObject({
+      await expect(writeA({ onConflict: 'error' })).rejects.toMatchObject({ code: 'NAME_TAKEN' })
+      await expect(writeA({ precondition: { ifNoneMatch: '*' } })).rejects.toMatchObject({
         code: 'PRECONDITION_FAILED',
       })
-      await expect(write({ precondition: { ifMatch: new Set(['sha256:0']) } })).rejects.toMatchObject({
+      await expect(writeA({ precondition: { ifMatch: new Set(['sha256:0']) } })).rejects.toMatchObject({
         code: 'PRECONDITION_FAILED',
       })
-      expect((await write({ onConflict: 'skip' }))[0]?.outcome).toBe('skipped')
+      expect((await writeA({ onConflict: 'skip' }))[0]?.outcome).toBe('skipped')
       expect((await items.doc('a').get()).data()).toEqual(foreign('a'))
-      const [outcome] = await write({ precondition: { ifMatch: new Set([await digest('a')]) } })
+      const [outcome] = await writeA({ precondition: { ifMatch: new Set([await digest('a')]) } })
       expect(outcome?.outcome).toBe('updated')
     })
 

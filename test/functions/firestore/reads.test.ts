@@ -16,10 +16,11 @@ describeOnEmulator('what a list costs', () => {
   let traffic: FirestoreTraffic
   let reader: FirestoreInstance
   let writer: FirestoreInstance
+  let projectId: string
 
   beforeEach(async () => {
     traffic = new FirestoreTraffic()
-    const projectId = newProject()
+    projectId = newProject()
     reader = new FirestoreInstance(openFirestore(projectId))
     writer = new FirestoreInstance(openFirestore(projectId))
     await writer.store.write(GLOBAL, [put(tool('a')), put(tool('b')), put(tool('c'))], by('root'))
@@ -114,4 +115,25 @@ describeOnEmulator('what a list costs', () => {
     expect(traffic.read.toSorted()).toEqual(['tools/defs', 'users/bob/tools/defs'])
     expect(traffic.rpcs).toEqual(['documents', 'documents'])
   })
+
+  test.each([['whole'], ['of changes']])(
+    'a read %s shows the moment of its revision and nothing later',
+    async (kind) => {
+      const firestore = openFirestore(projectId)
+      const instance = new FirestoreInstance(firestore)
+      const source = instance.store.layer(GLOBAL)
+      const since = kind === 'whole' ? undefined : (await source.read()).revision
+      await writer.store.write(GLOBAL, [put(tool('a', 'Now.'))], by('root'))
+      const query = firestore.runTransaction.bind(firestore)
+      jest.spyOn(firestore, 'runTransaction').mockImplementationOnce(async (...asked) => {
+        await writer.store.write(GLOBAL, [put(tool('a', 'Later.'))], by('root'))
+        return query(...asked)
+      })
+      const now = await source.read(since)
+      expect(now.definitions.find(({ name }) => name === 'a')?.text).toContain('Now.')
+      const later = await source.read(now.revision)
+      expect(later.definitions.map(({ text }) => text)).toEqual([expect.stringContaining('Later.')])
+      await instance.close()
+    },
+  )
 })
