@@ -3,6 +3,7 @@ import cors from 'cors'
 import express from 'express'
 import type { Express, NextFunction, Request, Response } from 'express'
 import { authorise } from './access/authorise.ts'
+import type { Principal } from './access/principal.ts'
 import { FAMILIES } from './http/route.ts'
 import type { Family, Route } from './http/route.ts'
 import { sendError } from './http/send-error.ts'
@@ -39,13 +40,17 @@ function doorsOf(direct: Family | undefined): readonly Door[] {
 }
 
 function handler(services: Services, family: Family, route: Route) {
-  return async function handleRoute(req: Request, res: Response): Promise<void> {
+  return function handleRoute(req: Request, res: Response): void | Promise<void> {
     const { authorization, 'x-user-id': userId } = req.headers
-    const principal = await services.authenticate({ authorization, userId: userId?.toString(), family })
-    authorise(principal, { verb: 'read' })
-    const question = req.url.indexOf('?')
-    const search = question === -1 ? '' : req.url.slice(question + 1)
-    await route.handle({ services, principal, search, req, res })
+    const principal = services.authenticate({ authorization, userId: userId?.toString(), family })
+    return principal instanceof Promise ? principal.then(handle) : handle(principal)
+
+    function handle(known: Principal): void | Promise<void> {
+      authorise(known, { verb: 'read' })
+      const question = req.url.indexOf('?')
+      const search = question === -1 ? '' : req.url.slice(question + 1)
+      return route.handle({ services, principal: known, search, req, res })
+    }
   }
 }
 

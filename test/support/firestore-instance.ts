@@ -29,7 +29,7 @@ export class FirestoreInstance {
   /** What the list shows. On a busy machine the catalog may answer without a layer at first; what it reads still comes. */
   async names(uid = 'ann'): Promise<readonly string[]> {
     const view = await until(
-      () => this.catalog.view({ uid }),
+      async () => this.catalog.view({ uid }),
       ({ isWhole }) => isWhole,
     )
     return [...view.entries()].map(({ name }) => name)

@@ -11,10 +11,10 @@ export type Credentials = {
 }
 
 /**
- * Who is asking. Rejects with TOKEN_INVALID whatever is wrong with the token, with HEADER_INVALID when a service account
+ * Who is asking; at once where nothing has to be verified. Throws or rejects with TOKEN_INVALID whatever is wrong with the token, with HEADER_INVALID when a service account
  * does not say for whom it acts, with PERMISSION_DENIED when it may not act here, and with KEYS_UNAVAILABLE.
  */
-export type Authenticate = (credentials: Credentials) => Promise<Principal>
+export type Authenticate = (credentials: Credentials) => Principal | Promise<Principal>
 
 /** Longer tokens are refused before anything is done with them. */
 export const TOKEN_BYTES_MAX = 16 * 1024

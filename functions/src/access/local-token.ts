@@ -28,13 +28,15 @@ export function localAuthentication(token: string, others: Authenticate = nobody
     workflows: { kind: 'user', uid: 'local', isAdmin: true },
     jobs: { kind: 'job', uid: 'local', isAdmin: true },
   } as const satisfies Record<string, Principal>
-  return async function authenticate(credentials) {
+  return function authenticate(credentials) {
     const isOwner = timingSafeEqual(padded(bearerToken(credentials.authorization), shown), expected)
     return isOwner ? principals[credentials.family] : others(credentials)
   }
 }
 
-const nobody: Authenticate = () => Promise.reject(tokenInvalid())
+const nobody: Authenticate = () => {
+  throw tokenInvalid()
+}
 
 /** More bytes than a token may have; a longer one is not ours, and is cut. */
 const COMPARED_BYTES = 256

@@ -33,15 +33,14 @@ export class Catalog {
     this.#newUserLayer = (uid) => new LayerCache('user', sources.user(uid), layerOptions)
   }
 
-  /** What may be seen of one user's catalog now. Reads what is due, all layers at once; never rejects. */
-  async view({ uid, grant }: Viewer): Promise<CatalogView> {
-    const user = this.#userCatalog(uid)
-    if (!(user.layer.isChecked && this.#global.isChecked && this.#file.isChecked)) {
-      await Promise.all([user.layer.current(), this.#global.current(), this.#file.current()])
-    }
-    const layers = { user: user.layer.state, global: this.#global.state, file: this.#file.state }
-    if (!user.view?.isOf(layers)) user.view = new CatalogView(layers)
-    return grant ? user.view.narrowedTo(grant) : user.view
+  /** What may be seen of one user's catalog now. At once, or after reading what is due, all layers together; never rejects. */
+  view(viewer: Viewer): CatalogView | Promise<CatalogView> {
+    const user = this.#userCatalog(viewer.uid)
+    if (user.layer.isChecked && this.#global.isChecked && this.#file.isChecked)
+      return this.#view(user, viewer)
+    return Promise.all([user.layer.current(), this.#global.current(), this.#file.current()]).then(() =>
+      this.#view(user, viewer),
+    )
   }
 
   /** Reads the layers that everybody shares for the first time, however long that takes. Never rejects. */
@@ -59,6 +58,12 @@ export class Catalog {
   markWritten(layer: StoredLayer): void {
     if (layer.kind === 'global') this.#global.markWritten()
     else this.#users.get(layer.uid)?.layer.markWritten()
+  }
+
+  #view(user: UserCatalog, { grant }: Viewer): CatalogView {
+    const layers = { user: user.layer.state, global: this.#global.state, file: this.#file.state }
+    if (!user.view?.isOf(layers)) user.view = new CatalogView(layers)
+    return grant ? user.view.narrowedTo(grant) : user.view
   }
 
   #userCatalog(uid: string): UserCatalog {

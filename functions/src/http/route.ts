@@ -20,5 +20,5 @@ export type Route = {
   readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE'
   /** Below `/workflows` and `/jobs`. */
   readonly path: string
-  readonly handle: (request: RouteRequest) => Promise<void>
+  readonly handle: (request: RouteRequest) => void | Promise<void>
 }

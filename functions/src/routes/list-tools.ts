@@ -27,8 +27,12 @@ const SENT_BYTES_MAX = 64 * 1024 * 1024
 const LISTS = new WeakMap<Services, LRUCache<string, SentList>>()
 
 /** `GET /tools/list`: the definitions that the caller's model may be given. Callers without definitions of their own share their lists. */
-export async function listTools({ services, principal, search, req, res }: RouteRequest): Promise<void> {
-  const view = await services.catalog.view(principal)
+export function listTools(request: RouteRequest): void | Promise<void> {
+  const view = request.services.catalog.view(request.principal)
+  return view instanceof Promise ? view.then((read) => sendList(request, read)) : sendList(request, view)
+}
+
+function sendList({ services, principal, search, req, res }: RouteRequest, view: CatalogView): void {
   const lists = listsOf(services)
   const owner = view.hasOwn ? `${principal.uid} ` : ''
   const key = `${owner}${view.revision} ${req.url}`
