@@ -10,6 +10,8 @@ export type FirestoreService = AsyncDisposable & {
   readonly logged: readonly string[]
   /** `fetch` below the service's address, as the user ann, who is an admin. */
   readonly fetch: (path: string, init?: RequestInit) => Promise<Response>
+  /** Resolves when nothing of what was asked is still under way; then only the service's disposal may follow. */
+  readonly ended: () => Promise<void>
 }
 
 /** The whole service over Firestore in the test's own process; its file layer holds `inFile`. */
@@ -38,6 +40,7 @@ export async function firestoreService(
   return {
     logged,
     fetch: (path, init) => fetch(listening.url + path, init),
+    ended: () => services.store.close(),
     [Symbol.asyncDispose]: async () => {
       await stopListening(listening)
       await closeServices(services)
