@@ -5,7 +5,7 @@ import type { Layer } from '@toolrack/contract'
 import type { Envelope } from './catalog/list-query.ts'
 import type { DefinitionStore } from './definitions/definition-store.ts'
 import { DefinitionWriter } from './definitions/definition-writer.ts'
-import type { LayerSource, SkippedItem } from './catalog/layer-source.ts'
+import type { LayerRead, LayerSource, SkippedItem } from './catalog/layer-source.ts'
 import type { Log } from './log.ts'
 import { SchemaChecker } from './schemas/schema-checker.ts'
 
@@ -47,8 +47,8 @@ export function createServices({ store: storeWith, files, ...parts }: ServicePar
   const catalog = new Catalog(
     {
       file: logged(files(checker), parts.log),
-      global: store.layer({ kind: 'global' }),
-      user: (uid) => store.layer({ kind: 'user', uid }),
+      global: logged(store.layer({ kind: 'global' }), parts.log),
+      user: (uid) => logged(store.layer({ kind: 'user', uid }), parts.log),
     },
     { report: (layer, event) => reportLayer(parts.log, layer, event) },
   )
@@ -80,9 +80,12 @@ function reportLayer(log: Log, layer: Layer, event: { readonly lost: unknown } |
 /** Tells the log once about each item that is left out. */
 function logged(source: LayerSource, log: Log): LayerSource {
   let told = new Set<string>()
+  let last: LayerRead['skipped'] | undefined
   return {
     async read(since) {
       const read = await source.read(since)
+      if (read.skipped === last) return read
+      last = read.skipped
       const now = new Map(read.skipped.map((item) => [JSON.stringify(item), item]))
       for (const [key, item] of now) if (!told.has(key)) log.warn('definition skipped', skippedFields(item))
       told = new Set(now.keys())

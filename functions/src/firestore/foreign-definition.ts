@@ -1,3 +1,4 @@
+import { isToolName } from '@toolrack/contract'
 import type { DocumentData, DocumentSnapshot } from 'firebase-admin/firestore'
 import type { SkippedItem } from '../catalog/layer-source.ts'
 import type { StoredDefinition } from '../catalog/stored-definition.ts'
@@ -53,13 +54,16 @@ export async function foreignDefinition(
 ): Promise<ForeignRead> {
   const source = `document ${document.id.slice(0, 128)}`
   const data = document.data() ?? {}
+  const named = nameIn(data) ?? document.id
+  const name = isToolName(named) ? { name: named } : {}
   const isTool = TOOL_KEYS.some((key) => key in data)
-  if (!isTool) return { skipped: [{ source, pointer: '', message: 'textHash' in data ? CHANGED : NO_TOOL }] }
+  if (!isTool)
+    return { skipped: [{ source, pointer: '', message: 'textHash' in data ? CHANGED : NO_TOOL, ...name }] }
   const read = documentJson(definitionPart(data))
   const admission = 'faults' in read ? read : await admitDefinition(read.json, checker)
   if ('faults' in admission) {
     const faults = admission.faults.slice(0, SKIPPED_FAULTS_MAX)
-    return { skipped: faults.map(({ pointer, message }) => ({ source, pointer, message })) }
+    return { skipped: faults.map(({ pointer, message }) => ({ source, pointer, message, ...name })) }
   }
   const { definition, text, digest } = admission
   return { definition: { name: definition.function.name, text, digest, revision: digest.slice(-12), source } }
@@ -68,4 +72,13 @@ export async function foreignDefinition(
 function definitionPart(data: DocumentData): DocumentData {
   const keys = 'function' in data ? KEYS : [...FLAT_KEYS, ...KEYS]
   return Object.fromEntries(Object.entries(data).filter(([key]) => keys.includes(key)))
+}
+
+function nameIn(data: DocumentData): string | undefined {
+  const { name }: DocumentData = isMap(data['function']) ? data['function'] : data
+  return typeof name === 'string' ? name : undefined
+}
+
+function isMap(value: unknown): value is DocumentData {
+  return typeof value === 'object' && value !== null
 }

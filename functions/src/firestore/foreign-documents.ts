@@ -44,7 +44,7 @@ export class ForeignDocuments {
       touched.add(name)
       const isTaken = own.has(name) || definitions.has(name)
       if (isTaken)
-        skipped.push({ source, pointer: '', message: `the name ${name} is taken by another document` })
+        skipped.push({ source, pointer: '', message: `the name ${name} is taken by another document`, name })
       else definitions.set(name, read.definition)
     }
     this.#known = known

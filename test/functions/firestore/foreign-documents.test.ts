@@ -7,6 +7,7 @@ import { WHOLE_READ_MS } from '../../../functions/src/firestore/firestore-layer-
 import { by, put, remove, tool } from '../../support/definition-changes.ts'
 import { describeOnEmulator, newProject, openFirestore } from '../../support/firestore-emulator.ts'
 import { FirestoreInstance } from '../../support/firestore-instance.ts'
+import { firestoreService } from '../../support/firestore-service.ts'
 import { until } from '../../support/until.ts'
 
 jest.setTimeout(60_000)
@@ -33,6 +34,7 @@ async function namesAfterWholeRead(from: FirestoreInstance, wanted: readonly str
 }
 
 describeOnEmulator('documents of other programs', () => {
+  let projectId: string
   let firestore: Firestore
   let instance: FirestoreInstance
   let other: FirestoreInstance
@@ -40,7 +42,7 @@ describeOnEmulator('documents of other programs', () => {
   let items: CollectionReference
 
   beforeEach(() => {
-    const projectId = newProject()
+    projectId = newProject()
     firestore = openFirestore(projectId)
     instance = new FirestoreInstance(firestore)
     other = new FirestoreInstance(openFirestore(projectId))
@@ -111,6 +113,29 @@ describeOnEmulator('documents of other programs', () => {
         'document place/function/parameters/default: is a GeoPoint, which has no form in JSON',
       )
       expect(told.every((line) => line.length < 500)).toBe(true)
+    })
+
+    test('a broken one is told of by explain and once by the log, and its layer is whole', async () => {
+      await items.doc('BROKEN').set({ type: 'function', function: { name: 'BROKEN', parameters: 7 } })
+      await using service = await firestoreService(openFirestore(projectId))
+      const ask = async (path: string): Promise<unknown> => (await service.fetch(path)).json()
+      const strict = '/workflows/tools/list?strict=1'
+      await until(
+        () => service.fetch(strict),
+        ({ ok }) => ok,
+      )
+      for (let count = 0; count < 3; count += 1) await ask(strict)
+      const explanation = await ask('/workflows/tools/explain?name=BROKEN')
+      const told = { source: 'document BROKEN', pointer: '/function/parameters', name: 'BROKEN' }
+      expect(explanation).toMatchObject({
+        hidden: { reason: 'NOT_DEFINED', message: expect.stringContaining('global holds of it') },
+        layers: [
+          { layer: 'user', status: 'absent' },
+          { layer: 'global', status: 'absent', skipped: [expect.objectContaining(told)] },
+          { layer: 'file', status: 'absent' },
+        ],
+      })
+      expect(service.logged.filter((line) => line.includes('document BROKEN'))).toHaveLength(1)
     })
 
     test('of two with one name ours wins, then the first id, and the other is named', async () => {
