@@ -1,5 +1,9 @@
 import type { Firestore } from '@google-cloud/firestore'
+import type { ToolDefinition } from '@toolrack/contract'
 import { createApp } from '../../functions/src/app.ts'
+import type { Authentication } from '../../functions/src/authentication.ts'
+import type { LayerSource } from '../../functions/src/catalog/layer-source.ts'
+import { FileLayer } from '../../functions/src/files/file-layer.ts'
 import { FirestoreDefinitionStore } from '../../functions/src/firestore/firestore-definition-store.ts'
 import { STORE_DEADLINES } from '../../functions/src/firestore/firestore-settings.ts'
 import { listen, stopListening } from '../../functions/src/local/listen.ts'
@@ -7,30 +11,48 @@ import { closeServices, createServices } from '../../functions/src/services.ts'
 import { put, tool } from './definition-changes.ts'
 
 export type FirestoreService = AsyncDisposable & {
+  readonly url: string
   readonly logged: readonly string[]
-  /** `fetch` below the service's address, as the user ann, who is an admin. */
+  /** `fetch` below the service's address. */
   readonly fetch: (path: string, init?: RequestInit) => Promise<Response>
   /** Resolves when nothing of what was asked is still under way; then only the service's disposal may follow. */
   readonly ended: () => Promise<void>
 }
 
-/** The whole service over Firestore in the test's own process; its file layer holds `inFile`. */
+export type FirestoreServiceOptions = {
+  readonly deadlines?: typeof STORE_DEADLINES
+  /** Without it everybody is the user ann, an admin. */
+  readonly access?: Authentication
+  /** A folder of definition files; without it the file layer holds `inFile`. */
+  readonly definitions?: string
+  readonly now?: () => number
+}
+
+const ANN: Authentication = {
+  authenticate: ({ family }) =>
+    Promise.resolve(
+      family === 'jobs'
+        ? { kind: 'job', uid: 'ann', isAdmin: true }
+        : { kind: 'user', uid: 'ann', isAdmin: true },
+    ),
+  signJobToken: undefined,
+}
+
+/** The whole service over Firestore in the test's own process. */
 export async function firestoreService(
   firestore: Firestore,
-  deadlines = STORE_DEADLINES,
+  { deadlines = STORE_DEADLINES, access = ANN, definitions, now = Date.now }: FirestoreServiceOptions = {},
 ): Promise<FirestoreService> {
-  const definitions = [{ ...put(tool('inFile')), revision: 'f1' }]
   const logged: string[] = []
   const log = (message: string, fields?: unknown): void =>
     void logged.push(`${message} ${JSON.stringify(fields)}`)
   const services = createServices({
-    authenticate: ({ family }) =>
-      Promise.resolve({ kind: family === 'jobs' ? 'job' : 'user', uid: 'ann', isAdmin: true }),
+    ...access,
+    now,
     store: (checker) =>
       new FirestoreDefinitionStore({ checker, deadlines, connect: () => Promise.resolve(firestore) }),
-    files: () => ({
-      read: () => Promise.resolve({ revision: 'f1', whole: true, definitions, deleted: [], skipped: [] }),
-    }),
+    files: (checker) =>
+      definitions === undefined ? fixed(tool('inFile')) : new FileLayer(definitions, checker),
     log: { info: log, warn: log, error: log },
     envelope: 'array',
     defaultWorkflow: 'tools-CliTools',
@@ -38,6 +60,7 @@ export async function firestoreService(
   })
   const listening = await listen(createApp(services), '127.0.0.1', 0)
   return {
+    url: listening.url,
     logged,
     fetch: (path, init) => fetch(listening.url + path, init),
     ended: () => services.store.close(),
@@ -45,5 +68,12 @@ export async function firestoreService(
       await stopListening(listening)
       await closeServices(services)
     },
+  }
+}
+
+function fixed(...tools: readonly ToolDefinition[]): LayerSource {
+  const definitions = tools.map((definition) => ({ ...put(definition), revision: 'f1' }))
+  return {
+    read: () => Promise.resolve({ revision: 'f1', whole: true, definitions, deleted: [], skipped: [] }),
   }
 }

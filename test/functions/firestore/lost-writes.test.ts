@@ -49,7 +49,7 @@ describeOnEmulator('a write while Firestore is lost', () => {
     projectId = newProject()
     direct = openFirestore(projectId)
     layer = direct.collection('users').doc('ann').collection('tools').doc('defs')
-    service = await firestoreService(openFirestore(projectId, proxy.address), DEADLINES)
+    service = await firestoreService(openFirestore(projectId, proxy.address), { deadlines: DEADLINES })
     other = await firestoreService(openFirestore(projectId, proxy.address))
   })
   afterEach(async () => {
