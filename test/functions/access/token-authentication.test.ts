@@ -22,7 +22,7 @@ import {
 
 const { authenticate } = deployedAccess(() => NOW)
 
-function ask(kind: TokenKind, token: string, userId?: string, as: Authenticate = authenticate) {
+async function ask(kind: TokenKind, token: string, userId?: string, as: Authenticate = authenticate) {
   return as({ authorization: `Bearer ${token}`, userId, family: kind.family })
 }
 
