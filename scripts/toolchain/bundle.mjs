@@ -12,16 +12,15 @@ export async function bundle(functionsDir, options) {
   return build(bundleOptions(functionsDir, options))
 }
 
-/** Bundles anew whenever a source file changes, until the returned function is called. */
-export async function watchBundle(functionsDir, onBuilt) {
+/** Bundles, and again whenever a source file changes, until `stop` is called; `errors` counts those of the first time. */
+export async function watchBundle(functionsDir) {
   const { context } = await import('esbuild')
-  const tellBuilt = {
-    name: 'tell-built',
-    setup: (build) => build.onEnd(({ errors }) => onBuilt(errors.length)),
-  }
-  const watching = await context({ ...bundleOptions(functionsDir), plugins: [tellBuilt] })
+  let tellFirst
+  const first = new Promise((resolve) => (tellFirst = resolve))
+  const tell = { name: 'tell', setup: (build) => build.onEnd(({ errors }) => tellFirst(errors.length)) }
+  const watching = await context({ ...bundleOptions(functionsDir), plugins: [tell] })
   await watching.watch()
-  return () => watching.dispose()
+  return { errors: await first, stop: () => watching.dispose() }
 }
 
 function bundleOptions(functionsDir, { logLevel = 'warning' } = {}) {

@@ -1,11 +1,13 @@
 import { spawn } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { withFirstOnPath } from './child.mjs'
+import { exitCodeOf, withFirstOnPath } from './child.mjs'
 import { firestoreJar } from './firestore-jar.mjs'
 import { findJava } from './java.mjs'
+import { killKept, marker } from './kept-processes.mjs'
 import { SetupFailure } from './setup-failure.mjs'
 
 const keeper = fileURLToPath(new URL('keeper.mjs', import.meta.url))
@@ -38,25 +40,33 @@ export function emulatorEnvironment(root, node, env = process.env) {
 }
 
 /**
- * Starts the emulators that `config` describes and resolves when they are ready. They live in a process group of their
- * own that ends with `stop()`, and with this process, however that goes. Their logs lie in `folder`.
+ * Starts the emulators that `config` describes and resolves when they are ready. They live in a session of their
+ * own that ends with `stop()`, with `signal`, and with this process, however that goes. Their logs lie in `folder`.
  */
-export async function startEmulators({ root, machine, config, folder, onOutput = () => {} }) {
+export async function startEmulators({ root, machine, config, folder, signal, onOutput = () => {} }) {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const firebase = join(root, 'node_modules/firebase-tools/lib/bin/firebase.js')
   const args = ['emulators:start', '--project', demoProject, '--config', config, '--non-interactive']
+  const mark = randomUUID()
   const child = spawn('node', [keeper, 'node', '--disable-warning=DEP0040', firebase, ...args], {
     cwd: folder,
-    env: machine.env,
+    env: { ...machine.env, [marker]: mark },
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     detached: true,
   })
-  const ended = once(child, 'exit').then(([code]) => sweep(child, code))
+  const closed = once(child, 'close')
+  const ended = once(child, 'exit').then(() => {
+    child.stdio[3].destroy()
+    killKept(mark)
+    return closed
+  })
   let output = ''
+  let isReady = false
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text) => {
-      output += text
       onOutput(text)
+      if (isReady) return
+      output += text
       child.emit('said')
     })
   }
@@ -65,31 +75,23 @@ export async function startEmulators({ root, machine, config, folder, onOutput =
     child.kill('SIGTERM')
     await ended
   }
+  signal?.addEventListener('abort', stop)
+  if (signal?.aborted) child.kill('SIGTERM')
 
   for (;;) {
-    const fault = loadFault(output)
-    const isReady = output.includes('All emulators ready!')
-    if (fault && isReady) {
+    isReady = output.includes('All emulators ready!')
+    const fault = isReady && loadFault(output)
+    if (fault) {
       await stop()
       throw new SetupFailure(`The functions could not be loaded: ${fault}`)
     }
-    if (isReady) return { stop, ended, output: () => output }
+    if (isReady) return { stop, ended }
     const isEnd = await Promise.race([once(child, 'said').then(() => false), ended.then(() => true)])
     if (!isEnd) continue
+    if (signal?.aborted) throw new SetupFailure('Stopped.', exitCodeOf('SIGINT'))
     if (!machine.isHere) throw new SetupFailure(noJar)
     throw new SetupFailure(`The emulators did not start; firebase-tools said:\n${lastLines(output)}`)
   }
-}
-
-/** Whatever of the group has outlived its keeper. */
-function sweep(child, code) {
-  try {
-    process.kill(-child.pid, 'SIGKILL')
-  } catch (err) {
-    if (err.code !== 'ESRCH') throw err
-  }
-  child.stdio[3]?.destroy()
-  return code
 }
 
 /** firebase-tools goes on without the functions when their code throws as it is loaded. */

@@ -1,17 +1,17 @@
 import { spawn } from 'node:child_process'
 import { Socket } from 'node:net'
+import { killKept, marker } from './kept-processes.mjs'
 
 /**
- * Keeps one program and whatever it starts: `node keeper.mjs <program> <arguments>`, as the leader of a process group,
- * with a pipe on descriptor 3 that nobody writes to. When the other end of the pipe goes, however it went, or a signal
- * comes, the program gets one SIGINT and time to end by itself; then the whole group is killed. What kills this
- * process itself with SIGKILL is the one thing that it can not clean up after.
+ * Keeps one program and whatever it starts: `node keeper.mjs <program> <arguments>`, in a session of its own, with a
+ * mark in its environment and a pipe on descriptor 3 that nobody writes to. When the other end of the pipe goes, however
+ * it went, or a signal comes, the program gets one SIGINT and time to end by itself; then all that carries the mark is
+ * killed. Only who kills this process and its parent, both with SIGKILL, leaves something behind.
  */
 const patienceMs = 15_000
 
 const [program, ...args] = process.argv.slice(2)
 const child = spawn(program, args, { stdio: ['ignore', 'inherit', 'inherit'] })
-let isAlone = false
 let isStopping = false
 
 function stop() {
@@ -21,19 +21,15 @@ function stop() {
   setTimeout(end, patienceMs, 1)
 }
 
-/** Who started us sweeps the group after us; if they have gone, nobody else does, and our own exit code is of no use. */
 function end(code) {
-  if (isAlone) process.kill(-process.pid, 'SIGKILL')
+  killKept(process.env[marker])
   process.exit(code)
 }
 
 // A file stream would read the pipe in a thread, and the process would wait for that thread when it wants to leave.
 new Socket({ fd: 3 })
   .on('error', () => {})
-  .on('close', () => {
-    isAlone = true
-    stop()
-  })
+  .on('close', stop)
   .resume()
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, stop)
 child.once('error', () => end(127))
