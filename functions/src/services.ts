@@ -70,11 +70,13 @@ export async function closeServices({ checker, store }: Services): Promise<void>
 
 function reportLayer(log: Log, layer: Layer, event: { readonly lost: unknown } | 'back'): void {
   if (event === 'back') log.info('layer can be read again', { layer })
-  else
-    log.error('layer could not be read', {
-      layer,
-      reason: event.lost instanceof Error ? event.lost.message : 'unknown',
-    })
+  else log.error('layer could not be read', { layer, reason: reasonOf(event.lost) })
+}
+
+/** The innermost cause: what the store makes of it says only that it failed. */
+function reasonOf(lost: unknown): string {
+  if (!(lost instanceof Error)) return 'unknown'
+  return lost.cause instanceof Error ? reasonOf(lost.cause) : lost.message
 }
 
 /** Tells the log once about each item that is left out. */

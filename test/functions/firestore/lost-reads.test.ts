@@ -111,6 +111,7 @@ describeOnEmulator('a list while Firestore is lost', () => {
       expect(after.names).toBe('own,inGlobal,newer,inFile')
       expect((await service.fetch('/workflows/tools/list?strict=1')).status).toBe(200)
       expect(service.logged.filter((line) => line.startsWith('layer could not be read'))).toHaveLength(2)
+      expect(service.logged.filter((line) => line.includes('The store could not be reached'))).toEqual([])
       expect(service.logged.filter((line) => line.startsWith('layer can be read again'))).toHaveLength(2)
     },
   )
