@@ -13,9 +13,14 @@ const java = process.platform === 'win32' ? 'java.exe' : 'java'
  * The folder of a `java` that is new enough. The machine's own is often older than one that lies beside it, so every
  * usual place is looked at: JAVA_HOME, PATH, then where systems and SDKMAN put JDKs, the highest name first.
  */
-export function findJava({ env = process.env, platform = process.platform, home = homedir() } = {}) {
+export function findJava({
+  env = process.env,
+  platform = process.platform,
+  home = homedir(),
+  system = '/usr/lib/jvm',
+} = {}) {
   const found = []
-  for (const folder of new Set(candidates(env, platform, home).filter(hasJava).map(realFolder))) {
+  for (const folder of new Set(candidates(env, platform, home, system).filter(hasJava).map(realFolder))) {
     const major = javaMajor(join(folder, java))
     if (major >= javaOldest) return folder
     if (major > 0) found.push(major)
@@ -38,12 +43,12 @@ function javaMajor(path) {
   return parseJavaMajor(`${stderr}${stdout}`)
 }
 
-function candidates(env, platform, home) {
+function candidates(env, platform, home, system) {
   const onPath = (env.PATH ?? env.Path ?? '').split(delimiter).filter((folder) => folder !== '')
   return [
     ...(env.JAVA_HOME ? [join(env.JAVA_HOME, 'bin')] : []),
     ...onPath,
-    ...subfolders('/usr/lib/jvm').map((name) => join('/usr/lib/jvm', name, 'bin')),
+    ...subfolders(system).map((name) => join(system, name, 'bin')),
     ...subfolders(join(home, '.sdkman/candidates/java')).map((name) =>
       join(home, '.sdkman/candidates/java', name, 'bin'),
     ),
