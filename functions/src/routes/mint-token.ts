@@ -25,7 +25,8 @@ export async function mintToken({ services, principal, search, req, res }: Route
       'This server has no key that signs job tokens; set TOOLRACK_JOB_KEYS.',
     )
   const view = await services.catalog.view(principal)
-  sendJson(res, 201, await mintJobToken(principal, request, { view, sign, now }))
+  const minted = await mintJobToken(principal, request, { view, sign, now })
+  sendJson(res, 201, minted, { 'Cache-Control': 'private, no-store' })
 }
 
 function mintRequest({
