@@ -46,7 +46,7 @@ async function granted(...names: readonly string[]): Promise<Granted[]> {
 
 async function mint(...names: readonly string[]): Promise<Minted> {
   const answer = await ask({ workflowId: 'nightly', tools: await granted(...names) })
-  expect(answer.status).toBe(201)
+  expect([answer.status, answer.headers.get('cache-control')]).toEqual([201, 'private, no-store'])
   return (await answer.json()) as Minted
 }
 
