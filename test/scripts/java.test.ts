@@ -28,9 +28,8 @@ test('JAVA_HOME is taken first, and passed over when it is too old', () => {
   const [old, current, newest] = ['17.0.15', '21.0.4', '25.0.3'].map((version) =>
     makeJava(folder.path, version),
   )
-  const home = (bin = ''): string => join(bin, '..')
-  expect(findJava({ env: { JAVA_HOME: home(current), PATH: newest } })).toBe(current)
-  expect(findJava({ env: { JAVA_HOME: home(old), PATH: newest } })).toBe(newest)
+  expect(findJava({ env: { JAVA_HOME: join(current ?? '', '..'), PATH: newest } })).toBe(current)
+  expect(findJava({ env: { JAVA_HOME: join(old ?? '', '..'), PATH: newest } })).toBe(newest)
 })
 
 test('a JDK of SDKMAN is found where PATH has none that is new enough', () => {
