@@ -1,7 +1,6 @@
 /** Unit, store and end-to-end suites: TypeScript as ES modules, on the pinned Node. `npm test` is the way in. */
-export default {
+const suites = {
   testEnvironment: 'node',
-  testMatch: ['<rootDir>/test/**/*.test.ts'],
   extensionsToTreatAsEsm: ['.ts'],
   modulePathIgnorePatterns: ['<rootDir>/functions/dist', '<rootDir>/.toolrack'],
   transform: {
@@ -14,4 +13,25 @@ export default {
       },
     ],
   },
+}
+
+/** The suites that need the Firebase emulators, which are started once for all of them and for no other. */
+const firebase = ['test/functions/firestore', 'test/rules', 'test/e2e/firebase']
+
+export default {
+  projects: [
+    {
+      ...suites,
+      displayName: 'service',
+      testMatch: ['<rootDir>/test/**/*.test.ts'],
+      testPathIgnorePatterns: firebase.map((folder) => `<rootDir>/${folder}/`),
+    },
+    {
+      ...suites,
+      displayName: 'firebase',
+      testMatch: firebase.map((folder) => `<rootDir>/${folder}/**/*.test.ts`),
+      globalSetup: '<rootDir>/test/support/firebase-setup.mjs',
+      globalTeardown: '<rootDir>/test/support/firebase-teardown.mjs',
+    },
+  ],
 }

@@ -1,14 +1,13 @@
 #!/usr/bin/env node
-import { join } from 'node:path'
-import { bundle } from './toolchain/bundle.mjs'
+import { buildFunctions } from './toolchain/build-functions.mjs'
 import { prepare, root } from './toolchain/checkout.mjs'
 import { runCommand } from './toolchain/setup-failure.mjs'
 
 /** `npm run build`: `functions/dist`, ready to upload. */
 await runCommand(async () => {
-  await prepare('full')
+  const node = await prepare('full')
   try {
-    await bundle(join(root, 'functions'))
+    await buildFunctions(root, node)
     return 0
   } catch (err) {
     if (!Array.isArray(err.errors)) throw err

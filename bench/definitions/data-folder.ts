@@ -20,7 +20,7 @@ export async function makeData(
   for (const path of [dataFolder, emptyFolder]) mkdirSync(path, { recursive: true })
   const sent = definitions as readonly unknown[] as readonly JsonValue[]
   const services = createServices({
-    store: new SqliteDefinitionStore(join(dataFolder, 'toolrack.db')),
+    store: () => new SqliteDefinitionStore(join(dataFolder, 'toolrack.db')),
     files: (checker) => new FileLayer(emptyFolder, checker),
     authenticate: localAuthentication(readLocalToken(dataFolder)),
     log: textLog(process.stderr),

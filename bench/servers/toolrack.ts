@@ -5,4 +5,4 @@ import { announce } from './announce.ts'
 
 /** Our service as `npm start` serves it; the environment says where its data lies. */
 const { url, token } = await serve(parseConfig(), textLog(process.stderr))
-announce({ url, token })
+announce({ url, ...(token !== undefined && { token }) })

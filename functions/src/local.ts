@@ -1,13 +1,13 @@
-import { ConfigError, parseConfig, unknownVariables } from './config.ts'
+import { ConfigError, isProduction, parseConfig, unknownVariables } from './config.ts'
 import { banner } from './local/banner.ts'
 import { onLifelineCut } from './local/lifeline.ts'
 import { serve } from './local/serve.ts'
 import { EXIT, StartError } from './local/start-error.ts'
-import { textLog } from './log.ts'
+import { jsonLog, textLog } from './log.ts'
 
 /** The embedded server: what `npm start` runs. */
 async function main(): Promise<void> {
-  const log = textLog(process.stderr)
+  const log = isProduction() ? jsonLog(process.stderr) : textLog(process.stderr)
   for (const name of unknownVariables())
     log.warn('environment variable is not known and has no effect', { name })
   const serving = await serve(parseConfig(), log)

@@ -1,10 +1,11 @@
-import type { Authenticate } from './access/local-token.ts'
+import type { Authenticate } from './access/authenticate.ts'
+import type { SignJobToken } from './access/job-token.ts'
 import { Catalog } from './catalog/catalog.ts'
 import type { Layer } from '@toolrack/contract'
 import type { Envelope } from './catalog/list-query.ts'
 import type { DefinitionStore } from './definitions/definition-store.ts'
 import { DefinitionWriter } from './definitions/definition-writer.ts'
-import type { LayerSource, SkippedItem } from './catalog/layer-source.ts'
+import type { LayerRead, LayerSource, SkippedItem } from './catalog/layer-source.ts'
 import type { Log } from './log.ts'
 import { SchemaChecker } from './schemas/schema-checker.ts'
 
@@ -21,12 +22,18 @@ export type Services = {
   /** `workflowName` of items whose runner names none. */
   readonly defaultWorkflow: string
   readonly corsOrigins: readonly string[]
+  /** Undefined on a server that has no keys for job tokens. */
+  readonly signJobToken?: SignJobToken | undefined
+  /** Milliseconds since 1970. */
+  readonly now: () => number
 }
 
 export type ServiceParts = {
-  readonly store: DefinitionStore
+  readonly store: (checker: SchemaChecker) => DefinitionStore
   readonly files: (checker: SchemaChecker) => LayerSource
   readonly authenticate: Authenticate
+  readonly signJobToken?: SignJobToken | undefined
+  readonly now?: () => number
   readonly log: Log
   readonly envelope: Envelope
   readonly defaultWorkflow: string
@@ -34,21 +41,24 @@ export type ServiceParts = {
 }
 
 /** Joins the parts; the only place that knows all of them. */
-export function createServices({ files, ...parts }: ServiceParts): Services {
+export function createServices({ store: storeWith, files, ...parts }: ServiceParts): Services {
   const checker = new SchemaChecker()
+  const store = storeWith(checker)
   const catalog = new Catalog(
     {
       file: logged(files(checker), parts.log),
-      global: parts.store.layer({ kind: 'global' }),
-      user: (uid) => parts.store.layer({ kind: 'user', uid }),
+      global: logged(store.layer({ kind: 'global' }), parts.log),
+      user: (uid) => logged(store.layer({ kind: 'user', uid }), parts.log),
     },
     { report: (layer, event) => reportLayer(parts.log, layer, event) },
   )
   return {
+    now: Date.now,
     ...parts,
+    store,
     checker,
     catalog,
-    writer: new DefinitionWriter({ store: parts.store, catalog, checker }),
+    writer: new DefinitionWriter({ store, catalog, checker }),
   }
 }
 
@@ -60,19 +70,24 @@ export async function closeServices({ checker, store }: Services): Promise<void>
 
 function reportLayer(log: Log, layer: Layer, event: { readonly lost: unknown } | 'back'): void {
   if (event === 'back') log.info('layer can be read again', { layer })
-  else
-    log.error('layer could not be read', {
-      layer,
-      reason: event.lost instanceof Error ? event.lost.message : 'unknown',
-    })
+  else log.error('layer could not be read', { layer, reason: reasonOf(event.lost) })
+}
+
+/** The innermost cause: what the store makes of it says only that it failed. */
+function reasonOf(lost: unknown): string {
+  if (!(lost instanceof Error)) return 'unknown'
+  return lost.cause instanceof Error ? reasonOf(lost.cause) : lost.message
 }
 
 /** Tells the log once about each item that is left out. */
 function logged(source: LayerSource, log: Log): LayerSource {
   let told = new Set<string>()
+  let last: LayerRead['skipped'] | undefined
   return {
     async read(since) {
       const read = await source.read(since)
+      if (read.skipped === last) return read
+      last = read.skipped
       const now = new Map(read.skipped.map((item) => [JSON.stringify(item), item]))
       for (const [key, item] of now) if (!told.has(key)) log.warn('definition skipped', skippedFields(item))
       told = new Set(now.keys())

@@ -3,15 +3,35 @@ import { join } from 'node:path'
 
 /**
  * Bundles our own code into what `firebase deploy` uploads. One rule and no list to keep: what the deploy manifest
- * names stays an import, everything else is bundled. The schema worker is a second file because it is loaded by path.
+ * names stays an import, everything else is bundled. `index` is what Cloud Functions load, `local` the server of the
+ * container; the schema worker is a file of its own because it is loaded by path.
  */
-export async function bundle(functionsDir, { logLevel = 'warning' } = {}) {
+export async function bundle(functionsDir, options) {
   // Imported here: the scripts are read before anything is installed.
   const { build } = await import('esbuild')
+  return build(bundleOptions(functionsDir, options))
+}
+
+/** Bundles, and again whenever a source file changes, until `stop` is called; `errors` counts those of the first time. */
+export async function watchBundle(functionsDir) {
+  const { context } = await import('esbuild')
+  let tellFirst
+  const first = new Promise((resolve) => (tellFirst = resolve))
+  const tell = { name: 'tell', setup: (build) => build.onEnd(({ errors }) => tellFirst(errors.length)) }
+  const watching = await context({ ...bundleOptions(functionsDir), plugins: [tell] })
+  await watching.watch()
+  return { errors: await first, stop: () => watching.dispose() }
+}
+
+function bundleOptions(functionsDir, { logLevel = 'warning' } = {}) {
   const manifest = JSON.parse(readFileSync(join(functionsDir, 'package.json'), 'utf8'))
-  return build({
+  return {
     absWorkingDir: functionsDir,
-    entryPoints: { local: 'src/local.ts', 'schema-worker': 'src/schemas/schema-worker.ts' },
+    entryPoints: {
+      index: 'src/index.ts',
+      local: 'src/local.ts',
+      'schema-worker': 'src/schemas/schema-worker.ts',
+    },
     outdir: 'dist',
     bundle: true,
     platform: 'node',
@@ -20,5 +40,5 @@ export async function bundle(functionsDir, { logLevel = 'warning' } = {}) {
     sourcemap: true,
     logLevel,
     external: Object.keys(manifest.dependencies),
-  })
+  }
 }

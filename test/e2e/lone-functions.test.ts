@@ -1,15 +1,18 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
+import { once } from 'node:events'
 import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
-import { bundle } from '../../scripts/toolchain/bundle.mjs'
+import { buildFunctions } from '../../scripts/toolchain/build-functions.mjs'
 import { npmInstall } from '../../scripts/toolchain/npm.mjs'
 
 /** What a deployment uploads: `functions/` by itself, built, with its own lock file and nothing else of the tree. */
-const FUNCTIONS = fileURLToPath(new URL('../../functions', import.meta.url))
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const FUNCTIONS = join(ROOT, 'functions')
 const UPLOADED = ['dist', 'workflows', 'package.json', 'package-lock.json']
 
 let folder: string
@@ -19,7 +22,7 @@ let token = ''
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'toolrack-lone-'))
-  await bundle(FUNCTIONS, { logLevel: 'silent' })
+  await buildFunctions(ROOT, process.execPath, { logLevel: 'silent' })
   for (const name of UPLOADED) cpSync(join(FUNCTIONS, name), join(folder, name), { recursive: true })
   await npmInstall({ what: 'functions', cwd: folder, node: process.execPath, flags: ['--omit=dev'] })
   const env = { PATH: process.env['PATH'], PORT: '0', TOOLRACK_DATA: join(folder, 'data') }
@@ -37,13 +40,13 @@ afterAll(() => {
 })
 
 async function banner(child: ChildProcess): Promise<[string, string]> {
-  let text = ''
+  let said = ''
   for await (const chunk of child.stdout ?? []) {
-    text += String(chunk)
-    const [, at, secret] = /ready at (\S+)[\s\S]*\ntoken: (\S+)\n/.exec(text) ?? []
+    said += String(chunk)
+    const [, at, secret] = /ready at (\S+)[\s\S]*\ntoken: (\S+)\n/.exec(said) ?? []
     if (at !== undefined && secret !== undefined) return [at, secret]
   }
-  throw new Error(`the server ended: ${text}`)
+  throw new Error(`the server ended: ${said}`)
 }
 
 const call = (path: string, init: RequestInit = {}): Promise<Response> =>
@@ -64,7 +67,7 @@ test('its schema worker is a file of the bundle and admits definitions', async (
 })
 
 test('it carries nothing of the workspace by name, so no registry is ever asked for it', () => {
-  for (const name of ['package.json', 'package-lock.json', 'dist/local.js']) {
+  for (const name of ['package.json', 'package-lock.json', 'dist/local.js', 'dist/index.js']) {
     expect([
       name,
       /(from|require\()\s*['"]@toolrack\//.test(readFileSync(join(folder, name), 'utf8')),
@@ -72,3 +75,75 @@ test('it carries nothing of the workspace by name, so no registry is ever asked 
   }
   expect(readFileSync(join(folder, 'package-lock.json'), 'utf8')).not.toContain('@toolrack/')
 })
+
+/** Tells what the functions say of themselves, and every connection, name and worker that loading them has asked for. */
+const LOADED = `
+  const asked = []
+  for (const [module, names] of [['node:net', ['connect', 'createConnection']], ['node:dns', ['lookup']], ['node:worker_threads', ['Worker']]]) {
+    const real = process.getBuiltinModule(module)
+    for (const name of names) real[name] = () => { throw asked.push(module + ' ' + name) }
+  }
+  process.getBuiltinModule('node:module').syncBuiltinESMExports()
+  const loaded = await import('./dist/index.js')
+  const endpoints = Object.entries(loaded).map(([name, { __endpoint }]) => [name, __endpoint])
+  console.log(JSON.stringify({ asked, endpoints: Object.fromEntries(endpoints), modules: Object.keys(process.getBuiltinModule('node:module')._cache) }))
+`
+
+test('its functions are loaded without a secret and without asking anybody, and say what they need', async () => {
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', LOADED], {
+    cwd: folder,
+    env: {},
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const { asked, endpoints, modules } = JSON.parse(await text(child.stdout)) as Loaded
+  expect(asked).toEqual([])
+  expect(Object.keys(endpoints)).toEqual(['jobs', 'workflows'])
+  for (const endpoint of Object.values(endpoints)) {
+    expect(endpoint).toMatchObject({
+      platform: 'gcfv2',
+      region: ['us-central1'],
+      httpsTrigger: { invoker: ['public'] },
+      secretEnvironmentVariables: [{ key: 'TOOLRACK_JOB_KEYS' }],
+    })
+  }
+  const isLoaded = (name: string): boolean => modules.some((path) => path.includes(`/node_modules/${name}/`))
+  expect([isLoaded('express'), isLoaded('@google-cloud/firestore')]).toEqual([true, false])
+})
+
+test('firebase-functions finds both functions and every parameter in it, as a deployment does', async () => {
+  const manifest = join(folder, 'functions.yaml')
+  const program = join(folder, 'node_modules/firebase-functions/lib/bin/firebase-functions.js')
+  const child = spawn(process.execPath, [program, '.'], {
+    cwd: folder,
+    env: { FUNCTIONS_MANIFEST_OUTPUT_PATH: manifest, GCLOUD_PROJECT: 'demo-lone' },
+    stdio: 'ignore',
+  })
+  await once(child, 'exit')
+  const { endpoints, params } = JSON.parse(readFileSync(manifest, 'utf8')) as Found
+  expect(Object.keys(endpoints)).toEqual(['jobs', 'workflows'])
+  const env = readFileSync(join(FUNCTIONS, '.env'), 'utf8')
+  const asked = params.filter(({ type }) => type !== 'secret').map(({ name }) => name)
+  expect([...env.matchAll(/^([A-Z_]+)=/gm)].map(([, name]) => name)).toEqual(asked)
+})
+
+test('the file layer that it carries is the one that its folder would give', async () => {
+  const built = JSON.parse(readFileSync(join(folder, 'dist/file-layer.json'), 'utf8')) as { skipped: unknown }
+  const listed = (await (await call('/workflows/tools/defs?layer=file')).json()) as {
+    items: { name: string }[]
+  }
+  expect(built).toMatchObject({ skipped: [] })
+  const { definitions } = built as unknown as { definitions: { name: string }[] }
+  expect(definitions.map(({ name }) => name).toSorted()).toEqual(
+    listed.items.map(({ name }) => name).toSorted(),
+  )
+})
+
+type Loaded = {
+  readonly asked: readonly string[]
+  readonly endpoints: Readonly<Record<string, unknown>>
+  readonly modules: readonly string[]
+}
+type Found = {
+  readonly endpoints: Readonly<Record<string, unknown>>
+  readonly params: readonly { readonly name: string; readonly type: string }[]
+}

@@ -15,9 +15,9 @@ import { temporaryFolder } from '../support/temporary-folder.ts'
 const guest: Principal = { kind: 'user', uid: 'guest', isAdmin: false }
 const folder = temporaryFolder()
 const services = createServices({
-  store: new SqliteDefinitionStore(join(folder.path, 'toolrack.db')),
+  store: () => new SqliteDefinitionStore(join(folder.path, 'toolrack.db')),
   files: (checker) => new FileLayer('functions/workflows/tools/defs', checker),
-  authenticate: () => guest,
+  authenticate: () => Promise.resolve(guest),
   log: { info: () => undefined, warn: () => undefined, error: () => undefined },
   envelope: 'array',
   defaultWorkflow: 'tools-CliTools',
@@ -38,7 +38,7 @@ const BODIES: Readonly<Record<string, string | null>> = {
   'POST /tools/defs/:name/rollback': '{"revision":"1-0"}',
 }
 const WRITING = FAMILIES.flatMap((family) =>
-  ROUTES.filter(({ method }) => method !== 'GET').map(
+  ROUTES.filter(({ method, path }) => method !== 'GET' && path.startsWith('/tools/')).map(
     ({ method, path }) =>
       [method, `/${family}${path.replace(':name', 'READ_FILE')}`, `${method} ${path}`] as const,
   ),

@@ -160,7 +160,7 @@ test('a variable with a value that can not be used is told by its name, and the 
     [{ PORT: '70000' }, /PORT/],
     [
       { TOOLRACK_STORE: 'secret_value', LIST_ENVELOPE: 'secret_value' },
-      /TOOLRACK_STORE must be sqlite; .*LIST_ENVELOPE must be/,
+      /TOOLRACK_STORE must be sqlite or firestore; .*LIST_ENVELOPE must be/,
     ],
     [{ TOOLRACK_CORS_ORIGINS: 'secret_value' }, /TOOLRACK_CORS_ORIGINS must be origins/],
     [{ TOOLRACK_DEFS_DIR: '/nowhere/at/all' }, /TOOLRACK_DEFS_DIR: .* is not a folder/],

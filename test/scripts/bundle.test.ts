@@ -24,6 +24,10 @@ beforeEach(() => {
      console.log(express, digest, join('a', 'b'), new URL('./schema-worker.js', import.meta.url))`,
   )
   write(
+    'functions/src/index.ts',
+    `import { digest } from '@toolrack/contract'\nexport const workflows = digest\n`,
+  )
+  write(
     'functions/src/schemas/schema-worker.ts',
     `import { Ajv } from 'ajv/dist/2020.js'\nconsole.log(Ajv)\n`,
   )
@@ -50,10 +54,10 @@ test('the bundle imports what the deploy manifest names and Node itself; all els
   expect(readFileSync(join(root, 'functions/dist/local.js'), 'utf8')).toContain('hash of ')
 })
 
-test('both entries lie flat in dist, each with its source map', async () => {
+test('the entries lie flat in dist, each with its source map', async () => {
   await bundle(join(root, 'functions'))
   expect(readdirSync(join(root, 'functions/dist')).toSorted()).toEqual(
-    ['local.js', 'local.js.map', 'schema-worker.js', 'schema-worker.js.map'].toSorted(),
+    ['index', 'local', 'schema-worker'].flatMap((name) => [`${name}.js`, `${name}.js.map`]),
   )
 })
 

@@ -17,13 +17,15 @@ const DOMAIN = [
   'schemas',
   'sessions',
 ]
-const ADAPTERS = ['cloud-run', 'files', 'firestore', 'openai', 'sqlite']
+const ADAPTERS = ['cloud-run', 'files', 'firebase-auth', 'firestore', 'jose', 'openai', 'sqlite']
 const EDGE = ['http', 'routes']
-const ENTRY = 'functions/src/(?:app|index|local|services)\\.ts$'
+/** How the service is run: each joins the parts in its own way. */
+const HOSTS = ['cloud', 'local']
+const ENTRY = 'functions/src/(?:app|authentication|index|local|options|services)\\.ts$'
 const WEB = 'npm:(?:express|cors)$|node:https?$|node:http2$|node:net$'
 const ADAPTER = inFunctions(ADAPTERS)
 
-export const ROOMS = [...DOMAIN, ...ADAPTERS, ...EDGE, 'local']
+export const ROOMS = [...DOMAIN, ...ADAPTERS, ...EDGE, ...HOSTS]
 
 const RULES: readonly Rule[] = [
   {
@@ -39,7 +41,7 @@ const RULES: readonly Rule[] = [
   },
   {
     of: new RegExp(inFunctions(DOMAIN)),
-    mayNot: new RegExp(`${inFunctions([...EDGE, 'local'])}|${ENTRY}|${WEB}`),
+    mayNot: new RegExp(`${inFunctions([...EDGE, ...HOSTS])}|${ENTRY}|${WEB}`),
     why: 'a domain folder knows no HTTP',
   },
   {
@@ -49,13 +51,25 @@ const RULES: readonly Rule[] = [
   },
   {
     of: new RegExp(ADAPTER),
-    mayNot: new RegExp(`${inFunctions([...EDGE, 'local'])}|${ENTRY}|${WEB}`),
+    mayNot: new RegExp(`${inFunctions([...EDGE, ...HOSTS])}|${ENTRY}|${WEB}`),
     why: 'an adapter knows no HTTP',
   },
   {
-    of: new RegExp(`^functions/src/(?!(?:${ADAPTERS.join('|')}|local)/|(?:services|local|index)\\.ts$)`),
+    of: new RegExp(
+      `^functions/src/(?!(?:${[...ADAPTERS, ...HOSTS].join('|')})/|(?:authentication|services|local|index)\\.ts$)`,
+    ),
     mayNot: new RegExp(ADAPTER),
-    why: 'only services.ts and the entries know adapters',
+    why: 'only services.ts, authentication.ts and the entries know adapters',
+  },
+  {
+    of: new RegExp(`^functions/src/(?!cloud/|(?:index|options)\\.ts$)`),
+    mayNot: new RegExp(inFunctions(['cloud'])),
+    why: 'only the functions know the cloud',
+  },
+  {
+    of: new RegExp(inFunctions(['cloud'])),
+    mayNot: new RegExp(inFunctions(['local'])),
+    why: 'the cloud is not local',
   },
   ...ADAPTERS.map((room) => ({
     of: new RegExp(inFunctions([room])),
@@ -71,9 +85,13 @@ const PLACES = new Map([
   ['npm:ajv', /^schemas\//],
   ['npm:re2js', /^schemas\//],
   ['npm:zod', /^config\.ts$|^definitions\/|^files\/editor-schema\.ts$/],
-  ['npm:lru-cache', /^(?:catalog|routes)\//],
+  ['npm:lru-cache', /^(?:access|catalog|routes)\//],
+  ['npm:jose', /^jose\//],
+  ['npm:@google-cloud/firestore', /^firestore\//],
+  ['npm:firebase-functions', /^cloud\/|^(?:index|options)\.ts$/],
+  ['npm:firebase-admin', /^(?:firestore|firebase-auth)\//],
   ['node:sqlite', /^(?:sqlite|local)\//],
-  ['node:http', /^(?:http|local)\/|^app\.ts$/],
+  ['node:http', /^(?:cloud|http|local)\/|^app\.ts$/],
   ['node:net', /^local\//],
   ['node:worker_threads', /^schemas\//],
 ])

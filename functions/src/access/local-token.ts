@@ -1,13 +1,9 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { bearerToken, tokenInvalid } from './authenticate.ts'
+import type { Authenticate } from './authenticate.ts'
 import type { Principal } from './principal.ts'
-
-/** Who a request's `Authorization` header stands for on a route family; undefined when it stands for nobody. */
-export type Authenticate = (
-  authorization: string | undefined,
-  family: 'workflows' | 'jobs',
-) => Principal | undefined
 
 const TOKEN = /^[A-Za-z0-9_-]{32,128}$/
 
@@ -21,17 +17,25 @@ export function readLocalToken(folder: string): string {
   return token
 }
 
-/** `TOOLRACK_AUTH=local`: the holder of the token is uid `local`, an admin, on both route families. */
-export function localAuthentication(token: string): Authenticate {
+/**
+ * `TOOLRACK_AUTH=local`: the holder of the token is uid `local`, an admin, on both route families. Any other token is
+ * for `others` to know.
+ */
+export function localAuthentication(token: string, others: Authenticate = nobody): Authenticate {
   const expected = padded(token, Buffer.allocUnsafe(COMPARED_BYTES))
   const shown = Buffer.allocUnsafe(COMPARED_BYTES)
   const principals = {
     workflows: { kind: 'user', uid: 'local', isAdmin: true },
     jobs: { kind: 'job', uid: 'local', isAdmin: true },
   } as const satisfies Record<string, Principal>
-  return function authenticate(authorization, family) {
-    return timingSafeEqual(padded(bearer(authorization), shown), expected) ? principals[family] : undefined
+  return function authenticate(credentials) {
+    const isOwner = timingSafeEqual(padded(bearerToken(credentials.authorization), shown), expected)
+    return isOwner ? principals[credentials.family] : others(credentials)
   }
+}
+
+const nobody: Authenticate = () => {
+  throw tokenInvalid()
 }
 
 /** More bytes than a token may have; a longer one is not ours, and is cut. */
@@ -43,10 +47,6 @@ function padded(token: string, buffer: Buffer): Buffer {
   buffer.writeUInt32BE(token.length)
   buffer.write(token, 4, 'latin1')
   return buffer
-}
-
-function bearer(authorization = ''): string {
-  return /^bearer /i.test(authorization) ? authorization.slice(7) : ''
 }
 
 function readToken(path: string): string | undefined {

@@ -1,26 +1,66 @@
 import type { Layer } from '@toolrack/contract'
-import { LAYERS } from '@toolrack/contract'
+import { aliasOf, LAYERS } from '@toolrack/contract'
 import type { CatalogEntry } from './catalog-entry.ts'
 import { isAfter } from './cursor.ts'
 import type { Position } from './cursor.ts'
+import type { Grant } from './grant.ts'
 import type { LayerState } from './layer-cache.ts'
+import { LayerSnapshot } from './layer-snapshot.ts'
+
+type Layers = Readonly<Record<Layer, LayerState>>
+
+/** What a grant leaves of a view: the names whose definition is no longer the granted one can't be seen either. */
+type Narrowing = { readonly grantId: string; readonly of: CatalogView; readonly changed: readonly string[] }
 
 /** The merged catalog of one principal at one moment. Every question about a name is answered here and nowhere else. */
 export class CatalogView {
-  readonly layers: Readonly<Record<Layer, LayerState>>
-  /** Changes when the catalog does; a layer that was lost or is not the newest shows in it. */
+  readonly layers: Layers
+  /** Changes when the catalog does; a layer that was lost or is not the newest shows in it, and so does a grant. */
   readonly revision: string
   readonly isWhole: boolean
+  /** Whether the user has definitions of their own, seen or not: then this view is nobody else's. */
+  readonly hasOwn: boolean
+  readonly #changed: readonly string[]
+  readonly #narrowed = new WeakMap<Grant, CatalogView>()
 
-  constructor(layers: Readonly<Record<Layer, LayerState>>) {
+  constructor(layers: Layers, narrowing?: Narrowing) {
     this.layers = layers
-    this.revision = `${revisionOf(layers.user)}.${revisionOf(layers.global)}.${revisionOf(layers.file)}`
+    const revision = `${revisionOf(layers.user)}.${revisionOf(layers.global)}.${revisionOf(layers.file)}`
+    this.revision = narrowing ? `${revision}.${narrowing.grantId}` : revision
     this.isWhole = LAYERS.every((layer) => layers[layer].status === 'fresh')
+    this.hasOwn = narrowing?.of.hasOwn ?? (layers.user.snapshot?.byName.size ?? 0) > 0
+    this.#changed = narrowing?.changed ?? []
   }
 
   /** Whether this is the view of exactly these states. */
-  isOf({ user, global, file }: Readonly<Record<Layer, LayerState>>): boolean {
+  isOf({ user, global, file }: Layers): boolean {
     return this.layers.user === user && this.layers.global === global && this.layers.file === file
+  }
+
+  /**
+   * What a grant lets be seen: the granted tools whose definition is still the granted one. Every other definition is
+   * as if it did not exist, whoever asks and however, for it is not in the layers of the narrowed view.
+   */
+  narrowedTo(grant: Grant): CatalogView {
+    const known = this.#narrowed.get(grant)
+    if (known) return known
+    const seen: CatalogEntry[] = []
+    const changed: string[] = []
+    for (const [name, digest] of grant.tools) {
+      const winner = this.winner(name)
+      if (winner?.digest === digest) seen.push(winner)
+      else if (winner) changed.push(name)
+    }
+    const { user, global, file } = this.layers
+    const layers = { user: only(user, seen), global: only(global, seen), file: only(file, seen) }
+    const view = new CatalogView(layers, { grantId: grant.id, of: this, changed })
+    this.#narrowed.set(grant, view)
+    return view
+  }
+
+  /** Whether a grant names this tool, or the tool of this alias, at a digest that is no longer its own. */
+  hasChanged(nameOrAlias: string): boolean {
+    return this.#changed.some((name) => name === nameOrAlias || aliasOf(name) === nameOrAlias)
   }
 
   /** The definition that a name means: the first layer's, unless a layer below has sealed the name. */
@@ -55,6 +95,15 @@ export class CatalogView {
       }
     }
   }
+}
+
+/** A layer without any definition but these; what else it may tell, such as its broken items, is gone too. */
+function only(state: LayerState, seen: readonly CatalogEntry[]): LayerState {
+  if (!state.snapshot) return state
+  const { layer, revision } = state.snapshot
+  const entries = seen.filter((entry) => entry.layer === layer)
+  const byName = new Map(entries.map((entry) => [entry.name, entry]))
+  return { status: state.status, snapshot: new LayerSnapshot(layer, revision, byName, []) }
 }
 
 /** The index of the first entry of a layer that comes after a position, by halving. */

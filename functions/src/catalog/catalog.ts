@@ -4,6 +4,7 @@ import type { StoredLayer } from './stored-layer.ts'
 import { CatalogView } from './catalog-view.ts'
 import { LayerCache } from './layer-cache.ts'
 import type { LayerReport } from './layer-cache.ts'
+import type { Viewer } from './viewer.ts'
 
 /** How many users' layers an instance keeps in memory. */
 const USER_LAYERS_MAX = 1_000
@@ -32,15 +33,14 @@ export class Catalog {
     this.#newUserLayer = (uid) => new LayerCache('user', sources.user(uid), layerOptions)
   }
 
-  /** What one user's catalog is made of now. Reads what is due, all layers at once; never rejects. */
-  async view(uid: string): Promise<CatalogView> {
-    const user = this.#userCatalog(uid)
-    if (!(user.layer.isChecked && this.#global.isChecked && this.#file.isChecked)) {
-      await Promise.all([user.layer.current(), this.#global.current(), this.#file.current()])
-    }
-    const layers = { user: user.layer.state, global: this.#global.state, file: this.#file.state }
-    if (!user.view?.isOf(layers)) user.view = new CatalogView(layers)
-    return user.view
+  /** What may be seen of one user's catalog now. At once, or after reading what is due, all layers together; never rejects. */
+  view(viewer: Viewer): CatalogView | Promise<CatalogView> {
+    const user = this.#userCatalog(viewer.uid)
+    if (user.layer.isChecked && this.#global.isChecked && this.#file.isChecked)
+      return this.#view(user, viewer)
+    return Promise.all([user.layer.current(), this.#global.current(), this.#file.current()]).then(() =>
+      this.#view(user, viewer),
+    )
   }
 
   /** Reads the layers that everybody shares for the first time, however long that takes. Never rejects. */
@@ -48,8 +48,9 @@ export class Catalog {
     await Promise.all([this.#global.load(), this.#file.load()])
   }
 
-  /** The global and the file layer as they were last seen, without a read. */
-  get shared(): CatalogView {
+  /** The layers that everybody shares, read if it is time to; never rejects. */
+  async shared(): Promise<CatalogView> {
+    await Promise.all([this.#global.current(), this.#file.current()])
     return new CatalogView({ user: { status: 'error' }, global: this.#global.state, file: this.#file.state })
   }
 
@@ -57,6 +58,12 @@ export class Catalog {
   markWritten(layer: StoredLayer): void {
     if (layer.kind === 'global') this.#global.markWritten()
     else this.#users.get(layer.uid)?.layer.markWritten()
+  }
+
+  #view(user: UserCatalog, { grant }: Viewer): CatalogView {
+    const layers = { user: user.layer.state, global: this.#global.state, file: this.#file.state }
+    if (!user.view?.isOf(layers)) user.view = new CatalogView(layers)
+    return grant ? user.view.narrowedTo(grant) : user.view
   }
 
   #userCatalog(uid: string): UserCatalog {

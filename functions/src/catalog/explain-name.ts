@@ -2,6 +2,7 @@ import type { Layer } from '@toolrack/contract'
 import { aliasOf, LAYERS } from '@toolrack/contract'
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { CatalogView } from './catalog-view.ts'
+import type { SkippedItem } from './layer-source.ts'
 
 export type LayerExplanation = {
   readonly layer: Layer
@@ -13,7 +14,12 @@ export type LayerExplanation = {
   readonly revision?: string
   readonly sealed?: boolean
   readonly source?: string
+  /** What the layer holds of that name and can not serve. */
+  readonly skipped?: readonly SkippedItem[]
 }
+
+/** `DIGEST_CHANGED`: the token names the tool, and its definition is no longer the one that the token names. */
+export type HiddenReason = 'NOT_DEFINED' | 'LAYER_LOST' | 'DIGEST_CHANGED'
 
 export type Explanation = {
   readonly name: string
@@ -25,7 +31,7 @@ export type Explanation = {
   readonly shadowed: readonly Layer[]
   readonly callable: 'service' | 'client' | null
   /** Why the caller's list does not show it. */
-  readonly hidden: { readonly reason: 'NOT_DEFINED' | 'LAYER_LOST'; readonly message: string } | null
+  readonly hidden: { readonly reason: HiddenReason; readonly message: string } | null
   readonly layers: readonly LayerExplanation[]
 }
 
@@ -44,7 +50,7 @@ export function explainName(view: CatalogView, nameOrAlias: string): Explanation
       .filter(({ role }) => role === 'shadowed' || role === 'sealed-out')
       .map(({ layer }) => layer),
     callable: winner?.callable ?? null,
-    hidden: winner ? null : whyHidden(view),
+    hidden: winner ? null : whyHidden(view, name, layers),
     layers,
   }
 }
@@ -59,7 +65,9 @@ function explainLayer(
   const stale = state.status === 'stale'
   if (!state.snapshot) return { layer, status: 'error', stale }
   const entry = state.snapshot.byName.get(name)
-  if (!entry) return { layer, status: 'absent', stale }
+  const items = state.snapshot.skipped.filter((item) => item.name === name)
+  const skipped = items.length > 0 ? { skipped: items } : {}
+  if (!entry) return { layer, status: 'absent', stale, ...skipped }
   const { digest, sealed } = entry
   const { revision, source } = entry.stored
   const role =
@@ -77,14 +85,30 @@ function explainLayer(
     revision,
     sealed,
     ...(source !== undefined && { source }),
+    ...skipped,
   }
 }
 
-function whyHidden(view: CatalogView): Explanation['hidden'] {
+function whyHidden(
+  view: CatalogView,
+  name: string,
+  layers: readonly LayerExplanation[],
+): Explanation['hidden'] {
   const lost = LAYERS.filter((layer) => view.layers[layer].status === 'error')
-  if (lost.length === 0) return { reason: 'NOT_DEFINED', message: 'No layer defines this name.' }
+  if (lost.length === 0 && view.hasChanged(name))
+    return {
+      reason: 'DIGEST_CHANGED',
+      message: 'The definition is no longer the one that the token names; a new token is needed.',
+    }
+  if (lost.length === 0) return { reason: 'NOT_DEFINED', message: whyNotDefined(layers) }
   return {
     reason: 'LAYER_LOST',
     message: `No layer that could be read defines this name; ${lost.join(' and ')} could not be read.`,
   }
+}
+
+function whyNotDefined(layers: readonly LayerExplanation[]): string {
+  const broken = layers.filter(({ skipped }) => skipped).map(({ layer }) => layer)
+  if (broken.length === 0) return 'No layer defines this name.'
+  return `No layer defines this name; what ${broken.join(' and ')} holds of it can not be served, see skipped.`
 }

@@ -6,6 +6,8 @@ export type SkippedItem = {
   readonly source: string
   readonly pointer: string
   readonly message: string
+  /** The name it would define, as far as that can be told. */
+  readonly name?: string
 }
 
 /** What a read of a layer brings: all of it, or what has changed since the revision that the reader has. */

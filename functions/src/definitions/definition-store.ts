@@ -29,7 +29,7 @@ export const VERSIONS_KEPT = 50
  * Keeps the user layers and the global layer.
  *
  * Every method rejects with STORE_BUSY, STORE_FULL or STORE_FAILED when the store can't do its work; then nothing has
- * changed. Every implementation passes `test/support/definition-store.contract.ts`.
+ * changed, unless the message says that a write was not confirmed. Every implementation passes `test/support/definition-store.contract.ts`.
  */
 export interface DefinitionStore {
   /** One layer as the catalog reads it. */

@@ -43,7 +43,7 @@ export class DefinitionWriter {
     precondition: Precondition,
   ): Promise<WriteAnswer> {
     authorise(principal, { verb: 'write', layer })
-    const view = await this.#catalog.view(principal.uid)
+    const view = await this.#catalog.view(principal)
     throwFirst(nameFaults(view, name, '/name'))
     const admission = await this.#admit(view, layer, named(sent, name))
     if ('faults' in admission) throw refusal(admission.faults)
@@ -60,7 +60,7 @@ export class DefinitionWriter {
     options: { onConflict: OnConflict; onInvalid: 'fail' | 'skip' },
   ): Promise<BulkAnswer> {
     authorise(principal, { verb: 'write', layer })
-    const view = await this.#catalog.view(principal.uid)
+    const view = await this.#catalog.view(principal)
     const refused: RefusedItem[] = []
     const admitted: AdmittedDefinition[] = []
     const indexByName = new Map<string, number>()

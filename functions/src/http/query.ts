@@ -74,6 +74,11 @@ export class Query {
   }
 }
 
+/** For a route that takes no parameter. */
+export function refuseParameters(search: string): void {
+  void new Query(search, [])
+}
+
 /** `fault` says what is allowed and never repeats the value. */
 export function invalidParameter(parameter: string, fault: string): ToolrackError {
   return new ToolrackError('PARAMETER_INVALID', `The parameter ${parameter} ${fault}.`, {

@@ -15,10 +15,10 @@ export type RouteRequest = {
   readonly res: Response
 }
 
-/** One verb on one path, the same for users and jobs. */
+/** One verb on one path, the same for users and jobs; what only one of them may do, `decide` says. */
 export type Route = {
   readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE'
   /** Below `/workflows` and `/jobs`. */
   readonly path: string
-  readonly handle: (request: RouteRequest) => Promise<void>
+  readonly handle: (request: RouteRequest) => void | Promise<void>
 }

@@ -1,12 +1,15 @@
 import { VERSION } from '../version.ts'
 
-/** What `npm start` prints when the server is ready: where it is, the token, and three lines to copy. */
-export function banner(url: string, token: string, readyMs: number): string {
+/** What `npm start` prints when the server is ready: where it is, the local token if there is one, and three lines to copy. */
+export function banner(url: string, token: string | undefined, readyMs: number): string {
+  const head = `Toolrack ${VERSION} is ready at ${url} (${Math.round(readyMs)} ms)`
+  if (token === undefined)
+    return `\n${head}\nUsers come with Firebase ID tokens, and no local token is good here.\n\nCtrl-C stops the server.\n`
   const auth = `-H 'Authorization: Bearer ${token}'`
   const definition =
     '{"description":"Says hello to somebody.","parameters":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}}'
   return `
-Toolrack ${VERSION} is ready at ${url} (${Math.round(readyMs)} ms)
+${head}
 token: ${token}
 
 List the tools, define one, and list it again:

@@ -1,24 +1,23 @@
 import { statSync } from 'node:fs'
-import { localAuthentication } from '../access/local-token.ts'
 import { createApp } from '../app.ts'
+import type { Catalog } from '../catalog/catalog.ts'
 import type { Config } from '../config.ts'
 import { FileLayer } from '../files/file-layer.ts'
 import type { Log } from '../log.ts'
 import { closeServices, createServices } from '../services.ts'
-import { claimDataFolder } from './data-folder.ts'
 import { listen, stopListening } from './listen.ts'
-import { openStore } from './open-store.ts'
-import { openToken } from './open-token.ts'
+import { openParts } from './open-parts.ts'
 import { EXIT, StartError } from './start-error.ts'
 
 export type Serving = {
   readonly url: string
-  readonly token: string
+  /** The local token; none where users come with Firebase tokens. */
+  readonly token: string | undefined
   /** Answers what is under way, then closes everything. */
   readonly stop: () => Promise<void>
 }
 
-/** Starts the embedded server: one process, one port, one SQLite file. Rejects with a StartError. */
+/** Starts the embedded server: one process, one port. Rejects with a StartError. */
 export async function serve(config: Config, log: Log): Promise<Serving> {
   if (!isFolder(config.definitionsFolder)) {
     throw new StartError(
@@ -26,13 +25,13 @@ export async function serve(config: Config, log: Log): Promise<Serving> {
       EXIT.badConfig,
     )
   }
-  const folder = claimDataFolder(config.dataFolder)
-  const store = openStore(folder.path)
-  const token = openToken(folder.path)
+  const { store, authentication, token, release: releaseParts } = openParts(config)
+  if (config.auth.kind === 'firebase' && config.auth.emulator)
+    log.warn('FIREBASE_AUTH_EMULATOR_HOST is set: tokens of users need no signature')
   const services = createServices({
     store,
     files: (checker) => new FileLayer(config.definitionsFolder, checker),
-    authenticate: localAuthentication(token),
+    ...authentication,
     log,
     envelope: config.envelope,
     defaultWorkflow: config.defaultWorkflow,
@@ -40,11 +39,10 @@ export async function serve(config: Config, log: Log): Promise<Serving> {
   })
   const release = async (): Promise<void> => {
     await closeServices(services)
-    folder.release()
+    releaseParts()
   }
   try {
-    await services.catalog.load()
-    await services.catalog.view('local')
+    await firstLook(services.catalog, config)
     const listening = await listen(createApp(services), config.host, config.port)
     const stop = async (): Promise<void> => {
       await stopListening(listening)
@@ -55,6 +53,13 @@ export async function serve(config: Config, log: Log): Promise<Serving> {
     await release()
     throw error
   }
+}
+
+/** The embedded store is read however long it takes. For Firestore nobody waits longer than a request would: it may be away. */
+async function firstLook(catalog: Catalog, { store, auth }: Config): Promise<void> {
+  const loading = catalog.load()
+  await (store === 'sqlite' ? loading : catalog.shared())
+  if (auth.kind === 'local') await catalog.view({ uid: 'local' })
 }
 
 function isFolder(path: string): boolean {

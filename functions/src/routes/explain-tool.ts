@@ -8,6 +8,6 @@ import { isToolName } from '@toolrack/contract'
 export async function explainTool({ services, principal, search, res }: RouteRequest): Promise<void> {
   const name = new Query(search, ['name']).required('name')
   if (!isToolName(name)) throw invalidParameter('name', 'must be one tool name or alias')
-  const view = await services.catalog.view(principal.uid)
+  const view = await services.catalog.view(principal)
   sendJson(res, 200, explainName(view, name))
 }

@@ -10,7 +10,7 @@ import { pathName } from './path-name.ts'
 /** `GET /tools/defs/{name}`: one definition of one layer, as it was written. Its entity tag is its digest. */
 export async function getDefinition({ services, principal, search, req, res }: RouteRequest): Promise<void> {
   const layer = readLayer(new Query(search, ['layer']))
-  const view = await services.catalog.view(principal.uid)
+  const view = await services.catalog.view(principal)
   const entry = snapshotOf(view, layer).byName.get(pathName(req))
   if (!entry) throw new ToolrackError('TOOL_NOT_FOUND')
   const etag = `"${entry.digest}"`

@@ -25,7 +25,7 @@ export async function listDefinitions({
       'is not one that this service gave for this layer; take it from the Link header',
     )
   }
-  const { sorted, revision } = snapshotOf(await services.catalog.view(principal.uid), layer)
+  const { sorted, revision } = snapshotOf(await services.catalog.view(principal), layer)
   const rest = after ? sorted.filter((entry) => entry.name > after.name) : sorted
   const page = rest.slice(0, limit)
   const last = page.at(-1)

@@ -26,11 +26,16 @@ type SentList = {
 const SENT_BYTES_MAX = 64 * 1024 * 1024
 const LISTS = new WeakMap<Services, LRUCache<string, SentList>>()
 
-/** `GET /tools/list`: the definitions that the caller's model may be given. */
-export async function listTools({ services, principal, search, req, res }: RouteRequest): Promise<void> {
-  const view = await services.catalog.view(principal.uid)
+/** `GET /tools/list`: the definitions that the caller's model may be given. Callers without definitions of their own share their lists. */
+export function listTools(request: RouteRequest): void | Promise<void> {
+  const view = request.services.catalog.view(request.principal)
+  return view instanceof Promise ? view.then((read) => sendList(request, read)) : sendList(request, view)
+}
+
+function sendList({ services, principal, search, req, res }: RouteRequest, view: CatalogView): void {
   const lists = listsOf(services)
-  const key = `${ownerOf(view, principal.uid)}${view.revision} ${req.url}`
+  const owner = view.hasOwn ? `${principal.uid} ` : ''
+  const key = `${owner}${view.revision} ${req.url}`
   let list = lists.get(key)
   if (!list) lists.set(key, (list = makeList(services, view, search, req.path)))
   if (isNotModified(req.headers['if-none-match'], list.etag)) {
@@ -49,11 +54,6 @@ function listsOf(services: Services): LRUCache<string, SentList> {
   })
   LISTS.set(services, lists)
   return lists
-}
-
-/** Callers without definitions of their own share their lists. */
-function ownerOf(view: CatalogView, uid: string): string {
-  return (view.layers.user.snapshot?.byName.size ?? 0) > 0 ? `${uid} ` : ''
 }
 
 function makeList(services: Services, view: CatalogView, search: string, path: string): SentList {
@@ -112,7 +112,8 @@ const LINK_LENGTH_MAX = 8_192
 function nextLink(path: string, search: string, cursor: string): string {
   const next = new URLSearchParams(search)
   next.set('cursor', cursor)
-  const link = `<${path}?${next.toString()}>; rel="next"`
+  // A function that is called directly does not see what its path began with: the reader knows the address it asked.
+  const link = `<${path.startsWith('/tools/') ? '' : path}?${next.toString()}>; rel="next"`
   if (link.length > LINK_LENGTH_MAX)
     throw invalidParameter('limit', 'can not be used with so many names; leave it out')
   return link

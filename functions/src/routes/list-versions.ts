@@ -1,5 +1,6 @@
 import type { JsonValue } from '@toolrack/contract'
 import { ToolrackError } from '@toolrack/contract'
+import { authorise } from '../access/authorise.ts'
 import { storedLayer } from '../definitions/definition-writer.ts'
 import { Query } from '../http/query.ts'
 import type { RouteRequest } from '../http/route.ts'
@@ -9,6 +10,7 @@ import { pathName } from './path-name.ts'
 
 /** `GET /tools/defs/{name}/versions`: what a definition was, the newest first; a deletion is a version without content. */
 export async function listVersions({ services, principal, search, req, res }: RouteRequest): Promise<void> {
+  authorise(principal, { verb: 'read-versions' })
   const layer = writtenLayer(new Query(search, ['layer']))
   const name = pathName(req)
   const versions = await services.store.versions(storedLayer(layer, principal.uid), name)

@@ -5,6 +5,7 @@ import { getDefinition } from './get-definition.ts'
 import { listDefinitions } from './list-definitions.ts'
 import { listTools } from './list-tools.ts'
 import { listVersions } from './list-versions.ts'
+import { mintToken } from './mint-token.ts'
 import { postDefinitions } from './post-definitions.ts'
 import { putDefinition } from './put-definition.ts'
 import { rollbackDefinition } from './rollback-definition.ts'
@@ -20,4 +21,5 @@ export const ROUTES: readonly Route[] = [
   { method: 'DELETE', path: '/tools/defs/:name', handle: deleteDefinition },
   { method: 'GET', path: '/tools/defs/:name/versions', handle: listVersions },
   { method: 'POST', path: '/tools/defs/:name/rollback', handle: rollbackDefinition },
+  { method: 'POST', path: '/jobs/tokens', handle: mintToken },
 ]

@@ -33,6 +33,11 @@ export const ERROR_CODES = {
   NAME_SEALED: kind(409, 'ALREADY_EXISTS', 'The name is sealed by another layer.'),
   NAME_TAKEN: kind(409, 'ALREADY_EXISTS', 'A definition of that name exists in that layer.'),
   LAYER_FULL: kind(409, 'FAILED_PRECONDITION', 'The layer holds as many definitions as it may.'),
+  DIGEST_CHANGED: kind(
+    409,
+    'FAILED_PRECONDITION',
+    'The tool has changed: its present digest is not the one that was named.',
+  ),
   PRECONDITION_FAILED: kind(
     412,
     'FAILED_PRECONDITION',
@@ -52,6 +57,12 @@ export const ERROR_CODES = {
     'The address and headers are larger than the service takes.',
   ),
   INTERNAL: kind(500, 'INTERNAL', 'The service failed; the log has the reason under the request id.'),
+  KEYS_UNAVAILABLE: kind(
+    503,
+    'UNAVAILABLE',
+    'The keys that tokens are checked or signed with can not be had; try again.',
+    true,
+  ),
   LAYER_UNAVAILABLE: kind(
     503,
     'UNAVAILABLE',

@@ -3,17 +3,29 @@ import { authorise } from '../../../functions/src/access/authorise.ts'
 import { decide } from '../../../functions/src/access/decide.ts'
 import type { Action } from '../../../functions/src/access/decide.ts'
 import type { Principal } from '../../../functions/src/access/principal.ts'
+import { grantOf } from '../../../functions/src/catalog/grant.ts'
 
 const user: Principal = { kind: 'user', uid: 'u', isAdmin: false }
 const admin: Principal = { kind: 'user', uid: 'a', isAdmin: true }
 const job: Principal = { kind: 'job', uid: 'u', isAdmin: false }
+const local: Principal = { kind: 'job', uid: 'local', isAdmin: true }
+const grant = grantOf([{ name: 'READ_FILE', digest: `sha256:${'a'.repeat(64)}` }])
+const tokenJob: Principal = { kind: 'job', uid: 'u', isAdmin: false, grant }
 const read: Action = { verb: 'read' }
+const readVersions: Action = { verb: 'read-versions' }
+const mint: Action = { verb: 'mint' }
 const write = (layer: 'user' | 'global' | 'file'): Action => ({ verb: 'write', layer })
 
 test.each<[string, Principal, string, Action]>([
   ['a user', user, 'read', read],
   ['a job', job, 'read', read],
   ['an admin', admin, 'read', read],
+  ['a job token', tokenJob, 'read', read],
+  ['a user', user, 'read versions', readVersions],
+  ['a job', job, 'read versions', readVersions],
+  ['a user', user, 'mint', mint],
+  ['an admin', admin, 'mint', mint],
+  ['the local token as a job', local, 'write the global layer', write('global')],
   ['a user', user, 'write their own layer', write('user')],
   ['a job', job, "write its user's layer", write('user')],
   ['an admin', admin, 'write their own layer', write('user')],
@@ -24,11 +36,18 @@ test.each<[string, Principal, string, Action]>([
 })
 
 test.each<[string, Principal, string, Action, RegExp]>([
-  ['a user', user, 'the global layer', write('global'), /Only an admin/],
-  ['a job', job, 'the global layer', write('global'), /Only an admin/],
-  ['a user', user, 'the file layer', write('file'), /editing its files/],
-  ['an admin', admin, 'the file layer', write('file'), /editing its files/],
-])('%s (%j) may not write %s, and is told why', (_who, principal, _what, action, reason) => {
+  ['a user', user, 'write the global layer', write('global'), /Only an admin/],
+  ['a job', job, 'write the global layer', write('global'), /Only an admin/],
+  ['a user', user, 'write the file layer', write('file'), /editing its files/],
+  ['an admin', admin, 'write the file layer', write('file'), /editing its files/],
+  ['a job', job, 'mint', mint, /Only a user may mint/],
+  ['the local token as a job', local, 'mint', mint, /Only a user may mint/],
+  ['a job token', tokenJob, 'mint', mint, /never mints/],
+  ['a job token', tokenJob, 'read versions', readVersions, /not what they were/],
+  ['a job token', tokenJob, "write its user's layer", write('user'), /never writes/],
+  ['a job token', tokenJob, 'write the global layer', write('global'), /never writes/],
+  ['a job token', tokenJob, 'write the file layer', write('file'), /never writes/],
+])('%s (%j) may not %s, and is told why', (_who, principal, _what, action, reason) => {
   const decision = decide(principal, action)
   expect(decision).toEqual({ allowed: false, reason: expect.stringMatching(reason) })
   expect(() => authorise(principal, action)).toThrow(

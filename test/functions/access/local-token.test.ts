@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals'
 import { mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { localAuthentication, readLocalToken } from '../../../functions/src/access/local-token.ts'
+import type { Principal } from '../../../functions/src/access/principal.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 test('the first start makes a token that only its owner may read', () => {
@@ -52,13 +53,35 @@ test('a token file that can not be read is an error, not a new token', () => {
 const TOKEN = 'a-Token_of-32-characters-and-more'
 const authenticate = localAuthentication(TOKEN)
 
-test('the holder of the token is uid local and an admin, as a user on one family and as a job on the other', () => {
-  expect(authenticate(`Bearer ${TOKEN}`, 'workflows')).toEqual({ kind: 'user', uid: 'local', isAdmin: true })
-  expect(authenticate(`Bearer ${TOKEN}`, 'jobs')).toEqual({ kind: 'job', uid: 'local', isAdmin: true })
+async function who(
+  authorization: string | undefined,
+  family: 'workflows' | 'jobs',
+): Promise<Principal> {
+  return authenticate({ authorization, userId: undefined, family })
+}
+
+test('the holder of the token is uid local and an admin, as a user on one family and as a job on the other', async () => {
+  expect(await who(`Bearer ${TOKEN}`, 'workflows')).toEqual({ kind: 'user', uid: 'local', isAdmin: true })
+  expect(await who(`Bearer ${TOKEN}`, 'jobs')).toEqual({ kind: 'job', uid: 'local', isAdmin: true })
 })
 
-test.each(['bearer', 'BEARER', 'BeArEr'])('the scheme is read in any case: %s', (scheme) => {
-  expect(authenticate(`${scheme} ${TOKEN}`, 'workflows')?.uid).toBe('local')
+test('X-User-Id changes nothing about the holder of the token', async () => {
+  const principal = await authenticate({ authorization: `Bearer ${TOKEN}`, userId: 'ann', family: 'jobs' })
+  expect(principal.uid).toBe('local')
+})
+
+test('another token is shown to whoever knows others, with all that came with it', async () => {
+  const seen: unknown[] = []
+  const ann: Principal = { kind: 'job', uid: 'ann', isAdmin: false }
+  const both = localAuthentication(TOKEN, (credentials) => Promise.resolve((seen.push(credentials), ann)))
+  const credentials = { authorization: 'Bearer other', userId: 'ann', family: 'jobs' } as const
+  expect(await both(credentials)).toBe(ann)
+  expect(await both({ ...credentials, authorization: `Bearer ${TOKEN}` })).toMatchObject({ uid: 'local' })
+  expect(seen).toEqual([credentials])
+})
+
+test.each(['bearer', 'BEARER', 'BeArEr'])('the scheme is read in any case: %s', async (scheme) => {
+  expect((await who(`${scheme} ${TOKEN}`, 'workflows')).uid).toBe('local')
 })
 
 test.each([
@@ -77,7 +100,7 @@ test.each([
   ['a blank behind', `Bearer ${TOKEN} `],
   ['two tokens', `Bearer ${TOKEN}, Bearer ${TOKEN}`],
   ['a very long token', `Bearer ${'x'.repeat(1_000_000)}`],
-])('%s is nobody', (_title, header) => {
-  expect(authenticate(header, 'workflows')).toBeUndefined()
-  expect(authenticate(header, 'jobs')).toBeUndefined()
+])('%s is nobody', async (_title, header) => {
+  await expect(who(header, 'workflows')).rejects.toMatchObject({ code: 'TOKEN_INVALID' })
+  await expect(who(header, 'jobs')).rejects.toMatchObject({ code: 'TOKEN_INVALID' })
 })

@@ -1,0 +1,35 @@
+import { ToolrackError } from '@toolrack/contract'
+import type { Principal } from './principal.ts'
+
+/** What a request brings to say who is asking, and the route family it came to. */
+export type Credentials = {
+  /** The header `Authorization`. */
+  readonly authorization: string | undefined
+  /** The header `X-User-Id`: for whom a service account acts. */
+  readonly userId: string | undefined
+  readonly family: 'workflows' | 'jobs'
+}
+
+/**
+ * Who is asking; at once where nothing has to be verified. Throws or rejects with TOKEN_INVALID whatever is wrong with the token, with HEADER_INVALID when a service account
+ * does not say for whom it acts, with PERMISSION_DENIED when it may not act here, and with KEYS_UNAVAILABLE.
+ */
+export type Authenticate = (credentials: Credentials) => Principal | Promise<Principal>
+
+/** Longer tokens are refused before anything is done with them. */
+export const TOKEN_BYTES_MAX = 16 * 1024
+
+const SCHEME = 'bearer '
+
+/** The token of an `Authorization` header, or TOKEN_INVALID. */
+export function bearerToken(authorization: string | undefined): string {
+  const length = authorization?.length ?? 0
+  if (authorization === undefined || length > SCHEME.length + TOKEN_BYTES_MAX) throw tokenInvalid()
+  if (authorization.slice(0, SCHEME.length).toLowerCase() !== SCHEME) throw tokenInvalid()
+  return authorization.slice(SCHEME.length)
+}
+
+/** The same for every fault of a token: it tells nobody which of them it was. */
+export function tokenInvalid(cause?: unknown): ToolrackError {
+  return new ToolrackError('TOKEN_INVALID', undefined, { cause })
+}

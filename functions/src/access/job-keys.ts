@@ -1,0 +1,61 @@
+import { isJsonObject } from '@toolrack/contract'
+import { createPrivateKey, generateKeyPairSync, randomBytes } from 'node:crypto'
+
+/** A private key of the curve P-256 as a JSON Web Key. */
+export type JobKey = {
+  readonly kty: 'EC'
+  readonly crv: 'P-256'
+  readonly kid: string
+  readonly x: string
+  readonly y: string
+  readonly d: string
+}
+
+/** The keys of job tokens: the first signs, every one verifies. */
+export type JobKeys = readonly [JobKey, ...JobKey[]]
+
+/** One that signs and the one before it, and room for a slow rotation. */
+const KEYS_MAX = 4
+
+export const JOB_KEYS_RULE =
+  'must be a JSON Web Key Set of 1 to 4 private keys of the curve P-256, each with a kid of its own; the first signs'
+
+/** Reads a private key set; undefined for what breaks `JOB_KEYS_RULE`. */
+export function parseJobKeys(text: string): JobKeys | undefined {
+  const [first, ...others] = keysOf(text)?.map(jobKey) ?? []
+  const keys = [first, ...others]
+  const kids = new Set(keys.map((key) => key?.kid))
+  if (keys.length > KEYS_MAX || kids.size < keys.length || !keys.every((key) => key !== undefined))
+    return undefined
+  return keys as [JobKey, ...JobKey[]]
+}
+
+/** The text of a new key set with one key. */
+export function newJobKeys(): string {
+  const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
+  const key = { ...privateKey.export({ format: 'jwk' }), kid: randomBytes(8).toString('hex') }
+  return `${JSON.stringify({ keys: [key] }, undefined, 2)}\n`
+}
+
+function keysOf(text: string): readonly unknown[] | undefined {
+  try {
+    const { keys } = JSON.parse(text) as { keys?: unknown }
+    return Array.isArray(keys) ? keys : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function jobKey(value: unknown): JobKey | undefined {
+  if (!isJsonObject(value)) return undefined
+  const { kty, crv, kid, x, y, d } = value
+  if (kty !== 'EC' || crv !== 'P-256' || typeof kid !== 'string' || kid === '') return undefined
+  if (typeof x !== 'string' || typeof y !== 'string' || typeof d !== 'string') return undefined
+  const key = { kty, crv, kid, x, y, d } as const
+  try {
+    createPrivateKey({ key, format: 'jwk' })
+    return key
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,51 @@
+import type { Digest } from '@toolrack/contract'
+import { isJsonObject, isToolName } from '@toolrack/contract'
+import { grantOf } from '../catalog/grant.ts'
+import type { GrantedTool } from '../catalog/grant.ts'
+import { tokenInvalid } from './authenticate.ts'
+import type { Claims } from './claims.ts'
+import type { TokenJob } from './principal.ts'
+import { isUid } from './uid.ts'
+
+/** What tells a job token from every other. */
+export const JOB_TOKEN = { issuer: 'toolrack', audience: 'toolrack-jobs', typ: 'job+jwt' } as const
+
+/** How long a job token lives, in seconds (design, section 7). */
+export const JOB_TOKEN_SECONDS = { standard: 300, max: 600 } as const
+/** How many tools one names. */
+export const JOB_TOKEN_TOOLS_MAX = 64
+
+/** What a job token says beside its issuer and audience. Times are in seconds. */
+export type JobTokenClaims = {
+  readonly sub: string
+  readonly uid: string
+  readonly tools: readonly GrantedTool[]
+  readonly jti: string
+  readonly iat: number
+  readonly nbf: number
+  readonly exp: number
+}
+
+/** Rejects with KEYS_UNAVAILABLE. */
+export type SignJobToken = (claims: JobTokenClaims) => Promise<string>
+
+/** The job of a verified job token. */
+export function tokenJob({ sub, uid, tools, jti, nbf }: Claims): TokenJob {
+  const isWhole = sub.startsWith('wf:') && typeof jti === 'string' && typeof nbf === 'number'
+  const isTools = Array.isArray(tools) && tools.length >= 1 && tools.length <= JOB_TOKEN_TOOLS_MAX
+  if (!isWhole || !isUid(uid) || !isTools || !tools.every(isGrantedTool)) throw tokenInvalid()
+  return { kind: 'job', uid, isAdmin: false, grant: grantOf(tools) }
+}
+
+export function isDigest(value: unknown): value is Digest {
+  return typeof value === 'string' && /^sha256:[0-9a-f]{64}$/.test(value)
+}
+
+function isGrantedTool(value: unknown): value is GrantedTool {
+  return (
+    isJsonObject(value) &&
+    typeof value['name'] === 'string' &&
+    isToolName(value['name']) &&
+    isDigest(value['digest'])
+  )
+}

@@ -1,0 +1,29 @@
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { authenticationOf } from '../authentication.ts'
+import type { Config } from '../config.ts'
+import { BuiltFileLayer } from '../files/built-file-layer.ts'
+import { FileLayer } from '../files/file-layer.ts'
+import { connectFirestore } from '../firestore/connect-firestore.ts'
+import { FirestoreDefinitionStore } from '../firestore/firestore-definition-store.ts'
+import type { Log } from '../log.ts'
+import { createServices } from '../services.ts'
+import type { Services } from '../services.ts'
+
+/** Beside the bundle; there is none beside the source. */
+const BUILT_FILE_LAYER = fileURLToPath(new URL('./file-layer.json', import.meta.url))
+
+/** The services in the cloud: Firestore, Firebase's tokens, and the file layer as the build has read it. */
+export function cloudServices(config: Config, log: Log): Services {
+  const isBuilt = config.isShippedDefinitions && existsSync(BUILT_FILE_LAYER)
+  return createServices({
+    store: (checker) => new FirestoreDefinitionStore({ checker, connect: connectFirestore }),
+    files: (checker) =>
+      isBuilt ? new BuiltFileLayer(BUILT_FILE_LAYER) : new FileLayer(config.definitionsFolder, checker),
+    ...authenticationOf(config),
+    log,
+    envelope: config.envelope,
+    defaultWorkflow: config.defaultWorkflow,
+    corsOrigins: config.corsOrigins,
+  })
+}

@@ -1,0 +1,36 @@
+import { ToolrackError } from '@toolrack/contract'
+
+/** The end of the time that an answer has. What is still under way then goes on without anybody waiting for it. */
+export class Deadline {
+  readonly #passed: Promise<never>
+  readonly #timer: NodeJS.Timeout
+  #isOver = false
+
+  constructor(ms: number) {
+    const { promise, reject } = Promise.withResolvers<never>()
+    promise.catch(() => undefined)
+    this.#passed = promise
+    this.#timer = setTimeout(() => {
+      this.#isOver = true
+      reject(lateError(ms))
+    }, ms)
+  }
+
+  get isOver(): boolean {
+    return this.#isOver
+  }
+
+  /** The work's result, or STORE_FAILED when the time is over before it comes. */
+  race<T>(work: Promise<T>): Promise<T> {
+    return Promise.race([work, this.#passed])
+  }
+
+  /** To be called when the answer is there: a timer keeps the process alive. */
+  end(): void {
+    clearTimeout(this.#timer)
+  }
+}
+
+function lateError(ms: number): ToolrackError {
+  return new ToolrackError('STORE_FAILED', undefined, { cause: new Error(`no answer within ${ms} ms`) })
+}

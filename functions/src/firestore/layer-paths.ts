@@ -1,0 +1,25 @@
+import type { CollectionReference, DocumentReference, Firestore } from 'firebase-admin/firestore'
+import type { StoredLayer } from '../catalog/stored-layer.ts'
+
+/**
+ * Where a layer lies. `tools/defs` and `users/{uid}/tools/defs` are documents that hold the layer's revision; the
+ * definitions are the documents of their collection `items`. Built segment by segment, so that no uid can lead elsewhere.
+ */
+export function layerDocument(firestore: Firestore, layer: StoredLayer): DocumentReference {
+  const owner = layer.kind === 'global' ? undefined : firestore.collection('users').doc(layer.uid)
+  return (owner ?? firestore).collection('tools').doc('defs')
+}
+
+export function itemsOf(layer: DocumentReference): CollectionReference {
+  return layer.collection('items')
+}
+
+/** The versions of a definition lie below it, one document for each revision. */
+export function versionsOf(item: DocumentReference): CollectionReference {
+  return item.collection('versions')
+}
+
+/** Beside them, unchanged, documents of other programs that a definition has taken the place of. */
+export function replacedOf(item: DocumentReference): CollectionReference {
+  return item.collection('replaced')
+}

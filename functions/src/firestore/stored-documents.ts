@@ -1,0 +1,83 @@
+import type { Digest } from '@toolrack/contract'
+import { hash } from 'node:crypto'
+import type { DocumentData, DocumentSnapshot } from 'firebase-admin/firestore'
+
+/** The revision of a layer, in the layer's own document. Other programs may keep fields of their own beside these. */
+export type LayerDocument = {
+  /** Drawn when the layer is first written: a new layer never repeats an old one's revisions. */
+  readonly epoch: string
+  readonly revision: number
+  /** How many definitions of ours it holds. */
+  readonly size: number
+}
+
+/** A definition that this service wrote. Without text it is the tombstone of a deleted one. */
+export type ItemDocument = {
+  readonly name: string
+  readonly text: string | null
+  /** Tells a text that was changed by hand; null in a tombstone. */
+  readonly textHash: string | null
+  readonly digest: Digest
+  readonly revision: number
+  readonly updatedAt: string
+  readonly updatedBy: string
+  /** The revisions of the versions that are kept, the oldest first. */
+  readonly versions: readonly number[]
+}
+
+export type VersionDocument = {
+  readonly revision: number
+  readonly text: string | null
+  readonly digest: Digest | null
+  readonly at: string
+  readonly by: string
+  /** The write that it came with: by it a write whose commit was not answered knows that it has happened. */
+  readonly writeId: string
+}
+
+const EPOCH = /^[0-9a-f]{12}$/
+
+export function layerState(snapshot: DocumentSnapshot | undefined): LayerDocument | undefined {
+  const { epoch, revision, size }: DocumentData = snapshot?.data() ?? {}
+  const isOurs = typeof epoch === 'string' && EPOCH.test(epoch) && isCount(revision) && isCount(size)
+  return isOurs ? { epoch, revision, size } : undefined
+}
+
+/** What this service wrote there; undefined for what another program wrote, or a hand has changed. */
+export function itemDocument(snapshot: DocumentSnapshot): ItemDocument | undefined {
+  const data = snapshot.data()
+  return data && isItem(data) && data.name === snapshot.id && data.textHash === textHash(data.text)
+    ? data
+    : undefined
+}
+
+export function versionDocument(snapshot: DocumentSnapshot): VersionDocument | undefined {
+  const data = snapshot.data()
+  return data && isVersion(data) ? data : undefined
+}
+
+export function textHash(text: string | null): string | null {
+  return text === null ? null : hash('sha256', text, 'base64url')
+}
+
+function isItem(data: DocumentData): data is ItemDocument {
+  const { name, text, digest, revision, updatedAt, updatedBy, versions }: DocumentData = data
+  const texts = [name, digest, updatedAt, updatedBy].every((value) => typeof value === 'string')
+  return (
+    texts && isTextOrNull(text) && isCount(revision) && Array.isArray(versions) && versions.every(isCount)
+  )
+}
+
+function isVersion(data: DocumentData): data is VersionDocument {
+  const { text, digest, revision, at, by }: DocumentData = data
+  const texts = [at, by].every((value) => typeof value === 'string')
+  return texts && isTextOrNull(text) && isTextOrNull(digest) && isCount(revision)
+}
+
+function isTextOrNull(value: unknown): value is string | null {
+  return typeof value === 'string' || value === null
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && Number(value) >= 0
+}

@@ -1,0 +1,45 @@
+import { authenticationOf } from '../authentication.ts'
+import type { Authentication } from '../authentication.ts'
+import type { Config } from '../config.ts'
+import { connectFirestore } from '../firestore/connect-firestore.ts'
+import { FirestoreDefinitionStore } from '../firestore/firestore-definition-store.ts'
+import type { ServiceParts } from '../services.ts'
+import { claimDataFolder } from './data-folder.ts'
+import { openJobKeys } from './open-job-keys.ts'
+import { openStore } from './open-store.ts'
+import { openToken } from './open-token.ts'
+
+/** What the environment chooses: where definitions are kept, and who is known. */
+export type Parts = {
+  readonly store: ServiceParts['store']
+  readonly authentication: Authentication
+  /** The local token; none where users come with Firebase tokens. */
+  readonly token: string | undefined
+  readonly release: () => void
+}
+
+/** Opens the parts. With Firestore and Firebase's tokens nothing is kept on this machine, and any number of servers may run. */
+export function openParts(config: Config): Parts {
+  const { store, auth } = config
+  if (store === 'firestore' && auth.kind === 'firebase') {
+    return {
+      store: firestoreStore,
+      authentication: authenticationOf(config),
+      token: undefined,
+      release: () => undefined,
+    }
+  }
+  const folder = claimDataFolder(config.dataFolder)
+  const embedded = store === 'sqlite' ? openStore(folder.path) : undefined
+  const jobKeys = config.jobKeys ?? openJobKeys(folder.path)
+  const token = auth.kind === 'local' ? openToken(folder.path) : undefined
+  return {
+    store: embedded ? () => embedded : firestoreStore,
+    authentication: authenticationOf({ auth, jobKeys }, token),
+    token,
+    release: folder.release,
+  }
+}
+
+const firestoreStore: ServiceParts['store'] = (checker) =>
+  new FirestoreDefinitionStore({ checker, connect: connectFirestore })

@@ -1,0 +1,40 @@
+#!/usr/bin/env node
+import { readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { prepare, root, runWithNode } from './toolchain/checkout.mjs'
+import { addressesOf } from './toolchain/emulator-project.mjs'
+import { demoProject } from './toolchain/emulators.mjs'
+import { runCommand, SetupFailure } from './toolchain/setup-failure.mjs'
+
+/**
+ * `npm run seed -- [folder] [--project id]`: writes the definition files of a folder into the global layer: of the running
+ * emulators, or of a real project, with the credentials that the machine has for it.
+ */
+await runCommand(async () => {
+  const { folder, project } = chosen()
+  const node = await prepare('runtime')
+  const args = [join(root, 'functions/src/cloud/seed-cli.ts'), folder]
+  return (await runWithNode(node, args, { env: environment(project) })).code
+})
+
+function chosen() {
+  try {
+    const { positionals, values } = parseArgs({
+      allowPositionals: true,
+      options: { project: { type: 'string' } },
+    })
+    const folder = positionals[0] ?? join(root, 'functions/workflows/tools/defs')
+    return { folder: resolve(folder), project: values.project }
+  } catch (err) {
+    throw new SetupFailure(err.message)
+  }
+}
+
+/** Without a project only an emulator can be meant; with one the emulator never is. */
+function environment(project) {
+  const { FIRESTORE_EMULATOR_HOST: host, ...env } = process.env
+  if (project) return { ...env, GOOGLE_CLOUD_PROJECT: project }
+  const { firestore } = addressesOf(JSON.parse(readFileSync(join(root, 'firebase.json'), 'utf8')))
+  return { ...env, GOOGLE_CLOUD_PROJECT: demoProject, FIRESTORE_EMULATOR_HOST: host || firestore }
+}

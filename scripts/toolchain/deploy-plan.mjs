@@ -1,0 +1,56 @@
+import { execFileSync } from 'node:child_process'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { join, relative } from 'node:path'
+import { pathToFileURL } from 'node:url'
+
+/** What a deployment of the checkout as built now would send where, as text for a person. */
+export async function deployPlan(root, node, project) {
+  const config = JSON.parse(readFileSync(join(root, 'firebase.json'), 'utf8'))
+  const [functions] = config.functions
+  const source = join(root, functions.source)
+  const uploaded = await filesOf(source, functions.ignore)
+  const hosted = await filesOf(join(root, config.hosting.public), config.hosting.ignore)
+  const { indexes, fieldOverrides } = JSON.parse(readFileSync(join(root, config.firestore.indexes), 'utf8'))
+  return [
+    `functions  ${endpoints(root, node).join('\n           ')}`,
+    `           from ${uploaded.length} files of ${functions.source}/, ${size(uploaded)} before compression:`,
+    ...uploaded.map((file) => `             ${relative(source, file.path)}  ${size([file])}`),
+    `           with the parameters of ${parameterFiles(source, project).join(' and ')}`,
+    `hosting    ${config.hosting.rewrites.map((rewrite) => `${rewrite.source} to ${rewrite.function.functionId}`).join(', ')}`,
+    `           and ${hosted.map(({ path }) => relative(root, path)).join(', ')}`,
+    `firestore  the rules of ${config.firestore.rules}, in place of those that are there`,
+    `           ${indexes.length} composite indexes and ${fieldOverrides.length} fields without an index, of ${config.firestore.indexes}`,
+  ].join('\n')
+}
+
+/** Exactly the files that firebase-tools would take: by its own rules. */
+async function filesOf(folder, ignore) {
+  const { readdirRecursive } = await import('firebase-tools/lib/fsAsync.js')
+  const files = await readdirRecursive({ path: folder, ignoreStrings: ignore })
+  return files
+    .map(({ name }) => ({ path: name, bytes: statSync(name).size }))
+    .toSorted((a, b) => (a.path < b.path ? -1 : 1))
+}
+
+function size(files) {
+  return `${Math.ceil(files.reduce((sum, { bytes }) => sum + bytes, 0) / 1024)} KiB`
+}
+
+/** What the built functions say of themselves, as firebase-tools reads it. */
+function endpoints(root, node) {
+  const entry = pathToFileURL(join(root, 'functions/dist/index.js')).href
+  const script = `const functions = await import(${JSON.stringify(entry)});
+    const told = Object.entries(functions).map(([name, { __endpoint }]) => [name, __endpoint]);
+    process.stdout.write(JSON.stringify(Object.fromEntries(told)))`
+  const text = execFileSync(node, ['--input-type=module', '--eval', script], { encoding: 'utf8' })
+  return Object.entries(JSON.parse(text)).map(([name, endpoint]) => {
+    const secrets = endpoint.secretEnvironmentVariables.map(({ key }) => key)
+    const access = endpoint.httpsTrigger.invoker.join(', ')
+    return `${name} in ${endpoint.region.join(', ')}, ${endpoint.availableMemoryMb} MiB, at most ${endpoint.maxInstances} instances, invoker ${access}, secret ${secrets.join(', ')}`
+  })
+}
+
+function parameterFiles(source, project) {
+  const names = ['.env', `.env.${project}`]
+  return names.map((name) => `functions/${name}${existsSync(join(source, name)) ? '' : ' (none)'}`)
+}

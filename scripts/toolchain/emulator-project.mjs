@@ -1,0 +1,48 @@
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { freePorts } from './ports.mjs'
+
+const uploaded = ['dist', 'workflows', 'package.json', '.env', '.env.demo-toolrack']
+const copied = ['firestore.rules', 'firestore.indexes.json', 'hosting']
+
+/**
+ * The Firebase project of the checkout again in a folder of its own, as built now and on ports that nobody uses: a test
+ * run neither meets a running `npm run dev` nor sees what a build changes meanwhile. `secrets` are those of the
+ * functions. Gives the path of its firebase.json and the addresses of the emulators.
+ */
+export async function makeEmulatorProject(root, folder, secrets) {
+  const functions = join(folder, 'functions')
+  mkdirSync(functions, { recursive: true })
+  for (const name of uploaded)
+    cpSync(join(root, 'functions', name), join(functions, name), { recursive: true })
+  for (const name of copied) cpSync(join(root, name), join(folder, name), { recursive: true })
+  for (const name of ['node_modules', 'functions/node_modules'])
+    symlinkSync(join(root, name), join(folder, name), 'junction')
+  writeFileSync(join(functions, '.secret.local'), secretsText(secrets), { mode: 0o600 })
+
+  const config = JSON.parse(readFileSync(join(root, 'firebase.json'), 'utf8'))
+  const names = ['auth', 'firestore', 'functions', 'hosting', 'hub', 'logging', 'eventarc', 'tasks']
+  const [websocketPort, ...ports] = await freePorts(names.length + 1)
+  for (const [index, name] of names.entries())
+    config.emulators[name] = { ...config.emulators[name], host: '127.0.0.1', port: ports[index] }
+  config.emulators.firestore.websocketPort = websocketPort
+  // Each suite of the store has a project of its own.
+  config.emulators.singleProjectMode = false
+  writeFileSync(join(folder, 'firebase.json'), JSON.stringify(config, undefined, 2))
+  return { config: join(folder, 'firebase.json'), addresses: addressesOf(config) }
+}
+
+/** Where the emulators of a firebase.json listen, as host:port. */
+export function addressesOf({ emulators }) {
+  const listening = Object.entries(emulators).filter(([, emulator]) => emulator.port !== undefined)
+  return Object.fromEntries(
+    listening.map(([name, { host = '127.0.0.1', port }]) => [name, `${host}:${port}`]),
+  )
+}
+
+/** As firebase-tools reads it: one line each, in single quotes, in which nothing is special. */
+export function secretsText(secrets) {
+  return Object.entries(secrets)
+    .map(([name, value]) => `${name}='${value.replaceAll(/\s*\n\s*/g, '')}'\n`)
+    .join('')
+}

@@ -1,0 +1,2 @@
+export const marker: string
+export function processesWith(setting: string): number[]

@@ -1,0 +1,55 @@
+import { expect, test } from '@jest/globals'
+import { readFileSync } from 'node:fs'
+import { readSource, ROOT } from '../support/source-tree.ts'
+
+type Config = {
+  readonly functions: readonly { readonly runtime: string; readonly ignore: readonly string[] }[]
+  readonly hosting: {
+    readonly rewrites: readonly { source: string; function: { functionId: string; region: string } }[]
+  }
+  readonly emulators: Readonly<Record<string, { readonly port?: number; readonly websocketPort?: number }>>
+}
+
+const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8')
+const config = JSON.parse(read('firebase.json')) as Config
+
+test('Hosting sends every path of the service to the function that serves it, in the region where it is', () => {
+  const [, region] = /region: '([a-z0-9-]+)'/.exec(read('functions/src/options.ts')) ?? []
+  const to = (source: string, functionId: string) => ({ source, function: { functionId, region } })
+  expect(config.hosting.rewrites).toEqual([
+    to('/workflows/**', 'workflows'),
+    to('/jobs/**', 'jobs'),
+    to('/api/**', 'workflows'),
+    to('/health', 'workflows'),
+  ])
+})
+
+test('the functions run on the Node of their manifest', () => {
+  const { engines } = JSON.parse(read('functions/package.json')) as { engines: { node: string } }
+  expect(config.functions.map(({ runtime }) => runtime)).toEqual([`nodejs${engines.node}`])
+})
+
+test('what is no part of a deployment is not uploaded', () => {
+  const [ignore] = config.functions.map((codebase) => codebase.ignore)
+  const wanted = ['node_modules', '.git', 'src', 'test', 'coverage', '*.log', '*.local', '.env.demo-*']
+  expect(ignore).toEqual(expect.arrayContaining(wanted))
+})
+
+test('no two emulators share a port', () => {
+  const ports = Object.values(config.emulators).flatMap(({ port, websocketPort }) => [port, websocketPort])
+  const given = ports.filter((port) => port !== undefined)
+  expect(given.length).toBeGreaterThanOrEqual(7)
+  expect(new Set(given).size).toBe(given.length)
+})
+
+test('the fields that the store asks by keep their indexes, and the others need none', () => {
+  const { fieldOverrides } = JSON.parse(read('firestore.indexes.json')) as {
+    fieldOverrides: readonly { readonly fieldPath: string; readonly indexes: readonly unknown[] }[]
+  }
+  const asked = [...readSource('functions/src/firestore').values()].flatMap((text) =>
+    [...text.matchAll(/\.(?:where|orderBy)\('([^']+)'/g)].map(([, field]) => field),
+  )
+  expect(new Set(asked)).toEqual(new Set(['revision', 'textHash']))
+  expect(fieldOverrides.filter(({ fieldPath }) => asked.includes(fieldPath))).toEqual([])
+  expect(fieldOverrides.flatMap(({ indexes }) => indexes)).toEqual([])
+})

@@ -1,0 +1,65 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { createServer } from 'node:http'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { describeWithEmulators } from '../../support/emulators.ts'
+import { FullCheckout } from '../../support/full-checkout.ts'
+
+describeWithEmulators('npm run dev', () => {
+  let checkout: FullCheckout
+  beforeAll(() => {
+    checkout = new FullCheckout()
+  })
+  afterAll(() => checkout[Symbol.asyncDispose]())
+
+  test('serves its tokens through Hosting until one Ctrl-C, and leaves nothing behind', async () => {
+    const hosting = await checkout.takePorts()
+    checkout.run('dev.mjs')
+    const [, url = '', user = '', admin = ''] = await checkout.said(
+      /is ready at (\S+)\n\n {2}T='(\S+)'\n {2}A='(\S+)'[\s\S]*Ctrl-C stops everything\./,
+    )
+    expect(url).toBe(`http://127.0.0.1:${hosting}`)
+    const define = (token: string, query: string): Promise<Response> =>
+      fetch(`${url}/workflows/tools/defs/SAY_HELLO${query}`, {
+        method: 'PUT',
+        headers: { Authorization: `Bearer ${token}` },
+        body: '{"description":"Says hello."}',
+      })
+    expect((await define(user, '')).status).toBe(201)
+    expect((await define(user, '?layer=global')).status).toBe(403)
+    expect((await define(admin, '?layer=global')).status).toBe(201)
+    const listed = await fetch(`${url}/workflows/tools/list?names=SAY_HELLO,READ_FILE`, {
+      headers: { Authorization: `Bearer ${user}` },
+    })
+    expect(await listed.json()).toHaveLength(2)
+
+    checkout.signal('SIGINT')
+    expect(await checkout.ended()).toBe(0)
+    expect(checkout.processes()).toEqual([])
+  })
+
+  test('functions that throw as they are loaded are told with the place, and end it', async () => {
+    const entry = join(checkout.root, 'functions/src/index.ts')
+    const before = readFileSync(entry)
+    appendFileSync(entry, "throw new Error('thrown at load')\n")
+    checkout.run('dev.mjs')
+    expect(await checkout.ended()).toBe(1)
+    expect(checkout.output).toMatch(
+      /^The functions throw as they are loaded:\n.*functions\/src\/index\.ts:\d+/,
+    )
+    expect(checkout.output).toContain('Error: thrown at load')
+    writeFileSync(entry, before)
+  })
+
+  test('a port that another program has is told in one sentence', async () => {
+    const other = createServer().listen(await checkout.takePorts(), '127.0.0.1')
+    await once(other, 'listening')
+    checkout.run('dev.mjs')
+    expect(await checkout.ended()).toBe(1)
+    expect(checkout.output).toMatch(
+      /^Port \d+ is in use by another program; stop it, or change emulators\.hosting\.port in firebase\.json\.\n$/,
+    )
+    other.close()
+  })
+})

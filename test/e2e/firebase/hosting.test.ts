@@ -1,0 +1,102 @@
+import { expect, test } from '@jest/globals'
+import { readFileSync } from 'node:fs'
+import { describeWithEmulators, HOSTING, newName, newUser } from '../../support/emulators.ts'
+
+const ALLOWED = 'http://localhost:3000'
+const LIST = `${HOSTING}/workflows/tools/list`
+
+describeWithEmulators('what Hosting does to answers', () => {
+  test('a preflight as a browser sends it is answered for an origin on the list', async () => {
+    const answer = await preflight(ALLOWED)
+    expect(answer.status).toBe(204)
+    expect(answer.headers.get('access-control-allow-origin')).toBe(ALLOWED)
+    expect(answer.headers.get('access-control-allow-methods')?.split(',')).toEqual([
+      'GET',
+      'PUT',
+      'POST',
+      'DELETE',
+    ])
+    expect(answer.headers.get('access-control-allow-headers')).toMatch(/(^|,)Authorization(,|$)/)
+    expect(answer.headers.get('vary')).toMatch(/\bOrigin\b/)
+  })
+
+  test('a preflight and a request of any other origin get no permission', async () => {
+    const ann = await newUser()
+    const answers = [
+      await preflight('https://evil.example'),
+      await ann.fetch(LIST, { headers: { Origin: 'https://evil.example' } }),
+    ]
+    for (const answer of answers) expect(answer.headers.get('access-control-allow-origin')).toBeNull()
+  })
+
+  test('a listed origin may read the headers of a list', async () => {
+    const ann = await newUser()
+    const answer = await ann.fetch(LIST, { headers: { Origin: ALLOWED } })
+    expect(answer.headers.get('access-control-allow-origin')).toBe(ALLOWED)
+    const exposed = answer.headers.get('access-control-expose-headers')?.split(',')
+    expect(exposed).toEqual(expect.arrayContaining(['ETag', 'Link', 'X-Tools-Revision', 'X-Tools-Layers']))
+    expect(answer.headers.get('x-tools-layers')).toMatch(/^user=0,global=\d+,file=\d+$/)
+  })
+
+  test('answers may be kept by their caller only, errors and missing paths by nobody', async () => {
+    const ann = await newUser()
+    expect(await caching(ann.fetch(LIST))).toBe('private, no-cache')
+    expect(await caching(fetch(LIST))).toBe('private, no-store')
+    expect(await caching(ann.fetch(`${HOSTING}/workflows/nothing`))).toBe('private, no-store')
+    expect(await caching(ann.fetch(`${HOSTING}/api/nothing`))).toBe('private, no-store')
+    expect(await caching(ann.fetch(`${LIST}?limit=none`))).toBe('private, no-store')
+    expect(await caching(fetch(`${HOSTING}/health`))).toBe('private, no-cache')
+  })
+
+  test('a list that has not changed is a 304 without a body, also for a tag that a proxy has weakened', async () => {
+    const ann = await newUser()
+    const etag = (await ann.fetch(LIST)).headers.get('etag') ?? ''
+    expect(etag).toMatch(/^"[\w-]{27}"$/)
+    for (const tag of [etag, `W/${etag}`]) {
+      const again = await ann.fetch(LIST, { headers: { 'If-None-Match': tag } })
+      expect([again.status, await again.text(), again.headers.get('etag')]).toEqual([304, '', etag])
+    }
+    const anonymous = await fetch(LIST, { headers: { 'If-None-Match': etag } })
+    expect(anonymous.status).toBe(401)
+  })
+
+  test('names[] arrive percent-encoded, as many as there may be', async () => {
+    const ann = await newUser()
+    const asked = ['READ_FILE', 'RUN_COMMAND', ...Array.from({ length: 30 }, newName)]
+    const search = new URLSearchParams(asked.map((name): [string, string] => ['names[]', name]))
+    expect(search.toString()).toContain('names%5B%5D=READ_FILE')
+    const answer = await ann.fetch(`${LIST}?${search.toString()}`)
+    const tools = (await answer.json()) as { function: { name: string } }[]
+    expect(tools.map((tool) => tool.function.name)).toEqual(['READ_FILE', 'RUN_COMMAND'])
+    expect(answer.headers.get('x-tools-unknown')).toMatch(/,\+10$/)
+  })
+
+  test('every answer carries the security headers of firebase.json', async () => {
+    const { hosting } = JSON.parse(
+      readFileSync(new URL('../../../firebase.json', import.meta.url), 'utf8'),
+    ) as {
+      hosting: { headers: { headers: { key: string; value: string }[] }[] }
+    }
+    const wanted = hosting.headers.flatMap(({ headers }) => headers)
+    expect(wanted.map(({ key }) => key)).toContain('Content-Security-Policy')
+    for (const path of ['/workflows/tools/list', '/health', '/nothing', '/robots.txt']) {
+      const { headers } = await fetch(HOSTING + path)
+      for (const { key, value } of wanted) expect([path, key, headers.get(key)]).toEqual([path, key, value])
+    }
+  })
+})
+
+async function caching(answer: Promise<Response>): Promise<string | null> {
+  return (await answer).headers.get('cache-control')
+}
+
+function preflight(origin: string): Promise<Response> {
+  return fetch(`${HOSTING}/workflows/tools/defs/A`, {
+    method: 'OPTIONS',
+    headers: {
+      Origin: origin,
+      'Access-Control-Request-Method': 'PUT',
+      'Access-Control-Request-Headers': 'authorization,content-type',
+    },
+  })
+}

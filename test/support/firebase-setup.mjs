@@ -1,0 +1,49 @@
+import { appendFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { newJobKeys } from '../../functions/src/access/job-keys.ts'
+import { buildFunctions } from '../../scripts/toolchain/build-functions.mjs'
+import { root } from '../../scripts/toolchain/checkout.mjs'
+import { makeEmulatorProject } from '../../scripts/toolchain/emulator-project.mjs'
+import {
+  demoProject,
+  emulatorEnvironment,
+  noJar,
+  startEmulators,
+} from '../../scripts/toolchain/emulators.mjs'
+
+/**
+ * Starts the emulators once for every suite that needs them; jest calls this only when one of those is to run. An
+ * emulator that FIRESTORE_EMULATOR_HOST names already is used as it is, and then the suites of the functions do not run.
+ */
+export default async function setUp() {
+  if (process.env.FIRESTORE_EMULATOR_HOST) return
+  const folder = mkdtempSync(join(tmpdir(), 'toolrack-emulators-'))
+  globalThis.endEmulators = async () => rmSync(folder, { recursive: true, force: true })
+  try {
+    const machine = emulatorEnvironment(root, process.execPath)
+    await buildFunctions(root, process.execPath, { logLevel: 'error' })
+    const { config, addresses } = await makeEmulatorProject(root, folder, { TOOLRACK_JOB_KEYS: newJobKeys() })
+    const emulators = await startEmulators({ root, machine, config, folder })
+    globalThis.endEmulators = async () => {
+      await emulators.stop()
+      rmSync(folder, { recursive: true, force: true })
+    }
+    process.env.FIRESTORE_EMULATOR_HOST = addresses.firestore
+    process.env.TOOLRACK_TEST_EMULATORS = JSON.stringify({ ...addresses, project: demoProject })
+  } catch (err) {
+    if (!isMissing(err)) throw err
+    announce(err.message)
+  }
+}
+
+/** Something that the machine does not have; anything else is a failure of the run. */
+function isMissing({ message }) {
+  return message === noJar || message.startsWith('The Firestore emulator needs Java')
+}
+
+function announce(sentence) {
+  const { TOOLRACK_TEST_MISSING: path } = process.env
+  if (path) appendFileSync(path, `${sentence}\n`)
+  else process.stderr.write(`${sentence}\n`)
+}

@@ -1,0 +1,33 @@
+import { describe } from '@jest/globals'
+import { Firestore } from '@google-cloud/firestore'
+import { randomUUID } from 'node:crypto'
+import { firestoreSettings, STORE_DEADLINES } from '../../functions/src/firestore/firestore-settings.ts'
+import { testWhere } from './test-where.ts'
+
+/** Where the emulator listens; empty where there is none, and then the suites of `describeOnEmulator` are skipped. */
+export const EMULATOR = process.env['FIRESTORE_EMULATOR_HOST'] ?? ''
+
+/** A suite that talks to the real emulator. */
+export function describeOnEmulator(title: string, suite: () => void): void {
+  if (EMULATOR !== '') return void describe(title, suite)
+  testWhere(false, `${title}: not run, FIRESTORE_EMULATOR_HOST names no emulator.`)(title, () =>
+    Promise.resolve(),
+  )
+}
+
+/** A project nobody else knows: everything in it is the caller's. */
+export function newProject(): string {
+  return `demo-${randomUUID()}`
+}
+
+/** The client as the service makes it, at another address where the caller has put something in between. */
+export function openFirestore(projectId: string, address = EMULATOR, deadlines = STORE_DEADLINES): Firestore {
+  const before = process.env['FIRESTORE_EMULATOR_HOST']
+  process.env['FIRESTORE_EMULATOR_HOST'] = address
+  try {
+    return new Firestore({ ...firestoreSettings(deadlines), projectId })
+  } finally {
+    if (before === undefined) delete process.env['FIRESTORE_EMULATOR_HOST']
+    else process.env['FIRESTORE_EMULATOR_HOST'] = before
+  }
+}

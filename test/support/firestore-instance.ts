@@ -1,0 +1,48 @@
+import type { Firestore } from '@google-cloud/firestore'
+import { Catalog } from '../../functions/src/catalog/catalog.ts'
+import { REVISION_CHECK_MS } from '../../functions/src/catalog/layer-cache.ts'
+import { FirestoreDefinitionStore } from '../../functions/src/firestore/firestore-definition-store.ts'
+import { SchemaChecker } from '../../functions/src/schemas/schema-checker.ts'
+import { tool } from './definition-changes.ts'
+import { ScriptedLayerSource } from './scripted-layer-source.ts'
+import { until } from './until.ts'
+
+/** Store and catalog of one instance of the service, for the user ann, with a clock that the test sets. */
+export class FirestoreInstance {
+  readonly checker = new SchemaChecker()
+  readonly store: FirestoreDefinitionStore
+  readonly catalog: Catalog
+  time = 0
+
+  constructor(firestore: Firestore) {
+    const now = (): number => this.time
+    const connect = () => Promise.resolve(firestore)
+    this.store = new FirestoreDefinitionStore({ connect, checker: this.checker, now })
+    const sources = {
+      file: new ScriptedLayerSource(tool('inFile')),
+      global: this.store.layer({ kind: 'global' }),
+      user: (uid: string) => this.store.layer({ kind: 'user', uid }),
+    }
+    this.catalog = new Catalog(sources, { now, report: () => undefined })
+  }
+
+  /** What the list shows. On a busy machine the catalog may answer without a layer at first; what it reads still comes. */
+  async names(uid = 'ann'): Promise<readonly string[]> {
+    const view = await until(
+      async () => this.catalog.view({ uid }),
+      ({ isWhole }) => isWhole,
+    )
+    return [...view.entries()].map(({ name }) => name)
+  }
+
+  /** What the list shows when the layers' revisions are due for a look. */
+  async namesAtNextCheck(uid = 'ann'): Promise<readonly string[]> {
+    this.time += REVISION_CHECK_MS
+    return this.names(uid)
+  }
+
+  async close(): Promise<void> {
+    await this.store.close()
+    await this.checker.close()
+  }
+}

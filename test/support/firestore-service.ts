@@ -1,0 +1,79 @@
+import type { Firestore } from '@google-cloud/firestore'
+import type { ToolDefinition } from '@toolrack/contract'
+import { createApp } from '../../functions/src/app.ts'
+import type { Authentication } from '../../functions/src/authentication.ts'
+import type { LayerSource } from '../../functions/src/catalog/layer-source.ts'
+import { FileLayer } from '../../functions/src/files/file-layer.ts'
+import { FirestoreDefinitionStore } from '../../functions/src/firestore/firestore-definition-store.ts'
+import { STORE_DEADLINES } from '../../functions/src/firestore/firestore-settings.ts'
+import { listen, stopListening } from '../../functions/src/local/listen.ts'
+import { closeServices, createServices } from '../../functions/src/services.ts'
+import { put, tool } from './definition-changes.ts'
+
+export type FirestoreService = AsyncDisposable & {
+  readonly url: string
+  readonly logged: readonly string[]
+  /** `fetch` below the service's address. */
+  readonly fetch: (path: string, init?: RequestInit) => Promise<Response>
+  /** Resolves when nothing of what was asked is still under way; then only the service's disposal may follow. */
+  readonly ended: () => Promise<void>
+}
+
+export type FirestoreServiceOptions = {
+  readonly deadlines?: typeof STORE_DEADLINES
+  /** Without it everybody is the user ann, an admin. */
+  readonly access?: Authentication
+  /** A folder of definition files; without it the file layer holds `inFile`. */
+  readonly definitions?: string
+  readonly now?: () => number
+}
+
+const ANN: Authentication = {
+  authenticate: ({ family }) =>
+    Promise.resolve(
+      family === 'jobs'
+        ? { kind: 'job', uid: 'ann', isAdmin: true }
+        : { kind: 'user', uid: 'ann', isAdmin: true },
+    ),
+  signJobToken: undefined,
+}
+
+/** The whole service over Firestore in the test's own process. */
+export async function firestoreService(
+  firestore: Firestore,
+  { deadlines = STORE_DEADLINES, access = ANN, definitions, now = Date.now }: FirestoreServiceOptions = {},
+): Promise<FirestoreService> {
+  const logged: string[] = []
+  const log = (message: string, fields?: unknown): void =>
+    void logged.push(`${message} ${JSON.stringify(fields)}`)
+  const services = createServices({
+    ...access,
+    now,
+    store: (checker) =>
+      new FirestoreDefinitionStore({ checker, deadlines, connect: () => Promise.resolve(firestore) }),
+    files: (checker) =>
+      definitions === undefined ? fixed(tool('inFile')) : new FileLayer(definitions, checker),
+    log: { info: log, warn: log, error: log },
+    envelope: 'array',
+    defaultWorkflow: 'tools-CliTools',
+    corsOrigins: [],
+  })
+  const listening = await listen(createApp(services), '127.0.0.1', 0)
+  return {
+    url: listening.url,
+    logged,
+    fetch: (path, init) => fetch(listening.url + path, init),
+    ended: () => services.store.close(),
+    [Symbol.asyncDispose]: async () => {
+      await stopListening(listening)
+      await closeServices(services)
+    },
+  }
+}
+
+function fixed(...tools: readonly ToolDefinition[]): LayerSource {
+  const definitions = tools.map((definition) => ({ ...put(definition), revision: 'f1' }))
+  return {
+    read: () => Promise.resolve({ revision: 'f1', whole: true, definitions, deleted: [], skipped: [] }),
+  }
+}

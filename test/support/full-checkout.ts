@@ -1,0 +1,135 @@
+import { spawn } from 'node:child_process'
+import type { ChildProcess } from 'node:child_process'
+import { randomUUID } from 'node:crypto'
+import { once } from 'node:events'
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { processesWith } from '../../scripts/toolchain/kept-processes.mjs'
+import { freePorts } from '../../scripts/toolchain/ports.mjs'
+import { fingerprint, manifestPaths, stampText } from '../../scripts/toolchain/stamp.mjs'
+import { ROOT } from './source-tree.ts'
+
+const repository = fileURLToPath(ROOT)
+const LEFT_OUT = new Set([
+  'node_modules',
+  '.git',
+  '.toolrack',
+  'dist',
+  'test',
+  'bench',
+  'docs',
+  '.secret.local',
+])
+
+type Emulators = Record<string, { port?: number; websocketPort?: number }>
+
+/** The whole checkout again in a folder of its own, installed, with its emulators on ports that nobody uses. */
+export class FullCheckout implements AsyncDisposable {
+  readonly root = mkdtempSync(join(tmpdir(), 'toolrack-checkout-'))
+  readonly #mark = randomUUID()
+  #child: ChildProcess | undefined
+  #output = ''
+
+  constructor() {
+    cpSync(repository, this.root, { recursive: true, filter: (path) => !LEFT_OUT.has(basename(path)) })
+    linkPackages(join(repository, 'node_modules'), join(this.root, 'node_modules'))
+    linkPackages(join(repository, 'functions/node_modules'), join(this.root, 'functions/node_modules'))
+    const node = join(this.root, 'scripts/node')
+    mkdirSync(join(node, 'node_modules'))
+    // The Node that runs the tests is as good as the pinned one, for it is that one.
+    stamp(join(node, 'node_modules'), [join(node, 'package-lock.json')], 'unusable')
+    stamp(join(this.root, 'node_modules'), manifestPaths(this.root), 'full')
+  }
+
+  /** Gives every emulator a free port; the port of Hosting is told. */
+  async takePorts(): Promise<number> {
+    const path = join(this.root, 'firebase.json')
+    const config = JSON.parse(readFileSync(path, 'utf8')) as { emulators: Emulators }
+    const emulators = Object.values(config.emulators).filter(({ port }) => port !== undefined)
+    const [websocketPort = 0, ...ports] = await freePorts(emulators.length + 1)
+    for (const [index, emulator] of emulators.entries()) Object.assign(emulator, { port: ports[index] })
+    Object.assign(config.emulators['firestore'] ?? {}, { websocketPort })
+    writeFileSync(path, JSON.stringify(config))
+    return config.emulators['hosting']?.port ?? 0
+  }
+
+  /** Runs one of the scripts. */
+  run(script: string): void {
+    this.#output = ''
+    const child = spawn(process.execPath, [join(this.root, 'scripts', script)], {
+      cwd: this.root,
+      env: { ...process.env, TEST_MARK: this.#mark },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    })
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text: string) => {
+        this.#output += text
+        child.emit('said')
+      })
+    this.#child = child
+  }
+
+  get output(): string {
+    return this.#output
+  }
+
+  /** Resolves to what the pattern finds in the output; rejects when the script ends before. */
+  async said(pattern: RegExp): Promise<RegExpExecArray> {
+    const ended = this.ended().then(() => true)
+    for (;;) {
+      const found = pattern.exec(this.#output)
+      if (found) return found
+      const isEnd = await Promise.race([once(this.#running, 'said').then(() => false), ended])
+      if (isEnd && !pattern.test(this.#output)) throw new Error(`it ended and said: ${this.#output}`)
+    }
+  }
+
+  signal(signal: NodeJS.Signals): void {
+    this.#running.kill(signal)
+  }
+
+  async ended(): Promise<number | null> {
+    const child = this.#running
+    if (child.exitCode === null && child.signalCode === null) await once(child, 'close')
+    return child.exitCode
+  }
+
+  /** Whatever the script has started and still runs, itself included. */
+  processes(): readonly number[] {
+    return processesWith(`TEST_MARK=${this.#mark}`)
+  }
+
+  get #running(): ChildProcess {
+    if (!this.#child) throw new Error('nothing was run')
+    return this.#child
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const pid of this.processes()) process.kill(pid, 'SIGKILL')
+    if (this.#child) await this.ended()
+    rmSync(this.root, { recursive: true, force: true, maxRetries: 5 })
+  }
+}
+
+/** A folder of links: what is installed into it or stamped stays in it. */
+function linkPackages(source: string, folder: string): void {
+  mkdirSync(folder)
+  for (const name of readdirSync(source)) {
+    if (name !== '.toolrack-stamp') symlinkSync(join(source, name), join(folder, name))
+  }
+}
+
+function stamp(folder: string, manifests: readonly string[], word: string): void {
+  writeFileSync(join(folder, '.toolrack-stamp'), stampText(fingerprint(manifests), word))
+}

@@ -1,0 +1,45 @@
+import type { ToolDefinition } from '@toolrack/contract'
+import { createApp } from '../../functions/src/app.ts'
+import type { Authentication } from '../../functions/src/authentication.ts'
+import { listen, stopListening } from '../../functions/src/local/listen.ts'
+import { closeServices, createServices } from '../../functions/src/services.ts'
+import { put } from './definition-changes.ts'
+import { MemoryDefinitionStore } from './memory-definition-store.ts'
+
+export type InProcess = {
+  readonly url: string
+  readonly store: MemoryDefinitionStore
+  [Symbol.asyncDispose](): Promise<void>
+}
+
+/** The whole service over an in-memory store, with a file layer of these tools, in the test's own process. */
+export async function inProcess(
+  access: Authentication,
+  files: readonly ToolDefinition[] = [],
+  now: () => number = Date.now,
+): Promise<InProcess> {
+  const store = new MemoryDefinitionStore()
+  const definitions = files.map((tool) => ({ ...put(tool), revision: 'f1' }))
+  const services = createServices({
+    ...access,
+    now,
+    store: () => store,
+    files: () => ({
+      read: () => Promise.resolve({ revision: 'f1', whole: true, definitions, deleted: [], skipped: [] }),
+    }),
+    log: { info: () => undefined, warn: () => undefined, error: () => undefined },
+    envelope: 'array',
+    defaultWorkflow: 'tools-CliTools',
+    corsOrigins: [],
+  })
+  await services.catalog.load()
+  const listening = await listen(createApp(services), '127.0.0.1', 0)
+  return {
+    url: listening.url,
+    store,
+    [Symbol.asyncDispose]: async () => {
+      await stopListening(listening)
+      await closeServices(services)
+    },
+  }
+}

@@ -1,0 +1,121 @@
+import { createServer, connect } from 'node:net'
+import type { AddressInfo, Server, Socket } from 'node:net'
+import { setTimeout as pause } from 'node:timers/promises'
+
+type Direction = 'requests' | 'answers'
+
+/** Stands in front of a server and does to its connections what networks do. Bytes are never changed or reordered. */
+export class TcpProxy implements AsyncDisposable {
+  readonly #target: { readonly host: string; readonly port: number }
+  readonly #sockets = new Set<Socket>()
+  readonly #gates: { [D in Direction]: Gate } = { requests: new Gate(), answers: new Gate() }
+  /** Called when bytes of a request have come, before they go on. */
+  onRequestBytes: () => void = () => undefined
+  #server: Server | undefined
+  #port = 0
+
+  private constructor(target: string) {
+    const [host = '', port] = target.split(':')
+    this.#target = { host, port: Number(port) }
+  }
+
+  /** In front of `host:port`. */
+  static async start(target: string): Promise<TcpProxy> {
+    const proxy = new TcpProxy(target)
+    await proxy.#listen()
+    return proxy
+  }
+
+  /** `host:port` to connect to, also while it is cut. */
+  get address(): string {
+    return `127.0.0.1:${this.#port}`
+  }
+
+  /** Ends every connection and refuses new ones. */
+  async cut(): Promise<void> {
+    const server = this.#server
+    this.#server = undefined
+    const closed = new Promise<void>((resolve) => (server ? server.close(() => resolve()) : resolve()))
+    for (const socket of this.#sockets) socket.destroy()
+    await closed
+  }
+
+  /** Keeps the connections and lets nothing through, as a network that drops everything; `answers` alone lets requests pass. */
+  hold(what: 'all' | 'answers' = 'all'): void {
+    this.#gates.answers.close()
+    if (what === 'all') this.#gates.requests.close()
+  }
+
+  /** Lets every answer wait for so long. */
+  delay(ms: number): void {
+    this.#gates.answers.delayMs = ms
+  }
+
+  /** As in the beginning; what was held goes on its way. */
+  async restore(): Promise<void> {
+    for (const gate of Object.values(this.#gates)) gate.open()
+    this.#gates.answers.delayMs = 0
+    if (!this.#server) await this.#listen()
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    for (const gate of Object.values(this.#gates)) gate.open()
+    await this.cut()
+  }
+
+  async #listen(): Promise<void> {
+    const server = createServer((client) => this.#join(client))
+    await new Promise<void>((resolve, reject) => {
+      server.once('error', reject).listen(this.#port, '127.0.0.1', resolve)
+    })
+    this.#server = server
+    this.#port = (server.address() as AddressInfo).port
+  }
+
+  #join(client: Socket): void {
+    const server = connect(this.#target)
+    this.#forward(client, server, 'requests')
+    this.#forward(server, client, 'answers')
+  }
+
+  #forward(from: Socket, to: Socket, direction: Direction): void {
+    const gate = this.#gates[direction]
+    let before = Promise.resolve()
+    const inOrder = (act: () => void): void => {
+      const came = performance.now()
+      before = before.then(() => gate.pass(came)).then(act)
+    }
+    this.#sockets.add(from)
+    from.on('data', (chunk) => {
+      if (direction === 'requests') this.onRequestBytes()
+      inOrder(() => to.write(chunk))
+    })
+    from.on('end', () => inOrder(() => to.end()))
+    from.on('error', () => to.destroy())
+    from.on('close', () => this.#sockets.delete(from))
+  }
+}
+
+/** What one direction of the connections has to pass. */
+class Gate {
+  delayMs = 0
+  #opened = Promise.resolve()
+  #open: () => void = () => undefined
+
+  close(): void {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#opened = promise
+    this.#open = resolve
+  }
+
+  open(): void {
+    this.#open()
+    this.#opened = Promise.resolve()
+  }
+
+  async pass(came: number): Promise<void> {
+    await this.#opened
+    const rest = came + this.delayMs - performance.now()
+    if (this.delayMs > 0 && rest > 0) await pause(rest)
+  }
+}
