@@ -1,13 +1,26 @@
 import { parseArgs } from 'node:util'
 import { findGenerator } from './generator/generator.ts'
+import { cold } from './cases/cold.ts'
 import { filter } from './cases/filter.ts'
+import { firestore } from './cases/firestore.ts'
+import { framework } from './cases/framework.ts'
 import { list } from './cases/list.ts'
 import { memory } from './cases/memory.ts'
 import { notModified } from './cases/not-modified.ts'
+import { secondInstance } from './cases/second-instance.ts'
 import { withWorkplace } from './processes/workplace.ts'
 import { writeResult, writeTable } from './measure/result.ts'
 
-const CASES = { list, 'not-modified': notModified, filter, memory }
+const CASES = {
+  list,
+  'not-modified': notModified,
+  filter,
+  memory,
+  framework,
+  firestore,
+  cold,
+  'second-instance': secondInstance,
+}
 
 /** `npm run bench -- [case …] [--rounds 5] [--seconds 3]`: measures and reports; a missed goal is no failure. */
 async function main(): Promise<void> {

@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import type { Generator } from '../generator/generator.ts'
 import type { ServerProcess } from '../processes/server-process.ts'
 import type { Measured } from './result.ts'
@@ -23,6 +24,8 @@ export type Effort = {
 const MANY = 32
 const ONE = 1
 const WARM_UP_SECONDS = 2
+/** A server is idle when it has used so little of so long; it is not waited for longer than that. */
+const IDLE_MS = { used: 10, observed: 100, atMost: 10_000 }
 
 /** Loads the contenders in turn, round after round, first for throughput, then for latency. */
 export async function loadRounds(contenders: readonly Contender[], effort: Effort): Promise<Round[]> {
@@ -32,6 +35,8 @@ export async function loadRounds(contenders: readonly Contender[], effort: Effor
     const samples = new Map<string, Sample>()
     for (const contender of contenders) {
       const { p50Us, p99Us, ...loaded } = await load(contender, MANY, effort)
+      if (loaded.requestsPerSecond === 0)
+        throw new Error(`${contender.name} answered nothing in ${effort.seconds} seconds`)
       samples.set(contender.name, { ...loaded, loadedP50Us: p50Us, loadedP99Us: p99Us })
     }
     for (const contender of contenders) {
@@ -55,10 +60,21 @@ async function load({ server, paths, headers }: Contender, connections: number, 
   const elapsedMs = performance.now() - startedMs
   const after = await server.usage()
   const cpuMs = after.cpuMs - before.cpuMs
+  await idle(server)
   return {
     ...result,
     busy: cpuMs / elapsedMs,
     cpuUs: (cpuMs * 1_000) / (result.requestsPerSecond * effort.seconds),
+  }
+}
+
+/** Resolves when a server has ended what nobody waits for any more, so that the next one has the machine for itself. */
+async function idle(server: ServerProcess): Promise<void> {
+  const endsMs = performance.now() + IDLE_MS.atMost
+  for (let usedMs = Infinity; usedMs > IDLE_MS.used && performance.now() < endsMs;) {
+    const before = await server.usage()
+    await pause(IDLE_MS.observed)
+    usedMs = (await server.usage()).cpuMs - before.cpuMs
   }
 }
 

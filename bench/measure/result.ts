@@ -8,6 +8,7 @@ import { medians } from './round.ts'
 import type { Round } from './round.ts'
 import { table } from './table.ts'
 
+const NOTHING: Measured & Partial<NotRun> = { rounds: [], comparisons: [] }
 const FOLDER = new URL('../results/', import.meta.url)
 
 /** What a case has measured, and how it is to be read. */
@@ -18,8 +19,13 @@ export type Measured = {
   readonly generator?: { readonly name: string; readonly emptyHandler: Readonly<Record<string, number>> }
 }
 
+/** A case that this machine can not run, and what it lacks. */
+export type NotRun = { readonly notRun: string }
+
 export type Result = {
   readonly case: string
+  /** Why there are no figures. */
+  readonly notRun?: string
   readonly date: string
   readonly node: string
   readonly cpu: string
@@ -35,10 +41,15 @@ export type Result = {
   readonly outcomes: readonly Outcome[]
 }
 
-export function writeResult(name: string, { rounds, comparisons, generator }: Measured): void {
+export function writeResult(name: string, measured: Measured | NotRun): void {
+  const { rounds, comparisons, generator, notRun } = {
+    ...NOTHING,
+    ...measured,
+  }
   const outcomes = comparisons.map((comparison) => outcomeOf(comparison, rounds))
   const result: Result = {
     case: name,
+    ...(notRun !== undefined && { notRun }),
     date: new Date().toISOString(),
     node: process.version,
     cpu: cpus()[0]?.model ?? 'unknown',
@@ -55,7 +66,7 @@ export function writeResult(name: string, { rounds, comparisons, generator }: Me
         goal && met !== undefined ? [[what, { ...goal, met }]] : [],
       ),
     ),
-    met: outcomes.every(({ met }) => met !== false),
+    met: notRun === undefined && outcomes.every(({ met }) => met !== false),
     outcomes,
   }
   mkdirSync(FOLDER, { recursive: true })

@@ -3,7 +3,7 @@ import type { Result } from './result.ts'
 
 /** The results as Markdown, with the command that makes them. */
 export function table(results: readonly Result[]): string {
-  const rows = results.flatMap((result) => result.outcomes.map((outcome) => row(result.case, outcome)))
+  const rows = results.flatMap(rowsOf)
   return [
     '`npm run bench`',
     '',
@@ -14,6 +14,12 @@ export function table(results: readonly Result[]): string {
     ...results.map(circumstances),
     '',
   ].join('\n')
+}
+
+function rowsOf(result: Result): string[] {
+  if (result.notRun === undefined) return result.outcomes.map((outcome) => row(result.case, outcome))
+  const [sentence] = result.notRun.split('\n')
+  return [`| ${result.case} | not run: ${sentence} | | | | | |`]
 }
 
 function row(name: string, { what, unit, ours, against, ...figures }: Outcome): string {

@@ -1,3 +1,5 @@
+import type { Reads } from './count-reads.ts'
+
 /** Where a server can be asked; only ours wants a token. */
 export type Address = { readonly url: string; readonly token?: string }
 
@@ -8,11 +10,13 @@ export type Usage = {
   readonly heapBytes: number
   /** Buffers: they lie outside the heap. */
   readonly externalBytes: number
+  /** Where they are counted. */
+  readonly reads?: Reads
 }
 
 /** Runs in the server process: tells the benchmark its address, then answers what it uses, and ends with it. */
-export function announce(address: Address): void {
-  process.on('message', () => process.send?.(usage()))
+export function announce(address: Address, reads?: Reads): void {
+  process.on('message', () => process.send?.({ ...usage(), ...(reads && { reads }) }))
   process.on('disconnect', () => process.exit(0))
   process.send?.(address)
 }

@@ -68,7 +68,10 @@ export class CloudWorkflow {
   }
 
   async #step(body: { readonly [key: string]: Value }, scope: Scope): Promise<Done | undefined> {
-    if ('assign' in body) return void this.#assign(body['assign'] as readonly Record<string, Value>[], scope)
+    if ('assign' in body) {
+      this.#assign(body['assign'] as readonly Record<string, Value>[], scope)
+      return undefined
+    }
     if ('call' in body) return this.#call(body, scope)
     if ('switch' in body) return this.#switch(body['switch'] as readonly { condition: string }[], scope)
     if ('for' in body)
@@ -85,7 +88,7 @@ export class CloudWorkflow {
   }
 
   async #call(body: { readonly [key: string]: Value }, scope: Scope): Promise<undefined> {
-    const name = String(body['call'])
+    const name = body['call'] as string
     const args = this.#value(body['args'] ?? {}, scope) as Record<string, unknown>
     const result = await (this.#platform[name]?.(args) ?? this.run(name, args))
     if (typeof body['result'] === 'string') scope.set(body['result'], result)
@@ -132,14 +135,12 @@ export class CloudWorkflow {
     }
     if (Array.isArray(value)) return value.map((item: Value) => this.#value(item, scope))
     if (typeof value !== 'object' || value === null) return value
-    return Object.fromEntries(
-      Object.entries(value).map(([key, item]) => [key, this.#value(item as Value, scope)]),
-    )
+    return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, this.#value(item, scope)]))
   }
 
   #evaluate(expression: string, scope: Scope): unknown {
     const names = { ...this.#library(), ...Object.fromEntries(scope) }
-    // eslint-disable-next-line no-new-func -- the expressions are those of our own page
+    // eslint-disable-next-line no-new-func, typescript/no-implied-eval -- the expressions are those of our own page
     const evaluate = new Function(
       ...Object.keys(names),
       `'use strict'; return (${javascript(expression)})`,

@@ -30,6 +30,8 @@ export default async function setUp() {
       rmSync(folder, { recursive: true, force: true })
     }
     process.env.FIRESTORE_EMULATOR_HOST = addresses.firestore
+    // Clients of the emulator need no credentials and should not look for any.
+    process.env.METADATA_SERVER_DETECTION = 'none'
     process.env.TOOLRACK_TEST_EMULATORS = JSON.stringify({ ...addresses, project: demoProject })
   } catch (err) {
     if (!isMissing(err)) throw err

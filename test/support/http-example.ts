@@ -75,7 +75,7 @@ function matchJson(value: JsonValue, shown: JsonValue, at: string, values: Map<s
   const keys = Object.keys(value).toSorted().join()
   const shownKeys = Object.keys(shown).toSorted().join()
   if (keys !== shownKeys) throw new Error(`${at}: the keys ${shownKeys} are shown, not ${keys}`)
-  for (const [key, part] of Object.entries(value) as [string, JsonValue][])
+  for (const [key, part] of Object.entries<JsonValue>(value))
     matchJson(part, (shown as Record<string, JsonValue>)[key] ?? null, `${at}/${key}`, values)
 }
 

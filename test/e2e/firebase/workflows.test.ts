@@ -102,7 +102,7 @@ describeOnEmulator('docs/workflows.md', () => {
       sent.push({ method: 'GET', path, headers: all })
       const answer = await fetch(url + path, { headers: all }).catch(() => undefined)
       if (!answer) throw new Raised({ message: 'connection refused', tags: ['ConnectionError'] })
-      const body = (await answer.json()) as unknown
+      const body: unknown = await answer.json()
       if (!answer.ok)
         throw new Raised({ message: 'HTTP error', code: answer.status, tags: ['HttpError'], body })
       return { code: answer.status, body }

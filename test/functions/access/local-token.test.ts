@@ -53,10 +53,7 @@ test('a token file that can not be read is an error, not a new token', () => {
 const TOKEN = 'a-Token_of-32-characters-and-more'
 const authenticate = localAuthentication(TOKEN)
 
-async function who(
-  authorization: string | undefined,
-  family: 'workflows' | 'jobs',
-): Promise<Principal> {
+async function who(authorization: string | undefined, family: 'workflows' | 'jobs'): Promise<Principal> {
   return authenticate({ authorization, userId: undefined, family })
 }
 

@@ -100,7 +100,7 @@ describeOnEmulator('a list while Firestore is lost', () => {
     'in the middle because it is %s, the last known tools are listed, marked, until it is back',
     async (_what, lose) => {
       const before = await listUntil('user=1,global=1,file=1')
-      await lose()
+      await Promise.resolve(lose())
       const marked = await listUntil('user=stale,global=stale,file=1')
       expect(marked).toMatchObject({ status: 200, names: before.names })
       expect(marked.etag).not.toBe(before.etag)

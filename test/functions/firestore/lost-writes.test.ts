@@ -91,7 +91,7 @@ describeOnEmulator('a write while Firestore is lost', () => {
     ['cut', () => proxy.cut()],
     ['silent', () => proxy.hold()],
   ])('fails with STORE_FAILED when it is %s, and does not happen later', async (_what, lose) => {
-    await lose()
+    await Promise.resolve(lose())
     const failed = await putTool(service, 'a', 'One.')
     expect(failed.headers.get('retry-after')).toBe('1')
     expect(await errorAnswer(failed)).toMatchObject({

@@ -1,0 +1,10 @@
+import { onRequest } from 'firebase-functions/https'
+import { readFileSync } from 'node:fs'
+
+/** The empty handler: a function that does nothing but end one Buffer. */
+const body = readFileSync(process.env['BENCH_BODY'] ?? '')
+const headers = { 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': body.length }
+
+export const empty = onRequest({ cors: false }, (_req, res) => {
+  res.writeHead(200, headers).end(body)
+})
