@@ -23,9 +23,15 @@ const SCHEME = 'bearer '
 
 /** The token of an `Authorization` header, or TOKEN_INVALID. */
 export function bearerToken(authorization: string | undefined): string {
-  const length = authorization?.length ?? 0
-  if (authorization === undefined || length > SCHEME.length + TOKEN_BYTES_MAX) throw tokenInvalid()
-  if (authorization.slice(0, SCHEME.length).toLowerCase() !== SCHEME) throw tokenInvalid()
+  const token = findBearerToken(authorization)
+  if (token === undefined) throw tokenInvalid()
+  return token
+}
+
+/** The token of an `Authorization` header; undefined when it holds none, or one that is too long. */
+export function findBearerToken(authorization = ''): string | undefined {
+  const isBearer = authorization.slice(0, SCHEME.length).toLowerCase() === SCHEME
+  if (!isBearer || authorization.length > SCHEME.length + TOKEN_BYTES_MAX) return undefined
   return authorization.slice(SCHEME.length)
 }
 
