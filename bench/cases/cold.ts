@@ -1,7 +1,5 @@
 import { signInWithClaims } from '../../scripts/toolchain/auth-emulator.mjs'
-import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { newJobKeys } from '../../functions/src/access/job-keys.ts'
 import { bfclDefinitions, nearestInSize } from '../definitions/bfcl.ts'
 import { mintToken, putCollection, putDefinitions } from '../definitions/cloud-catalog.ts'
@@ -15,9 +13,9 @@ import type { FirstRequest } from '../processes/cold-start.ts'
 import { makeDeployment } from '../processes/deployment.ts'
 import { withEmulators } from '../processes/emulators.ts'
 import type { Emulators } from '../processes/emulators.ts'
-import { FRAMEWORK, served } from '../processes/framework.ts'
+import { served } from '../processes/framework.ts'
 import { functionEnvironment } from '../processes/function-environment.ts'
-import { nextMessage, startNodeProcess } from '../processes/node-process.ts'
+import { importsOf, importTimes } from '../processes/import-times.ts'
 import { withServers } from '../processes/server-process.ts'
 
 /** So many starts for each round that is asked for: one is soon done, and they differ much. */
@@ -45,16 +43,17 @@ const UNREACHABLE = '127.0.0.1:9'
 /** From the start of a process to its first list, and what of that are imports. */
 export function cold(folder: string, effort: Effort): Promise<Measured | NotRun> {
   return withEmulators(folder, async (emulators) => {
-    const { starts, source } = await prepare(folder, emulators)
+    const { starts, ours } = await prepare(folder, emulators)
+    const imports = importsOf(ours)
     const rounds: Round[] = []
     while (rounds.length < effort.rounds * STARTS) {
       const samples = new Map<string, Sample>()
       for (const { name, source, target, env, first } of starts) {
         samples.set(name, await coldStart({ ...env, ...(await served(source, target)) }, first))
       }
-      rounds.push({ ...Object.fromEntries(samples), ...(await importTimes(source)) })
+      rounds.push({ ...Object.fromEntries(samples), ...(await importTimes(ours, imports)) })
     }
-    return { rounds, comparisons: COMPARISONS }
+    return { rounds, comparisons: [...COMPARISONS, ...imports.map(([name]) => importing(name))] }
   })
 }
 
@@ -102,32 +101,7 @@ async function prepare(folder: string, emulators: Emulators) {
       first: list(`user=error,global=error,file=${files}`),
     },
   ]
-  return { starts, source: ours }
-}
-
-/** What our function imports from packages, in its order: each costs what those before it have not loaded yet. */
-const IMPORTS = [
-  ['the Functions Framework', [pathToFileURL(join(FRAMEWORK, '../server.js')).href, 'read-package-up']],
-  [
-    'firebase-functions',
-    ['options', 'params', 'https', 'logger'].map((name) => `firebase-functions/${name}`),
-  ],
-  ['Express and cors', ['cors', 'express']],
-  ['zod and lru-cache', ['lru-cache', 'zod']],
-  ['our bundle itself', ['./dist/index.js']],
-  ['jose', ['jose']],
-  ['the Firestore client', ['@google-cloud/firestore']],
-] as const satisfies readonly (readonly [string, readonly string[]])[]
-
-/** Times each import in a fresh process, as our function finds it. */
-async function importTimes(source: string): Promise<Round> {
-  writeFileSync(join(source, 'load.js'), 'export const load = (name) => import(name)\n')
-  const child = startNodeProcess('build/import-process.ts', { args: [source, JSON.stringify(IMPORTS)] })
-  try {
-    return await nextMessage<Round>(child)
-  } finally {
-    if (child.connected) child.disconnect()
-  }
+  return { starts, ours }
 }
 
 const ready = { metric: 'readyMs', unit: 'ms', against: TYPICAL } as const
@@ -158,10 +132,8 @@ const COMPARISONS: readonly Comparison[] = [
     ours: FILES,
     against: TYPICAL,
   },
-  ...IMPORTS.map(([name]): Comparison => ({
-    what: `of that, importing ${name}`,
-    metric: 'importMs',
-    unit: 'ms',
-    ours: name,
-  })),
 ]
+
+function importing(name: string): Comparison {
+  return { what: `of that, importing ${name}`, metric: 'importMs', unit: 'ms', ours: name }
+}

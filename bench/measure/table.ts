@@ -11,15 +11,15 @@ export function table(results: readonly Result[]): string {
     '|---|---|---|---|---|---|---|',
     ...rows,
     '',
-    ...results.map(circumstances),
+    ...results.filter(({ notRun }) => notRun === undefined).map(circumstances),
     '',
   ].join('\n')
 }
 
 function rowsOf(result: Result): string[] {
   if (result.notRun === undefined) return result.outcomes.map((outcome) => row(result.case, outcome))
-  const [sentence] = result.notRun.split('\n')
-  return [`| ${result.case} | not run: ${sentence} | | | | | |`]
+  const why = result.notRun.replaceAll(/\s*\n\s*/g, ' ').replaceAll('|', '\\|')
+  return [`| ${result.case} | not run: ${why} | | | | | |`]
 }
 
 function row(name: string, { what, unit, ours, against, ...figures }: Outcome): string {

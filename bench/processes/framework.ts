@@ -1,6 +1,6 @@
 import { createRequire } from 'node:module'
 import { dirname, join } from 'node:path'
-import { freePort } from './free-port.ts'
+import { freePorts } from '../../scripts/toolchain/ports.mjs'
 
 /** The program of the Functions Framework, as the platform starts it. */
 export const FRAMEWORK = join(
@@ -10,5 +10,6 @@ export const FRAMEWORK = join(
 
 /** Tells the framework which function of a folder to serve, on a port of its own. */
 export async function served(source: string, target: string): Promise<NodeJS.ProcessEnv> {
-  return { FUNCTION_SOURCE: source, FUNCTION_TARGET: target, PORT: String(await freePort()) }
+  const [port] = await freePorts(1)
+  return { FUNCTION_SOURCE: source, FUNCTION_TARGET: target, PORT: String(port) }
 }

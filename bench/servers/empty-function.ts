@@ -5,6 +5,6 @@ import { readFileSync } from 'node:fs'
 const body = readFileSync(process.env['BENCH_BODY'] ?? '')
 const headers = { 'Content-Type': 'application/json; charset=utf-8', 'Content-Length': body.length }
 
-export const empty = onRequest({ cors: false }, (_req, res) => {
+export const empty = onRequest((_req, res) => {
   res.writeHead(200, headers).end(body)
 })

@@ -1,4 +1,3 @@
-import { onRequest } from 'firebase-functions/https'
 import { createApp } from '../../functions/src/app.ts'
 import { authenticationOf } from '../../functions/src/authentication.ts'
 import { cloudLog } from '../../functions/src/cloud/log.ts'
@@ -6,23 +5,19 @@ import { parseConfig } from '../../functions/src/config.ts'
 import { BuiltFileLayer } from '../../functions/src/files/built-file-layer.ts'
 import { createServices } from '../../functions/src/services.ts'
 import { MemoryDefinitionStore } from '../../test/support/memory-definition-store.ts'
-import '../../functions/src/options.ts'
 
 /** Our function without Firestore: the same app, the built file layer, and a store that is empty. */
 const config = parseConfig({ ...process.env, PORT: '', TOOLRACK_AUTH: 'firebase' })
 
-export const jobs = onRequest(
-  { cors: false },
-  createApp(
-    createServices({
-      store: () => new MemoryDefinitionStore(),
-      files: () => new BuiltFileLayer(process.env['BENCH_FILE_LAYER'] ?? ''),
-      ...authenticationOf(config),
-      log: cloudLog,
-      envelope: config.envelope,
-      defaultWorkflow: config.defaultWorkflow,
-      corsOrigins: config.corsOrigins,
-    }),
-    'jobs',
-  ),
+export const jobs = createApp(
+  createServices({
+    store: () => new MemoryDefinitionStore(),
+    files: () => new BuiltFileLayer(process.env['BENCH_FILE_LAYER'] ?? ''),
+    ...authenticationOf(config),
+    log: cloudLog,
+    envelope: config.envelope,
+    defaultWorkflow: config.defaultWorkflow,
+    corsOrigins: config.corsOrigins,
+  }),
+  'jobs',
 )
