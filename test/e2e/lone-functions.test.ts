@@ -89,16 +89,25 @@ const LOADED = `
   console.log(JSON.stringify({ asked, endpoints: Object.fromEntries(endpoints), modules: Object.keys(process.getBuiltinModule('node:module')._cache) }))
 `
 
-test('its functions are loaded without a secret and without asking anybody, and say what they need', async () => {
+/** Loads the functions in an environment with nothing else in it. */
+async function load(env: NodeJS.ProcessEnv): Promise<Loaded> {
   const child = spawn(process.execPath, ['--input-type=module', '--eval', LOADED], {
     cwd: folder,
-    env: {},
+    env,
     stdio: ['ignore', 'pipe', 'inherit'],
   })
-  const { asked, endpoints, modules } = JSON.parse(await text(child.stdout)) as Loaded
-  expect(asked).toEqual([])
-  expect(Object.keys(endpoints)).toEqual(['jobs', 'workflows'])
-  for (const endpoint of Object.values(endpoints)) {
+  return JSON.parse(await text(child.stdout)) as Loaded
+}
+
+function isLoaded({ modules }: Loaded, name: string): boolean {
+  return modules.some((path) => path.includes(`/node_modules/${name}/`))
+}
+
+test('its functions are loaded without a secret and without asking anybody, and say what they need', async () => {
+  const loaded = await load({})
+  expect(loaded.asked).toEqual([])
+  expect(Object.keys(loaded.endpoints)).toEqual(['jobs', 'workflows'])
+  for (const endpoint of Object.values(loaded.endpoints)) {
     expect(endpoint).toMatchObject({
       platform: 'gcfv2',
       region: ['us-central1'],
@@ -106,8 +115,16 @@ test('its functions are loaded without a secret and without asking anybody, and 
       secretEnvironmentVariables: [{ key: 'TOOLRACK_JOB_KEYS' }],
     })
   }
-  const isLoaded = (name: string): boolean => modules.some((path) => path.includes(`/node_modules/${name}/`))
-  expect([isLoaded('express'), isLoaded('@google-cloud/firestore')]).toEqual([true, false])
+  expect([isLoaded(loaded, 'firebase-admin'), isLoaded(loaded, '@google-cloud/firestore')]).toEqual([
+    true,
+    false,
+  ])
+})
+
+test('where they only have to serve, nothing that a request does not need is loaded', async () => {
+  const loaded = await load({ FUNCTION_TARGET: 'workflows' })
+  expect(Object.keys(loaded.endpoints)).toEqual([])
+  expect([isLoaded(loaded, 'express'), isLoaded(loaded, 'firebase-admin')]).toEqual([true, false])
 })
 
 test('firebase-functions finds both functions and every parameter in it, as a deployment does', async () => {

@@ -5,11 +5,13 @@ import type { Family } from '../http/route.ts'
 import { cloudLog } from './log.ts'
 import { cloudServices } from './services.ts'
 
+export type Handler = (...request: Parameters<RequestListener>) => void
+
 /**
  * The requests of one function. Nothing is opened or read before the first of them; only the environment is checked at
  * once where the service is deployed, so that a bad one fails the deployment and not its users.
  */
-export function serving(family: Family): (...request: Parameters<RequestListener>) => void {
+export function serving(family: Family): Handler {
   if (isProduction()) cloudConfig()
   let app: RequestListener | undefined
   return function serve(req, res) {
