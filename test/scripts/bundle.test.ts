@@ -27,6 +27,7 @@ beforeEach(() => {
     'functions/src/index.ts',
     `import { digest } from '@toolrack/contract'\nexport const workflows = digest\n`,
   )
+  write('functions/src/declaration.ts', `export const declared = 1\n`)
   write(
     'functions/src/schemas/schema-worker.ts',
     `import { Ajv } from 'ajv/dist/2020.js'\nconsole.log(Ajv)\n`,
@@ -57,7 +58,7 @@ test('the bundle imports what the deploy manifest names and Node itself; all els
 test('the entries lie flat in dist, each with its source map', async () => {
   await bundle(join(root, 'functions'))
   expect(readdirSync(join(root, 'functions/dist')).toSorted()).toEqual(
-    ['index', 'local', 'schema-worker'].flatMap((name) => [`${name}.js`, `${name}.js.map`]),
+    ['declaration', 'index', 'local', 'schema-worker'].flatMap((name) => [`${name}.js`, `${name}.js.map`]),
   )
 })
 

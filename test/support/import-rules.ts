@@ -21,7 +21,7 @@ const ADAPTERS = ['cloud-run', 'files', 'firebase-auth', 'firestore', 'jose', 'o
 const EDGE = ['http', 'routes']
 /** How the service is run: each joins the parts in its own way. */
 const HOSTS = ['cloud', 'local']
-const ENTRY = 'functions/src/(?:app|authentication|index|local|options|services)\\.ts$'
+const ENTRY = 'functions/src/(?:app|authentication|declaration|index|local|options|services)\\.ts$'
 const WEB = 'npm:(?:express|cors)$|node:https?$|node:http2$|node:net$'
 const ADAPTER = inFunctions(ADAPTERS)
 
@@ -62,7 +62,7 @@ const RULES: readonly Rule[] = [
     why: 'only services.ts, authentication.ts and the entries know adapters',
   },
   {
-    of: new RegExp(`^functions/src/(?!cloud/|(?:index|options)\\.ts$)`),
+    of: new RegExp(`^functions/src/(?!cloud/|(?:declaration|index|options)\\.ts$)`),
     mayNot: new RegExp(inFunctions(['cloud'])),
     why: 'only the functions know the cloud',
   },
@@ -88,7 +88,7 @@ const PLACES = new Map([
   ['npm:lru-cache', /^(?:access|catalog|routes)\//],
   ['npm:jose', /^jose\//],
   ['npm:@google-cloud/firestore', /^firestore\//],
-  ['npm:firebase-functions', /^cloud\/|^(?:index|options)\.ts$/],
+  ['npm:firebase-functions', /^cloud\/|^(?:declaration|options)\.ts$/],
   ['npm:firebase-admin', /^(?:firestore|firebase-auth)\//],
   ['node:sqlite', /^(?:sqlite|local)\//],
   ['node:http', /^(?:cloud|http|local)\/|^app\.ts$/],
