@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import type { DocumentReference, DocumentSnapshot, Transaction } from 'firebase-admin/firestore'
 import type { StoredDefinition } from '../catalog/stored-definition.ts'
 import type { DefinitionChange } from '../definitions/definition-change.ts'
@@ -11,7 +11,8 @@ import { foreignDefinition } from './foreign-definition.ts'
 import { itemsOf, replacedOf, versionsOf } from './layer-paths.ts'
 import { itemDocument, layerState, textHash } from './stored-documents.ts'
 import type { ItemDocument, LayerDocument, VersionDocument } from './stored-documents.ts'
-import { revisionText, storedDefinition } from './stored-definition.ts'
+import { storedDefinition } from './stored-definition.ts'
+import { newEpoch, revisionText } from '../definitions/layer-revision.ts'
 
 /** Who wrote what another program left; no uid has these characters. */
 const ANOTHER_PROGRAM = '(another program)'
@@ -192,5 +193,5 @@ async function newLayerState(transaction: Transaction, layer: DocumentReference)
     transaction.get(items.where('textHash', '>', '').count()),
   ])
   const revision = Math.ceil(Number(last.docs[0]?.get('revision') ?? 0))
-  return { epoch: randomBytes(6).toString('hex'), revision, size: live.data().count }
+  return { epoch: newEpoch(), revision, size: live.data().count }
 }

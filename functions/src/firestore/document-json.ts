@@ -1,8 +1,7 @@
 import type { JsonObject, JsonValue } from '@toolrack/contract'
 import { jsonPointer } from '@toolrack/contract'
 import type { DocumentData } from 'firebase-admin/firestore'
-
-export type JsonFault = { readonly pointer: string; readonly message: string }
+import type { JsonFault } from '../json/json-fault.ts'
 
 /** A document's fields as JSON, or what in them has no form in JSON: a time, a place, a reference, bytes, NaN. */
 export function documentJson(

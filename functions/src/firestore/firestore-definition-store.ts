@@ -20,7 +20,7 @@ import type { StoreDeadlines } from './firestore-settings.ts'
 import { itemsOf, layerDocument, versionsOf } from './layer-paths.ts'
 import { layerState, versionDocument } from './stored-documents.ts'
 import type { VersionDocument } from './stored-documents.ts'
-import { revisionText } from './stored-definition.ts'
+import { revisionText } from '../definitions/layer-revision.ts'
 
 /** Writers of one layer meet at its revision; each gets this many turns before it gives up with STORE_BUSY. */
 const ATTEMPTS_MAX = 20

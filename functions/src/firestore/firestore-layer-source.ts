@@ -16,7 +16,8 @@ import type { ForeignContent } from './foreign-documents.ts'
 import { itemsOf } from './layer-paths.ts'
 import { itemDocument, layerState } from './stored-documents.ts'
 import type { ItemDocument, LayerDocument } from './stored-documents.ts'
-import { revisionText, storedDefinition } from './stored-definition.ts'
+import { storedDefinition } from './stored-definition.ts'
+import { revisionText } from '../definitions/layer-revision.ts'
 
 /** Other programs write without raising the revision; their changes are looked for after this long, in milliseconds. */
 export const WHOLE_READ_MS = 5 * 60 * 1_000

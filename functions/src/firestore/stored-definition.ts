@@ -1,10 +1,6 @@
 import type { StoredDefinition } from '../catalog/stored-definition.ts'
+import { revisionText } from '../definitions/layer-revision.ts'
 import type { ItemDocument } from './stored-documents.ts'
-
-/** `7-9f2c1a7b3d5e`: the layer's revision and the epoch it counts in. */
-export function revisionText(revision: number, epoch: string): string {
-  return `${revision}-${epoch}`
-}
 
 /** The definition in a document of ours; none in a tombstone. */
 export function storedDefinition(item: ItemDocument, epoch: string): StoredDefinition[] {

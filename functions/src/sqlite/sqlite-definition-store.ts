@@ -1,5 +1,4 @@
 import type { Digest } from '@toolrack/contract'
-import { randomBytes } from 'node:crypto'
 import type { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DefinitionChange } from '../definitions/definition-change.ts'
@@ -9,6 +8,7 @@ import type { WriteContext } from '../definitions/definition-store.ts'
 import type { StoredDefinition } from '../catalog/stored-definition.ts'
 import type { StoredLayer } from '../catalog/stored-layer.ts'
 import type { LayerRead, LayerSource } from '../catalog/layer-source.ts'
+import { newEpoch, revisionText } from '../definitions/layer-revision.ts'
 import { planWrite } from '../definitions/plan-write.ts'
 import { openDatabase } from './open-database.ts'
 import { isBusy, sqliteError } from './sqlite-error.ts'
@@ -142,15 +142,6 @@ export class SqliteDefinitionStore implements DefinitionStore {
 
 function layerKey(layer: StoredLayer): string {
   return layer.kind === 'global' ? 'global' : `user:${layer.uid}`
-}
-
-/** A layer's epoch is drawn when it is first written: a new database never repeats an old one's revisions. */
-function newEpoch(): string {
-  return randomBytes(6).toString('hex')
-}
-
-function revisionText(revision: number, epoch: string): string {
-  return `${revision}-${epoch}`
 }
 
 /** Undefined for a revision of another epoch or of the future (a database put back from a copy): then all is read. */
