@@ -48,9 +48,11 @@ test.each([
   ['functions/src/catalog/catalog.ts', '../files/file-layer.ts', /domain folder knows no vendor/],
   ['functions/src/audit/record.ts', '../firestore/store.ts', /domain folder knows no vendor/],
   ['functions/src/access/decide.ts', 'node:sqlite', /domain folder knows no vendor/],
-  ['functions/src/sqlite/statements.ts', '../http/query.ts', /adapter knows no HTTP/],
-  ['functions/src/files/file-layer.ts', '../routes/health.ts', /adapter knows no HTTP/],
-  ['functions/src/firestore/store.ts', 'express', /adapter knows no HTTP/],
+  ['functions/src/sqlite/statements.ts', '../http/query.ts', /adapter serves no HTTP/],
+  ['functions/src/files/file-layer.ts', '../routes/health.ts', /adapter serves no HTTP/],
+  ['functions/src/sqlite/statements.ts', 'node:http', /own place/],
+  ['functions/src/firestore/layer-paths.ts', 'node:https', /own place/],
+  ['functions/src/firestore/store.ts', 'express', /adapter serves no HTTP/],
   ['functions/src/sqlite/statements.ts', '../files/file-layer.ts', /no other adapter/],
   [
     'functions/src/routes/health.ts',
@@ -103,6 +105,7 @@ test.each([
   ['functions/src/local/open-store.ts', '../sqlite/open-database.ts'],
   ['functions/src/cloud/services.ts', '../firestore/connect-firestore.ts'],
   ['functions/src/index.ts', './cloud/serving.ts'],
+  ['functions/src/firestore/firestore-rest.ts', 'node:https'],
   ['functions/src/cloud/log.ts', 'firebase-functions/logger'],
 ])('%s may import %s', (path, specifier) => {
   expect(wrongImports(new Map([[path, `import { it } from '${specifier}'\n`]]))).toEqual([])

@@ -1,7 +1,10 @@
 import { describe } from '@jest/globals'
 import { Firestore } from '@google-cloud/firestore'
 import { randomUUID } from 'node:crypto'
+import type { FirestoreConnection } from '../../functions/src/firestore/connect-firestore.ts'
+import { FirestoreRest } from '../../functions/src/firestore/firestore-rest.ts'
 import { firestoreSettings, STORE_DEADLINES } from '../../functions/src/firestore/firestore-settings.ts'
+import { EMULATOR_TOKEN } from '../../functions/src/firestore/metadata-token.ts'
 import { testWhere } from './test-where.ts'
 
 /** Where the emulator listens; empty where there is none, and then the suites of `describeOnEmulator` are skipped. */
@@ -14,6 +17,15 @@ export function describeOnEmulator(title: string, suite: () => void): void {
     testWhere(false, `${title}: not run, FIRESTORE_EMULATOR_HOST names no emulator.`)(title, () =>
       Promise.resolve(),
     )
+}
+
+/** By what an instance reads its layers. */
+export type Reading = 'REST' | 'the client'
+
+/** The same suite for both ways of reading. */
+export function describeOnEmulatorByEach(title: string, suite: (reading: Reading) => void): void {
+  for (const reading of ['REST', 'the client'] as const)
+    describeOnEmulator(`${title}, read by ${reading}`, () => suite(reading))
 }
 
 /** A project nobody else knows: everything in it is the caller's. */
@@ -30,5 +42,16 @@ export function openFirestore(projectId: string, address = EMULATOR, deadlines =
   } finally {
     if (before === undefined) delete process.env['FIRESTORE_EMULATOR_HOST']
     else process.env['FIRESTORE_EMULATOR_HOST'] = before
+  }
+}
+
+/** What an instance of the service is given; REST, where nothing else is said, as where it is deployed. */
+export function connectionTo(
+  projectId: string,
+  { reading = 'REST', address = EMULATOR }: { reading?: Reading; address?: string } = {},
+): FirestoreConnection {
+  return {
+    connect: () => Promise.resolve(openFirestore(projectId, address)),
+    rest: reading === 'REST' ? new FirestoreRest(`http://${address}`, projectId, EMULATOR_TOKEN) : undefined,
   }
 }

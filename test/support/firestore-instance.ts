@@ -1,6 +1,6 @@
-import type { Firestore } from '@google-cloud/firestore'
 import { Catalog } from '../../functions/src/catalog/catalog.ts'
 import { REVISION_CHECK_MS } from '../../functions/src/catalog/layer-cache.ts'
+import type { FirestoreConnection } from '../../functions/src/firestore/connect-firestore.ts'
 import { FirestoreDefinitionStore } from '../../functions/src/firestore/firestore-definition-store.ts'
 import { SchemaChecker } from '../../functions/src/schemas/schema-checker.ts'
 import { tool } from './definition-changes.ts'
@@ -14,10 +14,9 @@ export class FirestoreInstance {
   readonly catalog: Catalog
   time = 0
 
-  constructor(firestore: Firestore) {
+  constructor(connection: FirestoreConnection) {
     const now = (): number => this.time
-    const connect = () => Promise.resolve(firestore)
-    this.store = new FirestoreDefinitionStore({ connect, checker: this.checker, now })
+    this.store = new FirestoreDefinitionStore({ ...connection, checker: this.checker, now })
     const sources = {
       file: new ScriptedLayerSource(tool('inFile')),
       global: this.store.layer({ kind: 'global' }),

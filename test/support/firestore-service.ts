@@ -1,9 +1,9 @@
-import type { Firestore } from '@google-cloud/firestore'
 import type { ToolDefinition } from '@toolrack/contract'
 import { createApp } from '../../functions/src/app.ts'
 import type { Authentication } from '../../functions/src/authentication.ts'
 import type { LayerSource } from '../../functions/src/catalog/layer-source.ts'
 import { FileLayer } from '../../functions/src/files/file-layer.ts'
+import type { FirestoreConnection } from '../../functions/src/firestore/connect-firestore.ts'
 import { FirestoreDefinitionStore } from '../../functions/src/firestore/firestore-definition-store.ts'
 import { STORE_DEADLINES } from '../../functions/src/firestore/firestore-settings.ts'
 import { listen, stopListening } from '../../functions/src/local/listen.ts'
@@ -40,7 +40,7 @@ const ANN: Authentication = {
 
 /** The whole service over Firestore in the test's own process. */
 export async function firestoreService(
-  firestore: Firestore,
+  connection: FirestoreConnection,
   { deadlines = STORE_DEADLINES, access = ANN, definitions, now = Date.now }: FirestoreServiceOptions = {},
 ): Promise<FirestoreService> {
   const logged: string[] = []
@@ -49,8 +49,7 @@ export async function firestoreService(
   const services = createServices({
     ...access,
     now,
-    store: (checker) =>
-      new FirestoreDefinitionStore({ checker, deadlines, connect: () => Promise.resolve(firestore) }),
+    store: (checker) => new FirestoreDefinitionStore({ ...connection, checker, deadlines }),
     files: (checker) =>
       definitions === undefined ? fixed(tool('inFile')) : new FileLayer(definitions, checker),
     log: { info: log, warn: log, error: log },

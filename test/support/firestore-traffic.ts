@@ -1,11 +1,22 @@
 import { setLogFunction } from '@google-cloud/firestore'
+import { listenToRest } from './rest-traffic.ts'
 
 export type Rpc = 'documents' | 'query' | 'count' | 'commit' | 'rollback'
 
 const REQUEST = /\[Firestore\.request(?:Stream)?\]: Sending request: (?<json>.*)$/s
 const RESPONSE = /\[Firestore\.requestStream\]: Received response: (?<json>.*)$/s
 
-/** Every call that this process makes to Firestore, and every document that comes back, as the client itself logs them. */
+/** What an answer, or one of its elements, says of a document. */
+type Answer = {
+  readonly found?: { readonly name: string } | null
+  readonly missing?: string | null
+  readonly document?: { readonly name: string } | null
+}
+
+/**
+ * Every call that this process makes to Firestore, and every document that comes back: the client's as it logs them
+ * itself, those by REST as they go over the wire.
+ */
 export class FirestoreTraffic implements Disposable {
   readonly rpcs: Rpc[] = []
   /** The paths below `documents/` of what was read; a document that is not there was read too. */
@@ -13,8 +24,14 @@ export class FirestoreTraffic implements Disposable {
   /** Called at each call, before its bytes leave. */
   onRpc: (rpc: Rpc) => void = () => undefined
 
+  readonly #stopListening: () => void
+
   constructor() {
     setLogFunction((line) => this.#note(line))
+    this.#stopListening = listenToRest({
+      onQuestion: (method) => this.#call(method === 'batchGet' ? 'documents' : 'query'),
+      onAnswer: (text) => (JSON.parse(text) as Answer[]).forEach((answer) => this.#noteAnswer(answer)),
+    })
   }
 
   /** Forgets what was before. */
@@ -25,22 +42,22 @@ export class FirestoreTraffic implements Disposable {
 
   [Symbol.dispose](): void {
     setLogFunction(null)
+    this.#stopListening()
   }
 
   #note(line: string): void {
     const request = REQUEST.exec(line)?.groups?.['json']
-    if (request !== undefined) {
-      const rpc = rpcOf(JSON.parse(request) as Record<string, unknown>)
-      this.rpcs.push(rpc)
-      this.onRpc(rpc)
-    }
+    if (request !== undefined) this.#call(rpcOf(JSON.parse(request) as Record<string, unknown>))
     const response = RESPONSE.exec(line)?.groups?.['json']
-    if (response === undefined) return
-    const { found, missing, document } = JSON.parse(response) as {
-      found?: { name: string } | null
-      missing?: string | null
-      document?: { name: string } | null
-    }
+    if (response !== undefined) this.#noteAnswer(JSON.parse(response) as Answer)
+  }
+
+  #call(rpc: Rpc): void {
+    this.rpcs.push(rpc)
+    this.onRpc(rpc)
+  }
+
+  #noteAnswer({ found, missing, document }: Answer): void {
     const name = found?.name ?? document?.name ?? missing
     if (name) this.read.push(name.slice(name.indexOf('/documents/') + '/documents/'.length))
   }

@@ -22,7 +22,9 @@ const EDGE = ['http', 'routes']
 /** How the service is run: each joins the parts in its own way. */
 const HOSTS = ['cloud', 'local']
 const ENTRY = 'functions/src/(?:app|authentication|declaration|index|local|options|services)\\.ts$'
-const WEB = 'npm:(?:express|cors)$|node:https?$|node:http2$|node:net$'
+/** What serves. An adapter may ask by HTTP; where, the places below say. */
+const SERVING = 'npm:(?:express|cors)$|node:http2$|node:net$'
+const WEB = `${SERVING}|node:https?$`
 const ADAPTER = inFunctions(ADAPTERS)
 
 export const ROOMS = [...DOMAIN, ...ADAPTERS, ...EDGE, ...HOSTS]
@@ -51,8 +53,8 @@ const RULES: readonly Rule[] = [
   },
   {
     of: new RegExp(ADAPTER),
-    mayNot: new RegExp(`${inFunctions([...EDGE, ...HOSTS])}|${ENTRY}|${WEB}`),
-    why: 'an adapter knows no HTTP',
+    mayNot: new RegExp(`${inFunctions([...EDGE, ...HOSTS])}|${ENTRY}|${SERVING}`),
+    why: 'an adapter serves no HTTP',
   },
   {
     of: new RegExp(
@@ -91,7 +93,8 @@ const PLACES = new Map([
   ['npm:firebase-functions', /^cloud\/|^(?:declaration|options)\.ts$/],
   ['npm:firebase-admin', /^(?:firestore|firebase-auth)\//],
   ['node:sqlite', /^(?:sqlite|local)\//],
-  ['node:http', /^(?:cloud|http|local)\/|^app\.ts$/],
+  ['node:http', /^(?:cloud|http|local)\/|^app\.ts$|^firestore\/(?:firestore-rest|metadata-token)\.ts$/],
+  ['node:https', /^firestore\/firestore-rest\.ts$/],
   ['node:net', /^local\//],
   ['node:worker_threads', /^schemas\//],
 ])

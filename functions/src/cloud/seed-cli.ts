@@ -2,7 +2,7 @@ import { ToolrackError } from '@toolrack/contract'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { FileLayer } from '../files/file-layer.ts'
-import { connectFirestore } from '../firestore/connect-firestore.ts'
+import { firestoreConnection } from '../firestore/connect-firestore.ts'
 import { FirestoreDefinitionStore } from '../firestore/firestore-definition-store.ts'
 import { SchemaChecker } from '../schemas/schema-checker.ts'
 import { seedLayer } from './seed-layer.ts'
@@ -10,7 +10,7 @@ import { seedLayer } from './seed-layer.ts'
 /** `npm run seed -- <folder>`: exit code 0 when the folder's definitions are in the global layer, 1 when not. */
 const { positionals } = parseArgs({ allowPositionals: true })
 const checker = new SchemaChecker()
-const store = new FirestoreDefinitionStore({ checker, connect: connectFirestore })
+const store = new FirestoreDefinitionStore({ checker, ...firestoreConnection() })
 // The client throws the lack of credentials where nobody can catch it.
 process.on('unhandledRejection', (error) => leave(failed(notSeeded(error as Error))))
 leave(await seed(resolve(positionals[0] ?? '')))

@@ -4,7 +4,7 @@ import { authenticationOf } from '../authentication.ts'
 import type { Config } from '../config.ts'
 import { BuiltFileLayer } from '../files/built-file-layer.ts'
 import { FileLayer } from '../files/file-layer.ts'
-import { connectFirestore } from '../firestore/connect-firestore.ts'
+import { firestoreConnection } from '../firestore/connect-firestore.ts'
 import { FirestoreDefinitionStore } from '../firestore/firestore-definition-store.ts'
 import type { Log } from '../log.ts'
 import { createServices } from '../services.ts'
@@ -17,7 +17,7 @@ const BUILT_FILE_LAYER = fileURLToPath(new URL('./file-layer.json', import.meta.
 export function cloudServices(config: Config, log: Log): Services {
   const isBuilt = config.isShippedDefinitions && existsSync(BUILT_FILE_LAYER)
   return createServices({
-    store: (checker) => new FirestoreDefinitionStore({ checker, connect: connectFirestore }),
+    store: (checker) => new FirestoreDefinitionStore({ checker, ...firestoreConnection() }),
     files: (checker) =>
       isBuilt ? new BuiltFileLayer(BUILT_FILE_LAYER) : new FileLayer(config.definitionsFolder, checker),
     ...authenticationOf(config),

@@ -7,11 +7,11 @@ import { Deadline } from './deadline.ts'
 export class CallsUnderWay {
   readonly #calls = new Set<Promise<unknown>>()
 
-  /** The call's result, or STORE_FAILED when it takes longer. */
-  async within<T>(ms: number, call: Promise<T>): Promise<T> {
+  /** The call's result, or STORE_FAILED when it takes longer; its signal tells the call when nobody waits any more. */
+  async within<T>(ms: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const deadline = new Deadline(ms)
     try {
-      return await deadline.race(this.track(call))
+      return await deadline.race(this.track(call(deadline.signal)))
     } finally {
       deadline.end()
     }

@@ -4,20 +4,26 @@ import { ToolrackError } from '@toolrack/contract'
 export class Deadline {
   readonly #passed: Promise<never>
   readonly #timer: NodeJS.Timeout
-  #isOver = false
+  readonly #over = new AbortController()
 
   constructor(ms: number) {
     const { promise, reject } = Promise.withResolvers<never>()
     promise.catch(() => undefined)
     this.#passed = promise
     this.#timer = setTimeout(() => {
-      this.#isOver = true
-      reject(lateError(ms))
+      const error = lateError(ms)
+      this.#over.abort(error)
+      reject(error)
     }, ms)
   }
 
   get isOver(): boolean {
-    return this.#isOver
+    return this.#over.signal.aborted
+  }
+
+  /** Aborted when the time is over, for work that can be ended. */
+  get signal(): AbortSignal {
+    return this.#over.signal
   }
 
   /** The work's result, or STORE_FAILED when the time is over before it comes. */

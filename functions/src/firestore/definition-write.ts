@@ -8,6 +8,7 @@ import { planWrite } from '../definitions/plan-write.ts'
 import type { PlannedChange } from '../definitions/plan-write.ts'
 import type { SchemaChecker } from '../schemas/schema-checker.ts'
 import { foreignDefinition } from './foreign-definition.ts'
+import { foundDocument } from './found-document.ts'
 import { itemsOf, replacedOf, versionsOf } from './layer-paths.ts'
 import { itemDocument, layerState, textHash } from './stored-documents.ts'
 import type { ItemDocument, LayerDocument, VersionDocument } from './stored-documents.ts'
@@ -66,7 +67,7 @@ export class DefinitionWrite {
     if (this.#sent && documents.pop()?.get('writeId') === this.#id) return this.#sent.outcomes
     this.#sent = undefined
 
-    const state = layerState(layer) ?? (await newLayerState(transaction, this.#layer))
+    const state = layerState(layer && foundDocument(layer)) ?? (await newLayerState(transaction, this.#layer))
     const present = new Map<string, Present>()
     for (const document of documents) present.set(document.id, await this.#present(document))
     const current = new Map(
@@ -80,10 +81,11 @@ export class DefinitionWrite {
   }
 
   async #present(document: DocumentSnapshot): Promise<Present> {
-    const item = itemDocument(document)
+    const found = foundDocument(document)
+    const item = itemDocument(found)
     if (item) return { item }
     if (!document.exists) return {}
-    const read = await foreignDefinition(document, this.#checker)
+    const read = await foreignDefinition(found, this.#checker)
     const isOfThatName = 'definition' in read && read.definition.name === document.id
     return { foreign: { document, ...(isOfThatName && { definition: read.definition }) } }
   }

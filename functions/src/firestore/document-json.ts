@@ -2,6 +2,7 @@ import type { JsonObject, JsonValue } from '@toolrack/contract'
 import { jsonPointer } from '@toolrack/contract'
 import type { DocumentData } from 'firebase-admin/firestore'
 import type { JsonFault } from '../json/json-fault.ts'
+import { ValueWithoutJson } from './rest-data.ts'
 
 /** A document's fields as JSON, or what in them has no form in JSON: a time, a place, a reference, bytes, NaN. */
 export function documentJson(
@@ -34,5 +35,6 @@ function isMap(value: unknown): value is DocumentData {
 }
 
 function kindOf(value: unknown): string {
-  return typeof value === 'number' ? 'not a finite number' : `a ${(value as object).constructor.name}`
+  if (typeof value === 'number') return 'not a finite number'
+  return `a ${value instanceof ValueWithoutJson ? value.kind : (value as object).constructor.name}`
 }

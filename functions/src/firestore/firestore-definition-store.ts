@@ -11,13 +11,17 @@ import type {
 } from '../definitions/definition-store.ts'
 import type { SchemaChecker } from '../schemas/schema-checker.ts'
 import { CallsUnderWay } from './calls-under-way.ts'
+import { ClientLayerReader } from './client-layer-reader.ts'
 import { Deadline } from './deadline.ts'
 import { DefinitionWrite } from './definition-write.ts'
 import { firestoreError, unconfirmed } from './firestore-error.ts'
 import { FirestoreLayerSource } from './firestore-layer-source.ts'
+import type { FirestoreRest } from './firestore-rest.ts'
+import { foundDocument } from './found-document.ts'
 import { STORE_DEADLINES } from './firestore-settings.ts'
 import type { StoreDeadlines } from './firestore-settings.ts'
 import { itemsOf, layerDocument, versionsOf } from './layer-paths.ts'
+import { RestLayerReader } from './rest-layer-reader.ts'
 import { layerState, versionDocument } from './stored-documents.ts'
 import type { VersionDocument } from './stored-documents.ts'
 import { revisionText } from '../definitions/layer-revision.ts'
@@ -31,6 +35,8 @@ const CLOSE_MS = 5_000
 export type FirestoreStoreParts = {
   /** Called at the first use: the client costs more to load than the rest of the service. Again after it has failed. */
   readonly connect: () => Promise<Firestore>
+  /** What layers are read by; without it the client reads them too. */
+  readonly rest?: FirestoreRest | undefined
   readonly checker: SchemaChecker
   readonly deadlines?: StoreDeadlines
   readonly now?: () => number
@@ -50,9 +56,11 @@ export class FirestoreDefinitionStore implements DefinitionStore {
   }
 
   layer(layer: StoredLayer): LayerSource {
-    const { checker, now = () => performance.now() } = this.#parts
+    const { rest, checker, now = () => performance.now() } = this.#parts
     return new FirestoreLayerSource({
-      layer: () => this.#layerDocument(layer),
+      reader: rest
+        ? new RestLayerReader(rest, layer)
+        : new ClientLayerReader(() => this.#layerDocument(layer)),
       checker,
       calls: this.#calls,
       deadlines: this.#deadlines,
@@ -82,7 +90,7 @@ export class FirestoreDefinitionStore implements DefinitionStore {
 
   async versions(layer: StoredLayer, name: string): Promise<readonly DefinitionVersion[]> {
     try {
-      return await this.#calls.within(this.#deadlines.readMs, this.#versions(layer, name))
+      return await this.#calls.within(this.#deadlines.readMs, () => this.#versions(layer, name))
     } catch (error) {
       throw firestoreError(error)
     }
@@ -91,8 +99,10 @@ export class FirestoreDefinitionStore implements DefinitionStore {
   /** Returns without the calls that go on for longer; then the client is closed after them. */
   async close(): Promise<void> {
     const firestore = await this.#connection?.catch(() => undefined)
-    if (!firestore) return
-    const closed = this.#calls.ended().then(() => firestore.terminate())
+    const closed = this.#calls.ended().then(() => {
+      this.#parts.rest?.close()
+      return firestore?.terminate()
+    })
     const deadline = new Deadline(CLOSE_MS)
     await deadline.race(closed).catch(() => undefined)
     deadline.end()
@@ -102,9 +112,9 @@ export class FirestoreDefinitionStore implements DefinitionStore {
     const document = await this.#layerDocument(layer)
     const newestFirst = versionsOf(itemsOf(document).doc(name)).orderBy('revision', 'desc')
     const [state, versions] = await Promise.all([document.get(), newestFirst.limit(VERSIONS_KEPT).get()])
-    const epoch = layerState(state)?.epoch ?? ''
+    const epoch = layerState(foundDocument(state))?.epoch ?? ''
     return versions.docs
-      .flatMap((version) => versionDocument(version) ?? [])
+      .flatMap((version) => versionDocument(foundDocument(version)) ?? [])
       .map((version) => definitionVersion(version, epoch))
   }
 

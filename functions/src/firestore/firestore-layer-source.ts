@@ -1,11 +1,4 @@
 import { createHash } from 'node:crypto'
-import type {
-  DocumentReference,
-  Firestore,
-  Query,
-  QueryDocumentSnapshot,
-  Timestamp,
-} from 'firebase-admin/firestore'
 import type { LayerRead, LayerSource } from '../catalog/layer-source.ts'
 import type { SchemaChecker } from '../schemas/schema-checker.ts'
 import type { CallsUnderWay } from './calls-under-way.ts'
@@ -13,7 +6,7 @@ import { firestoreError } from './firestore-error.ts'
 import type { StoreDeadlines } from './firestore-settings.ts'
 import { ForeignDocuments, NOTHING_FOREIGN } from './foreign-documents.ts'
 import type { ForeignContent } from './foreign-documents.ts'
-import { itemsOf } from './layer-paths.ts'
+import type { LayerLook, LayerReader } from './layer-reader.ts'
 import { itemDocument, layerState } from './stored-documents.ts'
 import type { ItemDocument, LayerDocument } from './stored-documents.ts'
 import { storedDefinition } from './stored-definition.ts'
@@ -23,7 +16,7 @@ import { revisionText } from '../definitions/layer-revision.ts'
 export const WHOLE_READ_MS = 5 * 60 * 1_000
 
 export type LayerSourceParts = {
-  readonly layer: () => Promise<DocumentReference>
+  readonly reader: LayerReader
   readonly checker: SchemaChecker
   readonly calls: CallsUnderWay
   readonly deadlines: StoreDeadlines
@@ -31,11 +24,7 @@ export type LayerSourceParts = {
 }
 
 /** A look at the layer's revision, and what the same moment can still be asked for. */
-type Check = {
-  readonly layer: DocumentReference
-  readonly state: LayerDocument | undefined
-  readonly at: Timestamp
-}
+type Check = { readonly state: LayerDocument | undefined; readonly items: LayerLook['items'] }
 
 /** What the last whole read found that no revision of ours tells of, and how it shows in the revision. */
 type Seen = { readonly marker: string; readonly foreign: ForeignContent }
@@ -57,26 +46,25 @@ export class FirestoreLayerSource implements LayerSource {
     const { calls, deadlines } = this.#parts
     const { readMs, wholeReadMs } = deadlines
     try {
-      const check = await calls.within(readMs, this.#check())
+      const check = await calls.within(readMs, (signal) => this.#check(signal))
       if (this.#wholeDueAt === -Infinity) this.#postponeWhole()
       const changes =
         since === undefined || this.#isOutdated
           ? undefined
-          : await calls.within(readMs, this.#changes(check, since))
-      return changes ?? (await calls.within(wholeReadMs, this.#whole(check)))
+          : await calls.within(readMs, (signal) => this.#changes(check, since, signal))
+      return changes ?? (await calls.within(wholeReadMs, (signal) => this.#whole(check, signal)))
     } catch (error) {
       throw firestoreError(error)
     }
   }
 
-  async #check(): Promise<Check> {
-    const layer = await this.#parts.layer()
-    const snapshot = await layer.get()
-    return { layer, state: layerState(snapshot), at: snapshot.readTime }
+  async #check(signal: AbortSignal): Promise<Check> {
+    const { document, items } = await this.#parts.reader.look(signal)
+    return { state: layerState(document), items }
   }
 
   /** Undefined where only a whole read can tell. */
-  async #changes(check: Check, since: string): Promise<LayerRead | undefined> {
+  async #changes(check: Check, since: string, signal: AbortSignal): Promise<LayerRead | undefined> {
     const { marker, foreign } = this.#seen
     const { state } = check
     const revision = `${revisionOf(state)}${marker}`
@@ -86,7 +74,7 @@ export class FirestoreLayerSource implements LayerSource {
     }
     const known = state && revisionNumber(since, marker, state)
     if (!state || known === undefined) return undefined
-    const items = await itemsAt(check, (all) => all.where('revision', '>', known))
+    const items = await check.items(signal, known)
     if (items.some(({ id }) => foreign.touched.has(id))) return undefined
     const changed = items.flatMap((item) => itemDocument(item) ?? [])
     return {
@@ -98,9 +86,9 @@ export class FirestoreLayerSource implements LayerSource {
     }
   }
 
-  async #whole(check: Check): Promise<LayerRead> {
+  async #whole(check: Check, signal: AbortSignal): Promise<LayerRead> {
     this.#postponeWhole()
-    const { own, seen } = await this.#readAll(check)
+    const { own, seen } = await this.#readAll(check, signal)
     this.#seen = seen
     this.#isOutdated = false
     const epoch = check.state?.epoch ?? ''
@@ -113,8 +101,8 @@ export class FirestoreLayerSource implements LayerSource {
     }
   }
 
-  async #readAll(check: Check): Promise<{ own: readonly ItemDocument[]; seen: Seen }> {
-    const documents = await itemsAt(check, (all) => all)
+  async #readAll(check: Check, signal: AbortSignal): Promise<{ own: readonly ItemDocument[]; seen: Seen }> {
+    const documents = await check.items(signal)
     const items = documents.map((document) => ({ document, item: itemDocument(document) }))
     const own = items.flatMap(({ item }) => (item && item.text !== null ? item : []))
     const others = items.flatMap(({ document, item }) => (item ? [] : document))
@@ -128,29 +116,17 @@ export class FirestoreLayerSource implements LayerSource {
     this.#postponeWhole()
     const { marker } = this.#seen
     const { calls, deadlines } = this.#parts
-    void calls.within(deadlines.wholeReadMs, this.#readAll(check)).then(
-      ({ seen }) => (this.#isOutdated ||= seen.marker !== marker),
-      () => undefined,
-    )
+    void calls
+      .within(deadlines.wholeReadMs, (signal) => this.#readAll(check, signal))
+      .then(
+        ({ seen }) => (this.#isOutdated ||= seen.marker !== marker),
+        () => undefined,
+      )
   }
 
   #postponeWhole(): void {
     this.#wholeDueAt = this.#parts.now() + WHOLE_READ_MS
   }
-}
-
-/** The items as they were at the moment of the check: a revision never stands for two contents. */
-async function itemsAt(
-  { layer, at }: Check,
-  choose: (all: Query) => Query,
-): Promise<readonly QueryDocumentSnapshot[]> {
-  const firestore: Firestore = layer.firestore
-  const query = choose(itemsOf(layer))
-  const items = await firestore.runTransaction((transaction) => transaction.get(query), {
-    readOnly: true,
-    readTime: at,
-  })
-  return items.docs
 }
 
 function revisionOf(state: LayerDocument | undefined): string {

@@ -1,10 +1,11 @@
 import { isToolName } from '@toolrack/contract'
-import type { DocumentData, DocumentSnapshot } from 'firebase-admin/firestore'
+import type { DocumentData } from 'firebase-admin/firestore'
 import type { SkippedItem } from '../catalog/layer-source.ts'
 import type { StoredDefinition } from '../catalog/stored-definition.ts'
 import { admitDefinition } from '../definitions/admit-definition.ts'
 import type { SchemaChecker } from '../schemas/schema-checker.ts'
 import { documentJson } from './document-json.ts'
+import type { FoundDocument } from './found-document.ts'
 
 /** Keys of a definition in the stored shape; other programs keep notes of their own beside them. */
 const KEYS = [
@@ -49,11 +50,11 @@ export type ForeignRead =
 
 /** A document that another program wrote: a definition with its schema as a map, under any id. */
 export async function foreignDefinition(
-  document: DocumentSnapshot,
+  document: FoundDocument,
   checker: SchemaChecker,
 ): Promise<ForeignRead> {
   const source = `document ${document.id.slice(0, 128)}`
-  const data = document.data() ?? {}
+  const { data = {} } = document
   const named = nameIn(data) ?? document.id
   const name = isToolName(named) ? { name: named } : {}
   const isTool = TOOL_KEYS.some((key) => key in data)

@@ -1,9 +1,9 @@
-import type { DocumentSnapshot } from 'firebase-admin/firestore'
 import type { SkippedItem } from '../catalog/layer-source.ts'
 import type { StoredDefinition } from '../catalog/stored-definition.ts'
 import type { SchemaChecker } from '../schemas/schema-checker.ts'
 import { foreignDefinition } from './foreign-definition.ts'
 import type { ForeignRead } from './foreign-definition.ts'
+import type { FoundDocument } from './found-document.ts'
 
 /** What a layer holds that this service did not write. */
 export type ForeignContent = {
@@ -27,14 +27,14 @@ export class ForeignDocuments {
   }
 
   /** A definition of ours wins over another program's of the same name, and so does the first id of two of theirs. */
-  async read(documents: readonly DocumentSnapshot[], own: ReadonlySet<string>): Promise<ForeignContent> {
+  async read(documents: readonly FoundDocument[], own: ReadonlySet<string>): Promise<ForeignContent> {
     const known = new Map<string, Known>()
     const definitions = new Map<string, StoredDefinition>()
     const skipped: SkippedItem[] = []
     const touched = new Set<string>()
     for (const document of documents.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
       const read = await this.#read(document)
-      known.set(document.id, { updatedAt: updateTime(document), read })
+      known.set(document.id, { updatedAt: document.updatedAt, read })
       touched.add(document.id)
       if ('skipped' in read) {
         skipped.push(...read.skipped)
@@ -51,12 +51,8 @@ export class ForeignDocuments {
     return { definitions: [...definitions.values()], skipped, touched }
   }
 
-  async #read(document: DocumentSnapshot): Promise<ForeignRead> {
+  async #read(document: FoundDocument): Promise<ForeignRead> {
     const known = this.#known.get(document.id)
-    return known?.updatedAt === updateTime(document) ? known.read : foreignDefinition(document, this.#checker)
+    return known?.updatedAt === document.updatedAt ? known.read : foreignDefinition(document, this.#checker)
   }
-}
-
-function updateTime({ updateTime }: DocumentSnapshot): string {
-  return updateTime ? `${updateTime.seconds}.${updateTime.nanoseconds}` : ''
 }

@@ -10,8 +10,15 @@ export function layerDocument(firestore: Firestore, layer: StoredLayer): Documen
   return (owner ?? firestore).collection('tools').doc('defs')
 }
 
+/** The same in words, for REST. */
+export function layerSegments(layer: StoredLayer): readonly string[] {
+  return [...(layer.kind === 'global' ? [] : ['users', layer.uid]), 'tools', 'defs']
+}
+
+export const ITEMS = 'items'
+
 export function itemsOf(layer: DocumentReference): CollectionReference {
-  return layer.collection('items')
+  return layer.collection(ITEMS)
 }
 
 /** The versions of a definition lie below it, one document for each revision. */

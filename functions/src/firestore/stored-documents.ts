@@ -1,6 +1,7 @@
 import type { Digest } from '@toolrack/contract'
 import { hash } from 'node:crypto'
-import type { DocumentData, DocumentSnapshot } from 'firebase-admin/firestore'
+import type { DocumentData } from 'firebase-admin/firestore'
+import type { FoundDocument } from './found-document.ts'
 
 /** The revision of a layer, in the layer's own document. Other programs may keep fields of their own beside these. */
 export type LayerDocument = {
@@ -37,22 +38,18 @@ export type VersionDocument = {
 
 const EPOCH = /^[0-9a-f]{12}$/
 
-export function layerState(snapshot: DocumentSnapshot | undefined): LayerDocument | undefined {
-  const { epoch, revision, size }: DocumentData = snapshot?.data() ?? {}
+export function layerState(document: FoundDocument | undefined): LayerDocument | undefined {
+  const { epoch, revision, size }: DocumentData = document?.data ?? {}
   const isOurs = typeof epoch === 'string' && EPOCH.test(epoch) && isCount(revision) && isCount(size)
   return isOurs ? { epoch, revision, size } : undefined
 }
 
 /** What this service wrote there; undefined for what another program wrote, or a hand has changed. */
-export function itemDocument(snapshot: DocumentSnapshot): ItemDocument | undefined {
-  const data = snapshot.data()
-  return data && isItem(data) && data.name === snapshot.id && data.textHash === textHash(data.text)
-    ? data
-    : undefined
+export function itemDocument({ id, data }: FoundDocument): ItemDocument | undefined {
+  return data && isItem(data) && data.name === id && data.textHash === textHash(data.text) ? data : undefined
 }
 
-export function versionDocument(snapshot: DocumentSnapshot): VersionDocument | undefined {
-  const data = snapshot.data()
+export function versionDocument({ data }: FoundDocument): VersionDocument | undefined {
   return data && isVersion(data) ? data : undefined
 }
 

@@ -1,7 +1,7 @@
 import { authenticationOf } from '../authentication.ts'
 import type { Authentication } from '../authentication.ts'
 import type { Config } from '../config.ts'
-import { connectFirestore } from '../firestore/connect-firestore.ts'
+import { firestoreConnection } from '../firestore/connect-firestore.ts'
 import { FirestoreDefinitionStore } from '../firestore/firestore-definition-store.ts'
 import type { ServiceParts } from '../services.ts'
 import { claimDataFolder } from './data-folder.ts'
@@ -42,4 +42,4 @@ export function openParts(config: Config): Parts {
 }
 
 const firestoreStore: ServiceParts['store'] = (checker) =>
-  new FirestoreDefinitionStore({ checker, connect: connectFirestore })
+  new FirestoreDefinitionStore({ checker, ...firestoreConnection() })

@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 import { parse } from 'yaml'
 import { CloudWorkflow, Raised } from '../../support/cloud-workflow.ts'
 import type { Callable } from '../../support/cloud-workflow.ts'
-import { describeOnEmulator, newProject, openFirestore } from '../../support/firestore-emulator.ts'
+import { describeOnEmulator, newProject, connectionTo } from '../../support/firestore-emulator.ts'
 import { firestoreService } from '../../support/firestore-service.ts'
 import type { FirestoreService } from '../../support/firestore-service.ts'
 import { expectShown, filledIn, httpExamples } from '../../support/http-example.ts'
@@ -40,7 +40,7 @@ describeOnEmulator('docs/workflows.md', () => {
   ])
 
   beforeAll(async () => {
-    service = await firestoreService(openFirestore(newProject()), {
+    service = await firestoreService(connectionTo(newProject()), {
       access: deployedAccess(() => NOW),
       definitions: DEFINITIONS,
       now: () => NOW,

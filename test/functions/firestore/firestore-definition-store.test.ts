@@ -2,11 +2,11 @@ import { afterAll, beforeAll, jest } from '@jest/globals'
 import { FirestoreDefinitionStore } from '../../../functions/src/firestore/firestore-definition-store.ts'
 import { SchemaChecker } from '../../../functions/src/schemas/schema-checker.ts'
 import { describeDefinitionStore } from '../../support/definition-store.contract.ts'
-import { describeOnEmulator, newProject, openFirestore } from '../../support/firestore-emulator.ts'
+import { connectionTo, describeOnEmulatorByEach, newProject } from '../../support/firestore-emulator.ts'
 
 jest.setTimeout(60_000)
 
-describeOnEmulator('the contract of stores', () => {
+describeOnEmulatorByEach('the contract of stores', (reading) => {
   let checker: SchemaChecker
   beforeAll(() => {
     checker = new SchemaChecker()
@@ -15,9 +15,9 @@ describeOnEmulator('the contract of stores', () => {
 
   describeDefinitionStore('the Firestore store', () => {
     const projectId = newProject()
-    const connect = () => Promise.resolve(openFirestore(projectId))
     return Promise.resolve({
-      open: () => Promise.resolve(new FirestoreDefinitionStore({ checker, connect })),
+      open: () =>
+        Promise.resolve(new FirestoreDefinitionStore({ checker, ...connectionTo(projectId, { reading }) })),
       dispose: () => Promise.resolve(),
     })
   })

@@ -5,7 +5,12 @@ import type { StoredLayer } from '../../../functions/src/catalog/stored-layer.ts
 import type { ChangeOutcome } from '../../../functions/src/definitions/definition-store.ts'
 import { WHOLE_READ_MS } from '../../../functions/src/firestore/firestore-layer-source.ts'
 import { by, put, remove, tool } from '../../support/definition-changes.ts'
-import { describeOnEmulator, newProject, openFirestore } from '../../support/firestore-emulator.ts'
+import {
+  connectionTo,
+  describeOnEmulatorByEach,
+  newProject,
+  openFirestore,
+} from '../../support/firestore-emulator.ts'
 import { FirestoreInstance } from '../../support/firestore-instance.ts'
 import { firestoreService } from '../../support/firestore-service.ts'
 import { until } from '../../support/until.ts'
@@ -33,7 +38,7 @@ async function namesAfterWholeRead(from: FirestoreInstance, wanted: readonly str
   )
 }
 
-describeOnEmulator('documents of other programs', () => {
+describeOnEmulatorByEach('documents of other programs', (reading) => {
   let projectId: string
   let firestore: Firestore
   let instance: FirestoreInstance
@@ -44,14 +49,15 @@ describeOnEmulator('documents of other programs', () => {
   beforeEach(() => {
     projectId = newProject()
     firestore = openFirestore(projectId)
-    instance = new FirestoreInstance(firestore)
-    other = new FirestoreInstance(openFirestore(projectId))
+    instance = new FirestoreInstance(connectionTo(projectId, { reading }))
+    other = new FirestoreInstance(connectionTo(projectId, { reading }))
     layer = firestore.collection('tools').doc('defs')
     items = layer.collection('items')
   })
   afterEach(async () => {
     await instance.close()
     await other.close()
+    await firestore.terminate()
   })
 
   async function skipped(): Promise<readonly string[]> {
@@ -117,7 +123,7 @@ describeOnEmulator('documents of other programs', () => {
 
     test('a broken one is told of by explain and once by the log, and its layer is whole', async () => {
       await items.doc('BROKEN').set({ type: 'function', function: { name: 'BROKEN', parameters: 7 } })
-      await using service = await firestoreService(openFirestore(projectId))
+      await using service = await firestoreService(connectionTo(projectId, { reading }))
       const ask = async (path: string): Promise<unknown> => (await service.fetch(path)).json()
       const strict = '/workflows/tools/list?strict=1'
       await until(

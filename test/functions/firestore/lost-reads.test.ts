@@ -1,11 +1,16 @@
 import type { ListedTool } from '@toolrack/contract'
 import { afterAll, afterEach, beforeEach, expect, jest, test } from '@jest/globals'
-import type { Firestore } from '@google-cloud/firestore'
+import type { FirestoreConnection } from '../../../functions/src/firestore/connect-firestore.ts'
 import { FirestoreDefinitionStore } from '../../../functions/src/firestore/firestore-definition-store.ts'
 import { SchemaChecker } from '../../../functions/src/schemas/schema-checker.ts'
 import { by, put, tool } from '../../support/definition-changes.ts'
 import { errorAnswer } from '../../support/error-answer.ts'
-import { describeOnEmulator, EMULATOR, newProject, openFirestore } from '../../support/firestore-emulator.ts'
+import {
+  connectionTo,
+  describeOnEmulatorByEach,
+  EMULATOR,
+  newProject,
+} from '../../support/firestore-emulator.ts'
 import { FirestoreInstance } from '../../support/firestore-instance.ts'
 import { firestoreService } from '../../support/firestore-service.ts'
 import type { FirestoreService } from '../../support/firestore-service.ts'
@@ -33,11 +38,11 @@ async function list(service: FirestoreService): Promise<Listed> {
   }
 }
 
-describeOnEmulator('a list while Firestore is lost', () => {
+describeOnEmulatorByEach('a list while Firestore is lost', (reading) => {
   let proxy: TcpProxy
   let direct: FirestoreDefinitionStore
   const checker = new SchemaChecker()
-  let throughProxy: () => Firestore
+  let throughProxy: () => FirestoreConnection
   let service: FirestoreService
   /** Closed together in the end: a client that has lost its connection is slow to close. */
   const open: AsyncDisposable[] = []
@@ -47,11 +52,11 @@ describeOnEmulator('a list while Firestore is lost', () => {
     const projectId = newProject()
     direct = new FirestoreDefinitionStore({
       checker,
-      connect: () => Promise.resolve(openFirestore(projectId)),
+      ...connectionTo(projectId, { reading }),
     })
     await direct.write({ kind: 'global' }, [put(tool('inGlobal'))], by('root'))
     await direct.write({ kind: 'user', uid: 'ann' }, [put(tool('own'))], by('ann'))
-    throughProxy = () => openFirestore(projectId, proxy.address)
+    throughProxy = () => connectionTo(projectId, { reading, address: proxy.address })
     service = await firestoreService(throughProxy())
   })
   afterEach(async () => {

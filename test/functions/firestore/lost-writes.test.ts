@@ -2,7 +2,13 @@ import { afterAll, afterEach, beforeEach, describe, expect, jest, test } from '@
 import type { DocumentReference, Firestore } from '@google-cloud/firestore'
 import type { JsonObject } from '@toolrack/contract'
 import { errorAnswer } from '../../support/error-answer.ts'
-import { describeOnEmulator, EMULATOR, newProject, openFirestore } from '../../support/firestore-emulator.ts'
+import {
+  connectionTo,
+  describeOnEmulator,
+  EMULATOR,
+  newProject,
+  openFirestore,
+} from '../../support/firestore-emulator.ts'
 import { firestoreService } from '../../support/firestore-service.ts'
 import type { FirestoreService } from '../../support/firestore-service.ts'
 import { FirestoreTraffic } from '../../support/firestore-traffic.ts'
@@ -49,8 +55,9 @@ describeOnEmulator('a write while Firestore is lost', () => {
     projectId = newProject()
     direct = openFirestore(projectId)
     layer = direct.collection('users').doc('ann').collection('tools').doc('defs')
-    service = await firestoreService(openFirestore(projectId, proxy.address), { deadlines: DEADLINES })
-    other = await firestoreService(openFirestore(projectId, proxy.address))
+    const throughProxy = () => connectionTo(projectId, { address: proxy.address })
+    service = await firestoreService(throughProxy(), { deadlines: DEADLINES })
+    other = await firestoreService(throughProxy())
   })
   afterEach(async () => {
     traffic[Symbol.dispose]()
@@ -155,7 +162,7 @@ describeOnEmulator('a write while Firestore is lost', () => {
   })
 
   test('of two instances that saw the same definition one writes and one gets 412', async () => {
-    await using third = await firestoreService(openFirestore(projectId))
+    await using third = await firestoreService(connectionTo(projectId))
     const etag = (await putTool(other, 'a', 'One.')).headers.get('etag') ?? ''
     const answers = await Promise.all([
       putTool(other, 'a', 'Left.', { 'If-Match': etag }),
@@ -166,7 +173,7 @@ describeOnEmulator('a write while Firestore is lost', () => {
   })
 
   test('of twenty writers in two instances each that was told so has written, and no revision is lost', async () => {
-    await using third = await firestoreService(openFirestore(projectId, proxy.address))
+    await using third = await firestoreService(connectionTo(projectId, { address: proxy.address }))
     const writes = Array.from({ length: 20 }, (_, index) =>
       putTool(index % 2 === 0 ? third : other, `t${index}`, 'One.'),
     )

@@ -1,8 +1,12 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
 import { REVISION_CHECK_MS } from '../../../functions/src/catalog/layer-cache.ts'
 import type { StoredLayer } from '../../../functions/src/catalog/stored-layer.ts'
+import { ClientLayerReader } from '../../../functions/src/firestore/client-layer-reader.ts'
+import type { LayerReader } from '../../../functions/src/firestore/layer-reader.ts'
+import { RestLayerReader } from '../../../functions/src/firestore/rest-layer-reader.ts'
 import { by, put, remove, tool } from '../../support/definition-changes.ts'
-import { describeOnEmulator, newProject, openFirestore } from '../../support/firestore-emulator.ts'
+import { connectionTo, describeOnEmulatorByEach, newProject } from '../../support/firestore-emulator.ts'
+import type { Reading } from '../../support/firestore-emulator.ts'
 import { FirestoreInstance } from '../../support/firestore-instance.ts'
 import { FirestoreTraffic } from '../../support/firestore-traffic.ts'
 
@@ -12,7 +16,18 @@ const ANN: StoredLayer = { kind: 'user', uid: 'ann' }
 const GLOBAL: StoredLayer = { kind: 'global' }
 const REVISIONS = ['tools/defs', 'users/ann/tools/defs']
 
-describeOnEmulator('what a list costs', () => {
+/** Does something after the next look at a layer's revision, before its items are asked for. */
+function afterNextLook(reading: Reading, act: () => Promise<unknown>) {
+  const prototype: LayerReader = reading === 'REST' ? RestLayerReader.prototype : ClientLayerReader.prototype
+  const look = prototype.look
+  return jest.spyOn(prototype, 'look').mockImplementationOnce(async function (this: LayerReader, signal) {
+    const looked = await look.call(this, signal)
+    await act()
+    return looked
+  })
+}
+
+describeOnEmulatorByEach('what a list costs', (reading) => {
   let traffic: FirestoreTraffic
   let reader: FirestoreInstance
   let writer: FirestoreInstance
@@ -21,8 +36,8 @@ describeOnEmulator('what a list costs', () => {
   beforeEach(async () => {
     traffic = new FirestoreTraffic()
     projectId = newProject()
-    reader = new FirestoreInstance(openFirestore(projectId))
-    writer = new FirestoreInstance(openFirestore(projectId))
+    reader = new FirestoreInstance(connectionTo(projectId, { reading }))
+    writer = new FirestoreInstance(connectionTo(projectId, { reading }))
     await writer.store.write(GLOBAL, [put(tool('a')), put(tool('b')), put(tool('c'))], by('root'))
     await writer.store.write(ANN, [put(tool('mine'))], by('ann'))
     await reader.catalog.load()
@@ -119,17 +134,15 @@ describeOnEmulator('what a list costs', () => {
   test.each([['whole'], ['of changes']])(
     'a read %s shows the moment of its revision and nothing later',
     async (kind) => {
-      const firestore = openFirestore(projectId)
-      const instance = new FirestoreInstance(firestore)
+      const instance = new FirestoreInstance(connectionTo(projectId, { reading }))
       const source = instance.store.layer(GLOBAL)
       const since = kind === 'whole' ? undefined : (await source.read()).revision
       await writer.store.write(GLOBAL, [put(tool('a', 'Now.'))], by('root'))
-      const query = firestore.runTransaction.bind(firestore)
-      jest.spyOn(firestore, 'runTransaction').mockImplementationOnce(async (...asked) => {
-        await writer.store.write(GLOBAL, [put(tool('a', 'Later.'))], by('root'))
-        return query(...asked)
-      })
+      const looked = afterNextLook(reading, () =>
+        writer.store.write(GLOBAL, [put(tool('a', 'Later.'))], by('root')),
+      )
       const now = await source.read(since)
+      looked.mockRestore()
       expect(now.definitions.find(({ name }) => name === 'a')?.text).toContain('Now.')
       const later = await source.read(now.revision)
       expect(later.definitions.map(({ text }) => text)).toEqual([expect.stringContaining('Later.')])

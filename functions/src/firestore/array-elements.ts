@@ -1,0 +1,69 @@
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const OPEN_LIST = 0x5b
+const CLOSE_LIST = 0x5d
+const OPEN_OBJECT = 0x7b
+const CLOSE_OBJECT = 0x7d
+
+/** More than the JSON of the largest document that Firestore keeps. */
+const ELEMENT_BYTES_MAX = 16 * 1024 * 1024
+
+/**
+ * Reads the objects of a JSON array from its text as that comes, so that of an answer with 100,000 documents only one is
+ * ever held as text, and no text is longer than a string can be.
+ */
+export class ArrayElements {
+  #depth = 0
+  #isInString = false
+  #isEscaped = false
+  /** What has come of the object that is not complete yet. */
+  #begun: Buffer[] = []
+  #begunBytes = 0
+  #isComplete = false
+
+  /** Whether the array has come to its end. */
+  get isComplete(): boolean {
+    return this.#isComplete
+  }
+
+  /** The objects that are complete with this piece of the text. */
+  push(piece: Buffer): unknown[] {
+    const objects: unknown[] = []
+    let from = 0
+    for (let at = 0; at < piece.length; at += 1) {
+      const byte = piece[at]
+      if (this.#isInString) this.#readInString(byte)
+      else if (byte === QUOTE) this.#isInString = true
+      else if (byte === OPEN_OBJECT || byte === OPEN_LIST) {
+        if (this.#depth === 0 && byte === OPEN_OBJECT) throw new SyntaxError('the answer is not an array')
+        this.#depth += 1
+        if (this.#depth === 2) from = at
+      } else if (byte === CLOSE_OBJECT || byte === CLOSE_LIST) {
+        this.#depth -= 1
+        if (this.#depth === 1) objects.push(this.#end(piece.subarray(from, at + 1)))
+        if (this.#depth === 0) this.#isComplete = true
+      }
+    }
+    if (this.#depth > 1) this.#keep(piece.subarray(from))
+    return objects
+  }
+
+  #readInString(byte: number | undefined): void {
+    if (this.#isEscaped) this.#isEscaped = false
+    else if (byte === BACKSLASH) this.#isEscaped = true
+    else if (byte === QUOTE) this.#isInString = false
+  }
+
+  #keep(part: Buffer): void {
+    this.#begun.push(part)
+    this.#begunBytes += part.length
+    if (this.#begunBytes > ELEMENT_BYTES_MAX) throw new Error('a document of the answer is too large')
+  }
+
+  #end(rest: Buffer): unknown {
+    const text = Buffer.concat([...this.#begun, rest]).toString()
+    this.#begun = []
+    this.#begunBytes = 0
+    return JSON.parse(text)
+  }
+}

@@ -1,0 +1,65 @@
+import type { DocumentData } from 'firebase-admin/firestore'
+
+/** A document as REST spells it: each value says of which kind it is. */
+export type RestDocument = {
+  readonly name: string
+  readonly fields?: RestFields
+  readonly updateTime: string
+}
+export type RestFields = { readonly [field: string]: RestValue }
+
+/** A value has one of these keys, or one of a kind that has no form in JSON. */
+type RestValue = {
+  readonly [kind: string]: unknown
+  readonly stringValue?: string
+  readonly booleanValue?: boolean
+  readonly nullValue?: null
+  /** In quotes, for it has 64 bits. */
+  readonly integerValue?: string
+  /** "NaN", "Infinity" and "-Infinity" in quotes. */
+  readonly doubleValue?: number | string
+  readonly arrayValue?: { readonly values?: readonly RestValue[] }
+  readonly mapValue?: { readonly fields?: RestFields }
+}
+
+/** A value that has no form in JSON; nobody asks what it was, only of which kind. */
+export class ValueWithoutJson {
+  readonly kind: string
+
+  constructor(kind: string) {
+    this.kind = kind
+  }
+}
+
+/** As the client names them, so that both ways of reading tell the same. */
+const KINDS: { readonly [key: string]: string } = {
+  timestampValue: 'Timestamp',
+  geoPointValue: 'GeoPoint',
+  bytesValue: 'Buffer',
+  referenceValue: 'DocumentReference',
+}
+
+/** A document's fields as the client would give them, but for values that have no form in JSON. */
+export function restData(fields: RestFields = {}): DocumentData {
+  return Object.fromEntries(
+    Object.entries(fields).map(([field, value]): [string, unknown] => [field, dataOf(value)]),
+  )
+}
+
+function dataOf(value: RestValue): unknown {
+  const { stringValue, booleanValue, integerValue, doubleValue, arrayValue, mapValue } = value
+  if (stringValue !== undefined) return stringValue
+  if (booleanValue !== undefined) return booleanValue
+  if (integerValue !== undefined) return Number(integerValue)
+  if (doubleValue !== undefined) return Number(doubleValue)
+  if (arrayValue) return (arrayValue.values ?? []).map(dataOf)
+  if (mapValue) return isVector(mapValue) ? new ValueWithoutJson('VectorValue') : restData(mapValue.fields)
+  if ('nullValue' in value) return null
+  const [kind = 'value without a kind'] = Object.keys(value)
+  return new ValueWithoutJson(KINDS[kind] ?? kind)
+}
+
+/** A vector is spelled as a map with a name that no other map can have. */
+function isVector({ fields }: NonNullable<RestValue['mapValue']>): boolean {
+  return fields?.['__type__']?.stringValue === '__vector__'
+}
