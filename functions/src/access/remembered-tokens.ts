@@ -19,14 +19,19 @@ export class RememberedTokens {
     return this.#known.size
   }
 
-  /** `door` is what the token was shown to: one that opens one door is not known at another. */
-  async identify(door: string, token: string, identify: Identify): Promise<Identified['identity']> {
+  /** At once where the token is known. `door` is what it was shown to: one that opens one door is not known at another. */
+  identify(
+    door: string,
+    token: string,
+    identify: Identify,
+  ): Identified['identity'] | Promise<Identified['identity']> {
     const key = `${door} ${hash('sha256', token, 'base64url')}`
     const known = this.#known.get(key)
     if (known && this.#now() < known.endsAt) return known.identity
     if (known) this.#known.delete(key)
-    const { identity, endsAt } = await identify(token)
-    this.#known.set(key, { identity, endsAt: Math.min(endsAt, this.#now() + REMEMBERED_MS) })
-    return identity
+    return identify(token).then(({ identity, endsAt }) => {
+      this.#known.set(key, { identity, endsAt: Math.min(endsAt, this.#now() + REMEMBERED_MS) })
+      return identity
+    })
   }
 }

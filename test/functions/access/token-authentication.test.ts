@@ -34,6 +34,16 @@ test('a Firebase token is its user, who is an admin by the custom claim true and
     expect(await ask(FIREBASE, signed(FIREBASE, { toolrackAdmin }))).toEqual(ann)
 })
 
+test('whose token was verified before is known at once, and a job of the user that is named now', async () => {
+  for (const kind of KINDS) {
+    const credentials = { authorization: `Bearer ${signed(kind)}`, userId: 'ann', family: kind.family }
+    const verified = await authenticate(credentials)
+    expect(authenticate(credentials)).toEqual(verified)
+  }
+  const authorization = `Bearer ${signed(OIDC)}`
+  expect(authenticate({ authorization, userId: 'bob', family: 'jobs' })).toMatchObject({ uid: 'bob' })
+})
+
 test('X-User-Id does not turn a user into another', async () => {
   expect(await ask(FIREBASE, signed(FIREBASE), 'bob')).toMatchObject({ uid: 'ann' })
 })
