@@ -2,8 +2,9 @@ import { ToolrackError } from '@toolrack/contract'
 import cors from 'cors'
 import express from 'express'
 import type { Express, NextFunction, Request, Response } from 'express'
-import { authorise } from './access/authorise.ts'
-import type { Principal } from './access/principal.ts'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { addressOf, handlerOf } from './http/handle-route.ts'
+import type { Handle } from './http/handle-route.ts'
 import { FAMILIES } from './http/route.ts'
 import type { Family, Route } from './http/route.ts'
 import { sendError } from './http/send-error.ts'
@@ -12,16 +13,38 @@ import { ROUTES } from './routes/routes.ts'
 import type { Services } from './services.ts'
 
 /**
- * The whole service as an Express app: the same for the embedded server and for Cloud Functions. A function serves one
- * family, `direct`, and sees its prefix when it is called through Hosting but not when it is called itself.
+ * The whole service: the same for the embedded server and for Cloud Functions. A function serves one family, `direct`,
+ * and sees its prefix when it is called through Hosting but not when it is called itself.
  */
-export function createApp(services: Services, direct?: Family): Express {
+export function createApp(services: Services, direct?: Family): RequestListener {
+  const doors = doorsOf(direct)
+  const exact = exactRoutes(services, doors)
+  const app = expressApp(services, doors)
+
+  /** An address as it is documented is looked up; Express, whose way to a route is longer, finds every other spelling of it. */
+  function serve(req: IncomingMessage, res: ServerResponse): void {
+    const { path, search } = addressOf(req)
+    const handle = exact.get(`${req.method} ${path}`)
+    if (handle) void answer(services, res, () => handle({ path, search, name: '', req, res }))
+    else app(req, res)
+  }
+  if (services.corsOrigins.length === 0) return serve
+  const allowOrigins = corsFor(services.corsOrigins)
+  return (req, res) => allowOrigins(req, res, () => serve(req, res))
+}
+
+/** Every route, in whichever way its path may be spelled, and the answers where there is none. */
+function expressApp(services: Services, doors: readonly Door[]): Express {
   const app = express()
   app.disable('x-powered-by').disable('etag').set('query parser', false)
-  if (services.corsOrigins.length > 0) app.use(corsFor(services.corsOrigins))
-  const doors = doorsOf(direct)
   for (const { prefix, family } of doors) {
-    for (const route of ROUTES) app[method(route)](prefix + route.path, handler(services, family, route))
+    for (const route of ROUTES) {
+      const handle = handlerOf(services, family, route)
+      app[method(route)](prefix + route.path, (req, res) => {
+        const { search } = addressOf(req)
+        return handle({ path: req.path, search, name: nameIn(req), req, res })
+      })
+    }
   }
   app.get('/health', (req, res) => health(services, req, res))
   app.use(refuseMethod(doors))
@@ -29,6 +52,32 @@ export function createApp(services: Services, direct?: Family): Express {
     sendError(res, error, services.log),
   )
   return app
+}
+
+/** The routes whose path holds no name, by method and path. */
+function exactRoutes(services: Services, doors: readonly Door[]): ReadonlyMap<string, Handle> {
+  return new Map(
+    doors.flatMap(({ prefix, family }) =>
+      ROUTES.filter(({ path }) => !path.includes(':')).map((route): [string, Handle] => [
+        `${route.method} ${prefix}${route.path}`,
+        handlerOf(services, family, route),
+      ]),
+    ),
+  )
+}
+
+/** What a handler throws, at once or later, is answered as an error. */
+async function answer(
+  services: Services,
+  res: ServerResponse,
+  handle: () => void | Promise<void>,
+): Promise<void> {
+  try {
+    const answering = handle()
+    if (answering) await answering
+  } catch (error) {
+    sendError(res, error, services.log)
+  }
 }
 
 /** A family's routes below one prefix of the address. */
@@ -39,19 +88,10 @@ function doorsOf(direct: Family | undefined): readonly Door[] {
   return direct ? [...doors, { prefix: '', family: direct }] : doors
 }
 
-function handler(services: Services, family: Family, route: Route) {
-  return function handleRoute(req: Request, res: Response): void | Promise<void> {
-    const { authorization, 'x-user-id': userId } = req.headers
-    const principal = services.authenticate({ authorization, userId: userId?.toString(), family })
-    return principal instanceof Promise ? principal.then(handle) : handle(principal)
-
-    function handle(known: Principal): void | Promise<void> {
-      authorise(known, { verb: 'read' })
-      const question = req.url.indexOf('?')
-      const search = question === -1 ? '' : req.url.slice(question + 1)
-      return route.handle({ services, principal: known, search, req, res })
-    }
-  }
+/** The tool name in the path, percent-decoded by the router. */
+function nameIn({ params }: Request): string {
+  const { name } = params
+  return typeof name === 'string' ? name : ''
 }
 
 function method(route: Route): 'get' | 'put' | 'post' | 'delete' {

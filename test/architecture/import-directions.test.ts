@@ -70,6 +70,7 @@ test.each([
   ['functions/src/authentication.ts', 'jose', /own place/],
   ['functions/src/jose/job-tokens.ts', 'firebase-admin/auth', /own place/],
   ['functions/src/config.ts', 'express', /own place/],
+  ['functions/src/routes/list-tools.ts', 'express', /own place/],
   ['functions/src/local/serve.ts', 'cors', /own place/],
   ['functions/src/catalog/catalog.ts', 'ajv/dist/2020.js', /own place/],
   ['functions/src/definitions/plan-write.ts', 're2js', /own place/],

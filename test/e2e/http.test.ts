@@ -23,6 +23,38 @@ test('HEAD of the list has the headers of GET and no body', async () => {
   expect((await server.fetch('/workflows/tools/list', { method: 'HEAD', headers })).status).toBe(304)
 })
 
+/** A whole answer but for the time of day. */
+async function answerTo(path: string, headers: string): Promise<string> {
+  const socket = await rawConnection(server.url)
+  socket.end(`GET ${path} HTTP/1.1\r\nHost: localhost\r\n${headers}Connection: close\r\n\r\n`)
+  const { head, body } = await readAnswer(socket)
+  return `${head.replace(/^date: .*$/im, '')}\n${body}`
+}
+
+test.each(FAMILIES.flatMap((family) => ['list', 'explain', 'defs'].map((end) => `/${family}/tools/${end}`)))(
+  '%s gives the same bytes in whichever way it is spelled, and so do its refusals',
+  async (path) => {
+    const search = '?name=READ_FILE&layer=file'
+    const etag = (await server.fetch(path)).headers.get('etag')
+    const headers = [
+      auth(),
+      '',
+      'Authorization: Bearer wrong\r\n',
+      'X-User-Id: ann\r\n',
+      `${auth()}If-None-Match: ${etag}\r\n`,
+    ]
+    for (const sent of headers) {
+      for (const query of ['', search, '?nmae=A']) {
+        const exact = await answerTo(path + query, sent)
+        expect(exact).toMatch(/^HTTP\/1\.1 (?:200|304|400|401) /)
+        expect(await answerTo(`${path}/${query}`, sent)).toBe(exact)
+        expect(await answerTo(path.toUpperCase() + query, sent)).toBe(exact)
+        expect(await answerTo(`${server.url}${path}${query}`, sent)).toBe(exact)
+      }
+    }
+  },
+)
+
 const METHODS = ['GET', 'PUT', 'POST', 'DELETE', 'PATCH', 'OPTIONS']
 const PATHS = [...new Set(ROUTES.map(({ path }) => path))]
 test.each(FAMILIES.flatMap((family) => PATHS.map((path) => [family, path] as const)))(

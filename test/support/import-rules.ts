@@ -82,7 +82,7 @@ const RULES: readonly Rule[] = [
 
 /** Where each package and each guarded built-in may be imported; any other package has no place yet. */
 const PLACES = new Map([
-  ['npm:express', /^(?:http|routes)\/|^app\.ts$/],
+  ['npm:express', /^(?:app|http\/read-body)\.ts$/],
   ['npm:cors', /^app\.ts$/],
   ['npm:ajv', /^schemas\//],
   ['npm:re2js', /^schemas\//],
@@ -93,7 +93,10 @@ const PLACES = new Map([
   ['npm:firebase-functions', /^cloud\/|^(?:declaration|options)\.ts$/],
   ['npm:firebase-admin', /^(?:firestore|firebase-auth)\//],
   ['node:sqlite', /^(?:sqlite|local)\//],
-  ['node:http', /^(?:cloud|http|local)\/|^app\.ts$|^firestore\/(?:firestore-rest|metadata-token)\.ts$/],
+  [
+    'node:http',
+    /^(?:cloud|http|local|routes)\/|^app\.ts$|^firestore\/(?:firestore-rest|metadata-token)\.ts$/,
+  ],
   ['node:https', /^firestore\/firestore-rest\.ts$/],
   ['node:net', /^local\//],
   ['node:worker_threads', /^schemas\//],

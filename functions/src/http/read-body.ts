@@ -1,7 +1,7 @@
 import type { JsonValue } from '@toolrack/contract'
 import { ToolrackError } from '@toolrack/contract'
 import express from 'express'
-import type { Request, Response } from 'express'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { readJson } from '../json/read-json.ts'
 
 /** Bytes of a body outside bulk, and in bulk (design, section 11). */
@@ -13,7 +13,11 @@ const PARSERS = {
 }
 
 /** The JSON of a request's body, whatever its Content-Type says. */
-export async function readBody(req: Request, res: Response, size: keyof typeof PARSERS): Promise<JsonValue> {
+export async function readBody(
+  req: IncomingMessage,
+  res: ServerResponse,
+  size: keyof typeof PARSERS,
+): Promise<JsonValue> {
   const bytes = await readBytes(req, res, size)
   const json = readJson(bytes)
   if ('value' in json) return json.value
@@ -23,9 +27,16 @@ export async function readBody(req: Request, res: Response, size: keyof typeof P
   })
 }
 
+/** What a parser leaves in a request. */
+type Read = { readonly rawBody?: Uint8Array; readonly body?: unknown }
+
 /** The Functions Framework has read the body already and leaves it in `rawBody`. */
-async function readBytes(req: Request, res: Response, size: keyof typeof PARSERS): Promise<Uint8Array> {
-  const { rawBody } = req as { rawBody?: Uint8Array }
+async function readBytes(
+  req: IncomingMessage & Read,
+  res: ServerResponse,
+  size: keyof typeof PARSERS,
+): Promise<Uint8Array> {
+  const { rawBody } = req
   if (rawBody && rawBody.length > BODY_BYTES_MAX[size]) throw new ToolrackError('BODY_TOO_LARGE')
   if (rawBody) return rawBody
   await new Promise<void>((resolve, reject) => {

@@ -1,4 +1,4 @@
-import type { Request, Response } from 'express'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Principal } from '../access/principal.ts'
 import type { Services } from '../services.ts'
 
@@ -9,10 +9,14 @@ export type Family = (typeof FAMILIES)[number]
 export type RouteRequest = {
   readonly services: Services
   readonly principal: Principal
-  /** What follows the `?` of the address. */
+  /** The address up to its `?`. */
+  readonly path: string
+  /** What follows the `?`. */
   readonly search: string
-  readonly req: Request
-  readonly res: Response
+  /** The tool name in the path, percent-decoded; empty where the route's path has none. */
+  readonly name: string
+  readonly req: IncomingMessage
+  readonly res: ServerResponse
 }
 
 /** One verb on one path, the same for users and jobs; what only one of them may do, `decide` says. */

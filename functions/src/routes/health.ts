@@ -1,5 +1,5 @@
-import type { Request, Response } from 'express'
 import { isToolrackError, LAYERS } from '@toolrack/contract'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Principal } from '../access/principal.ts'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import { sendJson } from '../http/send-json.ts'
@@ -10,7 +10,7 @@ import { VERSION } from '../version.ts'
 const ISOLATION = 'L0'
 
 /** `GET /health`: whether the service works; with a token also what it works with. */
-export async function health(services: Services, req: Request, res: Response): Promise<void> {
+export async function health(services: Services, req: IncomingMessage, res: ServerResponse): Promise<void> {
   const principal = await principalOf(services, req)
   if (!principal) {
     const status = statusOf(await services.catalog.shared())
@@ -29,7 +29,7 @@ export async function health(services: Services, req: Request, res: Response): P
 }
 
 /** Whoever can't be known, for whatever reason, gets the public answer: a probe must not fail by its token. */
-async function principalOf({ authenticate }: Services, req: Request): Promise<Principal | undefined> {
+async function principalOf({ authenticate }: Services, req: IncomingMessage): Promise<Principal | undefined> {
   const { authorization } = req.headers
   try {
     return await authenticate({ authorization, userId: undefined, family: 'workflows' })

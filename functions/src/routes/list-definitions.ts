@@ -11,7 +11,7 @@ export async function listDefinitions({
   services,
   principal,
   search,
-  req,
+  path,
   res,
 }: RouteRequest): Promise<void> {
   const query = new Query(search, ['layer', 'limit', 'cursor'])
@@ -31,7 +31,7 @@ export async function listDefinitions({
   const last = page.at(-1)
   const hasMore = rest.length > page.length && last !== undefined
   const next = hasMore
-    ? `<${req.path}?layer=${layer}&limit=${limit}&cursor=${writeCursor(last)}>; rel="next"`
+    ? `<${path}?layer=${layer}&limit=${limit}&cursor=${writeCursor(last)}>; rel="next"`
     : undefined
   sendJson(res, 200, { layer, revision, items: page.map(definitionBody) }, next ? { Link: next } : {})
 }

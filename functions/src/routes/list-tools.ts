@@ -32,12 +32,12 @@ export function listTools(request: RouteRequest): void | Promise<void> {
   return view instanceof Promise ? view.then((read) => sendList(request, read)) : sendList(request, view)
 }
 
-function sendList({ services, principal, search, req, res }: RouteRequest, view: CatalogView): void {
+function sendList({ services, principal, path, search, req, res }: RouteRequest, view: CatalogView): void {
   const lists = listsOf(services)
   const owner = view.hasOwn ? `${principal.uid} ` : ''
   const key = `${owner}${view.revision} ${req.url}`
   let list = lists.get(key)
-  if (!list) lists.set(key, (list = makeList(services, view, search, req.path)))
+  if (!list) lists.set(key, (list = makeList(services, view, search, path)))
   if (isNotModified(req.headers['if-none-match'], list.etag)) {
     res.writeHead(304, list.headers).end()
     return

@@ -6,13 +6,11 @@ import { Query } from '../http/query.ts'
 import type { RouteRequest } from '../http/route.ts'
 import { sendJson } from '../http/send-json.ts'
 import { writtenLayer } from './layer-parameter.ts'
-import { pathName } from './path-name.ts'
 
 /** `GET /tools/defs/{name}/versions`: what a definition was, the newest first; a deletion is a version without content. */
-export async function listVersions({ services, principal, search, req, res }: RouteRequest): Promise<void> {
+export async function listVersions({ services, principal, search, name, res }: RouteRequest): Promise<void> {
   authorise(principal, { verb: 'read-versions' })
   const layer = writtenLayer(new Query(search, ['layer']))
-  const name = pathName(req)
   const versions = await services.store.versions(storedLayer(layer, principal.uid), name)
   if (versions.length === 0) throw new ToolrackError('TOOL_NOT_FOUND')
   const items = versions.map(({ revision, digest, text, at, by }) => ({

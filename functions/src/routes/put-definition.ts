@@ -5,13 +5,19 @@ import type { RouteRequest } from '../http/route.ts'
 import { sendJson } from '../http/send-json.ts'
 import { writtenLayer } from './layer-parameter.ts'
 import { objectBody } from './object-body.ts'
-import { pathName } from './path-name.ts'
 
 /** `PUT /tools/defs/{name}`: creates a definition or replaces it. */
-export async function putDefinition({ services, principal, search, req, res }: RouteRequest): Promise<void> {
+export async function putDefinition({
+  services,
+  principal,
+  search,
+  name,
+  req,
+  res,
+}: RouteRequest): Promise<void> {
   const layer = writtenLayer(new Query(search, ['layer']))
   const precondition = preconditionOf(req.headers)
   const sent = objectBody(await readBody(req, res, 'single'))
-  const answer = await services.writer.put(principal, layer, pathName(req), sent, precondition)
+  const answer = await services.writer.put(principal, layer, name, sent, precondition)
   sendJson(res, answer.outcome === 'created' ? 201 : 200, answer, { ETag: `"${answer.digest}"` })
 }

@@ -8,20 +8,20 @@ import type { RouteRequest } from '../http/route.ts'
 import { sendJson } from '../http/send-json.ts'
 import { writtenLayer } from './layer-parameter.ts'
 import { objectBody } from './object-body.ts'
-import { pathName } from './path-name.ts'
 
 /** `POST /tools/defs/{name}/rollback`: makes an older version the present one, also after a deletion. */
 export async function rollbackDefinition({
   services,
   principal,
   search,
+  name,
   req,
   res,
 }: RouteRequest): Promise<void> {
   const layer = writtenLayer(new Query(search, ['layer']))
   const precondition = preconditionOf(req.headers)
   const choice = versionChoice(objectBody(await readBody(req, res, 'single')))
-  const answer = await services.writer.rollback(principal, layer, pathName(req), choice, precondition)
+  const answer = await services.writer.rollback(principal, layer, name, choice, precondition)
   sendJson(res, 200, answer, { ETag: `"${answer.digest}"` })
 }
 
