@@ -1,53 +1,42 @@
 import { resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { z } from 'zod'
 import { JOB_KEYS_RULE, parseJobKeys } from './access/job-keys.ts'
 import type { JobKeys } from './access/job-keys.ts'
 import { ENVELOPES } from './catalog/list-query.ts'
+import { choice, list, optional, parsed, readVariables, text, wholeNumber } from './variables.ts'
+import type { VariableValues } from './variables.ts'
 
 const DEFS_DIR = fileURLToPath(new URL('../workflows/tools/defs', import.meta.url))
 
-const origin = z
-  .string()
-  .regex(/^https?:\/\/[^/\s,]+$/, 'must be origins such as https://app.example, separated by commas')
-
-/** Entries separated by commas; blanks are tolerated. */
-const list = z
-  .string()
-  .default('')
-  .transform((text) => text.split(',').flatMap((entry) => (entry.trim() === '' ? [] : [entry.trim()])))
-const account = z
-  .string()
-  .regex(/^[^@\s]+@[^@\s]+$/, 'must be e-mail addresses of service accounts, separated by commas')
-const jobKeys = z.string().transform((text, context): JobKeys => {
-  const keys = parseJobKeys(text)
-  if (keys) return keys
-  context.addIssue(JOB_KEYS_RULE)
-  return z.NEVER
-})
-
-const environment = z.object({
-  PORT: z.coerce.number('must be a number').int('must be a whole number').min(0).max(65_535).default(8787),
-  HOST: z.string().min(1).default('127.0.0.1'),
-  TOOLRACK_DATA: z.string().min(1).default('.toolrack'),
-  TOOLRACK_STORE: z.enum(['sqlite', 'firestore'], 'must be sqlite or firestore').default('sqlite'),
-  TOOLRACK_AUTH: z.enum(['local', 'firebase'], 'must be local or firebase').default('local'),
-  TOOLRACK_JOB_ACCOUNTS: list.pipe(z.array(account)),
-  TOOLRACK_JOB_AUDIENCES: list,
-  TOOLRACK_JOB_KEYS: jobKeys.optional(),
-  GOOGLE_CLOUD_PROJECT: z.string().optional(),
-  GCLOUD_PROJECT: z.string().optional(),
-  FIREBASE_AUTH_EMULATOR_HOST: z.string().optional(),
-  FUNCTIONS_EMULATOR: z.string().optional(),
-  K_SERVICE: z.string().optional(),
-  TOOLRACK_DEFS_DIR: z.string().min(1).default(DEFS_DIR),
-  LIST_ENVELOPE: z.enum(ENVELOPES, 'must be array or items').default('array'),
-  TOOLRACK_DEFAULT_WORKFLOW: z.string().min(1).max(256).default('tools-CliTools'),
-  TOOLRACK_CORS_ORIGINS: list.pipe(z.array(origin)),
-})
+/** Every variable that is read, and how. Not by zod: this is read before anything else, and zod takes 50 ms to load. */
+const TABLE = {
+  PORT: wholeNumber(8787, 0, 65_535),
+  HOST: text('127.0.0.1'),
+  TOOLRACK_DATA: text('.toolrack'),
+  TOOLRACK_STORE: choice(['sqlite', 'firestore'], 'sqlite'),
+  TOOLRACK_AUTH: choice(['local', 'firebase'], 'local'),
+  TOOLRACK_JOB_ACCOUNTS: list(
+    /^[^@\s]+@[^@\s]+$/,
+    'must be e-mail addresses of service accounts, separated by commas',
+  ),
+  TOOLRACK_JOB_AUDIENCES: list(),
+  TOOLRACK_JOB_KEYS: parsed(parseJobKeys, JOB_KEYS_RULE),
+  GOOGLE_CLOUD_PROJECT: optional,
+  GCLOUD_PROJECT: optional,
+  FIREBASE_AUTH_EMULATOR_HOST: optional,
+  FUNCTIONS_EMULATOR: optional,
+  K_SERVICE: optional,
+  TOOLRACK_DEFS_DIR: text(DEFS_DIR),
+  LIST_ENVELOPE: choice(ENVELOPES, 'array'),
+  TOOLRACK_DEFAULT_WORKFLOW: text('tools-CliTools', 256),
+  TOOLRACK_CORS_ORIGINS: list(
+    /^https?:\/\/[^/\s,]+$/,
+    'must be origins such as https://app.example, separated by commas',
+  ),
+}
 
 /** The names of every variable that is read. */
-export const VARIABLES = Object.keys(environment.shape)
+export const VARIABLES = Object.keys(TABLE)
 
 export type Config = {
   readonly port: number
@@ -85,26 +74,22 @@ export function parseConfig(env: NodeJS.ProcessEnv = process.env): Config {
   const set = Object.fromEntries(
     Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
   )
-  const parsed = environment.safeParse(set)
-  if (!parsed.success) {
-    throw new ConfigError(
-      parsed.error.issues.map((issue) => `${String(issue.path[0])} ${issue.message}`).join('; '),
-    )
-  }
-  const { data } = parsed
+  const read = readVariables(TABLE, set)
+  if ('faults' in read) throw new ConfigError(read.faults.join('; '))
+  const { values } = read
   refuseEmulators(set)
   return {
-    port: data.PORT,
-    host: data.HOST,
-    dataFolder: resolve(data.TOOLRACK_DATA),
-    store: data.TOOLRACK_STORE,
-    definitionsFolder: resolve(data.TOOLRACK_DEFS_DIR),
-    isShippedDefinitions: resolve(data.TOOLRACK_DEFS_DIR) === DEFS_DIR,
-    envelope: data.LIST_ENVELOPE,
-    defaultWorkflow: data.TOOLRACK_DEFAULT_WORKFLOW,
-    corsOrigins: data.TOOLRACK_CORS_ORIGINS,
-    auth: data.TOOLRACK_AUTH === 'local' ? { kind: 'local' } : firebaseAuth(data),
-    jobKeys: data.TOOLRACK_JOB_KEYS,
+    port: values.PORT,
+    host: values.HOST,
+    dataFolder: resolve(values.TOOLRACK_DATA),
+    store: values.TOOLRACK_STORE,
+    definitionsFolder: resolve(values.TOOLRACK_DEFS_DIR),
+    isShippedDefinitions: resolve(values.TOOLRACK_DEFS_DIR) === DEFS_DIR,
+    envelope: values.LIST_ENVELOPE,
+    defaultWorkflow: values.TOOLRACK_DEFAULT_WORKFLOW,
+    corsOrigins: values.TOOLRACK_CORS_ORIGINS,
+    auth: values.TOOLRACK_AUTH === 'local' ? { kind: 'local' } : firebaseAuth(values),
+    jobKeys: values.TOOLRACK_JOB_KEYS,
   }
 }
 
@@ -115,16 +100,16 @@ function refuseEmulators(set: NodeJS.ProcessEnv): void {
     throw new ConfigError(`${emulators.join(' and ')} must not be set in production`)
 }
 
-function firebaseAuth(data: z.infer<typeof environment>): FirebaseAuth {
-  const projectId = data.GOOGLE_CLOUD_PROJECT ?? data.GCLOUD_PROJECT
+function firebaseAuth(values: VariableValues<typeof TABLE>): FirebaseAuth {
+  const projectId = values.GOOGLE_CLOUD_PROJECT ?? values.GCLOUD_PROJECT
   if (projectId === undefined)
     throw new ConfigError('GOOGLE_CLOUD_PROJECT must be set to the project id when TOOLRACK_AUTH is firebase')
   return {
     kind: 'firebase',
     projectId,
-    emulator: data.FIREBASE_AUTH_EMULATOR_HOST !== undefined,
-    jobAccounts: data.TOOLRACK_JOB_ACCOUNTS,
-    jobAudiences: data.TOOLRACK_JOB_AUDIENCES,
+    emulator: values.FIREBASE_AUTH_EMULATOR_HOST !== undefined,
+    jobAccounts: values.TOOLRACK_JOB_ACCOUNTS,
+    jobAudiences: values.TOOLRACK_JOB_AUDIENCES,
   }
 }
 

@@ -75,6 +75,7 @@ test.each([
   ['functions/src/catalog/catalog.ts', 'ajv/dist/2020.js', /own place/],
   ['functions/src/definitions/plan-write.ts', 're2js', /own place/],
   ['functions/src/routes/health.ts', 'zod', /own place/],
+  ['functions/src/config.ts', 'zod', /own place/],
   ['functions/src/http/query.ts', 'lru-cache', /own place/],
   ['functions/src/services.ts', 'node:sqlite', /own place/],
   ['functions/src/log.ts', '@google-cloud/firestore', /own place/],

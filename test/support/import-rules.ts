@@ -86,7 +86,10 @@ const PLACES = new Map([
   ['npm:cors', /^app\.ts$/],
   ['npm:ajv', /^schemas\//],
   ['npm:re2js', /^schemas\//],
-  ['npm:zod', /^config\.ts$|^definitions\/|^files\/editor-schema\.ts$/],
+  [
+    'npm:zod',
+    /^definitions\/definition-schema\.ts$|^definitions\/parse-definition\.ts$|^files\/editor-schema\.ts$/,
+  ],
   ['npm:lru-cache', /^(?:access|catalog|routes)\//],
   ['npm:jose', /^jose\//],
   ['npm:@google-cloud/firestore', /^firestore\//],

@@ -20,7 +20,7 @@ export type Admission = AdmittedDefinition | { readonly faults: readonly Definit
 
 /** From JSON of any shape to a definition that may be stored, or everything that is wrong with it. */
 export async function admitDefinition(sent: JsonValue, checker: SchemaChecker): Promise<Admission> {
-  const parsed = parseDefinition(sent)
+  const parsed = await parseDefinition(sent)
   if ('faults' in parsed) return parsed
   const { schemaPointer } = parsed
   const { schema, changes, unenforced, faults } = await admitSchema(

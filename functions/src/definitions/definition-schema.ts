@@ -1,100 +1,113 @@
 import { isJsonObject, RUNNER_KINDS, TOOL_NAME_RULE, toolNameFault } from '@toolrack/contract'
 import type { JsonObject } from '@toolrack/contract'
-import { z } from 'zod'
-
-/** The stored shape of a definition, the shape of the definition files, and the source of their editor schema. */
-const label = z
-  .string()
-  .regex(
-    /^[^\s,]([^,]{0,62}[^\s,])?$/,
-    'must be 1 to 64 characters without a comma, and not start or end with a blank',
-  )
-
-const name = z
-  .string()
-  .superRefine((value, context) => {
-    const fault = toolNameFault(value)
-    if (fault) context.addIssue({ code: 'custom', message: fault, params: { name: true } })
-  })
-  .meta({
-    description: `The name a model calls. ${TOOL_NAME_RULE}.`,
-    pattern: '^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$',
-  })
-
-const parameters = z
-  .custom<JsonObject>(isJsonObject, 'must be an object: the JSON Schema of the arguments')
-  .meta({
-    description:
-      'JSON Schema (2020-12) of the arguments. type, properties and required are added to the list where they are missing.',
-    allOf: [{ $ref: 'http://json-schema.org/draft-07/schema#' }],
-    type: 'object',
-    properties: { type: { const: 'object' } },
-  })
+import type { z as Zod } from 'zod'
 
 /** Fields that a later runner or client gives a meaning to are kept as written, as long as they stay small. */
 const SHALLOW = { message: 'is nested deeper than 6 levels or holds more than 500 values', abort: true }
 
-const runner = z
-  .looseObject({
-    kind: z.enum(RUNNER_KINDS).describe('What runs the tool.'),
-    workflowName: z.string().min(1).max(256).optional(),
+export type DefinitionSchemas = ReturnType<typeof schemasWith>
+
+let schemas: Promise<DefinitionSchemas> | undefined
+
+/** Made when they are first needed: zod takes longer to load than a list from an instance that has just started. */
+export function definitionSchemas(): Promise<DefinitionSchemas> {
+  return (schemas ??= import('zod').then(({ z }) => schemasWith(z)))
+}
+
+/** The stored shape of a definition, the shape of the definition files, and the source of their editor schema. */
+function schemasWith(z: typeof Zod) {
+  const label = z
+    .string()
+    .regex(
+      /^[^\s,]([^,]{0,62}[^\s,])?$/,
+      'must be 1 to 64 characters without a comma, and not start or end with a blank',
+    )
+
+  const name = z
+    .string()
+    .superRefine((value, context) => {
+      const fault = toolNameFault(value)
+      if (fault) context.addIssue({ code: 'custom', message: fault, params: { name: true } })
+    })
+    .meta({
+      description: `The name a model calls. ${TOOL_NAME_RULE}.`,
+      pattern: '^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$',
+    })
+
+  const parameters = z
+    .custom<JsonObject>(isJsonObject, 'must be an object: the JSON Schema of the arguments')
+    .meta({
+      description:
+        'JSON Schema (2020-12) of the arguments. type, properties and required are added to the list where they are missing.',
+      allOf: [{ $ref: 'http://json-schema.org/draft-07/schema#' }],
+      type: 'object',
+      properties: { type: { const: 'object' } },
+    })
+
+  const runner = z
+    .looseObject({
+      kind: z.enum(RUNNER_KINDS).describe('What runs the tool.'),
+      workflowName: z.string().min(1).max(256).optional(),
+    })
+    .refine(isShallow, SHALLOW)
+    .refine((value) => value.kind !== 'workflow' || value.workflowName !== undefined, {
+      path: ['workflowName'],
+      message: 'is missing: a runner of kind workflow names its workflow',
+    })
+    .describe('How the service runs the tool. Without it the client runs it.')
+
+  const hint = z.boolean().optional()
+  const annotations = z
+    .looseObject({
+      title: z.string().max(256).optional(),
+      readOnlyHint: hint,
+      destructiveHint: hint,
+      idempotentHint: hint,
+      openWorldHint: hint,
+    })
+    .refine(isShallow, SHALLOW)
+    .describe("Hints about the tool's effects, named as in MCP.")
+
+  const limits = z
+    .looseObject({ timeoutSeconds: z.number().positive().max(3_600).optional() })
+    .refine(isShallow, SHALLOW)
+    .describe('Bounds of one call.')
+
+  const definitionSchema = z
+    .strictObject({
+      type: z.literal('function'),
+      function: z.strictObject({
+        name,
+        description: z
+          .string()
+          .max(16_384)
+          .describe('What the tool does, when to use it and what it returns; the model reads this.'),
+        parameters,
+      }),
+      runner: runner.optional(),
+      category: label.optional().describe("The group a picker shows it in; the file's family when left out."),
+      tags: z.array(label).max(32).optional().describe('Labels that the list can be filtered by.'),
+      annotations: annotations.optional(),
+      limits: limits.optional(),
+      sealed: z.boolean().optional().describe('Whether no layer above may define the same name.'),
+    })
+    .describe('One tool definition.')
+
+  // The items of a file are checked one by one, so that a bad one costs only itself.
+  const definitionFileSchema = z.strictObject({
+    $schema: z.string().optional(),
+    family: label,
+    tools: z.array(z.unknown()).max(1_000),
   })
-  .refine(isShallow, SHALLOW)
-  .refine((value) => value.kind !== 'workflow' || value.workflowName !== undefined, {
-    path: ['workflowName'],
-    message: 'is missing: a runner of kind workflow names its workflow',
+
+  // The same with typed items, for editors only.
+  const editorFileSchema = definitionFileSchema.extend({
+    family: label.describe('The name of the family; the default category of its tools.'),
+    tools: z.array(definitionSchema).max(1_000),
   })
-  .describe('How the service runs the tool. Without it the client runs it.')
 
-const hint = z.boolean().optional()
-const annotations = z
-  .looseObject({
-    title: z.string().max(256).optional(),
-    readOnlyHint: hint,
-    destructiveHint: hint,
-    idempotentHint: hint,
-    openWorldHint: hint,
-  })
-  .refine(isShallow, SHALLOW)
-  .describe("Hints about the tool's effects, named as in MCP.")
-
-const limits = z
-  .looseObject({ timeoutSeconds: z.number().positive().max(3_600).optional() })
-  .refine(isShallow, SHALLOW)
-  .describe('Bounds of one call.')
-
-export const definitionSchema = z
-  .strictObject({
-    type: z.literal('function'),
-    function: z.strictObject({
-      name,
-      description: z
-        .string()
-        .max(16_384)
-        .describe('What the tool does, when to use it and what it returns; the model reads this.'),
-      parameters,
-    }),
-    runner: runner.optional(),
-    category: label.optional().describe("The group a picker shows it in; the file's family when left out."),
-    tags: z.array(label).max(32).optional().describe('Labels that the list can be filtered by.'),
-    annotations: annotations.optional(),
-    limits: limits.optional(),
-    sealed: z.boolean().optional().describe('Whether no layer above may define the same name.'),
-  })
-  .describe('One tool definition.')
-
-/** A definitions file: one family of tools. The items are checked one by one, so that a bad one costs only itself. */
-export const definitionFileSchema = z.strictObject({
-  $schema: z.string().optional(),
-  family: label,
-  tools: z.array(z.unknown()).max(1_000),
-})
-
-/** The same with typed items, for editors only. */
-export const editorFileSchema = definitionFileSchema.extend({
-  family: label.describe('The name of the family; the default category of its tools.'),
-  tools: z.array(definitionSchema).max(1_000),
-})
+  return { definitionSchema, definitionFileSchema, editorFileSchema }
+}
 
 function isShallow(value: unknown): boolean {
   const stack = [{ value, depth: 1 }]

@@ -2,7 +2,7 @@ import type { JsonValue, ToolDefinition } from '@toolrack/contract'
 import { isJsonObject, jsonPointer } from '@toolrack/contract'
 import type { z } from 'zod'
 import type { DefinitionFault } from './definition-fault.ts'
-import { definitionSchema } from './definition-schema.ts'
+import { definitionSchemas } from './definition-schema.ts'
 import { reshape } from './loose-shape.ts'
 import type { Normalisation } from './normalisation.ts'
 
@@ -16,13 +16,14 @@ export type ParsedDefinition =
   | { readonly faults: readonly DefinitionFault[] }
 
 /** The one place where unknown JSON becomes a ToolDefinition. The schema in it is admitted afterwards. */
-export function parseDefinition(sent: JsonValue): ParsedDefinition {
+export async function parseDefinition(sent: JsonValue): Promise<ParsedDefinition> {
   if (!isJsonObject(sent)) {
     return {
       faults: [{ reason: 'DEFINITION_INVALID', pointer: '', message: 'a definition must be a JSON object' }],
     }
   }
   const { definition, normalised, locate } = reshape(sent)
+  const { definitionSchema } = await definitionSchemas()
   const parsed = definitionSchema.safeParse(definition, { reportInput: true })
   if (!parsed.success) return { faults: parsed.error.issues.map((issue) => faultOf(issue, locate)) }
   const schemaPointer = jsonPointer(locate(['function', 'parameters']))

@@ -4,7 +4,7 @@ import { open } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { admitDefinition } from '../definitions/admit-definition.ts'
 import type { AdmittedDefinition } from '../definitions/admit-definition.ts'
-import { definitionFileSchema } from '../definitions/definition-schema.ts'
+import { definitionSchemas } from '../definitions/definition-schema.ts'
 import type { SkippedItem } from '../catalog/layer-source.ts'
 import { withFamily } from '../definitions/with-family.ts'
 import { readJson } from '../json/read-json.ts'
@@ -30,6 +30,7 @@ export async function readDefinitionFile(path: string, checker: SchemaChecker): 
   if ('fault' in read) return skip('', read.fault)
   const json = readJson(read.bytes)
   if ('fault' in json) return skip(json.fault.pointer, json.fault.message)
+  const { definitionFileSchema } = await definitionSchemas()
   const parsed = definitionFileSchema.safeParse(json.value)
   if (!parsed.success) {
     const [issue] = parsed.error.issues

@@ -4,5 +4,5 @@ import { editorSchemaText } from './editor-schema.ts'
 /** `npm run editor-schema`: run from a checkout, after the shape of a definition has changed. */
 writeFileSync(
   new URL('../../workflows/tools/tool-definitions.schema.json', import.meta.url),
-  editorSchemaText(),
+  await editorSchemaText(),
 )

@@ -154,25 +154,25 @@ const SHAPES: Shape[] = [
   ],
 ]
 
-test.each(SHAPES)('%s is read, and told', (_title, sent, definition, normalised, at) => {
-  expect(parseDefinition(sent)).toEqual({ definition, normalised, schemaPointer: at })
+test.each(SHAPES)('%s is read, and told', async (_title, sent, definition, normalised, at) => {
+  expect(await parseDefinition(sent)).toEqual({ definition, normalised, schemaPointer: at })
 })
 
-test.each(SHAPES)('what our own fields say is kept: %s', (_title, sent, definition) => {
+test.each(SHAPES)('what our own fields say is kept: %s', async (_title, sent, definition) => {
   const own = { category: 'web', tags: ['a'], sealed: true, limits: { timeoutSeconds: 3 } }
-  expect(parseDefinition({ ...sent, ...own })).toMatchObject({ definition: { ...definition, ...own } })
+  expect(await parseDefinition({ ...sent, ...own })).toMatchObject({ definition: { ...definition, ...own } })
 })
 
-test.each(SHAPES)('what was sent is not touched: %s', (_title, sent) => {
+test.each(SHAPES)('what was sent is not touched: %s', async (_title, sent) => {
   const before = JSON.stringify(sent)
-  parseDefinition(sent)
+  await parseDefinition(sent)
   expect(JSON.stringify(sent)).toBe(before)
 })
 
-test.each(SHAPES)('the stored shape is read again without a word: %s', (_title, sent) => {
-  const first = parseDefinition(sent)
+test.each(SHAPES)('the stored shape is read again without a word: %s', async (_title, sent) => {
+  const first = await parseDefinition(sent)
   const definition = 'definition' in first ? first.definition : undefined
-  expect(parseDefinition(JSON.parse(JSON.stringify(definition)) as JsonObject)).toMatchObject({
+  expect(await parseDefinition(JSON.parse(JSON.stringify(definition)) as JsonObject)).toMatchObject({
     definition,
     normalised: [],
   })

@@ -7,8 +7,8 @@ const ours = { type: 'function', function: fn }
 const withFn = (more: JsonObject): JsonObject => ({ ...ours, function: { ...fn, ...more } })
 
 /** Reason, pointer and sentence of each fault, in the order that they are told. */
-function faultsOf(sent: JsonValue): [string, string, string][] {
-  const parsed = parseDefinition(sent)
+async function faultsOf(sent: JsonValue): Promise<[string, string, string][]> {
+  const parsed = await parseDefinition(sent)
   return 'faults' in parsed
     ? parsed.faults.map(({ reason, pointer, message }) => [reason, pointer, message])
     : []
@@ -77,8 +77,8 @@ test.each<[string, JsonObject, string, RegExp]>([
   ['a category that starts with a blank', { ...ours, category: ' x' }, '/category', /blank/],
   ['no time at all', { ...ours, limits: { timeoutSeconds: 0 } }, '/limits/timeoutSeconds', /0/],
   ['a text for sealed', { ...ours, sealed: 'true' }, '/sealed', /^must be a boolean$/],
-])('%s is refused where it stands', (_title, sent, pointer, message) => {
-  expect(faultsOf(sent)).toEqual([['DEFINITION_INVALID', pointer, expect.stringMatching(message)]])
+])('%s is refused where it stands', async (_title, sent, pointer, message) => {
+  expect(await faultsOf(sent)).toEqual([['DEFINITION_INVALID', pointer, expect.stringMatching(message)]])
 })
 
 test.each<[string, JsonObject, string]>([
@@ -97,8 +97,8 @@ test.each<[string, JsonObject, string]>([
   ['a second schema beside the first', { ...fn, inputSchema: {} }, '/inputSchema'],
   ['the workflowName of an items envelope', { ...ours, workflowName: 5 }, '/workflowName'],
   ['custom beside parameters', { ...fn, type: 'custom' }, '/type'],
-])('a fault leads into what was sent: %s', (_title, sent, pointer) => {
-  expect(faultsOf(sent).map(([, at]) => at)).toEqual([pointer])
+])('a fault leads into what was sent: %s', async (_title, sent, pointer) => {
+  expect((await faultsOf(sent)).map(([, at]) => at)).toEqual([pointer])
 })
 
 test.each<[string, JsonObject]>([
@@ -107,8 +107,8 @@ test.each<[string, JsonObject]>([
   ['a homoglyph', withFn({ name: 'RE\u0410D' })],
   ['two underscores on both sides', withFn({ name: '__x__' })],
   ['129 characters', withFn({ name: 'a'.repeat(129) })],
-])('a name that is not allowed has its own reason: %s', (_title, sent) => {
-  expect(faultsOf(sent)).toEqual([['NAME_INVALID', '/function/name', expect.any(String)]])
+])('a name that is not allowed has its own reason: %s', async (_title, sent) => {
+  expect(await faultsOf(sent)).toEqual([['NAME_INVALID', '/function/name', expect.any(String)]])
 })
 
 test.each<[string, JsonValue]>([
@@ -117,22 +117,18 @@ test.each<[string, JsonValue]>([
   ['null', null],
   ['a list', [ours]],
   ['true', true],
-])('%s is no definition', (_title, sent) => {
-  expect(faultsOf(sent)).toEqual([['DEFINITION_INVALID', '', 'a definition must be a JSON object']])
+])('%s is no definition', async (_title, sent) => {
+  expect(await faultsOf(sent)).toEqual([['DEFINITION_INVALID', '', 'a definition must be a JSON object']])
 })
 
-test('every fault of a definition is told at once', () => {
+test('every fault of a definition is told at once', async () => {
   const sent = {
     type: 'x',
     function: { name: 'a b', description: 5, parameters: [], z: 1 },
     tags: 'a',
     sealed: 1,
   }
-  expect(
-    faultsOf(sent)
-      .map(([, pointer]) => pointer)
-      .toSorted(),
-  ).toEqual([
+  expect((await faultsOf(sent)).map(([, pointer]) => pointer).toSorted()).toEqual([
     '/function/description',
     '/function/name',
     '/function/parameters',
@@ -143,7 +139,7 @@ test('every fault of a definition is told at once', () => {
   ])
 })
 
-test('a fault repeats no value that was sent', () => {
+test('a fault repeats no value that was sent', async () => {
   const sent = {
     type: 'SECRET',
     function: { name: 'SECRET SECRET', description: ['SECRET'], parameters: 'SECRET' },
@@ -151,21 +147,21 @@ test('a fault repeats no value that was sent', () => {
     tags: [',SECRET'],
     sealed: 'SECRET',
   }
-  const faults = faultsOf(sent)
+  const faults = await faultsOf(sent)
   expect(faults).toHaveLength(7)
   expect(JSON.stringify(faults)).not.toContain('SECRET')
 })
 
-test('half a million values in a runner are refused, not a crash', () => {
+test('half a million values in a runner are refused, not a crash', async () => {
   const runner = { kind: 'http', x: Array.from({ length: 500_000 }, () => 0) }
-  expect(faultsOf({ ...ours, runner }).map(([, pointer]) => pointer)).toEqual(['/runner'])
+  expect((await faultsOf({ ...ours, runner })).map(([, pointer]) => pointer)).toEqual(['/runner'])
 })
 
-test('fields of runners, hints and limits that come later are kept as written', () => {
+test('fields of runners, hints and limits that come later are kept as written', async () => {
   const later = {
     runner: { kind: 'http', url: 'https://example.com', retries: [1, { a: null }] },
     annotations: { 'x-own': { b: 1 } },
     limits: { memoryMB: 5 },
   }
-  expect(parseDefinition({ ...ours, ...later })).toMatchObject({ definition: { ...ours, ...later } })
+  expect(await parseDefinition({ ...ours, ...later })).toMatchObject({ definition: { ...ours, ...later } })
 })

@@ -1,0 +1,80 @@
+/** Reads the text of a variable that is set, or undefined; throws a VariableFault. */
+export type ReadVariable<Value> = (text: string | undefined) => Value
+
+/** A variable can not be read: what it must be, never what it is. */
+export class VariableFault extends Error {}
+
+/** What a table of variables comes to. */
+export type VariableValues<Table extends { readonly [name: string]: ReadVariable<unknown> }> = {
+  readonly [Name in keyof Table]: ReturnType<Table[Name]>
+}
+
+/** Reads every variable of a table, or tells what is wrong with each that can not be read. */
+export function readVariables<Table extends { readonly [name: string]: ReadVariable<unknown> }>(
+  table: Table,
+  env: NodeJS.ProcessEnv,
+): { readonly values: VariableValues<Table> } | { readonly faults: readonly string[] } {
+  const faults: string[] = []
+  const values = Object.entries(table).map(([name, read]): [string, unknown] => {
+    try {
+      return [name, read(env[name])]
+    } catch (error) {
+      if (!(error instanceof VariableFault)) throw error
+      faults.push(`${name} ${error.message}`)
+      return [name, undefined]
+    }
+  })
+  return faults.length > 0 ? { faults } : { values: Object.fromEntries(values) as VariableValues<Table> }
+}
+
+export const optional: ReadVariable<string | undefined> = (text) => text
+
+export function text(fallback: string, lengthMax = Infinity): ReadVariable<string> {
+  return (value = fallback) => {
+    if (value.length > lengthMax) throw new VariableFault(`must have at most ${lengthMax} characters`)
+    return value
+  }
+}
+
+export function wholeNumber(fallback: number, min: number, max: number): ReadVariable<number> {
+  return (value) => {
+    const number = value === undefined ? fallback : Number(value.trim() || 'none')
+    if (Number.isNaN(number)) throw new VariableFault('must be a number')
+    if (!Number.isInteger(number)) throw new VariableFault('must be a whole number')
+    if (number < min || number > max) throw new VariableFault(`must be from ${min} to ${max}`)
+    return number
+  }
+}
+
+export function choice<const Choice extends string>(
+  choices: readonly Choice[],
+  fallback: Choice,
+): ReadVariable<Choice> {
+  return (value = fallback) => {
+    const chosen = choices.find((one) => one === value)
+    if (chosen === undefined) throw new VariableFault(`must be ${choices.join(' or ')}`)
+    return chosen
+  }
+}
+
+/** Entries separated by commas; blanks are tolerated. `rule` says what an entry must be. */
+export function list(pattern = /^/, rule = ''): ReadVariable<readonly string[]> {
+  return (value = '') => {
+    const entries = value.split(',').flatMap((entry) => (entry.trim() === '' ? [] : [entry.trim()]))
+    if (!entries.every((entry) => pattern.test(entry))) throw new VariableFault(rule)
+    return entries
+  }
+}
+
+/** What a function makes of the text; undefined means that it breaks the rule. */
+export function parsed<Value>(
+  parse: (text: string) => Value | undefined,
+  rule: string,
+): ReadVariable<Value | undefined> {
+  return (value) => {
+    if (value === undefined) return undefined
+    const made = parse(value)
+    if (made === undefined) throw new VariableFault(rule)
+    return made
+  }
+}

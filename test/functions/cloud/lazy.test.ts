@@ -1,0 +1,41 @@
+import { expect, test } from '@jest/globals'
+import { loadedPackages } from '../../support/loaded-packages.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+const PACKAGES = ['zod', 'ajv', '@google-cloud/firestore', 'firebase-admin', 'firebase-functions']
+
+/** Nobody listens there: what is loaded on the way to Firestore is loaded all the same. */
+const ENV = { FIRESTORE_EMULATOR_HOST: '127.0.0.1:9', GOOGLE_CLOUD_PROJECT: 'demo-p' }
+
+/** What an instance does before its first list, and then this. */
+function loadedAfter(code: string): readonly string[] {
+  using folder = temporaryFolder()
+  const env = {
+    ...ENV,
+    TOOLRACK_STORE: 'firestore',
+    TOOLRACK_AUTH: 'firebase',
+    TOOLRACK_DEFS_DIR: folder.path,
+  }
+  const setup = `
+    const { cloudServices } = await import('./functions/src/cloud/services.ts')
+    const { createApp } = await import('./functions/src/app.ts')
+    const { parseConfig } = await import('./functions/src/config.ts')
+    const log = { info() {}, warn() {}, error() {} }
+    const services = cloudServices(parseConfig(), log)
+    createApp(services, 'workflows')
+    const ann = { kind: 'user', uid: 'ann', isAdmin: false }
+    await services.catalog.view(ann)`
+  return loadedPackages(PACKAGES, `${setup}\n${code}\nprocess.exit()`, env)
+}
+
+test('a list loads nothing that only a write needs', () => {
+  expect(loadedAfter('')).toEqual([])
+})
+
+test('a definition that is sent does, and a write', () => {
+  const write = `
+    await services.writer.put(ann, 'user', 'A', {}, {}).catch(() => undefined)
+    services.writer.delete(ann, 'user', 'A', {}).catch(() => undefined)
+    while (!loaded.includes('@google-cloud/firestore')) await new Promise((resolve) => setImmediate(resolve))`
+  expect(loadedAfter(write)).toEqual(['zod', '@google-cloud/firestore'])
+}, 30_000)
