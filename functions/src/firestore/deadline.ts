@@ -6,14 +6,14 @@ export class Deadline {
   readonly #timer: NodeJS.Timeout
   readonly #over = new AbortController()
 
-  constructor(ms: number) {
+  constructor(ms: number, error: (ms: number) => ToolrackError = lateError) {
     const { promise, reject } = Promise.withResolvers<never>()
     promise.catch(() => undefined)
     this.#passed = promise
     this.#timer = setTimeout(() => {
-      const error = lateError(ms)
-      this.#over.abort(error)
-      reject(error)
+      const late = error(ms)
+      this.#over.abort(late)
+      reject(late)
     }, ms)
   }
 
@@ -26,7 +26,7 @@ export class Deadline {
     return this.#over.signal
   }
 
-  /** The work's result, or STORE_FAILED when the time is over before it comes. */
+  /** The work's result, or the deadline's error when the time is over before it comes. */
   race<T>(work: Promise<T>): Promise<T> {
     return Promise.race([work, this.#passed])
   }

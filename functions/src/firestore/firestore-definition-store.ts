@@ -20,10 +20,11 @@ import type { FirestoreRest } from './firestore-rest.ts'
 import { foundDocument } from './found-document.ts'
 import { STORE_DEADLINES } from './firestore-settings.ts'
 import type { StoreDeadlines } from './firestore-settings.ts'
-import { itemsOf, layerDocument, versionsOf } from './layer-paths.ts'
+import { itemsOf, layerDocument, layerSegments, versionsOf } from './layer-paths.ts'
 import { RestLayerReader } from './rest-layer-reader.ts'
 import { layerState, versionDocument } from './stored-documents.ts'
 import type { VersionDocument } from './stored-documents.ts'
+import { Turns } from './turns.ts'
 import { revisionText } from '../definitions/layer-revision.ts'
 
 /** Writers of one layer meet at its revision; each gets this many turns before it gives up with STORE_BUSY. */
@@ -46,7 +47,7 @@ export type FirestoreStoreParts = {
 export class FirestoreDefinitionStore implements DefinitionStore {
   readonly #parts: FirestoreStoreParts
   readonly #deadlines: StoreDeadlines
-  readonly #turns = new Map<string, Promise<void>>()
+  readonly #turns = new Turns()
   readonly #calls = new CallsUnderWay()
   #connection: Promise<Firestore> | undefined
 
@@ -73,18 +74,22 @@ export class FirestoreDefinitionStore implements DefinitionStore {
     changes: readonly DefinitionChange[],
     context: WriteContext,
   ): Promise<readonly ChangeOutcome[]> {
-    const deadline = new Deadline(this.#deadlines.writeMs)
     let write: DefinitionWrite | undefined
+    const act = async (): Promise<readonly ChangeOutcome[]> => {
+      const deadline = new Deadline(this.#deadlines.writeMs)
+      try {
+        const document = await deadline.race(this.#layerDocument(layer))
+        write = new DefinitionWrite(document, changes, context, this.#parts.checker)
+        return await deadline.race(this.#calls.track(attempt(document, write, deadline)))
+      } finally {
+        deadline.end()
+      }
+    }
     try {
-      const document = await deadline.race(this.#layerDocument(layer))
-      return await this.#inTurn(document.path, deadline, () => {
-        const started = (write = new DefinitionWrite(document, changes, context, this.#parts.checker))
-        return this.#calls.track(attempt(document, started, deadline))
-      })
+      // Cheaper than losing transactions to each other.
+      return await this.#turns.take(layerSegments(layer).join('/'), this.#deadlines.turnMs, act)
     } catch (error) {
       throw write?.isUnconfirmed ? unconfirmed(error) : firestoreError(error)
-    } finally {
-      deadline.end()
     }
   }
 
@@ -116,22 +121,6 @@ export class FirestoreDefinitionStore implements DefinitionStore {
     return versions.docs
       .flatMap((version) => versionDocument(foundDocument(version)) ?? [])
       .map((version) => definitionVersion(version, epoch))
-  }
-
-  /** Writers of one layer in this process wait for each other here, which is cheaper than losing transactions. */
-  async #inTurn<T>(path: string, deadline: Deadline, act: () => Promise<T>): Promise<T> {
-    const before = this.#turns.get(path) ?? Promise.resolve()
-    const turn = deadline.race(before.then(act))
-    const settled = turn.then(
-      () => undefined,
-      () => undefined,
-    )
-    this.#turns.set(path, settled)
-    try {
-      return await turn
-    } finally {
-      if (this.#turns.get(path) === settled) this.#turns.delete(path)
-    }
   }
 
   async #layerDocument(layer: StoredLayer): Promise<DocumentReference> {

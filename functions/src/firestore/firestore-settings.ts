@@ -5,11 +5,18 @@ export type StoreDeadlines = {
   /** A look at a layer's revision, or at its changes. */
   readonly readMs: number
   readonly wholeReadMs: number
-  /** A write with all its attempts and the time it waits for its turn. */
+  /** How long a write waits for those before it in the same process; then it has not been tried. */
+  readonly turnMs: number
+  /** A write with all its attempts, from the moment when its turn has come. */
   readonly writeMs: number
 }
 
-export const STORE_DEADLINES: StoreDeadlines = { readMs: 5_000, wholeReadMs: 30_000, writeMs: 10_000 }
+export const STORE_DEADLINES: StoreDeadlines = {
+  readMs: 5_000,
+  wholeReadMs: 30_000,
+  turnMs: 30_000,
+  writeMs: 10_000,
+}
 
 /**
  * What the client must be told. Its own deadlines are up to five minutes and ten with repetitions, so that calls on a

@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
 import type { DocumentReference, Firestore } from '@google-cloud/firestore'
 import type { JsonObject } from '@toolrack/contract'
+import { STORE_DEADLINES } from '../../../functions/src/firestore/firestore-settings.ts'
 import { errorAnswer } from '../../support/error-answer.ts'
 import {
   connectionTo,
@@ -19,7 +20,7 @@ import { until } from '../../support/until.ts'
 jest.setTimeout(60_000)
 
 /** Short, so that what never comes is given up soon. */
-const DEADLINES = { readMs: 1_000, wholeReadMs: 1_000, writeMs: 1_000 }
+const DEADLINES = { readMs: 1_000, wholeReadMs: 1_000, turnMs: 1_000, writeMs: 1_000 }
 const BULK = Array.from({ length: 200 }, (_, index) => tool(`t${index}`))
 
 function send(
@@ -159,6 +160,19 @@ describeOnEmulator('a write while Firestore is lost', () => {
     await proxy.restore()
     expect((await writing).status).toBe(200)
     expect(await stored()).toEqual({ items: 1, versions: 2, state: { revision: 2, size: 1 } })
+  })
+
+  test('each of many has its own time, which begins when those before it are done', async () => {
+    const deadlines = { ...STORE_DEADLINES, writeMs: 4_000 }
+    const connection = connectionTo(projectId, { address: proxy.address })
+    await using patient = await firestoreService(connection, { deadlines })
+    expect((await putTool(patient, 't', 'First.')).status).toBe(201)
+    proxy.delay(250)
+    const started = performance.now()
+    const writes = Array.from({ length: 12 }, (_, index) => putTool(patient, `t${index}`, 'One.'))
+    const answers = await Promise.all(writes)
+    expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 201))
+    expect(performance.now() - started).toBeGreaterThan(deadlines.writeMs)
   })
 
   test('of two instances that saw the same definition one writes and one gets 412', async () => {
