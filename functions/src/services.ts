@@ -84,6 +84,9 @@ function logged(source: LayerSource, log: Log): LayerSource {
   let told = new Set<string>()
   let last: LayerRead['skipped'] | undefined
   return {
+    async open() {
+      await source.open?.()
+    },
     async read(since) {
       const read = await source.read(since)
       if (read.skipped === last) return read

@@ -7,6 +7,7 @@ export class ScriptedLayerSource implements LayerSource {
   /** How often it was read. */
   reads = 0
   fault: Error | undefined
+  #opened: Promise<void> | undefined
   #gate: Promise<void> | undefined
   #revision = 0
   #tools: readonly ToolDefinition[] = []
@@ -18,6 +19,17 @@ export class ScriptedLayerSource implements LayerSource {
   set(...tools: ToolDefinition[]): void {
     this.#tools = tools
     this.#revision += 1
+  }
+
+  /** It is not open until the returned function is called. */
+  close(): () => void {
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#opened = promise
+    return resolve
+  }
+
+  async open(): Promise<void> {
+    await this.#opened
   }
 
   /** No read ends until the returned function is called. */
@@ -34,6 +46,7 @@ export class ScriptedLayerSource implements LayerSource {
     this.reads += 1
     const { fault } = this
     const read = this.#readNow(since)
+    await this.#opened
     await this.#gate
     if (fault) throw fault
     return read

@@ -44,10 +44,11 @@ export class LayerCache {
     return this.#now() - this.#checkedAt < REVISION_CHECK_MS
   }
 
-  /** The layer, read if it is time to; never rejects and never waits longer than the deadline. */
+  /** The layer, read if it is time to; never rejects and never waits longer than the deadline, which begins when the source is open. */
   async current(): Promise<LayerState> {
     if (this.isChecked) return this.#state
     this.#reading ??= this.#read().finally(() => (this.#reading = undefined))
+    await this.#source.open?.()
     const deadlineMs = this.#state.snapshot ? READ_DEADLINE_MS.withLastGood : READ_DEADLINE_MS.without
     const inTime = await settledWithin(this.#reading, deadlineMs)
     if (!inTime) this.#lose(new Error(`the layer was not read within ${deadlineMs} ms`))

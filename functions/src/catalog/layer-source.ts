@@ -23,6 +23,8 @@ export type LayerRead = {
 
 /** One layer, read whole the first time and by its changes afterwards. */
 export interface LayerSource {
+  /** Gets what every read needs, such as a client that has to be loaded; what that takes is not the time of a read. Never rejects. */
+  open?(): Promise<void>
   /** Costs one read when nothing has changed since. A revision that the source does not know brings the whole layer. */
   read(since?: string): Promise<LayerRead>
 }

@@ -12,6 +12,10 @@ export class ClientLayerReader implements LayerReader {
     this.#layer = layer
   }
 
+  async open(): Promise<void> {
+    await this.#layer().catch(() => undefined)
+  }
+
   async look(): Promise<LayerLook> {
     const layer = await this.#layer()
     const snapshot = await layer.get()

@@ -42,6 +42,10 @@ export class FirestoreLayerSource implements LayerSource {
     this.#foreign = new ForeignDocuments(parts.checker)
   }
 
+  async open(): Promise<void> {
+    await this.#parts.reader.open?.()
+  }
+
   async read(since?: string): Promise<LayerRead> {
     const { calls, deadlines } = this.#parts
     const { readMs, wholeReadMs } = deadlines

@@ -9,6 +9,8 @@ export type LayerLook = {
 
 /** How the documents of one layer are read: by the client, or by REST without loading it. */
 export interface LayerReader {
+  /** Gets what every read needs, where that is not at hand. Never rejects. */
+  readonly open?: () => Promise<void>
   /** Costs one read. Who aborts the signal does not wait for the answer any more. */
   readonly look: (signal: AbortSignal) => Promise<LayerLook>
 }

@@ -120,6 +120,18 @@ test('a layer that does not answer is waited for 1,500 ms without a last good st
   releaseSecond()
 })
 
+test('the time that a source needs to open is not taken from its first read', async () => {
+  const open = source.close()
+  const release = source.hold()
+  const first = cache.current()
+  await jest.advanceTimersByTimeAsync(10_000)
+  open()
+  await jest.advanceTimersByTimeAsync(1_499)
+  expect(await settled(first)).toBe(false)
+  release()
+  expect(await first).toMatchObject({ status: 'fresh' })
+})
+
 test('while a slow read is under way, later requests within the second do not wait for it', async () => {
   await cache.current()
   now = 1_000
