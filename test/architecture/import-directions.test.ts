@@ -93,6 +93,11 @@ test.each([
   expect(found.map((wrong) => wrong.some((sentence) => why.test(sentence)))).toEqual(forms.map(() => true))
 })
 
+test('a built-in that is asked for by its name is found as an import is', () => {
+  const text = "export const sqlite = process.getBuiltinModule('node:sqlite')\n"
+  expect(wrongImports(new Map([['functions/src/services.ts', text]]))).toHaveLength(1)
+})
+
 test.each([
   ['packages/contract/src/sha256.ts', '@noble/hashes/sha2.js'],
   ['packages/contract/src/alias.ts', './sha256.ts'],
@@ -107,7 +112,7 @@ test.each([
   ['functions/src/local/open-store.ts', '../sqlite/open-database.ts'],
   ['functions/src/cloud/services.ts', '../firestore/connect-firestore.ts'],
   ['functions/src/index.ts', './cloud/serving.ts'],
-  ['functions/src/firestore/firestore-rest.ts', 'node:https'],
+  ['functions/src/firestore/node-http.ts', 'node:https'],
   ['functions/src/cloud/log.ts', 'firebase-functions/logger'],
 ])('%s may import %s', (path, specifier) => {
   expect(wrongImports(new Map([[path, `import { it } from '${specifier}'\n`]]))).toEqual([])

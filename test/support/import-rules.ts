@@ -98,9 +98,9 @@ const PLACES = new Map([
   ['node:sqlite', /^(?:sqlite|local)\//],
   [
     'node:http',
-    /^(?:cloud|http|local|routes)\/|^app\.ts$|^firestore\/(?:firestore-rest|metadata-token)\.ts$/,
+    /^(?:cloud|http|local|routes)\/|^app\.ts$|^firestore\/(?:firestore-rest|metadata-token|node-http)\.ts$/,
   ],
-  ['node:https', /^firestore\/firestore-rest\.ts$/],
+  ['node:https', /^firestore\/node-http\.ts$/],
   ['node:net', /^local\//],
   ['node:worker_threads', /^schemas\//],
 ])

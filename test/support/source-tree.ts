@@ -17,7 +17,7 @@ export function readSource(...folders: readonly string[]): SourceTree {
 }
 
 const STATEMENT = /^(?:import|export)\s(?:[\w\s*{},$]*\sfrom\s*)?['"]([^'"\n]+)['"]/gm
-const EXPRESSION = /\bimport\(\s*['"]([^'"\n]+)['"]/g
+const EXPRESSION = /\b(?:import|getBuiltinModule)\(\s*['"]([^'"\n]+)['"]/g
 
 /**
  * What a file imports, types too: a path from the root for what is ours (`packages/contract` for the workspace

@@ -1,9 +1,9 @@
-import * as http from 'node:http'
-import * as https from 'node:https'
+import type { Agent, IncomingMessage } from 'node:http'
 import { text } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ArrayElements } from './array-elements.ts'
 import type { AccessToken } from './metadata-token.ts'
+import { http, https } from './node-http.ts'
 import type { RestDocument } from './rest-data.ts'
 
 /** A connection that is used again after this long may be dead without anybody knowing, in milliseconds. */
@@ -47,7 +47,7 @@ export class FirestoreRest {
   readonly #database: string
   readonly #token: AccessToken
   readonly #protocol: typeof http | typeof https
-  readonly #agent: http.Agent
+  readonly #agent: Agent
 
   constructor(origin: string, projectId: string, token: AccessToken) {
     this.#origin = origin
@@ -98,7 +98,7 @@ export class FirestoreRest {
     return kept
   }
 
-  #post(url: string, token: string, body: Buffer, signal: AbortSignal): Promise<http.IncomingMessage> {
+  #post(url: string, token: string, body: Buffer, signal: AbortSignal): Promise<IncomingMessage> {
     const headers = {
       Authorization: `Bearer ${token}`,
       'Content-Type': 'application/json',
@@ -110,7 +110,7 @@ export class FirestoreRest {
     })
   }
 
-  async #refusal(res: http.IncomingMessage): Promise<RestError> {
+  async #refusal(res: IncomingMessage): Promise<RestError> {
     const { statusCode: code = 0 } = res
     if (code === 401) this.#token.forget()
     const { status, message } = errorIn(await text(res))

@@ -1,6 +1,6 @@
-import { get } from 'node:http'
 import type { IncomingMessage } from 'node:http'
 import { json } from 'node:stream/consumers'
+import { http } from './node-http.ts'
 
 /** The server that tells an instance of Google Cloud about itself. */
 const METADATA_SERVER = 'http://169.254.169.254'
@@ -68,7 +68,7 @@ type Answer = { readonly access_token: string; readonly expires_in: number }
 async function askServer(server: string): Promise<Answer> {
   const res = await new Promise<IncomingMessage>((resolve, reject) => {
     const headers = { 'Metadata-Flavor': 'Google' }
-    get(server + PATH, { headers, signal: AbortSignal.timeout(ANSWER_MS) }, resolve).on('error', reject)
+    http.get(server + PATH, { headers, signal: AbortSignal.timeout(ANSWER_MS) }, resolve).on('error', reject)
   })
   if (res.statusCode !== 200) {
     res.resume()

@@ -32,6 +32,12 @@ test('a list loads nothing that only a write needs', () => {
   expect(loadedAfter('')).toEqual([])
 })
 
+test('a list does not make Node load its own fetch', () => {
+  // Node keeps the names of its built-in modules that are loaded in process.moduleLoadList.
+  const code = `if (process.moduleLoadList.includes('NativeModule internal/deps/undici/undici')) await import('zod')`
+  expect(loadedAfter(code)).toEqual([])
+})
+
 test('a definition that is sent does, and a write', () => {
   const write = `
     await services.writer.put(ann, 'user', 'A', {}, {}).catch(() => undefined)
