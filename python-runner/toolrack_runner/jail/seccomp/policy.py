@@ -1,0 +1,120 @@
+"""Which system calls a confined child may make: a list of what is allowed, everything else is denied.
+
+Pure data about names; the numbers of a machine come in with `program`. Constants are those of the kernel's headers,
+the same on x86_64 and aarch64.
+"""
+
+import errno
+import socket
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from toolrack_runner.jail.seccomp.allowed import ALLOWED
+
+#: `linux/seccomp.h`: what a program returns, best first.
+ALLOW: Final = 0x7FFF0000
+KILL_PROCESS: Final = 0x80000000
+
+
+def fail(code: int) -> int:
+    """The call is not made and gives `code`; with 0 it says that it has been done."""
+    return 0x00050000 | code
+
+
+DENY: Final = fail(errno.EPERM)
+#: For calls that the table does not know yet: the C library then takes its older way.
+UNKNOWN: Final = fail(errno.ENOSYS)
+PRETEND: Final = fail(0)
+
+#: Stands for the child's own process id, which is filled in when the program is applied.
+OWN_PROCESS: Final = "own process"
+
+
+@dataclass(frozen=True)
+class Test:
+    """One half of one argument, masked, is one of these values.
+
+    The kernel ignores the upper half where it declares an int, and so does the test; a pointer needs both halves.
+    """
+
+    argument: int
+    values: tuple[int | str, ...]
+    mask: int = 0xFFFFFFFF
+    is_upper_half: bool = False
+
+
+#: Alternatives, in each of which every test must hold; otherwise the call is denied.
+Rule = tuple[tuple[Test, ...], ...]
+
+
+def is_null(argument: int) -> tuple[Test, Test]:
+    """Both halves of a pointer are 0."""
+    return Test(argument, (0,)), Test(argument, (0,), is_upper_half=True)
+
+
+CLONE_THREAD: Final = 0x00010000
+#: Exit signal and CLONE_NEWTIME, PIDFD, PTRACE, VFORK, PARENT, THREAD, NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER,
+#: NEWPID, NEWNET, IO.
+CLONE_LOOKED_AT: Final = 0xFE03F0FF
+
+MAP_SHARED: Final = 0x01
+MAP_ANONYMOUS: Final = 0x20
+MAP_GROWSDOWN: Final = 0x100
+
+MSG_OOB: Final = 1
+SOL_SOCKET: Final = 1
+IPPROTO_TCP: Final = 6
+
+CONDITIONAL: Final[Mapping[str, Rule]] = {
+    # Threads, and nothing else that clone can make.
+    "clone": ((Test(0, (CLONE_THREAD,), mask=CLONE_LOOKED_AT),),),
+    # RLIMIT_DATA counts neither shared anonymous memory nor what grows downwards like a stack.
+    "mmap": (
+        (Test(3, (0,), mask=MAP_SHARED | MAP_GROWSDOWN),),
+        (Test(3, (0,), mask=MAP_ANONYMOUS | MAP_GROWSDOWN),),
+    ),
+    # DUPFD, GETFD, SETFD, GETFL, SETFL, GETLK, SETLK, SETLKW, OFD_GETLK, OFD_SETLK, OFD_SETLKW, DUPFD_CLOEXEC,
+    # GETPIPE_SZ. Not SETOWN and SETSIG: they have the kernel send any signal to any process of the same user.
+    "fcntl": ((Test(1, (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030, 1032)),),),
+    # TCGETS, TCGETS2, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX.
+    "ioctl": ((Test(1, (0x5401, 0x802C542A, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)),),),
+    # PR_SET_NAME and PR_GET_NAME, of a thread.
+    "prctl": ((Test(0, (15, 16)),),),
+    # Asks for limits of this process, sets none.
+    "prlimit64": ((Test(0, (0,)), *is_null(2)),),
+    # raise(), abort() and pthread_kill() of the C library, os.kill of oneself.
+    "kill": ((Test(0, (OWN_PROCESS,)),),),
+    "tgkill": ((Test(0, (OWN_PROCESS,)),),),
+    "rt_tgsigqueueinfo": ((Test(0, (OWN_PROCESS,)),),),
+    # A datagram pair can send to any unix socket by its path, so only streams (the type without its flags).
+    "socketpair": ((Test(0, (socket.AF_UNIX.value,)), Test(1, (1,), mask=0xF)),),
+    # Without an address; and without out-of-band data, which no honest program of a pair uses (CVE-2025-38236).
+    "sendto": ((Test(3, (0,), mask=MSG_OOB), *is_null(4)),),
+    "sendmsg": ((Test(2, (0,), mask=MSG_OOB),),),
+    "recvfrom": ((Test(3, (0,), mask=MSG_OOB),),),
+    "recvmsg": ((Test(2, (0,), mask=MSG_OOB),),),
+    # SO_REUSEADDR, SNDBUF, RCVBUF, KEEPALIVE, RCVTIMEO, SNDTIMEO; TCP_NODELAY. Not SO_ATTACH_FILTER and its kin.
+    "setsockopt": (
+        (Test(1, (SOL_SOCKET,)), Test(2, (2, 7, 8, 9, 20, 21))),
+        (Test(1, (IPPROTO_TCP,)), Test(2, (1,))),
+    ),
+}
+
+#: Done by nobody, yet answered with success: mode and times of any file that the user owns could be changed, also
+#: outside, as Landlock does not look at them; and `shutil.copy` must not fail.
+PRETENDED: Final = frozenset(
+    ("chmod", "fchmod", "fchmodat", "fchmodat2", "utime", "utimes", "futimesat", "utimensat")
+)
+
+
+def verdict_of(name: str) -> int | Rule:
+    """What becomes of a call of this name."""
+    if name in ALLOWED:
+        return ALLOW
+    if name in PRETENDED:
+        return PRETEND
+    if name == "clone3":
+        # Its flags lie in memory, where no program can look; the C library then uses clone.
+        return UNKNOWN
+    return CONDITIONAL.get(name, DENY)
