@@ -1,0 +1,33 @@
+"""What the routes work with."""
+
+from dataclasses import dataclass, field
+
+from toolrack_runner.http.fault import Fault
+from toolrack_runner.level.measurement import Measurement
+from toolrack_runner.pool.admission import Admission
+from toolrack_runner.pool.pool import Pool
+from toolrack_runner.pool.sources import Sources
+from toolrack_runner.settings import LEVELS, Settings
+
+
+@dataclass
+class Runner:
+    """One for each process."""
+
+    settings: Settings
+    pool: Pool
+    admission: Admission
+    measurement: Measurement
+    sources: Sources = field(default_factory=Sources)
+
+    async def require_level(self, wanted: str | None) -> str:
+        """The level measured, once it is; raises Fault where it is below what is asked for, and nothing runs."""
+        measured = (await self.measurement.done()).level
+        needed = max(self.settings.min_isolation, wanted or "", key=lambda level: LEVELS.index(level or "L0"))
+        if LEVELS.index(measured) < LEVELS.index(needed):
+            raise Fault(
+                "ISOLATION_UNAVAILABLE",
+                f"isolation {needed} is asked for and {measured} is what this machine was measured at; "
+                "GET /health says which layer is missing, and why",
+            )
+        return measured

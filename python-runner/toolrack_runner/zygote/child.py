@@ -1,0 +1,72 @@
+"""The life of one child: confined by trusted code, it imports one module, runs one call, answers, and ends."""
+
+import os
+import sys
+from contextlib import suppress
+from typing import Any, NoReturn
+
+from toolrack_runner.jail.confine import Confinement, Workplace
+from toolrack_runner.module import call_tool, check_module, load_module, parse_module
+from toolrack_runner.wire.frames import FrameError, read_frame, write_frame
+from toolrack_runner.zygote.messages import Spawn
+
+_exit = os._exit
+_read = os.read
+
+
+def live(confinement: Confinement, workplace: Workplace, spawn: Spawn, channel: int, output: int) -> NoReturn:
+    """Runs in the forked child and never returns.
+
+    The order is the jail's promise: everything up to the first `load` is ours, everything after it may be anybody's.
+    """
+    try:
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        confinement.confine(workplace, spawn.limits, keep=(channel,))
+        order = read_frame(channel)
+        if order["do"] == "check":
+            _check(channel, order)
+        else:
+            _call(channel, order, spawn.limits.output_bytes)
+    except FrameError:
+        pass  # Main let go of this child before it was needed.
+    except BaseException as error:  # noqa: BLE001 - whatever it is, main must hear of it
+        write_frame(channel, {"failed": f"{type(error).__name__}: {error}"})
+    _exit(0)
+
+
+def _call(channel: int, order: dict[str, Any], output_bytes_max: int) -> None:
+    source = order["source"].encode("utf-8", "replace")
+    if order["tell"]:
+        write_frame(channel, {"imports": sorted(parse_module(order["module"], source).imports)})
+    module = load_module(order["module"], source)
+    write_frame(channel, {"ready": True})
+    call = read_frame(channel)
+    answer = call_tool(
+        module, call["tool"], call["arguments"], call["context"], output_bytes_max=output_bytes_max
+    )
+    _flush()
+    write_frame(channel, {"answer": answer})
+    _wait_for_the_end(channel)
+
+
+def _check(channel: int, order: dict[str, Any]) -> None:
+    def send(stage: dict[str, Any]) -> None:
+        write_frame(channel, {"stage": stage})
+
+    check_module(order["module"], order["source"].encode("utf-8", "replace"), send=send)
+    _flush()
+    write_frame(channel, {"done": True})
+    _wait_for_the_end(channel)
+
+
+def _wait_for_the_end(channel: int) -> None:
+    """Main reads what the call cost from the living process, and kills it."""
+    _read(channel, 1)
+
+
+def _flush() -> None:
+    """Whatever the module put in place of the streams: its fault is not the call's."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(BaseException):
+            stream.flush()
