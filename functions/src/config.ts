@@ -26,6 +26,14 @@ const jobKeys = z.string().transform((text, context): JobKeys => {
   return z.NEVER
 })
 
+/** A path or a query would be lost; in the open the secret and every call would be. */
+const runnerUrl = z
+  .string()
+  .regex(
+    /^(?:https:\/\/[^/\s?#@]+|http:\/\/(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?)\/?$/,
+    'must be https://host, or http:// and an address of this machine, without a path',
+  )
+
 const environment = z.object({
   PORT: z.coerce.number('must be a number').int('must be a whole number').min(0).max(65_535).default(8787),
   HOST: z.string().min(1).default('127.0.0.1'),
@@ -44,6 +52,17 @@ const environment = z.object({
   LIST_ENVELOPE: z.enum(ENVELOPES, 'must be array or items').default('array'),
   TOOLRACK_DEFAULT_WORKFLOW: z.string().min(1).max(256).default('tools-CliTools'),
   TOOLRACK_CORS_ORIGINS: list.pipe(z.array(origin)),
+  RUNNER_URL: runnerUrl.optional(),
+  RUNNER_SECRET: z
+    .string()
+    .regex(/^[!-~]+$/, 'must be printable characters without a blank')
+    .optional(),
+  // The runner's own, which checks them.
+  TOOLRACK_RUNNER_SLOTS: z.string().optional(),
+  TOOLRACK_RUNNER_POOL_MB: z.string().optional(),
+  TOOLRACK_RUNNER_MIN_ISOLATION: z.string().optional(),
+  // Read by the scripts, before there is a server.
+  TOOLRACK_PYTHON: z.string().optional(),
 })
 
 /** The names of every variable that is read. */
@@ -65,6 +84,12 @@ export type Config = {
   readonly auth: { readonly kind: 'local' } | FirebaseAuth
   /** The keys of job tokens; the first signs, every one verifies. */
   readonly jobKeys: JobKeys | undefined
+  readonly runner: {
+    /** Of one that runs already; none is started then. */
+    readonly address: { readonly url: string; readonly secret: string | undefined } | undefined
+    /** The settings of one that we start, as its environment. */
+    readonly environment: Readonly<Record<string, string>>
+  }
 }
 
 export type FirebaseAuth = {
@@ -105,7 +130,23 @@ export function parseConfig(env: NodeJS.ProcessEnv = process.env): Config {
     corsOrigins: data.TOOLRACK_CORS_ORIGINS,
     auth: data.TOOLRACK_AUTH === 'local' ? { kind: 'local' } : firebaseAuth(data),
     jobKeys: data.TOOLRACK_JOB_KEYS,
+    runner: {
+      address: data.RUNNER_URL ? { url: data.RUNNER_URL, secret: data.RUNNER_SECRET } : undefined,
+      environment: runnerSettings(data),
+    },
   }
+}
+
+const RUNNER_SETTINGS = [
+  'TOOLRACK_RUNNER_SLOTS',
+  'TOOLRACK_RUNNER_POOL_MB',
+  'TOOLRACK_RUNNER_MIN_ISOLATION',
+] as const
+
+function runnerSettings(data: z.infer<typeof environment>): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    RUNNER_SETTINGS.flatMap((name) => (data[name] === undefined ? [] : [[name, data[name]]])),
+  )
 }
 
 /** With an emulator's address set, tokens need no signature and data go elsewhere: production does not start. */

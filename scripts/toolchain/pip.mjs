@@ -5,6 +5,8 @@ import { SetupFailure } from './setup-failure.mjs'
 /** Exactly what the lock says, by its hashes, and nothing that would have to be built. */
 const flags = ['--require-hashes', '--only-binary', ':all:', '--retries', '2']
 
+const elsewhere = new Set(['PYTHONHOME', 'PYTHONPATH', 'PIP_TARGET', 'PIP_PREFIX', 'PIP_ROOT', 'PIP_PYTHON'])
+
 /** Installs what a lock file says into the environment that the pip belongs to. */
 export async function pipInstall({ pip, what, lock, env, onSpawn }) {
   const quiet = ['--disable-pip-version-check', '--no-input', '--quiet']
@@ -38,8 +40,7 @@ export async function runPython([command, ...args], { env, onSpawn, what = 'Pyth
 
 /** A pip that is set up to install elsewhere, such as into the home folder, would leave the environment empty. */
 function cleanEnvironment(env) {
-  const elsewhere = ['PYTHONHOME', 'PYTHONPATH', 'PIP_TARGET', 'PIP_PREFIX', 'PIP_ROOT', 'PIP_PYTHON']
-  const kept = Object.entries(env).filter(([name]) => !elsewhere.includes(name))
+  const kept = Object.entries(env).filter(([name]) => !elsewhere.has(name))
   return { ...Object.fromEntries(kept), PIP_USER: '0', PIP_REQUIRE_VIRTUALENV: '0' }
 }
 

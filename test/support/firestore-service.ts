@@ -7,6 +7,7 @@ import { FileLayer } from '../../functions/src/files/file-layer.ts'
 import { FirestoreDefinitionStore } from '../../functions/src/firestore/firestore-definition-store.ts'
 import { STORE_DEADLINES } from '../../functions/src/firestore/firestore-settings.ts'
 import { listen, stopListening } from '../../functions/src/local/listen.ts'
+import { absentRunner } from '../../functions/src/invoke/runner.ts'
 import { closeServices, createServices } from '../../functions/src/services.ts'
 import { put, tool } from './definition-changes.ts'
 
@@ -53,6 +54,7 @@ export async function firestoreService(
       new FirestoreDefinitionStore({ checker, deadlines, connect: () => Promise.resolve(firestore) }),
     files: (checker) =>
       definitions === undefined ? fixed(tool('inFile')) : new FileLayer(definitions, checker),
+    runner: absentRunner('No runner belongs to this test.'),
     log: { info: log, warn: log, error: log },
     envelope: 'array',
     defaultWorkflow: 'tools-CliTools',

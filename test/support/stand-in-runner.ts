@@ -1,0 +1,51 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import type { RunnerCommand } from '../../functions/src/local/runner-child.ts'
+import { RunnerProcess } from '../../functions/src/local/runner-process.ts'
+import type { RunnerPatience } from '../../functions/src/local/runner-process.ts'
+import { textLog } from '../../functions/src/log.ts'
+import { temporaryFolder } from './temporary-folder.ts'
+
+const SCRIPT = fileURLToPath(new URL('runners/stand-in.mjs', import.meta.url))
+
+export type Start = { readonly pid: number; readonly secret?: string; readonly env?: Record<string, string> }
+
+/** A runner's process that fails in a given way, and what is known of it. */
+export class StandInRunner implements AsyncDisposable {
+  readonly process: RunnerProcess
+  /** What the operator reads. */
+  log = ''
+  readonly #folder = temporaryFolder()
+  readonly #starts: string
+
+  constructor(kind: string, patience: Partial<RunnerPatience> = {}, command?: RunnerCommand) {
+    this.#starts = join(this.#folder.path, 'starts')
+    const standIn = { command: process.execPath, args: [SCRIPT, kind, this.#starts], env: { MARK: 'kept' } }
+    const log = textLog({ write: (line) => (this.log += line) })
+    this.process = new RunnerProcess(command ?? standIn, log, patience)
+  }
+
+  /** Every start so far, the last one last. */
+  get starts(): Start[] {
+    if (!existsSync(this.#starts)) return []
+    const lines = readFileSync(this.#starts, 'utf8').split('\n').slice(0, -1)
+    return lines.map((line) => JSON.parse(line) as Start)
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    await this.process.stop()
+    this.#folder[Symbol.dispose]()
+  }
+}
+
+/** Whether a process of that number is there. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    // Who has ended and is not waited for yet is there still.
+    return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+}
