@@ -19,14 +19,17 @@ class Ended:
     code: int
 
 
-def fork(action: Callable[[], object]) -> Ended:
-    """An OSError of the action comes back as the name of its errno, anything else that is raised as its text."""
+def fork(action: Callable[[int], object], *, seconds_max: int = SECONDS_MAX) -> Ended:
+    """The action gets the descriptor of its answer, and must not close it.
+
+    An OSError of the action comes back as the name of its errno, anything else that is raised as its text.
+    """
     reading, writing = os.pipe()
     pid = os.fork()
     if pid == 0:
-        signal.alarm(SECONDS_MAX)
+        signal.alarm(seconds_max)
         try:
-            value = action()
+            value = action(writing)
         except OSError as error:
             value = errno.errorcode.get(error.errno or 0, repr(error))
         except BaseException as error:  # noqa: BLE001 - the parent's assertion shows it
@@ -40,7 +43,7 @@ def fork(action: Callable[[], object]) -> Ended:
     return Ended(json.loads(text) if text else None, code)
 
 
-def in_child(action: Callable[[], object]) -> object:
+def in_child(action: Callable[[int], object]) -> object:
     """The value of an action whose process must end well."""
     ended = fork(action)
     assert ended.code == 0, f"the child ended with {ended.code}"
