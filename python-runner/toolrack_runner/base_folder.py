@@ -1,15 +1,13 @@
 """The runner's own folder in the system's temporary one: the place where roots and work directories are mounted or made."""
 
 import os
-import secrets
-import tempfile
 
-from toolrack_runner.jail.work_directories import remove_contents
+from toolrack_runner.remove_contents import remove_contents
 
 
 def make_base() -> str:
     """A new folder that others may pass through and not list."""
-    path = f"{tempfile.gettempdir()}/toolrack-runner-{secrets.token_hex(8)}"
+    path = f"{os.environ.get('TMPDIR', '/tmp')}/toolrack-runner-{os.urandom(8).hex()}"  # noqa: S108 - the name can't be guessed
     os.mkdir(path, 0o711)
     os.chmod(path, 0o711)  # noqa: S103 - slot uids pass through it, whatever the umask
     return path

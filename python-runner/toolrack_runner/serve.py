@@ -9,7 +9,7 @@ from typing import NoReturn
 
 from toolrack_runner.base_folder import make_base, remove_base
 from toolrack_runner.jail.readable import needed_paths, readable_paths
-from toolrack_runner.pool.zygote_process import start_zygote
+from toolrack_runner.pool.start_zygote import start_zygote
 from toolrack_runner.settings import Settings, SettingsError, read_settings
 from toolrack_runner.zygote.messages import Opening
 

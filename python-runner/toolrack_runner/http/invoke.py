@@ -1,6 +1,6 @@
 """`POST /invoke`: one call, in a process of its own."""
 
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 from starlette.background import BackgroundTask
@@ -13,7 +13,7 @@ from toolrack_runner.http.read_body import read_body
 from toolrack_runner.http.runner import Runner
 from toolrack_runner.pool.admission import QueueFull
 from toolrack_runner.pool.call import Call, run_call
-from toolrack_runner.pool.outcome import Outcome
+from toolrack_runner.pool.outcome import Outcome, Usage
 from toolrack_runner.pool.pool import Key, PoolFailure
 
 
@@ -36,11 +36,7 @@ async def invoke(request: Request) -> Response:
         async with runner.admission.slot():
             outcome = await run_call(runner.pool, call)
     except QueueFull:
-        raise Fault(
-            "RUNNER_BUSY",
-            f"{runner.admission.slots} calls run and twice as many wait: come again",
-            retry_after_seconds=1,
-        ) from None
+        raise runner.busy() from None
     except PoolFailure as failure:
         raise Fault("RUNNER_UNAVAILABLE", f"{failure}", retry_after_seconds=1) from None
     # When the answer is on its way: what comes next must not slow it down.
@@ -69,14 +65,28 @@ def _answer(outcome: Outcome, level: str) -> bytes:
         answer["value"] = orjson.Fragment(outcome.value)
     else:
         answer["text"] = outcome.text
-    usage = outcome.usage
-    answer |= {
-        "log": {"text": outcome.log, "truncated": outcome.log_is_truncated},
+    return orjson.dumps(answer | log_and_usage(outcome) | {"isolation": level})
+
+
+class Watched(Protocol):
+    """What ran in a child, as main saw it."""
+
+    @property
+    def log(self) -> str: ...
+    @property
+    def log_is_truncated(self) -> bool: ...
+    @property
+    def usage(self) -> Usage: ...
+
+
+def log_and_usage(watched: Watched) -> dict[str, Any]:
+    """What was printed, and what it cost."""
+    usage = watched.usage
+    return {
+        "log": {"text": watched.log, "truncated": watched.log_is_truncated},
         "usage": {
             "wallMs": round(usage.wall_ms, 3),
             "cpuMs": round(usage.cpu_ms, 3),
             "maxRssBytes": usage.resident_bytes_max,
         },
-        "isolation": level,
     }
-    return orjson.dumps(answer)

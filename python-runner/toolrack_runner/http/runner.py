@@ -20,6 +20,14 @@ class Runner:
     measurement: Measurement
     sources: Sources = field(default_factory=Sources)
 
+    def busy(self) -> Fault:
+        """What is said to who finds every slot taken and the queue full."""
+        return Fault(
+            "RUNNER_BUSY",
+            f"{self.admission.slots} calls run and twice as many wait: come again",
+            retry_after_seconds=1,
+        )
+
     async def require_level(self, wanted: str | None) -> str:
         """The level measured, once it is; raises Fault where it is below what is asked for, and nothing runs."""
         measured = (await self.measurement.done()).level

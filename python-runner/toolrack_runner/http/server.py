@@ -11,6 +11,7 @@ import orjson
 import uvicorn
 from starlette.applications import Starlette
 
+from toolrack_runner.base_folder import remove_base
 from toolrack_runner.http.app import make_app
 from toolrack_runner.http.runner import Runner
 from toolrack_runner.level.measurement import Measurement
@@ -37,7 +38,7 @@ def run_server(
         measurement = Measurement(pool, opening)
         app.state.runner = Runner(settings, pool, Admission(settings.slots), measurement)
         if settings.has_parent:
-            asyncio.get_running_loop().add_reader(0, _parent_speaks, server)
+            asyncio.get_running_loop().add_reader(0, _parent_speaks, pool, opening.base)
         _tell_where(listener)
         try:
             yield
@@ -68,9 +69,10 @@ def _tell_where(listener: socket.socket) -> None:
     sys.stdout.flush()
 
 
-def _parent_speaks(server: uvicorn.Server) -> None:
-    """Standard input says nothing more but its end: then there is nobody left to answer."""
-    if not os.read(0, 1 << 12):
-        asyncio.get_running_loop().remove_reader(0)
-        server.should_exit = True
-        server.force_exit = True
+def _parent_speaks(pool: Pool, base: str) -> None:
+    """Standard input says nothing more but its end: then nobody is left to answer, and nothing of ours may be."""
+    if os.read(0, 1 << 12):
+        return
+    pool.close()
+    remove_base(base)
+    os._exit(0)

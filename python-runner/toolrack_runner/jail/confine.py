@@ -20,12 +20,13 @@ from toolrack_runner.jail.identity import drop_bounding_set, drop_capabilities, 
 from toolrack_runner.jail.landlock import LandlockRules
 from toolrack_runner.jail.linux import ON_LINUX
 from toolrack_runner.jail.missing import Missing
-from toolrack_runner.jail.namespaces import WORKPLACE, Namespaces, enter_namespaces
+from toolrack_runner.jail.namespaces import Namespaces, enter_namespaces
 from toolrack_runner.jail.rlimits import ResourceLimits
 from toolrack_runner.jail.seccomp.program import SeccompProgram
 from toolrack_runner.jail.who_can_read import closed_to_others
 from toolrack_runner.jail.work_directories import empty_directory, make_directory
 from toolrack_runner.zygote.messages import Limits, Opening
+from toolrack_runner.zygote.place import WORKPLACE
 
 #: The uid of slot 0; Linux distributions leave 60000 to 64999 to nobody.
 FIRST_UID = 60_000

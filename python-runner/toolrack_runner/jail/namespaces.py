@@ -17,6 +17,7 @@ from typing import Final
 from toolrack_runner.jail.hygiene import die_with
 from toolrack_runner.jail.linux import syscall
 from toolrack_runner.jail.missing import Missing
+from toolrack_runner.zygote.place import WORKPLACE
 
 CLONE_NEWNS: Final = 0x0002_0000
 CLONE_NEWUTS: Final = 0x0400_0000
@@ -39,8 +40,6 @@ AT_FDCWD: Final = -100 & 0xFFFF_FFFF_FFFF_FFFF
 AT_RECURSIVE: Final = 0x8000
 MOUNT_ATTR_RDONLY_NOSUID: Final = 0x1 | 0x2
 
-#: Where a child's own file system is.
-WORKPLACE: Final = "/tmp"  # noqa: S108 - the child's own file system
 #: A child's quota: design section 11 allows 10 MB of output, and a file system needs some of it for itself.
 QUOTA_BYTES: Final = 16 << 20
 QUOTA_INODES: Final = 256

@@ -58,11 +58,16 @@ def explain_end(gone: Gone, worker: Worker, subject: str) -> Outcome:
 
 async def where(worker: Worker, module: str) -> str:
     """Which line of the module runs now, as " (line N was running)"; empty where the interpreter does not say."""
+    line = await line_now(worker, module)
+    return f" (line {line} was running)" if line else ""
+
+
+async def line_now(worker: Worker, module: str) -> int | None:
+    """Which line of the module runs now, asked of the interpreter and not of the module."""
     before = worker.output.length
     worker.ask_where()
     await asyncio.sleep(WHERE_SECONDS)
-    line = line_in(worker.output.take_from(before), module)
-    return f" (line {line} was running)" if line else ""
+    return line_in(worker.output.take_from(before), module)
 
 
 def line_in(dump: str, module: str) -> int | None:

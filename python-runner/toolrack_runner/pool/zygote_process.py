@@ -2,19 +2,9 @@
 
 import asyncio
 import os
-import sys
 from collections.abc import Callable
-from pathlib import Path
 
-from toolrack_runner.jail.namespaces import WORKPLACE
-from toolrack_runner.zygote.messages import Born, Gone, Limits, Line, Message, Opening, Ready, Spawn, Unborn
-from toolrack_runner.zygote.zygote import LINE_DESCRIPTOR
-
-#: The folder with `__main__.py`.
-ROOT = Path(__file__).parents[2]
-
-#: All that a zygote, and so every tool, sees of an environment.
-ENVIRONMENT = {"LANG": "C.UTF-8", "PATH": "/usr/bin:/bin", "HOME": WORKPLACE, "TMPDIR": WORKPLACE}
+from toolrack_runner.zygote.messages import Born, Gone, Limits, Line, Message, Ready, Spawn, Unborn
 
 
 class ZygoteProcess:
@@ -89,18 +79,3 @@ class ZygoteProcess:
         os.close(self._pidfd)
         os.waitpid(self.pid, 0)
         self._lose()
-
-
-def start_zygote(opening: Opening) -> tuple[int, Line]:
-    """Starts the process and sends its opening; needs no event loop, so that it can come before everything else."""
-    ours, theirs = Line.pair()
-    actions = [
-        (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),
-        (os.POSIX_SPAWN_OPEN, 1, os.devnull, os.O_WRONLY, 0),
-        (os.POSIX_SPAWN_DUP2, theirs.end.fileno(), LINE_DESCRIPTOR),
-    ]
-    command = [sys.executable, "-I", str(ROOT), "--zygote"]
-    pid = os.posix_spawn(sys.executable, command, ENVIRONMENT, file_actions=actions)
-    theirs.end.close()
-    ours.send(opening)
-    return pid, ours

@@ -5,7 +5,8 @@ import logging
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from toolrack_runner.pool.zygote_process import ZygoteProcess, start_zygote
+from toolrack_runner.pool.start_zygote import start_zygote
+from toolrack_runner.pool.zygote_process import ZygoteProcess
 from toolrack_runner.zygote.messages import Born, Gone, Line, Opening, Ready, Unborn
 
 #: Zygotes with packages of their own: each costs the memory of its packages, and a module chooses which.
@@ -49,6 +50,11 @@ class Zygotes:
     def packages_of(self, imports: Iterable[str]) -> Packages:
         """Which of a module's imports a zygote of its own should hold: what is installed and not preloaded anyway."""
         return self._approved.intersection(imports)
+
+    async def plain_ready(self) -> Ready:
+        """What the plain zygote said of itself, once one is ready."""
+        await self.plain_is_ready.wait()
+        return await self._by_packages[PLAIN].ready
 
     def choose(self, packages: Packages) -> ZygoteProcess | None:
         """The zygote with those packages when it is ready, else the plain one; None while neither is."""

@@ -6,9 +6,15 @@ from contextlib import suppress
 from typing import Any, NoReturn
 
 from toolrack_runner.jail.confine import Confinement, Workplace
-from toolrack_runner.module import call_tool, check_module, load_module, parse_module
+from toolrack_runner.level.plants import Plants
+from toolrack_runner.level.twins import TWINS
+from toolrack_runner.module import Fault, ModuleFault, call_tool, check_module, load_module, parse_module
+from toolrack_runner.module.call import Outcome
 from toolrack_runner.wire.frames import FrameError, read_frame, write_frame
 from toolrack_runner.zygote.messages import Spawn
+
+#: Limits that an import can meet as well as a call.
+LIMIT_CODES = ("MEMORY_LIMIT", "DISK_LIMIT")
 
 _exit = os._exit
 _read = os.read
@@ -24,10 +30,13 @@ def live(confinement: Confinement, workplace: Workplace, spawn: Spawn, channel: 
         os.dup2(output, 2)
         confinement.confine(workplace, spawn.limits, keep=(channel,))
         order = read_frame(channel)
-        if order["do"] == "check":
-            _check(channel, order)
-        else:
-            _call(channel, order, spawn.limits.output_bytes)
+        match order["do"]:
+            case "call":
+                _call(channel, order, spawn.limits.output_bytes)
+            case "check":
+                _check(channel, order)
+            case "probe":
+                _probe(channel, order)
     except FrameError:
         pass  # Main let go of this child before it was needed.
     except BaseException as error:  # noqa: BLE001 - whatever it is, main must hear of it
@@ -38,16 +47,34 @@ def live(confinement: Confinement, workplace: Workplace, spawn: Spawn, channel: 
 def _call(channel: int, order: dict[str, Any], output_bytes_max: int) -> None:
     source = order["source"].encode("utf-8", "replace")
     if order["tell"]:
-        write_frame(channel, {"imports": sorted(parse_module(order["module"], source).imports)})
-    module = load_module(order["module"], source)
-    write_frame(channel, {"ready": True})
-    call = read_frame(channel)
-    answer = call_tool(
-        module, call["tool"], call["arguments"], call["context"], output_bytes_max=output_bytes_max
-    )
-    _flush()
-    write_frame(channel, {"answer": answer})
+        write_frame(channel, {"imports": parse_module(order["module"], source).imports})
+    try:
+        module = load_module(order["module"], source)
+    except ModuleFault as refused:
+        _flush()
+        write_frame(channel, {"answer": _broken(refused.fault)})
+    else:
+        write_frame(channel, {"ready": True})
+        call = read_frame(channel)
+        outcome = call_tool(
+            module, call["tool"], call["arguments"], call["context"], output_bytes_max=output_bytes_max
+        )
+        _flush()
+        write_frame(channel, {"answer": _answer(outcome)})
     _wait_for_the_end(channel)
+
+
+def _answer(outcome: Outcome) -> dict[str, Any]:
+    """Of a result that is JSON, only its text crosses: main checks that and passes it on as it is."""
+    if "value" in outcome:
+        return {"json": outcome["text"]}
+    return outcome
+
+
+def _broken(fault: Fault) -> dict[str, Any]:
+    code = fault.code if fault.code in LIMIT_CODES else "MODULE_BROKEN"
+    error = fault.message if fault.traceback is None else f"{fault.message}\n{fault.traceback}"
+    return {"code": code, "error": error}
 
 
 def _check(channel: int, order: dict[str, Any]) -> None:
@@ -57,6 +84,13 @@ def _check(channel: int, order: dict[str, Any]) -> None:
     check_module(order["module"], order["source"].encode("utf-8", "replace"), send=send)
     _flush()
     write_frame(channel, {"done": True})
+    _wait_for_the_end(channel)
+
+
+def _probe(channel: int, order: dict[str, Any]) -> None:
+    plants = Plants(**order["plants"] | {"workdir": os.getcwd()})
+    twins = {twin.name: twin for twin in TWINS}
+    write_frame(channel, {"sights": {name: twins[name].try_it(plants).saw for name in order["twins"]}})
     _wait_for_the_end(channel)
 
 

@@ -59,6 +59,8 @@ class Ready:
     #: Resident bytes before any child is forked: what children share.
     resident_bytes: int
     landlock_abi: int
+    #: A process of the zygote's own user outside of every jail, for the twins of attacks to aim at.
+    victim: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,11 +17,9 @@ from toolrack_runner.jail.confine import Confinement, prepare_confinement
 from toolrack_runner.jail.hygiene import die_with
 from toolrack_runner.zygote.child import live
 from toolrack_runner.zygote.messages import Born, Gone, Line, Opening, Ready, Spawn, Unborn
+from toolrack_runner.zygote.place import LINE_DESCRIPTOR, ROOT
 from toolrack_runner.zygote.preload import STANDARD, preload
 from toolrack_runner.zygote.resident import resident_bytes
-
-#: The descriptor that main hands the zygote its end of their line on.
-LINE_DESCRIPTOR = 3
 
 
 def main() -> NoReturn:
@@ -32,6 +30,7 @@ def main() -> NoReturn:
         opening, _ = line.receive()
         assert isinstance(opening, Opening)
         preload(STANDARD)
+        victim = plant_victim()
         confinement = prepare_confinement(opening)
         not_preloaded = preload(opening.preload)
         sys.stdout.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]
@@ -39,6 +38,7 @@ def main() -> NoReturn:
         # On SIGUSR1 the interpreter itself, without the tool's help, writes where it is; so does a crash.
         faulthandler.register(signal.SIGUSR1, file=sys.stderr, all_threads=False)
         faulthandler.enable(file=sys.stderr, all_threads=False)
+        forget_own_source()
         gc.collect()
         gc.disable()
         gc.freeze()
@@ -49,6 +49,7 @@ def main() -> NoReturn:
                 not_preloaded=not_preloaded,
                 resident_bytes=resident_bytes(),
                 landlock_abi=confinement.landlock_abi,
+                victim=victim,
             )
         )
         _Nursery(line, confinement).serve()
@@ -57,6 +58,24 @@ def main() -> NoReturn:
     except KeyboardInterrupt:
         pass
     os._exit(0)
+
+
+def plant_victim() -> int:
+    """A process that does nothing, outside of every jail; main ends it when it has measured."""
+    zygote = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        os.closerange(3, 1 << 10)
+        die_with(zygote)
+        signal.pause()
+        os._exit(0)
+    return pid
+
+
+def forget_own_source() -> None:
+    """No import of a tool's looks into the runner's own folder, which it could not read anyway."""
+    sys.path[:] = [folder for folder in sys.path if folder != str(ROOT)]
+    sys.argv[:] = [""]
 
 
 class _Nursery:
