@@ -1,6 +1,5 @@
 """One call of one tool: from arguments to an outcome."""
 
-import asyncio
 import inspect
 import sys
 from collections.abc import Awaitable
@@ -61,7 +60,7 @@ def _called(
     try:
         returned = module.trusted.run(lambda: call(**given))
         if inspect.isawaitable(returned):
-            returned = module.trusted.run(lambda: asyncio.run(_awaited(returned)))
+            returned = module.trusted.run(lambda: _await(returned))
         result = module.trusted.keep(lambda: result_of(returned))
     except ResultInvalid as invalid:
         return failure("RESULT_INVALID", f"{tool.handler.title}(): {invalid}.")
@@ -82,8 +81,13 @@ def _called(
     return {"outcome": "success", "text": result.text}
 
 
-async def _awaited(returned: Awaitable[Any]) -> object:
-    return await returned
+def _await(awaitable: Awaitable[Any]) -> object:
+    import asyncio  # Costs 70 ms where it is not there yet, and most tools need none of it.
+
+    async def awaited() -> object:
+        return await awaitable
+
+    return asyncio.run(awaited())
 
 
 def _flush() -> None:
