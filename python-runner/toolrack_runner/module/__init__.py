@@ -3,11 +3,11 @@
 Knows no socket and no jail.
 """
 
-from .call import call_tool
-from .check import check_module
-from .fault import Fault, ModuleFault
-from .load import LoadedModule, load_module
-from .parse import ParsedModule, parse_module
+from toolrack_runner.module.call import call_tool
+from toolrack_runner.module.check import check_module
+from toolrack_runner.module.fault import Fault, ModuleFault
+from toolrack_runner.module.load import LoadedModule, load_module
+from toolrack_runner.module.parse import ParsedModule, parse_module
 
 __all__ = [
     "Fault",

@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from .handler import CONTEXT, Handler
-from .near_miss import named, near_miss
+from toolrack_runner.module.handler import CONTEXT, Handler
+from toolrack_runner.module.near_miss import named, near_miss
 
 
 def arguments_fault(handler: Handler, arguments: Mapping[str, object]) -> str | None:

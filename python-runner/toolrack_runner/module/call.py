@@ -5,15 +5,15 @@ import sys
 from collections.abc import Awaitable
 from typing import Any
 
-from .bind import arguments_fault
-from .handler import CONTEXT
-from .load import LoadedModule
-from .near_miss import did_you_mean
-from .plain import JsonObject, JsonValue
-from .raised import raised
-from .result import ResultInvalid, result_of
-from .tool import Tool
-from .user_traceback import exception_line
+from toolrack_runner.module.bind import arguments_fault
+from toolrack_runner.module.handler import CONTEXT
+from toolrack_runner.module.load import LoadedModule
+from toolrack_runner.module.near_miss import did_you_mean
+from toolrack_runner.module.plain import JsonObject, JsonValue
+from toolrack_runner.module.raised import raised
+from toolrack_runner.module.result import ResultInvalid, result_of
+from toolrack_runner.module.tool import Tool
+from toolrack_runner.module.user_traceback import exception_line
 
 Outcome = dict[str, JsonValue]
 

@@ -3,14 +3,14 @@
 from collections.abc import Callable
 from importlib import import_module
 
-from .checked_tool import CheckedTool, checked_tool
-from .fault import ModuleFault, Note, note
-from .load import LoadedModule, load_module
-from .module_name import is_available
-from .parse import ParsedModule, parse_module
-from .plain import JsonObject
-from .report import accepted_json, refused_json, report
-from .run_example import run_example
+from toolrack_runner.module.checked_tool import CheckedTool, checked_tool
+from toolrack_runner.module.fault import ModuleFault, Note, note
+from toolrack_runner.module.load import LoadedModule, load_module
+from toolrack_runner.module.module_name import is_available
+from toolrack_runner.module.parse import ParsedModule, parse_module
+from toolrack_runner.module.plain import JsonObject
+from toolrack_runner.module.report import accepted_json, refused_json, report
+from toolrack_runner.module.run_example import run_example
 
 
 def check_module(name: str, source: bytes, *, send: Callable[[JsonObject], None]) -> None:

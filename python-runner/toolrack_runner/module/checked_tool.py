@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass, replace
 
-from .compiled_schema import schema_fault
-from .docstring import read_docstring
-from .fault import Fault, FaultKind, fault
-from .load import LoadedModule
-from .plain import JsonObject
-from .signature_schema import Underivable, signature_schema
-from .tool import Tool
+from toolrack_runner.module.compiled_schema import schema_fault
+from toolrack_runner.module.docstring import read_docstring
+from toolrack_runner.module.fault import Fault, FaultKind, fault
+from toolrack_runner.module.load import LoadedModule
+from toolrack_runner.module.plain import JsonObject
+from toolrack_runner.module.signature_schema import Underivable, signature_schema
+from toolrack_runner.module.tool import Tool
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from .plain import JsonObject
+from toolrack_runner.module.plain import JsonObject
 
 _PLACE_MAX = 200
 

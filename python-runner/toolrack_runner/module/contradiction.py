@@ -2,9 +2,9 @@
 
 from collections.abc import Iterator
 
-from .handler import CONTEXT, Handler
-from .near_miss import did_you_mean, named
-from .plain import JsonObject
+from toolrack_runner.module.handler import CONTEXT, Handler
+from toolrack_runner.module.near_miss import did_you_mean, named
+from toolrack_runner.module.plain import JsonObject
 
 #: With one of these at the root the properties may stand elsewhere, so their absence proves nothing.
 _ELSEWHERE = ("$ref", "allOf", "anyOf", "oneOf", "if", "patternProperties")

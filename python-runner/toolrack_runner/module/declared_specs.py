@@ -3,7 +3,7 @@
 import ast
 from dataclasses import dataclass
 
-from .near_miss import near_miss
+from toolrack_runner.module.near_miss import near_miss
 
 NAME = "TOOL_SPECS"
 

@@ -4,7 +4,7 @@ import errno
 import re
 from collections.abc import Sequence
 
-from .user_traceback import frames, user_line
+from toolrack_runner.module.user_traceback import frames, user_line
 
 PROCESSES = (
     "The sandbox starts no processes (no fork, no subprocess, no multiprocessing). "

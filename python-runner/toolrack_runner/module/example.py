@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from .limits import EXAMPLES_MAX
-from .near_miss import did_you_mean
-from .plain import JsonObject, JsonValue
+from toolrack_runner.module.limits import EXAMPLES_MAX
+from toolrack_runner.module.near_miss import did_you_mean
+from toolrack_runner.module.plain import JsonObject, JsonValue
 
 KEYS = ("arguments", "context", "result", "contains")
 

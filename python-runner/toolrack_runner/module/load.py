@@ -7,17 +7,17 @@ from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType
 from typing import Any
 
-from .declared_specs import NOTHING_DECLARED, DeclaredSpecs
-from .denied import denied
-from .fault import Fault, FaultKind, ModuleFault, fault
-from .module_name import module_name_fault
-from .raised import raised
-from .source_text import source_text
-from .specs import read_specs
-from .syntax import code_object
-from .tool import SpecFault, Tool
-from .trusted_names import TrustedNames
-from .user_traceback import exception_line, user_line, user_traceback
+from toolrack_runner.module.declared_specs import NOTHING_DECLARED, DeclaredSpecs
+from toolrack_runner.module.denied import denied
+from toolrack_runner.module.fault import Fault, FaultKind, ModuleFault, fault
+from toolrack_runner.module.module_name import module_name_fault
+from toolrack_runner.module.raised import raised
+from toolrack_runner.module.source_text import source_text
+from toolrack_runner.module.specs import read_specs
+from toolrack_runner.module.syntax import code_object
+from toolrack_runner.module.tool import SpecFault, Tool
+from toolrack_runner.module.trusted_names import TrustedNames
+from toolrack_runner.module.user_traceback import exception_line, user_line, user_traceback
 
 _INSTALLED = "Use the standard library, or ask the operator to add the package"
 

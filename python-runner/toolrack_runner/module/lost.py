@@ -1,6 +1,6 @@
 """What to say of a module whose process gave no report: the caller killed it, or it died."""
 
-from .fault import Fault, fault
+from toolrack_runner.module.fault import Fault, fault
 
 
 def import_hung(module: str, line: int | None, seconds: float) -> Fault:

@@ -4,8 +4,8 @@ import sys
 from importlib.util import find_spec
 from keyword import iskeyword
 
-from .fault import Fault, fault
-from .limits import MODULE_NAME_MAX
+from toolrack_runner.module.fault import Fault, fault
+from toolrack_runner.module.limits import MODULE_NAME_MAX
 
 
 def module_name_fault(name: str) -> Fault | None:

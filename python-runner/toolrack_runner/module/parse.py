@@ -2,12 +2,17 @@
 
 from dataclasses import dataclass
 
-from .declared_specs import NOTHING_DECLARED, DeclaredSpecs, declared_specs, specs_are_missing
-from .fault import Fault, ModuleFault, fault
-from .imports import ImportedPackage, imported_packages
-from .module_name import module_name_fault
-from .source_text import source_text
-from .syntax import code_object, syntax_tree
+from toolrack_runner.module.declared_specs import (
+    NOTHING_DECLARED,
+    DeclaredSpecs,
+    declared_specs,
+    specs_are_missing,
+)
+from toolrack_runner.module.fault import Fault, ModuleFault, fault
+from toolrack_runner.module.imports import ImportedPackage, imported_packages
+from toolrack_runner.module.module_name import module_name_fault
+from toolrack_runner.module.source_text import source_text
+from toolrack_runner.module.syntax import code_object, syntax_tree
 
 _CONVENTION = "A module ends with TOOL_SPECS = [{'name': …, 'description': …, 'handler': …}]"
 

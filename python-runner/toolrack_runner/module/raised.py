@@ -4,9 +4,9 @@ import errno
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from .denied import denied
-from .limits import ERROR_CHARS_MAX
-from .user_traceback import cut_middle, user_line, user_traceback
+from toolrack_runner.module.denied import denied
+from toolrack_runner.module.limits import ERROR_CHARS_MAX
+from toolrack_runner.module.user_traceback import cut_middle, user_line, user_traceback
 
 _DISK_FULL = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT})
 

@@ -2,11 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 
-from .checked_tool import CheckedTool
-from .fault import Fault, Note
-from .parse import ParsedModule
-from .plain import JsonObject, JsonValue
-from .tool import SpecFault
+from toolrack_runner.module.checked_tool import CheckedTool
+from toolrack_runner.module.fault import Fault, Note
+from toolrack_runner.module.parse import ParsedModule
+from toolrack_runner.module.plain import JsonObject, JsonValue
+from toolrack_runner.module.tool import SpecFault
 
 
 def report(

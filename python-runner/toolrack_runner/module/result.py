@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 from json import JSONDecoder, JSONEncoder
 
-from .limits import RESULT_DEPTH_MAX
-from .plain import JsonValue, as_text
-from .result_fault import NO_FORM, result_fault
+from toolrack_runner.module.limits import RESULT_DEPTH_MAX
+from toolrack_runner.module.plain import JsonValue, as_text
+from toolrack_runner.module.result_fault import NO_FORM, result_fault
 
 
 class ResultInvalid(Exception):

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from math import isfinite
 
-from .plain import as_items, as_list, as_text, type_name
+from toolrack_runner.module.plain import as_items, as_list, as_text, type_name
 
 NO_FORM = "return text, or dicts, lists, strings, numbers, True, False and None"
 

@@ -1,12 +1,12 @@
 """Running one example of a spec and comparing what came of it with what was said."""
 
-from .call import call_tool, failure
-from .checked_tool import CheckedTool
-from .compiled_schema import arguments_mismatch
-from .example import Example
-from .load import LoadedModule
-from .plain import JsonObject
-from .user_traceback import cut_middle
+from toolrack_runner.module.call import call_tool, failure
+from toolrack_runner.module.checked_tool import CheckedTool
+from toolrack_runner.module.compiled_schema import arguments_mismatch
+from toolrack_runner.module.example import Example
+from toolrack_runner.module.load import LoadedModule
+from toolrack_runner.module.plain import JsonObject
+from toolrack_runner.module.user_traceback import cut_middle
 
 _OUTPUT_BYTES_MAX = 256 * 1024
 _SHOWN_CHARS_MAX = 4_000

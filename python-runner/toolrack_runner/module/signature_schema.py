@@ -5,10 +5,10 @@ import typing
 import warnings
 from typing import Any
 
-from .docstring import read_docstring
-from .handler import CONTEXT, Handler
-from .limits import SCHEMA_DEPTH_MAX
-from .plain import JsonObject, plain_object
+from toolrack_runner.module.docstring import read_docstring
+from toolrack_runner.module.handler import CONTEXT, Handler
+from toolrack_runner.module.limits import SCHEMA_DEPTH_MAX
+from toolrack_runner.module.plain import JsonObject, plain_object
 
 _KEPT = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 

@@ -2,8 +2,8 @@
 
 import re
 
-from .fault import Fault, ModuleFault, fault
-from .limits import SOURCE_BYTES_MAX
+from toolrack_runner.module.fault import Fault, ModuleFault, fault
+from toolrack_runner.module.limits import SOURCE_BYTES_MAX
 
 _BOM = b"\xef\xbb\xbf"
 _OTHER_BOMS = {

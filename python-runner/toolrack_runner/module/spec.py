@@ -4,17 +4,24 @@ import json
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from ..tool_name import TOOL_NAME_RULE, is_tool_name
-from .contradiction import contradictions
-from .example import ExamplesRefused, read_examples
-from .fault import Fault, FaultKind, Note, fault, note
-from .handler import Handler, HandlerRefused, read_handler
-from .limits import DESCRIPTION_CHARS_MAX, SCHEMA_BYTES_MAX, SCHEMA_DEPTH_MAX
-from .near_miss import did_you_mean
-from .plain import JsonObject, NotPlain, as_items, as_text, plain_object, type_name
-from .spec_fields import FieldRefused, read_annotations, read_network, read_plain, read_secrets, read_timeout
-from .tool import SpecFault, Tool
-from .trusted_names import TrustedNames
+from toolrack_runner.module.contradiction import contradictions
+from toolrack_runner.module.example import ExamplesRefused, read_examples
+from toolrack_runner.module.fault import Fault, FaultKind, Note, fault, note
+from toolrack_runner.module.handler import Handler, HandlerRefused, read_handler
+from toolrack_runner.module.limits import DESCRIPTION_CHARS_MAX, SCHEMA_BYTES_MAX, SCHEMA_DEPTH_MAX
+from toolrack_runner.module.near_miss import did_you_mean
+from toolrack_runner.module.plain import JsonObject, NotPlain, as_items, as_text, plain_object, type_name
+from toolrack_runner.module.spec_fields import (
+    FieldRefused,
+    read_annotations,
+    read_network,
+    read_plain,
+    read_secrets,
+    read_timeout,
+)
+from toolrack_runner.module.tool import SpecFault, Tool
+from toolrack_runner.module.trusted_names import TrustedNames
+from toolrack_runner.tool_name import TOOL_NAME_RULE, is_tool_name
 
 T = TypeVar("T")
 

@@ -2,8 +2,8 @@
 
 import re
 
-from .limits import FIELD_BYTES_MAX, HOSTS_MAX, SECRETS_MAX, TIMEOUT_SECONDS_MAX
-from .plain import JsonObject, JsonValue, NotPlain, plain_value, type_name
+from toolrack_runner.module.limits import FIELD_BYTES_MAX, HOSTS_MAX, SECRETS_MAX, TIMEOUT_SECONDS_MAX
+from toolrack_runner.module.plain import JsonObject, JsonValue, NotPlain, plain_value, type_name
 
 _FIELD_DEPTH_MAX = 32
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")

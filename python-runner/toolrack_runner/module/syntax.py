@@ -4,7 +4,7 @@ import ast
 import warnings
 from types import CodeType
 
-from .fault import Fault, ModuleFault, fault
+from toolrack_runner.module.fault import Fault, ModuleFault, fault
 
 _NESTED = "the source is nested too deeply for Python. Break up its longest expression, or move data out of the code."
 

@@ -2,10 +2,10 @@
 
 from dataclasses import dataclass
 
-from .example import Example
-from .fault import Fault, Note
-from .handler import Handler
-from .plain import JsonObject
+from toolrack_runner.module.example import Example
+from toolrack_runner.module.fault import Fault, Note
+from toolrack_runner.module.handler import Handler
+from toolrack_runner.module.plain import JsonObject
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Sequence
 from types import TracebackType
 
-from .limits import ERROR_CHARS_MAX
+from toolrack_runner.module.limits import ERROR_CHARS_MAX
 
 _CHAIN_MAX = 5
 _GROUP_MAX = 8
