@@ -38,14 +38,3 @@ export class StandInRunner implements AsyncDisposable {
     this.#folder[Symbol.dispose]()
   }
 }
-
-/** Whether a process of that number is there. */
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0)
-    // Who has ended and is not waited for yet is there still.
-    return !/^\d+ \(.*\) Z/.test(readFileSync(`/proc/${pid}/stat`, 'utf8'))
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM'
-  }
-}
