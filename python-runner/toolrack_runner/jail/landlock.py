@@ -67,7 +67,7 @@ class LandlockRules:
 
     @classmethod
     def prepare(cls, read_only: Sequence[str]) -> Self | Missing:
-        """Opens the paths that exist, in the zygote, which has by then the root that the children will have."""
+        """Opens the paths that are within reach, in the zygote, with the root that its children will have."""
         try:
             abi = syscall("landlock_create_ruleset", 0, 0, LANDLOCK_CREATE_RULESET_VERSION)
         except OSError as error:
@@ -125,5 +125,6 @@ def path_rule(rights: int, descriptor: int) -> bytes:
 def _open(path: str) -> int | None:
     try:
         return os.open(path, os.O_PATH | os.O_CLOEXEC)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        # What the zygote can't reach, its children can't either.
         return None

@@ -67,8 +67,8 @@ HONEST = {
         import asyncio, socket
         async def main():
             one, other = socket.socketpair()
-            reader, _ = await asyncio.open_connection(sock=one)
-            _, writer = await asyncio.open_connection(sock=other)
+            reader, kept = await asyncio.open_connection(sock=one)
+            also_kept, writer = await asyncio.open_connection(sock=other)
             writer.write(b"line\\n")
             assert await reader.readline() == b"line\\n"
         asyncio.run(main())
@@ -154,7 +154,7 @@ HONEST = {
     "the whole standard library": """
         import contextlib, sys, warnings
         warnings.simplefilter("ignore")
-        left_out = {"antigravity", "idlelib", "this", "tkinter", "turtle", "turtledemo"}
+        left_out = {"_ios_support", "antigravity", "idlelib", "this", "tkinter", "turtle", "turtledemo"}
         for name in sorted(sys.stdlib_module_names - left_out):
             if not name.startswith(("_test", "_tkinter", "_xx")):
                 with contextlib.suppress(ModuleNotFoundError):
