@@ -1,24 +1,38 @@
-"""The runner's own folder in the system's temporary one: the place where roots and work directories are mounted or made."""
+"""The folder of work directories, made only where there are no namespaces. What a killed runner leaves, the next one sweeps."""
 
 import os
+import re
 
 from toolrack_runner.remove_contents import remove_contents
 
+PARENT = os.environ.get("TMPDIR", "/tmp")  # noqa: S108 - the name below can't be guessed
+_NAME = re.compile(r"toolrack-runner-(\d+)-[0-9a-f]{16}")
 
-def make_base() -> str:
-    """A new folder that others may pass through and not list."""
-    path = f"{os.environ.get('TMPDIR', '/tmp')}/toolrack-runner-{os.urandom(8).hex()}"  # noqa: S108 - the name can't be guessed
-    os.mkdir(path, 0o711)
-    os.chmod(path, 0o711)  # noqa: S103 - slot uids pass through it, whatever the umask
-    return path
+
+def choose_base() -> str:
+    """A path where nothing is, that names this process."""
+    return f"{PARENT}/toolrack-runner-{os.getpid()}-{os.urandom(8).hex()}"
 
 
 def remove_base(path: str) -> None:
-    """Removes it with what is in it. Every child is dead by then."""
+    """Removes it with what is in it, if it was made. Every child is dead by then."""
     here = os.getcwd()
     try:
         remove_contents(path)
         os.chdir(here)
         os.rmdir(path)
     except OSError:
-        pass
+        pass  # Not made, or not ours.
+
+
+def sweep_bases() -> None:
+    """Removes the folders of runners of this user that were killed."""
+    with os.scandir(PARENT) as entries:
+        for entry in list(entries):
+            found = _NAME.fullmatch(entry.name)
+            if (
+                found
+                and not os.path.exists(f"/proc/{found[1]}")
+                and entry.stat(follow_symlinks=False).st_uid == os.geteuid()
+            ):
+                remove_base(entry.path)

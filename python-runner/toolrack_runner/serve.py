@@ -2,12 +2,11 @@
 
 import json
 import os
-import signal
 import socket
 import sys
 from typing import NoReturn
 
-from toolrack_runner.base_folder import make_base, remove_base
+from toolrack_runner.base_folder import choose_base, sweep_bases
 from toolrack_runner.jail.readable import needed_paths, readable_paths
 from toolrack_runner.pool.start_zygote import start_zygote
 from toolrack_runner.settings import Settings, SettingsError, read_settings
@@ -26,13 +25,15 @@ def main() -> NoReturn:
     except SettingsError as error:
         sys.stderr.write(json.dumps({"severity": "ERROR", "message": str(error)}) + "\n")
         sys.exit(BAD_SETTING)
-    base = make_base()
+    base = choose_base()
     opening = Opening(
         preload=(), base=base, read_only=readable_paths(), needed=needed_paths(), without=settings.without
     )
     first = start_zygote(opening)
     try:
         from toolrack_runner.http.server import run_server
+
+        sweep_bases()
 
         run_server(settings, secret, listener, opening, first)
     finally:
@@ -70,8 +71,3 @@ def _listen(settings: Settings) -> socket.socket:
         ) from None
     listener.listen(1024)
     return listener
-
-
-def ignore_interrupts() -> None:
-    """Ctrl-C reaches the whole group of processes; who started this one tells it when to end."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -2,6 +2,7 @@
 
 import asyncio
 import os
+import signal
 import socket
 import sys
 from collections.abc import AsyncIterator
@@ -44,6 +45,7 @@ def run_server(
             yield
         finally:
             pool.close()
+            remove_base(opening.base)
 
     config = uvicorn.Config(
         make_app(lifespan, secret),
@@ -58,6 +60,11 @@ def run_server(
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
     server = uvicorn.Server(config)
+    # uvicorn takes the signal, ends in good order, and then sends it to itself once more.
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    signal.signal(
+        signal.SIGINT, signal.SIG_IGN
+    )  # Ctrl-C is for who started us, and who tells us when to end.
     server.run(sockets=[listener])
 
 

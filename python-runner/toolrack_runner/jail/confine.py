@@ -152,7 +152,7 @@ def prepare_confinement(opening: Opening) -> Confinement:
     """Finds out in the zygote which layers there are, and prepares them. Goes on in a new process; see namespaces.py."""
     namespaces: Namespaces | Missing = SWITCHED_OFF
     if "namespaces" not in opening.without:
-        namespaces = enter_namespaces(opening.base, opening.read_only)
+        namespaces = enter_namespaces(opening.read_only)
     landlock: LandlockRules | Missing = SWITCHED_OFF
     if "landlock" not in opening.without:
         landlock = LandlockRules.prepare(opening.read_only)

@@ -40,6 +40,9 @@ AT_FDCWD: Final = -100 & 0xFFFF_FFFF_FFFF_FFFF
 AT_RECURSIVE: Final = 0x8000
 MOUNT_ATTR_RDONLY_NOSUID: Final = 0x1 | 0x2
 
+#: Where the new root is built: a directory that every Linux has and nothing that children may read lies in. It is covered in
+#: the zygote's own mount namespace only, so nothing of it can be left behind.
+ROOT_IN_THE_MAKING: Final = "/proc"
 #: A child's quota: design section 11 allows 10 MB of output, and a file system needs some of it for itself.
 QUOTA_BYTES: Final = 16 << 20
 QUOTA_INODES: Final = 256
@@ -62,15 +65,15 @@ class Namespaces:
         os.chdir(WORKPLACE)
 
 
-def enter_namespaces(base: str, read_only: Sequence[str]) -> Namespaces | Missing:
+def enter_namespaces(read_only: Sequence[str]) -> Namespaces | Missing:
     """Makes the calling process the first of new namespaces with a root of its own.
 
     Forks: the caller goes on in the new process, and the old one waits for it and ends as it did. Where the kernel says no,
-    nothing has changed. `base` is an empty directory to build the root on.
+    nothing has changed.
     """
     uid, gid = os.geteuid(), os.getegid()
     flags = OF_A_ZYGOTE if uid == 0 else OF_A_ZYGOTE | CLONE_NEWUSER
-    refusal = _try_in_a_child(flags, base)
+    refusal = _try_in_a_child(flags)
     if refusal is not None:
         return Missing(refusal)
     syscall("unshare", flags)
@@ -81,11 +84,11 @@ def enter_namespaces(base: str, read_only: Sequence[str]) -> Namespaces | Missin
         _wait_and_end_as(inner)
     die_with(0)
     status = os.open("/proc/self/status", os.O_RDONLY | os.O_CLOEXEC)
-    _build_root(base, read_only)
+    _build_root(read_only)
     return Namespaces(status)
 
 
-def _try_in_a_child(flags: int, base: str) -> str | None:
+def _try_in_a_child(flags: int) -> str | None:
     """Whether this process could: tried in one that may break, for an unshare can't be taken back."""
     reader, writer = os.pipe()
     pid = os.fork()
@@ -96,6 +99,7 @@ def _try_in_a_child(flags: int, base: str) -> str | None:
             if flags & CLONE_NEWUSER:
                 _map_only(uid, gid)
             _mount("none", "/", "", MS_REC | MS_PRIVATE)
+            base = ROOT_IN_THE_MAKING
             _mount("tmpfs", base, "tmpfs", MS_NOSUID | MS_NODEV, "size=64k")
             attributes = (ctypes.c_uint64 * 4)(MOUNT_ATTR_RDONLY_NOSUID, 0, 0, 0)
             _set_attributes(base, attributes)
@@ -133,7 +137,8 @@ def _wait_and_end_as(pid: int) -> None:
     os._exit(code if code >= 0 else 1)
 
 
-def _build_root(base: str, read_only: Sequence[str]) -> None:
+def _build_root(read_only: Sequence[str]) -> None:
+    base = ROOT_IN_THE_MAKING
     _mount("none", "/", "", MS_REC | MS_PRIVATE)
     _mount("tmpfs", base, "tmpfs", MS_NOSUID, "size=1m,nr_inodes=4k,mode=0755")
     os.mkdir(base + "/dev", 0o755)

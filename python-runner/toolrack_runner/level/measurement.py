@@ -48,6 +48,7 @@ class Measurement:
         for proof in measured.proofs:
             if not proof.held:
                 _log.warning("an attack is not held here", extra={"attack": proof.attack, "saw": proof.saw})
+        await self._pool.refill()
         return measured
 
     async def _try(self, names: tuple[str, ...], plants: Plants) -> dict[str, Sight]:

@@ -5,19 +5,22 @@ import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
+from toolrack_runner.base_folder import remove_base
 from toolrack_runner.level.plants import Plants
 from toolrack_runner.zygote.place import LINE_DESCRIPTOR, ROOT
 
 
 @contextmanager
 def planted(base: str, *, victim: int) -> Iterator[Plants]:
-    """Files in `base`, which is the runner's own, and sockets that are never answered from."""
-    folder = f"{base}/plants"
+    """Files in a folder beside `base`, and sockets that are never answered from; all of it goes when it was aimed at."""
+    folder = f"{base}-plants"
     os.mkdir(folder, 0o755)
+    os.chmod(folder, 0o755)  # noqa: S103 - whatever the umask
     open_directory = f"{folder}/everybody"
     os.mkdir(open_directory)
     os.chmod(open_directory, 0o777)  # noqa: S103 - so that no twin fails for want of a right
     with ExitStack() as stack:
+        stack.callback(remove_base, folder)
         tcp = _bound(stack, socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0))
         udp = _bound(stack, socket.AF_INET, socket.SOCK_DGRAM, ("127.0.0.1", 0))
         abstract_name = os.path.basename(base)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from toolrack_runner.pool.answer import no_result, read_answer, too_large
-from toolrack_runner.pool.ending import ended, where
+from toolrack_runner.pool.ending import end_of, explain_end, where
 from toolrack_runner.pool.outcome import Outcome, Usage, failure
 from toolrack_runner.pool.pool import Key, Pool
 from toolrack_runner.pool.worker import SaidNonsense, SaidNothing, SaidTooMuch, Worker
@@ -58,7 +58,7 @@ async def _watch(pool: Pool, worker: Worker, call: Call, deadline: float) -> Out
     except SaidNonsense:
         return no_result(call.tool)
     except SaidNothing:
-        return await ended(worker, call.tool)
+        return explain_end(await end_of(worker, call.key.module), call.tool)
     if worker.has_said_more:
         return no_result(call.tool)
     return read_answer(message, tool=call.tool, output_bytes_max=output_bytes_max)

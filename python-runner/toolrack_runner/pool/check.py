@@ -14,7 +14,7 @@ from toolrack_runner.pool.check_report import (
     refused_report,
     with_lost_example,
 )
-from toolrack_runner.pool.ending import ended, line_now
+from toolrack_runner.pool.ending import end_of, line_now
 from toolrack_runner.pool.outcome import Usage
 from toolrack_runner.pool.pool import Pool
 from toolrack_runner.pool.worker import SaidNonsense, SaidNothing, SaidTooMuch, Worker
@@ -76,8 +76,7 @@ class _Progress:
         except (SaidTooMuch, SaidNonsense):
             how = "it wrote to the channel of the report"
         except SaidNothing:
-            outcome = await ended(self._worker, self._module)
-            how = outcome.error or ""
+            how = (await end_of(self._worker, self._module)).how
         return self._ended("TOOL_CRASHED", how, import_crashed(self._module, None, how))
 
     def _note(self, stage: object) -> None:

@@ -33,7 +33,7 @@ _ACCEPTED_PROPERTIES = {
     "description": _TEXT,
     "parameters": {"type": "object"},
     "derived": _NAMES,
-    "annotations": {"type": "object"},
+    "annotations": {"type": ["object", "null"]},
     "timeoutSeconds": {"type": ["number", "null"]},
     "secrets": _NAMES,
     "network": _NAMES,

@@ -2,6 +2,8 @@
 
 import asyncio
 import re
+from dataclasses import dataclass
+from typing import Literal
 
 from toolrack_runner.pool.outcome import Outcome, failure
 from toolrack_runner.pool.worker import Worker
@@ -16,44 +18,57 @@ WHERE_SECONDS = 0.01
 SIGKILL, SIGXCPU = 9, 24
 
 
-async def ended(worker: Worker, subject: str) -> Outcome:
-    """What to say of a child that closed its channel without an answer."""
-    gone = await _end_of(worker, ENDING_SECONDS)
-    if gone is None and not worker.gone.done():
-        worker.kill()
-        await _end_of(worker, REAPING_SECONDS)
-        return failure(
-            "RESULT_INVALID", f"{subject}: the channel of the result was closed from inside the tool"
-        )
-    if gone is None:
-        return failure(
-            "WORKER_DIED", "the process that the worker was forked from died, and the worker with it"
-        )
-    return explain_end(gone, worker, subject)
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a child ended that gave no answer."""
+
+    by: Literal["itself", "silence", "processor limit", "somebody outside", "its zygote"]
+    #: Such as `exit code 3` or `signal 11 in line 7`.
+    how: str
 
 
-def explain_end(gone: Gone, worker: Worker, subject: str) -> Outcome:
-    """Whose doing the end of a child was, from its exit code.
+async def end_of(worker: Worker, module: str) -> End:
+    """Waits for the end of a child that closed its channel, and helps it along.
 
     A tool can't send SIGKILL, not even to itself (seccomp), so that signal is the kernel's or an operator's.
     """
-    seconds = worker.limits.cpu_seconds
-    if gone.exit_code in (-SIGXCPU, -SIGKILL) and gone.cpu_seconds > seconds - 0.5:
-        return failure(
-            "CPU_LIMIT", f"{subject} used up the {seconds} s of processor time that a call may take"
-        )
+    gone = await _reaped(worker, ENDING_SECONDS)
+    if gone is None and not worker.gone.done():
+        worker.kill()
+        await _reaped(worker, REAPING_SECONDS)
+        return End("silence", "it closed the channel of its answer")
+    if gone is None:
+        return End("its zygote", "the process it was forked from died")
+    if gone.exit_code in (-SIGXCPU, -SIGKILL) and gone.cpu_seconds > worker.limits.cpu_seconds - 0.5:
+        return End("processor limit", f"it used up {worker.limits.cpu_seconds} s of processor time")
     if gone.exit_code == -SIGKILL:
-        return failure(
-            "WORKER_DIED", "the worker was killed from outside; whether the tool was done is not known"
-        )
+        return End("somebody outside", "it was killed from outside")
     if gone.exit_code < 0:
-        return failure(
-            "TOOL_CRASHED", f"{subject} crashed its process: signal {-gone.exit_code}{_crash(worker)}"
-        )
-    return failure(
-        "TOOL_CRASHED",
-        f"{subject} ended its process (exit code {gone.exit_code}) instead of returning a result",
-    )
+        line = crash_line(worker, module)
+        return End("itself", f"signal {-gone.exit_code}" + (f" in line {line}" if line else ""))
+    return End("itself", f"exit code {gone.exit_code}")
+
+
+def explain_end(end: End, tool: str) -> Outcome:
+    """The outcome of a call whose child ended so."""
+    match end.by:
+        case "itself":
+            return failure(
+                "TOOL_CRASHED", f"{tool} ended its process ({end.how}) instead of returning a result"
+            )
+        case "silence":
+            return failure(
+                "RESULT_INVALID",
+                f"{tool} gave no result: {end.how}. A tool answers by returning from its handler",
+            )
+        case "processor limit":
+            return failure(
+                "CPU_LIMIT", f"{tool} was ended: {end.how}, as much as a call may. Do less in one call"
+            )
+        case "somebody outside" | "its zygote":
+            return failure(
+                "WORKER_DIED", f"the worker was lost: {end.how}. Whether {tool} was done is not known"
+            )
 
 
 async def where(worker: Worker, module: str) -> str:
@@ -67,27 +82,25 @@ async def line_now(worker: Worker, module: str) -> int | None:
     before = worker.output.length
     worker.ask_where()
     await asyncio.sleep(WHERE_SECONDS)
-    return line_in(worker.output.take_from(before), module)
+    return _line_in(worker.output.take_from(before), module)
 
 
-def line_in(dump: str, module: str) -> int | None:
+def crash_line(worker: Worker, module: str) -> int | None:
+    """Takes what the interpreter wrote of a crash out of the log; returns the line of the module it was at."""
+    text = worker.output.text()
+    start = text.rfind("Fatal Python error: ")
+    if start < 0:
+        return None
+    return _line_in(worker.output.take_from(len(text[:start].encode())), module)
+
+
+def _line_in(dump: str, module: str) -> int | None:
     """The innermost line of the module in what faulthandler wrote."""
     found = re.search(rf'File "{re.escape(module)}\.py", line (\d+)', dump)
     return int(found[1]) if found else None
 
 
-def _crash(worker: Worker) -> str:
-    """Takes what faulthandler wrote of the crash out of the log, and says the line."""
-    text = worker.output.text()
-    start = text.rfind("Fatal Python error: ")
-    if start < 0:
-        return ""
-    dump = worker.output.take_from(len(text[:start].encode()))
-    found = re.search(r'File "(\w+\.py)", line (\d+)', dump)
-    return f" ({found[1]}, line {found[2]})" if found else ""
-
-
-async def _end_of(worker: Worker, seconds: float) -> Gone | None:
+async def _reaped(worker: Worker, seconds: float) -> Gone | None:
     try:
         async with asyncio.timeout(seconds):
             return await asyncio.shield(worker.gone)

@@ -151,6 +151,7 @@ class Worker:
 
     def buried(self, gone: Gone | None) -> None:
         """The zygote has reaped it, or has itself gone and taken it along."""
+        self._hear_the_rest()
         self.kill()
         self.output.close()
         if self.pidfd >= 0:
@@ -158,17 +159,21 @@ class Worker:
             self.pidfd = -1
         if not self.gone.done():
             self.gone.set_result(gone)
+        if self._end is None:
+            self._end = SaidNothing()
+        self._wake()
 
-    def _hear(self) -> None:
+    def _hear(self) -> bool:
+        """Takes in what has come; whether there was anything."""
         try:
             data = self._channel.recv(1 << 18)
         except BlockingIOError:
-            return
+            return False
         except OSError:
             data = b""
         if not data:
             self._stop(SaidNothing())
-            return
+            return False
         try:
             for payload in self._splitter.feed(data):
                 self._messages.append(_parse(payload))
@@ -177,6 +182,12 @@ class Worker:
         except ValueError:
             self._stop(SaidNonsense())
         self._wake()
+        return True
+
+    def _hear_the_rest(self) -> None:
+        """An answer that came with the end is an answer."""
+        while self.is_alive and self._hear():
+            pass
 
     def _stop(self, reason: Exception) -> None:
         self._end = reason

@@ -29,7 +29,7 @@ class Opening:
 
     #: Packages that are imported before any child is forked.
     preload: tuple[str, ...]
-    #: A directory of main's own, in which work directories or the small root are made.
+    #: A directory that is not there yet, for work directories where there are no namespaces.
     base: str
     #: What a child may read.
     read_only: tuple[str, ...]

@@ -1,13 +1,8 @@
 """Calls over HTTP, each in a jailed process of its own."""
 
-import os
-import signal
-from concurrent.futures import ThreadPoolExecutor
-
 import pytest
+
 from support.live_runner import LiveRunner, invocation
-from support.process_tree import children_of
-from support.until import until
 
 WEATHER = '''
 import asyncio
@@ -172,21 +167,3 @@ def test_without_the_secret_nothing_is_looked_at(runner: LiveRunner, token: str)
 def test_an_unknown_route_and_method_are_told(runner: LiveRunner) -> None:
     assert runner.client.get("/nowhere").json()["error"]["details"] == [{"reason": "ROUTE_NOT_FOUND"}]
     assert runner.client.get("/invoke").json()["error"]["details"] == [{"reason": "METHOD_NOT_ALLOWED"}]
-
-
-def test_a_worker_that_is_killed_costs_its_call_and_no_other(runner: LiveRunner) -> None:
-    source = """
-import time
-def rest(seconds: float) -> str:
-    time.sleep(seconds)
-    return "rested"
-TOOL_SPECS = [{"name": "rests:rest", "description": "Waits.", "handler": rest}]
-"""
-    with ThreadPoolExecutor() as threads:
-        call = threads.submit(runner.invoke, source, "rests:rest", {"seconds": 20})
-        until(lambda: runner.health()["calls"]["running"] == 1)
-        for pid in children_of(runner.process.pid):
-            os.kill(pid, signal.SIGKILL)
-        answer = call.result()
-    assert answer["code"] == "WORKER_DIED"
-    assert runner.invoke(source, "rests:rest", {"seconds": 0})["text"] == "rested"

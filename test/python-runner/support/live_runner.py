@@ -80,7 +80,9 @@ def live_runner(
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"} | (environment or {}),
-            **({"user": NOBODY, "group": NOBODY, "extra_groups": []} if as_nobody else {}),
+            user=NOBODY if as_nobody else None,
+            group=NOBODY if as_nobody else None,
+            extra_groups=[] if as_nobody else None,
         )
         assert process.stdin
         assert process.stdout

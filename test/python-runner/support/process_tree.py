@@ -1,42 +1,56 @@
 """The processes of a runner, as the kernel lists them."""
 
 import os
+from dataclasses import dataclass
 
 
-def parents() -> dict[int, int]:
-    """The parent of every process that is no zombie."""
-    found: dict[int, int] = {}
+@dataclass(frozen=True)
+class Process:
+    """One that is no zombie."""
+
+    pid: int
+    parent: int
+    session: int
+
+
+def processes() -> list[Process]:
+    """Every one there is."""
+    found: list[Process] = []
     for name in os.listdir("/proc"):
         if not name.isdigit():
             continue
         try:
             with open(f"/proc/{name}/stat") as file:
-                state, parent, *_ = file.read().rpartition(")")[2].split()
+                state, parent, _, session, *_ = file.read().rpartition(")")[2].split()
         except OSError:
             continue
         if state != "Z":
-            found[int(name)] = int(parent)
+            found.append(Process(int(name), int(parent), int(session)))
     return found
 
 
-def descendants_of(pid: int) -> set[int]:
-    """Every process below one, zombies aside."""
-    tree = parents()
-    found: set[int] = set()
+def below(pid: int) -> list[Process]:
+    """Every process below one."""
+    everything = processes()
+    found: list[Process] = []
     level = {pid}
     while level:
-        level = {child for child, parent in tree.items() if parent in level}
-        found |= level
+        children = [process for process in everything if process.parent in level]
+        found += children
+        level = {process.pid for process in children}
     return found
 
 
-def zygotes_of(runner: int) -> set[int]:
-    """The processes that forked others, and were not forked by a zygote themselves."""
-    tree = parents()
-    return {tree[child] for child in children_of(runner)}
+def descendants_of(runner: int) -> set[int]:
+    """The pids of all that a runner started, and of what that started."""
+    return {process.pid for process in below(runner)}
 
 
 def children_of(runner: int) -> set[int]:
-    """The processes that have none below them: what runs tools, or waits to."""
-    tree = parents()
-    return {pid for pid in descendants_of(runner) if pid not in tree.values()}
+    """What runs tools, or waits to: each is the first of a session of its own."""
+    return {process.pid for process in below(runner) if process.session == process.pid}
+
+
+def zygotes_of(runner: int) -> set[int]:
+    """What the children are forked from."""
+    return descendants_of(runner) - children_of(runner)
