@@ -1,4 +1,4 @@
-"""The folder of work directories, made only where there are no namespaces. What a killed runner leaves, the next one sweeps."""
+"""The folder of work directories, made only without namespaces. What a killed runner leaves, the next one sweeps."""
 
 import os
 import re

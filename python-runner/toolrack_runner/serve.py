@@ -30,14 +30,10 @@ def main() -> NoReturn:
         preload=(), base=base, read_only=readable_paths(), needed=needed_paths(), without=settings.without
     )
     first = start_zygote(opening)
-    try:
-        from toolrack_runner.http.server import run_server
+    from toolrack_runner.http.server import run_server
 
-        sweep_bases()
-
-        run_server(settings, secret, listener, opening, first)
-    finally:
-        remove_base(base)
+    sweep_bases()
+    run_server(settings, secret, listener, opening, first)
     # Threads of libraries must not keep a runner alive whose work is done.
     sys.stdout.flush()
     os._exit(0)
