@@ -1,3 +1,4 @@
+import ctypes
 import os
 from pathlib import Path
 
@@ -5,9 +6,12 @@ import pytest
 
 from jail.forked import in_child
 from toolrack_runner.jail.identity import drop_bounding_set, drop_capabilities, drop_identity
-from toolrack_runner.jail.linux import ON_LINUX
+from toolrack_runner.jail.linux import ON_LINUX, syscall
 
 SLOT = 60_323
+PR_CAP_AMBIENT = 47
+PR_CAP_AMBIENT_RAISE = 2
+CAP_CHOWN = 0
 
 pytestmark = pytest.mark.skipif(not ON_LINUX, reason="needs Linux")
 needs_root = pytest.mark.skipif(os.getuid() != 0, reason="needs root")
@@ -21,6 +25,7 @@ def capabilities() -> dict[str, int]:
 @needs_root
 def test_a_slot_is_a_user_in_no_group_with_no_way_back() -> None:
     def become(_: int) -> object:
+        os.setgroups([1, 2])
         drop_identity(SLOT, SLOT + 1)
         return [os.getresuid(), os.getresgid(), os.getgroups()]
 
@@ -48,6 +53,23 @@ def test_the_user_zero_without_capabilities_may_not_do_what_root_may() -> None:
 
     assert in_child(look) == "EPERM"
     assert in_child(sets) == {"Inh": 0, "Prm": 0, "Eff": 0, "Amb": 0}
+
+
+@needs_root
+def test_what_would_survive_an_exec_is_dropped_too() -> None:
+    def drop(_: int) -> object:
+        header = (ctypes.c_uint32 * 2)(0x20080522, 0)
+        sets = (ctypes.c_uint32 * 6)()
+        syscall("capget", ctypes.addressof(header), ctypes.addressof(sets))
+        sets[2] = sets[1]
+        syscall("capset", ctypes.addressof(header), ctypes.addressof(sets))
+        syscall("prctl", PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_CHOWN)
+        before = capabilities()
+        drop_capabilities()
+        after = capabilities()
+        return [before["Amb"], bool(before["Inh"]), after["Amb"], after["Inh"]]
+
+    assert in_child(drop) == [1 << CAP_CHOWN, True, 0, 0]
 
 
 def test_who_has_no_capabilities_may_drop_them() -> None:

@@ -1,12 +1,29 @@
 """Switching a layer off lets its attacks through: the measured matrix equals the declared one, cell by cell."""
 
 import os
+import subprocess
+from dataclasses import replace
 
 import pytest
 
 from level.matrix import Matrix, measure, name_of, sets_of_layers
+from toolrack_runner.level.plants import Plants
 from toolrack_runner.level.twin import ESCAPED, Escaped, Held, Sight, Twin, Unexpected, holders, is_on, judge
 from toolrack_runner.level.twins import TWINS
+
+NOWHERE = Plants(
+    victim=-1,
+    open_file="",
+    private_file="",
+    source="",
+    open_directory="",
+    tcp_port=0,
+    udp_port=0,
+    abstract_name="",
+    socket_file="",
+    inherited=-1,
+    workdir="",
+)
 
 ROOT_IS_HERE = os.getuid() == 0
 USERS = [
@@ -73,6 +90,21 @@ def test_with_all_layers_only_what_takes_namespaces_escapes(matrix: Matrix, as_r
     assert escaped == {"make_many_files", "see_file"}
 
 
+def test_memory_that_may_be_read_counts_as_read_also_where_it_is_mapped_otherwise() -> None:
+    with subprocess.Popen(["sleep", "60"]) as stranger:
+        sight = named("read_victim").try_it(replace(NOWHERE, victim=stranger.pid))
+        stranger.kill()
+
+    # EPERM is that of Yama, where it lets only ancestors look.
+    assert sight in {Sight(ESCAPED), Sight("EPERM")}
+
+
+def test_a_twin_that_breaks_tells_so_instead_of_raising() -> None:
+    broken = replace(named("signal_victim"), attempt=lambda plants: 1 / plants.tcp_port)  # type: ignore[arg-type]
+
+    assert broken.try_it(NOWHERE) == Sight("ZeroDivisionError('division by zero')")
+
+
 @pytest.mark.parametrize("saw", ["ENOENT", "EINVAL", "EOVERFLOW", "ENOSYS", "ended with -9", "TypeError()"])
 def test_a_failure_that_no_layer_explains_is_not_held(saw: str) -> None:
     layers = frozenset({"rlimits", "identity", "landlock", "seccomp"})
@@ -81,7 +113,7 @@ def test_a_failure_that_no_layer_explains_is_not_held(saw: str) -> None:
 
 
 def test_a_layer_that_is_off_explains_nothing() -> None:
-    twin = next(twin for twin in TWINS if twin.name == "send_udp")
+    twin = named("send_udp")
 
     assert judge(twin, Sight("EPERM"), {"seccomp"}, as_root=True) == Held("EPERM", ("seccomp",))
     assert judge(twin, Sight("EPERM"), {"landlock"}, as_root=True) == Unexpected("EPERM", ())
@@ -92,6 +124,10 @@ def test_the_names_are_unique_and_every_level_is_proven() -> None:
     assert len({twin.name for twin in TWINS}) == len(TWINS) == 34
     assert {twin.level for twin in TWINS} == {"L1", "L2", "L3"}
     assert all(twin.attack.endswith(".") for twin in TWINS)
+
+
+def named(name: str) -> Twin:
+    return next(twin for twin in TWINS if twin.name == name)
 
 
 def _expected(twin: Twin, layers: frozenset[str]) -> tuple[str, ...]:
