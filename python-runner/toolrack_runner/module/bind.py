@@ -21,11 +21,10 @@ def arguments_fault(handler: Handler, arguments: Mapping[str, object]) -> str | 
         said.append(f"got {_count(extra, 'unexpected argument')} {named(extra)}")
     free = [name for name in handler.names if name not in arguments]
     meant = [(name, near) for name in extra[:3] if (near := near_miss(name, free))]
-    hint = "; ".join(f"did you mean '{near}' by '{name}'?" for name, near in meant)
-    if len(meant) == len(extra) == 1:
-        hint = f"did you mean '{meant[0][1]}'?"
+    by = [f"'{near}'" if len(extra) == 1 else f"'{near}' by '{name}'" for name, near in meant]
+    hint = f"; did you mean {' and '.join(by)}?" if by else "."
     takes = f"It takes {named(handler.names)}." if handler.names else "It takes no arguments."
-    return f"{handler.title}() {' and '.join(said)}{'; ' + hint if hint else '.'} {takes}"
+    return f"{handler.title}() {' and '.join(said)}{hint} {takes}"
 
 
 def _count(names: list[str], noun: str) -> str:

@@ -36,7 +36,7 @@ def specs_are_missing(tree: ast.Module) -> tuple[bool, str | None]:
     """Whether nothing in the module can make TOOL_SPECS, and the name that was perhaps meant for it."""
     assigned: list[str] = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        if isinstance(node, ast.Name) and (node.id == NAME or isinstance(node.ctx, ast.Store)):
             assigned.append(node.id)
         elif isinstance(node, ast.alias):
             assigned.append(node.asname or node.name)

@@ -4,6 +4,7 @@ import errno
 import re
 from collections.abc import Sequence
 
+from toolrack_runner.module.exception_facts import errno_of, names_a_file, traceback_of
 from toolrack_runner.module.user_traceback import frames, user_line
 
 PROCESSES = (
@@ -16,6 +17,7 @@ FILES = (
     "(the current directory, or tempfile)."
 )
 
+_REFUSALS = {errno.EPERM, errno.EACCES, errno.EAGAIN, errno.ENOSYS}
 _PROCESS_FILES = re.compile(
     r"(?:^|/)(?:subprocess|pty|multiprocessing/\w+|concurrent/futures/process|asyncio/base_subprocess)\.py$"
 )
@@ -26,18 +28,14 @@ _NETWORK_CALLS = re.compile(r"\b(?:socket|create_connection|connect|bind)\s*\(")
 
 def denied(error: BaseException, module_file: str, lines: Sequence[str]) -> str | None:
     """What the operating system refused, where the exception says that it was the jail; else None."""
-    if not isinstance(error, OSError) or error.errno not in {
-        errno.EPERM,
-        errno.EACCES,
-        errno.EAGAIN,
-        errno.ENOSYS,
-    }:
+    number = errno_of(error)
+    if number not in _REFUSALS:
         return None
-    files = [file for file, _, _ in frames(error.__traceback__)]
+    files = [file for file, _, _ in frames(traceback_of(error))]
     line = user_line(error, module_file)
     source = lines[line - 1] if line and line <= len(lines) else ""
     if any(_PROCESS_FILES.search(file) for file in files) or _PROCESS_CALLS.search(source):
         return PROCESSES
     if any(_NETWORK_FILES.search(file) for file in files) or _NETWORK_CALLS.search(source):
         return NETWORK
-    return FILES if error.errno != errno.EAGAIN and isinstance(error.filename, str | bytes) else None
+    return FILES if number != errno.EAGAIN and names_a_file(error) else None

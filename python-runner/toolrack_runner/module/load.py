@@ -9,6 +9,7 @@ from typing import Any
 
 from toolrack_runner.module.declared_specs import NOTHING_DECLARED, DeclaredSpecs
 from toolrack_runner.module.denied import denied
+from toolrack_runner.module.exception_facts import is_a, missing_package
 from toolrack_runner.module.fault import Fault, FaultKind, ModuleFault, fault
 from toolrack_runner.module.module_name import module_name_fault
 from toolrack_runner.module.raised import raised
@@ -61,6 +62,7 @@ def load_module(name: str, source: bytes, declared: DeclaredSpecs = NOTHING_DECL
     try:
         trusted.run(lambda: _execute(code, vars(module)))
     except BaseException as error:  # noqa: BLE001 - an import may raise anything
+        sys.modules.pop(name, None)
         raise ModuleFault(_import_fault(name, lines, error)) from None
     tools, faults = read_specs(name, vars(module), declared, trusted)
     return LoadedModule(name, tools, faults, lines, trusted)
@@ -88,29 +90,24 @@ def _import_fault(module: str, lines: tuple[str, ...], error: BaseException) -> 
 
 
 def _import_sentence(module: str, lines: tuple[str, ...], error: BaseException) -> tuple[FaultKind, str]:
-    told = raised(error, module, lines)
-    if told.code == "MEMORY_LIMIT":
-        return (
-            "import_memory",
-            "importing the module needs more memory than it may have. Load data inside the handler, and less of it.",
-        )
-    if told.code == "DISK_LIMIT":
+    code = raised(error, module, lines).code
+    if code == "MEMORY_LIMIT":
+        sentence = "importing the module needs more memory than it may have. Load less, and inside a handler."
+        return "import_memory", sentence
+    if code == "DISK_LIMIT":
         return (
             "import_disk",
-            "importing the module writes more than its disk quota. Write inside the handler, and less.",
+            "importing the module writes more than its disk quota. Write less, and inside a handler.",
         )
-    if isinstance(error, SystemExit):
+    if is_a(error, SystemExit):
+        cure = "Remove the call, or put it under if __name__ == '__main__'"
+        return "import_exited", f"importing the module calls exit(). {cure}."
+    package = missing_package(error)
+    if package is not None:
         return (
-            "import_exited",
-            "importing the module calls exit(). Remove the call, or put it under if __name__ == '__main__'.",
+            "import_not_installed",
+            f"the module imports '{package[:64]}', which is not installed here. {_INSTALLED}.",
         )
-    if isinstance(error, ModuleNotFoundError):
-        package = str(error.name).partition(".")[0][:64]
-        if package and package != "None":
-            return (
-                "import_not_installed",
-                f"the module imports '{package}', which is not installed here. {_INSTALLED}.",
-            )
     hint = denied(error, f"{module}.py", lines)
     if hint:
         return "import_denied", f"importing the module was refused ({exception_line(error)[:200]}). {hint}"

@@ -1,7 +1,6 @@
 """Which names a module may have: it is imported by that name, beside everything that is installed."""
 
 import sys
-from importlib.util import find_spec
 from keyword import iskeyword
 
 from toolrack_runner.module.fault import Fault, fault
@@ -31,9 +30,5 @@ def is_available(package: str) -> bool:
 
 
 def _is_installed(name: str) -> bool:
-    if name in sys.modules:
-        return True
-    try:
-        return find_spec(name) is not None
-    except (ImportError, ValueError, AttributeError):
-        return False
+    """Asks the finders themselves: what is imported under a name already may be a module like the one that is asked for."""
+    return any(finder.find_spec(name, None) is not None for finder in sys.meta_path)

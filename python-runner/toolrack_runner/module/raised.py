@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from toolrack_runner.module.denied import denied
+from toolrack_runner.module.exception_facts import errno_of, is_a
 from toolrack_runner.module.limits import ERROR_CHARS_MAX
 from toolrack_runner.module.user_traceback import cut_middle, user_line, user_traceback
 
@@ -25,16 +26,16 @@ def raised(error: BaseException, module: str, lines: Sequence[str]) -> Raised:
     file = f"{module}.py"
     line = user_line(error, file)
     at = f"{file}, line {line}" if line else file
-    if isinstance(error, MemoryError):
+    if is_a(error, MemoryError):
         return Raised(
             "MEMORY_LIMIT",
             f"{at}: the tool needs more memory than it may have. Work on less at a time.",
             line,
         )
-    if isinstance(error, OSError) and error.errno in _DISK_FULL:
+    if errno_of(error) in _DISK_FULL:
         sentence = "the tool writes more than its disk quota, or too large a file. Write less, or delete what is done with."
         return Raised("DISK_LIMIT", f"{at}: {sentence}", line)
-    if isinstance(error, SystemExit):
+    if is_a(error, SystemExit):
         return Raised(
             "TOOL_CRASHED",
             f"{at}: the tool ended its process with exit(). Return a value, or raise an exception.",

@@ -5,11 +5,12 @@ from toolrack_runner.module.checked_tool import CheckedTool
 from toolrack_runner.module.compiled_schema import arguments_mismatch
 from toolrack_runner.module.example import Example
 from toolrack_runner.module.load import LoadedModule
-from toolrack_runner.module.plain import JsonObject
+from toolrack_runner.module.plain import JsonObject, plain_object
 from toolrack_runner.module.user_traceback import cut_middle
 
 _OUTPUT_BYTES_MAX = 256 * 1024
 _SHOWN_CHARS_MAX = 4_000
+_DEPTH_MAX = 64
 
 
 def run_example(module: LoadedModule, checked: CheckedTool, example: Example) -> JsonObject:
@@ -30,9 +31,10 @@ def run_example(module: LoadedModule, checked: CheckedTool, example: Example) ->
             "ARGUMENTS_INVALID", f"the example's arguments break the tool's own parameters: {mismatch}"
         )
     else:
-        outcome = call_tool(
-            module, tool.name, example.arguments, example.context, output_bytes_max=_OUTPUT_BYTES_MAX
-        )
+        # Copies: what a handler does to its arguments is not to be seen in the report.
+        arguments = plain_object(example.arguments, "arguments", depth_max=_DEPTH_MAX)
+        context = plain_object(example.context, "context", depth_max=_DEPTH_MAX)
+        outcome = call_tool(module, tool.name, arguments, context, output_bytes_max=_OUTPUT_BYTES_MAX)
     matched = _matched(example, outcome)
     for key in ("text", "error"):
         if isinstance(shown := outcome.get(key), str):

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from itertools import islice
 from typing import Any, TypeVar
 
 from toolrack_runner.module.contradiction import contradictions
@@ -24,6 +25,10 @@ from toolrack_runner.module.trusted_names import TrustedNames
 from toolrack_runner.tool_name import TOOL_NAME_RULE, is_tool_name
 
 T = TypeVar("T")
+
+#: Of many faults of one kind the first ones help; a report stays small however large the spec.
+_TOLD_MAX = 10
+_NAME_CHARS_MAX = 128
 
 KEYS = (
     "name",
@@ -61,7 +66,7 @@ class _SpecReader:
         self._trusted = trusted
         self._faults: list[Fault] = []
         self._name = as_text(fields.get("name"))
-        self._title = f"'{self._name[:128]}'" if self._name else f"TOOL_SPECS[{index}]"
+        self._title = f"'{self._name[:_NAME_CHARS_MAX]}'" if self._name else f"TOOL_SPECS[{index}]"
 
     def read(self) -> Tool | SpecFault:
         self._check_name()
@@ -74,7 +79,8 @@ class _SpecReader:
         network = self._field("network", read_network) or ()
         examples = self._field("examples", lambda value: read_examples(read_plain("examples", value))) or ()
         if self._faults or handler is None or self._name is None:
-            return SpecFault(self._index, self._name, self._line, tuple(self._faults))
+            name = None if self._name is None else self._name[:_NAME_CHARS_MAX]
+            return SpecFault(self._index, name, self._line, tuple(self._faults))
         return Tool(
             index=self._index,
             name=self._name,
@@ -153,17 +159,15 @@ class _SpecReader:
             return None
         size = len(json.dumps(parameters, ensure_ascii=False).encode("utf-8", "replace"))
         if size > SCHEMA_BYTES_MAX:
-            self._refuse(
-                "parameters_too_large",
-                f"its parameters are {size:,} bytes; at most {SCHEMA_BYTES_MAX:,} are allowed. Simplify them.",
+            sentence = (
+                f"its parameters are {size:,} bytes; at most {SCHEMA_BYTES_MAX:,} are allowed. Simplify them."
             )
-        if parameters.get("type", "object") != "object":
-            self._refuse(
-                "parameters_invalid",
-                "the type of its parameters is not 'object'. A tool takes named arguments: write 'type': 'object'.",
-            )
+            self._refuse("parameters_too_large", sentence)
+        elif parameters.get("type", "object") != "object":
+            sentence = "its parameters are not of type object, but a tool takes named arguments. Write 'type': 'object'."
+            self._refuse("parameters_invalid", sentence)
         elif handler:
-            for sentence in contradictions(parameters, handler):
+            for sentence in islice(contradictions(parameters, handler), _TOLD_MAX):
                 self._refuse("parameters_contradict", sentence)
         return parameters
 
@@ -179,6 +183,7 @@ class _SpecReader:
         return None
 
     def _notes(self) -> tuple[Note, ...]:
+        unknown = [key for key in self._fields if key not in KEYS]
         return tuple(
             note(
                 "key_unknown",
@@ -186,6 +191,5 @@ class _SpecReader:
                 self._line,
                 f"{self._title}: the key '{key[:64]}' means nothing here{did_you_mean(key, KEYS)}",
             )
-            for key in self._fields
-            if key not in KEYS
+            for key in unknown[:_TOLD_MAX]
         )

@@ -3,10 +3,12 @@
 from collections.abc import Iterator, Sequence
 from types import TracebackType
 
+from toolrack_runner.module.exception_facts import cause_of, context_of, members_of, syntax_line, traceback_of
 from toolrack_runner.module.limits import ERROR_CHARS_MAX
 
 _CHAIN_MAX = 5
 _GROUP_MAX = 8
+_GROUP_DEPTH_MAX = 3
 _FRAMES_MAX = 30
 _REPEATS_SHOWN = 3
 _MESSAGE_CHARS_MAX = 2_000
@@ -27,10 +29,8 @@ def user_traceback(error: BaseException, module_file: str, lines: Sequence[str])
 
 def user_line(error: BaseException, module_file: str) -> int | None:
     """The line of the module that was being executed, the innermost; None where none was."""
-    if isinstance(error, SyntaxError) and error.filename == module_file:
-        return error.lineno
-    found = None
-    for filename, line, _ in frames(error.__traceback__):
+    found = syntax_line(error, module_file)
+    for filename, line, _ in frames(traceback_of(error)) if found is None else ():
         if filename == module_file:
             found = line
     return found
@@ -72,8 +72,9 @@ def _chain(error: BaseException) -> list[tuple[str | None, BaseException]]:
     seen = {id(error)}
     while len(chain) < _CHAIN_MAX:
         newest = chain[-1][1]
-        cause, context = newest.__cause__, None if newest.__suppress_context__ else newest.__context__
-        before, link = (cause, _CAUSE) if cause is not None else (context, _CONTEXT)
+        before, link = cause_of(newest), _CAUSE
+        if before is None:
+            before, link = context_of(newest), _CONTEXT
         if before is None or id(before) in seen:
             break
         seen.add(id(before))
@@ -84,7 +85,7 @@ def _chain(error: BaseException) -> list[tuple[str | None, BaseException]]:
 def _rendered(
     error: BaseException, file: str, lines: Sequence[str], indent: str, depth: int
 ) -> Iterator[str]:
-    shown = [found for found in frames(error.__traceback__) if found[0] == file]
+    shown = [found for found in frames(traceback_of(error)) if found[0] == file]
     if shown:
         yield f"{indent}Traceback (most recent call last):"
     for text in _frame_lines(shown, lines):
@@ -93,11 +94,10 @@ def _rendered(
         yield indent + line
     for text in _notes(error):
         yield indent + text
-    if isinstance(error, BaseExceptionGroup) and depth < 3:
-        members = error.exceptions
-        for number, member in enumerate(members[:_GROUP_MAX], start=1):
-            yield f"{indent}  exception {number} of {len(members)}:"
-            yield from _rendered(member, file, lines, indent + "    ", depth + 1)
+    members = members_of(error) if depth < _GROUP_DEPTH_MAX else ()
+    for number, member in enumerate(members[:_GROUP_MAX], start=1):
+        yield f"{indent}  exception {number} of {len(members)}:"
+        yield from _rendered(member, file, lines, indent + "    ", depth + 1)
 
 
 def _frame_lines(shown: list[tuple[str, int, str]], lines: Sequence[str]) -> Iterator[str]:
