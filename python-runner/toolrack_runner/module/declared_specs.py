@@ -4,6 +4,7 @@ import ast
 from dataclasses import dataclass
 
 from toolrack_runner.module.near_miss import near_miss
+from toolrack_runner.tool_name import is_tool_name
 
 NAME = "TOOL_SPECS"
 
@@ -26,7 +27,11 @@ def declared_specs(tree: ast.Module) -> DeclaredSpecs:
     for node in ast.walk(tree):
         if isinstance(node, ast.Dict):
             name = _written_name(node)
-            if name is not None and node.lineno < spec_lines.get(name, node.lineno + 1):
+            if (
+                name is not None
+                and is_tool_name(name)
+                and node.lineno < spec_lines.get(name, node.lineno + 1)
+            ):
                 spec_lines[name] = node.lineno
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
     return DeclaredSpecs(spec_lines, _element_lines(tree), {node.name: node.lineno for node in functions})

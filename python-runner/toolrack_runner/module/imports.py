@@ -4,6 +4,10 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+#: More than that no module needs, and a report stays small.
+PACKAGES_MAX = 200
+NAME_CHARS_MAX = 128
+
 _FORGIVING = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"}
 
 
@@ -24,6 +28,8 @@ def imported_packages(tree: ast.Module) -> tuple[ImportedPackage, ...]:
     for node in sorted(imports, key=lambda node: (node.lineno, node.col_offset)):
         optional = node.lineno in optional_lines
         for name in _packages(node):
+            if len(name) > NAME_CHARS_MAX or len(found) >= PACKAGES_MAX:
+                continue
             known = found.get(name)
             if known is None or (known.optional and not optional):
                 found[name] = ImportedPackage(name, node.lineno, optional)

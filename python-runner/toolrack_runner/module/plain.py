@@ -7,6 +7,7 @@ JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, J
 JsonObject: TypeAlias = dict[str, JsonValue]
 
 _VALUES_MAX = 20_000
+_WHERE_CHARS_MAX = 100
 
 
 class NotPlain(Exception):
@@ -72,7 +73,7 @@ class _Copier:
         if items is None and elements is None:
             return _scalar(value, where)
         if depth > self._depth_max:
-            raise NotPlain(where, f"is nested deeper than {self._depth_max} levels")
+            raise NotPlain(where[:_WHERE_CHARS_MAX], f"is nested deeper than {self._depth_max} levels")
         if elements is not None:
             return [self.copy(item, f"{where}[{index}]", depth + 1) for index, item in enumerate(elements)]
         copied: JsonObject = {}

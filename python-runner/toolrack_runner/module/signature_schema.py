@@ -8,7 +8,7 @@ from typing import Any
 from toolrack_runner.module.docstring import read_docstring
 from toolrack_runner.module.handler import CONTEXT, Handler
 from toolrack_runner.module.limits import SCHEMA_DEPTH_MAX
-from toolrack_runner.module.plain import JsonObject, plain_object
+from toolrack_runner.module.plain import JsonObject, NotPlain, plain_object
 
 _KEPT = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
@@ -49,19 +49,19 @@ def _hints(handler: Handler) -> dict[str, Any]:
 def _schema(handler: Handler, named: list[inspect.Parameter], hints: dict[str, Any]) -> JsonObject:
     try:
         return plain_object(_pydantic_schema(named, hints), "parameters", depth_max=SCHEMA_DEPTH_MAX)
+    except NotPlain as refused:
+        raise Underivable(f"of the schema of {handler.title}, {refused}. Write parameters") from None
     except Exception as error:  # noqa: BLE001 - a type may bring its own schema
-        for parameter in named:
-            try:
-                _pydantic_schema([parameter], hints)
-            except Exception:  # noqa: BLE001 - the same
-                raise Underivable(
-                    f"the annotation of '{parameter.name}' in {handler.title} has no JSON Schema. "
-                    "Use types that JSON can carry (str, int, float, bool, list, dict, Literal), or write parameters"
-                ) from None
         said = str(error).partition("\n")[0][:120]
-        raise Underivable(
-            f"no JSON Schema comes of the signature of {handler.title} ({said}). Write parameters"
-        ) from None
+    for parameter in named:
+        try:
+            _pydantic_schema([parameter], hints)
+        except Exception:  # noqa: BLE001 - the same
+            raise Underivable(
+                f"the annotation of '{parameter.name}' in {handler.title} has no JSON Schema. "
+                "Use types that JSON can carry (str, int, float, bool, list, dict, Literal), or write parameters"
+            ) from None
+    raise Underivable(f"no JSON Schema comes of the signature of {handler.title} ({said}). Write parameters")
 
 
 def _pydantic_schema(named: list[inspect.Parameter], hints: dict[str, Any]) -> JsonObject:

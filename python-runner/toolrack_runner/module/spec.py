@@ -1,6 +1,5 @@
 """Reading one spec: a tool, or every reason why it is none."""
 
-import json
 from collections.abc import Callable
 from itertools import islice
 from typing import Any, TypeVar
@@ -12,6 +11,7 @@ from toolrack_runner.module.handler import Handler, HandlerRefused, read_handler
 from toolrack_runner.module.limits import DESCRIPTION_CHARS_MAX, SCHEMA_BYTES_MAX, SCHEMA_DEPTH_MAX
 from toolrack_runner.module.near_miss import did_you_mean
 from toolrack_runner.module.plain import JsonObject, NotPlain, as_items, as_text, plain_object, type_name
+from toolrack_runner.module.schema_size import schema_bytes, too_large
 from toolrack_runner.module.spec_fields import (
     FieldRefused,
     read_annotations,
@@ -157,12 +157,9 @@ class _SpecReader:
                 "parameters_invalid", f"{refused}. Write a JSON Schema as plain data, or leave it out."
             )
             return None
-        size = len(json.dumps(parameters, ensure_ascii=False).encode("utf-8", "replace"))
+        size = schema_bytes(parameters)
         if size > SCHEMA_BYTES_MAX:
-            sentence = (
-                f"its parameters are {size:,} bytes; at most {SCHEMA_BYTES_MAX:,} are allowed. Simplify them."
-            )
-            self._refuse("parameters_too_large", sentence)
+            self._refuse("parameters_too_large", too_large(size))
         elif parameters.get("type", "object") != "object":
             sentence = "its parameters are not of type object, but a tool takes named arguments. Write 'type': 'object'."
             self._refuse("parameters_invalid", sentence)

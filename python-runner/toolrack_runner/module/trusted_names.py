@@ -30,26 +30,29 @@ class TrustedNames:
 
     def run(self, user_code: Callable[[], T]) -> T:
         """Calls user code with its own changes in place, and puts ours back whatever it does."""
-        restore = self._restore
         for space, changes in self._theirs:
             space.update(changes)
         self._theirs.clear()
-        try:
-            return user_code()
-        finally:
-            restore()
+        return self.keep(user_code)
 
     def keep(self, ours: Callable[[], T]) -> T:
         """Calls code of ours that may end up in user code, and puts our names back."""
-        restore = self._restore
+        # Bound before: what has a name can be replaced.
+        restore, settrace, setprofile = self._restore, sys.settrace, sys.setprofile
         try:
             return ours()
         finally:
+            try:
+                setprofile(None)
+                settrace(None)
+            except BaseException:  # noqa: BLE001 - a profiler may raise at any call, once: Python removes it then
+                setprofile(None)
+                settrace(None)
             restore()
 
 
 def _restorer(theirs: list[tuple[Namespace, Namespace]]) -> Callable[[], None]:
-    """What puts our names back and remembers theirs. It looks nothing up by name: what has a name can be replaced."""
+    """What puts our names back and remembers theirs. It looks nothing up by name."""
     runner = __name__.partition(".")[0]
     own = [
         (vars(module), vars(module).copy())
@@ -58,12 +61,9 @@ def _restorer(theirs: list[tuple[Namespace, Namespace]]) -> Callable[[], None]:
     ]
     standard = [(space, space.copy()) for space in (sys.modules, *map(vars, _STANDARD))]
     update, get, missing = dict.update, dict.get, object()
-    settrace, setprofile = sys.settrace, sys.setprofile
     setrecursionlimit, recursion_limit = sys.setrecursionlimit, sys.getrecursionlimit()
 
     def restore() -> None:
-        settrace(None)
-        setprofile(None)
         setrecursionlimit(recursion_limit)
         for space, kept in own:
             update(space, kept)
