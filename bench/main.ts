@@ -4,6 +4,9 @@ import { cold } from './cases/cold.ts'
 import { filter } from './cases/filter.ts'
 import { firestore } from './cases/firestore.ts'
 import { framework } from './cases/framework.ts'
+import { handOff } from './cases/hand-off.ts'
+import { isolatedCall } from './cases/isolated-call.ts'
+import { isolatedThroughput } from './cases/isolated-throughput.ts'
 import { list } from './cases/list.ts'
 import { memory } from './cases/memory.ts'
 import { notModified } from './cases/not-modified.ts'
@@ -20,6 +23,9 @@ const CASES = {
   firestore,
   cold,
   'second-instance': secondInstance,
+  'isolated-call': isolatedCall,
+  'hand-off': handOff,
+  'isolated-throughput': isolatedThroughput,
 }
 
 /** `npm run bench -- [case …] [--rounds 5] [--seconds 3]`: measures and reports; a missed goal is no failure. */

@@ -1,5 +1,5 @@
 export const pythonTests = 'test/python-runner'
-export const pythonFolders = ['python-runner', pythonTests]
+export const pythonFolders = ['python-runner', pythonTests, 'bench/python']
 
 /** What is checked of the Python code, as arguments of the runner's interpreter. */
 export const pythonChecks = [
