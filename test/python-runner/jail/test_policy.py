@@ -45,6 +45,24 @@ NEVER_ALLOWED = """
 
 NEVER = NEVER_ALLOWED.split()
 
+#: Calls that only x86_64 has, and what the C library uses in their place on aarch64.
+OLD_AND_NEW = [
+    ("open", "openat"), ("creat", "openat"), ("stat", "newfstatat"), ("lstat", "newfstatat"), ("access", "faccessat"),
+    ("pipe", "pipe2"), ("dup2", "dup3"), ("poll", "ppoll"), ("select", "pselect6"), ("pause", "ppoll"),
+    ("epoll_create", "epoll_create1"), ("epoll_wait", "epoll_pwait"), ("eventfd", "eventfd2"), ("time", "clock_gettime"),
+    ("rename", "renameat"), ("mkdir", "mkdirat"), ("rmdir", "unlinkat"), ("unlink", "unlinkat"),
+    ("readlink", "readlinkat"), ("getdents", "getdents64"), ("alarm", "setitimer"), ("getpgrp", "getpgid"),
+    ("chmod", "fchmodat"), ("utime", "utimensat"), ("utimes", "utimensat"), ("futimesat", "utimensat"),
+    ("link", "linkat"), ("symlink", "symlinkat"), ("mknod", "mknodat"), ("chown", "fchownat"), ("lchown", "fchownat"),
+    ("inotify_init", "inotify_init1"), ("signalfd", "signalfd4"),
+]  # fmt: skip
+#: What has no newer form, as fork and vfork have none but clone, or is of the machine itself.
+ONLY_X86_64 = """
+    fork vfork arch_prctl modify_ldt iopl ioperm uselib ustat sysfs sysctl create_module get_kernel_syms query_module
+    getpmsg putpmsg afs_syscall tuxcall security set_thread_area get_thread_area epoll_ctl_old epoll_wait_old vserver
+    uprobe uretprobe _sysctl
+"""
+
 INTERESTING = (0, 1, 2, 9, OWN, 0x10000, 0x3D0F00, 2**32 - 1, 2**63, 2**64 - 1)
 MANY_ARGUMENTS = [
     (),
@@ -105,6 +123,26 @@ def test_a_call_is_allowed_only_if_a_list_names_it(machine: str) -> None:
             assert verdicts <= {ALLOW, EPERM}, name
         else:
             assert verdicts == {EPERM}, name
+
+
+@pytest.mark.parametrize(("old", "new"), OLD_AND_NEW)
+def test_aarch64_allows_what_x86_64_does_by_an_older_call(old: str, new: str) -> None:
+    for machine, name in (("x86_64", old), ("x86_64", new), ("aarch64", new)):
+        assert verdict(machine, name) == verdict("x86_64", old), (machine, name)
+    assert old not in TABLES["aarch64"]
+
+
+def test_every_call_that_only_x86_64_has_is_accounted_for() -> None:
+    only_there = TABLES["x86_64"].keys() - TABLES["aarch64"].keys()
+
+    assert only_there - {old for old, _ in OLD_AND_NEW} - set(ONLY_X86_64.split()) == set()
+    assert {verdict("x86_64", name) for name in ONLY_X86_64.split() if name in only_there} == {EPERM}
+
+
+def test_no_call_is_only_of_aarch64() -> None:
+    assert (
+        TABLES["aarch64"].keys() - TABLES["x86_64"].keys() == {"sync_file_range2"} & TABLES["aarch64"].keys()
+    )
 
 
 @pytest.mark.parametrize("machine", MACHINES)

@@ -26,6 +26,8 @@ from toolrack_runner.level.twin import ESCAPED, Twin
 from toolrack_runner.level.twins import TWINS
 
 NOBODY = 65534
+#: Sets of layers under which the twins that can share a child are tried in other company too.
+EXTREMES = ("nothing", "identity+landlock+rlimits+seccomp", "landlock+rlimits+seccomp")
 SLOT = 60_321
 
 Matrix = dict[str, dict[str, str]]
@@ -94,21 +96,34 @@ def _measure(*, as_root: bool) -> Matrix | str:
     matrix: Matrix = {}
     for layers in sets_of_layers(as_root=as_root):
         with planted(worker=SLOT if "identity" in layers else os.getuid()) as plants:
-            matrix[name_of(layers)] = {twin.name: _run(twin, jail, layers, plants) for twin in TWINS}
+
+            def see(*twins: Twin, layers: frozenset[str] = layers, plants: Plants = plants) -> dict[str, str]:
+                return _run(twins, jail, layers, plants)
+
+            together = [twin for twin in TWINS if twin.is_combinable]
+            seen = see(*together)
+            for twin in TWINS:
+                if not twin.is_combinable:
+                    seen |= see(twin)
+            matrix[name_of(layers)] = seen
+            if name_of(layers) in EXTREMES:
+                matrix[f"{name_of(layers)}, in reverse"] = see(*reversed(together))
+                matrix[f"{name_of(layers)}, alone"] = {
+                    name: saw for twin in together for name, saw in see(twin).items()
+                }
     return matrix
 
 
-def _run(twin: Twin, jail: Jail, layers: frozenset[str], plants: Plants) -> str:
-    def confined(answer: int) -> str:
+def _run(twins: tuple[Twin, ...], jail: Jail, layers: frozenset[str], plants: Plants) -> dict[str, str]:
+    """What twins saw that share one child."""
+
+    def confined(answer: int) -> object:
         jail.confine(layers, plants, answer)
-        return twin.try_it(plants).saw
+        return {twin.name: twin.try_it(plants).saw for twin in twins}
 
     ended = fork(confined)
+    if isinstance(ended.value, dict):
+        return ended.value
     # Without an answer it has become another program.
-    return (
-        ended.value
-        if isinstance(ended.value, str)
-        else ESCAPED
-        if ended.code == 0
-        else f"ended with {ended.code}"
-    )
+    vanished = ESCAPED if ended.value is None and ended.code == 0 else f"ended with {ended}"
+    return {twin.name: vanished for twin in twins}

@@ -60,6 +60,18 @@ def test_every_twin_is_held_by_the_layers_declared_and_escapes_without_them(
     assert wrong == []
 
 
+def test_twins_that_share_a_child_see_what_they_see_alone(matrix: Matrix) -> None:
+    compared = 0
+    for name, seen in matrix.items():
+        layers, comma, _ = name.partition(",")
+        if comma:
+            assert seen == {twin.name: matrix[layers][twin.name] for twin in TWINS if twin.is_combinable}, (
+                name
+            )
+            compared += 1
+    assert compared >= 4
+
+
 def test_each_layer_alone_holds_something_that_nothing_else_but_it_held(
     matrix: Matrix, as_root: bool
 ) -> None:

@@ -7,6 +7,8 @@ from toolrack_runner.level.plants import Plants
 from toolrack_runner.level.twin import NothingDone
 
 MIB = 1 << 20
+#: More than the inodes of a child's quota (256), and no more, as a disk may take a millisecond for each.
+MANY = 300
 
 
 def read_environment(plants: Plants) -> None:
@@ -74,10 +76,10 @@ def fill_one_file(plants: Plants) -> None:
 
 
 def make_many_files(plants: Plants) -> None:
-    """Takes inodes with 500 small files."""
+    """Takes inodes with many small files."""
     made = []
     try:
-        for number in range(500):
+        for number in range(MANY):
             path = f"{plants.workdir}/small-{number}"
             descriptor = os.open(path, os.O_CREAT | os.O_WRONLY, 0o600)
             made.append(path)
