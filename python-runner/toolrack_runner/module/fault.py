@@ -47,7 +47,7 @@ FaultKind = Literal[
 ]
 
 #: What a module's author should know; the module works all the same.
-NoteKind = Literal["key_unknown", "import_unavailable", "example_failed", "type_unknown"]
+NoteKind = Literal["key_unknown", "import_unavailable", "example_failed"]
 
 FAULT_KINDS: tuple[str, ...] = get_args(FaultKind)
 NOTE_KINDS: tuple[str, ...] = get_args(NoteKind)
