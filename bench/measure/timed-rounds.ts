@@ -9,6 +9,8 @@ export const PAUSE_MS = 8
 export type Contender = {
   readonly name: string
   readonly calls: number
+  /** Before each. */
+  readonly pauseMs?: number
   readonly call: () => Promise<unknown>
 }
 
@@ -17,7 +19,7 @@ export async function timedRounds(contenders: readonly Contender[], count: numbe
   const rounds: Round[] = []
   while (rounds.length < count) {
     const samples = new Map<string, Sample>()
-    for (const { name, calls, call } of contenders) samples.set(name, timesSample(await timesOf(calls, call)))
+    for (const contender of contenders) samples.set(contender.name, timesSample(await timesOf(contender)))
     rounds.push(Object.fromEntries(samples))
   }
   return rounds
@@ -28,11 +30,11 @@ export function timesSample(timesUs: readonly number[]): Sample {
   return { p50Us: median(timesUs), p99Us: percentile(timesUs, 0.99) }
 }
 
-/** One call after the other, a pause before each. */
-async function timesOf(calls: number, call: () => Promise<unknown>): Promise<readonly number[]> {
+/** One call after the other. */
+async function timesOf({ calls, pauseMs = PAUSE_MS, call }: Contender): Promise<readonly number[]> {
   const timesUs: number[] = []
   while (timesUs.length < calls) {
-    await pause(PAUSE_MS)
+    await pause(pauseMs)
     const startedMs = performance.now()
     await call()
     timesUs.push((performance.now() - startedMs) * 1_000)

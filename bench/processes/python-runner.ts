@@ -7,7 +7,8 @@ import { createInterface } from 'node:readline'
 import { keepAliveClient } from './keep-alive-client.ts'
 import type { KeepAliveClient } from './keep-alive-client.ts'
 
-const RUNNER = fileURLToPath(new URL('../../python-runner', import.meta.url))
+/** The folder that is started. */
+export const RUNNER = fileURLToPath(new URL('../../python-runner', import.meta.url))
 
 export type PythonRunner = {
   readonly pid: number
@@ -17,7 +18,7 @@ export type PythonRunner = {
   readonly connect: () => Promise<KeepAliveClient>
 }
 
-type StartedRunner = {
+export type StartedRunner = {
   readonly pid: number
   readonly connect: () => Promise<KeepAliveClient>
   /** Resolves when it has gone; a second call changes nothing. */
@@ -30,7 +31,7 @@ export async function withRunner<T>(
   work: (runner: PythonRunner) => Promise<T>,
   env: NodeJS.ProcessEnv = {},
 ): Promise<T> {
-  const { pid, connect, stop } = await startRunner(python, env)
+  const { pid, connect, stop } = await startRunner(python, [RUNNER, '--parent=stdin'], env)
   try {
     const client = await connect()
     const { isolation } = (await client.send('GET', '/health')) as { isolation: string }
@@ -41,10 +42,14 @@ export async function withRunner<T>(
   }
 }
 
-/** Resolves when the runner listens; it measures its isolation then, and its first answer waits for that. */
-export async function startRunner(python: string, env: NodeJS.ProcessEnv = {}): Promise<StartedRunner> {
+/** Starts a Python program that tells in its first line where it listens. Ours measures its isolation then, and its first answer waits for that. */
+export async function startRunner(
+  python: string,
+  program: readonly string[],
+  env: NodeJS.ProcessEnv = {},
+): Promise<StartedRunner> {
   const secret = randomBytes(16).toString('hex')
-  const child = spawn(python, ['-I', RUNNER, '--parent=stdin'], {
+  const child = spawn(python, ['-I', ...program], {
     env: { PATH: '/usr/bin:/bin', LANG: 'C.UTF-8', ...env },
     stdio: ['pipe', 'pipe', 'inherit'],
   })
@@ -65,7 +70,7 @@ export async function startRunner(python: string, env: NodeJS.ProcessEnv = {}): 
 }
 
 /** The port that a server tells in its first line. */
-export async function portOf(child: { readonly stdout: NodeJS.ReadableStream }): Promise<number> {
+async function portOf(child: { readonly stdout: NodeJS.ReadableStream }): Promise<number> {
   const lines = createInterface(child.stdout)
   const [line] = (await Promise.race([
     once(lines, 'line'),
