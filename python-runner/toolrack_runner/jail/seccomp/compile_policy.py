@@ -27,8 +27,8 @@ from toolrack_runner.jail.seccomp.policy import (
     KILL_PROCESS,
     PRETEND,
     UNKNOWN,
+    Condition,
     Rule,
-    Test,
     verdict_of,
 )
 from toolrack_runner.jail.seccomp.syscalls_aarch64 import SYSCALLS as SYSCALLS_AARCH64
@@ -99,19 +99,20 @@ def _search(ranges: Sequence[tuple[int, str]]) -> Iterator[Line]:
 
 
 def _conditions(name: str, rule: Rule) -> Iterator[Line]:
-    for number, tests in enumerate(rule):
+    for number, conditions in enumerate(rule):
         yield Label(name if number == 0 else f"{name} {number}")
         otherwise = _returning(DENY) if number == len(rule) - 1 else f"{name} {number + 1}"
-        for position, test in enumerate(tests):
-            passed = _returning(ALLOW) if test is tests[-1] else f"{name} {number} passed {position}"
-            yield from _test(test, passed, otherwise)
-            yield Label(passed) if test is not tests[-1] else Label(f"{name} {number} end")
+        for position, condition in enumerate(conditions[:-1]):
+            passed = f"{name} {number} passed {position}"
+            yield from _branches(condition, passed, otherwise)
+            yield Label(passed)
+        yield from _branches(conditions[-1], _returning(ALLOW), otherwise)
 
 
-def _test(test: Test, passed: str, otherwise: str) -> Iterator[Line]:
-    yield Operation(LOAD_WORD, ARGUMENTS_AT + 8 * test.argument + 4 * test.is_upper_half)
-    if test.mask != 0xFFFFFFFF:
-        yield Operation(AND, test.mask)
-    for value in test.values[:-1]:
+def _branches(condition: Condition, passed: str, otherwise: str) -> Iterator[Line]:
+    yield Operation(LOAD_WORD, ARGUMENTS_AT + 8 * condition.argument + 4 * condition.is_upper_half)
+    if condition.mask != 0xFFFFFFFF:
+        yield Operation(AND, condition.mask)
+    for value in condition.values[:-1]:
         yield Branch(JUMP_IF_EQUAL, value, if_true=passed)
-    yield Branch(JUMP_IF_EQUAL, test.values[-1], passed, otherwise)
+    yield Branch(JUMP_IF_EQUAL, condition.values[-1], passed, otherwise)

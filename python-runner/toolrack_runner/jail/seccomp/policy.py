@@ -32,10 +32,10 @@ OWN_PROCESS: Final = "own process"
 
 
 @dataclass(frozen=True)
-class Test:
+class Condition:
     """One half of one argument, masked, is one of these values.
 
-    The kernel ignores the upper half where it declares an int, and so does the test; a pointer needs both halves.
+    The kernel ignores the upper half where it declares an int, and so does the condition; a pointer needs both halves.
     """
 
     argument: int
@@ -44,13 +44,13 @@ class Test:
     is_upper_half: bool = False
 
 
-#: Alternatives, in each of which every test must hold; otherwise the call is denied.
-Rule = tuple[tuple[Test, ...], ...]
+#: Alternatives, in each of which every condition must hold; otherwise the call is denied.
+Rule = tuple[tuple[Condition, ...], ...]
 
 
-def is_null(argument: int) -> tuple[Test, Test]:
+def is_null(argument: int) -> tuple[Condition, Condition]:
     """Both halves of a pointer are 0."""
-    return Test(argument, (0,)), Test(argument, (0,), is_upper_half=True)
+    return Condition(argument, (0,)), Condition(argument, (0,), is_upper_half=True)
 
 
 CLONE_THREAD: Final = 0x00010000
@@ -68,36 +68,36 @@ IPPROTO_TCP: Final = 6
 
 CONDITIONAL: Final[Mapping[str, Rule]] = {
     # Threads, and nothing else that clone can make.
-    "clone": ((Test(0, (CLONE_THREAD,), mask=CLONE_LOOKED_AT),),),
+    "clone": ((Condition(0, (CLONE_THREAD,), mask=CLONE_LOOKED_AT),),),
     # RLIMIT_DATA counts neither shared anonymous memory nor what grows downwards like a stack.
     "mmap": (
-        (Test(3, (0,), mask=MAP_SHARED | MAP_GROWSDOWN),),
-        (Test(3, (0,), mask=MAP_ANONYMOUS | MAP_GROWSDOWN),),
+        (Condition(3, (0,), mask=MAP_SHARED | MAP_GROWSDOWN),),
+        (Condition(3, (0,), mask=MAP_ANONYMOUS | MAP_GROWSDOWN),),
     ),
     # DUPFD, GETFD, SETFD, GETFL, SETFL, GETLK, SETLK, SETLKW, OFD_GETLK, OFD_SETLK, OFD_SETLKW, DUPFD_CLOEXEC,
     # GETPIPE_SZ. Not SETOWN and SETSIG: they have the kernel send any signal to any process of the same user.
-    "fcntl": ((Test(1, (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030, 1032)),),),
+    "fcntl": ((Condition(1, (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030, 1032)),),),
     # TCGETS, TCGETS2, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX.
-    "ioctl": ((Test(1, (0x5401, 0x802C542A, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)),),),
+    "ioctl": ((Condition(1, (0x5401, 0x802C542A, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)),),),
     # PR_SET_NAME and PR_GET_NAME, of a thread.
-    "prctl": ((Test(0, (15, 16)),),),
+    "prctl": ((Condition(0, (15, 16)),),),
     # Asks for limits of this process, sets none.
-    "prlimit64": ((Test(0, (0,)), *is_null(2)),),
+    "prlimit64": ((Condition(0, (0,)), *is_null(2)),),
     # raise(), abort() and pthread_kill() of the C library, os.kill of oneself.
-    "kill": ((Test(0, (OWN_PROCESS,)),),),
-    "tgkill": ((Test(0, (OWN_PROCESS,)),),),
-    "rt_tgsigqueueinfo": ((Test(0, (OWN_PROCESS,)),),),
+    "kill": ((Condition(0, (OWN_PROCESS,)),),),
+    "tgkill": ((Condition(0, (OWN_PROCESS,)),),),
+    "rt_tgsigqueueinfo": ((Condition(0, (OWN_PROCESS,)),),),
     # A datagram pair can send to any unix socket by its path, so only streams (the type without its flags).
-    "socketpair": ((Test(0, (socket.AF_UNIX.value,)), Test(1, (1,), mask=0xF)),),
+    "socketpair": ((Condition(0, (socket.AF_UNIX.value,)), Condition(1, (1,), mask=0xF)),),
     # Without an address; and without out-of-band data, which no honest program of a pair uses (CVE-2025-38236).
-    "sendto": ((Test(3, (0,), mask=MSG_OOB), *is_null(4)),),
-    "sendmsg": ((Test(2, (0,), mask=MSG_OOB),),),
-    "recvfrom": ((Test(3, (0,), mask=MSG_OOB),),),
-    "recvmsg": ((Test(2, (0,), mask=MSG_OOB),),),
+    "sendto": ((Condition(3, (0,), mask=MSG_OOB), *is_null(4)),),
+    "sendmsg": ((Condition(2, (0,), mask=MSG_OOB),),),
+    "recvfrom": ((Condition(3, (0,), mask=MSG_OOB),),),
+    "recvmsg": ((Condition(2, (0,), mask=MSG_OOB),),),
     # SO_REUSEADDR, SNDBUF, RCVBUF, KEEPALIVE, RCVTIMEO, SNDTIMEO; TCP_NODELAY. Not SO_ATTACH_FILTER and its kin.
     "setsockopt": (
-        (Test(1, (SOL_SOCKET,)), Test(2, (2, 7, 8, 9, 20, 21))),
-        (Test(1, (IPPROTO_TCP,)), Test(2, (1,))),
+        (Condition(1, (SOL_SOCKET,)), Condition(2, (2, 7, 8, 9, 20, 21))),
+        (Condition(1, (IPPROTO_TCP,)), Condition(2, (1,))),
     ),
 }
 
