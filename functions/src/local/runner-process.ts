@@ -22,13 +22,16 @@ const PATIENCE: RunnerPatience = {
   healthyMs: 60_000,
 }
 
+const NOT_STARTED: RunnerEnd = { how: 'can not be started', isFinal: false }
+
 /** Keeps a runner's process alive: starts it, and again whenever it has ended, until it is stopped. */
 export class RunnerProcess {
+  /** Resolves once it is not started again any more. */
+  readonly over: Promise<void>
   readonly #command: RunnerCommand
   readonly #log: Log
   readonly #patience: RunnerPatience
   readonly #stopping = new AbortController()
-  readonly #over: Promise<void>
   #child: RunnerChild | undefined
   #where: RunnerAddress | RunnerAway = { status: 'starting', reason: 'The runner is being started.' }
 
@@ -36,7 +39,7 @@ export class RunnerProcess {
     this.#command = command
     this.#log = log
     this.#patience = { ...PATIENCE, ...patience }
-    this.#over = this.#keep()
+    this.over = this.#keep()
   }
 
   /** The same object for as long as the same process listens. */
@@ -47,7 +50,7 @@ export class RunnerProcess {
   async stop(): Promise<void> {
     this.#stopping.abort()
     await this.#child?.stop(this.#patience.stopMs)
-    await this.#over
+    await this.over
   }
 
   async #keep(): Promise<void> {
@@ -66,7 +69,8 @@ export class RunnerProcess {
 
   /** One life, and how long of it the runner was ready. */
   async #live(): Promise<{ end: RunnerEnd; healthMs: number }> {
-    const child = new RunnerChild(this.#command, this.#log)
+    const child = this.#start()
+    if (child === undefined) return { end: NOT_STARTED, healthMs: 0 }
     this.#child = child
     const tooLate = setTimeout(() => child.kill('has not become ready in time'), this.#patience.readyMs)
     const address = await child.ready
@@ -76,5 +80,15 @@ export class RunnerProcess {
     this.#where = address
     this.#log.info('runner is ready', { url: address.url })
     return { end: await child.ended, healthMs: performance.now() - readyAtMs }
+  }
+
+  /** Undefined where the machine has no memory or no descriptors left for another process. */
+  #start(): RunnerChild | undefined {
+    try {
+      return new RunnerChild(this.#command, this.#log)
+    } catch (error) {
+      this.#log.error('the runner can not be started', { reason: (error as Error).message })
+      return undefined
+    }
   }
 }

@@ -73,6 +73,7 @@ test('one with a setting that can not be used is not started again', async () =>
   expect(await reason(runner)).toBe(
     'The runner has ended with exit code 78: SLOTS is wrong; correct that, then start the server again.',
   )
+  await runner.process.over
   expect(runner.starts).toHaveLength(1)
 })
 
@@ -97,6 +98,13 @@ test('one that can not be started is told', async () => {
   const command = { command: '/nowhere/python', args: [], env: {} }
   await using runner = new StandInRunner('works', QUICK, command)
   expect(await reason(runner)).toBe('The runner can not be started (ENOENT); it is being started again.')
+})
+
+test('one for which the machine has no room is told, and tried again', async () => {
+  const command = { command: process.execPath, args: [], env: { TOO_MUCH: 'x'.repeat(4_000_000) } }
+  await using runner = new StandInRunner('works', QUICK, command)
+  expect(await reason(runner)).toBe('The runner can not be started; it is being started again.')
+  expect(runner.log).toMatch(/E2BIG/)
 })
 
 test('stopped, it ends by itself, and is not started again', async () => {
