@@ -58,8 +58,12 @@ test('where RUNNER_URL names one, none is started', async () => {
     RUNNER_SECRET: 'sixteen characters'.replaceAll(' ', '-'),
   })
   const runner = openRunner(config, { python: '/nowhere/python' }, log)
-  expect(await runner.health()).toMatchObject({ status: 'unreachable' })
-  await runner.close()
+  try {
+    const health = await runner.health()
+    expect(health).toEqual({ status: 'unreachable', reason: expect.stringMatching(/does not answer/) })
+  } finally {
+    await runner.close()
+  }
 })
 
 test.each([

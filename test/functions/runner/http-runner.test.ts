@@ -1,7 +1,7 @@
-import { expect, test } from '@jest/globals'
+import { afterAll, expect, test } from '@jest/globals'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
-import type { RequestListener } from 'node:http'
+import type { RequestListener, Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { RunnerAway } from '../../../functions/src/invoke/runner.ts'
 import type { HealthPatience, RunnerAddress } from '../../../functions/src/runner/health-probe.ts'
@@ -9,9 +9,19 @@ import { HttpRunner } from '../../../functions/src/runner/http-runner.ts'
 
 const SECRET = 'a secret of sixteen'
 
+/** A test that ran out of time leaves its server behind, and jest would wait for it for ever. */
+const servers = new Set<Server>()
+afterAll(() => {
+  for (const server of servers) {
+    server.closeAllConnections()
+    server.close()
+  }
+})
+
 /** A runner that answers as it is told to. */
 async function answering(listener: RequestListener) {
   const server = createServer(listener).listen(0, '127.0.0.1')
+  servers.add(server)
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
   const address: RunnerAddress = { url: `http://127.0.0.1:${port}`, secret: SECRET }
