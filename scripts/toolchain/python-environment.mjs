@@ -27,7 +27,7 @@ export async function ensurePythonEnvironment(root, mode, env = process.env) {
       const stamp = readStamp(stampPath)
       const interpreter = realPath(python)
       const isOther = wanted !== undefined && interpreter !== realPath(wanted.path)
-      if (stamp === undefined || interpreter === undefined || isOther) return true
+      if (stamp === undefined || isOther) return true
       return stamp.digest !== digestWith(interpreter) || !(stamp.word === 'full' || stamp.word === mode)
     }
 

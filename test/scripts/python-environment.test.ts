@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeCheckout } from './support/checkout.ts'
 import { until } from './support/until.ts'
@@ -45,6 +45,22 @@ test(
     rmSync(join(checkout.root, 'python-runner/.venv/bin/python'))
     await toldOf(checkout, 'works')
     expect(checkout.pythonCalls()).toHaveLength(6)
+  },
+  limitMs,
+)
+
+test(
+  'another TOOLRACK_PYTHON makes the environment again, and the same one does not',
+  async () => {
+    using checkout = makeCheckout()
+    await toldOf(checkout, 'works')
+    for (let starts = 1; starts <= 2; starts += 1) {
+      const env = { TOOLRACK_PYTHON: checkout.otherPython }
+      expect(await checkout.run('start.mjs', exit, 'works', 'works', env).ended()).toBe(0)
+      expect(checkout.pythonCalls()).toHaveLength(4)
+    }
+    const interpreter = join(checkout.root, 'python-runner/.venv/bin/python')
+    expect(realpathSync(interpreter)).toBe(realpathSync(checkout.otherPython))
   },
   limitMs,
 )

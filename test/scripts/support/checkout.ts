@@ -32,7 +32,10 @@ export interface Checkout extends Disposable {
     args?: readonly string[],
     fakeNpm?: 'works' | 'fails' | 'leaves out' | 'hangs',
     fakePython?: 'works' | 'old' | 'no ensurepip' | 'no pip' | 'fails' | 'hangs',
+    env?: Readonly<Record<string, string>>,
   ) => Run
+  /** Another Python beside the one that is used unless `env` says so. */
+  readonly otherPython: string
 }
 
 export interface Run {
@@ -51,14 +54,17 @@ export function makeCheckout(): Checkout {
   const npmLog = join(root, 'npm.log')
   const pythonLog = join(root, 'python.log')
   const python = join(root, 'python3.13')
+  const otherPython = join(root, 'python3.12')
   const runs: Run[] = []
   writeCheckout(root)
   writePython(python)
+  writePython(otherPython)
   return {
     root,
+    otherPython,
     npmCalls: () => readCalls<NpmCall>(npmLog),
     pythonCalls: () => readCalls<PythonCall>(pythonLog),
-    run: (script, args = [], fakeNpm = 'works', fakePython = 'works') => {
+    run: (script, args = [], fakeNpm = 'works', fakePython = 'works', env = {}) => {
       const run = runScript(join(root, 'scripts', script), args, {
         ...process.env,
         npm_execpath: join(fixtures, 'npm-cli.js'),
@@ -68,6 +74,7 @@ export function makeCheckout(): Checkout {
         TOOLRACK_PYTHON: python,
         FAKE_PYTHON: fakePython,
         FAKE_PYTHON_LOG: pythonLog,
+        ...env,
       })
       runs.push(run)
       return run
