@@ -1,8 +1,13 @@
-"""Runs every twin under every set of layers, each in a child of its own."""
+"""Runs every twin under every set of layers."""
 
+import json
 import os
+import subprocess
+import sys
+import textwrap
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from itertools import combinations
 
 from jail.forked import fork
@@ -19,18 +24,39 @@ from toolrack_runner.jail.identity import drop_capabilities, drop_identity
 from toolrack_runner.jail.landlock import LandlockRules
 from toolrack_runner.jail.linux import prctl
 from toolrack_runner.jail.missing import Missing
+from toolrack_runner.jail.namespaces import Namespaces, enter_namespaces
 from toolrack_runner.jail.rlimits import ResourceLimits, data_bytes_in_use
 from toolrack_runner.jail.seccomp.program import SeccompProgram
 from toolrack_runner.level.plants import Plants
 from toolrack_runner.level.twin import ESCAPED, Twin
 from toolrack_runner.level.twins import TWINS
+from toolrack_runner.zygote.place import WORKPLACE
 
 NOBODY = 65534
-#: Sets of layers under which the twins that can share a child are tried in other company too.
-EXTREMES = ("nothing", "identity+landlock+rlimits+seccomp", "landlock+rlimits+seccomp")
 SLOT = 60_321
+READ_ONLY = [os.path.dirname(os.__file__)]
 
 Matrix = dict[str, dict[str, str]]
+
+
+@dataclass(frozen=True)
+class World:
+    """Whose runner it is, and whether its children have namespaces."""
+
+    as_root: bool
+    has_namespaces: bool
+
+    def sets_of_layers(self) -> Iterator[frozenset[str]]:
+        """All that there are here, from the fewest layers to the most; only root can give an identity away."""
+        always = {"namespaces"} if self.has_namespaces else set()
+        layers = ["rlimits", "landlock", "seccomp", *(["identity"] if self.as_root else [])]
+        for count in range(len(layers) + 1):
+            yield from (frozenset({*chosen, *always}) for chosen in combinations(layers, count))
+
+    def extremes(self) -> tuple[frozenset[str], frozenset[str]]:
+        """The fewest layers, and the most."""
+        first, *_, last = self.sets_of_layers()
+        return first, last
 
 
 @dataclass(frozen=True)
@@ -39,18 +65,22 @@ class Jail:
 
     landlock: LandlockRules
     seccomp: SeccompProgram
+    namespaces: Namespaces | None
     data_bytes: int
     parent: int
 
     def confine(self, layers: frozenset[str], plants: Plants, answer: int) -> None:
         """The order of the runner's own confinement, with layers left out."""
+        uid = SLOT if "identity" in layers else os.getuid()
         start_session()
+        if self.namespaces is not None:
+            self.namespaces.enter_own(uid, uid)
         close_all_except({0, 1, 2, answer, *self.landlock.descriptors})
         if "rlimits" in layers:
             limits = ResourceLimits(processes=64 if "identity" in layers else None)
             limits.apply(data_bytes_already_used=self.data_bytes)
         if "identity" in layers:
-            drop_identity(SLOT, SLOT)
+            drop_identity(uid, uid)
         drop_capabilities()
         die_with(self.parent)
         hide_memory()
@@ -60,70 +90,81 @@ class Jail:
         if "seccomp" in layers:
             self.seccomp.apply()
 
+    def see(self, twins: list[Twin], layers: frozenset[str], plants: Plants) -> dict[str, str]:
+        """What twins saw that share one child."""
 
-def sets_of_layers(*, as_root: bool) -> Iterator[frozenset[str]]:
-    """All of them, from none to every layer; only root can give a child another identity."""
-    layers = ("rlimits", "identity", "landlock", "seccomp") if as_root else ("rlimits", "landlock", "seccomp")
-    for count in range(len(layers) + 1):
-        yield from map(frozenset, combinations(layers, count))
+        def confined(answer: int) -> object:
+            self.confine(layers, plants, answer)
+            return {twin.name: twin.try_it(plants).saw for twin in twins}
+
+        ended = fork(confined)
+        if isinstance(ended.value, dict):
+            return ended.value
+        # Without an answer it has become another program.
+        vanished = ESCAPED if ended.value is None and ended.code == 0 else f"ended with {ended}"
+        return {twin.name: vanished for twin in twins}
 
 
-def measure(*, as_root: bool) -> Matrix | str:
-    """What each twin saw under each set of layers (named by `name_of`); a sentence where a layer is missing."""
-    ended = fork(lambda _: _measure(as_root=as_root), seconds_max=120)
-    assert isinstance(ended.value, dict | str), f"the runner's stand-in ended with {ended}"
-    return ended.value
+@cache
+def measure(world: World) -> Matrix | str:
+    """What each twin saw under each set of layers (`name_of`); a sentence where this machine lacks a layer.
+
+    Measured once, in a fresh interpreter, as forking one that is full of tests takes several times as long.
+    """
+    text = f"""
+        import json, sys
+        sys.path[:0] = {sys.path!r}
+        from level.matrix import World, as_runner
+        print(json.dumps(as_runner({world!r})))
+    """
+    command = [sys.executable, "-I", "-c", textwrap.dedent(text)]
+    ended = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+    assert ended.returncode == 0, ended.stderr
+    measured = json.loads(ended.stdout)
+    assert isinstance(measured, dict | str), f"the runner's stand-in ended with {measured}"
+    return measured
 
 
 def name_of(layers: frozenset[str]) -> str:
+    """As the matrix calls a set of layers."""
     return "+".join(sorted(layers)) or "nothing"
 
 
-def _measure(*, as_root: bool) -> Matrix | str:
-    if not as_root and os.getuid() == 0:
+def as_runner(world: World) -> object:
+    """The process that starts zygotes: plants, and waits for what its zygote measures."""
+    if not world.as_root and os.getuid() == 0:
         drop_identity(NOBODY, NOBODY)
         prctl(PR_SET_DUMPABLE, 1)
-    landlock = LandlockRules.prepare([os.path.dirname(os.__file__)])
-    seccomp = SeccompProgram.prepare()
-    for layer in (landlock, seccomp):
+    with planted(worker=os.getuid()) as own, planted(worker=SLOT if world.as_root else os.getuid()) as slots:
+        return fork(lambda _: _as_zygote(world, own, slots), seconds_max=120).value
+
+
+def _as_zygote(world: World, own: Plants, slots: Plants) -> Matrix | str:
+    data_bytes = data_bytes_in_use()
+    namespaces = enter_namespaces(READ_ONLY) if world.has_namespaces else None
+    landlock, seccomp = LandlockRules.prepare(READ_ONLY), SeccompProgram.prepare()
+    for layer in (namespaces, landlock, seccomp):
         if isinstance(layer, Missing):
             return layer.reason
     assert isinstance(landlock, LandlockRules)
     assert isinstance(seccomp, SeccompProgram)
+    assert not isinstance(namespaces, Missing)
     if landlock.abi < 6:
         return f"this kernel's Landlock (ABI {landlock.abi}) knows no scopes"
-    jail = Jail(landlock, seccomp, data_bytes_in_use(), os.getpid())
+    jail = Jail(landlock, seccomp, namespaces, data_bytes, os.getpid())
+    together = [twin for twin in TWINS if twin.is_combinable]
     matrix: Matrix = {}
-    for layers in sets_of_layers(as_root=as_root):
-        with planted(worker=SLOT if "identity" in layers else os.getuid()) as plants:
-
-            def see(*twins: Twin, layers: frozenset[str] = layers, plants: Plants = plants) -> dict[str, str]:
-                return _run(twins, jail, layers, plants)
-
-            together = [twin for twin in TWINS if twin.is_combinable]
-            seen = see(*together)
-            for twin in TWINS:
-                if not twin.is_combinable:
-                    seen |= see(twin)
-            matrix[name_of(layers)] = seen
-            if name_of(layers) in EXTREMES:
-                matrix[f"{name_of(layers)}, in reverse"] = see(*reversed(together))
-                matrix[f"{name_of(layers)}, alone"] = {
-                    name: saw for twin in together for name, saw in see(twin).items()
-                }
+    for layers in world.sets_of_layers():
+        plants = slots if "identity" in layers else own
+        if namespaces is not None:
+            plants = replace(plants, workdir=WORKPLACE)
+        seen = jail.see(together, layers, plants)
+        for twin in TWINS:
+            if not twin.is_combinable:
+                seen |= jail.see([twin], layers, plants)
+        matrix[name_of(layers)] = seen
+        if layers in world.extremes():
+            matrix[f"{name_of(layers)}, in reverse"] = jail.see(together[::-1], layers, plants)
+            alone = [jail.see([twin], layers, plants) for twin in together]
+            matrix[f"{name_of(layers)}, alone"] = {name: saw for seen in alone for name, saw in seen.items()}
     return matrix
-
-
-def _run(twins: tuple[Twin, ...], jail: Jail, layers: frozenset[str], plants: Plants) -> dict[str, str]:
-    """What twins saw that share one child."""
-
-    def confined(answer: int) -> object:
-        jail.confine(layers, plants, answer)
-        return {twin.name: twin.try_it(plants).saw for twin in twins}
-
-    ended = fork(confined)
-    if isinstance(ended.value, dict):
-        return ended.value
-    # Without an answer it has become another program.
-    vanished = ESCAPED if ended.value is None and ended.code == 0 else f"ended with {ended}"
-    return {twin.name: vanished for twin in twins}

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from level.matrix import Matrix, measure, name_of, sets_of_layers
+from level.matrix import Matrix, World, measure, name_of
 from toolrack_runner.level.plants import Plants
 from toolrack_runner.level.twin import ESCAPED, Escaped, Held, Sight, Twin, Unexpected, holders, is_on, judge
 from toolrack_runner.level.twins import TWINS
@@ -25,81 +25,88 @@ NOWHERE = Plants(
     workdir="",
 )
 
-ROOT_IS_HERE = os.getuid() == 0
-USERS = [
-    pytest.param(True, id="root", marks=pytest.mark.skipif(not ROOT_IS_HERE, reason="needs root")),
-    False,
-]
+WORLDS = {
+    "root": World(as_root=True, has_namespaces=False),
+    "user": World(as_root=False, has_namespaces=False),
+    "root with namespaces": World(as_root=True, has_namespaces=True),
+    "user with namespaces": World(as_root=False, has_namespaces=True),
+}
 
 
-@pytest.fixture(scope="module", params=USERS, ids=lambda as_root: "root" if as_root else "user")
-def as_root(request: pytest.FixtureRequest) -> bool:
-    return bool(request.param)
+@pytest.fixture(scope="module", params=list(WORLDS))
+def world(request: pytest.FixtureRequest) -> World:
+    found = WORLDS[request.param]
+    if found.as_root and os.getuid() != 0:
+        pytest.skip("needs root")
+    return found
 
 
 @pytest.fixture(scope="module")
-def matrix(as_root: bool) -> Matrix:
-    measured = measure(as_root=as_root)
+def matrix(world: World) -> Matrix:
+    measured = measure(world)
     if isinstance(measured, str):
         pytest.skip(measured)
     return measured
 
 
+def escaped(seen: dict[str, str]) -> set[str]:
+    return {name for name, saw in seen.items() if saw == ESCAPED}
+
+
 def test_every_twin_is_held_by_the_layers_declared_and_escapes_without_them(
-    matrix: Matrix, as_root: bool
+    matrix: Matrix, world: World
 ) -> None:
     wrong = []
-    for layers in sets_of_layers(as_root=as_root):
+    for layers in world.sets_of_layers():
         for twin in TWINS:
-            saw = matrix[name_of(layers)][twin.name]
-            is_declared = any(is_on(layer, layers) for layer in holders(twin, as_root=as_root))
-            verdict = judge(twin, Sight(saw), layers, as_root=as_root)
+            is_declared = any(is_on(layer, layers) for layer in holders(twin, as_root=world.as_root))
+            verdict = judge(twin, Sight(matrix[name_of(layers)][twin.name]), layers, as_root=world.as_root)
             if not isinstance(verdict, Held if is_declared else Escaped):
                 wrong.append(f"{twin.name} under {name_of(layers)}: {verdict}")
 
     assert wrong == []
 
 
-def test_twins_that_share_a_child_see_what_they_see_alone(matrix: Matrix) -> None:
-    compared = 0
-    for name, seen in matrix.items():
-        layers, comma, _ = name.partition(",")
-        if comma:
-            assert seen == {twin.name: matrix[layers][twin.name] for twin in TWINS if twin.is_combinable}, (
-                name
-            )
-            compared += 1
-    assert compared >= 4
+def test_twins_that_share_a_child_see_what_they_see_alone(matrix: Matrix, world: World) -> None:
+    for layers in map(name_of, world.extremes()):
+        together = {twin.name: matrix[layers][twin.name] for twin in TWINS if twin.is_combinable}
+        assert matrix[f"{layers}, in reverse"] == together
+        assert matrix[f"{layers}, alone"] == together
 
 
-def test_each_layer_alone_holds_something_that_nothing_else_but_it_held(
-    matrix: Matrix, as_root: bool
-) -> None:
-    everything = max(sets_of_layers(as_root=as_root), key=len)
-    for layer in everything:
-        before, after = matrix[name_of(everything - {layer})], matrix[name_of(everything)]
-        let_through = {
-            twin.name for twin in TWINS if before[twin.name] == ESCAPED and after[twin.name] != ESCAPED
-        }
-        # What another user's uid keeps from a child, Landlock and seccomp keep too: its worth is where they are missing.
-        if layer != "identity":
-            assert let_through, layer
+def test_with_every_layer_only_what_takes_namespaces_escapes(matrix: Matrix, world: World) -> None:
+    held_by_namespaces = set() if world.has_namespaces else {"make_many_files", "see_file"}
+
+    assert escaped(matrix[name_of(world.extremes()[1])]) == held_by_namespaces
 
 
-def test_without_layers_almost_everything_escapes(matrix: Matrix, as_root: bool) -> None:
-    held = {twin.name for twin in TWINS if matrix["nothing"][twin.name] != ESCAPED}
+def test_without_a_layer_its_attacks_escape(matrix: Matrix, world: World) -> None:
+    everything = world.extremes()[1]
+    lost = {layer: escaped(matrix[name_of(everything - {layer})]) for layer in everything - {"namespaces"}}
 
-    if as_root:
-        assert held == {"read_environment", "open_raw", "trace_victim", "read_victim", "use_inherited"}
-    else:
-        assert held == {"open_raw", "use_inherited", "become_root"}
+    if not world.has_namespaces:
+        assert lost["landlock"] >= {"read_open_file", "read_source", "write_outside", "list_processes"}
+    assert lost["seccomp"] >= {"fork_often", "open_netlink", "make_memory_file", "make_user_namespace"}
+    assert lost["rlimits"] >= {"allocate", "lift_cpu_limit"}
 
 
-def test_with_all_layers_only_what_takes_namespaces_escapes(matrix: Matrix, as_root: bool) -> None:
-    everything = name_of(max(sets_of_layers(as_root=as_root), key=len))
-    escaped = {twin.name for twin in TWINS if matrix[everything][twin.name] == ESCAPED}
+@pytest.mark.parametrize("world", ["root"], indirect=True)
+def test_another_identity_alone_keeps_what_is_root_s_from_a_child(matrix: Matrix) -> None:
+    gained = escaped(matrix["nothing"]) - escaped(matrix["identity"])
 
-    assert escaped == {"make_many_files", "see_file"}
+    assert gained == {"read_private_file", "signal_victim", "become_root", "change_mode"}
+
+
+@pytest.mark.parametrize(
+    ("world", "held"),
+    [
+        ("root", {"read_environment", "open_raw", "trace_victim", "read_victim", "use_inherited"}),
+        ("user", {"open_raw", "use_inherited", "become_root"}),
+    ],
+    indirect=["world"],
+)
+def test_without_layers_almost_everything_escapes(matrix: Matrix, held: set[str]) -> None:
+    assert {twin.name for twin in TWINS} - escaped(matrix["nothing"]) == held
 
 
 def test_memory_that_may_be_read_counts_as_read_also_where_it_is_mapped_otherwise() -> None:
