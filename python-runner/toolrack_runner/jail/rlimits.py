@@ -16,7 +16,7 @@ OPTIONAL: Final = frozenset({"MSGQUEUE"})
 
 @dataclass(frozen=True)
 class ResourceLimits:
-    """The defaults are those of the design, section 11."""
+    """What a call may take where nothing else is asked for."""
 
     memory_bytes: int = 256 * MIB
     """Private writable memory above what the zygote had (RLIMIT_DATA)."""

@@ -1,6 +1,6 @@
 """The attacks that the level of isolation is measured by, each with the layers that hold it.
 
-The first 29 are those of the security study; the last five are ways past single layers that were found since.
+The last five are ways past one layer that look like none: each shows why another layer is there.
 """
 
 from collections.abc import Callable

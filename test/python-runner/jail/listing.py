@@ -11,6 +11,7 @@ VERDICTS = {
     0x7FFF0000: "allow",
     0x00050001: "EPERM",
     0x00050026: "ENOSYS",
+    0x0005005F: "EOPNOTSUPP",
     0x00050000: "pretend",
     0x80000000: "kill",
 }

@@ -18,7 +18,7 @@ def apply(**limits: int) -> tuple[str, ...]:
     return ResourceLimits(**limits).apply(data_bytes_already_used=data_bytes_in_use())
 
 
-def test_the_defaults_are_those_of_the_design_and_all_are_in_force() -> None:
+def test_the_defaults_are_those_promised_and_all_are_in_force() -> None:
     def read(_: int) -> object:
         in_force = ResourceLimits(processes=64).apply(data_bytes_already_used=1000)
         return [[name, *resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))] for name in in_force]

@@ -1,7 +1,7 @@
 """The system calls that are allowed whatever their arguments, by subject.
 
 Names, of both machines: one that a machine lacks is none of its calls. What is not here, in `policy.CONDITIONAL` or
-in `policy.PRETENDED` is denied, among it all that starts a program or a process, opens a socket, reaches another
+in `policy.ANSWERS` is denied, among it all that starts a program or a process, opens a socket, reaches another
 process, mounts, changes an identity, a limit or a namespace, makes links, or keeps memory outside the limits.
 """
 
@@ -15,7 +15,7 @@ FILES = """
     lseek dup dup2 dup3 pipe pipe2 flock fsync fdatasync sync_file_range ftruncate fallocate fadvise64 readahead
     sendfile copy_file_range stat fstat lstat newfstatat statx access faccessat faccessat2 readlink readlinkat
     getdents getdents64 statfs fstatfs getcwd chdir fchdir mkdir mkdirat rmdir unlink unlinkat
-    rename renameat renameat2 umask getxattr lgetxattr fgetxattr listxattr llistxattr flistxattr
+    rename renameat renameat2 umask
 """
 
 WAITING = """

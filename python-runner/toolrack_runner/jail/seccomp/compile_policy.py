@@ -27,6 +27,7 @@ from toolrack_runner.jail.seccomp.policy import (
     KILL_PROCESS,
     PRETEND,
     UNKNOWN,
+    UNSUPPORTED,
     Condition,
     Rule,
     verdict_of,
@@ -61,7 +62,7 @@ def compile_policy(machine: str) -> Assembled:
         verdict = verdict_of(name)
         if not isinstance(verdict, int):
             lines += _conditions(name, verdict)
-    for verdict in (ALLOW, DENY, PRETEND, UNKNOWN, KILL_PROCESS):
+    for verdict in (ALLOW, DENY, PRETEND, UNSUPPORTED, UNKNOWN, KILL_PROCESS):
         lines += [Label(_returning(verdict)), Operation(RETURN, verdict)]
     return assemble(lines)
 

@@ -4,7 +4,6 @@ Pure data about names; the numbers of a machine come in with `program`. Constant
 the same on x86_64 and aarch64.
 """
 
-import errno
 import socket
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -22,9 +21,15 @@ def fail(code: int) -> int:
     return 0x00050000 | code
 
 
-DENY: Final = fail(errno.EPERM)
+#: As Linux numbers them; another system, where this is only compiled, may not.
+EPERM: Final = 1
+ENOSYS: Final = 38
+EOPNOTSUPP: Final = 95
+
+DENY: Final = fail(EPERM)
 #: For calls that the table does not know yet: the C library then takes its older way.
-UNKNOWN: Final = fail(errno.ENOSYS)
+UNKNOWN: Final = fail(ENOSYS)
+UNSUPPORTED: Final = fail(EOPNOTSUPP)
 PRETEND: Final = fail(0)
 
 #: Stands for the child's own process id, which is filled in when the program is applied.
@@ -101,20 +106,21 @@ CONDITIONAL: Final[Mapping[str, Rule]] = {
     ),
 }
 
-#: Done by nobody, yet answered with success: mode and times of any file that the user owns could be changed, also
-#: outside, as Landlock does not look at them; and `shutil.copy` must not fail.
-PRETENDED: Final = frozenset(
-    ("chmod", "fchmod", "fchmodat", "fchmodat2", "utime", "utimes", "futimesat", "utimensat")
-)
+#: What is answered otherwise than by EPERM, so that honest programs go on.
+ANSWERS: Final[Mapping[str, int]] = {
+    # Its flags lie in memory, where no program can look; the C library then uses clone.
+    "clone3": UNKNOWN,
+    # Landlock does not look at metadata, so these would reach every file of the user's, also outside. `shutil.copy`
+    # must not fail, though: it is told that mode and times have been set, and that there are no extended attributes.
+    **dict.fromkeys(("chmod", "fchmod", "fchmodat", "fchmodat2"), PRETEND),
+    **dict.fromkeys(("utime", "utimes", "futimesat", "utimensat"), PRETEND),
+    **dict.fromkeys(("getxattr", "lgetxattr", "fgetxattr", "getxattrat"), UNSUPPORTED),
+    **dict.fromkeys(("listxattr", "llistxattr", "flistxattr", "listxattrat"), UNSUPPORTED),
+}
 
 
 def verdict_of(name: str) -> int | Rule:
     """What becomes of a call of this name."""
     if name in ALLOWED:
         return ALLOW
-    if name in PRETENDED:
-        return PRETEND
-    if name == "clone3":
-        # Its flags lie in memory, where no program can look; the C library then uses clone.
-        return UNKNOWN
-    return CONDITIONAL.get(name, DENY)
+    return ANSWERS[name] if name in ANSWERS else CONDITIONAL.get(name, DENY)
