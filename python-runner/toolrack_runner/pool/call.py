@@ -39,7 +39,8 @@ async def run_call(pool: Pool, call: Call) -> Outcome:
             usage=_usage(worker, time.monotonic() - started, cpu_before),
         )
     finally:
-        worker.kill()
+        # After the answer has been written: a child that waits for its end costs nobody anything.
+        asyncio.get_running_loop().call_soon(worker.kill)
 
 
 async def _watch(pool: Pool, worker: Worker, call: Call, deadline: float) -> Outcome:

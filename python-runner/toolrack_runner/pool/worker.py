@@ -14,13 +14,15 @@ from typing import Any
 import orjson
 
 from toolrack_runner.pool.output import Output
-from toolrack_runner.wire.frames import FrameSplitter, FrameTooLarge, encode_frame
+from toolrack_runner.wire.frames import HEADER_BYTES, FrameSplitter, FrameTooLarge
 from toolrack_runner.zygote.messages import Gone, Limits
 
 #: What a frame may hold beside the result: its keys, and an escaped character takes up to six bytes.
 FRAME_SLACK_BYTES = 64 << 10
 #: Room of a channel, so that a call and its source are handed over in one write.
 CHANNEL_BYTES = 1 << 20
+#: The kernel's account of a process has some 1,500.
+STATUS_BYTES = 8_192
 
 
 class Worker:
@@ -66,7 +68,7 @@ class Worker:
 
     def send(self, *orders: dict[str, Any]) -> None:
         """Sends what fits now and the rest when the child reads; never blocks."""
-        data = self._unsent + b"".join(encode_frame(order) for order in orders)
+        data = self._unsent + b"".join(map(_frame, orders))
         try:
             data = data[self._channel.send(data) :]
         except BlockingIOError:
@@ -126,10 +128,15 @@ class Worker:
 
     def _status(self, name: str) -> int:
         try:
-            with open(f"/proc/{self.pid}/status", "rb") as file:
-                text = file.read()
+            file = os.open(f"/proc/{self.pid}/status", os.O_RDONLY)
         except OSError:
             return 0
+        try:
+            text = os.read(file, STATUS_BYTES)
+        except OSError:
+            return 0
+        finally:
+            os.close(file)
         _, _, rest = text.partition(name.encode())
         words = rest.split(None, 1)
         return int(words[0]) * 1024 if words else 0
@@ -209,6 +216,11 @@ class SaidTooMuch(Exception):
 
 class SaidNonsense(Exception):
     """The child sent what is not one JSON object."""
+
+
+def _frame(order: dict[str, Any]) -> bytes:
+    payload = orjson.dumps(order)
+    return len(payload).to_bytes(HEADER_BYTES, "big") + payload
 
 
 def _parse(payload: bytes) -> dict[str, Any]:
