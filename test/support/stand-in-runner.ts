@@ -1,3 +1,4 @@
+import { afterAll } from '@jest/globals'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -10,6 +11,12 @@ import { temporaryFolder } from './temporary-folder.ts'
 const SCRIPT = fileURLToPath(new URL('runners/stand-in.mjs', import.meta.url))
 
 export type Start = { readonly pid: number; readonly secret?: string; readonly env?: Record<string, string> }
+
+/** A test that ran out of time leaves its runner behind, and jest would wait for it for ever. */
+const running = new Set<RunnerProcess>()
+afterAll(async () => {
+  await Promise.all([...running].map((runner) => runner.stop()))
+})
 
 /** A runner's process that fails in a given way, and what is known of it. */
 export class StandInRunner implements AsyncDisposable {
@@ -24,6 +31,7 @@ export class StandInRunner implements AsyncDisposable {
     const standIn = { command: process.execPath, args: [SCRIPT, kind, this.#starts], env: { MARK: 'kept' } }
     const log = textLog({ write: (line) => (this.log += line) })
     this.process = new RunnerProcess(command ?? standIn, log, patience)
+    running.add(this.process)
   }
 
   /** Every start so far, the last one last. */
@@ -35,6 +43,7 @@ export class StandInRunner implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.process.stop()
+    running.delete(this.process)
     this.#folder[Symbol.dispose]()
   }
 }
