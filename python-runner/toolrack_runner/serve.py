@@ -29,7 +29,7 @@ def main() -> NoReturn:
     opening = Opening(
         preload=(), base=base, read_only=readable_paths(), needed=needed_paths(), without=settings.without
     )
-    first = start_zygote(opening)
+    first = start_zygote(opening) if sys.platform == "linux" else None
     from toolrack_runner.http.server import run_server
 
     sweep_bases()

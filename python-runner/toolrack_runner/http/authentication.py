@@ -2,7 +2,8 @@
 
 import hmac
 
-from starlette.types import ASGIApp, Receive, Scope, Send
+from starlette.applications import Starlette
+from starlette.types import Receive, Scope, Send
 
 from toolrack_runner.http.fault import Fault
 from toolrack_runner.http.send_error import answer_fault
@@ -14,18 +15,18 @@ class Authentication:
     Without a secret the platform has authenticated the caller (Cloud Run with IAM).
     """
 
-    def __init__(self, app: ASGIApp, secret: str | None) -> None:
-        self._app = app
+    def __init__(self, app: Starlette, secret: str | None) -> None:
+        self.app = app
         self._expected = None if secret is None else f"Bearer {secret}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """An ASGI application."""
         if scope["type"] != "http":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         scope["is_trusted"] = self._expected is None or hmac.compare_digest(_token(scope), self._expected)
         if scope["is_trusted"] or scope["path"] == "/health":
-            await self._app(scope, receive, send)
+            await self.app(scope, receive, send)
             return
         fault = Fault(
             "TOKEN_INVALID", "the secret of this runner is needed: send it as Authorization: Bearer"

@@ -35,9 +35,10 @@ async def check(request: Request) -> Response:
         raise Fault("BODY_INVALID", "source must be a string")
     deadline_ms = whole_number(body, "deadlineMs", lowest=1, highest=120_000, default=DEADLINE_MS)
     level = await runner.require_level(None)
+    pool = runner.require_pool()
     try:
         async with runner.admission.slot():
-            checked = await run_check(runner.pool, name, source, seconds=deadline_ms / 1000)
+            checked = await run_check(pool, name, source, seconds=deadline_ms / 1000)
     except QueueFull:
         raise runner.busy() from None
     except PoolFailure as failure:

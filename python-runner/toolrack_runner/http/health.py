@@ -16,7 +16,7 @@ async def health(request: Request) -> Response:
     runner: Runner = request.app.state.runner
     level = await runner.measurement.done()
     answer: dict[str, object] = {
-        "status": "ok" if runner.pool.zygotes.plain_is_ready.is_set() else "degraded",
+        "status": "ok" if runner.is_ready else "degraded",
         "version": VERSION,
         "isolation": level.level,
     }
@@ -32,7 +32,10 @@ async def health(request: Request) -> Response:
                 "running": runner.admission.running,
                 "queued": runner.admission.queued,
             },
-            "children": {"alive": runner.pool.alive, "waiting": runner.pool.waiting},
+            "children": {
+                "alive": runner.pool.alive if runner.pool else 0,
+                "waiting": runner.pool.waiting if runner.pool else 0,
+            },
         }
     return Response(
         orjson.dumps(answer), media_type="application/json", headers={"Cache-Control": "no-store"}

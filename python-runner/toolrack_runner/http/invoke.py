@@ -23,6 +23,7 @@ async def invoke(request: Request) -> Response:
     invocation = parse_invocation(await read_body(request))
     source = _source(runner, invocation)
     level = await runner.require_level(invocation.min_isolation)
+    pool = runner.require_pool()
     key = Key(invocation.tenant, invocation.module, invocation.sha256, invocation.limits)
     call = Call(
         key=key,
@@ -34,13 +35,13 @@ async def invoke(request: Request) -> Response:
     )
     try:
         async with runner.admission.slot():
-            outcome = await run_call(runner.pool, call)
+            outcome = await run_call(pool, call)
     except QueueFull:
         raise runner.busy() from None
     except PoolFailure as failure:
         raise Fault("RUNNER_UNAVAILABLE", f"{failure}", retry_after_seconds=1) from None
     # When the answer is on its way: what comes next must not slow it down.
-    behind = BackgroundTask(runner.pool.refill, key)
+    behind = BackgroundTask(pool.refill, key)
     return Response(_answer(outcome, level), media_type="application/json", background=behind)
 
 

@@ -15,7 +15,7 @@ from starlette.applications import Starlette
 from toolrack_runner.base_folder import remove_base
 from toolrack_runner.http.app import make_app
 from toolrack_runner.http.runner import Runner
-from toolrack_runner.level.measurement import Measurement
+from toolrack_runner.level.measurement import Measurement, Unmeasured
 from toolrack_runner.log import log_as_json
 from toolrack_runner.packages import installed_packages
 from toolrack_runner.pool.admission import Admission
@@ -27,24 +27,35 @@ from toolrack_runner.zygote.messages import Line, Opening
 GRACE_SECONDS = 8
 
 
+def make_runner(settings: Settings, opening: Opening, first: tuple[int, Line] | None) -> Runner:
+    """With the zygote that was started first; without one, a runner that says why it runs nothing."""
+    admission = Admission(settings.slots)
+    if first is None:
+        return Runner(settings, None, admission, Unmeasured())
+    pool = Pool(opening, installed_packages(), bytes_max=settings.pool_bytes, first=first)
+    return Runner(settings, pool, admission, Measurement(pool, opening))
+
+
 def run_server(
-    settings: Settings, secret: str | None, listener: socket.socket, opening: Opening, first: tuple[int, Line]
+    settings: Settings,
+    secret: str | None,
+    listener: socket.socket,
+    opening: Opening,
+    first: tuple[int, Line] | None,
 ) -> None:
     """Serves until SIGTERM, or until standard input ends where a parent holds it."""
     log_as_json()
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        pool = Pool(opening, installed_packages(), bytes_max=settings.pool_bytes, first=first)
-        measurement = Measurement(pool, opening)
-        app.state.runner = Runner(settings, pool, Admission(settings.slots), measurement)
+        runner = app.state.runner = make_runner(settings, opening, first)
         if settings.has_parent:
-            asyncio.get_running_loop().add_reader(0, _parent_speaks, pool, opening.base)
+            asyncio.get_running_loop().add_reader(0, _parent_speaks, runner, opening.base)
         _tell_where(listener)
         try:
             yield
         finally:
-            pool.close()
+            runner.close()
             remove_base(opening.base)
 
     config = uvicorn.Config(
@@ -62,9 +73,8 @@ def run_server(
     server = uvicorn.Server(config)
     # uvicorn takes the signal, ends in good order, and then sends it to itself once more.
     signal.signal(signal.SIGTERM, lambda *_: None)
-    signal.signal(
-        signal.SIGINT, signal.SIG_IGN
-    )  # Ctrl-C is for who started us, and who tells us when to end.
+    # Ctrl-C reaches us too, but it is for who started us, and who tells us when to end.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     server.run(sockets=[listener])
 
 
@@ -76,10 +86,10 @@ def _tell_where(listener: socket.socket) -> None:
     sys.stdout.flush()
 
 
-def _parent_speaks(pool: Pool, base: str) -> None:
+def _parent_speaks(runner: Runner, base: str) -> None:
     """Standard input says nothing more but its end: then nobody is left to answer, and nothing of ours may be."""
     if os.read(0, 1 << 12):
         return
-    pool.close()
+    runner.close()
     remove_base(base)
     os._exit(0)

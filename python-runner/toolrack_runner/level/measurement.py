@@ -7,7 +7,7 @@ import signal
 from dataclasses import asdict
 from typing import Any
 
-from toolrack_runner.level.measured import Measured, weigh
+from toolrack_runner.level.measured import LAYERS, Measured, weigh
 from toolrack_runner.level.planted import planted
 from toolrack_runner.level.plants import Plants
 from toolrack_runner.level.twin import ESCAPED, Sight
@@ -20,6 +20,19 @@ from toolrack_runner.zygote.messages import Limits, Opening
 TWIN_SECONDS = 5.0
 
 _log = logging.getLogger("toolrack_runner")
+
+
+ONLY_LINUX = (
+    "children are confined by what the Linux kernel has; on another system, run the container (Dockerfile)"
+)
+
+
+class Unmeasured:
+    """Where there is nothing to measure: no layer is on, and nothing is promised."""
+
+    async def done(self) -> Measured:
+        """L0, with the reason at every layer."""
+        return weigh({}, (), dict.fromkeys(LAYERS, ONLY_LINUX), as_root=False)
 
 
 class Measurement:
