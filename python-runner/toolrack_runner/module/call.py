@@ -2,7 +2,7 @@
 
 import inspect
 import sys
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from toolrack_runner.module.bind import arguments_fault
@@ -58,17 +58,15 @@ def _called(
         given[CONTEXT] = context
     call = tool.handler.call
     try:
-        returned = module.trusted.run(lambda: call(**given))
+        returned = module.trusted.run(lambda: _flushed(call, given))
         if inspect.isawaitable(returned):
-            returned = module.trusted.run(lambda: _await(returned))
+            returned = module.trusted.run(lambda: _flushed(_await, {"awaitable": returned}))
         result = module.trusted.keep(lambda: result_of(returned))
     except ResultInvalid as invalid:
         return failure("RESULT_INVALID", f"{tool.handler.title}(): {invalid}.")
     except BaseException as error:  # noqa: BLE001 - a handler may raise anything
         told = raised(error, module.name, module.lines)
         return failure(told.code, told.text)
-    finally:
-        module.trusted.run(_flush)
     size = len(result.text.encode())
     if size > bytes_max:
         cure = "Return less: a page, a summary, or the part that was asked for"
@@ -90,13 +88,16 @@ def _await(awaitable: Awaitable[Any]) -> object:
     return asyncio.run(awaited())
 
 
-def _flush() -> None:
-    """What the module printed is out before anybody is answered; what it put in place of the streams is its own affair."""
-    for stream in (sys.stdout, sys.stderr):
-        try:
-            stream.flush()
-        except Exception:  # noqa: BLE001, S112 - a stream of the module may raise anything
-            continue
+def _flushed(call: Callable[..., Any], given: dict[str, Any]) -> Any:
+    """What a call returns; what it printed is out by then, and the streams that the module put up are its own affair."""
+    try:
+        return call(**given)
+    finally:
+        for stream in (sys.stdout, sys.stderr):
+            try:
+                stream.flush()
+            except Exception:  # noqa: BLE001, S112 - a stream of the module may raise anything
+                continue
 
 
 def _unknown(module: LoadedModule, tool: str) -> str:

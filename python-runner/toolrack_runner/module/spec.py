@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from itertools import islice
+from types import FunctionType
 from typing import Any, TypeVar
 
 from toolrack_runner.module.contradiction import contradictions
@@ -121,6 +122,9 @@ class _SpecReader:
             return None
         value = self._fields["handler"]
         try:
+            if type(value) is FunctionType and not value.__dict__:
+                return read_handler(value, f"{self._module}.py")
+            # A decorated or callable object may run code of the module when it is asked for its signature.
             return self._trusted.keep(lambda: read_handler(value, f"{self._module}.py"))
         except HandlerRefused as refused:
             self._refuse(refused.kind, refused.sentence)

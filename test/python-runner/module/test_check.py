@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from module.tools import MODULES, ONE_TOOL, checked, kinds, stages
 from toolrack_runner.module import check_module
 
-NAMES = ["weather", "text_tools", "patches_everything", "hostile_specs"]
+NAMES = ["weather", "text_tools", "hostile_specs"]
 
 
 def test_a_good_module_is_reported_whole() -> None:

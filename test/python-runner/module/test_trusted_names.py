@@ -1,51 +1,35 @@
 """What a module puts in the place of a name counts for its own code, and never for the runner."""
 
 import builtins
-import json
-import os
 import sys
 from typing import Any
 
 import pytest
 
-from module.tools import MODULES, called, checked, kinds
-from toolrack_runner.module import call_tool, load_module
+from module.apart import called_apart, checked_apart
+from module.tools import MODULES, called, checked, kinds, source_of
 from toolrack_runner.module.trusted_names import TrustedNames
 
 PATCHES = (MODULES / "patches_everything.py").read_bytes()
 
 
 def test_a_module_that_replaces_every_name_it_can_find_is_reported_honestly() -> None:
-    before = (
-        len,
-        json.dumps,
-        os.write,
-        sys.modules["json"],
-        call_tool.__globals__["failure"],
-        sys.getrecursionlimit(),
-    )
-    report = checked(PATCHES, "patches_everything")
+    report = checked_apart("patches_everything", PATCHES)
     assert report["ok"], report
     (tool,) = report["tools"]
     assert tool["parameters"]["required"] == ["word"]
     assert tool["examples"][0]["matched"] is True
-    after = (
-        len,
-        json.dumps,
-        os.write,
-        sys.modules["json"],
-        call_tool.__globals__["failure"],
-        sys.getrecursionlimit(),
-    )
-    assert after == before
 
 
 def test_a_handler_of_such_a_module_is_called_and_answered() -> None:
-    module = load_module("patches_everything", PATCHES)
-    answer = call_tool(module, "patches_everything:run", {"word": "a"}, {}, output_bytes_max=100)
+    answer = called_apart("patches_everything", PATCHES, word="a")
     assert answer == {"outcome": "success", "value": {"word": "a"}, "text": '{"word":"a"}'}
-    answer = call_tool(module, "patches_everything:run", {"wort": "a"}, {}, output_bytes_max=100)
-    assert "did you mean 'word'?" in str(answer["error"])
+    assert "did you mean 'word'?" in called_apart("patches_everything", PATCHES, wort="a")["error"]
+
+
+@pytest.mark.parametrize("run", ["def run(): return 1", "async def run(): return 1"])
+def test_a_module_that_clears_away_every_module_is_answered(run: str) -> None:
+    assert called_apart("weather", source_of(f"import sys\nsys.modules.clear()\n{run}"))["text"] == "1"
 
 
 @pytest.mark.parametrize(
@@ -54,7 +38,7 @@ def test_a_handler_of_such_a_module_is_called_and_answered() -> None:
         "import builtins; builtins.len = builtins.issubclass = builtins.str = None",
         "import json; json.JSONEncoder = json.encoder.c_make_encoder = json.encoder.INFINITY = None",
         "import json; json.decoder.scanner = None",
-        "import sys; sys.modules.clear()",
+        "import sys; sys.modules['json'] = sys.modules['inspect'] = sys.modules['toolrack_runner.module.call'] = None",
         "import sys; sys.settrace(stop)",
         "import sys; sys.setprofile(stop)",
         "import toolrack_runner.module.call as c; c.result_of = c.failure = c.raised = None",
@@ -115,3 +99,9 @@ def test_a_name_that_was_deleted_comes_back() -> None:
 def test_names_are_put_back_when_the_code_raises() -> None:
     assert kinds(checked("import builtins\nbuiltins.len = None\n1 / 0")) == ["import_raised"]
     assert len("a") == 1
+
+
+def test_the_recursion_limit_is_the_runners_again() -> None:
+    before = sys.getrecursionlimit()
+    called("import sys\nsys.setrecursionlimit(sys.getrecursionlimit() + 7)\ndef run(): return 1")
+    assert sys.getrecursionlimit() == before
