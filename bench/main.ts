@@ -3,11 +3,16 @@ import { findGenerator } from './generator/generator.ts'
 import { cold } from './cases/cold.ts'
 import { filter } from './cases/filter.ts'
 import { firestore } from './cases/firestore.ts'
+import { firstCall } from './cases/first-call.ts'
 import { framework } from './cases/framework.ts'
+import { handOff } from './cases/hand-off.ts'
+import { isolatedCall } from './cases/isolated-call.ts'
+import { isolatedThroughput } from './cases/isolated-throughput.ts'
 import { list } from './cases/list.ts'
 import { memory } from './cases/memory.ts'
 import { notModified } from './cases/not-modified.ts'
 import { secondInstance } from './cases/second-instance.ts'
+import { runnerStart } from './cases/runner-start.ts'
 import { withWorkplace } from './processes/workplace.ts'
 import { writeResult, writeTable } from './measure/result.ts'
 
@@ -20,6 +25,11 @@ const CASES = {
   firestore,
   cold,
   'second-instance': secondInstance,
+  'isolated-call': isolatedCall,
+  'hand-off': handOff,
+  'isolated-throughput': isolatedThroughput,
+  'first-call': firstCall,
+  'runner-start': runnerStart,
 }
 
 /** `npm run bench -- [case …] [--rounds 5] [--seconds 3]`: measures and reports; a missed goal is no failure. */

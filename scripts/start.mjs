@@ -1,15 +1,17 @@
 #!/usr/bin/env node
 import { join } from 'node:path'
-import { prepare, root, runWithNode } from './toolchain/checkout.mjs'
+import { prepare, preparePython, root, runWithNode } from './toolchain/checkout.mjs'
 import { runCommand } from './toolchain/setup-failure.mjs'
 
 /**
- * `npm start`. The service gets a pipe on descriptor 3 that nobody writes to: it closes when this process ends, even by
- * SIGKILL, and the service ends with it.
+ * `npm start`. The service is told which Python its runner has, or why there is none: it lists either way. It gets a pipe
+ * on descriptor 3 that nobody writes to: it closes when this process ends, even by SIGKILL, and the service ends with it.
  */
 await runCommand(async () => {
   const node = await prepare('runtime')
-  const args = [join(root, 'functions/src/local.ts'), '--lifeline=3', ...process.argv.slice(2)]
+  const { python, missing } = await preparePython('runtime')
+  const runner = python ? `--python=${python}` : `--no-python=${missing}`
+  const args = [join(root, 'functions/src/local.ts'), '--lifeline=3', runner, ...process.argv.slice(2)]
   const { code } = await runWithNode(node, args, {
     cwd: root,
     stdio: ['inherit', 'inherit', 'inherit', 'pipe'],

@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { localAuthentication, readLocalToken } from '../../functions/src/access/local-token.ts'
 import { BULK_MAX } from '../../functions/src/definitions/definition-writer.ts'
 import { FileLayer } from '../../functions/src/files/file-layer.ts'
+import { absentRunner } from '../../functions/src/invoke/runner.ts'
 import { closeServices, createServices } from '../../functions/src/services.ts'
 import { SqliteDefinitionStore } from '../../functions/src/sqlite/sqlite-definition-store.ts'
 import { textLog } from '../../functions/src/log.ts'
@@ -23,6 +24,7 @@ export async function makeData(
     store: () => new SqliteDefinitionStore(join(dataFolder, 'toolrack.db')),
     files: (checker) => new FileLayer(emptyFolder, checker),
     authenticate: localAuthentication(readLocalToken(dataFolder)),
+    runner: absentRunner('No runner belongs to this benchmark.'),
     log: textLog(process.stderr),
     envelope: 'array',
     defaultWorkflow: 'bench',

@@ -9,7 +9,18 @@ export type Goal = { readonly atLeast: number } | { readonly atMost: number }
 export type Comparison = {
   readonly what: string
   readonly metric: string
-  readonly unit: 'requests/s' | 'builds/s' | 'reads/s' | 'reads' | 'µs' | 'ms' | 'MB' | 'bytes'
+  readonly unit:
+    | 'requests/s'
+    | 'calls/s'
+    | 'builds/s'
+    | 'reads/s'
+    | 'calls'
+    | 'reads'
+    | 'left'
+    | 'µs'
+    | 'ms'
+    | 'MB'
+    | 'bytes'
   readonly ours: string
   /** Which round counts: without it their median, with it the one with the highest figure. */
   readonly of?: 'highest'

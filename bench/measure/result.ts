@@ -15,6 +15,8 @@ const FOLDER = new URL('../results/', import.meta.url)
 export type Measured = {
   readonly rounds: readonly Round[]
   readonly comparisons: readonly Comparison[]
+  /** Whether all that was measured had every core, as a call that wakes other processes needs. */
+  readonly sharesCores?: true
   /** Who asked, and how many requests a second it reaches on the empty handler; absent where nobody asks by HTTP. */
   readonly generator?: { readonly name: string; readonly emptyHandler: Readonly<Record<string, number>> }
 }
@@ -42,7 +44,7 @@ export type Result = {
 }
 
 export function writeResult(name: string, measured: Measured | NotRun): void {
-  const { rounds, comparisons, generator, notRun } = {
+  const { rounds, comparisons, sharesCores, generator, notRun } = {
     ...NOTHING,
     ...measured,
   }
@@ -54,7 +56,7 @@ export function writeResult(name: string, measured: Measured | NotRun): void {
     node: process.version,
     cpu: cpus()[0]?.model ?? 'unknown',
     cores: availableParallelism(),
-    pinned: isPinned,
+    pinned: isPinned && !sharesCores,
     generator: generator ?? null,
     rounds,
     medians: medians(rounds),

@@ -54,7 +54,7 @@ function circumstances(result: Result): string {
     `${result.case}: ${date.slice(0, 10)}`,
     `Node ${node.slice(1)}`,
     `${cores} × ${cpu}`,
-    pinned ? 'server and generator on a core each' : 'server and generator share the cores (no taskset)',
+    pinned ? 'server and generator on a core each' : 'server and generator share the cores',
     `${rounds.length} rounds`,
     ...(generator ? [`${generator.name}, which reaches ${reach.join(', ')}`] : []),
     ...(busy.length > 0 ? [`each server at least ${number(Math.min(...busy))} busy at 32 connections`] : []),

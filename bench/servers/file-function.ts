@@ -3,6 +3,7 @@ import { authenticationOf } from '../../functions/src/authentication.ts'
 import { cloudLog } from '../../functions/src/cloud/log.ts'
 import { parseConfig } from '../../functions/src/config.ts'
 import { BuiltFileLayer } from '../../functions/src/files/built-file-layer.ts'
+import { absentRunner } from '../../functions/src/invoke/runner.ts'
 import { createServices } from '../../functions/src/services.ts'
 import { MemoryDefinitionStore } from '../../test/support/memory-definition-store.ts'
 
@@ -14,6 +15,7 @@ export const jobs = createApp(
     store: () => new MemoryDefinitionStore(),
     files: () => new BuiltFileLayer(process.env['BENCH_FILE_LAYER'] ?? ''),
     ...authenticationOf(config),
+    runner: absentRunner('No runner belongs to this benchmark.'),
     log: cloudLog,
     envelope: config.envelope,
     defaultWorkflow: config.defaultWorkflow,

@@ -3,10 +3,14 @@ import { fileURLToPath } from 'node:url'
 import { JOB_KEYS_RULE, parseJobKeys } from './access/job-keys.ts'
 import type { JobKeys } from './access/job-keys.ts'
 import { ENVELOPES } from './catalog/list-query.ts'
-import { choice, list, optional, parsed, readVariables, text, wholeNumber } from './variables.ts'
+import { choice, list, matching, optional, parsed, readVariables, text, wholeNumber } from './variables.ts'
 import type { VariableValues } from './variables.ts'
 
 const DEFS_DIR = fileURLToPath(new URL('../workflows/tools/defs', import.meta.url))
+
+/** A path or a query would be lost; in the open the secret and every call would be. */
+const RUNNER_URL = /^(?:https:\/\/[^/\s?#@]+|http:\/\/(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?)\/?$/
+const RUNNER_URL_RULE = 'must be https://host, or http:// and an address of this machine, without a path'
 
 /** Every variable that is read, and how. Not by zod: this is read before anything else, and zod takes 50 ms to load. */
 const TABLE = {
@@ -33,6 +37,14 @@ const TABLE = {
     /^https?:\/\/[^/\s,]+$/,
     'must be origins such as https://app.example, separated by commas',
   ),
+  RUNNER_URL: matching(RUNNER_URL, RUNNER_URL_RULE),
+  RUNNER_SECRET: matching(/^[!-~]+$/, 'must be printable characters without a blank'),
+  // The runner's own, which checks them.
+  TOOLRACK_RUNNER_SLOTS: optional,
+  TOOLRACK_RUNNER_POOL_MB: optional,
+  TOOLRACK_RUNNER_MIN_ISOLATION: optional,
+  // Read by the scripts, before there is a server.
+  TOOLRACK_PYTHON: optional,
 }
 
 /** The names of every variable that is read. */
@@ -54,6 +66,12 @@ export type Config = {
   readonly auth: { readonly kind: 'local' } | FirebaseAuth
   /** The keys of job tokens; the first signs, every one verifies. */
   readonly jobKeys: JobKeys | undefined
+  readonly runner: {
+    /** Of one that runs already; none is started then. */
+    readonly address: { readonly url: string; readonly secret: string | undefined } | undefined
+    /** The settings of one that we start, as its environment. */
+    readonly environment: Readonly<Record<string, string>>
+  }
 }
 
 export type FirebaseAuth = {
@@ -90,7 +108,23 @@ export function parseConfig(env: NodeJS.ProcessEnv = process.env): Config {
     corsOrigins: values.TOOLRACK_CORS_ORIGINS,
     auth: values.TOOLRACK_AUTH === 'local' ? { kind: 'local' } : firebaseAuth(values),
     jobKeys: values.TOOLRACK_JOB_KEYS,
+    runner: {
+      address: values.RUNNER_URL ? { url: values.RUNNER_URL, secret: values.RUNNER_SECRET } : undefined,
+      environment: runnerSettings(values),
+    },
   }
+}
+
+const RUNNER_SETTINGS = [
+  'TOOLRACK_RUNNER_SLOTS',
+  'TOOLRACK_RUNNER_POOL_MB',
+  'TOOLRACK_RUNNER_MIN_ISOLATION',
+] as const
+
+function runnerSettings(values: VariableValues<typeof TABLE>): Readonly<Record<string, string>> {
+  return Object.fromEntries(
+    RUNNER_SETTINGS.flatMap((name) => (values[name] === undefined ? [] : [[name, values[name]]])),
+  )
 }
 
 /** With an emulator's address set, tokens need no signature and data go elsewhere: production does not start. */

@@ -1,6 +1,7 @@
 import { ConfigError, isProduction, parseConfig, unknownVariables } from './config.ts'
 import { banner } from './local/banner.ts'
 import { onLifelineCut } from './local/lifeline.ts'
+import { pythonChoice } from './local/open-runner.ts'
 import { serve } from './local/serve.ts'
 import { EXIT, StartError } from './local/start-error.ts'
 import { jsonLog, textLog } from './log.ts'
@@ -10,7 +11,7 @@ async function main(): Promise<void> {
   const log = isProduction() ? jsonLog(process.stderr) : textLog(process.stderr)
   for (const name of unknownVariables())
     log.warn('environment variable is not known and has no effect', { name })
-  const serving = await serve(parseConfig(), log)
+  const serving = await serve(parseConfig(), log, pythonChoice(process.argv))
   let stopping = false
   function stop(): void {
     if (stopping) return
@@ -22,7 +23,7 @@ async function main(): Promise<void> {
   }
   process.on('SIGINT', stop).on('SIGTERM', stop).on('SIGHUP', stop)
   onLifelineCut(process.argv, stop)
-  console.log(banner(serving.url, serving.token, performance.now()))
+  console.log(banner(serving, performance.now()))
 }
 
 /** A reason that a person can act on is told in one sentence; anything else is a fault of the program. */

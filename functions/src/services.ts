@@ -5,6 +5,7 @@ import type { Layer } from '@toolrack/contract'
 import type { Envelope } from './catalog/list-query.ts'
 import type { DefinitionStore } from './definitions/definition-store.ts'
 import { DefinitionWriter } from './definitions/definition-writer.ts'
+import type { Runner } from './invoke/runner.ts'
 import type { LayerRead, LayerSource, SkippedItem } from './catalog/layer-source.ts'
 import type { Log } from './log.ts'
 import { SchemaChecker } from './schemas/schema-checker.ts'
@@ -16,6 +17,7 @@ export type Services = {
   readonly checker: SchemaChecker
   readonly writer: DefinitionWriter
   readonly store: DefinitionStore
+  readonly runner: Runner
   readonly log: Log
   /** The envelope of a list that asks for none. */
   readonly envelope: Envelope
@@ -31,6 +33,7 @@ export type Services = {
 export type ServiceParts = {
   readonly store: (checker: SchemaChecker) => DefinitionStore
   readonly files: (checker: SchemaChecker) => LayerSource
+  readonly runner: Runner
   readonly authenticate: Authenticate
   readonly signJobToken?: SignJobToken | undefined
   readonly now?: () => number
@@ -63,7 +66,8 @@ export function createServices({ store: storeWith, files, ...parts }: ServicePar
 }
 
 /** Ends what the services have started. */
-export async function closeServices({ checker, store }: Services): Promise<void> {
+export async function closeServices({ checker, store, runner }: Services): Promise<void> {
+  await runner.close()
   await checker.close()
   await store.close()
 }

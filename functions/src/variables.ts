@@ -66,6 +66,14 @@ export function list(pattern = /^/, rule = ''): ReadVariable<readonly string[]> 
   }
 }
 
+/** A text that keeps a rule, or none. */
+export function matching(pattern: RegExp, rule: string): ReadVariable<string | undefined> {
+  return (value) => {
+    if (value !== undefined && !pattern.test(value)) throw new VariableFault(rule)
+    return value
+  }
+}
+
 /** What a function makes of the text; undefined means that it breaks the rule. */
 export function parsed<Value>(
   parse: (text: string) => Value | undefined,

@@ -1,5 +1,5 @@
 import { dirname, join } from 'node:path'
-import { fingerprint, manifestPaths, readStamp } from './stamp.mjs'
+import { fingerprint, manifestPaths, readStamp, stampText } from './stamp.mjs'
 
 // `--include` outweighs NODE_ENV=production and a user's own `omit`, which would drop packages without a word.
 const flagsOf = {
@@ -20,24 +20,21 @@ export async function ensureDependencies(root, node, mode) {
   if (!isMissing()) return
 
   const { install } = await import('./install.mjs')
-  const { installFailure } = await import('./npm.mjs')
+  const { installFailure, npmInstall } = await import('./npm.mjs')
   const { absentPlatformPackages } = await import('./platform-packages.mjs')
   const word = readStamp(stampPath)?.word === 'full' ? 'full' : mode
   const what = word === 'full' ? 'the run-time and development packages' : 'the run-time packages'
   await install({
     root,
     what,
-    cwd: root,
-    node,
     stampPath,
-    digest,
     folders: [...new Set(manifests.map((path) => join(dirname(path), 'node_modules')))],
     missing: isMissing,
-    flags: flagsOf[word],
-    finish: (output) => {
+    fill: async (onSpawn) => {
+      const output = await npmInstall({ what, cwd: root, node, flags: flagsOf[word], onSpawn })
       const [absent] = absentPlatformPackages(root, { withDev: word === 'full' })
       if (absent) throw installFailure(`${what} (${absent} is not there)`, output)
-      return word
+      return stampText(digest, word)
     },
   })
 

@@ -1,27 +1,13 @@
 import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { withInstallLock } from './install-lock.mjs'
-import { npmInstall } from './npm.mjs'
-import { stampText } from './stamp.mjs'
 
 /**
- * Brings one `node_modules` up to date and stamps it. `missing` says what is to be done and is asked again once the
- * lock is ours, because whoever held it before us may have done it already; `folders` are emptied first, so nothing of an
- * install that was cut short is taken for whole; `finish` looks at the outcome and gives the stamp's word.
+ * Fills one folder of packages and stamps it. `missing` says what is to be done and is asked again once the lock is ours,
+ * because whoever held it before us may have done it already; `folders` are emptied first, so nothing of an install that
+ * was cut short is taken for whole; `fill` does the work, tells of each process that it starts, and gives the stamp's text.
  */
-export async function install({
-  root,
-  what,
-  cwd,
-  node,
-  stampPath,
-  digest,
-  missing,
-  flags,
-  folders,
-  finish,
-  say = sayOnStderr,
-}) {
+export async function install({ root, what, stampPath, missing, folders, fill, say = sayOnStderr }) {
   await withInstallLock(
     join(root, '.toolrack', 'install.lock'),
     async (lock) => {
@@ -29,16 +15,10 @@ export async function install({
       say(`Installing ${what} ...`)
       rmSync(stampPath, { force: true })
       for (const folder of folders) empty(folder)
-      const output = await npmInstall({
-        what,
-        cwd,
-        node,
-        flags,
-        onSpawn: (child) => lock.alsoHeldBy(child.pid),
-      })
+      const stamp = await fill((child) => lock.alsoHeldBy(child.pid))
       // A workspace without a dependency gets no folder from npm.
       mkdirSync(dirname(stampPath), { recursive: true })
-      writeFileSync(stampPath, stampText(digest, finish(output)))
+      writeFileSync(stampPath, stamp)
     },
     { onWait: () => say(`Waiting for another install in this checkout to finish ...`) },
   )

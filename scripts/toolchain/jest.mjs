@@ -1,27 +1,23 @@
-import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { root, runWithNode } from './checkout.mjs'
+import { jestOutcome } from './suite-outcome.mjs'
+import { testFolder } from './test-folder.mjs'
 
-/**
- * Runs jest on the pinned Node and hands back its counts. A suite that cannot run on this machine appends a sentence to
- * the file that `TOOLRACK_TEST_MISSING` names; those are handed back as `missing`.
- */
+/** Runs jest on the pinned Node; resolves to its outcome and to what it says is missing on this machine. */
 export async function runJest(node, args, { ci }) {
-  const folder = mkdtempSync(join(tmpdir(), 'toolrack-test-'))
-  const resultPath = join(folder, 'jest.json')
-  const missingPath = join(folder, 'missing')
-  writeFileSync(missingPath, '')
+  const folder = testFolder()
+  const resultPath = join(folder.path, 'jest.json')
   try {
     const jest = ['--experimental-vm-modules', 'node_modules/jest/bin/jest.js']
     const flags = ['--json', `--outputFile=${resultPath}`, ...(ci ? ['--ci'] : [])]
     const { code, interruptedBy } = await runWithNode(node, [...jest, ...flags, ...args], {
       cwd: root,
-      env: { ...process.env, TOOLRACK_TEST_MISSING: missingPath },
+      env: folder.env,
     })
-    return { code, interruptedBy, jest: readResult(resultPath), missing: readSentences(missingPath) }
+    return { interruptedBy, outcome: jestOutcome(readResult(resultPath), code), missing: folder.missing() }
   } finally {
-    rmSync(folder, { recursive: true, force: true })
+    folder.remove()
   }
 }
 
@@ -31,9 +27,4 @@ function readResult(path) {
   } catch {
     return undefined // jest was stopped before it could write
   }
-}
-
-function readSentences(path) {
-  const lines = readFileSync(path, 'utf8').split('\n')
-  return [...new Set(lines.map((line) => line.trim()).filter((line) => line !== ''))]
 }

@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { SetupFailure } from './setup-failure.mjs'
-import { fingerprint, readStamp } from './stamp.mjs'
+import { fingerprint, readStamp, stampText } from './stamp.mjs'
 
 const oldest = '24.9'
 
@@ -37,21 +37,19 @@ export async function pinnedNode(
 
   if (!isInstalled()) {
     const { install } = await import('./install.mjs')
-    const { installFailure } = await import('./npm.mjs')
+    const { installFailure, npmInstall } = await import('./npm.mjs')
     const what = `Node ${version}`
     await install({
       root,
       what,
-      cwd: folder,
-      node: process.execPath,
       stampPath,
-      digest,
       folders: [join(folder, 'node_modules')],
       missing: () => !isInstalled(),
-      finish: (output) => {
+      fill: async (onSpawn) => {
+        const output = await npmInstall({ what, cwd: folder, node: process.execPath, onSpawn })
         // Each of these packages is optional, for all but one must be left out, so npm calls it a success when it is not there.
         if (!existsSync(binary)) throw installFailure(what, output)
-        return canRun(binary) ? 'runs' : 'unusable'
+        return stampText(digest, canRun(binary) ? 'runs' : 'unusable')
       },
     })
   }

@@ -3,13 +3,13 @@ import { readFileSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
 /**
- * A stamp is a line inside `node_modules` that says which manifests the install came from. It is written last and
+ * A stamp is a line inside a folder of packages that says which manifests the install came from. It is written last and
  * removed first, so an install that was cut short never looks finished, and reading it is all a warm start does.
  */
 
-/** What a stamp compares: the bytes of the files, in order, for this operating system and processor. */
-export function fingerprint(paths) {
-  const hash = createHash('sha256').update(`${process.platform}-${process.arch}`)
+/** What a stamp compares: the bytes of the files, in order, for this operating system and processor, and what else counts. */
+export function fingerprint(paths, ...facts) {
+  const hash = createHash('sha256').update([process.platform, process.arch, ...facts].join('-'))
   for (const path of paths) hash.update('\0').update(readIfThere(path))
   return hash.digest('hex')
 }

@@ -1,14 +1,8 @@
-export interface JestCounts {
-  readonly numPassedTests: number
-  readonly numFailedTests: number
-  readonly numPendingTests: number
-  readonly numTodoTests: number
-  readonly numRuntimeErrorTestSuites: number
-}
+import type { SuiteOutcome } from './suite-outcome.mjs'
+
 export function testReport(run: {
   readonly failedChecks?: readonly string[]
-  readonly jest?: JestCounts | undefined
-  readonly jestCode?: number
+  readonly suites?: readonly SuiteOutcome[]
   readonly missing?: readonly string[]
   readonly ci?: boolean
 }): { readonly code: number; readonly text: string }

@@ -11,6 +11,14 @@ test.each(['package.json', 'functions/package.json', 'packages/contract/package.
   },
 )
 
+test.each([
+  ['python-runner/pyproject.toml', /^version = "(.+)"$/m],
+  ['python-runner/toolrack_runner/version.py', /^VERSION(?:: \S+)? = "(.+)"$/m],
+])('%s has the version that the service tells', (path, pattern) => {
+  const [, version] = pattern.exec(readFileSync(new URL(path, ROOT), 'utf8')) ?? []
+  expect(version).toBe(VERSION)
+})
+
 test('the newest entry of the changelog is the version that the service tells', () => {
   const changelog = readFileSync(new URL('CHANGELOG.md', ROOT), 'utf8')
   const [, newest] = /^## \[?(\d+\.\d+\.\d+)/m.exec(changelog) ?? []

@@ -19,7 +19,7 @@ withCurl(
   'the three printed lines list the tools, define one and list it again; after kill -9 it is still there',
   async () => {
     await using server = await Server.start()
-    const lines = banner(server.url, server.token, 0).match(/^ {2}curl .+$/gm) ?? []
+    const lines = banner(server, 0).match(/^ {2}curl .+$/gm) ?? []
     expect(lines).toHaveLength(3)
     const [listAll = '', define = '', listOne = ''] = lines
     const before = JSON.parse(await run(listAll)) as ListedTool[]

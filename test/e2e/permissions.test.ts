@@ -6,6 +6,7 @@ import { FileLayer } from '../../functions/src/files/file-layer.ts'
 import { FAMILIES } from '../../functions/src/http/route.ts'
 import { listen, stopListening } from '../../functions/src/local/listen.ts'
 import { ROUTES } from '../../functions/src/routes/routes.ts'
+import { absentRunner } from '../../functions/src/invoke/runner.ts'
 import { closeServices, createServices } from '../../functions/src/services.ts'
 import { SqliteDefinitionStore } from '../../functions/src/sqlite/sqlite-definition-store.ts'
 import { errorAnswer } from '../support/error-answer.ts'
@@ -18,6 +19,7 @@ const services = createServices({
   store: () => new SqliteDefinitionStore(join(folder.path, 'toolrack.db')),
   files: (checker) => new FileLayer('functions/workflows/tools/defs', checker),
   authenticate: () => Promise.resolve(guest),
+  runner: absentRunner('No runner belongs to this test.'),
   log: { info: () => undefined, warn: () => undefined, error: () => undefined },
   envelope: 'array',
   defaultWorkflow: 'tools-CliTools',

@@ -18,7 +18,8 @@ test(
 
     const second = checkout.run('start.mjs', ['--exit=0'])
     expect(await second.ended()).toBe(0)
-    expect(second.output()).toBe('ready --lifeline=3 --exit=0\n')
+    const python = join(checkout.root, 'python-runner/.venv/bin/python')
+    expect(second.output()).toBe(`ready --lifeline=3 --python=${python} --exit=0\n`)
     expect(checkout.npmCalls()).toHaveLength(2)
   },
   limitMs,

@@ -9,7 +9,7 @@ test(
     using checkout = makeCheckout()
     const run = checkout.run('start.mjs', ['--port=0', '--exit=3'])
     expect(await run.ended()).toBe(3)
-    expect(run.output()).toContain('ready --lifeline=3 --port=0 --exit=3')
+    expect(run.output()).toMatch(/^ready --lifeline=3 --python=\S+ --port=0 --exit=3$/m)
   },
   limitMs,
 )

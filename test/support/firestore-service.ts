@@ -7,6 +7,7 @@ import type { FirestoreConnection } from '../../functions/src/firestore/connect-
 import { FirestoreDefinitionStore } from '../../functions/src/firestore/firestore-definition-store.ts'
 import { STORE_DEADLINES } from '../../functions/src/firestore/firestore-settings.ts'
 import { listen, stopListening } from '../../functions/src/local/listen.ts'
+import { absentRunner } from '../../functions/src/invoke/runner.ts'
 import { closeServices, createServices } from '../../functions/src/services.ts'
 import { put, tool } from './definition-changes.ts'
 
@@ -52,6 +53,7 @@ export async function firestoreService(
     store: (checker) => new FirestoreDefinitionStore({ ...connection, checker, deadlines }),
     files: (checker) =>
       definitions === undefined ? fixed(tool('inFile')) : new FileLayer(definitions, checker),
+    runner: absentRunner('No runner belongs to this test.'),
     log: { info: log, warn: log, error: log },
     envelope: 'array',
     defaultWorkflow: 'tools-CliTools',

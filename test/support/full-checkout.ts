@@ -23,6 +23,8 @@ import { ROOT } from './source-tree.ts'
 const repository = fileURLToPath(ROOT)
 const LEFT_OUT = new Set([
   'node_modules',
+  '.venv',
+  '.mypy_cache',
   '.git',
   '.toolrack',
   'dist',

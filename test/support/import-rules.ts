@@ -17,7 +17,7 @@ const DOMAIN = [
   'schemas',
   'sessions',
 ]
-const ADAPTERS = ['cloud-run', 'files', 'firebase-auth', 'firestore', 'jose', 'openai', 'sqlite']
+const ADAPTERS = ['cloud-run', 'files', 'firebase-auth', 'firestore', 'jose', 'openai', 'runner', 'sqlite']
 const EDGE = ['http', 'routes']
 /** How the service is run: each joins the parts in its own way. */
 const HOSTS = ['cloud', 'local']

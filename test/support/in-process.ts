@@ -2,6 +2,7 @@ import type { ToolDefinition } from '@toolrack/contract'
 import { createApp } from '../../functions/src/app.ts'
 import type { Authentication } from '../../functions/src/authentication.ts'
 import { listen, stopListening } from '../../functions/src/local/listen.ts'
+import { absentRunner } from '../../functions/src/invoke/runner.ts'
 import { closeServices, createServices } from '../../functions/src/services.ts'
 import { put } from './definition-changes.ts'
 import { MemoryDefinitionStore } from './memory-definition-store.ts'
@@ -23,6 +24,7 @@ export async function inProcess(
   const services = createServices({
     ...access,
     now,
+    runner: absentRunner('No runner belongs to this test.'),
     store: () => store,
     files: () => ({
       read: () => Promise.resolve({ revision: 'f1', whole: true, definitions, deleted: [], skipped: [] }),

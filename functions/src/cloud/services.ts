@@ -6,6 +6,7 @@ import { BuiltFileLayer } from '../files/built-file-layer.ts'
 import { FileLayer } from '../files/file-layer.ts'
 import { firestoreConnection } from '../firestore/connect-firestore.ts'
 import { FirestoreDefinitionStore } from '../firestore/firestore-definition-store.ts'
+import { absentRunner } from '../invoke/runner.ts'
 import type { Log } from '../log.ts'
 import { createServices } from '../services.ts'
 import type { Services } from '../services.ts'
@@ -20,6 +21,7 @@ export function cloudServices(config: Config, log: Log): Services {
     store: (checker) => new FirestoreDefinitionStore({ checker, ...firestoreConnection() }),
     files: (checker) =>
       isBuilt ? new BuiltFileLayer(BUILT_FILE_LAYER) : new FileLayer(config.definitionsFolder, checker),
+    runner: absentRunner('Cloud Functions reach no runner in this version.'),
     ...authenticationOf(config),
     log,
     envelope: config.envelope,

@@ -6,6 +6,8 @@ import { FileLayer } from '../files/file-layer.ts'
 import type { Log } from '../log.ts'
 import { closeServices, createServices } from '../services.ts'
 import { listen, stopListening } from './listen.ts'
+import { openRunner } from './open-runner.ts'
+import type { PythonChoice } from './open-runner.ts'
 import { openParts } from './open-parts.ts'
 import { EXIT, StartError } from './start-error.ts'
 
@@ -13,12 +15,14 @@ export type Serving = {
   readonly url: string
   /** The local token; none where users come with Firebase tokens. */
   readonly token: string | undefined
+  /** Why Python tools can't run here, when that is so. */
+  readonly withoutRunner: string | undefined
   /** Answers what is under way, then closes everything. */
   readonly stop: () => Promise<void>
 }
 
 /** Starts the embedded server: one process, one port. Rejects with a StartError. */
-export async function serve(config: Config, log: Log): Promise<Serving> {
+export async function serve(config: Config, log: Log, python: PythonChoice = {}): Promise<Serving> {
   if (!isFolder(config.definitionsFolder)) {
     throw new StartError(
       `TOOLRACK_DEFS_DIR: ${config.definitionsFolder} is not a folder that can be read.`,
@@ -28,9 +32,11 @@ export async function serve(config: Config, log: Log): Promise<Serving> {
   const { store, authentication, token, release: releaseParts } = openParts(config)
   if (config.auth.kind === 'firebase' && config.auth.emulator)
     log.warn('FIREBASE_AUTH_EMULATOR_HOST is set: tokens of users need no signature')
+  const runner = openRunner(config, python, log)
   const services = createServices({
     store,
     files: (checker) => new FileLayer(config.definitionsFolder, checker),
+    runner,
     ...authentication,
     log,
     envelope: config.envelope,
@@ -48,7 +54,9 @@ export async function serve(config: Config, log: Log): Promise<Serving> {
       await stopListening(listening)
       await release()
     }
-    return { url: listening.url, token, stop }
+    const health = await runner.health()
+    const withoutRunner = health.status === 'absent' ? health.reason : undefined
+    return { url: listening.url, token, withoutRunner, stop }
   } catch (error) {
     await release()
     throw error

@@ -3,28 +3,29 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Principal } from '../access/principal.ts'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import { sendJson } from '../http/send-json.ts'
+import type { IsolationLevel, RunnerHealth } from '../invoke/runner.ts'
 import type { Services } from '../services.ts'
 import { VERSION } from '../version.ts'
-
-/** No runner is part of this version, so no tool is executed and nothing isolates one. */
-const ISOLATION = 'L0'
 
 /** `GET /health`: whether the service works; with a token also what it works with. */
 export async function health(services: Services, req: IncomingMessage, res: ServerResponse): Promise<void> {
   const principal = await principalOf(services, req)
+  const { catalog } = services
+  const [view, runner] = await Promise.all([
+    principal ? catalog.view(principal) : catalog.shared(),
+    services.runner.health(),
+  ])
+  const head = { status: statusOf(view, runner), version: VERSION, isolation: isolationOf(runner) }
   if (!principal) {
-    const status = statusOf(await services.catalog.shared())
-    sendJson(res, 200, { status, version: VERSION, isolation: ISOLATION })
+    sendJson(res, 200, head)
     return
   }
-  const view = await services.catalog.view(principal)
   const layers = Object.fromEntries(LAYERS.map((layer) => [layer, layerHealth(view, layer)]))
   sendJson(res, 200, {
-    status: statusOf(view),
-    version: VERSION,
-    isolation: ISOLATION,
+    ...head,
     revision: view.revision,
     layers,
+    runner,
   })
 }
 
@@ -39,8 +40,15 @@ async function principalOf({ authenticate }: Services, req: IncomingMessage): Pr
   }
 }
 
-function statusOf(view: CatalogView): 'ok' | 'degraded' {
-  return view.layers.global.status === 'fresh' && view.layers.file.status === 'fresh' ? 'ok' : 'degraded'
+/** A runner that is not wanted, or not there yet, is nothing to be alarmed at. */
+function statusOf({ layers }: CatalogView, runner: RunnerHealth): 'ok' | 'degraded' {
+  const isLost = layers.global.status !== 'fresh' || layers.file.status !== 'fresh'
+  return isLost || runner.status === 'unreachable' ? 'degraded' : 'ok'
+}
+
+/** Without a runner no tool is executed and nothing isolates one. */
+function isolationOf(runner: RunnerHealth): IsolationLevel {
+  return runner.status === 'ready' ? runner.isolation : 'L0'
 }
 
 function layerHealth(view: CatalogView, layer: (typeof LAYERS)[number]) {

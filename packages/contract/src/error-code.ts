@@ -1,8 +1,8 @@
 /** What an error means to the program that gets it. */
 export type ErrorKind = {
-  /** HTTP status. */
+  /** HTTP status. 200 where the tool itself failed: the service did what it was asked for, and answers a ToolResult. */
   readonly httpStatus: number
-  /** The canonical Google API status that goes with it. */
+  /** The canonical Google API status that goes with it; OK with 200. */
   readonly status: string
   /** Whether the same request can succeed later without a change. */
   readonly retry: boolean
@@ -20,6 +20,7 @@ export const ERROR_CODES = {
   HEADER_INVALID: kind(400, 'INVALID_ARGUMENT', 'A request header has a value that is not allowed.'),
   NAME_INVALID: kind(400, 'INVALID_ARGUMENT', 'The tool name is not allowed.'),
   NAME_MISMATCH: kind(400, 'INVALID_ARGUMENT', 'The name in the body is not the name in the path.'),
+  ARGUMENTS_INVALID: kind(400, 'INVALID_ARGUMENT', 'The arguments do not fit the parameters of the tool.'),
   TOKEN_INVALID: kind(
     401,
     'UNAUTHENTICATED',
@@ -28,6 +29,11 @@ export const ERROR_CODES = {
   PERMISSION_DENIED: kind(403, 'PERMISSION_DENIED', 'You may not do this.'),
   ROUTE_NOT_FOUND: kind(404, 'NOT_FOUND', 'There is no such route.'),
   TOOL_NOT_FOUND: kind(404, 'NOT_FOUND', 'There is no tool of that name in that layer.'),
+  MODULE_UNKNOWN: kind(
+    404,
+    'NOT_FOUND',
+    'The runner does not hold that module; repeat the call with its source.',
+  ),
   VERSION_NOT_FOUND: kind(404, 'NOT_FOUND', 'That version is not among the versions kept.'),
   METHOD_NOT_ALLOWED: kind(405, 'INVALID_ARGUMENT', 'The route does not know this method.'),
   NAME_SEALED: kind(409, 'ALREADY_EXISTS', 'The name is sealed by another layer.'),
@@ -51,11 +57,13 @@ export const ERROR_CODES = {
   ),
   DEFINITION_INVALID: kind(422, 'INVALID_ARGUMENT', 'The definition is not valid.'),
   SCHEMA_REJECTED: kind(422, 'INVALID_ARGUMENT', 'The schema of the parameters is not admitted.'),
+  MODULE_INVALID: kind(422, 'INVALID_ARGUMENT', 'The module does not keep the convention for tool modules.'),
   HEADERS_TOO_LARGE: kind(
     431,
     'INVALID_ARGUMENT',
     'The address and headers are larger than the service takes.',
   ),
+  RUNNER_BUSY: kind(429, 'RESOURCE_EXHAUSTED', 'The runner has as many calls as it takes; try again.', true),
   INTERNAL: kind(500, 'INTERNAL', 'The service failed; the log has the reason under the request id.'),
   KEYS_UNAVAILABLE: kind(
     503,
@@ -72,10 +80,31 @@ export const ERROR_CODES = {
   STORE_BUSY: kind(503, 'UNAVAILABLE', 'The store is locked by another program; nothing was written.', true),
   STORE_FULL: kind(503, 'UNAVAILABLE', 'The disk of the store is full; nothing was written.', true),
   STORE_FAILED: kind(503, 'UNAVAILABLE', 'The store could not be reached; nothing was written.', true),
+  RUNNER_UNAVAILABLE: kind(503, 'UNAVAILABLE', 'The runner can not be reached; nothing was run.', true),
+  ISOLATION_UNAVAILABLE: kind(
+    503,
+    'UNAVAILABLE',
+    'The runner can not isolate the tool as its definition asks; nothing was run.',
+  ),
+  WORKER_DIED: kind(503, 'UNAVAILABLE', 'The process of the call was lost; the tool may have run.'),
+  DEADLINE_EXCEEDED: kind(504, 'DEADLINE_EXCEEDED', 'The tool did not end in time and was killed.'),
+  MODULE_BROKEN: ofTool('The module of the tool can not be imported.'),
+  TOOL_RAISED: ofTool('The tool raised an exception.'),
+  TOOL_CRASHED: ofTool('The tool ended its own process.'),
+  RESULT_INVALID: ofTool('The tool returned what JSON has no form for.'),
+  RESULT_TOO_LARGE: ofTool('The result of the tool is larger than allowed.'),
+  MEMORY_LIMIT: ofTool('The tool needs more memory than it may have.'),
+  DISK_LIMIT: ofTool('The tool writes more than its disk quota.'),
+  CPU_LIMIT: ofTool('The tool used up its processor time.'),
 } as const satisfies Record<string, ErrorKind>
 
 export type ErrorCode = keyof typeof ERROR_CODES
 
 function kind(httpStatus: number, status: string, text: string, retry = false): ErrorKind {
   return { httpStatus, status, retry, text }
+}
+
+/** What the tool itself did: an answer, and no fault of the service. */
+function ofTool(text: string): ErrorKind {
+  return kind(200, 'OK', text)
 }

@@ -28,3 +28,5 @@ export type {
 export { errorBody, isToolrackError, ToolrackError } from './toolrack-error.ts'
 export type { ErrorBody, ErrorDetail } from './toolrack-error.ts'
 export { isToolName, TOOL_NAME_RULE, toolNameFault } from './tool-name.ts'
+export { toolFailure, toolResult } from './tool-result.ts'
+export type { ToolResult } from './tool-result.ts'

@@ -10,21 +10,32 @@ const repository = fileURLToPath(new URL('../../..', import.meta.url))
 const fixtures = fileURLToPath(new URL('../fixtures', import.meta.url))
 const nodePackage = nodePackages[`${process.platform}-${process.arch}`] ?? 'none'
 
+interface PythonCall {
+  readonly pid: number
+  readonly line: string
+}
+
 interface NpmCall {
   readonly pid: number
   readonly isForNode: boolean
   readonly flags: string
 }
 
-/** A small checkout in a temporary folder with the real scripts, a stand-in for npm and one for the service. */
+/** A small checkout in a temporary folder with the real scripts, and a stand-in for npm, Python and the service each. */
 export interface Checkout extends Disposable {
   readonly root: string
   readonly npmCalls: () => NpmCall[]
+  /** The environments that were made and what was installed into them, by which process. */
+  readonly pythonCalls: () => PythonCall[]
   readonly run: (
     script: string,
     args?: readonly string[],
     fakeNpm?: 'works' | 'fails' | 'leaves out' | 'hangs',
+    fakePython?: 'works' | 'old' | 'no ensurepip' | 'no pip' | 'fails' | 'hangs',
+    env?: Readonly<Record<string, string>>,
   ) => Run
+  /** Another Python beside the one that is used unless `env` says so. */
+  readonly otherPython: string
 }
 
 export interface Run {
@@ -41,18 +52,29 @@ export interface Run {
 export function makeCheckout(): Checkout {
   const root = mkdtempSync(join(tmpdir(), 'toolrack-checkout-'))
   const npmLog = join(root, 'npm.log')
+  const pythonLog = join(root, 'python.log')
+  const python = join(root, 'python3.13')
+  const otherPython = join(root, 'python3.12')
   const runs: Run[] = []
   writeCheckout(root)
+  writePython(python)
+  writePython(otherPython)
   return {
     root,
-    npmCalls: () => readCalls(npmLog),
-    run: (script, args = [], fakeNpm = 'works') => {
+    otherPython,
+    npmCalls: () => readCalls<NpmCall>(npmLog),
+    pythonCalls: () => readCalls<PythonCall>(pythonLog),
+    run: (script, args = [], fakeNpm = 'works', fakePython = 'works', env = {}) => {
       const run = runScript(join(root, 'scripts', script), args, {
         ...process.env,
         npm_execpath: join(fixtures, 'npm-cli.js'),
         FAKE_NPM: fakeNpm,
         FAKE_NPM_LOG: npmLog,
         FAKE_NPM_NODE: nodePackage,
+        TOOLRACK_PYTHON: python,
+        FAKE_PYTHON: fakePython,
+        FAKE_PYTHON_LOG: pythonLog,
+        ...env,
       })
       runs.push(run)
       return run
@@ -71,7 +93,7 @@ function writeCheckout(root: string): void {
     recursive: true,
     filter: (path) => !path.includes('node_modules') && !path.endsWith('.log'),
   })
-  for (const folder of ['functions/src', 'packages/contract', 'bench']) {
+  for (const folder of ['functions/src', 'packages/contract', 'bench', 'python-runner']) {
     mkdirSync(join(root, folder), { recursive: true })
   }
   cpSync(join(fixtures, 'local.ts'), join(root, 'functions/src/local.ts'))
@@ -80,14 +102,21 @@ function writeCheckout(root: string): void {
   writeFileSync(join(root, 'package.json'), JSON.stringify(manifest))
   writeFileSync(join(root, 'package-lock.json'), '{}')
   writeFileSync(join(root, 'functions/package.json'), '{"name":"functions","type":"module"}')
+  for (const lock of ['requirements.txt', 'requirements-dev.txt'])
+    writeFileSync(join(root, 'python-runner', lock), lock)
   writeFileSync(join(root, 'packages/contract/package.json'), '{"name":"@small/contract"}')
 }
 
-function readCalls(npmLog: string): NpmCall[] {
-  if (!existsSync(npmLog)) return []
+function writePython(path: string): void {
+  const command = [process.execPath, join(fixtures, 'python.mjs')].map((part) => `'${part}'`).join(' ')
+  writeFileSync(path, `#!/bin/sh\nexec ${command} '${path}' "$@"\n`, { mode: 0o755 })
+}
+
+function readCalls<T>(log: string): T[] {
+  if (!existsSync(log)) return []
   // What follows the last line end is a line that is being written.
-  const lines = readFileSync(npmLog, 'utf8').split('\n').slice(0, -1)
-  return lines.map((line): NpmCall => JSON.parse(line))
+  const lines = readFileSync(log, 'utf8').split('\n').slice(0, -1)
+  return lines.map((line): T => JSON.parse(line))
 }
 
 function runScript(path: string, args: readonly string[], env: NodeJS.ProcessEnv): Run {

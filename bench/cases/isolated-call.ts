@@ -1,0 +1,56 @@
+import assert from 'node:assert/strict'
+import { ARGUMENTS, TOOLS } from '../definitions/echo-tool.ts'
+import type { Comparison } from '../measure/comparison.ts'
+import type { Effort } from '../measure/load-rounds.ts'
+import type { Measured, NotRun } from '../measure/result.ts'
+import { timedRounds } from '../measure/timed-rounds.ts'
+import type { Contender } from '../measure/timed-rounds.ts'
+import { withBenchPython } from '../processes/bench-python.ts'
+import { callFreshInterpreter } from '../processes/fresh-interpreter.ts'
+import { withRunner } from '../processes/python-runner.ts'
+import { callTool, warmModule } from '../processes/warm-module.ts'
+
+const CALLS = 200
+/** What the tools import, how much quicker than a fresh interpreter a call is to be, and how many of those a round starts. */
+const IMPORTS = [
+  { module: 'echo_json', what: 'json', timesFaster: 10, freshCalls: 30 },
+  { module: 'echo_web', what: 'json, asyncio, urllib.request', timesFaster: 40, freshCalls: 15 },
+  { module: 'echo_pandas', what: 'json, pandas', timesFaster: 120, freshCalls: 5 },
+] as const
+
+/** A warm call through the runner's HTTP, each in a confined process of its own, against an interpreter for each call. */
+export function isolatedCall(_: string, { rounds: count }: Effort): Promise<Measured | NotRun> {
+  return withBenchPython((python) =>
+    withRunner(python, async (runner) => {
+      const client = await runner.connect()
+      const contenders: Contender[] = []
+      for (const { module, what, freshCalls } of IMPORTS) {
+        const echo = await warmModule(client, runner, module)
+        const order = { tool: echo.tool, folder: TOOLS, arguments: ARGUMENTS }
+        const fresh = () => callFreshInterpreter(python, order)
+        assert.deepEqual(await fresh(), ARGUMENTS)
+        contenders.push({ name: ours(what), calls: CALLS, call: () => callTool(client, echo) })
+        contenders.push({ name: peer(what), calls: freshCalls, call: fresh })
+      }
+      const rounds = await timedRounds(contenders, count)
+      client.close()
+      return { rounds, comparisons: IMPORTS.flatMap(comparisonsOf), sharesCores: true }
+    }),
+  )
+}
+
+function comparisonsOf({ what, timesFaster }: (typeof IMPORTS)[number]): Comparison[] {
+  const p50 = { metric: 'p50Us', unit: 'µs', ours: ours(what), against: peer(what) } as const
+  return [
+    { ...p50, what: `warm call, ${what}, median`, goal: { atMost: 1 / timesFaster } },
+    { ...p50, what: `warm call, ${what}, p99`, metric: 'p99Us' },
+  ]
+}
+
+function ours(what: string): string {
+  return `Toolrack, ${what}`
+}
+
+function peer(what: string): string {
+  return `python -I, ${what}`
+}

@@ -1,0 +1,69 @@
+import { ARGUMENTS, TOOLS } from '../definitions/echo-tool.ts'
+import type { Effort } from '../measure/load-rounds.ts'
+import type { Measured, NotRun } from '../measure/result.ts'
+import type { Round } from '../measure/round.ts'
+import { withBenchPython } from '../processes/bench-python.ts'
+import { callFreshInterpreter } from '../processes/fresh-interpreter.ts'
+import { withRunner } from '../processes/python-runner.ts'
+import { callTool, warmModule } from '../processes/warm-module.ts'
+
+const CLIENTS = 16
+const MODULE = 'echo_web'
+
+const OURS = 'Toolrack, json, asyncio, urllib.request'
+const PEER = 'python -I, json, asyncio, urllib.request'
+
+/** Clients that ask again as soon as they are answered. */
+export function isolatedThroughput(
+  _: string,
+  { rounds: count, seconds }: Effort,
+): Promise<Measured | NotRun> {
+  return withBenchPython((python) =>
+    withRunner(python, async (runner) => {
+      const clients = await Promise.all(Array.from({ length: CLIENTS }, () => runner.connect()))
+      const [first] = clients
+      const echo = first && (await warmModule(first, runner, MODULE))
+      if (!echo) throw new Error('nobody asks')
+      const order = { tool: echo.tool, folder: TOOLS, arguments: ARGUMENTS }
+      const ours = clients.map((client) => () => callTool(client, echo))
+      const fresh = clients.map(() => () => callFreshInterpreter(python, order))
+      const rounds: Round[] = []
+      while (rounds.length < count) {
+        rounds.push({
+          [OURS]: { callsPerSecond: await callsPerSecond(ours, seconds) },
+          [PEER]: { callsPerSecond: await callsPerSecond(fresh, seconds) },
+        })
+      }
+      for (const client of clients) client.close()
+      return { rounds, comparisons: [COMPARISON], sharesCores: true }
+    }),
+  )
+}
+
+/** Calls that ended, over the time until the last of those that had begun. */
+async function callsPerSecond(
+  clients: readonly (() => Promise<unknown>)[],
+  seconds: number,
+): Promise<number> {
+  let calls = 0
+  const startedMs = performance.now()
+  const endsMs = startedMs + seconds * 1_000
+  await Promise.all(
+    clients.map(async (call) => {
+      while (performance.now() < endsMs) {
+        await call()
+        calls += 1
+      }
+    }),
+  )
+  return (calls / (performance.now() - startedMs)) * 1_000
+}
+
+const COMPARISON = {
+  what: `${CLIENTS} clients`,
+  metric: 'callsPerSecond',
+  unit: 'calls/s',
+  ours: OURS,
+  against: PEER,
+  goal: { atLeast: 20 },
+} as const

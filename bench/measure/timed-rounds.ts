@@ -1,0 +1,43 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { median, percentile } from './median.ts'
+import type { Round, Sample } from './round.ts'
+
+/** How far apart calls come where the time of one is measured: the runner has done by then what it does behind an answer. */
+export const PAUSE_MS = 8
+
+/** Something that is called so often in a round. */
+export type Contender = {
+  readonly name: string
+  readonly calls: number
+  /** Before each. */
+  readonly pauseMs?: number
+  readonly call: () => Promise<unknown>
+}
+
+/** Times the calls of each contender in turn, round after round. */
+export async function timedRounds(contenders: readonly Contender[], count: number): Promise<Round[]> {
+  const rounds: Round[] = []
+  while (rounds.length < count) {
+    const samples = new Map<string, Sample>()
+    for (const contender of contenders) samples.set(contender.name, timesSample(await timesOf(contender)))
+    rounds.push(Object.fromEntries(samples))
+  }
+  return rounds
+}
+
+/** Of times in microseconds. */
+export function timesSample(timesUs: readonly number[]): Sample {
+  return { p50Us: median(timesUs), p99Us: percentile(timesUs, 0.99) }
+}
+
+/** One call after the other. */
+async function timesOf({ calls, pauseMs = PAUSE_MS, call }: Contender): Promise<readonly number[]> {
+  const timesUs: number[] = []
+  while (timesUs.length < calls) {
+    await pause(pauseMs)
+    const startedMs = performance.now()
+    await call()
+    timesUs.push((performance.now() - startedMs) * 1_000)
+  }
+  return timesUs
+}

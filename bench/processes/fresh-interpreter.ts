@@ -1,0 +1,18 @@
+import { spawn } from 'node:child_process'
+import { buffer } from 'node:stream/consumers'
+import { fileURLToPath } from 'node:url'
+
+const FRESH = fileURLToPath(new URL('../python/fresh.py', import.meta.url))
+
+/** What `fresh.py` reads. */
+export type FreshOrder = {
+  readonly tool: string
+  readonly arguments: unknown
+} & ({ readonly folder: string } | { readonly source: string })
+
+/** One call in an interpreter of its own; the time until its answer is whole, not until its process has gone. */
+export async function callFreshInterpreter(python: string, order: FreshOrder): Promise<unknown> {
+  const child = spawn(python, ['-I', FRESH], { stdio: ['pipe', 'pipe', 'inherit'] })
+  child.stdin.end(JSON.stringify(order))
+  return JSON.parse((await buffer(child.stdout)).toString()) as unknown
+}

@@ -1,0 +1,34 @@
+import assert from 'node:assert/strict'
+import { setTimeout as pause } from 'node:timers/promises'
+import { ARGUMENTS, callOf } from '../definitions/echo-tool.ts'
+import type { Invocation } from '../definitions/echo-tool.ts'
+import type { KeepAliveClient } from './keep-alive-client.ts'
+import type { PythonRunner } from './python-runner.ts'
+
+/** Calls without a pause: they find no child, and the pool learns to hold as many as it may. */
+const BURST = 50
+/** So long it may take to start a process that holds the packages of a module. */
+const PACKAGES_MS = 3_000
+
+/** Calls a module until its children wait and hold its packages; the calls to come need no source. */
+export async function warmModule(
+  client: KeepAliveClient,
+  { isolation }: PythonRunner,
+  module: string,
+): Promise<Invocation> {
+  const { source, ...call } = callOf(module)
+  const answer = (await client.send('POST', '/invoke', { ...call, source })) as Record<string, unknown>
+  assert.deepEqual(
+    { value: answer['value'], isolation: answer['isolation'] },
+    { value: ARGUMENTS, isolation },
+  )
+  await pause(PACKAGES_MS)
+  for (let calls = 0; calls < BURST; calls += 1) await callTool(client, call)
+  return call
+}
+
+/** One call that must succeed: a failure would be measured as a quick answer. */
+export async function callTool(client: KeepAliveClient, call: Invocation): Promise<void> {
+  const answer = (await client.send('POST', '/invoke', call)) as Record<string, unknown>
+  assert.equal(answer['outcome'], 'success', JSON.stringify(answer))
+}

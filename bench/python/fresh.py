@@ -1,0 +1,32 @@
+"""The peer of an isolated call: an interpreter of its own for one call, confined by nothing.
+
+Reads `{"tool", "arguments"}` and where the module is, `folder` or its `source`, from standard input and writes the result to
+standard output. Imports nothing that the module does not need: compiled modules of a folder are cached as usual.
+"""
+
+import json
+import sys
+from typing import Any
+
+
+def main() -> None:
+    """One call."""
+    order = json.loads(sys.stdin.buffer.read())
+    name, _, _ = order["tool"].partition(":")
+    specs = _specs_of_source(name, order["source"]) if "source" in order else _specs(name, order["folder"])
+    handler = next(spec["handler"] for spec in specs if spec["name"] == order["tool"])
+    sys.stdout.write(json.dumps(handler(**order["arguments"])))
+
+
+def _specs(name: str, folder: str) -> Any:
+    sys.path.insert(0, folder)
+    return __import__(name).TOOL_SPECS
+
+
+def _specs_of_source(name: str, source: str) -> Any:
+    module = {"__name__": name}
+    exec(compile(source, f"{name}.py", "exec"), module)
+    return module["TOOL_SPECS"]
+
+
+main()

@@ -1,0 +1,197 @@
+"""Times one call without HTTP: handed to a confined child of the runner's pool, to an unconfined worker, to a function.
+
+Reads `{"calls", "pauseMs", "rounds", "folder", "socket", "arguments"}` from standard input and prints the rounds as JSON:
+for each contender of a round the times of its calls in microseconds.
+"""
+
+import asyncio
+import hashlib
+import json
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import uvloop
+
+from toolrack_runner.base_folder import choose_base
+from toolrack_runner.jail.readable import needed_paths, readable_paths
+from toolrack_runner.pool.call import Call, run_call
+from toolrack_runner.pool.pool import Key, Pool
+from toolrack_runner.zygote.messages import Limits, Opening
+
+TOOL = "echo_json:echo"
+WORKER = str(Path(__file__).parent / "unconfined_worker.py")
+#: Calls one after the other without a pause: they find no child, and the pool learns to hold as many as it may.
+BURST = 50
+MESSAGE_BYTES_MAX = 1 << 16
+
+
+@dataclass(frozen=True)
+class Order:
+    """What is to be measured."""
+
+    calls: int
+    rounds: int
+    pause_seconds: float
+    folder: str
+    socket: str
+    arguments: dict[str, Any]
+
+
+#: One call and what is done behind it, which is not timed.
+Attempt = Callable[[], Awaitable[Callable[[], Awaitable[None]]]]
+
+
+class Confined:
+    """The runner's pool, as its HTTP side uses it."""
+
+    def __init__(self, order: Order) -> None:
+        opening = Opening(
+            preload=(),
+            base=choose_base(),
+            read_only=readable_paths(),
+            needed=needed_paths(),
+            without=(),
+        )
+        self._source = (Path(order.folder) / "echo_json.py").read_text()
+        self._arguments = order.arguments
+        digest = hashlib.sha256(self._source.encode()).hexdigest()
+        self._key = Key("bench", "echo_json", digest, Limits())
+        self.pool = Pool(opening, frozenset(), bytes_max=256 << 20)
+
+    async def warm(self) -> str:
+        """Fills the pool; returns why a layer is missing, empty where all are on."""
+        ready = await self.pool.zygotes.plain_ready()
+        for _ in range(BURST):
+            await (await self.whole())()
+        return ", ".join(sorted(ready.missing))
+
+    async def whole(self) -> Callable[[], Awaitable[None]]:
+        """All that main does for a call between parsing its request and building its answer."""
+        call = Call(self._key, self._source, TOOL, self._arguments, {}, 10.0)
+        outcome = await run_call(self.pool, call)
+        assert json.loads(outcome.value or b"") == self._arguments, outcome
+        return self._refill
+
+    async def bare(self) -> Callable[[], Awaitable[None]]:
+        """Only the hand-off: to the child and back."""
+        worker = await self.pool.take(self._key, self._source)
+        worker.send({"tool": TOOL, "arguments": self._arguments, "context": {}})
+        message = await worker.receive()
+        while "answer" not in message:
+            message = await worker.receive()
+        assert json.loads(message["answer"]["json"]) == self._arguments
+
+        async def clear() -> None:
+            worker.kill()
+            await self._refill()
+
+        return clear
+
+    async def _refill(self) -> None:
+        await self.pool.refill(self._key)
+
+
+async def _nothing() -> None:
+    pass
+
+
+def unconfined(order: Order) -> Attempt:
+    """A connection for each call to a process that serves them all."""
+
+    async def attempt() -> Callable[[], Awaitable[None]]:
+        loop = asyncio.get_running_loop()
+        with socket.socket(socket.AF_UNIX) as connection:
+            connection.setblocking(False)
+            await loop.sock_connect(connection, order.socket)
+            await loop.sock_sendall(
+                connection,
+                json.dumps({"tool": TOOL, "arguments": order.arguments}).encode(),
+            )
+            answer = await loop.sock_recv(connection, MESSAGE_BYTES_MAX)
+            assert json.loads(answer) == order.arguments
+        return _nothing
+
+    return attempt
+
+
+def in_process(order: Order) -> Attempt:
+    """The same handler as a function, with the same JSON around it."""
+    sys.path.insert(0, order.folder)
+    handlers = {spec["name"]: spec["handler"] for spec in import_module("echo_json").TOOL_SPECS}
+    body = json.dumps(order.arguments)
+
+    async def attempt() -> Callable[[], Awaitable[None]]:
+        answer = json.dumps(handlers[TOOL](**json.loads(body)))
+        assert len(answer) == len(body)
+        return _nothing
+
+    return attempt
+
+
+@contextmanager
+def worker(order: Order) -> Iterator[None]:
+    """The unconfined worker, while it is needed."""
+    command = [sys.executable, "-I", WORKER, order.folder, order.socket]
+    with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
+        assert process.stdout
+        process.stdout.readline()
+        try:
+            yield
+        finally:
+            process.kill()
+
+
+async def times_of(attempt: Attempt, order: Order) -> list[float]:
+    """How long each call took, in microseconds."""
+    times = []
+    for _ in range(order.calls):
+        await asyncio.sleep(order.pause_seconds)
+        started = time.perf_counter()
+        clear = await attempt()
+        times.append((time.perf_counter() - started) * 1e6)
+        await clear()
+    return times
+
+
+async def measure(order: Order) -> dict[str, Any]:
+    """All rounds, the contenders in turn."""
+    confined = Confined(order)
+    missing = await confined.warm()
+    contenders: dict[str, Attempt] = {
+        "whole": confined.whole,
+        "bare": confined.bare,
+        "unconfined": unconfined(order),
+        "inProcess": in_process(order),
+    }
+    rounds = [
+        {name: await times_of(attempt, order) for name, attempt in contenders.items()}
+        for _ in range(order.rounds)
+    ]
+    confined.pool.close()
+    return {"missing": missing, "rounds": rounds}
+
+
+def main() -> None:
+    """Measures what it is told to."""
+    told = json.load(sys.stdin)
+    order = Order(
+        calls=told["calls"],
+        rounds=told["rounds"],
+        pause_seconds=told["pauseMs"] / 1000,
+        folder=told["folder"],
+        socket=told["socket"],
+        arguments=told["arguments"],
+    )
+    with worker(order):
+        sys.stdout.write(json.dumps(uvloop.run(measure(order))))
+
+
+main()

@@ -1,0 +1,38 @@
+"""The folder of work directories, made only without namespaces. What a killed runner leaves, the next one sweeps."""
+
+import os
+import re
+
+from toolrack_runner.remove_contents import remove_contents
+
+PARENT = os.environ.get("TMPDIR", "/tmp")  # noqa: S108 - the name below can't be guessed
+_NAME = re.compile(r"toolrack-runner-(\d+)-[0-9a-f]{16}")
+
+
+def choose_base() -> str:
+    """A path where nothing is, that names this process."""
+    return f"{PARENT}/toolrack-runner-{os.getpid()}-{os.urandom(8).hex()}"
+
+
+def remove_base(path: str) -> None:
+    """Removes it with what is in it, if it was made. Every child is dead by then."""
+    here = os.getcwd()
+    try:
+        remove_contents(path)
+        os.chdir(here)
+        os.rmdir(path)
+    except OSError:
+        pass  # Not made, or not ours.
+
+
+def sweep_bases() -> None:
+    """Removes the folders of runners of this user that were killed."""
+    with os.scandir(PARENT) as entries:
+        for entry in list(entries):
+            found = _NAME.fullmatch(entry.name)
+            if (
+                found
+                and not os.path.exists(f"/proc/{found[1]}")
+                and entry.stat(follow_symlinks=False).st_uid == os.geteuid()
+            ):
+                remove_base(entry.path)

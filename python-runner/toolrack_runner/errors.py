@@ -1,0 +1,46 @@
+"""The error codes that the runner speaks: its part of the closed list in packages/contract/src/error-code.ts.
+
+Recognise an error by its code, never by its text. packages/contract/vectors/errors.json holds both lists together.
+"""
+
+from dataclasses import dataclass
+from types import MappingProxyType
+
+
+@dataclass(frozen=True, slots=True)
+class ErrorKind:
+    """What an error means to the program that gets it; `http_status` 200 is what the tool did itself."""
+
+    http_status: int
+    status: str
+    retry: bool = False
+
+
+ERROR_CODES = MappingProxyType(
+    {
+        # Answers of the runner's own routes.
+        "BODY_INVALID": ErrorKind(400, "INVALID_ARGUMENT"),
+        "TOKEN_INVALID": ErrorKind(401, "UNAUTHENTICATED"),
+        "ROUTE_NOT_FOUND": ErrorKind(404, "NOT_FOUND"),
+        "MODULE_UNKNOWN": ErrorKind(404, "NOT_FOUND"),
+        "METHOD_NOT_ALLOWED": ErrorKind(405, "INVALID_ARGUMENT"),
+        "BODY_TOO_LARGE": ErrorKind(413, "INVALID_ARGUMENT"),
+        "RUNNER_BUSY": ErrorKind(429, "RESOURCE_EXHAUSTED", retry=True),
+        "INTERNAL": ErrorKind(500, "INTERNAL"),
+        "ISOLATION_UNAVAILABLE": ErrorKind(503, "UNAVAILABLE"),
+        # Outcomes of one call or check.
+        "ARGUMENTS_INVALID": ErrorKind(400, "INVALID_ARGUMENT"),
+        "TOOL_NOT_FOUND": ErrorKind(404, "NOT_FOUND"),
+        "MODULE_INVALID": ErrorKind(422, "INVALID_ARGUMENT"),
+        "MODULE_BROKEN": ErrorKind(200, "OK"),
+        "TOOL_RAISED": ErrorKind(200, "OK"),
+        "TOOL_CRASHED": ErrorKind(200, "OK"),
+        "RESULT_INVALID": ErrorKind(200, "OK"),
+        "RESULT_TOO_LARGE": ErrorKind(200, "OK"),
+        "MEMORY_LIMIT": ErrorKind(200, "OK"),
+        "DISK_LIMIT": ErrorKind(200, "OK"),
+        "CPU_LIMIT": ErrorKind(200, "OK"),
+        "WORKER_DIED": ErrorKind(503, "UNAVAILABLE"),
+        "DEADLINE_EXCEEDED": ErrorKind(504, "DEADLINE_EXCEEDED"),
+    }
+)

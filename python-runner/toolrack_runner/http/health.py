@@ -1,0 +1,42 @@
+"""`GET /health`: what is promised here, and what proved it."""
+
+import platform
+import sys
+
+import orjson
+from starlette.requests import Request
+from starlette.responses import Response
+
+from toolrack_runner.http.runner import Runner
+from toolrack_runner.version import VERSION
+
+
+async def health(request: Request) -> Response:
+    """Everything for who bears the secret; status, version and level for anybody."""
+    runner: Runner = request.app.state.runner
+    level = await runner.measurement.done()
+    answer: dict[str, object] = {
+        "status": "ok" if runner.is_ready else "degraded",
+        "version": VERSION,
+        "isolation": level.level,
+    }
+    if request.scope["is_trusted"]:
+        answer |= {
+            "minIsolation": runner.settings.min_isolation,
+            "layers": [layer.as_json() for layer in level.layers],
+            "attacks": [proof.as_json() for proof in level.proofs],
+            "python": platform.python_version(),
+            "platform": f"{sys.platform} {platform.release()} {platform.machine()}",
+            "calls": {
+                "slots": runner.admission.slots,
+                "running": runner.admission.running,
+                "queued": runner.admission.queued,
+            },
+            "children": {
+                "alive": runner.pool.alive if runner.pool else 0,
+                "waiting": runner.pool.waiting if runner.pool else 0,
+            },
+        }
+    return Response(
+        orjson.dumps(answer), media_type="application/json", headers={"Cache-Control": "no-store"}
+    )

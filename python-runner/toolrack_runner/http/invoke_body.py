@@ -1,0 +1,102 @@
+"""The body of `/invoke`, parsed once."""
+
+import re
+from dataclasses import dataclass
+from typing import Any
+
+from toolrack_runner.http.fault import Fault
+from toolrack_runner.http.fields import an_object, optional_text, refuse_unknown, text, whole_number
+from toolrack_runner.settings import LEVELS
+from toolrack_runner.zygote.messages import Limits
+
+FIELDS = frozenset(
+    {
+        "module",
+        "sha256",
+        "tool",
+        "arguments",
+        "context",
+        "deadlineMs",
+        "limits",
+        "tenant",
+        "invocationId",
+        "source",
+    }
+)
+LIMITS = frozenset({"memoryBytes", "cpuSeconds", "outputBytes", "fileBytes", "minIsolation"})
+DEADLINE_MS = 30_000
+DEADLINE_MS_MAX = 3_600_000
+_SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
+_DEFAULTS = Limits()
+
+
+@dataclass(frozen=True, slots=True)
+class Invocation:
+    """One call as the service asks for it."""
+
+    module: str
+    sha256: str
+    tool: str
+    arguments: dict[str, Any]
+    context: dict[str, Any]
+    deadline_seconds: float
+    limits: Limits
+    min_isolation: str | None
+    tenant: str
+    invocation_id: str
+    source: str | None
+
+
+def parse_invocation(body: dict[str, Any]) -> Invocation:
+    """Raises Fault."""
+    refuse_unknown(body, FIELDS)
+    sha256 = text(body, "sha256", characters_max=64)
+    if not _SHA256.fullmatch(sha256):
+        raise Fault("BODY_INVALID", "sha256 must be 64 lower-case hexadecimal digits")
+    limits, min_isolation = _limits(an_object(body, "limits", default={}))
+    return Invocation(
+        module=text(body, "module", characters_max=128),
+        sha256=sha256,
+        tool=text(body, "tool", characters_max=128),
+        arguments=an_object(body, "arguments"),
+        context=an_object(body, "context", default={}),
+        deadline_seconds=whole_number(
+            body, "deadlineMs", lowest=1, highest=DEADLINE_MS_MAX, default=DEADLINE_MS
+        )
+        / 1000,
+        limits=limits,
+        min_isolation=min_isolation,
+        tenant=text(body, "tenant", characters_max=256),
+        invocation_id=text(body, "invocationId", characters_max=128),
+        source=optional_text(body, "source"),
+    )
+
+
+def _limits(limits: dict[str, Any]) -> tuple[Limits, str | None]:
+    if not limits:
+        return _DEFAULTS, None
+    refuse_unknown(limits, LIMITS, where="limits: ")
+    level = optional_text(limits, "minIsolation")
+    if level is not None and level not in LEVELS:
+        raise Fault("BODY_INVALID", f"limits.minIsolation must be one of {', '.join(LEVELS)}")
+    return (
+        Limits(
+            memory_bytes=whole_number(
+                limits, "memoryBytes", lowest=1 << 20, highest=4 << 30, default=_DEFAULTS.memory_bytes
+            ),
+            cpu_seconds=whole_number(
+                limits, "cpuSeconds", lowest=1, highest=3600, default=_DEFAULTS.cpu_seconds
+            ),
+            output_bytes=whole_number(
+                limits,
+                "outputBytes",
+                lowest=1,
+                highest=_DEFAULTS.output_bytes,
+                default=_DEFAULTS.output_bytes,
+            ),
+            file_bytes=whole_number(
+                limits, "fileBytes", lowest=0, highest=1 << 30, default=_DEFAULTS.file_bytes
+            ),
+        ),
+        level,
+    )

@@ -1,0 +1,59 @@
+"""Reads a body of bounded size and depth as one JSON object."""
+
+from typing import Any
+
+import orjson
+from starlette.requests import Request
+
+from toolrack_runner.http.fault import Fault
+
+#: A source of 256 KB, each byte of it escaped, and arguments of 256 KB beside it.
+BODY_BYTES_MAX = 2 << 20
+#: Levels of a body: the arguments' 32 below the two of the body itself.
+DEPTH_MAX = 34
+
+
+async def read_body(request: Request) -> dict[str, Any]:
+    """The object that the body holds; raises Fault."""
+    value = _parse(await _read_bytes(request))
+    if not isinstance(value, dict):
+        raise Fault("BODY_INVALID", "the body is JSON, but not an object")
+    return value
+
+
+async def _read_bytes(request: Request) -> bytes:
+    length = request.headers.get("content-length", "")
+    if length.isdigit() and int(length) > BODY_BYTES_MAX:
+        raise _too_large()
+    data = bytearray()
+    async for part in request.stream():
+        data += part
+        if len(data) > BODY_BYTES_MAX:
+            raise _too_large()
+    return bytes(data)
+
+
+def _parse(data: bytes) -> Any:
+    try:
+        value = orjson.loads(data)
+    except ValueError as error:
+        raise Fault("BODY_INVALID", f"the body is not valid JSON: {error}") from None
+    # Fewer brackets than levels allowed: no need to look.
+    if data.count(b"[") + data.count(b"{") > DEPTH_MAX and is_deeper(value, DEPTH_MAX):
+        raise Fault("BODY_INVALID", f"the body has more than {DEPTH_MAX} levels of arrays and objects")
+    return value
+
+
+def is_deeper(value: Any, levels: int) -> bool:
+    """Whether arrays and objects lie in each other more than `levels` deep; walks level by level, without recursion."""
+    level = [value]
+    for _ in range(levels + 1):
+        containers = [item for item in level if isinstance(item, dict | list)]
+        if not containers:
+            return False
+        level = [item for held in containers for item in (held.values() if isinstance(held, dict) else held)]
+    return True
+
+
+def _too_large() -> Fault:
+    return Fault("BODY_TOO_LARGE", f"the body has more than the {BODY_BYTES_MAX} bytes that are taken")

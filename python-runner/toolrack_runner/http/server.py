@@ -1,0 +1,95 @@
+"""uvicorn around the app: starts the pool with the event loop, tells who started it, and ends when told."""
+
+import asyncio
+import os
+import signal
+import socket
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+import orjson
+import uvicorn
+from starlette.applications import Starlette
+
+from toolrack_runner.base_folder import remove_base
+from toolrack_runner.http.app import make_app
+from toolrack_runner.http.runner import Runner
+from toolrack_runner.level.measurement import Measurement, Unmeasured
+from toolrack_runner.log import log_as_json
+from toolrack_runner.packages import installed_packages
+from toolrack_runner.pool.admission import Admission
+from toolrack_runner.pool.pool import Pool
+from toolrack_runner.settings import Settings
+from toolrack_runner.zygote.messages import Line, Opening
+
+#: After SIGTERM Cloud Run waits ten seconds: calls under way get most of them.
+GRACE_SECONDS = 8
+
+
+def make_runner(settings: Settings, opening: Opening, first: tuple[int, Line] | None) -> Runner:
+    """With the zygote that was started first; without one, a runner that says why it runs nothing."""
+    admission = Admission(settings.slots)
+    if first is None:
+        return Runner(settings, None, admission, Unmeasured())
+    pool = Pool(opening, installed_packages(), bytes_max=settings.pool_bytes, first=first)
+    return Runner(settings, pool, admission, Measurement(pool, opening))
+
+
+def run_server(
+    settings: Settings,
+    secret: str | None,
+    listener: socket.socket,
+    opening: Opening,
+    first: tuple[int, Line] | None,
+) -> None:
+    """Serves until SIGTERM, or until standard input ends where a parent holds it."""
+    log_as_json()
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        runner = app.state.runner = make_runner(settings, opening, first)
+        if settings.has_parent:
+            asyncio.get_running_loop().add_reader(0, _parent_speaks, runner, opening.base)
+        _tell_where(listener)
+        try:
+            yield
+        finally:
+            runner.close()
+            remove_base(opening.base)
+
+    config = uvicorn.Config(
+        make_app(lifespan, secret),
+        loop="uvloop",
+        http="httptools",
+        ws="none",
+        lifespan="on",
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        date_header=False,
+        timeout_graceful_shutdown=GRACE_SECONDS,
+    )
+    server = uvicorn.Server(config)
+    # uvicorn takes the signal, ends in good order, and then sends it to itself once more.
+    signal.signal(signal.SIGTERM, lambda *_: None)
+    # Ctrl-C reaches us too, but it is for who started us, and who tells us when to end.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    server.run(sockets=[listener])
+
+
+def _tell_where(listener: socket.socket) -> None:
+    """The one line that standard output ever gets."""
+    host, port = listener.getsockname()[:2]
+    host = f"[{host}]" if ":" in host else host
+    sys.stdout.write(orjson.dumps({"listening": f"http://{host}:{port}", "pid": os.getpid()}).decode() + "\n")
+    sys.stdout.flush()
+
+
+def _parent_speaks(runner: Runner, base: str) -> None:
+    """Standard input says nothing more but its end: then nobody is left to answer, and nothing of ours may be."""
+    if os.read(0, 1 << 12):
+        return
+    runner.close()
+    remove_base(base)
+    os._exit(0)

@@ -1,0 +1,197 @@
+"""The jail of one child, in the order that the kernel asks for.
+
+Prepared once in the zygote, so that the child's share is a few dozen system calls. A layer that is announced as on and then
+fails ends the child: user code never runs in less than what `/health` says.
+"""
+
+import os
+from dataclasses import dataclass
+
+from toolrack_runner.jail.descriptors import close_all_except
+from toolrack_runner.jail.hygiene import (
+    close_stdin,
+    die_with,
+    forbid_new_privileges,
+    hide_memory,
+    keep_files_private,
+    start_session,
+)
+from toolrack_runner.jail.identity import drop_bounding_set, drop_capabilities, drop_identity
+from toolrack_runner.jail.landlock import LandlockRules
+from toolrack_runner.jail.linux import ON_LINUX
+from toolrack_runner.jail.missing import Missing
+from toolrack_runner.jail.namespaces import Namespaces, enter_namespaces
+from toolrack_runner.jail.rlimits import ResourceLimits
+from toolrack_runner.jail.seccomp.program import SeccompProgram
+from toolrack_runner.jail.who_can_read import closed_to_others
+from toolrack_runner.jail.work_directories import empty_directory, make_directory
+from toolrack_runner.zygote.messages import Limits, Opening
+from toolrack_runner.zygote.place import WORKPLACE
+
+#: The uid of slot 0; Linux distributions leave 60000 to 64999 to nobody.
+FIRST_UID = 60_000
+#: Threads of one slot's uid.
+PROCESSES_MAX = 64
+
+SWITCHED_OFF = Missing("switched off by the operator (--without)")
+
+
+@dataclass(frozen=True)
+class Workplace:
+    """Who a child is and where it may write."""
+
+    path: str
+    uid: int
+    gid: int
+
+
+class Confinement:
+    """Which layers are on, and what they need that is prepared once."""
+
+    def __init__(
+        self,
+        *,
+        base: str,
+        first_uid: int | Missing,
+        rlimits: bool,
+        landlock: LandlockRules | Missing,
+        seccomp: SeccompProgram | Missing,
+        namespaces: Namespaces | Missing,
+        status: int,
+    ) -> None:
+        self._base = base
+        self._first_uid = first_uid
+        self._rlimits = rlimits
+        self._landlock = landlock
+        self._seccomp = seccomp
+        self._namespaces = namespaces
+        self._nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
+        self._status = status
+        self._data_bytes = 0
+        self._zygote = os.getpid()
+
+    @property
+    def missing(self) -> dict[str, str]:
+        """Why a layer is not on, by its name."""
+        layers: dict[str, object] = {
+            "rlimits": True if self._rlimits else SWITCHED_OFF,
+            "identity": self._first_uid,
+            "landlock": self._landlock,
+            "seccomp": self._seccomp,
+            "namespaces": self._namespaces,
+        }
+        return {name: layer.reason for name, layer in layers.items() if isinstance(layer, Missing)}
+
+    @property
+    def landlock_abi(self) -> int:
+        """The kernel's version of Landlock; 0 where it is not on."""
+        return 0 if isinstance(self._landlock, Missing) else self._landlock.abi
+
+    def settle(self) -> None:
+        """The zygote is as its children will be forked: notes what memory they share."""
+        if not isinstance(self._first_uid, Missing):
+            drop_bounding_set()
+        self._data_bytes = _data_bytes_in_use(self._status)
+
+    def make_workplace(self, slot: int) -> Workplace:
+        """Who the child of a slot is to be, and a directory for it where it will not mount one of its own."""
+        uid, gid = os.geteuid(), os.getegid()
+        if not isinstance(self._first_uid, Missing):
+            uid = gid = self._first_uid + slot
+        if not isinstance(self._namespaces, Missing):
+            return Workplace(WORKPLACE, uid, gid)
+        return Workplace(make_directory(self._base, slot, uid, gid), uid, gid)
+
+    def clear_workplace(self, slot: int) -> None:
+        """The child of the slot is reaped: what it wrote goes too. With namespaces the kernel has done it."""
+        if isinstance(self._namespaces, Missing):
+            place = self.make_workplace(slot)
+            empty_directory(self._base, slot, place.uid, place.gid)
+
+    def confine(self, workplace: Workplace, limits: Limits, *, keep: tuple[int, ...]) -> None:
+        """Confines this process, a child of the zygote, for good. Only `keep` and the standard streams stay open."""
+        start_session()
+        close_stdin(self._nothing)
+        keep_files_private()
+        if not isinstance(self._namespaces, Missing):
+            self._namespaces.enter_own(workplace.uid, workplace.gid)
+        else:
+            os.chdir(workplace.path)
+        if self._rlimits:
+            _limits(limits, has_uid=self._has_uid).apply(data_bytes_already_used=self._data_bytes)
+        if self._has_uid:
+            drop_identity(workplace.uid, workplace.gid)
+        if ON_LINUX:
+            drop_capabilities()
+            die_with(self._zygote)
+            hide_memory()
+            forbid_new_privileges()
+        if not isinstance(self._landlock, Missing):
+            self._landlock.apply(writable=workplace.path)
+        close_all_except((0, 1, 2, *keep))
+        if not isinstance(self._seccomp, Missing):
+            self._seccomp.apply()
+
+    @property
+    def _has_uid(self) -> bool:
+        return not isinstance(self._first_uid, Missing)
+
+
+def _limits(limits: Limits, *, has_uid: bool) -> ResourceLimits:
+    return ResourceLimits(
+        memory_bytes=limits.memory_bytes,
+        address_space_bytes=limits.address_space_bytes,
+        cpu_seconds=limits.cpu_seconds,
+        file_bytes=limits.file_bytes,
+        open_files=limits.open_files,
+        processes=PROCESSES_MAX if has_uid else None,
+    )
+
+
+def prepare_confinement(opening: Opening) -> Confinement:
+    """Finds out in the zygote which layers there are, and prepares them. Goes on in a new process; see namespaces.py."""
+    namespaces: Namespaces | Missing = SWITCHED_OFF
+    if "namespaces" not in opening.without:
+        namespaces = enter_namespaces(opening.read_only)
+    landlock: LandlockRules | Missing = SWITCHED_OFF
+    if "landlock" not in opening.without:
+        landlock = LandlockRules.prepare(opening.read_only)
+    seccomp: SeccompProgram | Missing = SWITCHED_OFF
+    if "seccomp" not in opening.without:
+        seccomp = SeccompProgram.prepare()
+    if isinstance(namespaces, Missing):
+        status = os.open("/proc/self/status", os.O_RDONLY) if ON_LINUX else -1
+    else:
+        status = namespaces.status
+    return Confinement(
+        base=opening.base,
+        first_uid=_first_uid(opening, has_own_root=not isinstance(namespaces, Missing)),
+        rlimits="rlimits" not in opening.without,
+        landlock=landlock,
+        seccomp=seccomp,
+        namespaces=namespaces,
+        status=status,
+    )
+
+
+def _first_uid(opening: Opening, *, has_own_root: bool) -> int | Missing:
+    if "identity" in opening.without:
+        return SWITCHED_OFF
+    if os.geteuid() != 0:
+        return Missing("only root can give each child a user of its own")
+    # In a root of our own the folders on the way are ours, and open to everyone.
+    closed = None if has_own_root else closed_to_others(opening.needed)
+    if closed is not None:
+        return Missing(
+            f"other users can't enter {closed}, where the interpreter lies: "
+            "start the runner with a Python that every user can read"
+        )
+    return FIRST_UID
+
+
+def _data_bytes_in_use(status: int) -> int:
+    """What RLIMIT_DATA counts of this process now (VmData); 0 where the system does not tell."""
+    if status < 0:
+        return 0
+    text = os.pread(status, 1 << 14, 0).decode("ascii", "replace")
+    return next((int(line.split()[1]) * 1024 for line in text.splitlines() if line.startswith("VmData:")), 0)

@@ -1,0 +1,130 @@
+"""The files a child may reach, kept by the kernel (Landlock).
+
+Nothing may be executed anywhere, no TCP port bound or connected, no abstract unix socket and no process outside be
+reached, each as far as the kernel's ABI knows it. Numbers: `linux/landlock.h` of Linux 6.18.
+
+Landlock does not cover metadata (mode, owner, times, `stat`), UDP, netlink and pathname unix sockets: seccomp does.
+"""
+
+import ctypes
+import errno
+import os
+import stat
+import struct
+from collections.abc import Sequence
+from typing import Final, Self
+
+from toolrack_runner.jail.linux import syscall
+from toolrack_runner.jail.missing import Missing
+
+EXECUTE: Final = 1 << 0
+WRITE_FILE: Final = 1 << 1
+READ_FILE: Final = 1 << 2
+READ_DIR: Final = 1 << 3
+REMOVE_DIR: Final = 1 << 4
+REMOVE_FILE: Final = 1 << 5
+MAKE_DIR: Final = 1 << 7
+MAKE_REG: Final = 1 << 8
+REFER: Final = 1 << 13
+TRUNCATE: Final = 1 << 14
+
+#: ABI and the number of file rights it knows; every one of them is denied unless a rule gives it.
+FILE_RIGHTS: Final = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
+FILE_RIGHTS_LATEST: Final = 16
+
+#: From ABI 4 on: bind and connect of TCP.
+TCP_RIGHTS: Final = 0b11
+#: From ABI 6 on: abstract unix sockets and signals stay within the domain.
+SCOPES: Final = 0b11
+
+#: No EXECUTE and no device, FIFO, socket or symbolic link made, and no ioctl of a device.
+READ: Final = READ_FILE | READ_DIR
+READ_WRITE: Final = READ | WRITE_FILE | TRUNCATE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | REFER
+
+#: Honest programs write to it.
+NULL_DEVICE: Final = "/dev/null"
+
+LANDLOCK_CREATE_RULESET_VERSION: Final = 1
+LANDLOCK_RULE_PATH_BENEATH: Final = 1
+
+#: `struct landlock_path_beneath_attr`, which is packed: the rights, and a descriptor of the path.
+PATH_RULE: Final = struct.Struct("=Qi")
+
+
+class LandlockRules:
+    """What every child of a zygote may read. The paths stay open in the zygote.
+
+    `descriptors` are those open paths: a child keeps them until `apply`, which closes them.
+    """
+
+    def __init__(self, abi: int, rules: Sequence[tuple[int, int]]) -> None:
+        self.abi = abi
+        self.descriptors = tuple(descriptor for _, descriptor in rules)
+        attributes = ruleset_attributes(abi)
+        self._attributes = ctypes.create_string_buffer(attributes, len(attributes))
+        self._rules = [ctypes.create_string_buffer(path_rule(*rule), PATH_RULE.size) for rule in rules]
+        self._workdir = ctypes.create_string_buffer(PATH_RULE.size)
+
+    @classmethod
+    def prepare(cls, read_only: Sequence[str]) -> Self | Missing:
+        """Opens the paths that are within reach, in the zygote, with the root that its children will have."""
+        try:
+            abi = syscall("landlock_create_ruleset", 0, 0, LANDLOCK_CREATE_RULESET_VERSION)
+        except OSError as error:
+            if error.errno == errno.EOPNOTSUPP:
+                return Missing(
+                    "Landlock is in this kernel but was not switched on at its start (lsm=landlock,...)"
+                )
+            return Missing(f"this system has no Landlock: {error.strerror}")
+        rules = []
+        for path in read_only:
+            if (descriptor := _open(path)) is not None:
+                is_directory = stat.S_ISDIR(os.fstat(descriptor).st_mode)
+                rules.append((READ if is_directory else READ_FILE, descriptor))
+        if (null := _open(NULL_DEVICE)) is not None:
+            rules.append(((READ_FILE | WRITE_FILE | TRUNCATE) & file_rights(abi), null))
+        return cls(abi, rules)
+
+    def apply(self, *, writable: str | int) -> None:
+        """Confines this thread, and those it starts, for good. `writable` is the directory of the call.
+
+        Wants no_new_privs before it. Raises OSError; the child then must not go on.
+        """
+        own = os.open(writable, os.O_PATH | os.O_CLOEXEC) if isinstance(writable, str) else writable
+        PATH_RULE.pack_into(self._workdir, 0, READ_WRITE & file_rights(self.abi), own)
+        ruleset = syscall(
+            "landlock_create_ruleset", ctypes.addressof(self._attributes), len(self._attributes)
+        )
+        for rule in (*self._rules, self._workdir):
+            syscall("landlock_add_rule", ruleset, LANDLOCK_RULE_PATH_BENEATH, ctypes.addressof(rule))
+        syscall("landlock_restrict_self", ruleset)
+        for descriptor in (ruleset, own, *self.descriptors):
+            os.close(descriptor)
+
+
+def file_rights(abi: int) -> int:
+    """All rights on files that an ABI knows."""
+    return (1 << FILE_RIGHTS.get(abi, FILE_RIGHTS_LATEST)) - 1
+
+
+def ruleset_attributes(abi: int) -> bytes:
+    """`struct landlock_ruleset_attr`, as long as the ABI knows it: everything it can handle is handled."""
+    handled = [file_rights(abi)]
+    if abi >= 4:
+        handled.append(TCP_RIGHTS)
+    if abi >= 6:
+        handled.append(SCOPES)
+    return struct.pack(f"={len(handled)}Q", *handled)
+
+
+def path_rule(rights: int, descriptor: int) -> bytes:
+    """`struct landlock_path_beneath_attr`."""
+    return PATH_RULE.pack(rights, descriptor)
+
+
+def _open(path: str) -> int | None:
+    try:
+        return os.open(path, os.O_PATH | os.O_CLOEXEC)
+    except (FileNotFoundError, NotADirectoryError, PermissionError):
+        # What the zygote can't reach, its children can't either.
+        return None

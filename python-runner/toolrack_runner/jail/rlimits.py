@@ -1,0 +1,79 @@
+"""How much a child may take: the kernel's limits per process."""
+
+import resource
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from toolrack_runner.jail.linux import ON_LINUX
+
+MIB: Final = 1024 * 1024
+
+#: gVisor refuses every limit but AS, CORE, CPU, DATA, FSIZE, MEMLOCK, NOFILE, NPROC, RSS and STACK (and does not
+#: enforce NPROC), so this may fail there. Seccomp denies what it would have limited.
+OPTIONAL: Final = frozenset({"MSGQUEUE"})
+
+
+@dataclass(frozen=True)
+class ResourceLimits:
+    """What a call may take where nothing else is asked for."""
+
+    memory_bytes: int = 256 * MIB
+    """Private writable memory above what the zygote had (RLIMIT_DATA)."""
+    address_space_bytes: int = 4096 * MIB
+    """All mappings (RLIMIT_AS): for what RLIMIT_DATA does not count, such as shared anonymous memory."""
+    cpu_seconds: int = 10
+    """SIGXCPU at this second of CPU, SIGKILL one later."""
+    file_bytes: int = 10 * MIB
+    """The largest file; writing past it is EFBIG, as Python ignores SIGXFSZ."""
+    open_files: int = 64
+    processes: int | None = None
+    """Threads of the uid. Only for a slot uid: an ordinary user's other processes count too."""
+
+    def apply(self, *, data_bytes_already_used: int) -> tuple[str, ...]:
+        """Sets the limits, soft and hard; never raises a hard limit that is lower. Names those in force.
+
+        Raises OSError or ValueError where Linux refuses one that it must know.
+        """
+        in_force = []
+        for name, soft, hard in self._wanted(data_bytes_already_used):
+            number: int | None = getattr(resource, f"RLIMIT_{name}", None)
+            if number is None:
+                continue
+            try:
+                ceiling = resource.getrlimit(number)[1]
+                if ceiling != resource.RLIM_INFINITY:
+                    soft, hard = min(soft, ceiling), min(hard, ceiling)  # noqa: PLW2901
+                resource.setrlimit(number, (soft, hard))
+            except (OSError, ValueError):
+                # Python tells EPERM and EINVAL of setrlimit as ValueError.
+                if ON_LINUX and name not in OPTIONAL:
+                    raise
+            else:
+                in_force.append(name)
+        return tuple(in_force)
+
+    def _wanted(self, data_bytes_already_used: int) -> list[tuple[str, int, int]]:
+        data = data_bytes_already_used + self.memory_bytes
+        wanted = [
+            ("DATA", data, data),
+            ("AS", self.address_space_bytes, self.address_space_bytes),
+            ("CPU", self.cpu_seconds, self.cpu_seconds + 1),
+            ("FSIZE", self.file_bytes, self.file_bytes),
+            ("NOFILE", self.open_files, self.open_files),
+            ("CORE", 0, 0),
+            ("MEMLOCK", 0, 0),
+            ("MSGQUEUE", 0, 0),
+        ]
+        if self.processes is not None:
+            wanted.append(("NPROC", self.processes, self.processes))
+        return wanted
+
+
+def data_bytes_in_use() -> int:
+    """What RLIMIT_DATA counts of this process now (VmData); 0 where the system does not tell."""
+    try:
+        lines = Path("/proc/self/status").read_text("ascii").splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmData:")), 0)

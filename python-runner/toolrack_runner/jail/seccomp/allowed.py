@@ -1,0 +1,50 @@
+"""The system calls that are allowed whatever their arguments, by subject.
+
+Names, of both machines: one that a machine lacks is none of its calls. What is not here, in `policy.CONDITIONAL` or
+in `policy.ANSWERS` is denied, among it all that starts a program or a process, opens a socket, reaches another
+process, mounts, changes an identity, a limit or a namespace, makes links, or keeps memory outside the limits.
+"""
+
+from typing import Final
+
+MEMORY = "brk munmap mremap mprotect msync madvise"
+
+# Landlock says which files. `truncate` by path is missing: Landlock knows it only from ABI 3 on.
+FILES = """
+    open openat creat close close_range read write readv writev pread64 pwrite64 preadv pwritev preadv2 pwritev2
+    lseek dup dup2 dup3 pipe pipe2 flock fsync fdatasync sync_file_range ftruncate fallocate fadvise64 readahead
+    sendfile copy_file_range stat fstat lstat newfstatat statx access faccessat faccessat2 readlink readlinkat
+    getdents getdents64 statfs fstatfs getcwd chdir fchdir mkdir mkdirat rmdir unlink unlinkat
+    rename renameat renameat2 umask
+"""
+
+WAITING = """
+    poll ppoll select pselect6 epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait epoll_pwait2
+    eventfd eventfd2 timerfd_create timerfd_settime timerfd_gettime pause wait4 waitid
+"""
+
+TIME = """
+    time gettimeofday clock_gettime clock_getres nanosleep clock_nanosleep alarm getitimer setitimer
+    timer_create timer_settime timer_gettime timer_getoverrun timer_delete
+"""
+
+THREADS = """
+    futex set_robust_list set_tid_address rseq membarrier gettid exit exit_group restart_syscall
+    sched_yield sched_getaffinity sched_getparam sched_getscheduler sched_get_priority_max sched_get_priority_min getcpu
+"""
+
+SIGNALS = """
+    rt_sigaction rt_sigprocmask rt_sigreturn rt_sigpending rt_sigtimedwait rt_sigsuspend sigaltstack
+"""
+
+# Of sockets that the child was given or made as a pair.
+SOCKETS = "getsockname getpeername getsockopt shutdown"
+
+ONESELF = """
+    getpid getppid getuid geteuid getgid getegid getresuid getresgid getgroups getpgrp getpgid getsid getpriority
+    getrusage getrlimit times uname sysinfo getrandom
+"""
+
+ALLOWED: Final = frozenset(
+    f"{MEMORY} {FILES} {WAITING} {TIME} {THREADS} {SIGNALS} {SOCKETS} {ONESELF}".split()
+)

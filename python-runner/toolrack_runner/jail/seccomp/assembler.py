@@ -1,0 +1,125 @@
+"""Turns jumps between named places into the program that the kernel runs: classic BPF (`linux/filter.h`).
+
+A conditional jump reaches 255 instructions; one that must go further is written as a short jump over a long one.
+All jumps go forward, as the kernel demands.
+"""
+
+import struct
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+#: The four operations used, of `linux/bpf_common.h`. All are among those the kernel can foresee (since 5.11), so that
+#: calls allowed whatever their arguments are answered without running the program.
+LOAD_WORD: Final = 0x20
+JUMP: Final = 0x05
+RETURN: Final = 0x06
+JUMP_IF_EQUAL: Final = 0x15
+JUMP_IF_AT_LEAST: Final = 0x35
+AND: Final = 0x54
+
+#: `struct sock_filter`: code, offset where true, offset where false, constant.
+INSTRUCTION: Final = struct.Struct("=HBBI")
+REACH: Final = 255
+#: BPF_MAXINSNS
+INSTRUCTIONS_MAX: Final = 4096
+
+
+@dataclass(frozen=True)
+class Label:
+    """A place to jump to."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Operation:
+    """Loads, masks or returns."""
+
+    code: int
+    constant: int
+
+
+@dataclass(frozen=True)
+class Branch:
+    """Goes to one of two labels; None is the next line. A constant given by name is a hole, filled in later."""
+
+    code: int
+    constant: int | str
+    if_true: str | None = None
+    if_false: str | None = None
+
+
+Line = Label | Operation | Branch
+
+
+@dataclass(frozen=True)
+class Assembled:
+    """The bytes of a program, and where in them the four bytes of each hole are."""
+
+    code: bytes
+    holes: Mapping[str, tuple[int, ...]]
+
+
+def assemble(lines: Sequence[Line]) -> Assembled:
+    """Raises ValueError for a jump backwards and a program that is too long, KeyError for a label that is not there."""
+    long: set[tuple[int, bool]] = set()
+    while found := _far_jumps(lines, long) - long:
+        long |= found
+    places = _places(lines, long)
+    code = bytearray()
+    holes: dict[str, tuple[int, ...]] = {}
+    for index, line in enumerate(lines):
+        if isinstance(line, Operation):
+            code += INSTRUCTION.pack(line.code, 0, 0, line.constant)
+        elif isinstance(line, Branch):
+            if isinstance(line.constant, str):
+                holes[line.constant] = (*holes.get(line.constant, ()), len(code) + 4)
+            code += _branch(index, line, places, long)
+    if len(code) > INSTRUCTIONS_MAX * INSTRUCTION.size:
+        raise ValueError(f"{len(code) // INSTRUCTION.size} instructions; the kernel takes {INSTRUCTIONS_MAX}")
+    return Assembled(bytes(code), holes)
+
+
+def _size(index: int, line: Line, long: set[tuple[int, bool]]) -> int:
+    return 0 if isinstance(line, Label) else 1 + ((index, True) in long) + ((index, False) in long)
+
+
+def _places(lines: Sequence[Line], long: set[tuple[int, bool]]) -> dict[int | str, int]:
+    """Where each line, and so each label, comes to stand."""
+    places: dict[int | str, int] = {}
+    position = 0
+    for index, line in enumerate(lines):
+        places[index] = position
+        if isinstance(line, Label):
+            places[line.name] = position
+        position += _size(index, line, long)
+    return places
+
+
+def _far_jumps(lines: Sequence[Line], long: set[tuple[int, bool]]) -> set[tuple[int, bool]]:
+    places = _places(lines, long)
+    return {
+        (index, way)
+        for index, line in enumerate(lines)
+        if isinstance(line, Branch)
+        for way, target in ((True, line.if_true), (False, line.if_false))
+        if target is not None and places[target] - places[index] - 1 > REACH
+    }
+
+
+def _branch(index: int, line: Branch, places: Mapping[int | str, int], long: set[tuple[int, bool]]) -> bytes:
+    after = places[index] + 1
+    end = after + ((index, True) in long) + ((index, False) in long)
+    offsets, jumps = [], b""
+    for way, target in ((True, line.if_true), (False, line.if_false)):
+        to = end if target is None else places[target]
+        if to < end:
+            raise ValueError(f"a jump backwards to {target}")
+        if (index, way) in long:
+            offsets.append(len(jumps) // INSTRUCTION.size)
+            jumps += INSTRUCTION.pack(JUMP, 0, 0, to - (after + offsets[-1] + 1))
+        else:
+            offsets.append(to - after)
+    constant = 0 if isinstance(line.constant, str) else line.constant
+    return INSTRUCTION.pack(line.code, offsets[0], offsets[1], constant) + jumps

@@ -1,0 +1,119 @@
+"""The policy as the program of one machine.
+
+The numbers are searched for by halving, so that every call meets about nine comparisons whatever its number; calls
+that are allowed without a look at their arguments, Linux from 5.11 on answers from a bitmap without running this.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from typing import Final
+
+from toolrack_runner.jail.seccomp.assembler import (
+    AND,
+    JUMP_IF_AT_LEAST,
+    JUMP_IF_EQUAL,
+    LOAD_WORD,
+    RETURN,
+    Assembled,
+    Branch,
+    Label,
+    Line,
+    Operation,
+    assemble,
+)
+from toolrack_runner.jail.seccomp.policy import (
+    ALLOW,
+    DENY,
+    KILL_PROCESS,
+    PRETEND,
+    UNKNOWN,
+    UNSUPPORTED,
+    Condition,
+    Rule,
+    verdict_of,
+)
+from toolrack_runner.jail.seccomp.syscalls_aarch64 import SYSCALLS as SYSCALLS_AARCH64
+from toolrack_runner.jail.seccomp.syscalls_x86_64 import SYSCALLS as SYSCALLS_X86_64
+
+TABLES: Final[Mapping[str, Mapping[str, int]]] = {"x86_64": SYSCALLS_X86_64, "aarch64": SYSCALLS_AARCH64}
+
+#: `linux/audit.h`: AUDIT_ARCH_X86_64 and AUDIT_ARCH_AARCH64; both have 64 bits and are little endian.
+ARCHITECTURES: Final[Mapping[str, int]] = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
+
+#: Calls of the x32 kind carry this bit; a program that looks for x86_64 numbers alone would judge them wrongly.
+X32: Final = 0x40000000
+
+#: `struct seccomp_data`: number, architecture, instruction pointer, six arguments of 64 bits, lower half first.
+NUMBER_AT: Final = 0
+ARCHITECTURE_AT: Final = 4
+ARGUMENTS_AT: Final = 16
+
+
+def compile_policy(machine: str) -> Assembled:
+    """Raises KeyError for a machine without a table."""
+    table = TABLES[machine]
+    lines: list[Line] = [
+        Operation(LOAD_WORD, ARCHITECTURE_AT),
+        Branch(JUMP_IF_EQUAL, ARCHITECTURES[machine], if_false=_returning(KILL_PROCESS)),
+        Operation(LOAD_WORD, NUMBER_AT),
+        *_search(list(_ranges(machine))),
+    ]
+    for name in sorted(table, key=table.__getitem__):
+        verdict = verdict_of(name)
+        if not isinstance(verdict, int):
+            lines += _conditions(name, verdict)
+    for verdict in (ALLOW, DENY, PRETEND, UNSUPPORTED, UNKNOWN, KILL_PROCESS):
+        lines += [Label(_returning(verdict)), Operation(RETURN, verdict)]
+    return assemble(lines)
+
+
+def _returning(verdict: int) -> str:
+    return f"return {verdict:#x}"
+
+
+def _ranges(machine: str) -> Iterator[tuple[int, str]]:
+    """The first number of each run of calls that go the same way, and the label they go to."""
+    for target, run in groupby(_targets(machine), key=lambda pair: pair[1]):
+        yield next(run)[0], target
+
+
+def _targets(machine: str) -> Iterator[tuple[int, str]]:
+    names = {number: name for name, number in TABLES[machine].items()}
+    for number in range(max(names) + 1):
+        verdict = verdict_of(names[number]) if number in names else DENY
+        yield number, _returning(verdict) if isinstance(verdict, int) else names[number]
+    yield max(names) + 1, _returning(UNKNOWN)
+    if machine == "x86_64":
+        yield X32, _returning(KILL_PROCESS)
+
+
+def _search(ranges: Sequence[tuple[int, str]]) -> Iterator[Line]:
+    """Halves the ranges until one is left; a half that is one range is jumped to at once."""
+    middle = len(ranges) // 2
+    halves = ranges[:middle], ranges[middle:]
+    left, right = (half[0][1] if len(half) == 1 else f"from {half[0][0]} to {half[-1][0]}" for half in halves)
+    yield Branch(JUMP_IF_AT_LEAST, ranges[middle][0], right, left)
+    for name, half in zip((left, right), halves, strict=True):
+        if len(half) > 1:
+            yield Label(name)
+            yield from _search(half)
+
+
+def _conditions(name: str, rule: Rule) -> Iterator[Line]:
+    for number, conditions in enumerate(rule):
+        yield Label(name if number == 0 else f"{name} {number}")
+        otherwise = _returning(DENY) if number == len(rule) - 1 else f"{name} {number + 1}"
+        for position, condition in enumerate(conditions[:-1]):
+            passed = f"{name} {number} passed {position}"
+            yield from _branches(condition, passed, otherwise)
+            yield Label(passed)
+        yield from _branches(conditions[-1], _returning(ALLOW), otherwise)
+
+
+def _branches(condition: Condition, passed: str, otherwise: str) -> Iterator[Line]:
+    yield Operation(LOAD_WORD, ARGUMENTS_AT + 8 * condition.argument + 4 * condition.is_upper_half)
+    if condition.mask != 0xFFFFFFFF:
+        yield Operation(AND, condition.mask)
+    for value in condition.values[:-1]:
+        yield Branch(JUMP_IF_EQUAL, value, if_true=passed)
+    yield Branch(JUMP_IF_EQUAL, condition.values[-1], passed, otherwise)

@@ -1,0 +1,69 @@
+"""The compiled policy of this machine, and its way into the kernel."""
+
+import ctypes
+import errno
+import os
+import struct
+from typing import Final, Self
+
+from toolrack_runner.jail.hygiene import forbid_new_privileges
+from toolrack_runner.jail.linux import MACHINE, SYSCALLS, syscall
+from toolrack_runner.jail.missing import Missing
+from toolrack_runner.jail.seccomp.assembler import INSTRUCTION, Assembled
+from toolrack_runner.jail.seccomp.compile_policy import compile_policy
+from toolrack_runner.jail.seccomp.policy import OWN_PROCESS
+
+SECCOMP_SET_MODE_FILTER: Final = 1
+
+#: What the trial child ends with where the program was taken and yet let a denied call through.
+LET_THROUGH: Final = 255
+
+
+class SeccompProgram:
+    """A program that is ready but for the process id of the child."""
+
+    def __init__(self, assembled: Assembled) -> None:
+        self._code = ctypes.create_string_buffer(assembled.code, len(assembled.code))
+        self._holes = assembled.holes[OWN_PROCESS]
+        # `struct sock_fprog`: how many instructions, and where they are.
+        program = struct.pack("@HP", len(assembled.code) // INSTRUCTION.size, ctypes.addressof(self._code))
+        self._program = ctypes.create_string_buffer(program, len(program))
+
+    @classmethod
+    def prepare(cls) -> Self | Missing:
+        """Compiles the policy and has a child of its own show that the kernel keeps it. Once, in the zygote."""
+        if not SYSCALLS:
+            return Missing(f"there is no seccomp program for this system ({MACHINE})")
+        program = cls(compile_policy(MACHINE))
+        pid = os.fork()
+        if pid == 0:
+            os._exit(program.try_out())
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+        if code == LET_THROUGH:
+            return Missing("the kernel takes a seccomp program and does not keep to it")
+        if code != 0:
+            return Missing(f"the kernel takes no seccomp program: {os.strerror(code) if code > 0 else code}")
+        return program
+
+    def apply(self) -> None:
+        """Puts this thread, and those it starts, under the program for good.
+
+        Wants no_new_privs before it. Raises OSError; the child then must not go on.
+        """
+        own = os.getpid()
+        for hole in self._holes:
+            struct.pack_into("=I", self._code, hole, own)
+        syscall("seccomp", SECCOMP_SET_MODE_FILTER, 0, ctypes.addressof(self._program))
+
+    def try_out(self) -> int:
+        """Confines the caller and says how it went: 0, an errno, or LET_THROUGH."""
+        try:
+            forbid_new_privileges()
+            self.apply()
+        except OSError as error:
+            return error.errno or LET_THROUGH
+        try:
+            syscall("unshare")
+        except OSError as error:
+            return 0 if error.errno == errno.EPERM else LET_THROUGH
+        return LET_THROUGH

@@ -1,0 +1,130 @@
+"""Attacks on other processes, and ways to become several or another."""
+
+import ctypes
+import errno
+import os
+from typing import NoReturn
+
+from toolrack_runner.jail.linux import syscall
+from toolrack_runner.level.plants import Plants
+
+PTRACE_SEIZE = 0x4206
+CLONE_NEWUSER = 0x1000_0000
+FORKS = 20
+
+
+def signal_victim(plants: Plants) -> None:
+    """Sends signal 0, which asks whether another could be sent."""
+    os.kill(plants.victim, 0)
+
+
+def trace_victim(plants: Plants) -> None:
+    """Attaches to a process of the runner without stopping it; it is let go when this process ends."""
+    syscall("ptrace", PTRACE_SEIZE, plants.victim)
+
+
+def read_victim(plants: Plants) -> None:
+    """Reads the memory of a process of the runner, at an address that may not be there."""
+    here = ctypes.create_string_buffer(1)
+    local = (ctypes.c_size_t * 2)(ctypes.addressof(here), 1)
+    remote = (ctypes.c_size_t * 2)(ctypes.addressof(here), 1)
+    try:
+        syscall("process_vm_readv", plants.victim, ctypes.addressof(local), 1, ctypes.addressof(remote), 1, 0)
+    except OSError as error:
+        # It may be read; only this address is not mapped there.
+        if error.errno != errno.EFAULT:
+            raise
+
+
+def fork_often(_: Plants) -> None:
+    """Has twenty children at once, which end as soon as they are let."""
+    reading, writing = os.pipe()
+    children = []
+    try:
+        for _number in range(FORKS):
+            pid = os.fork()
+            if pid == 0:
+                os.close(writing)
+                os.read(reading, 1)
+                os._exit(0)
+            children.append(pid)
+    finally:
+        os.close(writing)
+        os.close(reading)
+        for child in children:
+            os.waitpid(child, 0)
+
+
+def daemonise(_: Plants) -> None:
+    """Leaves its session, so that a signal to the group would not reach it; ends at once."""
+    pid = os.fork()
+    if pid == 0:
+        os.setsid()
+        os._exit(0)
+    if os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) != 0:
+        raise OSError(errno.EPERM, "setsid")
+
+
+def execute(plants: Plants) -> None:
+    """Starts a program of the system."""
+    _execute(plants.program)
+
+
+def execute_written(plants: Plants) -> None:
+    """Starts a program that it wrote itself."""
+    path = f"{plants.workdir}/written"
+    descriptor = os.open(path, os.O_CREAT | os.O_WRONLY, 0o700)
+    try:
+        os.write(descriptor, f"#!{plants.program}\n".encode())
+        os.close(descriptor)
+        _execute(path)
+    finally:
+        os.unlink(path)
+
+
+def become_root(_: Plants) -> None:
+    """Takes the uid 0."""
+    os.setuid(0)
+
+
+def make_user_namespace(_: Plants) -> None:
+    """Makes a user namespace, to be root in it and reach the kernel's less tried parts."""
+    syscall("unshare", CLONE_NEWUSER)
+
+
+def use_inherited(plants: Plants) -> None:
+    """Uses a descriptor that the zygote left open."""
+    os.fstat(plants.inherited)
+
+
+def _execute(path: str) -> None:
+    """In a child where there can be one; in this process otherwise, which then is replaced."""
+    reading, writing = os.pipe()
+    try:
+        if (pid := _fork_if_possible()) == 0:
+            _replace(path, writing)
+        os.close(writing)
+        refusal = os.read(reading, 1) if pid else None
+    finally:
+        os.close(reading)
+    if pid is None:
+        os.execv(path, [path])  # noqa: S606 - the attack
+    os.waitpid(pid, 0)
+    if refusal:
+        raise OSError(refusal[0], os.strerror(refusal[0]), path)
+
+
+def _fork_if_possible() -> int | None:
+    try:
+        return os.fork()
+    except OSError:
+        return None
+
+
+def _replace(path: str, writing: int) -> NoReturn:
+    """Becomes the program, which closes `writing`; else writes why not, and ends."""
+    try:
+        os.execv(path, [path])  # noqa: S606 - the attack
+    except OSError as error:
+        os.write(writing, bytes([error.errno or 0]))
+    os._exit(0)

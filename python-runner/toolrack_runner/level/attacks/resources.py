@@ -1,0 +1,60 @@
+"""Attacks on memory, CPU, and the kernel's larger doors."""
+
+import ctypes
+import errno
+import mmap
+import os
+import resource
+
+from toolrack_runner.jail.linux import syscall
+from toolrack_runner.level.plants import Plants
+
+MUCH = 700 << 20
+MAP_GROWSDOWN = 0x100
+IPC_PRIVATE = 0
+IPC_CREAT = 0o1000
+IPC_RMID = 0
+
+
+def allocate(_: Plants) -> None:
+    """Takes 700 MB, without touching it, and gives it back."""
+    mmap.mmap(-1, MUCH, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
+
+
+def allocate_shared(_: Plants) -> None:
+    """Takes 700 MB of shared memory, which RLIMIT_DATA does not count."""
+    mmap.mmap(-1, MUCH, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS).close()
+
+
+def allocate_downwards(_: Plants) -> None:
+    """Takes 700 MB that would grow like a stack, which RLIMIT_DATA does not count either."""
+    mmap.mmap(-1, MUCH, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_GROWSDOWN).close()
+
+
+def make_shared_segment(_: Plants) -> None:
+    """Makes System V shared memory, which outlives its process."""
+    segment = syscall("shmget", IPC_PRIVATE, mmap.PAGESIZE, IPC_CREAT | 0o600)
+    syscall("shmctl", segment, IPC_RMID)
+
+
+def make_memory_file(_: Plants) -> None:
+    """Makes a file in memory, outside every directory."""
+    os.close(os.memfd_create("twin"))
+
+
+def set_up_io_uring(_: Plants) -> None:
+    """Opens the interface whose operations no seccomp program sees."""
+    parameters = ctypes.create_string_buffer(120)
+    os.close(syscall("io_uring_setup", 1, ctypes.addressof(parameters)))
+
+
+def lift_cpu_limit(_: Plants) -> None:
+    """Spins for ever: not tried, but whether there is a limit to the CPU, and whether it can be lifted."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_CPU)
+    if resource.RLIM_INFINITY in {soft, hard}:
+        return
+    try:
+        resource.setrlimit(resource.RLIMIT_CPU, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+    except ValueError:
+        # So Python tells EPERM.
+        raise OSError(errno.EPERM, "setrlimit") from None

@@ -1,0 +1,21 @@
+"""Everything about one tool module, inside one jailed process: reading it, checking it, calling it.
+
+Knows no socket and no jail.
+"""
+
+from toolrack_runner.module.call import call_tool
+from toolrack_runner.module.check import check_module
+from toolrack_runner.module.fault import Fault, ModuleFault
+from toolrack_runner.module.load import LoadedModule, load_module
+from toolrack_runner.module.parse import ParsedModule, parse_module
+
+__all__ = [
+    "Fault",
+    "LoadedModule",
+    "ModuleFault",
+    "ParsedModule",
+    "call_tool",
+    "check_module",
+    "load_module",
+    "parse_module",
+]

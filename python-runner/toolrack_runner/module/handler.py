@@ -1,0 +1,152 @@
+"""The function behind one tool: what it takes, read off its signature, and why it may be no handler."""
+
+import inspect
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from toolrack_runner.module.fault import FaultKind
+from toolrack_runner.module.plain import type_name
+
+CONTEXT = "context"
+_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+@dataclass(frozen=True, slots=True)
+class HandlerParameter:
+    """One argument that a handler names; required where it has no default."""
+
+    name: str
+    required: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Handler:
+    """A callable that takes keyword arguments; `takes_context` and `takes_any` (**kwargs) are not among its parameters."""
+
+    call: Callable[..., Any]
+    #: The function that `call` leads to, past partials, methods and decorators.
+    function: Any
+    title: str
+    line: int | None
+    doc: str | None
+    signature: inspect.Signature
+    parameters: tuple[HandlerParameter, ...]
+    takes_context: bool
+    takes_any: bool
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the arguments that a caller may give."""
+        return tuple(parameter.name for parameter in self.parameters)
+
+    @property
+    def required(self) -> tuple[str, ...]:
+        """The names of the arguments that a caller must give."""
+        return tuple(parameter.name for parameter in self.parameters if parameter.required)
+
+
+class HandlerRefused(Exception):
+    """A callable that can't be a handler, with the reason as a sentence."""
+
+    def __init__(self, kind: FaultKind, sentence: str) -> None:
+        super().__init__(sentence)
+        self.kind = kind
+        self.sentence = sentence
+
+
+def read_handler(value: Any, module_file: str) -> Handler:
+    """Reads a handler's signature, which may run code of the module; raises HandlerRefused."""
+    if isinstance(value, type):
+        raise HandlerRefused(
+            "handler_is_a_class", "the handler is a class. Give a function, or the method of an instance."
+        )
+    if not callable(value):
+        raise HandlerRefused(
+            "handler_not_callable",
+            f"the handler is {type_name(value)}, which can't be called. Give the function itself, without quotes or ().",
+        )
+    function = _function_of(value)
+    title = _title(function)
+    if _is_generator(value) or _is_generator(function):
+        raise HandlerRefused(
+            "handler_generator",
+            f"{title} is a generator (it yields), but a tool gives one result. Collect the values and return a list.",
+        )
+    try:
+        signature = inspect.signature(value)
+    except (ValueError, TypeError) as error:
+        raise HandlerRefused(
+            "handler_unreadable",
+            f"the signature of {title} can't be read ({str(error)[:120]}). Wrap it in a def that names its arguments.",
+        ) from None
+    _refuse_positional(title, signature)
+    named = [parameter for parameter in signature.parameters.values() if parameter.kind in _NAMED]
+    return Handler(
+        call=value,
+        function=function,
+        title=title,
+        line=_line(function, module_file),
+        doc=inspect.getdoc(function) if isinstance(function.__doc__, str) else None,
+        signature=signature,
+        parameters=tuple(
+            HandlerParameter(parameter.name, parameter.default is parameter.empty)
+            for parameter in named
+            if parameter.name != CONTEXT
+        ),
+        takes_context=any(parameter.name == CONTEXT for parameter in named),
+        takes_any=any(parameter.kind is parameter.VAR_KEYWORD for parameter in signature.parameters.values()),
+    )
+
+
+def _refuse_positional(title: str, signature: inspect.Signature) -> None:
+    parameters = list(signature.parameters.values())
+    positional = [parameter.name for parameter in parameters if parameter.kind is parameter.POSITIONAL_ONLY]
+    if positional:
+        raise HandlerRefused(
+            "handler_positional_only",
+            f"{title} takes '{positional[0]}' by position only, but arguments come by name. "
+            "Remove the / from its signature.",
+        )
+    if (
+        parameters
+        and parameters[0].name in {"self", "cls"}
+        and parameters[0].default is inspect.Parameter.empty
+    ):
+        raise HandlerRefused(
+            "handler_unbound",
+            f"{title} wants '{parameters[0].name}': it is a method without its instance. Give the method of an instance.",
+        )
+
+
+def _function_of(value: Any) -> Any:
+    """The function that a partial, method, callable object or decorated function leads to."""
+    for _ in range(32):
+        if isinstance(value, partial):
+            value = value.func
+        elif inspect.ismethod(value):
+            value = value.__func__
+        elif inspect.isfunction(value) and hasattr(value, "__wrapped__"):
+            value = value.__wrapped__
+        elif inspect.isroutine(value) or isinstance(value, type):
+            break
+        else:
+            value = type(value).__call__
+    return value
+
+
+def _is_generator(value: Any) -> bool:
+    return inspect.isgeneratorfunction(value) or inspect.isasyncgenfunction(value)
+
+
+def _title(function: Any) -> str:
+    name = getattr(function, "__name__", None)
+    return name[:64] if isinstance(name, str) else "the handler"
+
+
+def _line(function: Any, module_file: str) -> int | None:
+    code = getattr(function, "__code__", None)
+    if inspect.iscode(code) and code.co_filename == module_file:
+        return code.co_firstlineno
+    return None

@@ -1,0 +1,17 @@
+"""How large a module, and what it declares, may be (the design, sections 6, 9 and 11)."""
+
+SOURCE_BYTES_MAX = 256 * 1024
+SPECS_MAX = 50
+MODULE_NAME_MAX = 64
+DESCRIPTION_CHARS_MAX = 16_384
+SCHEMA_BYTES_MAX = 32 * 1024
+SCHEMA_DEPTH_MAX = 32
+#: What else a spec carries (examples, annotations) together, as JSON.
+FIELD_BYTES_MAX = 64 * 1024
+EXAMPLES_MAX = 20
+SECRETS_MAX = 20
+HOSTS_MAX = 20
+TIMEOUT_SECONDS_MAX = 3_600
+#: Nesting of a result. The readers of JSON on the way to the model have bounds of their own, and this is below all of them.
+RESULT_DEPTH_MAX = 100
+ERROR_CHARS_MAX = 8_192

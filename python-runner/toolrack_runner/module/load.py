@@ -1,0 +1,115 @@
+"""Importing a module and reading what it offers."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib.machinery import ModuleSpec
+from types import CodeType, ModuleType
+from typing import Any
+
+from toolrack_runner.module.declared_specs import NOTHING_DECLARED, DeclaredSpecs
+from toolrack_runner.module.denied import denied
+from toolrack_runner.module.exception_facts import is_a, missing_package
+from toolrack_runner.module.fault import Fault, FaultKind, ModuleFault, fault
+from toolrack_runner.module.module_name import module_name_fault
+from toolrack_runner.module.raised import raised
+from toolrack_runner.module.source_text import source_text
+from toolrack_runner.module.specs import read_specs
+from toolrack_runner.module.syntax import code_object
+from toolrack_runner.module.tool import SpecFault, Tool
+from toolrack_runner.module.trusted_names import TrustedNames
+from toolrack_runner.module.user_traceback import exception_line, user_line, user_traceback
+
+_INSTALLED = "Use the standard library, or ask the operator to add the package"
+
+
+@dataclass(frozen=True, slots=True)
+class LoadedModule:
+    """An imported module: its tools by name, the specs that were refused, and what it takes to call and to explain."""
+
+    name: str
+    tools: Mapping[str, Tool]
+    faults: tuple[SpecFault, ...]
+    lines: tuple[str, ...]
+    trusted: TrustedNames
+
+
+class ModuleSource:
+    """The loader that the module is given, so that tracebacks and `inspect.getsource` find its lines."""
+
+    def __init__(self, text: str) -> None:
+        self._text = text
+
+    def get_source(self, _name: str) -> str:
+        """The source text of the module."""
+        return self._text
+
+
+def load_module(name: str, source: bytes, declared: DeclaredSpecs = NOTHING_DECLARED) -> LoadedModule:
+    """Imports a module under its name, which runs its code, and reads TOOL_SPECS; raises ModuleFault.
+
+    Runs in a jailed child, once in the life of a process: the module stays in `sys.modules`. With what was
+    `declared`, faults name the line of their spec.
+    """
+    refused = module_name_fault(name)
+    if refused:
+        raise ModuleFault(refused)
+    text = source_text(name, source)
+    lines = tuple(text.splitlines())
+    code = code_object(name, text)
+    module = _new_module(name, text)
+    trusted = TrustedNames()
+    try:
+        trusted.run(lambda: _execute(code, vars(module)))
+    except BaseException as error:  # noqa: BLE001 - an import may raise anything
+        sys.modules.pop(name, None)
+        raise ModuleFault(_import_fault(name, lines, error)) from None
+    tools, faults = read_specs(name, vars(module), declared, trusted)
+    return LoadedModule(name, tools, faults, lines, trusted)
+
+
+def _new_module(name: str, text: str) -> ModuleType:
+    loader: Any = ModuleSource(text)
+    module = ModuleType(name)
+    module.__file__ = f"{name}.py"
+    module.__loader__ = loader
+    module.__spec__ = ModuleSpec(name, loader, origin=f"{name}.py")
+    sys.modules[name] = module
+    return module
+
+
+def _execute(code: CodeType, namespace: dict[str, Any]) -> None:
+    exec(code, namespace)  # noqa: S102 - the one place where user code starts, in a jailed child
+
+
+def _import_fault(module: str, lines: tuple[str, ...], error: BaseException) -> Fault:
+    line = user_line(error, f"{module}.py")
+    kind, sentence = _import_sentence(module, lines, error)
+    found = fault(kind, module, line, sentence)
+    return Fault(found.kind, found.message, line, user_traceback(error, f"{module}.py", lines))
+
+
+def _import_sentence(module: str, lines: tuple[str, ...], error: BaseException) -> tuple[FaultKind, str]:
+    code = raised(error, module, lines).code
+    if code == "MEMORY_LIMIT":
+        sentence = "importing the module needs more memory than it may have. Load less, and inside a handler."
+        return "import_memory", sentence
+    if code == "DISK_LIMIT":
+        return (
+            "import_disk",
+            "importing the module writes more than its disk quota. Write less, and inside a handler.",
+        )
+    if is_a(error, SystemExit):
+        cure = "Remove the call, or put it under if __name__ == '__main__'"
+        return "import_exited", f"importing the module calls exit(). {cure}."
+    package = missing_package(error)
+    if package is not None:
+        return (
+            "import_not_installed",
+            f"the module imports '{package[:64]}', which is not installed here. {_INSTALLED}.",
+        )
+    hint = denied(error, f"{module}.py", lines)
+    if hint:
+        return "import_denied", f"importing the module was refused ({exception_line(error)[:200]}). {hint}"
+    cure = "Correct that line; what may fail belongs inside a handler"
+    return "import_raised", f"importing the module raised {exception_line(error)[:300]}. {cure}."

@@ -1,0 +1,15 @@
+"""What to say of a module whose process gave no report: the caller killed it, or it died."""
+
+from toolrack_runner.module.fault import Fault, fault
+
+
+def import_hung(module: str, line: int | None, seconds: float) -> Fault:
+    """The import did not end in time; `line` is where it stood, as far as that is known."""
+    sentence = f"importing the module did not end within {seconds:g} s. Move what waits or computes long into a handler."
+    return fault("import_hung", module, line, sentence)
+
+
+def import_crashed(module: str, line: int | None, how: str) -> Fault:
+    """The process of the import ended by itself; `how` is such as `signal 11` or `exit status 0`."""
+    sentence = f"importing the module ended its process ({how}). Remove what does (os._exit, a signal, a faulty extension)."
+    return fault("import_crashed", module, line, sentence)

@@ -1,0 +1,81 @@
+"""What a handler returned, as the text that the model reads."""
+
+from dataclasses import dataclass
+from json import JSONDecoder, JSONEncoder
+
+from toolrack_runner.module.limits import RESULT_DEPTH_MAX
+from toolrack_runner.module.plain import JsonValue, as_text
+from toolrack_runner.module.result_fault import NO_FORM, result_fault
+
+
+class ResultInvalid(Exception):
+    """A result that JSON has no form for; its text names the place and the cure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """The text of a result, and its JSON value where it was not a string."""
+
+    text: str
+    value: JsonValue = None
+    is_json: bool = False
+
+
+_decode = JSONDecoder().decode
+_encode = JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+
+
+def result_of(returned: object) -> Result:
+    """A string is the text as it is, anything else its JSON; may run code of the module. Raises ResultInvalid."""
+    said = as_text(returned)
+    if said is not None:
+        _refuse_surrogates(said)
+        return Result(said)
+    text = _encoded(returned)
+    _refuse_surrogates(text)
+    try:
+        value: JsonValue = _decode(text)
+    except RecursionError:
+        raise ResultInvalid(_too_deep()) from None
+    if text.count("[") + text.count("{") > RESULT_DEPTH_MAX and _is_deeper(value, RESULT_DEPTH_MAX):
+        raise ResultInvalid(_too_deep())
+    return Result(text, value, is_json=True)
+
+
+def _encoded(value: object) -> str:
+    try:
+        return _encode(value)
+    except RecursionError:
+        raise ResultInvalid(_too_deep()) from None
+    except (TypeError, ValueError) as error:
+        said = result_fault(value) or f"the result can't be written as JSON ({str(error)[:200]}); {NO_FORM}"
+        raise ResultInvalid(said) from None
+
+
+def _refuse_surrogates(text: str) -> None:
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        raise ResultInvalid(
+            f"the result holds a lone surrogate (character {error.start + 1:,}), which is no text; "
+            "decode the bytes it came from with errors='replace'"
+        ) from None
+
+
+def _too_deep() -> str:
+    return f"the result is nested deeper than {RESULT_DEPTH_MAX} levels, or holds itself; flatten it"
+
+
+def _is_deeper(value: JsonValue, levels: int) -> bool:
+    level = [value]
+    for _ in range(levels):
+        level = [child for item in level for child in _children(item)]
+        if not level:
+            return False
+    return any(isinstance(item, dict | list) for item in level)
+
+
+def _children(value: JsonValue) -> list[JsonValue]:
+    if isinstance(value, dict):
+        return list(value.values())
+    return value if isinstance(value, list) else []

@@ -1,0 +1,115 @@
+"""Why a result has no form in JSON: the place, what stands there, and the cure."""
+
+from collections.abc import Iterable
+from math import isfinite
+
+from toolrack_runner.module.plain import as_items, as_list, as_text, type_name
+
+NO_FORM = "return text, or dicts, lists, strings, numbers, True, False and None"
+
+_LIST = "return list(value)"
+_CURES = {
+    "datetime": "return value.isoformat()",
+    "date": "return value.isoformat()",
+    "time": "return value.isoformat()",
+    "timedelta": "return value.total_seconds()",
+    "Decimal": "return str(value), or float(value)",
+    "UUID": "return str(value)",
+    "set": "return sorted(value)",
+    "frozenset": "return sorted(value)",
+    "bytes": "return value.decode(), or base64 text",
+    "bytearray": "return value.decode(), or base64 text",
+    "generator": _LIST,
+    "dict_keys": _LIST,
+    "dict_values": _LIST,
+    "dict_items": _LIST,
+    "map": _LIST,
+    "filter": _LIST,
+    "zip": _LIST,
+    "range": _LIST,
+    "function": "call it",
+    "method": "call it",
+    "builtin_function_or_method": "call it",
+    "coroutine": "await it in an async def",
+    "ndarray": "return value.tolist()",
+    "DataFrame": "return value.to_dict('records')",
+}
+_METHOD_CURES = (
+    ("model_dump", "return value.model_dump(mode='json')"),
+    ("__dataclass_fields__", "return dataclasses.asdict(value)"),
+    ("__fspath__", "return str(value)"),
+    ("item", "return value.item()"),
+    ("__next__", _LIST),
+)
+#: Python writes whole numbers up to 4,300 digits.
+_BITS_MAX = 14_284
+
+
+def result_fault(root: object) -> str | None:
+    """The first value without a form, as a sentence; None where none is found."""
+    try:
+        return _Search().visit(root, "the result")
+    except RecursionError:
+        return None
+
+
+class _Search:
+    def __init__(self) -> None:
+        self._open: set[int] = set()
+
+    def visit(self, value: object, where: str) -> str | None:
+        items, elements = as_items(value), as_list(value)
+        if items is None and elements is None:
+            return _scalar_fault(value, where)
+        if id(value) in self._open:
+            return f"{where} holds itself, so its JSON would never end; return a copy without the cycle"
+        self._open.add(id(value))
+        children: Iterable[tuple[object, object]] = items if items is not None else enumerate(elements or [])
+        for key, child in children:
+            found = _key_fault(key, where) or self.visit(child, f"{where}[{_shown(key)}]")
+            if found:
+                return found
+        self._open.discard(id(value))
+        return None
+
+
+def _scalar_fault(value: object, where: str) -> str | None:
+    if value is None or issubclass(type(value), str):
+        return None
+    if issubclass(type(value), int):
+        if int.bit_length(value) <= _BITS_MAX:  # type: ignore[arg-type]
+            return None
+        return f"{where} is a number of more than 4,300 digits; return hex(value), or round it"
+    if issubclass(type(value), float):
+        number: float = float.__pos__(value)  # type: ignore[arg-type]
+        return (
+            None
+            if isfinite(number)
+            else f"{where} is {number}, which JSON has no form for; return None, or text in its place"
+        )
+    return f"{where} is {type_name(value)}, which JSON has no form for; {_cure(value)}"
+
+
+def _key_fault(key: object, where: str) -> str | None:
+    if key is None or issubclass(type(key), str | int):
+        return None
+    if issubclass(type(key), float):
+        return _scalar_fault(key, f"a key of {where}")
+    return f"{where} has {type_name(key)} as a key, but keys are text in JSON; write str(key)"
+
+
+def _cure(value: object) -> str:
+    kinds = type.mro(type(value)) if type(type(value)) is type else [type(value)]
+    for kind in kinds:
+        cure = _CURES.get(type.__getattribute__(kind, "__name__"))
+        if cure:
+            return cure
+    names = {name for kind in kinds for name in type.__getattribute__(kind, "__dict__")}
+    return next((cure for name, cure in _METHOD_CURES if name in names), NO_FORM)
+
+
+def _shown(key: object) -> str:
+    text = as_text(key)
+    if text is None:
+        return str(key) if type(key) in {int, float, bool, type(None)} else "…"
+    return repr(text if len(text) <= 64 else text[:64] + "…")

@@ -1,0 +1,101 @@
+"""The parameters of a tool, read off its handler's signature and docstring."""
+
+import inspect
+import typing
+import warnings
+from typing import Any
+
+from toolrack_runner.module.docstring import read_docstring
+from toolrack_runner.module.handler import CONTEXT, Handler
+from toolrack_runner.module.limits import SCHEMA_DEPTH_MAX
+from toolrack_runner.module.plain import JsonObject, NotPlain, plain_object
+
+_KEPT = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+
+
+class Underivable(Exception):
+    """A signature that says nothing JSON Schema could say; its text is the sentence."""
+
+
+def signature_schema(handler: Handler) -> JsonObject:
+    """Derives the JSON Schema of a handler's arguments; may run code of the module. Raises Underivable."""
+    if handler.takes_any and not handler.parameters:
+        raise Underivable(
+            f"{handler.title} takes **kwargs and names no argument. Write parameters; a decorator needs functools.wraps"
+        )
+    hints = _hints(handler)
+    named = [
+        parameter.replace(kind=parameter.KEYWORD_ONLY)
+        for parameter in handler.signature.parameters.values()
+        if parameter.kind in _KEPT and parameter.name != CONTEXT
+    ]
+    schema = _schema(handler, named, hints)
+    if handler.takes_any:
+        schema.pop("additionalProperties", None)
+    _describe(schema, handler)
+    return schema
+
+
+def _hints(handler: Handler) -> dict[str, Any]:
+    try:
+        return typing.get_type_hints(handler.function, include_extras=True)
+    except Exception as error:  # noqa: BLE001 - an annotation may raise anything
+        said = str(error)[:120]
+        raise Underivable(
+            f"an annotation of {handler.title} can't be resolved ({said}). Correct it, or write parameters"
+        ) from None
+
+
+def _schema(handler: Handler, named: list[inspect.Parameter], hints: dict[str, Any]) -> JsonObject:
+    try:
+        return plain_object(_pydantic_schema(named, hints), "parameters", depth_max=SCHEMA_DEPTH_MAX)
+    except NotPlain as refused:
+        raise Underivable(f"of the schema of {handler.title}, {refused}. Write parameters") from None
+    except Exception as error:  # noqa: BLE001 - a type may bring its own schema
+        said = str(error).partition("\n")[0][:120]
+    for parameter in named:
+        try:
+            _pydantic_schema([parameter], hints)
+        except Exception:  # noqa: BLE001 - the same
+            raise Underivable(
+                f"the annotation of '{parameter.name}' in {handler.title} has no JSON Schema. "
+                "Use types that JSON can carry (str, int, float, bool, list, dict, Literal), or write parameters"
+            ) from None
+    raise Underivable(f"no JSON Schema comes of the signature of {handler.title} ({said}). Write parameters")
+
+
+def _pydantic_schema(named: list[inspect.Parameter], hints: dict[str, Any]) -> JsonObject:
+    from pydantic import TypeAdapter
+    from pydantic.json_schema import GenerateJsonSchema
+
+    class Untitled(GenerateJsonSchema):
+        """Titles only repeat the names, and every token of a definition is paid for at each call of a model."""
+
+        def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - the name is pydantic's
+            return False
+
+    def stub(**_: Any) -> None:
+        """Stands for the handler: pydantic reads a function's signature and annotations, and nothing else of it."""
+
+    signature: Any = inspect.Signature(named)
+    stub.__signature__ = signature  # type: ignore[attr-defined]
+    stub.__annotations__ = {each.name: hints[each.name] for each in named if each.name in hints}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        adapter: TypeAdapter[Any] = TypeAdapter(typing.cast("Any", stub))
+        schema: JsonObject = adapter.json_schema(schema_generator=Untitled)
+    definitions = schema.get("$defs")
+    for name, definition in definitions.items() if isinstance(definitions, dict) else ():
+        if isinstance(definition, dict) and definition.get("title") == name:
+            del definition["title"]
+    return schema
+
+
+def _describe(schema: JsonObject, handler: Handler) -> None:
+    properties = schema.get("properties")
+    if not handler.doc or not isinstance(properties, dict):
+        return
+    for name, description in read_docstring(handler.doc).arguments.items():
+        stated = properties.get(name)
+        if isinstance(stated, dict):
+            stated.setdefault("description", description)

@@ -1,0 +1,133 @@
+"""An exception as its author wants to see it: the lines of their module, and nothing of the runner."""
+
+from collections.abc import Iterator, Sequence
+from types import TracebackType
+
+from toolrack_runner.module.exception_facts import cause_of, context_of, members_of, syntax_line, traceback_of
+from toolrack_runner.module.limits import ERROR_CHARS_MAX
+
+_CHAIN_MAX = 5
+_GROUP_MAX = 8
+_GROUP_DEPTH_MAX = 3
+_FRAMES_MAX = 30
+_REPEATS_SHOWN = 3
+_MESSAGE_CHARS_MAX = 2_000
+_LINE_CHARS_MAX = 200
+_CAUSE = "The exception above was the direct cause of the one below:"
+_CONTEXT = "While the exception above was handled, the one below came up:"
+
+
+def user_traceback(error: BaseException, module_file: str, lines: Sequence[str]) -> str:
+    """The traceback of an exception and of those that led to it; never raises, whatever the exceptions do."""
+    parts: list[str] = []
+    for link, cause in _chain(error):
+        parts.extend(_rendered(cause, module_file, lines, "", 0))
+        if link:
+            parts.extend(["", link, ""])
+    return cut_middle("\n".join(parts), ERROR_CHARS_MAX)
+
+
+def user_line(error: BaseException, module_file: str) -> int | None:
+    """The line of the module that was being executed, the innermost; None where none was."""
+    found = syntax_line(error, module_file)
+    for filename, line, _ in frames(traceback_of(error)) if found is None else ():
+        if filename == module_file:
+            found = line
+    return found
+
+
+def frames(traceback: TracebackType | None) -> Iterator[tuple[str, int, str]]:
+    """File, line and function of each frame, the outermost first."""
+    while traceback is not None:
+        code = traceback.tb_frame.f_code
+        yield code.co_filename, traceback.tb_lineno or code.co_firstlineno, code.co_name
+        traceback = traceback.tb_next
+
+
+def exception_line(error: BaseException) -> str:
+    """`KeyError: 'Bern'`, as Python ends a traceback."""
+    kind = type(error)
+    try:
+        module, name = kind.__module__, kind.__qualname__
+        title = name if module == "builtins" else f"{module}.{name}"
+        title = str.__str__(title)[:200]
+    except BaseException:  # noqa: BLE001 - a metaclass may raise anything
+        title = "an exception whose class can't be named"
+    said = _text(error)
+    return f"{title}: {said}" if said else title
+
+
+def cut_middle(text: str, chars_max: int) -> str:
+    """The text, without its middle where it is too long: how it began and how it ended say the most."""
+    if len(text) <= chars_max:
+        return text
+    head = chars_max // 4
+    tail = chars_max - head
+    return f"{text[:head]}\n… {len(text) - chars_max:,} characters left out …\n{text[-tail:]}"
+
+
+def _chain(error: BaseException) -> list[tuple[str | None, BaseException]]:
+    """The exception and what led to it, the oldest first, each with the sentence that stands below it."""
+    chain: list[tuple[str | None, BaseException]] = [(None, error)]
+    seen = {id(error)}
+    while len(chain) < _CHAIN_MAX:
+        newest = chain[-1][1]
+        before, link = cause_of(newest), _CAUSE
+        if before is None:
+            before, link = context_of(newest), _CONTEXT
+        if before is None or id(before) in seen:
+            break
+        seen.add(id(before))
+        chain.append((link, before))
+    return chain[::-1]
+
+
+def _rendered(
+    error: BaseException, file: str, lines: Sequence[str], indent: str, depth: int
+) -> Iterator[str]:
+    shown = [found for found in frames(traceback_of(error)) if found[0] == file]
+    if shown:
+        yield f"{indent}Traceback (most recent call last):"
+    for text in _frame_lines(shown, lines):
+        yield indent + text
+    for line in exception_line(error).split("\n"):
+        yield indent + line
+    for text in _notes(error):
+        yield indent + text
+    members = members_of(error) if depth < _GROUP_DEPTH_MAX else ()
+    for number, member in enumerate(members[:_GROUP_MAX], start=1):
+        yield f"{indent}  exception {number} of {len(members)}:"
+        yield from _rendered(member, file, lines, indent + "    ", depth + 1)
+
+
+def _frame_lines(shown: list[tuple[str, int, str]], lines: Sequence[str]) -> Iterator[str]:
+    repeats = 0
+    collapsed: list[str] = []
+    for position, (file, line, name) in enumerate(shown):
+        repeats = repeats + 1 if position and shown[position - 1] == (file, line, name) else 0
+        if repeats == _REPEATS_SHOWN:
+            collapsed.append("")
+        if repeats >= _REPEATS_SHOWN:
+            collapsed[-1] = f"  [the same line {repeats - _REPEATS_SHOWN + 1:,} times more]"
+            continue
+        source = lines[line - 1].strip()[:_LINE_CHARS_MAX] if 0 < line <= len(lines) else ""
+        collapsed.append(f'  File "{file}", line {line}, in {name}' + (f"\n    {source}" if source else ""))
+    if len(collapsed) > _FRAMES_MAX:
+        half = _FRAMES_MAX // 2
+        collapsed[half:-half] = [f"  [{len(collapsed) - 2 * half:,} frames more]"]
+    yield from collapsed
+
+
+def _text(error: BaseException) -> str:
+    try:
+        return cut_middle(str.__str__(str(error)), _MESSAGE_CHARS_MAX)
+    except BaseException as failed:  # noqa: BLE001 - so may __str__
+        return f"<its text can't be had: __str__ raised {type(failed).__name__}>"
+
+
+def _notes(error: BaseException) -> list[str]:
+    try:
+        notes = error.__notes__
+        return [cut_middle(str(each), _MESSAGE_CHARS_MAX) for each in list(notes)[:5]]
+    except BaseException:  # noqa: BLE001 - the same
+        return []

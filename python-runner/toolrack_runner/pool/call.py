@@ -1,0 +1,82 @@
+"""One call: a child is taken, handed the call, watched until its deadline, and cleared away."""
+
+import asyncio
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+from toolrack_runner.pool.answer import no_result, read_answer, too_large
+from toolrack_runner.pool.ending import end_of, explain_end, where
+from toolrack_runner.pool.outcome import Outcome, Usage, failure
+from toolrack_runner.pool.pool import Key, Pool
+from toolrack_runner.pool.worker import SaidNonsense, SaidNothing, SaidTooMuch, Worker
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What `/invoke` asks for, parsed."""
+
+    key: Key
+    source: str
+    tool: str
+    arguments: dict[str, Any]
+    context: dict[str, Any]
+    deadline_seconds: float
+
+
+async def run_call(pool: Pool, call: Call) -> Outcome:
+    """Runs it in a child of its own; raises PoolFailure before anything ran."""
+    started = time.monotonic()
+    worker = await pool.take(call.key, call.source)
+    cpu_before = worker.cpu_seconds()
+    try:
+        worker.send({"tool": call.tool, "arguments": call.arguments, "context": call.context})
+        outcome = await _watch(pool, worker, call, started + call.deadline_seconds)
+        return replace(
+            outcome,
+            log=worker.output.text(),
+            log_is_truncated=worker.output.is_truncated,
+            usage=_usage(worker, time.monotonic() - started, cpu_before),
+        )
+    finally:
+        # After the answer has been written: a child that waits for its end costs nobody anything.
+        asyncio.get_running_loop().call_soon(worker.kill)
+
+
+async def _watch(pool: Pool, worker: Worker, call: Call, deadline: float) -> Outcome:
+    output_bytes_max = call.key.limits.output_bytes
+    try:
+        async with asyncio.timeout(deadline - time.monotonic()):
+            message = await _answer(pool, worker, call)
+    except TimeoutError:
+        return failure(
+            "DEADLINE_EXCEEDED",
+            f"{call.tool} did not answer within {call.deadline_seconds:g} s{await where(worker, call.key.module)}; "
+            "it was killed. Do less in one call, or raise timeoutSeconds in its spec",
+        )
+    except SaidTooMuch:
+        return too_large(call.tool, output_bytes_max)
+    except SaidNonsense:
+        return no_result(call.tool)
+    except SaidNothing:
+        return explain_end(await end_of(worker, call.key.module), call.tool)
+    if worker.has_said_more:
+        return no_result(call.tool)
+    return read_answer(message, tool=call.tool, output_bytes_max=output_bytes_max)
+
+
+async def _answer(pool: Pool, worker: Worker, call: Call) -> dict[str, Any]:
+    """The first message that is neither what the module imports nor that it is imported."""
+    while True:
+        message = await worker.receive()
+        if isinstance(imports := message.get("imports"), list):
+            pool.learn(call.key, [name for name in imports if isinstance(name, str)])
+        elif "ready" not in message:
+            return message
+
+
+def _usage(worker: Worker, seconds: float, cpu_before: float) -> Usage:
+    if worker.gone.done() and (gone := worker.gone.result()) is not None:
+        return Usage(seconds * 1000, gone.cpu_seconds * 1000, gone.resident_bytes_max)
+    cpu = max(worker.cpu_seconds() - cpu_before, 0.0)
+    return Usage(seconds * 1000, cpu * 1000, worker.resident_bytes_max())

@@ -1,0 +1,94 @@
+"""One check: a module is read, then imported and its examples run, in a child that answers after each stage."""
+
+import asyncio
+import time
+from dataclasses import dataclass
+from typing import Any
+
+from toolrack_runner.module.fault import Fault
+from toolrack_runner.module.lost import import_crashed, import_hung
+from toolrack_runner.pool.check_report import (
+    Report,
+    as_report,
+    is_start_of_example,
+    refused_report,
+    with_lost_example,
+)
+from toolrack_runner.pool.ending import end_of, line_now
+from toolrack_runner.pool.outcome import Usage
+from toolrack_runner.pool.pool import Pool
+from toolrack_runner.pool.worker import SaidNonsense, SaidNothing, SaidTooMuch, Worker
+from toolrack_runner.zygote.messages import Limits
+
+#: What a check needs beside the module's own imports; a zygote that holds them spares each check their 60 ms.
+LIBRARIES = frozenset({"docstring_parser", "jsonschema_rs", "pydantic"})
+
+
+@dataclass(frozen=True, slots=True)
+class Checked:
+    """The report of the last stage that came, completed by what main saw."""
+
+    report: Report
+    log: str
+    log_is_truncated: bool
+    usage: Usage
+
+
+async def run_check(pool: Pool, name: str, source: str, *, seconds: float) -> Checked:
+    """Checks a module; raises PoolFailure before anything ran."""
+    pool.zygotes.prepare(LIBRARIES)
+    started = time.monotonic()
+    worker = await pool.blank(Limits(), LIBRARIES)
+    try:
+        worker.send({"do": "check", "module": name, "source": source})
+        report = await _Progress(worker, name).watch(seconds)
+        usage = Usage(
+            (time.monotonic() - started) * 1000, worker.cpu_seconds() * 1000, worker.resident_bytes_max()
+        )
+        return Checked(report, worker.output.text(), worker.output.is_truncated, usage)
+    finally:
+        worker.kill()
+
+
+class _Progress:
+    """How far a check has come."""
+
+    def __init__(self, worker: Worker, module: str) -> None:
+        self._worker = worker
+        self._module = module
+        self._report: Report | None = None
+        self._example: dict[str, Any] | None = None
+
+    async def watch(self, seconds: float) -> Report:
+        """Follows the stages to the last; what the child did not live to tell is told for it."""
+        try:
+            async with asyncio.timeout(seconds):
+                while self._report is None or self._report["stage"] != "loaded":
+                    self._note((await self._worker.receive()).get("stage"))
+                return self._report
+        except TimeoutError:
+            line = await line_now(self._worker, self._module)
+            return self._ended(
+                "DEADLINE_EXCEEDED",
+                f"it did not end within {seconds:g} s",
+                import_hung(self._module, line, seconds),
+            )
+        except (SaidTooMuch, SaidNonsense):
+            how = "it wrote to the channel of the report"
+        except SaidNothing:
+            how = (await end_of(self._worker, self._module)).how
+        return self._ended("TOOL_CRASHED", how, import_crashed(self._module, None, how))
+
+    def _note(self, stage: object) -> None:
+        if is_start_of_example(stage):
+            self._example = stage
+        elif (report := as_report(stage, self._module)) is not None:
+            self._report = report
+        else:
+            raise SaidNonsense
+
+    def _ended(self, code: str, how: str, fault: Fault) -> Report:
+        report = self._report
+        if report is None or report["stage"] == "parsed":
+            return refused_report(report, self._module, fault)
+        return with_lost_example(report, self._example or {}, code, how)

@@ -1,0 +1,108 @@
+"""Children that end without an answer: whose doing it was, and where they were."""
+
+import asyncio
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from toolrack_runner.pool.outcome import Outcome, failure
+from toolrack_runner.pool.worker import Worker
+from toolrack_runner.zygote.messages import Gone
+
+#: How long a child that closed its channel has to end by itself before it is killed.
+ENDING_SECONDS = 0.05
+#: How long the zygote may take to tell of an end.
+REAPING_SECONDS = 2.0
+#: How long the interpreter has to write which line it ran.
+WHERE_SECONDS = 0.01
+SIGKILL, SIGXCPU = 9, 24
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """How a child ended that gave no answer."""
+
+    by: Literal["itself", "silence", "processor limit", "somebody outside", "its zygote"]
+    #: Such as `exit code 3` or `signal 11 in line 7`.
+    how: str
+
+
+async def end_of(worker: Worker, module: str) -> End:
+    """Waits for the end of a child that closed its channel, and helps it along.
+
+    A tool can't send SIGKILL, not even to itself (seccomp), so that signal is the kernel's or an operator's.
+    """
+    gone = await _reaped(worker, ENDING_SECONDS)
+    if gone is None and not worker.gone.done():
+        worker.kill()
+        await _reaped(worker, REAPING_SECONDS)
+        return End("silence", "it closed the channel of its answer")
+    if gone is None:
+        return End("its zygote", "the process it was forked from died")
+    if gone.exit_code in (-SIGXCPU, -SIGKILL) and gone.cpu_seconds > worker.limits.cpu_seconds - 0.5:
+        return End("processor limit", f"it used up {worker.limits.cpu_seconds} s of processor time")
+    if gone.exit_code == -SIGKILL:
+        return End("somebody outside", "it was killed from outside")
+    if gone.exit_code < 0:
+        line = crash_line(worker, module)
+        return End("itself", f"signal {-gone.exit_code}" + (f" in line {line}" if line else ""))
+    return End("itself", f"exit code {gone.exit_code}")
+
+
+def explain_end(end: End, tool: str) -> Outcome:
+    """The outcome of a call whose child ended so."""
+    match end.by:
+        case "itself":
+            return failure(
+                "TOOL_CRASHED", f"{tool} ended its process ({end.how}) instead of returning a result"
+            )
+        case "silence":
+            return failure(
+                "RESULT_INVALID",
+                f"{tool} gave no result: {end.how}. A tool answers by returning from its handler",
+            )
+        case "processor limit":
+            return failure(
+                "CPU_LIMIT", f"{tool} was ended: {end.how}, as much as a call may. Do less in one call"
+            )
+        case "somebody outside" | "its zygote":
+            return failure(
+                "WORKER_DIED", f"the worker was lost: {end.how}. Whether {tool} was done is not known"
+            )
+
+
+async def where(worker: Worker, module: str) -> str:
+    """Which line of the module runs now, as " (line N was running)"; empty where the interpreter does not say."""
+    line = await line_now(worker, module)
+    return f" (line {line} was running)" if line else ""
+
+
+async def line_now(worker: Worker, module: str) -> int | None:
+    """Which line of the module runs now, asked of the interpreter and not of the module."""
+    before = worker.output.length
+    worker.ask_where()
+    await asyncio.sleep(WHERE_SECONDS)
+    return _line_in(worker.output.take_from(before), module)
+
+
+def crash_line(worker: Worker, module: str) -> int | None:
+    """Takes what the interpreter wrote of a crash out of the log; returns the line of the module it was at."""
+    text = worker.output.text()
+    start = text.rfind("Fatal Python error: ")
+    if start < 0:
+        return None
+    return _line_in(worker.output.take_from(len(text[:start].encode())), module)
+
+
+def _line_in(dump: str, module: str) -> int | None:
+    """The innermost line of the module in what faulthandler wrote."""
+    found = re.search(rf'File "{re.escape(module)}\.py", line (\d+)', dump)
+    return int(found[1]) if found else None
+
+
+async def _reaped(worker: Worker, seconds: float) -> Gone | None:
+    try:
+        async with asyncio.timeout(seconds):
+            return await asyncio.shield(worker.gone)
+    except TimeoutError:
+        return None

@@ -1,0 +1,66 @@
+"""What a child prints, capped: the rest is read and dropped, so that a flood costs the child and not main."""
+
+import asyncio
+import os
+
+#: How much of what a call prints is kept.
+LOG_BYTES = 64 << 10
+_READ_BYTES = 1 << 16
+
+
+class Output:
+    """The pipe that is a child's standard output and standard error."""
+
+    def __init__(self) -> None:
+        self._ours, self.child_end = os.pipe()
+        os.set_blocking(self._ours, False)
+        self._kept = bytearray()
+        self.is_truncated = False
+        self._loop = asyncio.get_running_loop()
+        self._loop.add_reader(self._ours, self._read)
+
+    def handed_over(self) -> None:
+        """Closes the child's end here."""
+        if self.child_end >= 0:
+            os.close(self.child_end)
+            self.child_end = -1
+
+    @property
+    def length(self) -> int:
+        """How many bytes are kept so far."""
+        self._read()
+        return len(self._kept)
+
+    def text(self) -> str:
+        """All that was printed so far and is kept."""
+        self._read()
+        return self._kept.decode(errors="replace")
+
+    def take_from(self, position: int) -> str:
+        """Takes back what was printed since `position`: it was asked for, and is nobody's log."""
+        self._read()
+        taken = self._kept[position:].decode(errors="replace")
+        del self._kept[position:]
+        return taken
+
+    def close(self) -> None:
+        """Reads no more."""
+        self.handed_over()
+        if self._ours >= 0:
+            self._loop.remove_reader(self._ours)
+            os.close(self._ours)
+            self._ours = -1
+
+    def _read(self) -> None:
+        if self._ours < 0:
+            return
+        try:
+            data = os.read(self._ours, _READ_BYTES)
+        except BlockingIOError:
+            return
+        if not data:
+            self._loop.remove_reader(self._ours)
+            return
+        room = LOG_BYTES - len(self._kept)
+        self._kept += data[:room]
+        self.is_truncated = self.is_truncated or len(data) > room

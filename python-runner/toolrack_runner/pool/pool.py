@@ -1,0 +1,282 @@
+"""Children that were forked, confined and imported ahead, so that a call costs a hand-off.
+
+Children wait per tenant, module digest and limits, and never serve another. How many wait for one module follows its calls:
+one at first, twice as many each time a call found none, and none again when others need the room.
+"""
+
+import asyncio
+import logging
+from collections import OrderedDict, deque
+from dataclasses import dataclass
+
+from toolrack_runner.pool.slots import NoSlotLeft, Slots
+from toolrack_runner.pool.worker import SaidNonsense, SaidNothing, SaidTooMuch, Worker
+from toolrack_runner.pool.zygote_process import ZygoteProcess
+from toolrack_runner.pool.zygotes import PLAIN, Packages, Zygotes
+from toolrack_runner.zygote.messages import Born, Gone, Limits, Line, Opening, Unborn
+
+#: Children that wait for one module, at most.
+WAITING_OF_ONE_MAX = 8
+#: Confined children without a module, for the first call of one.
+BLANKS = 2
+#: Imports under way ahead of calls: more would take the processors from the calls themselves.
+REFILLS_AT_ONCE = 2
+#: How long an import ahead of a call may take.
+IMPORT_SECONDS = 10.0
+#: What a waiting child costs at least: its page tables and what it wrote since the fork.
+WAITING_BYTES_MIN = 4 << 20
+#: Modules whose waiting children are remembered.
+MODULES_MAX = 1_000
+
+_log = logging.getLogger("toolrack_runner")
+
+
+@dataclass(frozen=True, slots=True)
+class Key:
+    """Whose child it is: children of one key are alike, and no other's calls ever reach them."""
+
+    tenant: str
+    module: str
+    sha256: str
+    limits: Limits
+
+
+@dataclass(slots=True)
+class Shelf:
+    """The children that wait for one key."""
+
+    source: str
+    waiting: deque[Worker]
+    wanted: int = 1
+    coming: int = 0
+    packages: Packages = PLAIN
+
+
+class PoolFailure(Exception):
+    """No child can be had now: the runner's fault, and a retry helps."""
+
+
+class Pool:
+    """Gives out children and refills behind them."""
+
+    def __init__(
+        self, opening: Opening, approved: Packages, *, bytes_max: int, first: tuple[int, Line] | None = None
+    ) -> None:
+        self._bytes_max = bytes_max
+        self._bytes = 0
+        self._slots = Slots()
+        self._number = 0
+        self._workers: dict[int, tuple[Worker, ZygoteProcess]] = {}
+        self._costs: dict[int, int] = {}
+        self._shelves: OrderedDict[Key, Shelf] = OrderedDict()
+        self._blanks: deque[Worker] = deque()
+        self._refills: deque[Key] = deque()
+        self._refilling = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._is_closed = False
+        self.zygotes = Zygotes(
+            opening, approved, first, on_born=self._born, on_gone=self._gone, on_lost=self._lost
+        )
+
+    @property
+    def waiting(self) -> int:
+        """Children that wait for a call of their module."""
+        return sum(len(shelf.waiting) for shelf in self._shelves.values())
+
+    @property
+    def alive(self) -> int:
+        """Children that are not reaped yet."""
+        return len(self._workers)
+
+    async def take(self, key: Key, source: str) -> Worker:
+        """A child for one call: one that has imported the module already, else one that is told to now.
+
+        Raises PoolFailure.
+        """
+        shelf = self._shelf(key, source)
+        while shelf.waiting:
+            worker = shelf.waiting.popleft()
+            self._uncount(worker)
+            if worker.is_alive:
+                return worker
+        shelf.wanted = min(shelf.wanted * 2, WAITING_OF_ONE_MAX)
+        worker = await self.blank(key.limits, shelf.packages)
+        worker.send({"do": "call", "module": key.module, "source": source, "tell": True})
+        return worker
+
+    async def blank(self, limits: Limits, packages: Packages = PLAIN) -> Worker:
+        """A confined child that has imported nothing of anybody's; raises PoolFailure."""
+        while self._blanks and limits == Limits() and not packages:
+            worker = self._blanks.popleft()
+            if worker.is_alive:
+                return worker
+        return self._spawn(limits, await self._zygote(packages))
+
+    def learn(self, key: Key, imports: list[str]) -> None:
+        """Notes what a module imports, so that its next children come from a zygote that holds it."""
+        shelf = self._shelves.get(key)
+        packages = self.zygotes.packages_of(imports)
+        if shelf is not None and packages != shelf.packages:
+            shelf.packages = packages
+            if packages:
+                self.zygotes.prepare(packages)
+
+    async def refill(self, key: Key | None = None) -> None:
+        """Starts what is missing: children for the key, and blanks. Called when an answer is on its way."""
+        if key is not None and key in self._shelves:
+            shelf = self._shelves[key]
+            for _ in range(shelf.wanted - len(shelf.waiting) - shelf.coming):
+                shelf.coming += 1
+                self._refills.append(key)
+        self._go_on()
+
+    def give_up(self, key: Key) -> None:
+        """The module can't be imported: nothing waits for it until it is called again."""
+        shelf = self._shelves.pop(key, None)
+        for worker in shelf.waiting if shelf else ():
+            self._discard(worker)
+
+    def close(self) -> None:
+        """Kills every child and lets the zygotes go."""
+        self._is_closed = True
+        for worker, _ in list(self._workers.values()):
+            worker.kill()
+        self.zygotes.close()
+
+    def _shelf(self, key: Key, source: str) -> Shelf:
+        shelf = self._shelves.get(key)
+        if shelf is None:
+            shelf = self._shelves[key] = Shelf(source, deque())
+            if len(self._shelves) > MODULES_MAX:
+                self._empty(next(iter(self._shelves)))
+        self._shelves.move_to_end(key)
+        return shelf
+
+    def _go_on(self) -> None:
+        while self._refilling < REFILLS_AT_ONCE and self._refills and not self._is_closed:
+            self._refilling += 1
+            task = asyncio.create_task(self._refill_one(self._refills.popleft()))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+        if not self._refilling and not self._is_closed:
+            self._add_blanks()
+
+    def _add_blanks(self) -> None:
+        zygote = self.zygotes.choose(PLAIN)
+        while zygote is not None and len(self._blanks) < BLANKS:
+            try:
+                self._blanks.append(self._spawn(Limits(), zygote))
+            except PoolFailure:
+                return
+
+    async def _refill_one(self, key: Key) -> None:
+        try:
+            shelf = self._shelves.get(key)
+            if shelf is None:
+                return
+            try:
+                worker = await self._warm(key, shelf)
+            finally:
+                shelf.coming -= 1
+            if worker is None:
+                self.give_up(key)
+            elif self._shelves.get(key) is not shelf or not worker.is_alive:
+                worker.kill()
+            else:
+                shelf.waiting.append(worker)
+                self._count(worker)
+        except PoolFailure as failure:
+            _log.warning("no child could be made ahead", extra={"reason": str(failure)})
+        finally:
+            self._refilling -= 1
+            self._go_on()
+
+    async def _warm(self, key: Key, shelf: Shelf) -> Worker | None:
+        """A child that has imported the module and waits; None where the import fails."""
+        worker = self._spawn(key.limits, await self._zygote(shelf.packages))
+        worker.send({"do": "call", "module": key.module, "source": shelf.source, "tell": False})
+        try:
+            async with asyncio.timeout(IMPORT_SECONDS):
+                message = await worker.receive()
+        except (TimeoutError, SaidNothing, SaidTooMuch, SaidNonsense):
+            message = {}
+        if message.get("ready") is True:
+            return worker
+        worker.kill()
+        return None
+
+    async def _zygote(self, packages: Packages) -> ZygoteProcess:
+        zygote = self.zygotes.choose(packages)
+        if zygote is None:
+            try:
+                async with asyncio.timeout(IMPORT_SECONDS):
+                    await self.zygotes.plain_is_ready.wait()
+            except TimeoutError:
+                raise PoolFailure("the process that children are forked from does not start") from None
+            zygote = self.zygotes.choose(packages)
+        if zygote is None:
+            raise PoolFailure("the process that children are forked from has just died")
+        return zygote
+
+    def _spawn(self, limits: Limits, zygote: ZygoteProcess) -> Worker:
+        try:
+            slot = self._slots.take()
+        except NoSlotLeft:
+            raise PoolFailure("every slot has a living child") from None
+        self._number += 1
+        worker = Worker(self._number, slot, limits)
+        try:
+            channel, output = worker.descriptors
+            zygote.spawn(worker.number, slot, limits, channel=channel, output=output)
+        except OSError as error:
+            worker.buried(None)
+            self._slots.give_back(slot)
+            raise PoolFailure(f"no child could be asked for: {error.strerror}") from None
+        worker.handed_over()
+        self._workers[worker.number] = (worker, zygote)
+        return worker
+
+    def _count(self, worker: Worker) -> None:
+        cost = max(worker.resident_bytes() - self._shared_bytes(worker), WAITING_BYTES_MIN)
+        self._costs[worker.number] = cost
+        self._bytes += cost
+        while self._bytes > self._bytes_max:
+            oldest = next((key for key, shelf in self._shelves.items() if shelf.waiting), None)
+            if oldest is None:
+                return
+            self._empty(oldest)
+
+    def _uncount(self, worker: Worker) -> None:
+        self._bytes -= self._costs.pop(worker.number, 0)
+
+    def _shared_bytes(self, worker: Worker) -> int:
+        _, zygote = self._workers[worker.number]
+        return zygote.ready.result().resident_bytes
+
+    def _empty(self, key: Key) -> None:
+        shelf = self._shelves.pop(key)
+        for worker in shelf.waiting:
+            self._discard(worker)
+
+    def _discard(self, worker: Worker) -> None:
+        self._uncount(worker)
+        worker.kill()
+
+    def _born(self, born: Born, pidfd: int) -> None:
+        worker, _ = self._workers[born.child]
+        worker.born(pidfd)
+
+    def _gone(self, gone: Gone | Unborn) -> None:
+        worker, _ = self._workers.pop(gone.child)
+        self._uncount(worker)
+        self._slots.give_back(worker.slot)
+        worker.buried(gone if isinstance(gone, Gone) else None)
+
+    def _lost(self, lost: ZygoteProcess) -> None:
+        """A zygote takes its children along when it dies."""
+        for number, (worker, zygote) in list(self._workers.items()):
+            if zygote is lost:
+                del self._workers[number]
+                self._uncount(worker)
+                self._slots.give_back(worker.slot)
+                worker.buried(None)

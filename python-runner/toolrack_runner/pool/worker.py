@@ -1,0 +1,248 @@
+"""Main's side of one child: what it was sent, what it says, and its end.
+
+Every byte that a child sends is somebody's who may want main to fall: it is bounded before it is held, parsed after it is
+whole, and believed only as far as its own call goes.
+"""
+
+import asyncio
+import os
+import signal
+import socket
+import time
+from typing import Any
+
+import orjson
+
+from toolrack_runner.pool.output import Output
+from toolrack_runner.wire.frames import HEADER_BYTES, FrameSplitter, FrameTooLarge
+from toolrack_runner.zygote.messages import Gone, Limits
+
+#: What a frame may hold beside the result: its keys, and an escaped character takes up to six bytes.
+FRAME_SLACK_BYTES = 64 << 10
+#: Room of a channel, so that a call and its source are handed over in one write.
+CHANNEL_BYTES = 1 << 20
+#: The kernel's account of a process has some 1,500.
+STATUS_BYTES = 8_192
+
+
+class Worker:
+    """One child, from its order to its end."""
+
+    def __init__(self, number: int, slot: int, limits: Limits) -> None:
+        self.number = number
+        self.slot = slot
+        self.limits = limits
+        self.pidfd = -1
+        self.pid = 0
+        #: Set when the zygote has reaped it; nothing is left of it then.
+        self.gone: asyncio.Future[Gone | None] = asyncio.get_running_loop().create_future()
+        self._loop = asyncio.get_running_loop()
+        self._channel, self._theirs = socket.socketpair()
+        self._channel.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, CHANNEL_BYTES)
+        self._channel.setblocking(False)
+        self.output = Output()
+        self._splitter = FrameSplitter(limits.output_bytes * 2 + FRAME_SLACK_BYTES)
+        self._messages: list[dict[str, Any]] = []
+        self._end: Exception | None = None
+        self._waiter: asyncio.Future[None] | None = None
+        self._unsent: bytes = b""
+        self._is_closed = False
+        self._loop.add_reader(self._channel.fileno(), self._hear)
+
+    @property
+    def descriptors(self) -> tuple[int, int]:
+        """What the zygote hands the child: its end of the channel, and what it prints to."""
+        return self._theirs.fileno(), self.output.child_end
+
+    def handed_over(self) -> None:
+        """The child has its ends; ours of them would keep the channel open after its death."""
+        self._theirs.close()
+        self.output.handed_over()
+
+    def born(self, pidfd: int) -> None:
+        """The zygote has forked it."""
+        if self._is_closed:
+            _kill(pidfd, signal.SIGKILL)
+        self.pidfd = pidfd
+        self.pid = pid_of(pidfd)
+
+    def send(self, *orders: dict[str, Any]) -> None:
+        """Sends what fits now and the rest when the child reads; never blocks."""
+        data = self._unsent + b"".join(map(_frame, orders))
+        try:
+            data = data[self._channel.send(data) :]
+        except BlockingIOError:
+            pass
+        except OSError:
+            data = b""  # The child has gone; hearing of it is the reader's.
+        if data and not self._unsent:
+            self._loop.add_writer(self._channel.fileno(), self._send_rest)
+        self._unsent = data
+
+    def _send_rest(self) -> None:
+        rest, self._unsent = self._unsent, b""
+        self._loop.remove_writer(self._channel.fileno())
+        self.send_bytes(rest)
+
+    def send_bytes(self, data: bytes) -> None:
+        """Sends bytes that are frames already."""
+        self._unsent = data
+        self.send()
+
+    async def receive(self) -> dict[str, Any]:
+        """The child's next message; raises SaidNothing, SaidTooMuch or SaidNonsense."""
+        while not self._messages:
+            if self._end is not None:
+                raise self._end
+            self._waiter = self._loop.create_future()
+            try:
+                await self._waiter
+            finally:
+                self._waiter = None
+        return self._messages.pop(0)
+
+    @property
+    def has_said_more(self) -> bool:
+        """Whether it sent anything behind what was received."""
+        return bool(self._messages) or self._splitter.has_rest
+
+    def cpu_seconds(self) -> float:
+        """Processor time of the child so far, from the kernel's clock of that process; 0.0 once it is reaped."""
+        try:
+            return time.clock_gettime(((~self.pid) << 3) | 2)
+        except OSError:
+            return 0.0
+
+    @property
+    def is_alive(self) -> bool:
+        """Whether it can still be handed a call, as far as main has heard."""
+        return self._end is None and not self._is_closed
+
+    def resident_bytes(self) -> int:
+        """What the child has in memory now, shared pages included; 0 once it is reaped."""
+        return self._status("VmRSS:")
+
+    def resident_bytes_max(self) -> int:
+        """The most it ever had in memory, shared pages included; 0 once it is reaped."""
+        return self._status("VmHWM:")
+
+    def _status(self, name: str) -> int:
+        try:
+            file = os.open(f"/proc/{self.pid}/status", os.O_RDONLY)
+        except OSError:
+            return 0
+        try:
+            text = os.read(file, STATUS_BYTES)
+        except OSError:
+            return 0
+        finally:
+            os.close(file)
+        _, _, rest = text.partition(name.encode())
+        words = rest.split(None, 1)
+        return int(words[0]) * 1024 if words else 0
+
+    def ask_where(self) -> None:
+        """Makes the interpreter write to its output which line it runs (faulthandler), without its help."""
+        _kill(self.pidfd, signal.SIGUSR1)
+
+    def kill(self) -> None:
+        """Kills it and lets go of its channel; `gone` tells when nothing is left."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        _kill(self.pidfd, signal.SIGKILL)
+        self._loop.remove_reader(self._channel.fileno())
+        self._loop.remove_writer(self._channel.fileno())
+        self._channel.close()
+        self.handed_over()
+
+    def buried(self, gone: Gone | None) -> None:
+        """The zygote has reaped it, or has itself gone and taken it along."""
+        self._hear_the_rest()
+        self.kill()
+        self.output.close()
+        if self.pidfd >= 0:
+            os.close(self.pidfd)
+            self.pidfd = -1
+        if not self.gone.done():
+            self.gone.set_result(gone)
+        if self._end is None:
+            self._end = SaidNothing()
+        self._wake()
+
+    def _hear(self) -> bool:
+        """Takes in what has come; whether there was anything."""
+        try:
+            data = self._channel.recv(1 << 18)
+        except BlockingIOError:
+            return False
+        except OSError:
+            data = b""
+        if not data:
+            self._stop(SaidNothing())
+            return False
+        try:
+            for payload in self._splitter.feed(data):
+                self._messages.append(_parse(payload))
+        except FrameTooLarge:
+            self._stop(SaidTooMuch())
+        except ValueError:
+            self._stop(SaidNonsense())
+        self._wake()
+        return True
+
+    def _hear_the_rest(self) -> None:
+        """An answer that came with the end is an answer."""
+        while self.is_alive and self._hear():
+            pass
+
+    def _stop(self, reason: Exception) -> None:
+        self._end = reason
+        self._loop.remove_reader(self._channel.fileno())
+        self._wake()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+
+class SaidNothing(Exception):
+    """The child's end of the channel is closed, and no whole message is left."""
+
+
+class SaidTooMuch(Exception):
+    """The child announced a message above its bound."""
+
+
+class SaidNonsense(Exception):
+    """The child sent what is not one JSON object."""
+
+
+def _frame(order: dict[str, Any]) -> bytes:
+    payload = orjson.dumps(order)
+    return len(payload).to_bytes(HEADER_BYTES, "big") + payload
+
+
+def _parse(payload: bytes) -> dict[str, Any]:
+    value = orjson.loads(payload)  # Refuses NaN, invalid UTF-8 and more than 1,024 levels.
+    if not isinstance(value, dict):
+        raise ValueError("not an object")  # noqa: TRY004 - as of anything that is no message
+    return value
+
+
+def pid_of(pidfd: int) -> int:
+    """The process's number as this process sees it, whatever namespace it lives in; -1 once it is reaped."""
+    with open(f"/proc/self/fdinfo/{pidfd}") as lines:
+        for line in lines:
+            if line.startswith("Pid:"):
+                return int(line[4:])
+    return -1
+
+
+def _kill(pidfd: int, number: signal.Signals) -> None:
+    if pidfd < 0:
+        return
+    try:
+        signal.pidfd_send_signal(pidfd, number)
+    except ProcessLookupError:
+        pass

@@ -1,0 +1,120 @@
+"""The zygotes: one without extra packages, and one for each set of packages that modules were seen to import."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+
+from toolrack_runner.pool.start_zygote import start_zygote
+from toolrack_runner.pool.zygote_process import ZygoteProcess
+from toolrack_runner.zygote.messages import Born, Gone, Line, Opening, Ready, Unborn
+
+#: Zygotes with packages of their own: each costs the memory of its packages, and a module chooses which.
+WITH_PACKAGES_MAX = 4
+#: A zygote that dies is started again at once, the next time after this long, then twice as long, up to the last.
+RESTART_SECONDS = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0)
+#: A zygote that lived so long begins anew with the first pause.
+HEALTHY_SECONDS = 60.0
+
+_log = logging.getLogger("toolrack_runner")
+Packages = frozenset[str]
+PLAIN: Packages = frozenset()
+
+
+class Zygotes:
+    """Starts them, starts them again when they die, and chooses one for a module."""
+
+    def __init__(
+        self,
+        opening: Opening,
+        approved: Packages,
+        first: tuple[int, Line] | None = None,
+        *,
+        on_born: Callable[[Born, int], None],
+        on_gone: Callable[[Gone | Unborn], None],
+        on_lost: Callable[[ZygoteProcess], None],
+    ) -> None:
+        self._opening = opening
+        self._approved = approved
+        self._on_born = on_born
+        self._on_gone = on_gone
+        self._on_lost = on_lost
+        self._by_packages: dict[Packages, ZygoteProcess] = {}
+        self._failures = 0
+        self._started_at = 0.0
+        self._is_closed = False
+        self._loop = asyncio.get_running_loop()
+        self.plain_is_ready = asyncio.Event()
+        self._start(PLAIN, first)
+
+    def packages_of(self, imports: Iterable[str]) -> Packages:
+        """Which of a module's imports a zygote of its own should hold: what is installed and not preloaded anyway."""
+        return self._approved.intersection(imports)
+
+    async def plain_ready(self) -> Ready:
+        """What the plain zygote said of itself, once one is ready."""
+        await self.plain_is_ready.wait()
+        return await self._by_packages[PLAIN].ready
+
+    def choose(self, packages: Packages) -> ZygoteProcess | None:
+        """The zygote with those packages when it is ready, else the plain one; None while neither is."""
+        zygote = self._by_packages.get(packages)
+        if zygote is not None and zygote.is_ready:
+            if packages:
+                self._by_packages[packages] = self._by_packages.pop(packages)
+            return zygote
+        plain = self._by_packages.get(PLAIN)
+        return plain if plain is not None and plain.is_ready else None
+
+    def prepare(self, packages: Packages) -> None:
+        """Starts a zygote with those packages if there is none; the one that was used longest ago makes room."""
+        if packages in self._by_packages or self._is_closed:
+            return
+        others = [held for held in self._by_packages if held]
+        if len(others) >= WITH_PACKAGES_MAX:
+            self._by_packages.pop(others[0]).close()
+        self._start(packages)
+
+    def close(self) -> None:
+        """Lets all go."""
+        self._is_closed = True
+        for zygote in list(self._by_packages.values()):
+            zygote.close()
+
+    def _start(self, packages: Packages, started: tuple[int, Line] | None = None) -> None:
+        if self._is_closed or packages in self._by_packages:
+            return
+        if not packages:
+            self._started_at = self._loop.time()
+        zygote = ZygoteProcess(
+            started or start_zygote(replace(self._opening, preload=tuple(sorted(packages)))),
+            on_born=self._on_born,
+            on_gone=self._on_gone,
+            on_lost=self._lost,
+        )
+        self._by_packages[packages] = zygote
+        zygote.ready.add_done_callback(lambda ready: self._became_ready(packages, ready))
+
+    def _became_ready(self, packages: Packages, ready: asyncio.Future[Ready]) -> None:
+        if ready.cancelled() or ready.exception() is not None:
+            return
+        for name, reason in ready.result().not_preloaded.items():
+            _log.warning("a package could not be preloaded", extra={"package": name, "reason": reason})
+        if not packages:
+            self.plain_is_ready.set()
+
+    def _lost(self, zygote: ZygoteProcess) -> None:
+        self._on_lost(zygote)
+        packages = next((held for held, other in self._by_packages.items() if other is zygote), None)
+        if packages is None or self._is_closed:
+            return
+        del self._by_packages[packages]
+        _log.error("a zygote died", extra={"packages": sorted(packages)})
+        if packages:
+            return  # It is started again when a module that wants it is called again.
+        self.plain_is_ready.clear()
+        if self._loop.time() - self._started_at > HEALTHY_SECONDS:
+            self._failures = 0
+        pause = RESTART_SECONDS[min(self._failures, len(RESTART_SECONDS) - 1)]
+        self._failures += 1
+        self._loop.call_later(pause, self._start, PLAIN)

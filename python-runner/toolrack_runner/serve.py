@@ -1,0 +1,69 @@
+"""Starts the runner: the zygote first, for it takes as long as all the rest, then the HTTP side."""
+
+import json
+import os
+import socket
+import sys
+from typing import NoReturn
+
+from toolrack_runner.base_folder import choose_base, sweep_bases
+from toolrack_runner.jail.readable import needed_paths, readable_paths
+from toolrack_runner.pool.start_zygote import start_zygote
+from toolrack_runner.settings import Settings, SettingsError, read_settings
+from toolrack_runner.zygote.messages import Opening
+
+#: The exit code of a wrong setting, as sysexits.h has it (EX_CONFIG).
+BAD_SETTING = 78
+
+
+def main() -> NoReturn:
+    """Runs until it is told to stop, or until its parent has gone."""
+    try:
+        settings = read_settings()
+        secret = _read_secret() if settings.has_parent else None
+        listener = _listen(settings)
+    except SettingsError as error:
+        sys.stderr.write(json.dumps({"severity": "ERROR", "message": str(error)}) + "\n")
+        sys.exit(BAD_SETTING)
+    base = choose_base()
+    opening = Opening(
+        preload=(), base=base, read_only=readable_paths(), needed=needed_paths(), without=settings.without
+    )
+    first = start_zygote(opening) if sys.platform == "linux" else None
+    from toolrack_runner.http.server import run_server
+
+    sweep_bases()
+    run_server(settings, secret, listener, opening, first)
+    # Threads of libraries must not keep a runner alive whose work is done.
+    sys.stdout.flush()
+    os._exit(0)
+
+
+def _read_secret() -> str:
+    """The first line of standard input; what comes after it is only the end that tells of the parent's."""
+    line = bytearray()
+    while not line.endswith(b"\n"):
+        byte = os.read(0, 1)
+        if not byte:
+            raise SettingsError(
+                "standard input ended before its first line, which is the secret of this runner"
+            )
+        line += byte
+    secret = line.decode("ascii", "replace").strip()
+    if len(secret) < 16:
+        raise SettingsError("the secret, the first line of standard input, has fewer than 16 characters")
+    return secret
+
+
+def _listen(settings: Settings) -> socket.socket:
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((settings.host, settings.port))
+    except OSError as error:
+        raise SettingsError(
+            f"PORT={settings.port}, HOST={settings.host}: can't listen there: {error.strerror}"
+        ) from None
+    listener.listen(1024)
+    return listener

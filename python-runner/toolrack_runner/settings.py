@@ -1,0 +1,80 @@
+"""What the operator chose: read once from the environment and the arguments."""
+
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+#: The layers of the jail that can be switched off in words, each as its own file names it.
+LAYERS = ("rlimits", "identity", "landlock", "seccomp", "namespaces")
+LEVELS = ("L0", "L1", "L2", "L3", "L4")
+
+
+class SettingsError(Exception):
+    """The operator's fault: the message is one sentence that names the variable or argument and the cure."""
+
+
+@dataclass(frozen=True, slots=True)
+class Settings:
+    """How this runner is to run."""
+
+    host: str
+    port: int
+    #: How many calls run at once.
+    slots: int
+    #: The lowest level at which user code runs at all.
+    min_isolation: str
+    #: What children that wait for a call may use together, in bytes.
+    pool_bytes: int
+    #: Layers switched off by the operator, for finding out which one a platform breaks.
+    without: tuple[str, ...]
+    #: Whether the secret comes on standard input, whose end is the parent's end.
+    has_parent: bool
+
+
+def read_settings(
+    environment: Mapping[str, str] = os.environ, arguments: Sequence[str] = tuple(sys.argv[1:])
+) -> Settings:
+    """The settings, or a SettingsError."""
+    in_cloud = "K_SERVICE" in environment
+    without: list[str] = []
+    has_parent = False
+    for argument in arguments:
+        name, _, value = argument.partition("=")
+        if argument == "--parent=stdin":
+            has_parent = True
+        elif name == "--without" and value in LAYERS:
+            without.append(value)
+        else:
+            raise SettingsError(
+                f"the argument {argument!r} is not known: there is --parent=stdin and --without=<layer> "
+                f"with one of {', '.join(LAYERS)}"
+            )
+    if without and in_cloud:
+        raise SettingsError(
+            "--without is refused where K_SERVICE is set: no layer is switched off in the cloud"
+        )
+    if not has_parent and not in_cloud:
+        raise SettingsError(
+            "nobody guards this runner: start it with --parent=stdin and a secret as the first line of standard "
+            "input, or as a Cloud Run service (K_SERVICE), where IAM guards it"
+        )
+    level = environment.get("TOOLRACK_RUNNER_MIN_ISOLATION", "L2")
+    if level not in LEVELS:
+        raise SettingsError(f"TOOLRACK_RUNNER_MIN_ISOLATION: {level!r} is none of {', '.join(LEVELS)}")
+    return Settings(
+        host=environment.get("HOST", "0.0.0.0" if in_cloud else "127.0.0.1"),  # noqa: S104 - Cloud Run asks for it
+        port=_number(environment, "PORT", 8080 if in_cloud else 0, lowest=0, highest=65535),
+        slots=_number(environment, "TOOLRACK_RUNNER_SLOTS", 8, lowest=1, highest=100),
+        min_isolation=level,
+        pool_bytes=_number(environment, "TOOLRACK_RUNNER_POOL_MB", 256, lowest=0, highest=1 << 20) << 20,
+        without=tuple(without),
+        has_parent=has_parent,
+    )
+
+
+def _number(environment: Mapping[str, str], name: str, default: int, *, lowest: int, highest: int) -> int:
+    text = environment.get(name, str(default))
+    if not text.isascii() or not text.isdigit() or not lowest <= int(text) <= highest:
+        raise SettingsError(f"{name}: {text!r} is not a whole number from {lowest} to {highest}")
+    return int(text)

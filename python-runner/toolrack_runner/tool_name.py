@@ -1,0 +1,22 @@
+"""The rule for tool names, as packages/contract/src/tool-name.ts states it.
+
+packages/contract/vectors/names.json holds both together.
+"""
+
+import re
+
+TOOL_NAME_RULE = (
+    "a tool name is 1 to 128 characters: a letter or _ first, then letters, digits, _ . : or - (ASCII)"
+)
+
+_TOOL_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.:-]{0,127}")
+_RESERVED = frozenset({"constructor", "prototype", "__proto__"})
+
+
+def is_tool_name(name: str) -> bool:
+    """Whether a tool may have this name."""
+    return _TOOL_NAME.fullmatch(name) is not None and not _is_reserved(name)
+
+
+def _is_reserved(name: str) -> bool:
+    return name in _RESERVED or (len(name) >= 4 and name.startswith("__") and name.endswith("__"))

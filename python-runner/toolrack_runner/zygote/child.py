@@ -1,0 +1,125 @@
+"""The life of one child: confined by trusted code, it imports one module, runs one call, answers, and ends."""
+
+import os
+import sys
+from contextlib import suppress
+from typing import Any, NoReturn
+
+from toolrack_runner.jail.confine import Confinement, Workplace
+from toolrack_runner.level.plants import Plants
+from toolrack_runner.level.twins import TWINS
+from toolrack_runner.module import Fault, ModuleFault, call_tool, check_module, load_module, parse_module
+from toolrack_runner.module.call import Outcome
+from toolrack_runner.wire.frames import FrameError, encode_frame, read_frame, write_frame
+from toolrack_runner.zygote.messages import Spawn
+
+#: Limits that an import can meet as well as a call.
+LIMIT_CODES = ("MEMORY_LIMIT", "DISK_LIMIT")
+
+#: A module of our own, imported by the zygote.
+REHEARSAL = load_module(
+    "rehearsal",
+    b"""
+def echo(text: str) -> str:
+    return text
+
+TOOL_SPECS = [{"name": "rehearsal:echo", "description": "Says what it is told.", "handler": echo}]
+""",
+)
+sys.modules.pop("rehearsal", None)
+
+_exit = os._exit
+_read = os.read
+
+
+def live(confinement: Confinement, workplace: Workplace, spawn: Spawn, channel: int, output: int) -> NoReturn:
+    """Runs in the forked child and never returns.
+
+    The order is the jail's promise: everything up to the first `load` is ours, everything after it may be anybody's.
+    """
+    try:
+        os.dup2(output, 1)
+        os.dup2(output, 2)
+        confinement.confine(workplace, spawn.limits, keep=(channel,))
+        order = read_frame(channel)
+        match order["do"]:
+            case "call":
+                _call(channel, order, spawn.limits.output_bytes)
+            case "check":
+                _check(channel, order)
+            case "probe":
+                _probe(channel, order)
+    except FrameError:
+        pass  # Main let go of this child before it was needed.
+    except BaseException as error:  # noqa: BLE001 - whatever it is, main must hear of it
+        write_frame(channel, {"failed": f"{type(error).__name__}: {error}"})
+    _exit(0)
+
+
+def _call(channel: int, order: dict[str, Any], output_bytes_max: int) -> None:
+    source = order["source"].encode("utf-8", "replace")
+    if order["tell"]:
+        write_frame(channel, {"imports": parse_module(order["module"], source).imports})
+    try:
+        module = load_module(order["module"], source)
+    except ModuleFault as refused:
+        _flush()
+        write_frame(channel, {"answer": _broken(refused.fault)})
+    else:
+        _rehearse()
+        write_frame(channel, {"ready": True})
+        call = read_frame(channel)
+        outcome = call_tool(
+            module, call["tool"], call["arguments"], call["context"], output_bytes_max=output_bytes_max
+        )
+        _flush()
+        write_frame(channel, {"answer": _answer(outcome)})
+    _wait_for_the_end(channel)
+
+
+def _rehearse() -> None:
+    """Answers a call of our own, unsent. What a call touches is then this process's: the call itself copies no page."""
+    outcome = call_tool(REHEARSAL, "rehearsal:echo", {"text": "x" * 1_000}, {}, output_bytes_max=1 << 20)
+    encode_frame({"answer": _answer(outcome)})
+
+
+def _answer(outcome: Outcome) -> dict[str, Any]:
+    """Of a result that is JSON, only its text crosses: main checks that and passes it on as it is."""
+    if "value" in outcome:
+        return {"json": outcome["text"]}
+    return outcome
+
+
+def _broken(fault: Fault) -> dict[str, Any]:
+    code = fault.code if fault.code in LIMIT_CODES else "MODULE_BROKEN"
+    error = fault.message if fault.traceback is None else f"{fault.message}\n{fault.traceback}"
+    return {"code": code, "error": error}
+
+
+def _check(channel: int, order: dict[str, Any]) -> None:
+    def send(stage: dict[str, Any]) -> None:
+        write_frame(channel, {"stage": stage})
+
+    check_module(order["module"], order["source"].encode("utf-8", "replace"), send=send)
+    _flush()
+    write_frame(channel, {"done": True})
+    _wait_for_the_end(channel)
+
+
+def _probe(channel: int, order: dict[str, Any]) -> None:
+    plants = Plants(**order["plants"] | {"workdir": os.getcwd()})
+    twins = {twin.name: twin for twin in TWINS}
+    write_frame(channel, {"sights": {name: twins[name].try_it(plants).saw for name in order["twins"]}})
+    _wait_for_the_end(channel)
+
+
+def _wait_for_the_end(channel: int) -> None:
+    """Main reads what the call cost from the living process, and kills it."""
+    _read(channel, 1)
+
+
+def _flush() -> None:
+    """Whatever the module put in place of the streams: its fault is not the call's."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(BaseException):
+            stream.flush()

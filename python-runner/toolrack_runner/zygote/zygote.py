@@ -1,0 +1,145 @@
+"""The process that children are forked from: clean, single-threaded, and never a host of user code.
+
+It holds the interpreter and the preloaded packages, so that a child costs a fork and not a start. It knows no secret and
+no network; what it can do is fork, confine by the jail's plan, and tell main who was born and who has gone.
+"""
+
+import faulthandler
+import gc
+import os
+import select
+import signal
+import socket
+import sys
+from typing import NoReturn
+
+from toolrack_runner.jail.confine import Confinement, prepare_confinement
+from toolrack_runner.jail.hygiene import die_with
+from toolrack_runner.zygote.child import live
+from toolrack_runner.zygote.messages import Born, Gone, Line, Opening, Ready, Spawn, Unborn
+from toolrack_runner.zygote.place import LINE_DESCRIPTOR, ROOT
+from toolrack_runner.zygote.preload import STANDARD, preload
+from toolrack_runner.zygote.resident import resident_bytes
+
+
+def main() -> NoReturn:
+    """Reads the opening, becomes what it says, and serves until main has gone."""
+    die_with(os.getppid())
+    line = Line(socket.socket(fileno=LINE_DESCRIPTOR))
+    try:
+        opening, _ = line.receive()
+        assert isinstance(opening, Opening)
+        preload(STANDARD)
+        victim = plant_victim()
+        confinement = prepare_confinement(opening)
+        not_preloaded = preload(opening.preload)
+        sys.stdout.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]
+        sys.stderr.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]
+        # On SIGUSR1 the interpreter itself, without the tool's help, writes where it is; so does a crash.
+        faulthandler.register(signal.SIGUSR1, file=sys.stderr, all_threads=False)
+        faulthandler.enable(file=sys.stderr, all_threads=False)
+        forget_own_source()
+        gc.collect()
+        gc.disable()
+        gc.freeze()
+        confinement.settle()
+        line.send(
+            Ready(
+                missing=confinement.missing,
+                not_preloaded=not_preloaded,
+                resident_bytes=resident_bytes(),
+                landlock_abi=confinement.landlock_abi,
+                victim=victim,
+            )
+        )
+        _Nursery(line, confinement).serve()
+    except (EOFError, BrokenPipeError, ConnectionResetError):
+        pass  # Main has gone; so do we, and our children with us.
+    except KeyboardInterrupt:
+        pass
+    os._exit(0)
+
+
+def plant_victim() -> int:
+    """A process that does nothing, outside of every jail; main ends it when it has measured."""
+    zygote = os.getpid()
+    pid = os.fork()
+    if pid == 0:
+        os.closerange(3, 1 << 10)
+        die_with(zygote)
+        signal.pause()
+        os._exit(0)
+    return pid
+
+
+def forget_own_source() -> None:
+    """No import of a tool's looks into the runner's own folder, which it could not read anyway."""
+    sys.path[:] = [folder for folder in sys.path if folder != str(ROOT)]
+    sys.argv[:] = [""]
+
+
+class _Nursery:
+    """The children that live, by the descriptor that tells of their end."""
+
+    def __init__(self, line: Line, confinement: Confinement) -> None:
+        self._line = line
+        self._confinement = confinement
+        self._children: dict[int, tuple[int, int, int]] = {}
+        self._poll = select.poll()
+        self._poll.register(line.end.fileno(), select.POLLIN)
+
+    def serve(self) -> NoReturn:
+        while True:
+            for descriptor, _ in self._poll.poll():
+                if descriptor == self._line.end.fileno():
+                    self._obey()
+                else:
+                    self._reap(descriptor)
+
+    def _obey(self) -> None:
+        spawn, descriptors = self._line.receive()
+        assert isinstance(spawn, Spawn)
+        channel, output = descriptors
+        try:
+            workplace = self._confinement.make_workplace(spawn.slot)
+            pid = os.fork()
+        except OSError as error:
+            self._line.send(Unborn(spawn.child, str(error)))
+        else:
+            if pid == 0:
+                live(self._confinement, workplace, spawn, channel, output)
+            pidfd = os.pidfd_open(pid)
+            self._children[pidfd] = (pid, spawn.child, spawn.slot)
+            self._poll.register(pidfd, select.POLLIN)
+            self._line.send(Born(spawn.child), (pidfd,))
+        finally:
+            os.close(channel)
+            os.close(output)
+
+    def _reap(self, pidfd: int) -> None:
+        pid, child, slot = self._children.pop(pidfd)
+        self._poll.unregister(pidfd)
+        os.close(pidfd)
+        if "seccomp" in self._confinement.missing:
+            _kill_group(pid)
+        _, status, usage = os.wait4(pid, 0)
+        self._confinement.clear_workplace(slot)
+        self._line.send(
+            Gone(
+                child,
+                exit_code=os.waitstatus_to_exitcode(status),
+                cpu_seconds=usage.ru_utime + usage.ru_stime,
+                resident_bytes_max=usage.ru_maxrss * 1024,
+            )
+        )
+
+
+def _kill_group(pid: int) -> None:
+    """Kills what a child left in its process group, while its pid can't be another's: it is not reaped yet.
+
+    Only where forking is not denied; see docs/security.md for what is not promised there.
+    """
+    try:
+        os.killpg(pid, signal.SIGKILL)
+    except ProcessLookupError:
+        pass

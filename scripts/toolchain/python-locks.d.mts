@@ -1,0 +1,1 @@
+export function pythonLockProblems(root: string): string[]

@@ -1,0 +1,169 @@
+"""Calls over HTTP, each in a jailed process of its own."""
+
+import pytest
+
+from support.live_runner import LiveRunner, invocation
+
+WEATHER = '''
+import asyncio
+
+
+def report(city: str, *, days: int = 1) -> str:
+    """A short report."""
+    print("looking at", city)
+    return f"{city}: cloudy for {days} d"
+
+
+def numbers(values: list) -> dict:
+    """Minimum and maximum."""
+    return {"min": min(values), "max": max(values)}
+
+
+async def later(city: str, context: dict) -> dict:
+    """Asynchronous, with its context."""
+    await asyncio.sleep(0)
+    return {"city": city, "context": context}
+
+
+def broken(city: str) -> str:
+    """Raises."""
+    return {}[city]
+
+
+TOOL_SPECS = [
+    {"name": f"weather:{handler.__name__}", "description": handler.__doc__, "handler": handler}
+    for handler in (report, numbers, later, broken)
+]
+'''
+
+
+def test_a_string_is_the_text_and_what_was_printed_is_the_log(runner: LiveRunner) -> None:
+    answer = runner.invoke(WEATHER, "weather:report", {"city": "Bern", "days": 2})
+    assert (answer["outcome"], answer["text"]) == ("success", "Bern: cloudy for 2 d")
+    assert answer["log"] == {"text": "looking at Bern\n", "truncated": False}
+    assert answer["usage"]["maxRssBytes"] > 1 << 20
+
+
+def test_anything_else_is_json(runner: LiveRunner) -> None:
+    answer = runner.invoke(WEATHER, "weather:numbers", {"values": [3, 1, 2]})
+    assert answer["value"] == {"min": 1, "max": 3}
+
+
+def test_an_async_handler_gets_the_context_that_it_names(runner: LiveRunner) -> None:
+    answer = runner.invoke(WEATHER, "weather:later", {"city": "Bern"}, context={"session": "s1"})
+    assert answer["value"] == {"city": "Bern", "context": {"session": "s1"}}
+
+
+def test_an_exception_is_a_failure_with_the_lines_of_the_module(runner: LiveRunner) -> None:
+    answer = runner.invoke(WEATHER, "weather:broken", {"city": "Bern"})
+    assert answer["code"] == "TOOL_RAISED"
+    assert "return {}[city]" in answer["error"]
+    assert "toolrack_runner" not in answer["error"]
+
+
+def test_a_wrong_argument_is_named_with_its_near_miss(runner: LiveRunner) -> None:
+    answer = runner.invoke(WEATHER, "weather:report", {"citty": "Bern"})
+    assert answer["code"] == "ARGUMENTS_INVALID"
+    assert "citty" in answer["error"]
+    assert "city" in answer["error"]
+
+
+def test_a_source_is_asked_for_once(runner: LiveRunner) -> None:
+    body = invocation(WEATHER + "# once\n", "weather:report", {"city": "Bern"})
+    source = body.pop("source")
+    answer = runner.client.post("/invoke", json=body)
+    assert answer.status_code == 404
+    assert answer.json()["error"]["details"] == [{"reason": "MODULE_UNKNOWN"}]
+    assert runner.client.post("/invoke", json=body | {"source": source}).status_code == 200
+    assert runner.client.post("/invoke", json=body).json()["text"] == "Bern: cloudy for 1 d"
+
+
+def test_a_source_with_another_digest_is_refused_and_not_kept(runner: LiveRunner) -> None:
+    body = invocation(WEATHER, "weather:report", {"city": "Bern"}) | {"sha256": "0" * 64}
+    answer = runner.client.post("/invoke", json=body)
+    assert answer.status_code == 400
+    assert "sha256 is not the digest of source" in answer.json()["error"]["message"]
+    del body["source"]
+    assert runner.client.post("/invoke", json=body).status_code == 404
+
+
+def test_each_call_has_a_process_of_its_own(runner: LiveRunner) -> None:
+    source = """
+import sys
+seen = []
+def visit() -> int:
+    seen.append(1)
+    sys.modules["json"] = None
+    return len(seen)
+TOOL_SPECS = [{"name": "visits:visit", "description": "Counts.", "handler": visit}]
+"""
+    assert [runner.invoke(source, "visits:visit")["value"] for _ in range(20)] == [1] * 20
+
+
+def test_a_tool_that_never_returns_is_killed_at_its_deadline_and_its_line_is_named(
+    runner: LiveRunner,
+) -> None:
+    source = """
+def forever() -> None:
+    while True:
+        pass
+TOOL_SPECS = [{"name": "loops:forever", "description": "Never.", "handler": forever}]
+"""
+    answer = runner.invoke(source, "loops:forever", deadlineMs=300)
+    assert answer["code"] == "DEADLINE_EXCEEDED"
+    assert "(line 4 was running)" in answer["error"] or "(line 3 was running)" in answer["error"]
+    assert answer["log"]["text"] == ""
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"tool": ""}, "tool must be a string of 1 to 128 characters"),
+        ({"arguments": []}, "arguments must be an object"),
+        ({"deadlineMs": 0}, "deadlineMs must be a whole number from 1"),
+        ({"deadlineMs": True}, "deadlineMs must be a whole number from 1"),
+        ({"sha256": "A" * 64}, "sha256 must be 64 lower-case hexadecimal digits"),
+        ({"limits": {"memory": 1}}, "limits: the body has a field that is not known here"),
+        ({"limits": {"minIsolation": "L9"}}, "limits.minIsolation must be one of L0, L1"),
+        ({"user": "me"}, "the body has a field that is not known here; it takes arguments, context"),
+        ({"source": 1}, "source must be a string"),
+    ],
+)
+def test_a_wrong_field_is_named(runner: LiveRunner, change: dict[str, object], sentence: str) -> None:
+    answer = runner.client.post("/invoke", json=invocation(WEATHER, "weather:report") | change)
+    assert answer.status_code == 400
+    assert sentence in answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "sentence"),
+    [
+        (b"", 400, "the body is not valid JSON"),
+        (b"{", 400, "the body is not valid JSON"),
+        (b'{"a": NaN}', 400, "the body is not valid JSON"),
+        (b"[]", 400, "the body is JSON, but not an object"),
+        (b'{"arguments": ' + b"[" * 300 + b"]" * 300 + b"}", 400, "more than 34 levels"),
+        (b"[" * 100_000, 400, "the body is not valid JSON"),
+        (b'"' + b"x" * (2 << 20) + b'"', 413, "more than the 2097152 bytes"),
+    ],
+)
+def test_a_body_that_is_no_object_is_refused(
+    runner: LiveRunner, body: bytes, status: int, sentence: str
+) -> None:
+    for path in ("/invoke", "/check"):
+        answer = runner.client.post(path, content=body)
+        assert answer.status_code == status
+        assert sentence in answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("token", ["", "Bearer", "Bearer x", "Basic x", "Bearer " + "x" * 4_000])
+def test_without_the_secret_nothing_is_looked_at(runner: LiveRunner, token: str) -> None:
+    for path in ("/invoke", "/check", "/nowhere"):
+        answer = runner.client.post(path, content=b"{", headers={"Authorization": token})
+        assert answer.status_code == 401
+        assert answer.json()["error"]["details"] == [{"reason": "TOKEN_INVALID"}]
+
+
+def test_an_unknown_route_and_method_are_told(runner: LiveRunner) -> None:
+    assert runner.client.get("/nowhere").json()["error"]["details"] == [{"reason": "ROUTE_NOT_FOUND"}]
+    assert runner.client.get("/invoke").json()["error"]["details"] == [{"reason": "METHOD_NOT_ALLOWED"}]

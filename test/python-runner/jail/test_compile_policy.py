@@ -1,0 +1,62 @@
+"""The program says what the policy says: compared with a plain reading of the policy, for any call."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from jail.bpf_interpreter import fill, interpret
+from toolrack_runner.jail.seccomp.compile_policy import ARCHITECTURES, TABLES, compile_policy
+from toolrack_runner.jail.seccomp.policy import ALLOW, CONDITIONAL, DENY, OWN_PROCESS, Condition, verdict_of
+
+OWN = 77_777
+PROGRAMS = {machine: compile_policy(machine) for machine in TABLES}
+CODES = {
+    machine: fill(program.code, program.holes[OWN_PROCESS], OWN) for machine, program in PROGRAMS.items()
+}
+
+#: Every value that some condition looks for, and what is near it in one way or another.
+LOOKED_FOR = sorted(
+    {
+        OWN if isinstance(value, str) else value
+        for rule in CONDITIONAL.values()
+        for conditions in rule
+        for condition in conditions
+        for value in condition.values
+    }
+)
+numbers = st.one_of(
+    st.sampled_from(LOOKED_FOR),
+    st.builds(lambda value, bit: value ^ (1 << bit), st.sampled_from(LOOKED_FOR), st.integers(0, 63)),
+    st.integers(0, 2**64 - 1),
+)
+calls = st.tuples(*[numbers] * 6)
+
+
+def plain_reading(name: str, arguments: tuple[int, ...]) -> int:
+    verdict = verdict_of(name)
+    if isinstance(verdict, int):
+        return verdict
+    return (
+        ALLOW
+        if any(all(holds(condition, arguments) for condition in conditions) for conditions in verdict)
+        else DENY
+    )
+
+
+def holds(condition: Condition, arguments: tuple[int, ...]) -> bool:
+    half = (
+        arguments[condition.argument] >> 32
+        if condition.is_upper_half
+        else arguments[condition.argument] & 0xFFFFFFFF
+    )
+    return half & condition.mask in {OWN if value == OWN_PROCESS else value for value in condition.values}
+
+
+@settings(max_examples=1000, deadline=None, derandomize=True, database=None)
+@given(machine=st.sampled_from(sorted(TABLES)), name=st.sampled_from(sorted(CONDITIONAL)), arguments=calls)
+def test_for_any_arguments_the_program_says_what_the_policy_says(
+    machine: str, name: str, arguments: tuple[int, ...]
+) -> None:
+    number = TABLES[machine][name]
+    said = interpret(CODES[machine], architecture=ARCHITECTURES[machine], number=number, arguments=arguments)
+
+    assert said == plain_reading(name, arguments)

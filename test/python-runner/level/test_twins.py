@@ -1,0 +1,154 @@
+"""Switching a layer off lets its attacks through: the measured matrix equals the declared one, cell by cell."""
+
+import os
+import subprocess
+from dataclasses import replace
+
+import pytest
+
+from level.matrix import Matrix, World, measure, name_of
+from toolrack_runner.level.plants import Plants
+from toolrack_runner.level.twin import ESCAPED, Escaped, Held, Sight, Twin, Unexpected, holders, is_on, judge
+from toolrack_runner.level.twins import TWINS
+
+NOWHERE = Plants(
+    victim=-1,
+    open_file="",
+    private_file="",
+    source="",
+    open_directory="",
+    tcp_port=0,
+    udp_port=0,
+    abstract_name="",
+    socket_file="",
+    inherited=-1,
+    workdir="",
+)
+
+WORLDS = {
+    "root": World(as_root=True, has_namespaces=False),
+    "user": World(as_root=False, has_namespaces=False),
+    "root with namespaces": World(as_root=True, has_namespaces=True),
+    "user with namespaces": World(as_root=False, has_namespaces=True),
+}
+
+
+@pytest.fixture(scope="module", params=list(WORLDS))
+def world(request: pytest.FixtureRequest) -> World:
+    found = WORLDS[request.param]
+    if found.as_root and os.getuid() != 0:
+        pytest.skip("needs root")
+    return found
+
+
+@pytest.fixture(scope="module")
+def matrix(world: World) -> Matrix:
+    measured = measure(world)
+    if isinstance(measured, str):
+        pytest.skip(measured)
+    return measured
+
+
+def escaped(seen: dict[str, str]) -> set[str]:
+    return {name for name, saw in seen.items() if saw == ESCAPED}
+
+
+def test_every_twin_is_held_by_the_layers_declared_and_escapes_without_them(
+    matrix: Matrix, world: World
+) -> None:
+    wrong = []
+    for layers in world.sets_of_layers():
+        for twin in TWINS:
+            is_declared = any(is_on(layer, layers) for layer in holders(twin, as_root=world.as_root))
+            verdict = judge(twin, Sight(matrix[name_of(layers)][twin.name]), layers, as_root=world.as_root)
+            if not isinstance(verdict, Held if is_declared else Escaped):
+                wrong.append(f"{twin.name} under {name_of(layers)}: {verdict}")
+
+    assert wrong == []
+
+
+def test_twins_that_share_a_child_see_what_they_see_alone(matrix: Matrix, world: World) -> None:
+    for layers in map(name_of, world.extremes()):
+        together = {twin.name: matrix[layers][twin.name] for twin in TWINS if twin.is_combinable}
+        assert matrix[f"{layers}, in reverse"] == together
+        assert matrix[f"{layers}, alone"] == together
+
+
+def test_with_every_layer_only_what_takes_namespaces_escapes(matrix: Matrix, world: World) -> None:
+    held_by_namespaces = set() if world.has_namespaces else {"make_many_files", "see_file"}
+
+    assert escaped(matrix[name_of(world.extremes()[1])]) == held_by_namespaces
+
+
+def test_without_a_layer_its_attacks_escape(matrix: Matrix, world: World) -> None:
+    everything = world.extremes()[1]
+    lost = {layer: escaped(matrix[name_of(everything - {layer})]) for layer in everything - {"namespaces"}}
+
+    if not world.has_namespaces:
+        assert lost["landlock"] >= {"read_open_file", "read_source", "write_outside", "list_processes"}
+    assert lost["seccomp"] >= {"fork_often", "open_netlink", "make_memory_file", "make_user_namespace"}
+    assert lost["rlimits"] >= {"allocate", "lift_cpu_limit"}
+
+
+@pytest.mark.parametrize("world", ["root"], indirect=True)
+def test_another_identity_alone_keeps_what_is_root_s_from_a_child(matrix: Matrix) -> None:
+    gained = escaped(matrix["nothing"]) - escaped(matrix["identity"])
+
+    assert gained == {"read_private_file", "signal_victim", "become_root", "change_mode"}
+
+
+@pytest.mark.parametrize(
+    ("world", "held"),
+    [
+        ("root", {"read_environment", "open_raw", "trace_victim", "read_victim", "use_inherited"}),
+        ("user", {"open_raw", "use_inherited", "become_root"}),
+    ],
+    indirect=["world"],
+)
+def test_without_layers_almost_everything_escapes(matrix: Matrix, held: set[str]) -> None:
+    assert {twin.name for twin in TWINS} - escaped(matrix["nothing"]) == held
+
+
+def test_memory_that_may_be_read_counts_as_read_also_where_it_is_mapped_otherwise() -> None:
+    with subprocess.Popen(["sleep", "60"]) as stranger:
+        sight = named("read_victim").try_it(replace(NOWHERE, victim=stranger.pid))
+        stranger.kill()
+
+    # EPERM is that of Yama, where it lets only ancestors look.
+    assert sight in {Sight(ESCAPED), Sight("EPERM")}
+
+
+def test_a_twin_that_breaks_tells_so_instead_of_raising() -> None:
+    broken = replace(named("signal_victim"), attempt=lambda plants: 1 / plants.tcp_port)  # type: ignore[arg-type]
+
+    assert broken.try_it(NOWHERE) == Sight("ZeroDivisionError('division by zero')")
+
+
+@pytest.mark.parametrize("saw", ["ENOENT", "EINVAL", "EOVERFLOW", "ENOSYS", "ended with -9", "TypeError()"])
+def test_a_failure_that_no_layer_explains_is_not_held(saw: str) -> None:
+    layers = frozenset({"rlimits", "identity", "landlock", "seccomp"})
+    for twin in TWINS:
+        assert judge(twin, Sight(saw), layers, as_root=True) == Unexpected(saw, _expected(twin, layers))
+
+
+def test_a_layer_that_is_off_explains_nothing() -> None:
+    twin = named("send_udp")
+
+    assert judge(twin, Sight("EPERM"), {"seccomp"}, as_root=True) == Held("EPERM", ("seccomp",))
+    assert judge(twin, Sight("EPERM"), {"landlock"}, as_root=True) == Unexpected("EPERM", ())
+    assert judge(twin, Sight(ESCAPED), {"seccomp"}, as_root=True) == Escaped()
+
+
+def test_the_names_are_unique_and_every_level_is_proven() -> None:
+    assert len({twin.name for twin in TWINS}) == len(TWINS) == 34
+    assert {twin.level for twin in TWINS} == {"L1", "L2", "L3"}
+    assert all(twin.attack.endswith(".") for twin in TWINS)
+
+
+def named(name: str) -> Twin:
+    return next(twin for twin in TWINS if twin.name == name)
+
+
+def _expected(twin: Twin, layers: frozenset[str]) -> tuple[str, ...]:
+    on = [saws for layer, saws in holders(twin, as_root=True).items() if is_on(layer, layers)]
+    return tuple(sorted(frozenset().union(*on)))

@@ -1,0 +1,124 @@
+"""A runner as it is started for real: a process of its own, asked over HTTP."""
+
+import hashlib
+import json
+import os
+import secrets
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+ROOT = Path(__file__).parents[3] / "python-runner"
+#: The user that nothing belongs to, on any Linux.
+NOBODY = 65534
+
+
+@dataclass
+class LiveRunner:
+    """A running one."""
+
+    process: "subprocess.Popen[bytes]"
+    url: str
+    secret: str
+    client: httpx.Client
+
+    def check(self, name: str, source: str) -> dict[str, Any]:
+        """The report on a module."""
+        answer = self.client.post("/check", json={"name": name, "source": source})
+        assert answer.status_code == 200, answer.text
+        report: dict[str, Any] = answer.json()
+        return report
+
+    def invoke(
+        self, source: str, tool: str, arguments: dict[str, Any] | None = None, **more: Any
+    ) -> dict[str, Any]:
+        """What a call answers; its source goes along."""
+        answer = self.client.post("/invoke", json=invocation(source, tool, arguments, **more))
+        assert answer.status_code == 200, answer.text
+        outcome: dict[str, Any] = answer.json()
+        return outcome
+
+    def health(self) -> dict[str, Any]:
+        """All of `/health`."""
+        health: dict[str, Any] = self.client.get("/health").json()
+        return health
+
+
+def invocation(
+    source: str, tool: str, arguments: dict[str, Any] | None = None, **more: Any
+) -> dict[str, Any]:
+    """A body of `/invoke`."""
+    return {
+        "module": tool.partition(":")[0],
+        "sha256": hashlib.sha256(source.encode()).hexdigest(),
+        "tool": tool,
+        "arguments": arguments or {},
+        "tenant": "test",
+        "invocationId": secrets.token_hex(8),
+        "deadlineMs": 10_000,
+        "source": source,
+    } | more
+
+
+@contextmanager
+def live_runner(
+    *arguments: str, environment: dict[str, str] | None = None, as_nobody: bool = False
+) -> Iterator[LiveRunner]:
+    """Starts one and ends it by closing its standard input, as a parent's death does."""
+    secret = secrets.token_urlsafe(24)
+    with readable_root(as_nobody) as (root, python):
+        process = subprocess.Popen(
+            [python, "-I", str(root), "--parent=stdin", *arguments],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"} | (environment or {}),
+            user=NOBODY if as_nobody else None,
+            group=NOBODY if as_nobody else None,
+            extra_groups=[] if as_nobody else None,
+        )
+        assert process.stdin
+        assert process.stdout
+        try:
+            process.stdin.write(secret.encode() + b"\n")
+            process.stdin.flush()
+            url = json.loads(process.stdout.readline())["listening"]
+            headers = {"Authorization": f"Bearer {secret}"}
+            with httpx.Client(base_url=url, headers=headers, timeout=60) as client:
+                yield LiveRunner(process, url, secret, client)
+        finally:
+            process.stdin.close()
+            process.stdout.close()
+            process.wait(20)
+
+
+@contextmanager
+def readable_root(must_be: bool) -> Iterator[tuple[Path, str]]:
+    """The runner's folder and its interpreter; copies where the checkout lies in a folder that others can't enter."""
+    if not must_be:
+        yield ROOT, sys.executable
+        return
+    base = os.path.realpath(sys.executable)
+    assert others_can_read(Path(base)), (
+        f"{base} lies where only its owner can enter: no other user can start it"
+    )
+    if others_can_read(ROOT) and others_can_read(Path(sys.executable)):
+        yield ROOT, sys.executable
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        os.chmod(folder, 0o755)
+        copy = Path(folder) / "python-runner"
+        shutil.copytree(ROOT, copy, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+        yield copy, str(copy / ".venv/bin/python")
+
+
+def others_can_read(path: Path) -> bool:
+    """Whether a user that owns nothing reaches it."""
+    return all(folder.stat().st_mode & 0o001 for folder in Path(os.path.abspath(path)).parents)

@@ -1,0 +1,15 @@
+"""Waits for what must come, and fails where it does not."""
+
+import time
+from collections.abc import Callable
+
+#: Far above anything that is waited for, on a machine that does much else.
+SECONDS = 20.0
+
+
+def until(holds: Callable[[], bool], what: str = "what was waited for") -> None:
+    """Returns when it holds; asks every few milliseconds."""
+    deadline = time.monotonic() + SECONDS
+    while not holds():
+        assert time.monotonic() < deadline, f"{what} did not come within {SECONDS:g} s"
+        time.sleep(0.005)

@@ -1,0 +1,125 @@
+import { expect, test } from '@jest/globals'
+import { existsSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { makeCheckout } from './support/checkout.ts'
+import { until } from './support/until.ts'
+
+const limitMs = 60_000
+const exit = ['--exit=0']
+
+/** What a start says to the service about its Python, in place of the checkout's path a dot. */
+async function toldOf(
+  checkout: ReturnType<typeof makeCheckout>,
+  fakePython: Parameters<typeof checkout.run>[3],
+) {
+  const run = checkout.run('start.mjs', exit, 'works', fakePython)
+  expect(await run.ended()).toBe(0)
+  const [, told] = /^ready --lifeline=3 (.*) --exit=0$/m.exec(run.output()) ?? []
+  return told?.replaceAll(checkout.root, '.')
+}
+
+test(
+  'a first start makes the environment from the lock by its hashes; a second one starts no Python installer',
+  async () => {
+    using checkout = makeCheckout()
+    expect(await toldOf(checkout, 'works')).toBe('--python=./python-runner/.venv/bin/python')
+    const [make, install] = checkout.pythonCalls().map(({ line }) => line.replaceAll(checkout.root, '.'))
+    expect(make).toBe('-I -m venv --clear ./python-runner/.venv')
+    expect(install).toMatch(
+      /^-m pip install .*--require-hashes --only-binary :all: .*-r .\/python-runner\/requirements\.txt$/,
+    )
+    expect(await toldOf(checkout, 'works')).toBe('--python=./python-runner/.venv/bin/python')
+    expect(checkout.pythonCalls()).toHaveLength(2)
+  },
+  limitMs,
+)
+
+test(
+  'a changed lock, or an interpreter that has gone, makes the environment again',
+  async () => {
+    using checkout = makeCheckout()
+    await toldOf(checkout, 'works')
+    writeFileSync(join(checkout.root, 'python-runner/requirements.txt'), 'changed')
+    await toldOf(checkout, 'works')
+    expect(checkout.pythonCalls()).toHaveLength(4)
+    rmSync(join(checkout.root, 'python-runner/.venv/bin/python'))
+    await toldOf(checkout, 'works')
+    expect(checkout.pythonCalls()).toHaveLength(6)
+  },
+  limitMs,
+)
+
+test(
+  'another TOOLRACK_PYTHON makes the environment again, and the same one does not',
+  async () => {
+    using checkout = makeCheckout()
+    await toldOf(checkout, 'works')
+    for (let starts = 1; starts <= 2; starts += 1) {
+      const env = { TOOLRACK_PYTHON: checkout.otherPython }
+      expect(await checkout.run('start.mjs', exit, 'works', 'works', env).ended()).toBe(0)
+      expect(checkout.pythonCalls()).toHaveLength(4)
+    }
+    const interpreter = join(checkout.root, 'python-runner/.venv/bin/python')
+    expect(realpathSync(interpreter)).toBe(realpathSync(checkout.otherPython))
+  },
+  limitMs,
+)
+
+test(
+  'a Python without ensurepip installs with the pip of the system',
+  async () => {
+    using checkout = makeCheckout()
+    expect(await toldOf(checkout, 'no ensurepip')).toMatch(/^--python=/)
+    const lines = checkout.pythonCalls().map(({ line }) => line.replaceAll(checkout.root, '.'))
+    expect(lines[1]).toContain('--without-pip')
+    expect(lines[2]).toMatch(/^-m pip --python \.\/python-runner\/\.venv\/bin\/python install /)
+  },
+  limitMs,
+)
+
+test.each([
+  ['no pip', /^--no-python=\S+ can not make a virtual environment: .*apt install python3-venv.*\.$/],
+  ['old', /^--no-python=TOOLRACK_PYTHON must be .* 3\.11 or newer, and what it names is Python 3\.9\.2/],
+  ['fails', /^--no-python=Could not install .* \(pip: No matching distribution\): run the command again/],
+] as const)(
+  'with a Python that has %s the service starts all the same and is told why in one sentence',
+  async (fakePython, sentence) => {
+    using checkout = makeCheckout()
+    expect(await toldOf(checkout, fakePython)).toMatch(sentence)
+    expect(existsSync(join(checkout.root, 'python-runner/.venv/.toolrack-stamp'))).toBe(false)
+    expect(await toldOf(checkout, 'works')).toMatch(/^--python=/)
+  },
+  limitMs,
+)
+
+test(
+  'an install that was interrupted ends the start, and is done again from nothing by the next',
+  async () => {
+    using checkout = makeCheckout()
+    const interrupted = checkout.run('start.mjs', [], 'works', 'hangs')
+    await until(() => checkout.pythonCalls().length === 2)
+    interrupted.child.kill('SIGTERM')
+    expect(await interrupted.ended()).toBe(143)
+    expect(interrupted.output()).toContain('Stopped while installing the Python runner')
+
+    const environment = join(checkout.root, 'python-runner/.venv')
+    writeFileSync(join(environment, 'torn'), '')
+    await toldOf(checkout, 'works')
+    expect([existsSync(join(environment, 'whole')), existsSync(join(environment, 'torn'))]).toEqual([
+      true,
+      false,
+    ])
+  },
+  limitMs,
+)
+
+test(
+  'two first starts at the same time make the environment once and both run',
+  async () => {
+    using checkout = makeCheckout()
+    const runs = [checkout.run('start.mjs', exit), checkout.run('start.mjs', exit)]
+    expect(await Promise.all(runs.map(async (run) => run.ended()))).toEqual([0, 0])
+    expect(checkout.pythonCalls()).toHaveLength(2)
+  },
+  limitMs,
+)
