@@ -73,7 +73,7 @@ class ResourceLimits:
 def data_bytes_in_use() -> int:
     """What RLIMIT_DATA counts of this process now (VmData); 0 where the system does not tell."""
     try:
-        lines = Path("/proc/self/status").read_text("ascii").splitlines()
+        lines = Path("/proc/self/status").read_bytes().splitlines()
     except OSError:
         return 0
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("VmData:")), 0)
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(b"VmData:")), 0)

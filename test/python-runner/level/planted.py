@@ -78,6 +78,6 @@ def _victim() -> Iterator[int]:
 
 
 def _write(path: str, mode: int) -> None:
-    with open(path, "w", encoding="ascii") as file:
-        file.write("canary")
+    with open(path, "wb") as file:
+        file.write(b"canary")
     os.chmod(path, mode)
