@@ -3,6 +3,8 @@
 from types import TracebackType
 from typing import Any
 
+CHAIN_MAX = 5
+
 _fact = {
     (kind, name): kind.__dict__[name].__get__
     for kind, names in {
@@ -39,6 +41,18 @@ def context_of(error: BaseException) -> BaseException | None:
         return None
     context: BaseException | None = _fact[BaseException, "__context__"](error)
     return context
+
+
+def chain(error: BaseException) -> list[BaseException]:
+    """The exception and what led to it, the oldest last."""
+    found = [error]
+    while len(found) < CHAIN_MAX:
+        cause = cause_of(found[-1])
+        before = context_of(found[-1]) if cause is None else cause
+        if before is None or any(before is known for known in found):
+            break
+        found.append(before)
+    return found
 
 
 def members_of(error: BaseException) -> tuple[BaseException, ...]:

@@ -3,10 +3,9 @@
 from collections.abc import Iterator, Sequence
 from types import TracebackType
 
-from toolrack_runner.module.exception_facts import cause_of, context_of, members_of, syntax_line, traceback_of
+from toolrack_runner.module.exception_facts import cause_of, chain, members_of, syntax_line, traceback_of
 from toolrack_runner.module.limits import ERROR_CHARS_MAX
 
-_CHAIN_MAX = 5
 _GROUP_MAX = 8
 _GROUP_DEPTH_MAX = 3
 _FRAMES_MAX = 30
@@ -20,10 +19,10 @@ _CONTEXT = "While the exception above was handled, the one below came up:"
 def user_traceback(error: BaseException, module_file: str, lines: Sequence[str]) -> str:
     """The traceback of an exception and of those that led to it; never raises, whatever the exceptions do."""
     parts: list[str] = []
-    for link, cause in _chain(error):
-        parts.extend(_rendered(cause, module_file, lines, "", 0))
-        if link:
-            parts.extend(["", link, ""])
+    for position, link in enumerate(reversed(chain(error))):
+        if position:
+            parts.extend(["", _CAUSE if cause_of(link) is not None else _CONTEXT, ""])
+        parts.extend(_rendered(link, module_file, lines, "", 0))
     return cut_middle("\n".join(parts), ERROR_CHARS_MAX)
 
 
@@ -64,22 +63,6 @@ def cut_middle(text: str, chars_max: int) -> str:
     head = chars_max // 4
     tail = chars_max - head
     return f"{text[:head]}\n… {len(text) - chars_max:,} characters left out …\n{text[-tail:]}"
-
-
-def _chain(error: BaseException) -> list[tuple[str | None, BaseException]]:
-    """The exception and what led to it, the oldest first, each with the sentence that stands below it."""
-    chain: list[tuple[str | None, BaseException]] = [(None, error)]
-    seen = {id(error)}
-    while len(chain) < _CHAIN_MAX:
-        newest = chain[-1][1]
-        before, link = cause_of(newest), _CAUSE
-        if before is None:
-            before, link = context_of(newest), _CONTEXT
-        if before is None or id(before) in seen:
-            break
-        seen.add(id(before))
-        chain.append((link, before))
-    return chain[::-1]
 
 
 def _rendered(

@@ -1,12 +1,13 @@
 """A module that can't be imported is refused with a sentence that names file, line and cure."""
 
 import os
+import socket
 import subprocess
 import sys
 
 import pytest
 
-from module.tools import checked, load_fault
+from module.tools import load_fault, stages
 from toolrack_runner.module.lost import import_crashed, import_hung
 
 
@@ -107,6 +108,11 @@ def refuse(*_: object, **__: object) -> None:
         ("subprocess.run(['ls'])", "The sandbox starts no processes"),
         ("socket.socket()", "The sandbox has no network"),
         ("open('/root/x')", "write in its working folder only"),
+        ("open('/usr/x')", "write in its working folder only"),
+        ("multiprocessing.Process(target=print).start()", "The sandbox starts no processes"),
+        ("multiprocessing.Lock()", "The sandbox starts no processes"),
+        ("socket.getaddrinfo('example.com', 80)", "The sandbox has no network"),
+        ("urllib.request.urlopen('http://example.com')", "The sandbox has no network"),
     ],
 )
 def test_what_the_jail_refuses_is_explained(
@@ -115,14 +121,26 @@ def test_what_the_jail_refuses_is_explained(
     monkeypatch.setattr(os, "fork", refuse)
     monkeypatch.setattr(os, "posix_spawn", refuse)
     monkeypatch.setattr(subprocess.Popen, "_execute_child", refuse)
+    monkeypatch.setattr("multiprocessing.synchronize.SemLock._make_name", refuse_semaphore)
     monkeypatch.setattr("socket.socket.__init__", refuse)
+    monkeypatch.setattr("_socket.getaddrinfo", refuse_name)
     monkeypatch.setattr("builtins.open", refuse_file)
-    found = load_fault(f"import os, subprocess, socket\n{line}")
+    found = load_fault(f"import os, subprocess, socket, multiprocessing, urllib.request\n{line}")
     assert (found.kind, found.code, found.line) == ("import_denied", "MODULE_BROKEN", 2)
     assert sentence in found.message
 
 
+def refuse_semaphore(*_: object) -> None:
+    raise FileNotFoundError(2, "No such file or directory")
+
+
+def refuse_name(*_: object) -> None:
+    raise socket.gaierror(-3, "Temporary failure in name resolution")
+
+
 def refuse_file(path: str) -> None:
+    if path.startswith("/usr"):
+        raise OSError(30, "Read-only file system", path)
     raise PermissionError(13, "Permission denied", path)
 
 
@@ -138,7 +156,12 @@ def test_a_name_that_no_module_may_have_is_refused_before_anything_is_read(name:
     assert found.kind in {"module_name_invalid", "module_name_taken"}
     assert found.code == "MODULE_INVALID"
     assert "Rename" in found.message
-    assert checked("1 / 0", name)["faults"][0]["kind"] == found.kind
+    parsed, last = stages("1 / 0", name)
+    assert (
+        [fault["kind"] for fault in parsed["faults"]]
+        == [fault["kind"] for fault in last["faults"]]
+        == [found.kind]
+    )
 
 
 def test_a_module_that_failed_is_no_module_of_that_name() -> None:
