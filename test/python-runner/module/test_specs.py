@@ -116,6 +116,7 @@ def schema(properties: str, required: str = "['a']", more: str = "") -> str:
             "parameters['default'] is nan",
         ),
         (spec_with(parameters="endless"), "parameters_invalid", "is nested deeper than 32 levels"),
+        (spec_with(parameters="doubled"), "parameters_invalid", "is beyond the 20,000 values allowed"),
         (
             spec_with(parameters=schema("{'a': {'description': 'x' * 32_768}}")),
             "parameters_too_large",
@@ -210,6 +211,8 @@ def test_a_bad_spec_is_refused_with_kind_line_and_cure_and_its_sibling_loads(
 ) -> None:
     before = """
 endless = {}; endless['properties'] = endless
+doubled = {}
+for _ in range(30): doubled = {'a': doubled, 'b': doubled}
 class Method:
     def run(self): ...
 class Sly:
