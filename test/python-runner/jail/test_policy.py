@@ -73,7 +73,9 @@ ONLY_X86_64 = """
 #: What is not done and yet not answered by EPERM.
 ANSWERED = {
     "clone3": ENOSYS,
-    **dict.fromkeys(["chmod", "fchmod", "fchmodat", "fchmodat2", "utime", "utimes", "futimesat", "utimensat"], PRETEND),
+    **dict.fromkeys(
+        ["chmod", "fchmod", "fchmodat", "fchmodat2", "utime", "utimes", "futimesat", "utimensat"], PRETEND
+    ),
     **dict.fromkeys(["getxattr", "lgetxattr", "fgetxattr", "getxattrat"], EOPNOTSUPP),
     **dict.fromkeys(["listxattr", "llistxattr", "flistxattr", "listxattrat"], EOPNOTSUPP),
 }
