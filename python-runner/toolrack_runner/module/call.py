@@ -1,11 +1,11 @@
 """One call of one tool: from arguments to an outcome."""
 
-import inspect
 import sys
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from toolrack_runner.module.bind import arguments_fault
+from toolrack_runner.module.class_facts import has_method
 from toolrack_runner.module.handler import CONTEXT
 from toolrack_runner.module.load import LoadedModule
 from toolrack_runner.module.near_miss import did_you_mean
@@ -59,13 +59,14 @@ def _called(
     call = tool.handler.call
     try:
         returned = module.trusted.run(lambda: _flushed(call, given))
-        if inspect.isawaitable(returned):
+        if has_method(returned, "__await__"):
             returned = module.trusted.run(lambda: _flushed(_await, {"awaitable": returned}))
         result = module.trusted.keep(lambda: result_of(returned))
     except ResultInvalid as invalid:
         return failure("RESULT_INVALID", f"{tool.handler.title}(): {invalid}.")
     except BaseException as error:  # noqa: BLE001 - a handler may raise anything
-        told = raised(error, module.name, module.lines)
+        came_up = error
+        told = module.trusted.keep(lambda: raised(came_up, module.name, module.lines))
         return failure(told.code, told.text)
     size = len(result.text.encode())
     if size > bytes_max:
@@ -93,10 +94,10 @@ def _flushed(call: Callable[..., Any], given: dict[str, Any]) -> Any:
     try:
         return call(**given)
     finally:
-        for stream in (sys.stdout, sys.stderr):
+        for stream in ("stdout", "stderr"):
             try:
-                stream.flush()
-            except Exception:  # noqa: BLE001, S112 - a stream of the module may raise anything
+                getattr(sys, stream).flush()
+            except BaseException:  # noqa: BLE001, S112 - a stream of the module may raise anything
                 continue
 
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from toolrack_runner.module.class_facts import class_name
 from toolrack_runner.module.compiled_schema import schema_fault
 from toolrack_runner.module.docstring import read_docstring
 from toolrack_runner.module.fault import Fault, FaultKind, fault
@@ -70,7 +71,7 @@ def _derived(module: LoadedModule, tool: Tool) -> JsonObject:
         raise _Refused("parameters_underivable", f"{reason}.") from None
     except BaseException as error:  # noqa: BLE001 - an annotation may raise anything
         sentence = (
-            f"reading the types of {tool.handler.title} raised {type(error).__name__[:64]}. Write parameters."
+            f"reading the types of {tool.handler.title} raised {class_name(type(error))}. Write parameters."
         )
         raise _Refused("parameters_underivable", sentence) from None
     size = schema_bytes(parameters)

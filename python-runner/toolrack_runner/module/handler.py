@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from toolrack_runner.module.class_facts import type_name
 from toolrack_runner.module.fault import FaultKind
-from toolrack_runner.module.plain import type_name
 
 CONTEXT = "context"
 _NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)

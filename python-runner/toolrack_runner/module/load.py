@@ -62,8 +62,10 @@ def load_module(name: str, source: bytes, declared: DeclaredSpecs = NOTHING_DECL
     try:
         trusted.run(lambda: _execute(code, vars(module)))
     except BaseException as error:  # noqa: BLE001 - an import may raise anything
+        came_up = error
+        found = trusted.keep(lambda: _import_fault(name, lines, came_up))
         sys.modules.pop(name, None)
-        raise ModuleFault(_import_fault(name, lines, error)) from None
+        raise ModuleFault(found) from None
     tools, faults = read_specs(name, vars(module), declared, trusted)
     return LoadedModule(name, tools, faults, lines, trusted)
 

@@ -28,10 +28,6 @@ def named(names: Iterable[str]) -> str:
     quoted = [f"'{name if len(name) <= _LONG else name[:_LONG] + '…'}'" for name in names]
     if len(quoted) > 8:
         quoted = [*quoted[:7], f"{len(quoted) - 7} more"]
-    return (
-        quoted[0]
-        if len(quoted) == 1
-        else " and ".join([", ".join(quoted[:-1]), quoted[-1]])
-        if quoted
-        else ""
-    )
+    if len(quoted) < 2:
+        return "".join(quoted)
+    return f"{', '.join(quoted[:-1])} and {quoted[-1]}"

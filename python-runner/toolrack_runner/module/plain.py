@@ -3,6 +3,8 @@
 from math import isfinite
 from typing import TypeAlias
 
+from toolrack_runner.module.class_facts import type_name
+
 JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
 JsonObject: TypeAlias = dict[str, JsonValue]
 
@@ -49,14 +51,6 @@ def as_list(value: object) -> list[object] | None:
     if issubclass(type(value), tuple):
         return list(tuple.__iter__(value))  # type: ignore[arg-type]
     return None
-
-
-def type_name(value: object) -> str:
-    """The type of a value as a sentence says it: `a set`, `an int`."""
-    name = type.__getattribute__(type(value), "__name__")
-    if name == "NoneType":
-        return "None"
-    return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name[:64]}"
 
 
 class _Copier:

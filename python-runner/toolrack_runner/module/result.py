@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from json import JSONDecoder, JSONEncoder
 
+from toolrack_runner.module.class_facts import type_name
 from toolrack_runner.module.limits import RESULT_DEPTH_MAX
 from toolrack_runner.module.plain import JsonValue, as_text
 from toolrack_runner.module.result_fault import NO_FORM, result_fault
@@ -21,8 +22,13 @@ class Result:
     is_json: bool = False
 
 
+def _refuse(value: object) -> None:
+    """In the place of the encoder's own refusal, which asks the value for the name of its class."""
+    raise TypeError(f"{type_name(value)} has no form in JSON")
+
+
 _decode = JSONDecoder().decode
-_encode = JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")).encode
+_encode = JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_refuse).encode
 
 
 def result_of(returned: object) -> Result:

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from math import isfinite
 
-from toolrack_runner.module.plain import as_items, as_list, as_text, type_name
+from toolrack_runner.module.class_facts import bases, class_name, has_method, type_name
+from toolrack_runner.module.plain import as_items, as_list, as_text
 
 NO_FORM = "return text, or dicts, lists, strings, numbers, True, False and None"
 
@@ -99,13 +100,9 @@ def _key_fault(key: object, where: str) -> str | None:
 
 
 def _cure(value: object) -> str:
-    kinds = type.mro(type(value)) if type(type(value)) is type else [type(value)]
-    for kind in kinds:
-        cure = _CURES.get(type.__getattribute__(kind, "__name__"))
-        if cure:
-            return cure
-    names = {name for kind in kinds for name in type.__getattribute__(kind, "__dict__")}
-    return next((cure for name, cure in _METHOD_CURES if name in names), NO_FORM)
+    by_class = (_CURES.get(class_name(kind)) for kind in bases(type(value)))
+    by_method = (cure for name, cure in _METHOD_CURES if has_method(value, name))
+    return next((cure for cure in (*by_class, *by_method) if cure), NO_FORM)
 
 
 def _shown(key: object) -> str:

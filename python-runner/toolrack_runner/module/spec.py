@@ -5,13 +5,14 @@ from itertools import islice
 from types import FunctionType
 from typing import Any, TypeVar
 
+from toolrack_runner.module.class_facts import class_name, type_name
 from toolrack_runner.module.contradiction import contradictions
 from toolrack_runner.module.example import ExamplesRefused, read_examples
 from toolrack_runner.module.fault import Fault, FaultKind, Note, fault, note
 from toolrack_runner.module.handler import Handler, HandlerRefused, read_handler
 from toolrack_runner.module.limits import DESCRIPTION_CHARS_MAX, SCHEMA_BYTES_MAX, SCHEMA_DEPTH_MAX
 from toolrack_runner.module.near_miss import did_you_mean
-from toolrack_runner.module.plain import JsonObject, NotPlain, as_items, as_text, plain_object, type_name
+from toolrack_runner.module.plain import JsonObject, NotPlain, as_items, as_text, plain_object
 from toolrack_runner.module.schema_size import schema_bytes, too_large
 from toolrack_runner.module.spec_fields import (
     FieldRefused,
@@ -131,7 +132,7 @@ class _SpecReader:
         except BaseException as error:  # noqa: BLE001 - a signature may be code
             self._refuse(
                 "handler_unreadable",
-                f"reading the handler's signature raised {type(error).__name__[:64]}. Give a plain function.",
+                f"reading the handler's signature raised {class_name(type(error))}. Give a plain function.",
             )
         return None
 

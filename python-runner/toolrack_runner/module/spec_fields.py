@@ -2,8 +2,9 @@
 
 import re
 
+from toolrack_runner.module.class_facts import type_name
 from toolrack_runner.module.limits import FIELD_BYTES_MAX, HOSTS_MAX, SECRETS_MAX, TIMEOUT_SECONDS_MAX
-from toolrack_runner.module.plain import JsonObject, JsonValue, NotPlain, plain_value, type_name
+from toolrack_runner.module.plain import JsonObject, JsonValue, NotPlain, plain_value
 
 _FIELD_DEPTH_MAX = 32
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")

@@ -3,11 +3,12 @@
 from collections.abc import Mapping
 from typing import Any
 
+from toolrack_runner.module.class_facts import type_name
 from toolrack_runner.module.declared_specs import NAME, DeclaredSpecs
 from toolrack_runner.module.fault import Fault, FaultKind, ModuleFault, fault
 from toolrack_runner.module.limits import SPECS_MAX
 from toolrack_runner.module.near_miss import did_you_mean
-from toolrack_runner.module.plain import as_items, as_list, as_text, type_name
+from toolrack_runner.module.plain import as_items, as_list, as_text
 from toolrack_runner.module.spec import read_spec
 from toolrack_runner.module.tool import SpecFault, Tool
 from toolrack_runner.module.trusted_names import TrustedNames

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Sequence
 from types import TracebackType
 
+from toolrack_runner.module.class_facts import class_name
 from toolrack_runner.module.exception_facts import cause_of, chain, members_of, syntax_line, traceback_of
 from toolrack_runner.module.limits import ERROR_CHARS_MAX
 
@@ -105,7 +106,7 @@ def _text(error: BaseException) -> str:
     try:
         return cut_middle(str.__str__(str(error)), _MESSAGE_CHARS_MAX)
     except BaseException as failed:  # noqa: BLE001 - so may __str__
-        return f"<its text can't be had: __str__ raised {type(failed).__name__}>"
+        return f"<its text can't be had: __str__ raised {class_name(type(failed))}>"
 
 
 def _notes(error: BaseException) -> list[str]:

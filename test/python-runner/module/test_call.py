@@ -158,8 +158,17 @@ def test_what_a_handler_printed_is_out_before_the_answer(capfd: pytest.CaptureFi
     assert capfd.readouterr().out == "one\n"
 
 
-def test_a_stream_that_the_module_broke_costs_no_answer() -> None:
-    assert called("import sys\ndef run(): sys.stdout = None; return 1")["value"] == 1
+@pytest.mark.parametrize(
+    "broken", ["sys.stdout = None", "del sys.stdout", "sys.stderr = Sly()", "sys.stdout.close()"]
+)
+def test_a_stream_that_the_module_broke_costs_no_answer(broken: str) -> None:
+    sly = "class Sly:\n    def flush(self): raise SystemExit\n"
+    assert (
+        called(
+            f"import sys, io\n{sly}def run():\n    sys.stdout = io.StringIO()\n    {broken}\n    return 1"
+        )["value"]
+        == 1
+    )
 
 
 @pytest.mark.parametrize("tool", ["", "weather", "weather:run\x00", "\ud800", "x" * 100_000])

@@ -44,6 +44,7 @@ from toolrack_runner.module.result import ResultInvalid, result_of
         ("Point(1)", "the result is a Point, which JSON has no form for; return dataclasses.asdict(value)"),
         ("Model()", "return value.model_dump(mode='json')"),
         ("Scalar()", "return value.item()"),
+        ("Sly()", "the result is a Sly, which JSON has no form for; return text, or dicts"),
         ("object()", "the result is an object, which JSON has no form for; return text, or dicts, lists"),
         ("print", "the result is a builtin_function_or_method, which JSON has no form for; call it"),
         ("run", "the result is a function, which JSON has no form for; call it"),
@@ -88,6 +89,10 @@ class Model:
 class Scalar:
     def item(self): ...
 class Sub(float): ...
+class Meta(type):
+    __name__ = __mro__ = __dict__ = property(lambda self: 1 / 0)
+    def mro(self): return super().mro()
+class Sly(metaclass=Meta): ...
 class Liar(dict):
     def items(self): raise ValueError("not today")
     def __init__(self): super().__init__(a=1)

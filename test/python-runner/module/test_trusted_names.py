@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from module.apart import called_apart, checked_apart
-from module.tools import MODULES, called, checked, kinds, source_of
+from module.tools import MODULES, called, checked, kinds, load_fault, source_of
 from toolrack_runner.module.trusted_names import TrustedNames
 
 PATCHES = (MODULES / "patches_everything.py").read_bytes()
@@ -70,6 +70,20 @@ def test_what_a_result_patches_while_it_is_written_as_json_does_not_last() -> No
         """
     )
     assert outcome["text"] == '{"a":1}'
+    assert ascii(1) == "1"
+
+
+def test_what_an_exception_patches_while_it_is_told_does_not_last() -> None:
+    source = """
+        import builtins
+        class Sly(Exception):
+            def __str__(self):
+                builtins.ascii = None
+                return "sly"
+        """
+    assert called(f"{source}\n        def run(): raise Sly")["error"].endswith("weather.Sly: sly")
+    assert ascii(1) == "1"
+    assert "weather.Sly: sly" in load_fault(f"{source}\n        raise Sly").message
     assert ascii(1) == "1"
 
 

@@ -144,6 +144,17 @@ def test_an_exception_that_does_what_it_can_against_being_told_is_told(
         ),
         (
             """
+            class M(type):
+                __name__ = property(lambda self: 1 / 0)
+            class Worse(Exception, metaclass=M): ...
+            class E(Exception):
+                def __str__(self): raise Worse
+            def run(): raise E()
+            """,
+            "__str__ raised Worse>",
+        ),
+        (
+            """
             class E(ExceptionGroup):
                 exceptions = property(lambda self: 1 / 0)
             def run(): raise E("many", [ValueError(number) for number in range(9_999)])
