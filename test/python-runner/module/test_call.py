@@ -152,10 +152,10 @@ def test_a_handler_sees_what_its_module_put_in_place_of_a_builtin_and_nobody_els
 
 
 def test_what_a_handler_printed_is_out_before_the_answer(capfd: pytest.CaptureFixture[str]) -> None:
-    called(
-        "import sys\nsys.stdout = open(1, 'w', buffering=9999, closefd=False)\ndef run(): print('one'); return 1"
-    )
+    module = loaded("import sys\nsys.stdout = open(1, 'w', closefd=False)\ndef run(): print('one'); return 1")
+    call(module, "weather:run", {})
     assert capfd.readouterr().out == "one\n"
+    assert module.tools, "the module and its stream live until here"
 
 
 @pytest.mark.parametrize(
