@@ -6,6 +6,7 @@ import { firestore } from './cases/firestore.ts'
 import { firstCall } from './cases/first-call.ts'
 import { framework } from './cases/framework.ts'
 import { handOff } from './cases/hand-off.ts'
+import { hostile } from './cases/hostile.ts'
 import { isolatedCall } from './cases/isolated-call.ts'
 import { isolatedThroughput } from './cases/isolated-throughput.ts'
 import { list } from './cases/list.ts'
@@ -30,6 +31,7 @@ const CASES = {
   'isolated-throughput': isolatedThroughput,
   'first-call': firstCall,
   'runner-start': runnerStart,
+  hostile,
 }
 
 /** `npm run bench -- [case …] [--rounds 5] [--seconds 3]`: measures and reports; a missed goal is no failure. */
