@@ -11,6 +11,8 @@ import select
 import signal
 import socket
 import sys
+import threading
+from contextlib import suppress
 from typing import NoReturn
 
 from toolrack_runner.jail.confine import Confinement, prepare_confinement
@@ -21,6 +23,9 @@ from toolrack_runner.zygote.place import LINE_DESCRIPTOR, ROOT
 from toolrack_runner.zygote.preload import STANDARD, preload
 from toolrack_runner.zygote.resident import resident_bytes
 
+#: Of a thread: the usual 8 MB count whole against a child's memory, which would be 31 threads.
+STACK_BYTES = 1 << 20
+
 
 def main() -> NoReturn:
     """Reads the opening, becomes what it says, and serves until main has gone."""
@@ -30,6 +35,8 @@ def main() -> NoReturn:
         opening, _ = line.receive()
         assert isinstance(opening, Opening)
         preload(STANDARD)
+        offer_for_killing()
+        threading.stack_size(STACK_BYTES)
         victim = plant_victim()
         confinement = prepare_confinement(opening)
         not_preloaded = preload(opening.preload)
@@ -58,6 +65,12 @@ def main() -> NoReturn:
     except KeyboardInterrupt:
         pass
     os._exit(0)
+
+
+def offer_for_killing() -> None:
+    """Where memory runs out, the kernel ends a tool before the runner; children inherit it."""
+    with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
+        file.write("500")
 
 
 def plant_victim() -> int:
