@@ -17,7 +17,7 @@ from toolrack_runner.module.source_text import source_text
 from toolrack_runner.module.specs import read_specs
 from toolrack_runner.module.syntax import code_object
 from toolrack_runner.module.tool import SpecFault, Tool
-from toolrack_runner.module.trusted_names import TrustedNames
+from toolrack_runner.module.trusted_names import Names, NamesLeftAlone, TrustedNames
 from toolrack_runner.module.user_traceback import exception_line, user_line, user_traceback
 
 _INSTALLED = "Use the standard library, or ask the operator to add the package"
@@ -31,7 +31,7 @@ class LoadedModule:
     tools: Mapping[str, Tool]
     faults: tuple[SpecFault, ...]
     lines: tuple[str, ...]
-    trusted: TrustedNames
+    trusted: Names
 
 
 class ModuleSource:
@@ -45,11 +45,13 @@ class ModuleSource:
         return self._text
 
 
-def load_module(name: str, source: bytes, declared: DeclaredSpecs = NOTHING_DECLARED) -> LoadedModule:
+def load_module(
+    name: str, source: bytes, declared: DeclaredSpecs = NOTHING_DECLARED, *, keeps_names: bool = True
+) -> LoadedModule:
     """Imports a module under its name, which runs its code, and reads TOOL_SPECS; raises ModuleFault.
 
     Runs in a jailed child, once in the life of a process: the module stays in `sys.modules`. With what was
-    `declared`, faults name the line of their spec.
+    `declared`, faults name the line of their spec. `keeps_names` is for who has more to do after it than one call.
     """
     refused = module_name_fault(name)
     if refused:
@@ -58,7 +60,7 @@ def load_module(name: str, source: bytes, declared: DeclaredSpecs = NOTHING_DECL
     lines = tuple(text.splitlines())
     code = code_object(name, text)
     module = _new_module(name, text)
-    trusted = TrustedNames()
+    trusted: Names = TrustedNames() if keeps_names else NamesLeftAlone()
     try:
         trusted.run(lambda: _execute(code, vars(module)))
     except BaseException as error:  # noqa: BLE001 - an import may raise anything

@@ -23,7 +23,7 @@ from toolrack_runner.module.spec_fields import (
     read_timeout,
 )
 from toolrack_runner.module.tool import SpecFault, Tool
-from toolrack_runner.module.trusted_names import TrustedNames
+from toolrack_runner.module.trusted_names import Names
 from toolrack_runner.tool_name import TOOL_NAME_RULE, is_tool_name
 
 T = TypeVar("T")
@@ -45,9 +45,7 @@ KEYS = (
 )
 
 
-def read_spec(
-    module: str, index: int, element: object, line: int | None, trusted: TrustedNames
-) -> Tool | SpecFault:
+def read_spec(module: str, index: int, element: object, line: int | None, trusted: Names) -> Tool | SpecFault:
     """One element of TOOL_SPECS; never raises, and runs code of the module only to read the handler's signature."""
     items = as_items(element)
     if items is None:
@@ -59,7 +57,7 @@ def read_spec(
 
 class _SpecReader:
     def __init__(
-        self, module: str, index: int, fields: dict[str, Any], line: int | None, trusted: TrustedNames
+        self, module: str, index: int, fields: dict[str, Any], line: int | None, trusted: Names
     ) -> None:
         self._module = module
         self._index = index

@@ -11,11 +11,11 @@ from toolrack_runner.module.near_miss import did_you_mean
 from toolrack_runner.module.plain import as_items, as_list, as_text
 from toolrack_runner.module.spec import read_spec
 from toolrack_runner.module.tool import SpecFault, Tool
-from toolrack_runner.module.trusted_names import TrustedNames
+from toolrack_runner.module.trusted_names import Names
 
 
 def read_specs(
-    module: str, namespace: Mapping[str, Any], declared: DeclaredSpecs, trusted: TrustedNames
+    module: str, namespace: Mapping[str, Any], declared: DeclaredSpecs, trusted: Names
 ) -> tuple[dict[str, Tool], tuple[SpecFault, ...]]:
     """The tools by name and the specs that were refused, in order; raises ModuleFault where there is no list of specs."""
     elements = _elements(module, namespace)

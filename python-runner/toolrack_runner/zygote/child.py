@@ -25,6 +25,7 @@ def echo(text: str) -> str:
 
 TOOL_SPECS = [{"name": "rehearsal:echo", "description": "Says what it is told.", "handler": echo}]
 """,
+    keeps_names=False,
 )
 sys.modules.pop("rehearsal", None)
 
@@ -53,7 +54,8 @@ def live(confinement: Confinement, workplace: Workplace, spawn: Spawn, channel: 
         pass  # Main let go of this child before it was needed.
     except BaseException as error:  # noqa: BLE001 - whatever it is, main must hear of it
         write_frame(channel, {"failed": f"{type(error).__name__}: {error}"})
-    _exit(0)
+    finally:
+        _exit(0)
 
 
 def _call(channel: int, order: dict[str, Any], output_bytes_max: int) -> None:
@@ -61,7 +63,7 @@ def _call(channel: int, order: dict[str, Any], output_bytes_max: int) -> None:
     if order["tell"]:
         write_frame(channel, {"imports": parse_module(order["module"], source).imports})
     try:
-        module = load_module(order["module"], source)
+        module = load_module(order["module"], source, keeps_names=False)
     except ModuleFault as refused:
         _flush()
         write_frame(channel, {"answer": _broken(refused.fault)})

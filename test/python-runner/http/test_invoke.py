@@ -167,3 +167,17 @@ def test_without_the_secret_nothing_is_looked_at(runner: LiveRunner, token: str)
 def test_an_unknown_route_and_method_are_told(runner: LiveRunner) -> None:
     assert runner.client.get("/nowhere").json()["error"]["details"] == [{"reason": "ROUTE_NOT_FOUND"}]
     assert runner.client.get("/invoke").json()["error"]["details"] == [{"reason": "METHOD_NOT_ALLOWED"}]
+
+
+@pytest.mark.parametrize("name", ["len", "isinstance", "dict", "str", "Exception", "BaseException"])
+def test_a_module_that_breaks_a_builtin_costs_its_own_call(runner: LiveRunner, name: str) -> None:
+    source = f"""
+import builtins
+def run() -> str:
+    builtins.{name} = None
+    return "done"
+TOOL_SPECS = [{{"name": "breaks:run", "description": "Breaks.", "handler": run}}]
+"""
+    answer = runner.invoke(source, "breaks:run")
+    assert answer.get("text") == "done" or answer["code"] in ("TOOL_CRASHED", "RESULT_INVALID")
+    assert runner.invoke(WEATHER, "weather:report", {"city": "Bern"})["text"] == "Bern: cloudy for 1 d"
