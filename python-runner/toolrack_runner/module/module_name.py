@@ -17,7 +17,7 @@ def module_name_fault(name: str) -> Fault | None:
         return fault(
             "module_name_invalid", name, None, "names that start with __ are Python's. Rename the file."
         )
-    if name in sys.stdlib_module_names or _is_installed(name):
+    if name in sys.stdlib_module_names or is_available(name):
         owner = "Python's standard library" if name in sys.stdlib_module_names else "an installed package"
         sentence = f"'{name}' is the name of {owner}, which the file would hide. Rename it, for example to {name}_tools.py."
         return fault("module_name_taken", name, None, sentence)
@@ -25,10 +25,8 @@ def module_name_fault(name: str) -> Fault | None:
 
 
 def is_available(package: str) -> bool:
-    """Whether `import package` would find something here."""
-    return package in sys.stdlib_module_names or _is_installed(package)
+    """Whether `import package` would find something here; imports nothing to find out.
 
-
-def _is_installed(name: str) -> bool:
-    """Asks the finders themselves: what is imported under a name already may be a module like the one that is asked for."""
-    return any(finder.find_spec(name, None) is not None for finder in sys.meta_path)
+    Asks the finders themselves: what stands under a name already may be a module like the one that is asked for.
+    """
+    return any(finder.find_spec(package, None) is not None for finder in sys.meta_path)

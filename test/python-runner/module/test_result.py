@@ -57,6 +57,7 @@ from toolrack_runner.module.result import ResultInvalid, result_of
             "endless",
             "the result[0][0] holds itself, so its JSON would never end; return a copy without the cycle",
         ),
+        ("[shared, shared, {1}]", "the result[2] is a set"),
         ("deep(101)", "nested deeper than 100 levels"),
         ("deep(5_000)", "nested deeper than 100 levels"),
         ("'a\\ud800'", "the result holds a lone surrogate (character 2), which is no text; decode the bytes"),
@@ -97,6 +98,7 @@ class Liar(dict):
     def items(self): raise ValueError("not today")
     def __init__(self): super().__init__(a=1)
 async def inner(): ...
+shared = []
 endless = [[]]
 endless[0].append(endless[0])
 def deep(levels):
@@ -122,7 +124,7 @@ def deep(levels):
     ],
 )
 def test_whatever_json_can_write_is_a_result(expression: str, text: str) -> None:
-    more = "class Text(str): ...\nclass Number(int): ...\nshared = []\n"
+    more = "class Text(str): ...\nclass Number(int): ...\n"
     outcome = called(f"{BEFORE}{more}def run(): return {expression}")
     assert outcome["text"] == text
     assert outcome.get("value", text) == (json.loads(text) if "value" in outcome else text)

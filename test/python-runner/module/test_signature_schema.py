@@ -1,10 +1,13 @@
 """A spec without parameters gets them from its handler's signature and docstring."""
 
+import threading
+from http.server import BaseHTTPRequestHandler, HTTPServer
 from typing import Any
 
 import pytest
 
 from module.tools import checked, kinds
+from toolrack_runner.module.compiled_schema import schema_fault
 
 
 def derived(source: str) -> dict[str, Any]:
@@ -109,6 +112,22 @@ def test_what_the_author_states_is_left_as_it_is() -> None:
     }
 
 
+def test_a_description_in_the_annotation_goes_before_the_docstrings() -> None:
+    tool = derived(
+        """
+        from typing import Annotated
+        from pydantic import Field
+        def run(city: Annotated[str, Field(description="By name.")]):
+            '''Runs.
+
+            Args:
+                city: By code.
+            '''
+        """
+    )
+    assert tool["parameters"]["properties"]["city"]["description"] == "By name."
+
+
 def test_an_argument_named_title_keeps_its_name() -> None:
     tool = derived("def run(title: str, description: str): ...")
     assert list(tool["parameters"]["properties"]) == ["title", "description"]
@@ -207,3 +226,23 @@ def test_a_schema_that_does_not_compile_refuses_the_spec(parameters: str, part: 
 )
 def test_what_is_derived_keeps_the_limits_of_what_is_stated(handler: str, kind: str) -> None:
     assert kinds(checked(handler)) == [kind]
+
+
+def test_no_reference_of_a_schema_is_fetched() -> None:
+    asked: list[str] = []
+
+    class Answering(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            asked.append(self.path)
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"{}")
+
+    with HTTPServer(("127.0.0.1", 0), Answering) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        address = f"http://127.0.0.1:{server.server_port}/a.json"
+        said = schema_fault({"type": "object", "properties": {"a": {"$ref": address}}})
+        server.shutdown()
+    assert asked == []
+    assert said is not None
+    assert "no JSON Schema" in said

@@ -166,7 +166,31 @@ def test_an_exception_that_does_what_it_can_against_being_told_is_told(
 def test_a_hostile_metaclass_and_a_hostile_group_are_told(source: str, part: str) -> None:
     error = error_of(source)
     assert part in error
+    assert "exception 9 of" not in error
     assert len(error) < ERROR_CHARS_MAX + 1_000
+
+
+def test_an_exception_that_led_to_itself_is_told_once() -> None:
+    error = error_of("def run():\n    error = KeyError('a')\n    error.__cause__ = error\n    raise error")
+    assert error.count("KeyError: 'a'") == 1
+    two = error_of(
+        "def run():\n    a, b = KeyError('a'), ValueError('b')\n    a.__cause__, b.__cause__ = b, a\n    raise a"
+    )
+    assert [two.count("KeyError: "), two.count("ValueError: ")] == [1, 1]
+
+
+def test_a_long_text_of_an_exception_leaves_room_for_what_came_of_it() -> None:
+    source = "def run():\n    try:\n        raise ValueError('x' * 50_000)\n    except ValueError as error:\n        {}[1]"
+    error = error_of(source)
+    assert error.count("Traceback") == 2
+    assert "48,000 characters left out" in error
+
+
+def test_of_many_notes_the_first_are_shown() -> None:
+    error = error_of(
+        "def run():\n    error = KeyError(1)\n    error.__notes__ = ['a note'] * 99\n    raise error"
+    )
+    assert error.count("a note") == 5
 
 
 def test_a_traceback_is_cut_in_its_middle() -> None:
