@@ -46,21 +46,22 @@ class ModuleSource:
 
 
 def load_module(
-    name: str, source: bytes, declared: DeclaredSpecs = NOTHING_DECLARED, *, keeps_names: bool = True
+    name: str, source: bytes, declared: DeclaredSpecs = NOTHING_DECLARED, *, for_one_call: bool = False
 ) -> LoadedModule:
     """Imports a module under its name, which runs its code, and reads TOOL_SPECS; raises ModuleFault.
 
     Runs in a jailed child, once in the life of a process: the module stays in `sys.modules`. With what was
-    `declared`, faults name the line of their spec. `keeps_names` is for who has more to do after it than one call.
+    `declared`, faults name the line of their spec. `for_one_call`: it was
+    parsed before, so its name is not looked at again, and nothing comes after the call that its names could spoil.
     """
-    refused = module_name_fault(name)
+    refused = None if for_one_call else module_name_fault(name)
     if refused:
         raise ModuleFault(refused)
     text = source_text(name, source)
     lines = tuple(text.splitlines())
     code = code_object(name, text)
     module = _new_module(name, text)
-    trusted: Names = TrustedNames() if keeps_names else NamesLeftAlone()
+    trusted: Names = NamesLeftAlone() if for_one_call else TrustedNames()
     try:
         trusted.run(lambda: _execute(code, vars(module)))
     except BaseException as error:  # noqa: BLE001 - an import may raise anything

@@ -10,24 +10,15 @@ from toolrack_runner.level.plants import Plants
 from toolrack_runner.level.twins import TWINS
 from toolrack_runner.module import Fault, ModuleFault, call_tool, check_module, load_module, parse_module
 from toolrack_runner.module.call import Outcome
-from toolrack_runner.wire.frames import FrameError, encode_frame, read_frame, write_frame
+from toolrack_runner.wire.frames import FrameError, read_frame, write_frame
 from toolrack_runner.zygote.messages import Spawn
+from toolrack_runner.zygote.rehearsal import practise, rehearse
 
 #: Limits that an import can meet as well as a call.
 LIMIT_CODES = ("MEMORY_LIMIT", "DISK_LIMIT")
 
-#: A module of our own, imported by the zygote.
-REHEARSAL = load_module(
-    "rehearsal",
-    b"""
-def echo(text: str) -> str:
-    return text
-
-TOOL_SPECS = [{"name": "rehearsal:echo", "description": "Says what it is told.", "handler": echo}]
-""",
-    keeps_names=False,
-)
-sys.modules.pop("rehearsal", None)
+#: Imported by the zygote.
+REHEARSAL = practise()
 
 _exit = os._exit
 _read = os.read
@@ -61,14 +52,19 @@ def live(confinement: Confinement, workplace: Workplace, spawn: Spawn, channel: 
 def _call(channel: int, order: dict[str, Any], output_bytes_max: int) -> None:
     source = order["source"].encode("utf-8", "replace")
     if order["tell"]:
-        write_frame(channel, {"imports": parse_module(order["module"], source).imports})
+        parsed = parse_module(order["module"], source)
+        write_frame(channel, {"imports": parsed.imports})
+        if parsed.faults:
+            write_frame(channel, {"answer": _broken(parsed.faults[0])})
+            return _wait_for_the_end(channel)
+    else:
+        rehearse(REHEARSAL)
     try:
-        module = load_module(order["module"], source, keeps_names=False)
+        module = load_module(order["module"], source, for_one_call=True)
     except ModuleFault as refused:
         _flush()
         write_frame(channel, {"answer": _broken(refused.fault)})
     else:
-        _rehearse()
         write_frame(channel, {"ready": True})
         call = read_frame(channel)
         outcome = call_tool(
@@ -76,13 +72,7 @@ def _call(channel: int, order: dict[str, Any], output_bytes_max: int) -> None:
         )
         _flush()
         write_frame(channel, {"answer": _answer(outcome)})
-    _wait_for_the_end(channel)
-
-
-def _rehearse() -> None:
-    """Answers a call of our own, unsent. What a call touches is then this process's: the call itself copies no page."""
-    outcome = call_tool(REHEARSAL, "rehearsal:echo", {"text": "x" * 1_000}, {}, output_bytes_max=1 << 20)
-    encode_frame({"answer": _answer(outcome)})
+    return _wait_for_the_end(channel)
 
 
 def _answer(outcome: Outcome) -> dict[str, Any]:
