@@ -144,12 +144,22 @@ def refuse_file(path: str) -> None:
     raise PermissionError(13, "Permission denied", path)
 
 
-def test_a_permission_error_of_the_module_itself_is_no_refusal_of_the_jail() -> None:
-    assert load_fault("raise PermissionError('not for you')").kind == "import_raised"
+@pytest.mark.parametrize(
+    "line",
+    [
+        "raise PermissionError('not for you')",
+        "raise PermissionError(1, 'not for you')",
+        "raise OSError(5, 'Input/output error')  # os.fork()",
+        "raise OSError(5, 'Input/output error')  # socket.connect()",
+    ],
+)
+def test_an_error_of_the_module_itself_is_no_refusal_of_the_jail(line: str) -> None:
+    assert load_fault(line).kind == "import_raised"
 
 
 @pytest.mark.parametrize(
-    "name", ["json", "pytest", "9weather", "we-ather", "café", "class", "", "a" * 65, "__main__", "a.b"]
+    "name",
+    ["json", "pytest", "winreg", "9weather", "we-ather", "café", "class", "", "a" * 65, "__main__", "a.b"],
 )
 def test_a_name_that_no_module_may_have_is_refused_before_anything_is_read(name: str) -> None:
     found = load_fault("1 / 0", name)

@@ -57,6 +57,18 @@ def test_a_package_that_is_needed_once_is_not_optional() -> None:
     assert (package.optional, package.line) == (False, 4)
 
 
+def test_what_is_told_of_a_module_stays_small_however_much_it_imports() -> None:
+    imports = "".join(f"import package{number}\n" for number in range(300)) + f"import {'x' * 200}\n"
+    parsed = parse_module("weather", imports.encode() + SPECS)
+    assert parsed.imports == tuple(f"package{number}" for number in range(200))
+    assert "x" * 200 not in parse_module("weather", f"import {'x' * 200}".encode() + SPECS).imports
+
+
+def test_only_the_name_of_a_tool_is_taken_for_one() -> None:
+    source = b"PEOPLE = [{'name': 'Ada Lovelace'}]\nTOOL_SPECS = [{'name': 'weather:run'}, {'name': 7}]"
+    assert parse_module("weather", source).spec_lines == {"weather:run": 2}
+
+
 @pytest.mark.parametrize(
     ("source", "kind", "line", "part"),
     [

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from module.apart import called_apart, checked_apart
-from module.tools import MODULES, called, checked, kinds, load_fault, source_of
+from module.tools import MODULES, called, checked, kinds, load_fault, loaded, source_of
 from toolrack_runner.module.trusted_names import TrustedNames
 
 PATCHES = (MODULES / "patches_everything.py").read_bytes()
@@ -84,6 +84,23 @@ def test_what_an_exception_patches_while_it_is_told_does_not_last() -> None:
     assert called(f"{source}\n        def run(): raise Sly")["error"].endswith("weather.Sly: sly")
     assert ascii(1) == "1"
     assert "weather.Sly: sly" in load_fault(f"{source}\n        raise Sly").message
+    assert ascii(1) == "1"
+
+
+def test_what_a_signature_patches_while_it_is_read_does_not_last() -> None:
+    loaded(
+        """
+        import builtins, inspect
+        class Sly:
+            @property
+            def __signature__(self):
+                builtins.ascii = None
+                return inspect.Signature()
+            def __call__(self): ...
+        def run(): ...
+        run.__wrapped__ = Sly()
+        """
+    )
     assert ascii(1) == "1"
 
 

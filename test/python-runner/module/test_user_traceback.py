@@ -179,6 +179,18 @@ def test_an_exception_that_led_to_itself_is_told_once() -> None:
     assert [two.count("KeyError: "), two.count("ValueError: ")] == [1, 1]
 
 
+def test_of_a_long_chain_the_last_are_told() -> None:
+    source = """
+        def run(depth=40):
+            try:
+                if depth: run(depth - 1)
+                raise ValueError("first")
+            except ValueError as error:
+                raise ValueError(f"number {depth}") from error
+        """
+    assert error_of(source).count("ValueError: number") == 5
+
+
 def test_a_long_text_of_an_exception_leaves_room_for_what_came_of_it() -> None:
     source = "def run():\n    try:\n        raise ValueError('x' * 50_000)\n    except ValueError as error:\n        {}[1]"
     error = error_of(source)
