@@ -3,9 +3,11 @@ import { ARGUMENTS, TOOLS } from '../definitions/echo-tool.ts'
 import type { Comparison } from '../measure/comparison.ts'
 import type { Effort } from '../measure/load-rounds.ts'
 import type { Measured, NotRun } from '../measure/result.ts'
-import { timedRounds } from '../measure/timed-rounds.ts'
+import type { Round, Sample } from '../measure/round.ts'
+import { PAUSE_MS, timedRounds, timesSample } from '../measure/timed-rounds.ts'
 import type { Contender } from '../measure/timed-rounds.ts'
 import { withBenchPython } from '../processes/bench-python.ts'
+import { drivePython } from '../processes/drive-python.ts'
 import { callFreshInterpreter } from '../processes/fresh-interpreter.ts'
 import { withRunner } from '../processes/python-runner.ts'
 import { callTool, warmModule } from '../processes/warm-module.ts'
@@ -17,6 +19,8 @@ const IMPORTS = [
   { module: 'echo_web', what: 'json, asyncio, urllib.request', timesFaster: 40, freshCalls: 15 },
   { module: 'echo_pandas', what: 'json, pandas', timesFaster: 120, freshCalls: 5 },
 ] as const
+
+const IN_PROCESS = 'the handler as a function'
 
 /** A warm call through the runner's HTTP, each in a confined process of its own, against an interpreter for each call. */
 export function isolatedCall(_: string, { rounds: count }: Effort): Promise<Measured | NotRun> {
@@ -32,11 +36,26 @@ export function isolatedCall(_: string, { rounds: count }: Effort): Promise<Meas
         contenders.push({ name: ours(what), calls: CALLS, call: () => callTool(client, echo) })
         contenders.push({ name: peer(what), calls: freshCalls, call: fresh })
       }
-      const rounds = await timedRounds(contenders, count)
+      const rounds: Round[] = []
+      while (rounds.length < count) {
+        const [round] = await timedRounds(contenders, 1)
+        rounds.push({ ...round, [IN_PROCESS]: await inProcess(python) })
+      }
       client.close()
-      return { rounds, comparisons: IMPORTS.flatMap(comparisonsOf), sharesCores: true }
+      return { rounds, comparisons: [...IMPORTS.flatMap(comparisonsOf), WHOLE], sharesCores: true }
     }),
   )
+}
+
+async function inProcess(python: string): Promise<Sample> {
+  const order = {
+    calls: CALLS,
+    pauseMs: PAUSE_MS,
+    folder: TOOLS,
+    tool: 'echo_json:echo',
+    arguments: ARGUMENTS,
+  }
+  return timesSample(await drivePython<number[]>(python, 'in_process.py', order))
 }
 
 function comparisonsOf({ what, timesFaster }: (typeof IMPORTS)[number]): Comparison[] {
@@ -54,3 +73,11 @@ function ours(what: string): string {
 function peer(what: string): string {
   return `python -I, ${what}`
 }
+
+const WHOLE = {
+  what: 'warm call, json, median',
+  metric: 'p50Us',
+  unit: 'µs',
+  ours: ours('json'),
+  against: IN_PROCESS,
+} as const

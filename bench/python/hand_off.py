@@ -1,4 +1,4 @@
-"""Times one call without HTTP: handed to a confined child of the runner's pool, to an unconfined worker, to a function.
+"""Times one call without HTTP: handed to a confined child of the runner's pool, and to an unconfined worker.
 
 Reads `{"calls", "pauseMs", "rounds", "folder", "socket", "arguments"}` from standard input and prints the rounds as JSON:
 for each contender of a round the times of its calls in microseconds.
@@ -14,7 +14,6 @@ import time
 from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -122,20 +121,6 @@ def unconfined(order: Order) -> Attempt:
     return attempt
 
 
-def in_process(order: Order) -> Attempt:
-    """The same handler as a function, with the same JSON around it."""
-    sys.path.insert(0, order.folder)
-    handlers = {spec["name"]: spec["handler"] for spec in import_module("echo_json").TOOL_SPECS}
-    body = json.dumps(order.arguments)
-
-    async def attempt() -> Callable[[], Awaitable[None]]:
-        answer = json.dumps(handlers[TOOL](**json.loads(body)))
-        assert len(answer) == len(body)
-        return _nothing
-
-    return attempt
-
-
 @contextmanager
 def worker(order: Order) -> Iterator[None]:
     """The unconfined worker, while it is needed."""
@@ -169,7 +154,6 @@ async def measure(order: Order) -> dict[str, Any]:
         "whole": confined.whole,
         "bare": confined.bare,
         "unconfined": unconfined(order),
-        "inProcess": in_process(order),
     }
     rounds = [
         {name: await times_of(attempt, order) for name, attempt in contenders.items()}
