@@ -19,6 +19,7 @@ class ErrorKind:
 ERROR_CODES = MappingProxyType(
     {
         # Answers of the runner's own routes.
+        "REQUEST_MALFORMED": ErrorKind(400, "INVALID_ARGUMENT"),
         "BODY_INVALID": ErrorKind(400, "INVALID_ARGUMENT"),
         "TOKEN_INVALID": ErrorKind(401, "UNAUTHENTICATED"),
         "ROUTE_NOT_FOUND": ErrorKind(404, "NOT_FOUND"),
@@ -28,6 +29,7 @@ ERROR_CODES = MappingProxyType(
         "RUNNER_BUSY": ErrorKind(429, "RESOURCE_EXHAUSTED", retry=True),
         "INTERNAL": ErrorKind(500, "INTERNAL"),
         "ISOLATION_UNAVAILABLE": ErrorKind(503, "UNAVAILABLE"),
+        "RUNNER_UNAVAILABLE": ErrorKind(503, "UNAVAILABLE", retry=True),
         # Outcomes of one call or check.
         "ARGUMENTS_INVALID": ErrorKind(400, "INVALID_ARGUMENT"),
         "TOOL_NOT_FOUND": ErrorKind(404, "NOT_FOUND"),
