@@ -58,6 +58,16 @@ def is_null(argument: int) -> tuple[Condition, Condition]:
     return Condition(argument, (0,)), Condition(argument, (0,), is_upper_half=True)
 
 
+SIGKILL: Final = 9
+#: Signals are numbered from 1 to 64.
+SIGNAL_BITS: Final = 7
+
+
+def is_not(argument: int, signal: int) -> tuple[Condition, ...]:
+    """Alternatives of which one holds for each signal but this: a bit of its number that differs."""
+    return tuple(Condition(argument, (~signal & 1 << bit,), mask=1 << bit) for bit in range(SIGNAL_BITS))
+
+
 CLONE_THREAD: Final = 0x00010000
 #: Exit signal and CLONE_NEWTIME, PIDFD, PTRACE, VFORK, PARENT, THREAD, NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER,
 #: NEWPID, NEWNET, IO.
@@ -88,10 +98,11 @@ CONDITIONAL: Final[Mapping[str, Rule]] = {
     "prctl": ((Condition(0, (15, 16)),),),
     # Asks for limits of this process, sets none.
     "prlimit64": ((Condition(0, (0,)), *is_null(2)),),
-    # raise(), abort() and pthread_kill() of the C library, os.kill of oneself.
-    "kill": ((Condition(0, (OWN_PROCESS,)),),),
-    "tgkill": ((Condition(0, (OWN_PROCESS,)),),),
-    "rt_tgsigqueueinfo": ((Condition(0, (OWN_PROCESS,)),),),
+    # raise(), abort() and pthread_kill() of the C library, os.kill of oneself. Not SIGKILL: a child that ends by it was
+    # ended from outside, and who reads its end can rely on that.
+    "kill": tuple((Condition(0, (OWN_PROCESS,)), other) for other in is_not(1, SIGKILL)),
+    "tgkill": tuple((Condition(0, (OWN_PROCESS,)), other) for other in is_not(2, SIGKILL)),
+    "rt_tgsigqueueinfo": tuple((Condition(0, (OWN_PROCESS,)), other) for other in is_not(2, SIGKILL)),
     # A datagram pair can send to any unix socket by its path, so only streams (the type without its flags).
     "socketpair": ((Condition(0, (socket.AF_UNIX.value,)), Condition(1, (1,), mask=0xF)),),
     # Without an address; and without out-of-band data, which no honest program of a pair uses (CVE-2025-38236).
