@@ -1,0 +1,1 @@
+"""Network for tools whose spec names hosts: a broker outside the jail connects, and passes the connected descriptor in."""

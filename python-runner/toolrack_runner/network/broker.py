@@ -1,0 +1,58 @@
+"""Main's part: resolves a name once, looks at every address, and connects to one that was looked at."""
+
+import asyncio
+import socket
+from typing import Any
+
+from toolrack_runner.network.hosts import Host, is_named
+from toolrack_runner.network.public_address import Network, is_public
+
+#: For resolving and connecting together.
+CONNECT_SECONDS = 10.0
+
+
+class Refused(Exception):
+    """The connection is not made; the text is for the tool."""
+
+
+async def connect(
+    hosts: tuple[Host, ...], allowed: tuple[Network, ...], wish: dict[str, Any]
+) -> socket.socket:
+    """A connected TCP socket, blocking; raises Refused. `wish` is what the child sent, and may be anything."""
+    name, port = wish.get("host"), wish.get("port")
+    if not isinstance(name, str) or not isinstance(port, int) or isinstance(port, bool):
+        raise Refused("a connection is asked for by host name and port")
+    if not is_named(hosts, name, port):
+        raise Refused(
+            f"port {port} of this host is not in the spec's network: name it there, as host or host:port"
+        )
+    try:
+        async with asyncio.timeout(CONNECT_SECONDS):
+            return await _connect(name, port, allowed)
+    except TimeoutError:
+        raise Refused(f"the host did not answer within {CONNECT_SECONDS:g} s") from None
+    except OSError as error:
+        raise Refused(f"the host can't be reached: {error.strerror or 'its name is not known'}") from None
+
+
+async def _connect(name: str, port: int, allowed: tuple[Network, ...]) -> socket.socket:
+    loop = asyncio.get_running_loop()
+    found = await loop.getaddrinfo(name, port, type=socket.SOCK_STREAM)
+    # One address that is not public is a host that is not to be trusted with the others either.
+    if not found or not all(is_public(str(address[0]), allowed) for *_, address in found):
+        raise Refused("the host's name leads to an address that is not public")
+    last: OSError | None = None
+    for family, kind, protocol, _, address in found:
+        connected = socket.socket(family, kind, protocol)
+        connected.setblocking(False)
+        try:
+            await loop.sock_connect(connected, address)
+        except BaseException as error:
+            connected.close()
+            if not isinstance(error, OSError) or isinstance(error, TimeoutError):
+                raise
+            last = error
+            continue
+        connected.setblocking(True)
+        return connected
+    raise last or OSError("no address")

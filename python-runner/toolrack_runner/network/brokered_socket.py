@@ -1,0 +1,93 @@
+"""The child's part: sockets that the broker connects, in place of those that the jail denies.
+
+Put in place before the module is imported, and only where its spec names hosts. To the standard library and what
+builds on it they are sockets; a name is not resolved here, it goes to the broker as it is.
+"""
+
+import contextlib
+import errno
+import os
+import socket
+import threading
+from typing import Any
+
+from toolrack_runner.wire.frames import write_frame
+
+_lock = threading.Lock()
+_INET = (socket.AF_INET, socket.AF_INET6)
+
+
+class BrokeredSocket(socket.socket):
+    """A TCP socket: a placeholder until it is connected, then the connection that the broker has made."""
+
+    channel = -1
+
+    def __init__(self, family: int = -1, type: int = -1, proto: int = -1, fileno: int | None = None) -> None:  # noqa: A002
+        self._is_placeholder = fileno is None and family in (-1, *_INET)
+        if not self._is_placeholder:
+            super().__init__(family, type, proto, fileno)
+            return
+        if type not in (-1, 0) and type & 0xF != socket.SOCK_STREAM:
+            raise OSError(errno.EPERM, "the sandbox has TCP only")
+        ours, theirs = socket.socketpair()
+        theirs.close()
+        family = socket.AF_INET if family == -1 else family
+        super().__init__(family, socket.SOCK_STREAM, 0, ours.detach())
+
+    def connect(self, address: Any) -> None:
+        """Asks the broker; raises ConnectionRefusedError with its reason."""
+        if not self._is_placeholder:
+            return super().connect(address)
+        timeout = self.gettimeout()
+        connected = _ask(self.channel, address)
+        os.dup2(connected, self.fileno(), inheritable=False)
+        os.close(connected)
+        self._is_placeholder = False
+        self.settimeout(timeout)
+        return None
+
+    def connect_ex(self, address: Any) -> int:
+        """As connect, with an errno in place of the exception."""
+        try:
+            self.connect(address)
+        except OSError as error:
+            return error.errno or errno.ECONNREFUSED
+        return 0
+
+    def setsockopt(self, *arguments: Any) -> None:
+        """What is asked for before there is a connection can't be had from a placeholder."""
+        with contextlib.suppress(OSError):
+            super().setsockopt(*arguments)
+
+    def bind(self, address: Any) -> None:
+        """A tool serves nothing; to be bound to any port before connecting is what every connection gets."""
+        if address[1] != 0:
+            raise OSError(errno.EPERM, "the sandbox has connections to named hosts only")
+
+
+def _ask(channel: int, address: Any) -> int:
+    host, port = address[:2]
+    with _lock:
+        write_frame(channel, {"connect": {"host": host, "port": port}})
+        with socket.socket(fileno=os.dup(channel)) as line:
+            packet, descriptors, _, _ = socket.recv_fds(line, 4_096, 1)
+    if not descriptors:
+        raise ConnectionRefusedError(errno.ECONNREFUSED, packet[4:].decode(errors="replace"))
+    return descriptors[0]
+
+
+def resolve_by_broker(host: Any, port: Any, family: int = 0, *_: Any, **__: Any) -> list[Any]:
+    """In place of getaddrinfo: the one address of a name is the name, which the broker will resolve."""
+    name = host.decode() if isinstance(host, bytes) else host
+    services = {"http": 80, "https": 443}
+    number = services.get(port, port) if isinstance(port, str) else port
+    kind = socket.AF_INET6 if family == socket.AF_INET6 else socket.AF_INET
+    return [(kind, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (name, int(number or 0)))]
+
+
+def connect_by_broker(channel: int) -> None:
+    """Puts all of this in the place of the socket module's own."""
+    BrokeredSocket.channel = channel
+    socket.socket = BrokeredSocket  # type: ignore[misc]
+    socket.getaddrinfo = resolve_by_broker
+    socket.gethostbyname = lambda host: host

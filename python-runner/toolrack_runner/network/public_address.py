@@ -1,0 +1,33 @@
+"""Which addresses are the public internet's. A tool is connected to no others, unless the operator says so."""
+
+from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
+
+Address = IPv4Address | IPv6Address
+Network = IPv4Network | IPv6Network
+
+#: Global unicast, as IANA has assigned it (RFC 4291, 2.4).
+GLOBAL_UNICAST = IPv6Network("2000::/3")
+#: Within it: documentation (RFC 3849, 9637), ORCHIDv2, and 6to4 and Teredo, which lead to an IPv4 address that nobody sees.
+NOT_IN_USE = tuple(
+    IPv6Network(text) for text in ("2001:db8::/32", "3fff::/20", "2002::/16", "2001::/32", "2001:20::/28")
+)
+
+
+def is_public(address: str, allowed: tuple[Network, ...] = ()) -> bool:
+    """Whether a numeric address is global unicast, or in a network that the operator allows.
+
+    An IPv4 address in an IPv6 one is judged by what it means.
+    """
+    parsed = ip_address(address.partition("%")[0])
+    if isinstance(parsed, IPv6Address) and parsed.ipv4_mapped is not None:
+        parsed = parsed.ipv4_mapped
+    if any(parsed in network for network in allowed if network.version == parsed.version):
+        return True
+    if isinstance(parsed, IPv4Address):
+        return parsed.is_global and not parsed.is_multicast
+    return parsed in GLOBAL_UNICAST and not any(parsed in network for network in NOT_IN_USE)
+
+
+def read_networks(text: str) -> tuple[Network, ...]:
+    """Networks separated by commas, such as `10.1.0.0/16`; raises ValueError."""
+    return tuple(ip_network(part.strip()) for part in text.split(",") if part.strip())
