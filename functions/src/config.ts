@@ -43,6 +43,7 @@ const TABLE = {
   TOOLRACK_RUNNER_SLOTS: optional,
   TOOLRACK_RUNNER_POOL_MB: optional,
   TOOLRACK_RUNNER_MIN_ISOLATION: optional,
+  TOOLRACK_RUNNER_NETWORK_ALLOW: optional,
   // Read by the scripts, before there is a server.
   TOOLRACK_PYTHON: optional,
 }
@@ -119,6 +120,7 @@ const RUNNER_SETTINGS = [
   'TOOLRACK_RUNNER_SLOTS',
   'TOOLRACK_RUNNER_POOL_MB',
   'TOOLRACK_RUNNER_MIN_ISOLATION',
+  'TOOLRACK_RUNNER_NETWORK_ALLOW',
 ] as const
 
 function runnerSettings(values: VariableValues<typeof TABLE>): Readonly<Record<string, string>> {

@@ -4,6 +4,10 @@ import os
 import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from toolrack_runner.network.public_address import Network
 
 #: The layers of the jail that can be switched off in words, each as its own file names it.
 LAYERS = ("rlimits", "identity", "landlock", "seccomp", "namespaces")
@@ -30,6 +34,8 @@ class Settings:
     without: tuple[str, ...]
     #: Whether the secret comes on standard input, whose end is the parent's end.
     has_parent: bool
+    #: Networks beside the public internet that tools may be connected to.
+    network_allowed: "tuple[Network, ...]"
 
 
 def read_settings(
@@ -70,7 +76,21 @@ def read_settings(
         pool_bytes=_number(environment, "TOOLRACK_RUNNER_POOL_MB", 256, lowest=0, highest=1 << 20) << 20,
         without=tuple(without),
         has_parent=has_parent,
+        network_allowed=_networks(environment.get("TOOLRACK_RUNNER_NETWORK_ALLOW", "")),
     )
+
+
+def _networks(text: str) -> "tuple[Network, ...]":
+    if not text:
+        return ()
+    from toolrack_runner.network.public_address import read_networks
+
+    try:
+        return read_networks(text)
+    except ValueError:
+        raise SettingsError(
+            "TOOLRACK_RUNNER_NETWORK_ALLOW is not a list of networks such as 10.1.0.0/16,fd12::/16"
+        ) from None
 
 
 def _number(environment: Mapping[str, str], name: str, default: int, *, lowest: int, highest: int) -> int:

@@ -24,7 +24,7 @@ async def invoke(request: Request) -> Response:
     source = _source(runner, invocation)
     level = await runner.require_level(invocation.min_isolation)
     pool = runner.require_pool()
-    key = Key(invocation.tenant, invocation.module, invocation.sha256, invocation.limits)
+    key = Key(invocation.tenant, invocation.module, invocation.sha256, invocation.limits, invocation.network)
     call = Call(
         key=key,
         source=source,

@@ -6,6 +6,7 @@ from typing import Any
 
 from toolrack_runner.http.fault import Fault
 from toolrack_runner.http.fields import an_object, optional_text, refuse_unknown, text, whole_number
+from toolrack_runner.network.hosts import Host, read_host
 from toolrack_runner.settings import LEVELS
 from toolrack_runner.zygote.messages import Limits
 
@@ -21,10 +22,12 @@ FIELDS = frozenset(
         "tenant",
         "invocationId",
         "source",
+        "network",
     }
 )
 LIMITS = frozenset({"memoryBytes", "cpuSeconds", "outputBytes", "fileBytes", "minIsolation"})
 DEADLINE_MS = 30_000
+HOSTS_MAX = 20
 DEADLINE_MS_MAX = 3_600_000
 _SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _DEFAULTS = Limits()
@@ -45,6 +48,8 @@ class Invocation:
     tenant: str
     invocation_id: str
     source: str | None
+    #: The hosts that the tool's spec names; none, and it has no network.
+    network: tuple[Host, ...]
 
 
 def parse_invocation(body: dict[str, Any]) -> Invocation:
@@ -69,7 +74,17 @@ def parse_invocation(body: dict[str, Any]) -> Invocation:
         tenant=text(body, "tenant", characters_max=256),
         invocation_id=text(body, "invocationId", characters_max=128),
         source=optional_text(body, "source"),
+        network=_hosts(body.get("network", [])),
     )
+
+
+def _hosts(value: object) -> tuple[Host, ...]:
+    if not isinstance(value, list) or len(value) > HOSTS_MAX:
+        raise Fault("BODY_INVALID", f"network must be a list of at most {HOSTS_MAX} hosts")
+    hosts = [read_host(text) if isinstance(text, str) else None for text in value]
+    if None in hosts:
+        raise Fault("BODY_INVALID", "network must name hosts, as api.example.com or api.example.com:8443")
+    return tuple(host for host in hosts if host is not None)
 
 
 def _limits(limits: dict[str, Any]) -> tuple[Limits, str | None]:

@@ -32,7 +32,13 @@ def make_runner(settings: Settings, opening: Opening, first: tuple[int, Line] | 
     admission = Admission(settings.slots)
     if first is None:
         return Runner(settings, None, admission, Unmeasured())
-    pool = Pool(opening, installed_packages(), bytes_max=settings.pool_bytes, first=first)
+    pool = Pool(
+        opening,
+        installed_packages(),
+        bytes_max=settings.pool_bytes,
+        first=first,
+        network_allowed=settings.network_allowed,
+    )
     return Runner(settings, pool, admission, Measurement(pool, opening))
 
 

@@ -16,6 +16,13 @@ OF_THE_SYSTEM = (
     "/etc/localtime",
     "/etc/mime.types",
     "/usr/share/zoneinfo",
+    # The certificates of authorities, for who may connect somewhere; everybody may read them.
+    "/etc/ssl/certs",
+    "/etc/ssl/cert.pem",
+    "/etc/ssl/openssl.cnf",
+    "/etc/pki/tls/certs",
+    "/usr/share/ca-certificates",
+    "/usr/local/share/ca-certificates",
 )
 
 

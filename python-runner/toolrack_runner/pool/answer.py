@@ -25,8 +25,6 @@ ERROR_CHARACTERS_MAX = 20_000
 
 def read_answer(message: dict[str, Any], *, tool: str, output_bytes_max: int) -> Outcome:
     """The outcome that a message of a child stands for; RESULT_INVALID where it stands for none."""
-    if isinstance(broken := message.get("failed"), str):
-        return failure("WORKER_DIED", f"the worker could not be confined or fed: {broken[:500]}")
     answer = message.get("answer")
     if not isinstance(answer, dict):
         return no_result(tool)

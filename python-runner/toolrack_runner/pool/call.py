@@ -62,17 +62,22 @@ async def _watch(pool: Pool, worker: Worker, call: Call, deadline: float) -> Out
         return explain_end(await end_of(worker, call.key.module), call.tool)
     if worker.has_said_more:
         return no_result(call.tool)
+    if not worker.has_imported and isinstance(broken := message.get("failed"), str):
+        return failure("WORKER_DIED", f"the worker could not be confined or fed: {broken[:500]}")
     return read_answer(message, tool=call.tool, output_bytes_max=output_bytes_max)
 
 
 async def _answer(pool: Pool, worker: Worker, call: Call) -> dict[str, Any]:
-    """The first message that is neither what the module imports nor that it is imported."""
-    while True:
+    """What comes behind what the module imports and that it is imported, each of which is said once at most."""
+    message = await worker.receive()
+    if not worker.has_imported and isinstance(imports := message.get("imports"), list):
+        # Said before any code of the module ran: nobody else chooses which packages a zygote is started with.
+        pool.learn(call.key, imports)
         message = await worker.receive()
-        if isinstance(imports := message.get("imports"), list):
-            pool.learn(call.key, [name for name in imports if isinstance(name, str)])
-        elif "ready" not in message:
-            return message
+        worker.has_imported = True
+    if message.get("ready") is True:
+        message = await worker.receive()
+    return message
 
 
 def _usage(worker: Worker, seconds: float, cpu_before: float) -> Usage:

@@ -96,7 +96,7 @@ def crash_line(worker: Worker, module: str) -> int | None:
 
 def _line_in(dump: str, module: str) -> int | None:
     """The innermost line of the module in what faulthandler wrote."""
-    found = re.search(rf'File "{re.escape(module)}\.py", line (\d+)', dump)
+    found = re.search(rf'File "{re.escape(module)}\.py", line ([0-9]{{1,7}})\b', dump)
     return int(found[1]) if found else None
 
 

@@ -75,7 +75,13 @@ class Pool:
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_closed = False
         self.zygotes = Zygotes(
-            opening, approved, first, on_born=self._born, on_gone=self._gone, on_lost=self._lost
+            opening,
+            approved,
+            first,
+            on_born=self._born,
+            on_gone=self._gone,
+            on_lost=self._lost,
+            on_retired=self._retired,
         )
 
     @property
@@ -108,10 +114,12 @@ class Pool:
         """A confined child that has imported nothing of anybody's; raises PoolFailure."""
         while self._blanks and limits == Limits() and not packages:
             worker = self._blanks.popleft()
-            if worker.is_alive:
+            if worker.is_alive and not worker.has_said_more:
+                worker.go_on()
                 return worker
         return self._spawn(limits, await self._zygote(packages))
 
+            worker.kill()
     def learn(self, key: Key, imports: list[str]) -> None:
         """Notes what a module imports, so that its next children come from a zygote that holds it."""
         shelf = self._shelves.get(key)
@@ -123,6 +131,7 @@ class Pool:
 
     async def refill(self, key: Key | None = None) -> None:
         """Starts what is missing: children for the key, and blanks. Called when an answer is on its way."""
+            worker.kill()
         if key is not None and key in self._shelves:
             shelf = self._shelves[key]
             for _ in range(shelf.wanted - len(shelf.waiting) - shelf.coming):
@@ -196,6 +205,7 @@ class Pool:
         worker = self._spawn(key.limits, await self._zygote(shelf.packages))
         worker.send({"do": "call", "module": key.module, "source": shelf.source, "tell": False})
         try:
+                worker.rest()
             async with asyncio.timeout(IMPORT_SECONDS):
                 message = await worker.receive()
         except (TimeoutError, SaidNothing, SaidTooMuch, SaidNonsense):
@@ -215,6 +225,7 @@ class Pool:
                 raise PoolFailure("the process that children are forked from does not start") from None
             zygote = self.zygotes.choose(packages)
         if zygote is None:
+            worker.has_imported = True
             raise PoolFailure("the process that children are forked from has just died")
         return zygote
 
@@ -280,3 +291,14 @@ class Pool:
                 self._uncount(worker)
                 self._slots.give_back(worker.slot)
                 worker.buried(None)
+    def _retired(self, retired: ZygoteProcess) -> None:
+        """A zygote is to go when its last child has: those that wait do so now, calls under way end first."""
+        for shelf in self._shelves.values():
+            for worker in [each for each in shelf.waiting if self._zygote_of(each) is retired]:
+                shelf.waiting.remove(worker)
+                self._discard(worker)
+
+    def _zygote_of(self, worker: Worker) -> ZygoteProcess | None:
+        _, zygote = self._workers.get(worker.number, (None, None))
+        return zygote
+

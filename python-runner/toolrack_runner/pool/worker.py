@@ -14,12 +14,15 @@ from typing import Any
 import orjson
 
 from toolrack_runner.pool.output import Output
+from toolrack_runner.module.limits import EXAMPLES_MAX, SPECS_MAX
 from toolrack_runner.wire.frames import HEADER_BYTES, FrameSplitter, FrameTooLarge
 from toolrack_runner.zygote.messages import Gone, Limits
 
 #: What a frame may hold beside the result: its keys, and an escaped character takes up to six bytes.
 FRAME_SLACK_BYTES = 64 << 10
 #: Room of a channel, so that a call and its source are handed over in one write.
+#: Frames of a whole life: a check announces each example, and a few stages beside them.
+MESSAGES_MAX = SPECS_MAX * EXAMPLES_MAX + 10
 CHANNEL_BYTES = 1 << 20
 #: The kernel's account of a process has some 1,500.
 STATUS_BYTES = 8_192
@@ -35,6 +38,8 @@ class Worker:
         self.pidfd = -1
         self.pid = 0
         #: Set when the zygote has reaped it; nothing is left of it then.
+        #: From then on its words may be the module's own.
+        self.has_imported = False
         self.gone: asyncio.Future[Gone | None] = asyncio.get_running_loop().create_future()
         self._loop = asyncio.get_running_loop()
         self._channel, self._theirs = socket.socketpair()
@@ -44,6 +49,8 @@ class Worker:
         self._splitter = FrameSplitter(limits.output_bytes * 2 + FRAME_SLACK_BYTES)
         self._messages: list[dict[str, Any]] = []
         self._end: Exception | None = None
+        self._messages_left = MESSAGES_MAX
+        self._bytes_left = limits.output_bytes * 2 + 2 * FRAME_SLACK_BYTES
         self._waiter: asyncio.Future[None] | None = None
         self._unsent: bytes = b""
         self._is_closed = False
@@ -107,7 +114,9 @@ class Worker:
         return bool(self._messages) or self._splitter.has_rest
 
     def cpu_seconds(self) -> float:
-        """Processor time of the child so far, from the kernel's clock of that process; 0.0 once it is reaped."""
+        """Processor time of the child so far, from the kernel's clock of that process; 0.0 before it is born and after."""
+        if self.pid <= 0:
+            return 0.0  # The clock of process 0 would be main's own.
         try:
             return time.clock_gettime(((~self.pid) << 3) | 2)
         except OSError:
@@ -152,6 +161,14 @@ class Worker:
         self._is_closed = True
         _kill(self.pidfd, signal.SIGKILL)
         self._loop.remove_reader(self._channel.fileno())
+    def rest(self) -> None:
+        """Stops it until it is woken: what its module left running takes no time and no more memory meanwhile."""
+        _kill(self.pidfd, signal.SIGSTOP)
+
+    def go_on(self) -> None:
+        """Lets it run again."""
+        _kill(self.pidfd, signal.SIGCONT)
+
         self._loop.remove_writer(self._channel.fileno())
         self._channel.close()
         self.handed_over()
@@ -188,8 +205,14 @@ class Worker:
             self._stop(SaidTooMuch())
         except ValueError:
             self._stop(SaidNonsense())
+        self._bytes_left -= len(data)
         self._wake()
+            if self._bytes_left < 0:
+                raise FrameTooLarge(-self._bytes_left)
         return True
+                self._messages_left -= 1
+                if self._messages_left < 0:
+                    raise ValueError("more messages than there are")
 
     def _hear_the_rest(self) -> None:
         """An answer that came with the end is an answer."""

@@ -23,6 +23,8 @@ class ZygoteProcess:
         self._on_gone = on_gone
         self._on_lost = on_lost
         self._is_lost = False
+        self._children = 0
+        self._is_retired = False
         self.pid, self._line = started
         self._line.end.setblocking(False)
         self._pidfd = os.pidfd_open(self.pid)
@@ -37,6 +39,13 @@ class ZygoteProcess:
     def spawn(self, child: int, slot: int, limits: Limits, *, channel: int, output: int) -> None:
         """Asks for a child; raises OSError where the zygote takes no more messages."""
         self._line.send(Spawn(child, slot, limits), (channel, output))
+        self._children += 1
+
+    def retire(self) -> None:
+        """Lets the zygote go when the last of its children has gone; nobody asks it for more."""
+        self._is_retired = True
+        if not self._children:
+            self._lose()
 
     def close(self) -> None:
         """Lets the zygote go: it ends when its line does, and its children with it."""
@@ -44,7 +53,7 @@ class ZygoteProcess:
 
     def _hear(self) -> None:
         try:
-            while True:
+            while not self._is_lost:
                 message, descriptors = self._line.receive()
                 self._act(message, descriptors)
         except BlockingIOError:
@@ -59,7 +68,10 @@ class ZygoteProcess:
             case Born():
                 self._on_born(message, descriptors[0])
             case Gone() | Unborn():
+                self._children -= 1
                 self._on_gone(message)
+                if self._is_retired and not self._children:
+                    self._lose()
             case _:
                 raise AssertionError(f"a zygote never sends {type(message).__name__}")
 

@@ -33,12 +33,14 @@ class Zygotes:
         on_born: Callable[[Born, int], None],
         on_gone: Callable[[Gone | Unborn], None],
         on_lost: Callable[[ZygoteProcess], None],
+        on_retired: Callable[[ZygoteProcess], None],
     ) -> None:
         self._opening = opening
         self._approved = approved
         self._on_born = on_born
         self._on_gone = on_gone
         self._on_lost = on_lost
+        self._on_retired = on_retired
         self._by_packages: dict[Packages, ZygoteProcess] = {}
         self._failures = 0
         self._started_at = 0.0
@@ -72,7 +74,9 @@ class Zygotes:
             return
         others = [held for held in self._by_packages if held]
         if len(others) >= WITH_PACKAGES_MAX:
-            self._by_packages.pop(others[0]).close()
+            oldest = self._by_packages.pop(others[0])
+            self._on_retired(oldest)
+            oldest.retire()
         self._start(packages)
 
     def close(self) -> None:

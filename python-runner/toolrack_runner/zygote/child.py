@@ -10,6 +10,7 @@ from toolrack_runner.level.plants import Plants
 from toolrack_runner.level.twins import TWINS
 from toolrack_runner.module import Fault, ModuleFault, call_tool, check_module, load_module, parse_module
 from toolrack_runner.module.call import Outcome
+from toolrack_runner.network.brokered_socket import connect_by_broker
 from toolrack_runner.wire.frames import FrameError, read_frame, write_frame
 from toolrack_runner.zygote.messages import Spawn
 from toolrack_runner.zygote.rehearsal import practise, rehearse
@@ -59,6 +60,8 @@ def _call(channel: int, order: dict[str, Any], output_bytes_max: int) -> None:
             return _wait_for_the_end(channel)
     else:
         rehearse(REHEARSAL)
+    if order["network"]:
+        connect_by_broker(channel)
     try:
         module = load_module(order["module"], source, for_one_call=True)
     except ModuleFault as refused:

@@ -1,0 +1,147 @@
+"""Tools that are connected to what their spec names, by a live runner to a real server."""
+
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+
+import pytest
+
+from support.live_runner import LiveRunner, invocation, live_runner
+
+FETCH = '''
+import asyncio
+import http.client
+import socket
+import urllib.request
+
+
+def fetch(url: str) -> str:
+    """By urllib."""
+    with urllib.request.urlopen(url, timeout=5) as answer:
+        return answer.read().decode()
+
+
+async def stream(host: str, port: int) -> str:
+    """By asyncio's streams."""
+    reader, writer = await asyncio.open_connection(host, port)
+    writer.write(b"GET / HTTP/1.0\\r\\n\\r\\n")
+    answer = await reader.read()
+    writer.close()
+    return answer.decode().rpartition("\\r\\n\\r\\n")[2]
+
+
+def twice(host: str, port: int) -> str:
+    """Over one connection."""
+    connection = http.client.HTTPConnection(host, port, timeout=5)
+    answers = []
+    for _ in range(2):
+        connection.request("GET", "/")
+        answers.append(connection.getresponse().read().decode())
+    return " ".join(answers)
+
+
+def by_number(host: str, port: int) -> str:
+    """To an address, past every name."""
+    with socket.create_connection((host, port), timeout=5) as connection:
+        return str(connection.getpeername())
+
+
+def datagram(host: str, port: int) -> str:
+    """By UDP."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as one:
+        return str(one.sendto(b"x", (host, port)))
+
+
+TOOL_SPECS = [
+    {"name": f"fetches:{handler.__name__}", "description": handler.__doc__, "handler": handler}
+    for handler in (fetch, stream, twice, by_number, datagram)
+]
+'''
+
+
+class Greeting(BaseHTTPRequestHandler):
+    """Says hello, over a connection that stays."""
+
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        """Answers."""
+        self.send_response(200)
+        self.send_header("Content-Length", "5")
+        self.end_headers()
+        self.wfile.write(b"hello")
+
+    def log_message(self, *_: object) -> None:
+        """Is quiet."""
+
+
+@contextmanager
+def greeting_server() -> Iterator[int]:
+    """Its port, on loopback."""
+    with ThreadingHTTPServer(("127.0.0.1", 0), Greeting) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield server.server_port
+        server.shutdown()
+
+
+@pytest.fixture(scope="module", params=[False, True], ids=["as_started", "as_nobody"])
+def connected(request: pytest.FixtureRequest) -> Iterator[tuple[LiveRunner, int]]:
+    """A runner whose operator allows loopback, and the port of a server there."""
+    if request.param and os.geteuid() != 0:
+        pytest.skip("not root: the runner as started is an ordinary user's already")
+    environment = {"TOOLRACK_RUNNER_NETWORK_ALLOW": "127.0.0.0/8,::1/128"}
+    with greeting_server() as port, live_runner(environment=environment, as_nobody=request.param) as live:
+        yield live, port
+
+
+def test_a_named_host_is_reached_by_what_tools_use(connected: tuple[LiveRunner, int]) -> None:
+    live, port = connected
+    network = [f"localhost:{port}"]
+    for tool, arguments, text in (
+        ("fetches:fetch", {"url": f"http://localhost:{port}/"}, "hello"),
+        ("fetches:stream", {"host": "localhost", "port": port}, "hello"),
+        ("fetches:twice", {"host": "localhost", "port": port}, "hello hello"),
+    ):
+        for _ in range(2):
+            answer = live.invoke(FETCH, tool, arguments, network=network)
+            assert answer.get("text") == text, answer
+
+
+def test_another_host_port_address_or_protocol_is_not(connected: tuple[LiveRunner, int]) -> None:
+    live, port = connected
+    network = [f"localhost:{port}"]
+    for tool, arguments, reason in (
+        ("fetches:fetch", {"url": "http://example.com/"}, "not in the spec's network"),
+        ("fetches:fetch", {"url": f"http://localhost:{port + 1}/"}, "not in the spec's network"),
+        ("fetches:by_number", {"host": "127.0.0.1", "port": port}, "not in the spec's network"),
+        ("fetches:datagram", {"host": "localhost", "port": port}, "TCP only"),
+    ):
+        answer = live.invoke(FETCH, tool, arguments, network=network)
+        assert answer["code"] == "TOOL_RAISED", answer
+        assert reason in answer["error"]
+
+
+def test_a_tool_that_names_no_host_has_no_network(connected: tuple[LiveRunner, int]) -> None:
+    live, port = connected
+    answer = live.invoke(FETCH, "fetches:fetch", {"url": f"http://localhost:{port}/"})
+    assert answer["code"] == "TOOL_RAISED"
+    assert "hello" not in str(answer)
+
+
+def test_a_name_that_leads_to_a_private_address_is_not_connected_to(runner: LiveRunner) -> None:
+    with greeting_server() as port:
+        arguments = {"url": f"http://localhost:{port}/"}
+        answer = runner.invoke(FETCH, "fetches:fetch", arguments, network=[f"localhost:{port}"])
+    assert answer["code"] == "TOOL_RAISED"
+    assert "an address that is not public" in answer["error"]
+
+
+@pytest.mark.parametrize(
+    "network", ["localhost", ["http://localhost"], ["127.0.0.1"], [1], ["a.example"] * 21]
+)
+def test_a_network_that_is_no_list_of_hosts_is_refused(runner: LiveRunner, network: object) -> None:
+    answer = runner.client.post("/invoke", json=invocation(FETCH, "fetches:fetch", network=network))
+    assert answer.status_code == 400
+    assert "network must" in answer.json()["error"]["message"]
