@@ -5,6 +5,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any
 
+from toolrack_runner.network.broker import Refused, connect
 from toolrack_runner.pool.answer import no_result, read_answer, too_large
 from toolrack_runner.pool.ending import end_of, explain_end, where
 from toolrack_runner.pool.outcome import Outcome, Usage, failure
@@ -77,7 +78,21 @@ async def _answer(pool: Pool, worker: Worker, call: Call) -> dict[str, Any]:
         worker.has_imported = True
     if message.get("ready") is True:
         message = await worker.receive()
+    while call.key.network and isinstance(wish := message.get("connect"), dict):
+        await _connect(pool, worker, call.key, wish)
+        message = await worker.receive()
     return message
+
+
+async def _connect(pool: Pool, worker: Worker, key: Key, wish: dict[str, Any]) -> None:
+    """Makes the connection that a tool asks for, and hands it in; or says why not."""
+    try:
+        connected = await connect(key.network, pool.network_allowed, wish)
+    except Refused as refused:
+        worker.give({"refused": str(refused)})
+        return
+    with connected:
+        worker.give({"connected": True}, connected.fileno())
 
 
 def _usage(worker: Worker, seconds: float, cpu_before: float) -> Usage:

@@ -8,7 +8,10 @@ import asyncio
 import logging
 from collections import OrderedDict, deque
 from dataclasses import dataclass
+from typing import Any
 
+from toolrack_runner.network.hosts import Host
+from toolrack_runner.network.public_address import Network
 from toolrack_runner.pool.slots import NoSlotLeft, Slots
 from toolrack_runner.pool.worker import SaidNonsense, SaidNothing, SaidTooMuch, Worker
 from toolrack_runner.pool.zygote_process import ZygoteProcess
@@ -39,6 +42,8 @@ class Key:
     module: str
     sha256: str
     limits: Limits
+    #: The hosts that its calls may be connected to.
+    network: tuple[Host, ...] = ()
 
 
 @dataclass(slots=True)
@@ -60,8 +65,16 @@ class Pool:
     """Gives out children and refills behind them."""
 
     def __init__(
-        self, opening: Opening, approved: Packages, *, bytes_max: int, first: tuple[int, Line] | None = None
+        self,
+        opening: Opening,
+        approved: Packages,
+        *,
+        bytes_max: int,
+        first: tuple[int, Line] | None = None,
+        network_allowed: tuple[Network, ...] = (),
     ) -> None:
+        #: Networks beside the public internet that tools may be connected to.
+        self.network_allowed = network_allowed
         self._bytes_max = bytes_max
         self._bytes = 0
         self._slots = Slots()
@@ -103,23 +116,24 @@ class Pool:
         while shelf.waiting:
             worker = shelf.waiting.popleft()
             self._uncount(worker)
-            if worker.is_alive:
+            if worker.is_alive and not worker.has_said_more:
+                worker.go_on()
                 return worker
+            worker.kill()
         shelf.wanted = min(shelf.wanted * 2, WAITING_OF_ONE_MAX)
         worker = await self.blank(key.limits, shelf.packages)
-        worker.send({"do": "call", "module": key.module, "source": source, "tell": True})
+        worker.send(_order(key, source, tell=True))
         return worker
 
     async def blank(self, limits: Limits, packages: Packages = PLAIN) -> Worker:
         """A confined child that has imported nothing of anybody's; raises PoolFailure."""
         while self._blanks and limits == Limits() and not packages:
             worker = self._blanks.popleft()
-            if worker.is_alive and not worker.has_said_more:
-                worker.go_on()
+            if worker.is_alive:
                 return worker
+            worker.kill()
         return self._spawn(limits, await self._zygote(packages))
 
-            worker.kill()
     def learn(self, key: Key, imports: list[str]) -> None:
         """Notes what a module imports, so that its next children come from a zygote that holds it."""
         shelf = self._shelves.get(key)
@@ -131,7 +145,6 @@ class Pool:
 
     async def refill(self, key: Key | None = None) -> None:
         """Starts what is missing: children for the key, and blanks. Called when an answer is on its way."""
-            worker.kill()
         if key is not None and key in self._shelves:
             shelf = self._shelves[key]
             for _ in range(shelf.wanted - len(shelf.waiting) - shelf.coming):
@@ -192,10 +205,12 @@ class Pool:
             elif self._shelves.get(key) is not shelf or not worker.is_alive:
                 worker.kill()
             else:
+                worker.rest()
                 shelf.waiting.append(worker)
                 self._count(worker)
         except PoolFailure as failure:
-            _log.warning("no child could be made ahead", extra={"reason": str(failure)})
+            if not self._is_closed:
+                _log.warning("no child could be made ahead", extra={"reason": str(failure)})
         finally:
             self._refilling -= 1
             self._go_on()
@@ -203,14 +218,14 @@ class Pool:
     async def _warm(self, key: Key, shelf: Shelf) -> Worker | None:
         """A child that has imported the module and waits; None where the import fails."""
         worker = self._spawn(key.limits, await self._zygote(shelf.packages))
-        worker.send({"do": "call", "module": key.module, "source": shelf.source, "tell": False})
+        worker.send(_order(key, shelf.source, tell=False))
         try:
-                worker.rest()
             async with asyncio.timeout(IMPORT_SECONDS):
                 message = await worker.receive()
         except (TimeoutError, SaidNothing, SaidTooMuch, SaidNonsense):
             message = {}
         if message.get("ready") is True:
+            worker.has_imported = True
             return worker
         worker.kill()
         return None
@@ -225,7 +240,6 @@ class Pool:
                 raise PoolFailure("the process that children are forked from does not start") from None
             zygote = self.zygotes.choose(packages)
         if zygote is None:
-            worker.has_imported = True
             raise PoolFailure("the process that children are forked from has just died")
         return zygote
 
@@ -283,14 +297,6 @@ class Pool:
         self._slots.give_back(worker.slot)
         worker.buried(gone if isinstance(gone, Gone) else None)
 
-    def _lost(self, lost: ZygoteProcess) -> None:
-        """A zygote takes its children along when it dies."""
-        for number, (worker, zygote) in list(self._workers.items()):
-            if zygote is lost:
-                del self._workers[number]
-                self._uncount(worker)
-                self._slots.give_back(worker.slot)
-                worker.buried(None)
     def _retired(self, retired: ZygoteProcess) -> None:
         """A zygote is to go when its last child has: those that wait do so now, calls under way end first."""
         for shelf in self._shelves.values():
@@ -302,3 +308,16 @@ class Pool:
         _, zygote = self._workers.get(worker.number, (None, None))
         return zygote
 
+    def _lost(self, lost: ZygoteProcess) -> None:
+        """A zygote takes its children along when it dies."""
+        for number, (worker, zygote) in list(self._workers.items()):
+            if zygote is lost:
+                del self._workers[number]
+                self._uncount(worker)
+                self._slots.give_back(worker.slot)
+                worker.buried(None)
+
+
+def _order(key: Key, source: str, *, tell: bool) -> dict[str, Any]:
+    """What a child is to do: import the module, with `tell` saying first what that imports, and run one call."""
+    return {"do": "call", "module": key.module, "source": source, "tell": tell, "network": bool(key.network)}

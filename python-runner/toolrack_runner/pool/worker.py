@@ -9,20 +9,21 @@ import os
 import signal
 import socket
 import time
+from contextlib import suppress
 from typing import Any
 
 import orjson
 
-from toolrack_runner.pool.output import Output
 from toolrack_runner.module.limits import EXAMPLES_MAX, SPECS_MAX
+from toolrack_runner.pool.output import Output
 from toolrack_runner.wire.frames import HEADER_BYTES, FrameSplitter, FrameTooLarge
 from toolrack_runner.zygote.messages import Gone, Limits
 
 #: What a frame may hold beside the result: its keys, and an escaped character takes up to six bytes.
 FRAME_SLACK_BYTES = 64 << 10
-#: Room of a channel, so that a call and its source are handed over in one write.
 #: Frames of a whole life: a check announces each example, and a few stages beside them.
 MESSAGES_MAX = SPECS_MAX * EXAMPLES_MAX + 10
+#: Room of a channel, so that a call and its source are handed over in one write.
 CHANNEL_BYTES = 1 << 20
 #: The kernel's account of a process has some 1,500.
 STATUS_BYTES = 8_192
@@ -37,9 +38,9 @@ class Worker:
         self.limits = limits
         self.pidfd = -1
         self.pid = 0
-        #: Set when the zygote has reaped it; nothing is left of it then.
         #: From then on its words may be the module's own.
         self.has_imported = False
+        #: Set when the zygote has reaped it; nothing is left of it then.
         self.gone: asyncio.Future[Gone | None] = asyncio.get_running_loop().create_future()
         self._loop = asyncio.get_running_loop()
         self._channel, self._theirs = socket.socketpair()
@@ -48,9 +49,9 @@ class Worker:
         self.output = Output()
         self._splitter = FrameSplitter(limits.output_bytes * 2 + FRAME_SLACK_BYTES)
         self._messages: list[dict[str, Any]] = []
-        self._end: Exception | None = None
         self._messages_left = MESSAGES_MAX
         self._bytes_left = limits.output_bytes * 2 + 2 * FRAME_SLACK_BYTES
+        self._end: Exception | None = None
         self._waiter: asyncio.Future[None] | None = None
         self._unsent: bytes = b""
         self._is_closed = False
@@ -95,6 +96,12 @@ class Worker:
         """Sends bytes that are frames already."""
         self._unsent = data
         self.send()
+
+    def give(self, reply: dict[str, Any], descriptor: int | None = None) -> None:
+        """Answers a wish of a running tool's, with a descriptor where it is granted, if it listens."""
+        descriptors = [] if descriptor is None else [descriptor]
+        with suppress(OSError):
+            socket.send_fds(self._channel, [_frame(reply)], descriptors)
 
     async def receive(self) -> dict[str, Any]:
         """The child's next message; raises SaidNothing, SaidTooMuch or SaidNonsense."""
@@ -154,13 +161,6 @@ class Worker:
         """Makes the interpreter write to its output which line it runs (faulthandler), without its help."""
         _kill(self.pidfd, signal.SIGUSR1)
 
-    def kill(self) -> None:
-        """Kills it and lets go of its channel; `gone` tells when nothing is left."""
-        if self._is_closed:
-            return
-        self._is_closed = True
-        _kill(self.pidfd, signal.SIGKILL)
-        self._loop.remove_reader(self._channel.fileno())
     def rest(self) -> None:
         """Stops it until it is woken: what its module left running takes no time and no more memory meanwhile."""
         _kill(self.pidfd, signal.SIGSTOP)
@@ -169,6 +169,13 @@ class Worker:
         """Lets it run again."""
         _kill(self.pidfd, signal.SIGCONT)
 
+    def kill(self) -> None:
+        """Kills it and lets go of its channel; `gone` tells when nothing is left."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        _kill(self.pidfd, signal.SIGKILL)
+        self._loop.remove_reader(self._channel.fileno())
         self._loop.remove_writer(self._channel.fileno())
         self._channel.close()
         self.handed_over()
@@ -198,21 +205,19 @@ class Worker:
         if not data:
             self._stop(SaidNothing())
             return False
+        self._bytes_left -= len(data)
         try:
             for payload in self._splitter.feed(data):
-                self._messages.append(_parse(payload))
+                self._messages_left -= 1
+                self._messages.append(_parse(payload, self._messages_left))
         except FrameTooLarge:
             self._stop(SaidTooMuch())
         except ValueError:
             self._stop(SaidNonsense())
-        self._bytes_left -= len(data)
+        if self._bytes_left < 0:
+            self._stop(SaidTooMuch())
         self._wake()
-            if self._bytes_left < 0:
-                raise FrameTooLarge(-self._bytes_left)
         return True
-                self._messages_left -= 1
-                if self._messages_left < 0:
-                    raise ValueError("more messages than there are")
 
     def _hear_the_rest(self) -> None:
         """An answer that came with the end is an answer."""
@@ -246,7 +251,9 @@ def _frame(order: dict[str, Any]) -> bytes:
     return len(payload).to_bytes(HEADER_BYTES, "big") + payload
 
 
-def _parse(payload: bytes) -> dict[str, Any]:
+def _parse(payload: bytes, left: int) -> dict[str, Any]:
+    if left < 0:
+        raise ValueError("more messages than a life has")
     value = orjson.loads(payload)  # Refuses NaN, invalid UTF-8 and more than 1,024 levels.
     if not isinstance(value, dict):
         raise ValueError("not an object")  # noqa: TRY004 - as of anything that is no message
