@@ -1,0 +1,74 @@
+"""Children that were imported ahead wait for a call: what their module left running does nothing meanwhile."""
+
+import time
+from collections.abc import Callable
+
+import pytest
+
+from hostile.resident import cpu_seconds, resident_bytes
+from hostile.uploads import HONEST, upload
+from support.live_runner import LiveRunner
+from support.process_tree import children_of
+from support.until import until
+
+#: What a module starts that wants to do harm before it is called. The thread is given time to begin.
+FLOODS = "later(0.05, lambda: [write(frame({}) * 10_000) for _ in range(10_000)])"
+SAYS_NONSENSE = "later(0.05, lambda: say(b'nonsense'))"
+HANGS_UP = "import socket\nlater(0.05, lambda: socket.socket(fileno=channel()).shutdown(socket.SHUT_RDWR))"
+ANNOUNCES_MUCH = "later(0.05, lambda: write((20_000_000).to_bytes(4, 'big') + b'x' * 19_000_000))"
+SPINS = "def spin():\n    while True:\n        pass\nlater(0.05, spin)"
+GROWS = "def grow():\n    global taken\n    taken = bytearray(b'x') * (150 << 20)\nlater(0.05, grow)"
+
+
+def has_waiting(live: LiveRunner, tenant: str, code: str) -> None:
+    """Has children wait that have imported a module."""
+    before = live.health()["children"]["waiting"]
+    live.invoke(upload(code), "hostile:hello", tenant=tenant)
+    until(lambda: live.health()["children"]["waiting"] > before, "a child that waits")
+    time.sleep(0.2)  # The harm would come now.
+
+
+@pytest.mark.parametrize("code", [FLOODS, ANNOUNCES_MUCH], ids=["small frames", "a large frame"])
+def test_a_child_that_waits_takes_no_memory_of_the_runner(any_runner: LiveRunner, code: str) -> None:
+    any_runner.invoke(HONEST, "hostile:hello")
+    before = resident_bytes(any_runner.process.pid)
+    for number in range(3):
+        has_waiting(any_runner, f"talker {number}", code)
+    assert resident_bytes(any_runner.process.pid) - before < 8 << 20
+
+
+def test_a_child_that_waits_takes_no_processor_time(any_runner: LiveRunner) -> None:
+    has_waiting(any_runner, "spinner", SPINS)
+    before = {pid: cpu_seconds(pid) for pid in children_of(any_runner.process.pid)}
+    time.sleep(0.4)
+    still = children_of(any_runner.process.pid) & before.keys()
+    assert still
+    assert max(cpu_seconds(pid) - before[pid] for pid in still) < 0.1
+
+
+def test_a_child_that_waits_takes_no_more_memory_than_it_was_counted_with(any_runner: LiveRunner) -> None:
+    has_waiting(any_runner, "grower", GROWS)
+    assert max(resident_bytes(pid) for pid in children_of(any_runner.process.pid)) < 100 << 20
+
+
+@pytest.mark.parametrize("code", [SAYS_NONSENSE, HANGS_UP, FLOODS], ids=["nonsense", "hangs up", "floods"])
+def test_a_child_that_spoke_before_its_call_keeps_neither_a_slot_nor_a_process(
+    any_runner: LiveRunner, code: str
+) -> None:
+    # Without the thread's head start: it speaks as soon as it is imported, or as it is woken.
+    for wait in ("0.05", "0"):
+        source = upload(code.replace("0.05", wait))
+        for _ in range(6):
+            any_runner.invoke(source, "hostile:hello", tenant="speaker")
+            time.sleep(0.05)
+    until(lambda: kept_beside_waiting(any_runner)() <= 2, "the end of children that nobody waits for")
+
+
+def kept_beside_waiting(live: LiveRunner) -> Callable[[], int]:
+    """How many children live that wait for no call: two do, for the first call of any module."""
+
+    def count() -> int:
+        children: dict[str, int] = live.health()["children"]
+        return children["alive"] - children["waiting"]
+
+    return count
