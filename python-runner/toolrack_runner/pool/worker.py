@@ -14,15 +14,15 @@ from typing import Any
 
 import orjson
 
-from toolrack_runner.module.limits import EXAMPLES_MAX, SPECS_MAX
 from toolrack_runner.pool.output import Output
 from toolrack_runner.wire.frames import HEADER_BYTES, FrameSplitter, FrameTooLarge
 from toolrack_runner.zygote.messages import Gone, Limits
 
 #: What a frame may hold beside the result: its keys, and an escaped character takes up to six bytes.
 FRAME_SLACK_BYTES = 64 << 10
-#: Frames of a whole life: a check announces each example, and a few stages beside them.
-MESSAGES_MAX = SPECS_MAX * EXAMPLES_MAX + 10
+#: Frames of a whole life: a check announces each of 20 examples of 50 specs, and has a few stages beside them. Written
+#: out, for main does without the module library, which takes long to import; a test compares them.
+MESSAGES_MAX = 1_010
 #: Room of a channel, so that a call and its source are handed over in one write.
 CHANNEL_BYTES = 1 << 20
 #: The kernel's account of a process has some 1,500.
