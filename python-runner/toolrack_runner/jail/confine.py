@@ -117,8 +117,6 @@ class Confinement:
             self._namespaces.enter_own(workplace.uid, workplace.gid)
         else:
             os.chdir(workplace.path)
-        if self._rlimits:
-            _limits(limits, has_uid=self._has_uid).apply(data_bytes_already_used=self._data_bytes)
         if self._has_uid:
             drop_identity(workplace.uid, workplace.gid)
         if ON_LINUX:
@@ -129,6 +127,9 @@ class Confinement:
         if not isinstance(self._landlock, Missing):
             self._landlock.apply(writable=workplace.path)
         close_all_except((0, 1, 2, *keep))
+        # Not before: the zygote's descriptors of other children are more than a child may open.
+        if self._rlimits:
+            _limits(limits, has_uid=self._has_uid).apply(data_bytes_already_used=self._data_bytes)
         if not isinstance(self._seccomp, Missing):
             self._seccomp.apply()
 
