@@ -64,6 +64,13 @@ def test_a_child_that_spoke_before_its_call_keeps_neither_a_slot_nor_a_process(
     until(lambda: kept_beside_waiting(any_runner)() <= 2, "the end of children that nobody waits for")
 
 
+def test_many_children_that_wait_leave_room_for_the_next(any_runner: LiveRunner) -> None:
+    for number in range(32):
+        any_runner.invoke(HONEST, "hostile:hello", tenant=f"one of many {number}")
+    until(lambda: any_runner.health()["children"]["waiting"] >= 50, "fifty children that wait")
+    assert any_runner.invoke(HONEST, "hostile:hello", tenant="the next", limits={"cpuSeconds": 9})["text"]
+
+
 def kept_beside_waiting(live: LiveRunner) -> Callable[[], int]:
     """How many children live that wait for no call: two do, for the first call of any module."""
 

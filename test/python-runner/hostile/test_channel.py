@@ -1,0 +1,155 @@
+"""Whatever a module writes to the channel of its answer harms nobody but its own call."""
+
+import os
+import socket
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from hostile.resident import resident_bytes, resident_bytes_max
+from hostile.uploads import HONEST, upload
+from support.live_runner import LiveRunner
+from support.process_tree import descendants_of
+from support.until import until
+
+
+def uploaded(body: str, *, at_import: str = "pass") -> str:
+    """A module whose tool `attack` does this."""
+    lines = "\n".join(f"    {line}" for line in body.splitlines())
+    return upload(f"{at_import}\n\n\ndef attack():\n{lines}\n    time.sleep(9)", "attack")
+
+
+NOT_A_RESULT = {
+    "pickle": r"say(b'\x80\x04\x95\x1b\x00\x00\x00\x00\x00\x00\x00\x8c\x05posix\x8c\x06system\x93.')",
+    "invalid UTF-8": r"""say(b'{"answer": {"json": "\xff"}}')""",
+    "a lone surrogate": r"""say(b'{"answer": {"json": "\\ud800"}}')""",
+    "200,000 levels": "say(b'[' * 200_000 + b']' * 200_000)",
+    "200,000 levels in the result": "say({'answer': {'json': '[' * 200_000 + ']' * 200_000}})",
+    "NaN": """say(b'{"answer": {"json": NaN}}')""",
+    "NaN in the result": "say({'answer': {'json': 'NaN'}})",
+    "two objects": """say(b'{"answer": {"json": "1"}} {"answer": {"json": "2"}}')""",
+    "two objects in the result": "say({'answer': {'json': '1 2'}})",
+    "two answers": "write(frame({'answer': {'json': '1'}}) * 2)",
+    "an answer and the start of another": "write(frame({'answer': {'json': '1'}}) + b'x')",
+    "nothing": "say(b'')",
+    "a list": "say([])",
+    "no answer": "say({'ok': True, 'outcome': 'success', 'text': 'yes'})",
+    "an answer of no shape": "say({'answer': {'text': 1, 'json': [], 'code': {}}})",
+    "a code that is main's to give": "say({'answer': {'code': 'CPU_LIMIT', 'error': 'no'}})",
+    "a code that does not exist": "say({'answer': {'code': 'OK', 'error': 'yes'}})",
+    "a failure of the jail": "say({'failed': 'not my fault'})",
+    "that it is imported, twice": "say({'ready': True}); say({'ready': True})",
+    "a stage of a check": "say({'stage': {'stage': 'parsed', 'ok': True}})",
+    "the sights of twins": "say({'sights': {}})",
+    "a million messages": "[write(frame({'ready': True}) * 10_000) for _ in range(100)]",
+}
+
+
+@pytest.mark.parametrize("body", NOT_A_RESULT.values(), ids=NOT_A_RESULT)
+def test_what_is_not_a_result_is_told_as_none(any_runner: LiveRunner, body: str) -> None:
+    answer = any_runner.invoke(uploaded(body), "hostile:attack", deadlineMs=3_000)
+    assert answer["code"] == "RESULT_INVALID", answer
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "write((1 << 30).to_bytes(4, 'big'))",
+        "write((0xFFFFFFFF).to_bytes(4, 'big') + b'{}')",
+        "for _ in range(1 << 10): write(b'\\x01\\x3f' + b'x' * (1 << 20))",
+    ],
+    ids=["1 GB announced", "4 GB announced", "1 GB sent"],
+)
+def test_more_than_a_result_may_be_is_not_waited_for(any_runner: LiveRunner, body: str) -> None:
+    before = resident_bytes(any_runner.process.pid)
+    answer = any_runner.invoke(uploaded(body), "hostile:attack", deadlineMs=3_000)
+    assert answer["code"] in {"RESULT_TOO_LARGE", "RESULT_INVALID"}
+    assert resident_bytes_max(any_runner.process.pid) < 256 << 20
+    assert resident_bytes(any_runner.process.pid) - before < 32 << 20
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "write((100).to_bytes(4, 'big') + b'{')",
+        "data = frame({'answer': {'json': '1'}})\nfor byte in data[:-1]: write(bytes([byte])); time.sleep(0.001)",
+        "write(b'\\0')",
+        "pass",
+    ],
+    ids=["a lying length", "drip by drip", "a part of a length", "silence"],
+)
+def test_half_an_answer_ends_at_the_deadline(any_runner: LiveRunner, body: str) -> None:
+    answer = any_runner.invoke(uploaded(body), "hostile:attack", deadlineMs=250)
+    assert answer["code"] == "DEADLINE_EXCEEDED", answer
+    assert answer["usage"]["wallMs"] < 250 + 200
+
+
+@pytest.mark.parametrize("end", ["SHUT_RDWR", "SHUT_WR"])
+def test_a_channel_that_is_closed_ends_the_call_at_once(any_runner: LiveRunner, end: str) -> None:
+    body = f"import socket\nsocket.socket(fileno=channel()).shutdown(socket.{end})"
+    answer = any_runner.invoke(uploaded(body), "hostile:attack")
+    assert answer["code"] == "RESULT_INVALID"
+    assert answer["usage"]["wallMs"] < 1_000
+
+
+def test_descriptors_that_are_sent_along_do_not_arrive(any_runner: LiveRunner) -> None:
+    before = descriptors_of(any_runner)
+    body = """import socket
+line = socket.socket(fileno=os.dup(channel()))
+held = [os.open("/dev/null", os.O_RDONLY) for _ in range(20)]
+socket.send_fds(line, [frame({"answer": {"text": "sent"}})], held)"""
+    assert any_runner.invoke(uploaded(body), "hostile:attack")["text"] == "sent"
+    until(lambda: descriptors_of(any_runner) <= before + 12, "the end of what came with the answer")
+
+
+def descriptors_of(live: LiveRunner) -> int:
+    """How many descriptors the runner has, but for those of children that are being made."""
+    return len(os.listdir(f"/proc/{live.process.pid}/fd"))
+
+
+def test_an_answer_given_before_being_asked_answers_that_module_alone(any_runner: LiveRunner) -> None:
+    source = uploaded("pass", at_import="say({'ready': True}); say({'answer': {'text': 'early'}})")
+    for _ in range(4):
+        any_runner.invoke(source, "hostile:hello", tenant="early", deadlineMs=1_000)
+    assert any_runner.invoke(HONEST, "hostile:hello", tenant="other")["text"] == "hello"
+    assert any_runner.invoke(HONEST, "hostile:hello", tenant="early")["text"] == "hello"
+
+
+PACKAGES = ("anyio", "click", "h11", "httptools", "idna", "orjson", "starlette", "uvicorn", "uvloop")
+
+
+@pytest.mark.parametrize("where", ["in the call", "at the import"])
+def test_no_module_has_zygotes_started_by_what_it_says(any_runner: LiveRunner, where: str) -> None:
+    says = f"""names = {PACKAGES!r}
+for number in range(40):
+    say({{"imports": [names[number % 9], names[number // 9]]}})"""
+    source = uploaded(says) if where == "in the call" else upload(says)
+    before = descendants_of(any_runner.process.pid)
+    for tool in ("hello", *(["attack"] if where == "in the call" else [])):
+        any_runner.invoke(source, f"hostile:{tool}", deadlineMs=2_000, tenant="starter")
+    assert len(descendants_of(any_runner.process.pid) - before) < 15
+
+
+def test_no_module_ends_the_calls_of_another_by_the_packages_it_imports(any_runner: LiveRunner) -> None:
+    def imports(package: str) -> str:
+        return upload(
+            f"import {package}\n\n\ndef rest(seconds: float) -> str:\n    time.sleep(seconds)\n    return 'rested'",
+            "rest",
+        )
+
+    victim = imports(PACKAGES[0])
+    any_runner.invoke(victim, "hostile:rest", {"seconds": 0})
+    # Its next calls have a zygote of their own.
+    until(lambda: any_runner.invoke(victim, "hostile:rest", {"seconds": 0})["usage"]["maxRssBytes"] > 0)
+    with ThreadPoolExecutor() as threads:
+        call = threads.submit(any_runner.invoke, victim, "hostile:rest", {"seconds": 2.5}, deadlineMs=9_000)
+        until(lambda: any_runner.health()["calls"]["running"] == 1)
+        for package in PACKAGES[1:7]:
+            any_runner.invoke(imports(package), "hostile:rest", {"seconds": 0}, tenant="attacker")
+    assert call.result().get("text") == "rested"
+
+
+def test_the_runner_still_answers(any_runner: LiveRunner) -> None:
+    assert any_runner.invoke(HONEST, "hostile:hello")["text"] == "hello"
+    assert any_runner.health()["status"] == "ok"
+    socket.create_connection((any_runner.client.base_url.host, any_runner.client.base_url.port or 0)).close()
