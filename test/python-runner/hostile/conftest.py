@@ -32,16 +32,23 @@ def canary() -> str:
     return f"canary-{secrets.token_hex(16)}"
 
 
+@contextmanager
+def watched_runner(who: str, canary: str, *arguments: str, **environment: str) -> Iterator[LiveRunner]:
+    """A runner of whoever runs the tests, or of an ordinary user; what it logs never holds the canary."""
+    as_nobody = who == "as_nobody"
+    if as_nobody and os.geteuid() != 0:
+        pytest.skip("not root: the runner as started is an ordinary user's already")
+    with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
+        log = Path(folder) / "log"
+        with standard_error_in(log):
+            live = live_runner(*arguments, environment={"CANARY": canary} | environment, as_nobody=as_nobody)
+            entered = stack.enter_context(live)
+        yield entered
+        assert canary not in log.read_text()
+
+
 @pytest.fixture(scope="session", params=["as_started", "as_nobody"])
 def any_runner(request: pytest.FixtureRequest, canary: str) -> Iterator[LiveRunner]:
     """A runner of whoever runs the tests and, where that is root, one of an ordinary user too."""
-    as_nobody = request.param == "as_nobody"
-    if as_nobody and os.geteuid() != 0:
-        pytest.skip("not root: the runner as started is an ordinary user's already")
-    with tempfile.TemporaryDirectory() as folder:
-        log = Path(folder) / "log"
-        with ExitStack() as stack:
-            with standard_error_in(log):
-                live = stack.enter_context(live_runner(environment={"CANARY": canary}, as_nobody=as_nobody))
-            yield live
-        assert canary not in log.read_text()
+    with watched_runner(request.param, canary) as live:
+        yield live

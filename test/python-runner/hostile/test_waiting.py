@@ -1,10 +1,11 @@
 """Children that were imported ahead wait for a call: what their module left running does nothing meanwhile."""
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
+from hostile.conftest import watched_runner
 from hostile.resident import cpu_seconds, resident_bytes
 from hostile.uploads import HONEST, upload
 from support.live_runner import LiveRunner
@@ -18,6 +19,13 @@ HANGS_UP = "import socket\nlater(0.05, lambda: socket.socket(fileno=channel()).s
 ANNOUNCES_MUCH = "later(0.05, lambda: write((20_000_000).to_bytes(4, 'big') + b'x' * 19_000_000))"
 SPINS = "def spin():\n    while True:\n        pass\nlater(0.05, spin)"
 GROWS = "def grow():\n    global taken\n    taken = bytearray(b'x') * (150 << 20)\nlater(0.05, grow)"
+
+
+@pytest.fixture(scope="module", params=["as_started", "as_nobody"])
+def any_runner(request: pytest.FixtureRequest, canary: str) -> Iterator[LiveRunner]:
+    """Runners for these tests alone: how many children wait is what others did, too."""
+    with watched_runner(request.param, canary) as live:
+        yield live
 
 
 def has_waiting(live: LiveRunner, tenant: str, code: str) -> None:

@@ -1,0 +1,304 @@
+"""Thirty-four attacks as somebody would upload them. Each really tries, and says what came of it.
+
+An attack answers "through: ..." where it got what it wanted, else the name of the errno that it met. It is given what it
+aims at as arguments. The names are those of the runner's own twins; nothing else is shared with them.
+"""
+
+import ctypes
+import errno
+import mmap
+import os
+import resource
+import signal
+import socket
+import stat
+import struct
+import time
+
+libc = ctypes.CDLL(None, use_errno=True)
+libc.syscall.restype = ctypes.c_long
+MACHINE = os.uname().machine
+NUMBERS = {
+    "x86_64": {"ptrace": 101, "shmget": 29, "unshare": 272, "io_uring_setup": 425, "process_vm_readv": 310},
+    "aarch64": {"ptrace": 117, "shmget": 194, "unshare": 97, "io_uring_setup": 425, "process_vm_readv": 270},
+}[MACHINE]
+
+
+def call(name, *arguments):
+    answer = libc.syscall(ctypes.c_long(NUMBERS[name]), *map(ctypes.c_void_p, arguments))
+    if answer < 0:
+        raise OSError(ctypes.get_errno(), name)
+    return answer
+
+
+def reading(path):
+    with open(path, "rb") as file:
+        return f"through: {file.read(65536)!r}"
+
+
+def read_environment(aim):
+    return reading(f"/proc/{aim['runner']}/environ")
+
+
+def read_open_file(aim):
+    return reading(aim["open_file"])
+
+
+def read_private_file(aim):
+    return reading(aim["private_file"])
+
+
+def read_source(aim):
+    return reading(aim["source"])
+
+
+def write_outside(aim):
+    with open(aim["open_directory"] + "/written", "w") as file:
+        file.write("written")
+    return "through: written"
+
+
+def make_symlink(aim):
+    os.symlink("/etc/passwd", "innocent.txt")
+    return "through: " + os.readlink("innocent.txt")
+
+
+def list_processes(_aim):
+    return "through: " + " ".join(name for name in os.listdir("/proc") if name.isdigit())
+
+
+def connect_tcp(aim):
+    with socket.create_connection(("127.0.0.1", aim["tcp_port"]), 2) as end:
+        end.sendall(b"attack")
+    return "through: connected"
+
+
+def send_udp(aim):
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as end:
+        end.connect(("127.0.0.1", aim["udp_port"]))
+        end.send(b"attack")
+    return "through: sent"
+
+
+def connect_abstract(aim):
+    with socket.socket(socket.AF_UNIX) as end:
+        end.connect("\0" + aim["abstract_name"])
+    return "through: connected"
+
+
+def open_raw(_aim):
+    with socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_TCP):
+        return "through: raw"
+
+
+def open_netlink(_aim):
+    with socket.socket(socket.AF_NETLINK, socket.SOCK_DGRAM, 0) as end:
+        end.bind((0, 0))
+        return "through: netlink"
+
+
+def signal_victim(aim):
+    os.kill(aim["victim"], signal.SIGTERM)
+    return "through: killed"
+
+
+def trace_victim(aim):
+    call("ptrace", 16, aim["victim"], 0, 0)  # PTRACE_ATTACH
+    os.waitpid(aim["victim"], 0x40000000)
+    call("ptrace", 17, aim["victim"], 0, 0)
+    return "through: traced"
+
+
+def read_victim(aim):
+    here = ctypes.create_string_buffer(64)
+    local = struct.pack("PN", ctypes.addressof(here), 64)
+    remote = struct.pack("PN", aim["address"], 64)
+    keep = ctypes.create_string_buffer(local), ctypes.create_string_buffer(remote)
+    call("process_vm_readv", aim["victim"], ctypes.addressof(keep[0]), 1, ctypes.addressof(keep[1]), 1, 0)
+    return f"through: {here.value!r}"
+
+
+def fork_often(_aim):
+    children = []
+    try:
+        for _ in range(16):
+            pid = os.fork()
+            if not pid:
+                time.sleep(0.2)
+                os._exit(0)
+            children.append(pid)
+    finally:
+        for pid in children:
+            os.waitpid(pid, 0)
+    return "through: forked"
+
+
+def allocate(_aim):
+    taken = bytearray(700_000_000)
+    return f"through: {len(taken)}"
+
+
+def allocate_shared(_aim):
+    with mmap.mmap(-1, 700_000_000) as taken:
+        return f"through: {len(taken)}"
+
+
+def allocate_downwards(_aim):
+    libc.mmap.restype = ctypes.c_void_p
+    size = ctypes.c_size_t(700_000_000)
+    address = libc.mmap(None, size, 3, 0x22 | 0x0100, -1, ctypes.c_long(0))
+    if address == ctypes.c_void_p(-1).value:
+        raise OSError(ctypes.get_errno(), "mmap")
+    libc.munmap(ctypes.c_void_p(address), size)
+    return "through: mapped"
+
+
+def make_shared_segment(_aim):
+    segment = call("shmget", 0, 1 << 16, 0o1600)
+    libc.shmctl(segment, 0, None)
+    return "through: a segment"
+
+
+def make_memory_file(_aim):
+    os.close(os.memfd_create("x", 0))
+    return "through: memfd"
+
+
+def fill_one_file(_aim):
+    with open("large", "wb", buffering=0) as file:
+        for _ in range(20):
+            sent = 0
+            while sent < 1_000_000:
+                sent += file.write(b"x" * (1_000_000 - sent))
+    size = os.path.getsize("large")
+    os.unlink("large")
+    return f"through: {size}"
+
+
+def make_many_files(_aim):
+    for number in range(500):
+        with open(f"small-{number}", "wb") as file:
+            file.write(b"x" * 4096)
+    return "through: 500"
+
+
+def daemonise(_aim):
+    reader, writer = os.pipe()
+    pid = os.fork()
+    if not pid:
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+        for number in range(1, 32):
+            if number not in (signal.SIGKILL, signal.SIGSTOP):
+                signal.signal(number, signal.SIG_IGN)
+        os.write(writer, b"alive")
+        time.sleep(0.3)
+        os._exit(0)
+    os.waitpid(pid, 0)
+    return "through: " + os.read(reader, 5).decode()
+
+
+def use_inherited(_aim):
+    found = []
+    for descriptor in range(3, 1024):
+        try:
+            kind = os.fstat(descriptor).st_mode
+        except OSError:
+            continue
+        found.append(stat.filemode(kind))
+    # The channel of the answer is the one that it must have.
+    if found == ["srwxrwxrwx"]:
+        raise OSError(errno.EBADF, "nothing else is open")
+    return f"through: {found}"
+
+
+def make_user_namespace(_aim):
+    call("unshare", 0x10000000)
+    return "through: a namespace"
+
+
+def execute(aim):
+    os.execve("/bin/sh", ["sh", "-c", f"echo {aim['mark']}"], {"PATH": "/bin"})
+
+
+def execute_written(aim):
+    with open("program", "w") as file:
+        file.write(f"#!/bin/sh\necho {aim['mark']}\n")
+    libc.chmod(b"program", 0o700)
+    if not os.access("program", os.X_OK):
+        os.unlink("program")
+        descriptor = os.open("program", os.O_CREAT | os.O_WRONLY, 0o700)
+        os.write(descriptor, f"#!/bin/sh\necho {aim['mark']}\n".encode())
+        os.close(descriptor)
+    os.execve("./program", ["program"], {"PATH": "/bin"})
+
+
+def become_root(_aim):
+    os.setresuid(0, 0, 0)
+    return f"through: {os.getuid()}"
+
+
+def set_up_io_uring(_aim):
+    parameters = ctypes.create_string_buffer(256)
+    os.close(call("io_uring_setup", 8, ctypes.addressof(parameters)))
+    return "through: a ring"
+
+
+def lift_cpu_limit(_aim):
+    try:
+        resource.setrlimit(resource.RLIMIT_CPU, (-1, -1))
+    except ValueError:
+        if resource.getrlimit(resource.RLIMIT_CPU)[1] != resource.RLIM_INFINITY:
+            raise OSError(errno.EPERM, "setrlimit") from None
+    return "through: unlimited"
+
+
+def change_mode(aim):
+    before = os.stat(aim["open_file"]).st_mode
+    os.chmod(aim["open_file"], 0o606)
+    changed = stat.S_IMODE(os.stat(aim["open_file"]).st_mode) == 0o606
+    os.chmod(aim["open_file"], stat.S_IMODE(before))
+    return "through: changed" if changed else "unchanged"
+
+
+def see_file(aim):
+    return f"through: {os.stat(aim['open_file']).st_size}"
+
+
+def send_to_socket_file(aim):
+    one, _other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
+    one.connect(aim["socket_file"])
+    one.send(b"attack")
+    return "through: sent"
+
+
+def attack(name: str, aim: dict) -> str:
+    try:
+        return ATTACKS[name](aim)
+    except MemoryError:
+        return "ENOMEM"
+    except OSError as error:
+        return errno.errorcode.get(error.errno, str(error))
+
+
+def names() -> list:
+    return list(ATTACKS)
+
+
+ATTACKS = {
+    function.__name__: function
+    for function in (
+        read_environment, read_open_file, read_private_file, read_source, write_outside, make_symlink,
+        list_processes, connect_tcp, send_udp, connect_abstract, open_raw, open_netlink, signal_victim,
+        trace_victim, read_victim, fork_often, allocate, allocate_shared, allocate_downwards,
+        make_shared_segment, make_memory_file, fill_one_file, make_many_files, daemonise, use_inherited,
+        make_user_namespace, execute, execute_written, become_root, set_up_io_uring, lift_cpu_limit,
+        change_mode, see_file, send_to_socket_file,
+    )
+}
+
+TOOL_SPECS = [
+    {"name": "attacks:attack", "description": "Tries one.", "handler": attack},
+    {"name": "attacks:names", "description": "All.", "handler": names},
+]
