@@ -26,7 +26,6 @@ from toolrack_runner.jail.seccomp.program import SeccompProgram
 from toolrack_runner.jail.who_can_read import closed_to_others
 from toolrack_runner.jail.work_directories import empty_directory, make_directory
 from toolrack_runner.zygote.messages import Limits, Opening
-from toolrack_runner.zygote.place import WORKPLACE
 
 #: The uid of slot 0; Linux distributions leave 60000 to 64999 to nobody.
 FIRST_UID = 60_000
@@ -91,6 +90,8 @@ class Confinement:
         """The zygote is as its children will be forked: notes what memory they share."""
         if not isinstance(self._first_uid, Missing):
             drop_bounding_set()
+        if not isinstance(self._namespaces, Missing):
+            name_workplace(self._namespaces.workplace)
         self._data_bytes = _data_bytes_in_use(self._status)
 
     def make_workplace(self, slot: int) -> Workplace:
@@ -99,7 +100,7 @@ class Confinement:
         if not isinstance(self._first_uid, Missing):
             uid = gid = self._first_uid + slot
         if not isinstance(self._namespaces, Missing):
-            return Workplace(WORKPLACE, uid, gid)
+            return Workplace(self._namespaces.workplace, uid, gid)
         return Workplace(make_directory(self._base, slot, uid, gid), uid, gid)
 
     def clear_workplace(self, slot: int) -> None:
@@ -117,6 +118,7 @@ class Confinement:
             self._namespaces.enter_own(workplace.uid, workplace.gid)
         else:
             os.chdir(workplace.path)
+            name_workplace(workplace.path)
         if self._has_uid:
             drop_identity(workplace.uid, workplace.gid)
         if ON_LINUX:
@@ -136,6 +138,11 @@ class Confinement:
     @property
     def _has_uid(self) -> bool:
         return not isinstance(self._first_uid, Missing)
+
+
+def name_workplace(path: str) -> None:
+    """Where `tempfile` and what asks for a home find a place to write."""
+    os.environ["HOME"] = os.environ["TMPDIR"] = path
 
 
 def _limits(limits: Limits, *, has_uid: bool) -> ResourceLimits:

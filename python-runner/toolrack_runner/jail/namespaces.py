@@ -17,7 +17,6 @@ from typing import Final
 from toolrack_runner.jail.hygiene import die_with
 from toolrack_runner.jail.linux import syscall
 from toolrack_runner.jail.missing import Missing
-from toolrack_runner.zygote.place import WORKPLACE
 
 CLONE_NEWNS: Final = 0x0002_0000
 CLONE_NEWUTS: Final = 0x0400_0000
@@ -43,6 +42,8 @@ MOUNT_ATTR_RDONLY_NOSUID: Final = 0x1 | 0x2
 #: Where the new root is built: a directory that every Linux has and nothing that children may read lies in. It is covered in
 #: the zygote's own mount namespace only, so nothing of it can be left behind.
 ROOT_IN_THE_MAKING: Final = "/proc"
+#: Where a child's own file system is, the first that hides nothing.
+WORKPLACES: Final = ("/tmp", "/workplace", "/toolrack-workplace")  # noqa: S108 - the child's own
 #: A child's quota: design section 11 allows 10 MB of output, and a file system needs some of it for itself.
 QUOTA_BYTES: Final = 16 << 20
 QUOTA_INODES: Final = 256
@@ -56,13 +57,15 @@ class Namespaces:
 
     #: What /proc said of this process before /proc was left behind, open.
     status: int
+    #: Where each child has a file system of its own.
+    workplace: str
 
     def enter_own(self, uid: int, gid: int) -> None:
-        """In the child, while it still has capabilities: a file tree of its own with an empty, small /tmp."""
+        """In the child, while it still has capabilities: a file tree of its own with an empty, small workplace."""
         syscall("unshare", CLONE_NEWNS | CLONE_NEWIPC)
         options = f"size={QUOTA_BYTES},nr_inodes={QUOTA_INODES},mode=0700,uid={uid},gid={gid}"
-        _mount("tmpfs", WORKPLACE, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options)
-        os.chdir(WORKPLACE)
+        _mount("tmpfs", self.workplace, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options)
+        os.chdir(self.workplace)
 
 
 def enter_namespaces(read_only: Sequence[str]) -> Namespaces | Missing:
@@ -84,8 +87,16 @@ def enter_namespaces(read_only: Sequence[str]) -> Namespaces | Missing:
         _wait_and_end_as(inner)
     die_with(0)
     status = os.open("/proc/self/status", os.O_RDONLY | os.O_CLOEXEC)
-    _build_root(read_only)
-    return Namespaces(status)
+    workplace = workplace_beside(read_only)
+    _build_root(read_only, workplace)
+    return Namespaces(status, workplace)
+
+
+def workplace_beside(read_only: Sequence[str]) -> str:
+    """`/tmp`, which programs expect to be able to write to; another where what is to be read lies below it."""
+    return next(
+        place for place in WORKPLACES if not any(f"{path}/".startswith(f"{place}/") for path in read_only)
+    )
 
 
 def _try_in_a_child(flags: int) -> str | None:
@@ -137,12 +148,12 @@ def _wait_and_end_as(pid: int) -> None:
     os._exit(code if code >= 0 else 1)
 
 
-def _build_root(read_only: Sequence[str]) -> None:
+def _build_root(read_only: Sequence[str], workplace: str) -> None:
     base = ROOT_IN_THE_MAKING
     _mount("none", "/", "", MS_REC | MS_PRIVATE)
     _mount("tmpfs", base, "tmpfs", MS_NOSUID, "size=1m,nr_inodes=4k,mode=0755")
     os.mkdir(base + "/dev", 0o755)
-    os.mkdir(base + WORKPLACE, 0o755)
+    os.mkdir(base + workplace, 0o755)
     for path in read_only:
         _show(base, path)
     for device in DEVICES:

@@ -4,10 +4,10 @@ import os
 import sys
 
 from toolrack_runner.zygote.messages import Line, Opening
-from toolrack_runner.zygote.place import LINE_DESCRIPTOR, ROOT, WORKPLACE
+from toolrack_runner.zygote.place import LINE_DESCRIPTOR, ROOT
 
-#: All that a zygote, and so every tool, sees of an environment.
-ENVIRONMENT = {"LANG": "C.UTF-8", "PATH": "/usr/bin:/bin", "HOME": WORKPLACE, "TMPDIR": WORKPLACE}
+#: All that a zygote, and so every tool, sees of an environment; HOME and TMPDIR, where it may write, come with the jail.
+ENVIRONMENT = {"LANG": "C.UTF-8", "PATH": "/usr/bin:/bin"}
 
 
 def start_zygote(opening: Opening) -> tuple[int, Line]:

@@ -7,5 +7,3 @@ from typing import Final
 ROOT: Final = Path(__file__).parents[2]
 #: The descriptor that main hands the zygote its end of their line on.
 LINE_DESCRIPTOR: Final = 3
-#: Where a child's own file system is, where it has one.
-WORKPLACE: Final = "/tmp"  # noqa: S108 - the child's own

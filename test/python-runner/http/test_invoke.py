@@ -1,8 +1,11 @@
 """Calls over HTTP, each in a jailed process of its own."""
 
+import shutil
+from pathlib import Path
+
 import pytest
 
-from support.live_runner import LiveRunner, invocation
+from support.live_runner import ROOT, LiveRunner, invocation, live_runner
 
 WEATHER = '''
 import asyncio
@@ -181,3 +184,27 @@ TOOL_SPECS = [{{"name": "breaks:run", "description": "Breaks.", "handler": run}}
     answer = runner.invoke(source, "breaks:run")
     assert answer.get("text") == "done" or answer["code"] in ("TOOL_CRASHED", "RESULT_INVALID")
     assert runner.invoke(WEATHER, "weather:report", {"city": "Bern"})["text"] == "Bern: cloudy for 1 d"
+
+
+@pytest.mark.parametrize("without", [(), ("--without=namespaces",)], ids=["", "without namespaces"])
+def test_a_tool_writes_where_tempfile_and_home_say_and_finds_nothing_there(without: tuple[str, ...]) -> None:
+    source = """
+import os, pathlib, tempfile
+def write() -> dict:
+    with tempfile.NamedTemporaryFile() as file:
+        file.write(b"x")
+    pathlib.Path.home().joinpath("kept").write_text("y")
+    return {"here": os.listdir("."), "same": os.getcwd() == os.environ["HOME"] == tempfile.gettempdir()}
+TOOL_SPECS = [{"name": "writes:write", "description": "Writes.", "handler": write}]
+"""
+    with live_runner(*without) as live:
+        for _ in range(3):
+            assert live.invoke(source, "writes:write")["value"] == {"here": ["kept"], "same": True}
+
+
+def test_a_runner_whose_packages_lie_below_tmp_finds_them(tmp_path: Path) -> None:
+    assert str(tmp_path).startswith("/tmp/")
+    copy = tmp_path / "python-runner"
+    shutil.copytree(ROOT, copy, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
+    with live_runner(root=copy) as live:
+        assert live.check("weather", WEATHER)["ok"] is True

@@ -30,7 +30,6 @@ from toolrack_runner.jail.seccomp.program import SeccompProgram
 from toolrack_runner.level.plants import Plants
 from toolrack_runner.level.twin import ESCAPED, Twin
 from toolrack_runner.level.twins import TWINS
-from toolrack_runner.zygote.place import WORKPLACE
 
 NOBODY = 65534
 SLOT = 60_321
@@ -157,7 +156,7 @@ def _as_zygote(world: World, own: Plants, slots: Plants) -> Matrix | str:
     for layers in world.sets_of_layers():
         plants = slots if "identity" in layers else own
         if namespaces is not None:
-            plants = replace(plants, workdir=WORKPLACE)
+            plants = replace(plants, workdir=namespaces.workplace)
         seen = jail.see(together, layers, plants)
         for twin in TWINS:
             if not twin.is_combinable:

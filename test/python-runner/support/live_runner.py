@@ -9,7 +9,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -70,13 +70,17 @@ def invocation(
 
 @contextmanager
 def live_runner(
-    *arguments: str, environment: dict[str, str] | None = None, as_nobody: bool = False
+    *arguments: str,
+    environment: dict[str, str] | None = None,
+    as_nobody: bool = False,
+    root: Path | None = None,
 ) -> Iterator[LiveRunner]:
     """Starts one and ends it by closing its standard input, as a parent's death does."""
     secret = secrets.token_urlsafe(24)
-    with readable_root(as_nobody) as (root, python):
+    given = nullcontext((root, str(root / ".venv/bin/python"))) if root else readable_root(as_nobody)
+    with given as (own, python):
         process = subprocess.Popen(
-            [python, "-I", str(root), "--parent=stdin", *arguments],
+            [python, "-I", str(own), "--parent=stdin", *arguments],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={"PATH": "/usr/bin:/bin", "LANG": "C.UTF-8"} | (environment or {}),
