@@ -6,7 +6,7 @@ import re
 from toolrack_runner.remove_contents import remove_contents
 
 PARENT = os.environ.get("TMPDIR", "/tmp")  # noqa: S108 - the name below can't be guessed
-_NAME = re.compile(r"toolrack-runner-(\d+)-[0-9a-f]{16}")
+_NAME = re.compile(r"toolrack-runner-(\d+)-[0-9a-f]{16}(?:-plants)?")
 
 
 def choose_base() -> str:

@@ -34,6 +34,10 @@ class Unmeasured:
         """L0, with the reason at every layer."""
         return weigh({}, (), dict.fromkeys(LAYERS, ONLY_LINUX), as_root=False)
 
+    async def known(self, _: float) -> Measured:
+        """The same, at once."""
+        return await self.done()
+
 
 class Measurement:
     """Runs once; whoever needs the level waits for it."""
@@ -46,6 +50,14 @@ class Measurement:
     async def done(self) -> Measured:
         """The level, once it is known."""
         return await asyncio.shield(self._task)
+
+    async def known(self, seconds: float) -> Measured | None:
+        """The level, if it is known within so long."""
+        try:
+            async with asyncio.timeout(seconds):
+                return await self.done()
+        except TimeoutError:
+            return None
 
     async def _measure(self) -> Measured:
         ready = await self._pool.zygotes.plain_ready()

@@ -1,7 +1,7 @@
 """Importing a module and reading what it offers."""
 
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType
@@ -11,6 +11,7 @@ from toolrack_runner.module.declared_specs import NOTHING_DECLARED, DeclaredSpec
 from toolrack_runner.module.denied import denied
 from toolrack_runner.module.exception_facts import is_a, missing_package
 from toolrack_runner.module.fault import Fault, FaultKind, ModuleFault, fault
+from toolrack_runner.module.imports_of_code import imports_of_code
 from toolrack_runner.module.module_name import module_name_fault
 from toolrack_runner.module.raised import raised
 from toolrack_runner.module.source_text import source_text
@@ -21,6 +22,8 @@ from toolrack_runner.module.trusted_names import Names, NamesLeftAlone, TrustedN
 from toolrack_runner.module.user_traceback import exception_line, user_line, user_traceback
 
 _INSTALLED = "Use the standard library, or ask the operator to add the package"
+
+Announce = Callable[[tuple[str, ...]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,20 +49,27 @@ class ModuleSource:
 
 
 def load_module(
-    name: str, source: bytes, declared: DeclaredSpecs = NOTHING_DECLARED, *, for_one_call: bool = False
+    name: str,
+    source: bytes,
+    declared: DeclaredSpecs = NOTHING_DECLARED,
+    *,
+    for_one_call: bool = False,
+    announce: Announce | None = None,
 ) -> LoadedModule:
     """Imports a module under its name, which runs its code, and reads TOOL_SPECS; raises ModuleFault.
 
     Runs in a jailed child, once in the life of a process: the module stays in `sys.modules`. With what was
-    `declared`, faults name the line of their spec. `for_one_call`: it was
-    parsed before, so its name is not looked at again, and nothing comes after the call that its names could spoil.
+    `declared`, faults name the line of their spec. `for_one_call`: nothing comes after the call that its names could spoil,
+    and its name is looked at once only, with `announce`, which hears what it imports before any of it runs.
     """
-    refused = None if for_one_call else module_name_fault(name)
+    refused = module_name_fault(name) if announce or not for_one_call else None
     if refused:
         raise ModuleFault(refused)
     text = source_text(name, source)
     lines = tuple(text.splitlines())
     code = code_object(name, text)
+    if announce:
+        announce(imports_of_code(code))
     module = _new_module(name, text)
     trusted: Names = NamesLeftAlone() if for_one_call else TrustedNames()
     try:

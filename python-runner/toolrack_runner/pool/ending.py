@@ -2,12 +2,12 @@
 
 import asyncio
 import re
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Literal
 
 from toolrack_runner.pool.outcome import Outcome, failure
 from toolrack_runner.pool.worker import Worker
-from toolrack_runner.zygote.messages import Gone
 
 #: How long a child that closed its channel has to end by itself before it is killed.
 ENDING_SECONDS = 0.05
@@ -32,11 +32,13 @@ async def end_of(worker: Worker, module: str) -> End:
 
     A tool can't send SIGKILL, not even to itself (seccomp), so that signal is the kernel's or an operator's.
     """
-    gone = await _reaped(worker, ENDING_SECONDS)
-    if gone is None and not worker.gone.done():
+    if not await _is_reaped(worker, ENDING_SECONDS) and not (
+        worker.has_exited and await _is_reaped(worker, REAPING_SECONDS)
+    ):
         worker.kill()
-        await _reaped(worker, REAPING_SECONDS)
+        await _is_reaped(worker, REAPING_SECONDS)
         return End("silence", "it closed the channel of its answer")
+    gone = worker.gone.result()
     if gone is None:
         return End("its zygote", "the process it was forked from died")
     if gone.exit_code in (-SIGXCPU, -SIGKILL) and gone.cpu_seconds > worker.limits.cpu_seconds - 0.5:
@@ -100,9 +102,9 @@ def _line_in(dump: str, module: str) -> int | None:
     return int(found[1]) if found else None
 
 
-async def _reaped(worker: Worker, seconds: float) -> Gone | None:
-    try:
+async def _is_reaped(worker: Worker, seconds: float) -> bool:
+    """Waits until it is, or so long."""
+    with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
-            return await asyncio.shield(worker.gone)
-    except TimeoutError:
-        return None
+            await asyncio.shield(worker.gone)
+    return worker.gone.done()

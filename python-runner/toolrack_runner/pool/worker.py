@@ -6,6 +6,7 @@ whole, and believed only as far as its own call goes.
 
 import asyncio
 import os
+import select
 import signal
 import socket
 import time
@@ -133,6 +134,11 @@ class Worker:
     def is_alive(self) -> bool:
         """Whether it can still be handed a call, as far as main has heard."""
         return self._end is None and not self._is_closed
+
+    @property
+    def has_exited(self) -> bool:
+        """Whether the process has ended, reaped or not."""
+        return self.pidfd < 0 or bool(select.select((self.pidfd,), (), (), 0)[0])
 
     def resident_bytes(self) -> int:
         """What the child has in memory now, shared pages included; 0 once it is reaped."""

@@ -1,5 +1,6 @@
 """The life of one child: confined by trusted code, it imports one module, runs one call, answers, and ends."""
 
+import gc
 import os
 import sys
 from contextlib import suppress
@@ -8,18 +9,18 @@ from typing import Any, NoReturn
 from toolrack_runner.jail.confine import Confinement, Workplace
 from toolrack_runner.level.plants import Plants
 from toolrack_runner.level.twins import TWINS
-from toolrack_runner.module import Fault, ModuleFault, call_tool, check_module, load_module, parse_module
+from toolrack_runner.module import Fault, ModuleFault, call_tool, check_module, load_module
 from toolrack_runner.module.call import Outcome
 from toolrack_runner.network.brokered_socket import connect_by_broker
 from toolrack_runner.wire.frames import FrameError, read_frame, write_frame
 from toolrack_runner.zygote.messages import Spawn
-from toolrack_runner.zygote.rehearsal import practise, rehearse
+from toolrack_runner.zygote.rehearsal import load_rehearsal, rehearse
 
 #: Limits that an import can meet as well as a call.
 LIMIT_CODES = ("MEMORY_LIMIT", "DISK_LIMIT")
 
 #: Imported by the zygote.
-REHEARSAL = practise()
+REHEARSAL = load_rehearsal()
 
 _exit = os._exit
 _read = os.read
@@ -35,6 +36,7 @@ def live(confinement: Confinement, workplace: Workplace, spawn: Spawn, channel: 
         os.dup2(output, 2)
         confinement.confine(workplace, spawn.limits, keep=(channel,))
         order = read_frame(channel)
+        gc.enable()  # Off in the zygote, whose garbage would be everybody's.
         match order["do"]:
             case "call":
                 _call(channel, order, spawn.limits.output_bytes)
@@ -52,18 +54,18 @@ def live(confinement: Confinement, workplace: Workplace, spawn: Spawn, channel: 
 
 def _call(channel: int, order: dict[str, Any], output_bytes_max: int) -> None:
     source = order["source"].encode("utf-8", "replace")
-    if order["tell"]:
-        parsed = parse_module(order["module"], source)
-        write_frame(channel, {"imports": parsed.imports})
-        if parsed.faults:
-            write_frame(channel, {"answer": _broken(parsed.faults[0])})
-            return _wait_for_the_end(channel)
-    else:
+    if not order["tell"]:
         rehearse(REHEARSAL)
     if order["network"]:
         connect_by_broker(channel)
+
+    def announce(imports: tuple[str, ...]) -> None:
+        write_frame(channel, {"imports": imports})
+
     try:
-        module = load_module(order["module"], source, for_one_call=True)
+        module = load_module(
+            order["module"], source, for_one_call=True, announce=announce if order["tell"] else None
+        )
     except ModuleFault as refused:
         _flush()
         write_frame(channel, {"answer": _broken(refused.fault)})

@@ -2,7 +2,7 @@
 
 import json
 import socket
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any, Self
 
 #: A packet holds the longest message there is: the opening one, with its paths and package names.
@@ -109,7 +109,7 @@ class Line:
 
     def send(self, message: Message, descriptors: tuple[int, ...] = ()) -> None:
         """Sends one message; the descriptors stay the caller's to close."""
-        packet = json.dumps({"is": type(message).__name__} | asdict(message), separators=(",", ":")).encode()
+        packet = json.dumps(message, default=_fields_of, separators=(",", ":")).encode()
         socket.send_fds(self.end, [packet], list(descriptors))
 
     def receive(self) -> tuple[Message, list[int]]:
@@ -120,10 +120,16 @@ class Line:
         return parse_message(json.loads(packet)), descriptors
 
 
+def _fields_of(message: Any) -> dict[str, Any]:
+    kind = type(message)
+    return {"is": kind.__name__} | {name: getattr(message, name) for name in kind.__slots__}
+
+
 def parse_message(value: dict[str, Any]) -> Message:
     """The message that a packet holds. Both sides are ours: a packet of another shape is a fault of the program."""
     kind = _TYPES[value.pop("is")]
     if kind is Spawn:
+        del value["limits"]["is"]
         value["limits"] = Limits(**value["limits"])
     for field in fields(kind):
         if isinstance(value[field.name], list):

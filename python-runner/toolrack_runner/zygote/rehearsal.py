@@ -16,14 +16,13 @@ TOOL_SPECS = [{"name": "rehearsal:echo", "description": "Says what it is told.",
 TIMES = 16
 
 
-def practise() -> LoadedModule:
-    """In the zygote: runs the way of a call until its code is settled; a child copies every page that it writes to."""
-    for _ in range(TIMES):
-        rehearse(_load())
-    return _load()
+def practise() -> None:
+    """In the zygote, TIMES over: settles the code that a call runs, for a child copies every page that it writes to."""
+    rehearse(load_rehearsal())
 
 
-def _load() -> LoadedModule:
+def load_rehearsal() -> LoadedModule:
+    """The module of the rehearsal, ours."""
     module = load_module("rehearsal", SOURCE, for_one_call=True)
     del sys.modules["rehearsal"]
     return module

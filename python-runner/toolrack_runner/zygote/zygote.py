@@ -21,10 +21,13 @@ from toolrack_runner.zygote.child import live
 from toolrack_runner.zygote.messages import Born, Gone, Line, Opening, Ready, Spawn, Unborn
 from toolrack_runner.zygote.place import LINE_DESCRIPTOR, ROOT
 from toolrack_runner.zygote.preload import STANDARD, preload
+from toolrack_runner.zygote.rehearsal import TIMES, practise
 from toolrack_runner.zygote.resident import resident_bytes
 
 #: Of a thread: the usual 8 MB count whole against a child's memory, which would be 31 threads.
 STACK_BYTES = 1 << 20
+#: After so long without an order the zygote practises.
+IDLE_MS = 2
 
 
 def main() -> NoReturn:
@@ -102,8 +105,14 @@ class _Nursery:
         self._poll.register(line.end.fileno(), select.POLLIN)
 
     def serve(self) -> NoReturn:
+        to_practise = TIMES
         while True:
-            for descriptor, _ in self._poll.poll():
+            ready = self._poll.poll(IDLE_MS if to_practise else None)
+            if not ready:
+                # Nobody waits: not now for a child, and less for each that comes later.
+                practise()
+                to_practise -= 1
+            for descriptor, _ in ready:
                 if descriptor == self._line.end.fileno():
                     self._obey()
                 else:

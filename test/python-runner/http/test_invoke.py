@@ -208,3 +208,16 @@ def test_a_runner_whose_packages_lie_below_tmp_finds_them(tmp_path: Path) -> Non
     shutil.copytree(ROOT, copy, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
     with live_runner(root=copy) as live:
         assert live.check("weather", WEATHER)["ok"] is True
+
+
+def test_what_a_tool_drops_is_collected_while_it_runs(runner: LiveRunner) -> None:
+    source = """
+import gc
+def litter() -> bool:
+    for _ in range(20_000):
+        ring = [bytearray(100_000)]
+        ring.append(ring)
+    return gc.isenabled()
+TOOL_SPECS = [{"name": "litters:litter", "description": "Drops 2 GB in rings.", "handler": litter}]
+"""
+    assert runner.invoke(source, "litters:litter")["value"] is True

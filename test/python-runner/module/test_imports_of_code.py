@@ -1,0 +1,49 @@
+"""What code imports, by its instructions, is what its syntax tree says."""
+
+from toolrack_runner.module.imports_of_code import imports_of_code
+from toolrack_runner.module.parse import parse_module
+
+SOURCE = (
+    """
+import json, os.path
+import urllib.request as request
+from collections import abc
+try:
+    import numpy
+except ImportError:
+    numpy = None
+
+class Holder:
+    import decimal
+
+    def late(self):
+        from pandas import DataFrame
+        return lambda: __import__("never") or DataFrame
+
+async def later():
+    import asyncio
+    return asyncio
+"""
+    + "\n".join(f"name_{number} = {number}" for number in range(300))
+    + "\nimport statistics\nTOOL_SPECS = []\n"
+)
+
+
+def test_code_and_tree_name_the_same_packages() -> None:
+    by_code = imports_of_code(compile(SOURCE, "m.py", "exec"))
+    assert sorted(by_code) == sorted(parse_module("m", SOURCE.encode()).imports)
+    assert {
+        "json",
+        "os",
+        "urllib",
+        "collections",
+        "numpy",
+        "decimal",
+        "pandas",
+        "asyncio",
+        "statistics",
+    } == set(by_code)
+
+
+def test_an_import_without_a_name_is_none() -> None:
+    assert imports_of_code(compile("from . import x", "m.py", "exec")) == ()
