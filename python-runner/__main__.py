@@ -9,10 +9,16 @@ import sys
 
 def main() -> None:
     if "--zygote" in sys.argv:
-        from toolrack_runner.zygote.zygote import main as run
-    else:
-        from toolrack_runner.serve import main as run
-    run()
+        from toolrack_runner.zygote.zygote import main as become_zygote
+
+        become_zygote()
+    # The zygote takes as long to start as all the rest, and starts beside it.
+    from toolrack_runner.pool.spawn_zygote import spawn_zygote
+
+    spawned = spawn_zygote() if sys.platform == "linux" else None
+    from toolrack_runner.serve import main as serve
+
+    serve(spawned)
 
 
 if __name__ == "__main__":

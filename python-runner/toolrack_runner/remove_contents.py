@@ -3,39 +3,55 @@
 import os
 import stat
 
+#: Which directory it is, whatever its name.
+Identity = tuple[int, int]
+
+
+class Moved(Exception):
+    """A directory was moved while it was emptied: where it lies now, nobody asked for anything to be removed."""
+
 
 def remove_contents(path: str) -> None:
-    """Removes everything below `path` and follows no link; a tree of any depth, one name at a time.
+    """Removes everything below `path` and follows no link; each name is looked at once, in a tree of any depth and width.
 
     Works from directory to directory by name and back by "..", so that depth costs neither recursion nor descriptors.
     """
     os.chdir(path)
-    root = os.stat(".")
-    while True:
-        below = _remove_files()
-        if below is not None:
+    # For each directory on the way: which it is, its name in the one above, and what is left to do in it.
+    way: list[tuple[Identity, str, list[str]]] = [(_here(), "", _remove_files())]
+    while way:
+        _, name, left = way[-1]
+        if left:
+            below = left.pop()
             os.chdir(below)
+            way.append((_here(), below, _remove_files()))
             continue
-        here = os.stat(".")
-        if (here.st_dev, here.st_ino) == (root.st_dev, root.st_ino):
-            return
-        name = _name_in_parent(here)
-        os.chdir("..")
-        os.rmdir(name)
+        way.pop()
+        if way:
+            os.chdir("..")
+            if _here() != way[-1][0]:
+                raise Moved
+            os.rmdir(name)
 
 
-def _remove_files() -> str | None:
-    """Unlinks what is no directory here; returns a directory that is left, opened up to be emptied."""
+def _remove_files() -> list[str]:
+    """Unlinks what is no directory here, removes directories that are empty; names the others, opened up to be emptied."""
+    left: list[str] = []
     with os.scandir(".") as entries:
         for entry in list(entries):
             if not entry.is_dir(follow_symlinks=False):
                 os.unlink(entry.name)
                 continue
-            os.chmod(entry.name, stat.S_IRWXU, follow_symlinks=os.chmod not in os.supports_follow_symlinks)
-            return entry.name
-    return None
+            try:
+                os.rmdir(entry.name)
+            except OSError:
+                os.chmod(
+                    entry.name, stat.S_IRWXU, follow_symlinks=os.chmod not in os.supports_follow_symlinks
+                )
+                left.append(entry.name)
+    return left
 
 
-def _name_in_parent(here: os.stat_result) -> str:
-    with os.scandir("..") as entries:
-        return next(entry.name for entry in entries if entry.inode() == here.st_ino)
+def _here() -> Identity:
+    found = os.stat(".")
+    return found.st_dev, found.st_ino

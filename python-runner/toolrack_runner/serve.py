@@ -1,4 +1,4 @@
-"""Starts the runner: the zygote first, for it takes as long as all the rest, then the HTTP side."""
+"""Starts the runner: reads what it is to be, tells its zygote, and serves."""
 
 import json
 import os
@@ -8,16 +8,15 @@ from typing import NoReturn
 
 from toolrack_runner.base_folder import choose_base, sweep_bases
 from toolrack_runner.jail.readable import needed_paths, readable_paths
-from toolrack_runner.pool.start_zygote import start_zygote
 from toolrack_runner.settings import Settings, SettingsError, read_settings
-from toolrack_runner.zygote.messages import Opening
+from toolrack_runner.zygote.messages import Line, Opening
 
 #: The exit code of a wrong setting, as sysexits.h has it (EX_CONFIG).
 BAD_SETTING = 78
 
 
-def main() -> NoReturn:
-    """Runs until it is told to stop, or until its parent has gone."""
+def main(spawned: tuple[int, socket.socket] | None) -> NoReturn:
+    """Runs until it is told to stop, or until its parent has gone. `spawned` is a zygote that waits for its opening."""
     try:
         settings = read_settings()
         secret = _read_secret() if settings.has_parent else None
@@ -29,7 +28,11 @@ def main() -> NoReturn:
     opening = Opening(
         preload=(), base=base, read_only=readable_paths(), needed=needed_paths(), without=settings.without
     )
-    first = start_zygote(opening) if sys.platform == "linux" else None
+    first = None
+    if spawned is not None:
+        pid, end = spawned
+        first = pid, Line(end)
+        first[1].send(opening)
     from toolrack_runner.http.server import run_server
 
     sweep_bases()

@@ -24,7 +24,7 @@ from toolrack_runner.jail.namespaces import Namespaces, enter_namespaces
 from toolrack_runner.jail.rlimits import ResourceLimits
 from toolrack_runner.jail.seccomp.program import SeccompProgram
 from toolrack_runner.jail.who_can_read import closed_to_others
-from toolrack_runner.jail.work_directories import empty_directory, make_directory
+from toolrack_runner.jail.work_directories import make_directory, start_emptying
 from toolrack_runner.zygote.messages import Limits, Opening
 
 #: The uid of slot 0; Linux distributions leave 60000 to 64999 to nobody.
@@ -92,6 +92,10 @@ class Confinement:
             drop_bounding_set()
         if not isinstance(self._namespaces, Missing):
             name_workplace(self._namespaces.workplace)
+        self.note_memory()
+
+    def note_memory(self) -> None:
+        """What the zygote holds by now, children share, and their own memory comes on top."""
         self._data_bytes = _data_bytes_in_use(self._status)
 
     def make_workplace(self, slot: int) -> Workplace:
@@ -103,11 +107,14 @@ class Confinement:
             return Workplace(self._namespaces.workplace, uid, gid)
         return Workplace(make_directory(self._base, slot, uid, gid), uid, gid)
 
-    def clear_workplace(self, slot: int) -> None:
-        """The child of the slot is reaped: what it wrote goes too. With namespaces the kernel has done it."""
-        if isinstance(self._namespaces, Missing):
-            place = self.make_workplace(slot)
-            empty_directory(self._base, slot, place.uid, place.gid)
+    def clear_workplace(self, slot: int) -> int | None:
+        """The child of the slot is reaped: what it wrote goes too. Tells the pid of who removes it; the slot is not
+        to be had before its end. With namespaces the kernel has done it.
+        """
+        if not isinstance(self._namespaces, Missing):
+            return None
+        place = self.make_workplace(slot)
+        return start_emptying(self._base, slot, place.uid, place.gid)
 
     def confine(self, workplace: Workplace, limits: Limits, *, keep: tuple[int, ...]) -> None:
         """Confines this process, a child of the zygote, for good. Only `keep` and the standard streams stay open."""

@@ -23,8 +23,8 @@ def make_directory(base: str, slot: int, uid: int, gid: int) -> str:
     return path
 
 
-def empty_directory(base: str, slot: int, uid: int, gid: int) -> None:
-    """Removes what the directory holds; returns when it is done."""
+def start_emptying(base: str, slot: int, uid: int, gid: int) -> int:
+    """Has a process remove what the directory holds, and tells its pid: the caller has others to look after."""
     pid = os.fork()
     if pid == 0:
         try:
@@ -33,4 +33,4 @@ def empty_directory(base: str, slot: int, uid: int, gid: int) -> None:
             remove_contents(f"{base}/{slot}")
         finally:
             os._exit(0)
-    os.waitpid(pid, 0)
+    return pid

@@ -32,7 +32,7 @@ def planted(base: str, *, victim: int) -> Iterator[Plants]:
             victim=victim,
             open_file=_write(f"{folder}/for-everybody", 0o644),
             private_file=_write(f"{folder}/for-nobody", 0o600),
-            source=str(ROOT / "__main__.py"),
+            source=f"{ROOT}/__main__.py",
             open_directory=open_directory,
             tcp_port=tcp.getsockname()[1],
             udp_port=udp.getsockname()[1],

@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from toolrack_runner.pool.start_zygote import start_zygote
+from toolrack_runner.pool.spawn_zygote import spawn_zygote
 from toolrack_runner.pool.zygote_process import ZygoteProcess
 from toolrack_runner.zygote.messages import Born, Gone, Line, Opening, Ready, Unborn
 
@@ -91,13 +91,19 @@ class Zygotes:
         if not packages:
             self._started_at = self._loop.time()
         zygote = ZygoteProcess(
-            started or start_zygote(replace(self._opening, preload=tuple(sorted(packages)))),
+            started or self._spawn(packages),
             on_born=self._on_born,
             on_gone=self._on_gone,
             on_lost=self._lost,
         )
         self._by_packages[packages] = zygote
         zygote.ready.add_done_callback(lambda ready: self._became_ready(packages, ready))
+
+    def _spawn(self, packages: Packages) -> tuple[int, Line]:
+        pid, end = spawn_zygote()
+        line = Line(end)
+        line.send(replace(self._opening, preload=tuple(sorted(packages))))
+        return pid, line
 
     def _became_ready(self, packages: Packages, ready: asyncio.Future[Ready]) -> None:
         if ready.cancelled() or ready.exception() is not None:

@@ -3,7 +3,7 @@
 import json
 import socket
 from dataclasses import dataclass, fields
-from typing import Any, Self
+from typing import Any
 
 #: A packet holds the longest message there is: the opening one, with its paths and package names.
 PACKET_BYTES = 1 << 16
@@ -100,12 +100,6 @@ class Line:
 
     def __init__(self, end: socket.socket) -> None:
         self.end = end
-
-    @classmethod
-    def pair(cls) -> tuple[Self, Self]:
-        """Two connected ends; packets keep their borders."""
-        ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        return cls(ours), cls(theirs)
 
     def send(self, message: Message, descriptors: tuple[int, ...] = ()) -> None:
         """Sends one message; the descriptors stay the caller's to close."""

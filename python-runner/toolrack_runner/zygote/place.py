@@ -1,9 +1,8 @@
 """What main and a zygote agree on before they speak."""
 
-from pathlib import Path
-from typing import Final
+from os.path import dirname
 
 #: The folder with `__main__.py`.
-ROOT: Final = Path(__file__).parents[2]
+ROOT = dirname(dirname(dirname(__file__)))  # pathlib takes longer to import than a zygote to start
 #: The descriptor that main hands the zygote its end of their line on.
-LINE_DESCRIPTOR: Final = 3
+LINE_DESCRIPTOR = 3

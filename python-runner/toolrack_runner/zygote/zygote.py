@@ -12,6 +12,7 @@ import signal
 import socket
 import sys
 import threading
+from collections.abc import Iterator
 from contextlib import suppress
 from typing import NoReturn
 
@@ -37,7 +38,6 @@ def main() -> NoReturn:
     try:
         opening, _ = line.receive()
         assert isinstance(opening, Opening)
-        preload(STANDARD)
         offer_for_killing()
         threading.stack_size(STACK_BYTES)
         victim = plant_victim()
@@ -49,7 +49,6 @@ def main() -> NoReturn:
         faulthandler.register(signal.SIGUSR1, file=sys.stderr, all_threads=False)
         faulthandler.enable(file=sys.stderr, all_threads=False)
         forget_own_source()
-        gc.collect()
         gc.disable()
         gc.freeze()
         confinement.settle()
@@ -90,8 +89,21 @@ def plant_victim() -> int:
 
 def forget_own_source() -> None:
     """No import of a tool's looks into the runner's own folder, which it could not read anyway."""
-    sys.path[:] = [folder for folder in sys.path if folder != str(ROOT)]
+    sys.path[:] = [folder for folder in sys.path if folder != ROOT]
     sys.argv[:] = [""]
+
+
+def _chores(confinement: Confinement) -> Iterator[bool]:
+    """What makes children cheaper and is done when nobody waits for one, a little at a time."""
+    for name in STANDARD:
+        preload((name,))
+        yield True
+    for _ in range(TIMES):
+        practise()
+        yield True
+    gc.collect()
+    gc.freeze()
+    confinement.note_memory()
 
 
 class _Nursery:
@@ -101,20 +113,24 @@ class _Nursery:
         self._line = line
         self._confinement = confinement
         self._children: dict[int, tuple[int, int, int]] = {}
+        #: Who removes what a child wrote, and what is told of that child when it is gone.
+        self._clearing: dict[int, tuple[int, Gone]] = {}
         self._poll = select.poll()
         self._poll.register(line.end.fileno(), select.POLLIN)
 
     def serve(self) -> NoReturn:
-        to_practise = TIMES
+        chores = _chores(self._confinement)
+        has_more = True
         while True:
-            ready = self._poll.poll(IDLE_MS if to_practise else None)
+            ready = self._poll.poll(IDLE_MS if has_more else None)
             if not ready:
-                # Nobody waits: not now for a child, and less for each that comes later.
-                practise()
-                to_practise -= 1
+                # Nobody waits for a child now; those that come later cost less.
+                has_more = next(chores, False)
             for descriptor, _ in ready:
                 if descriptor == self._line.end.fileno():
                     self._obey()
+                elif descriptor in self._clearing:
+                    self._cleared(descriptor)
                 else:
                     self._reap(descriptor)
 
@@ -145,15 +161,26 @@ class _Nursery:
         if "seccomp" in self._confinement.missing:
             _kill_group(pid)
         _, status, usage = os.wait4(pid, 0)
-        self._confinement.clear_workplace(slot)
-        self._line.send(
-            Gone(
-                child,
-                exit_code=os.waitstatus_to_exitcode(status),
-                cpu_seconds=usage.ru_utime + usage.ru_stime,
-                resident_bytes_max=usage.ru_maxrss * 1024,
-            )
+        gone = Gone(
+            child,
+            exit_code=os.waitstatus_to_exitcode(status),
+            cpu_seconds=usage.ru_utime + usage.ru_stime,
+            resident_bytes_max=usage.ru_maxrss * 1024,
         )
+        clearing = self._confinement.clear_workplace(slot)
+        if clearing is None:
+            self._line.send(gone)
+            return
+        pidfd = os.pidfd_open(clearing)
+        self._clearing[pidfd] = (clearing, gone)
+        self._poll.register(pidfd, select.POLLIN)
+
+    def _cleared(self, pidfd: int) -> None:
+        pid, gone = self._clearing.pop(pidfd)
+        self._poll.unregister(pidfd)
+        os.close(pidfd)
+        os.waitpid(pid, 0)
+        self._line.send(gone)
 
 
 def _kill_group(pid: int) -> None:

@@ -77,6 +77,7 @@ MAP_SHARED: Final = 0x01
 MAP_ANONYMOUS: Final = 0x20
 MAP_GROWSDOWN: Final = 0x100
 
+PRIO_PROCESS: Final = 0
 MSG_OOB: Final = 1
 SOL_SOCKET: Final = 1
 IPPROTO_TCP: Final = 6
@@ -96,6 +97,13 @@ CONDITIONAL: Final[Mapping[str, Rule]] = {
     "ioctl": ((Condition(1, (0x5401, 0x802C542A, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)),),),
     # PR_SET_NAME and PR_GET_NAME, of a thread.
     "prctl": ((Condition(0, (15, 16)),),),
+    # Below zero are the clocks of single processes: they tell which there are, and how busy each is.
+    **dict.fromkeys(
+        ("clock_gettime", "clock_getres", "clock_nanosleep"), ((Condition(0, (0,), mask=1 << 31),),)
+    ),
+    # Of this process: of another, the answer tells whether it is there.
+    **dict.fromkeys(("getpgid", "getsid"), ((Condition(0, (0, OWN_PROCESS)),),)),
+    "getpriority": ((Condition(0, (PRIO_PROCESS,)), Condition(1, (0, OWN_PROCESS))),),
     # Asks for limits of this process, sets none.
     "prlimit64": ((Condition(0, (0,)), *is_null(2)),),
     # raise(), abort() and pthread_kill() of the C library, os.kill of oneself. Not SIGKILL: a child that ends by it was
