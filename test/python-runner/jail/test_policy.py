@@ -234,6 +234,23 @@ CASES: list[tuple[str, tuple[int, ...], int]] = [
     ("tgkill", (OWN + 1, OWN, 6), EPERM),
     ("rt_tgsigqueueinfo", (OWN, OWN, 6), ALLOW),
     ("rt_tgsigqueueinfo", (1, OWN, 6), EPERM),
+    *[
+        (name, (clock,), ALLOW)
+        for name in ("clock_gettime", "clock_getres", "clock_nanosleep")
+        for clock in (0, 1, 2, 3, 7, UPPER)
+    ],
+    *[
+        (name, (clock,), EPERM)
+        for name in ("clock_gettime", "clock_getres", "clock_nanosleep")
+        for clock in (~OWN << 3 & 0xFFFFFFFF | 2, -6 % 2**64, -1 % 2**32)
+    ],
+    *[(name, (pid,), ALLOW) for name in ("getpgid", "getsid") for pid in (0, OWN, OWN | UPPER)],
+    *[(name, (pid,), EPERM) for name in ("getpgid", "getsid") for pid in (1, OWN + 1, -1 % 2**64)],
+    ("getpriority", (0, 0), ALLOW),
+    ("getpriority", (0, OWN), ALLOW),
+    ("getpriority", (0, 1), EPERM),
+    ("getpriority", (1, 0), EPERM),
+    ("getpriority", (2, 0), EPERM),
     ("mmap", (0, 4096, 3, 0x22), ALLOW),
     ("mmap", (0, 4096, 0, 0x4022), ALLOW),
     ("mmap", (0, 4096, 5, 0x2), ALLOW),
