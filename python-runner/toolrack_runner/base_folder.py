@@ -2,6 +2,7 @@
 
 import os
 import re
+from contextlib import suppress
 
 from toolrack_runner.remove_contents import remove_contents
 
@@ -16,13 +17,17 @@ def choose_base() -> str:
 
 def remove_base(path: str) -> None:
     """Removes it with what is in it, if it was made. Every child is dead by then."""
-    here = os.getcwd()
+    # By descriptor: the folder that we are in may itself be gone.
+    here = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
     try:
         remove_contents(path)
-        os.chdir(here)
-        os.rmdir(path)
     except OSError:
-        pass  # Not made, or not ours.
+        return  # Not made, or not ours.
+    finally:
+        os.fchdir(here)
+        os.close(here)
+    with suppress(OSError):
+        os.rmdir(path)
 
 
 def sweep_bases() -> None:
