@@ -5,9 +5,13 @@ import type { Layer } from '@toolrack/contract'
 import type { Envelope } from './catalog/list-query.ts'
 import type { DefinitionStore } from './definitions/definition-store.ts'
 import { DefinitionWriter } from './definitions/definition-writer.ts'
+import type { InvocationLogs } from './invoke/invocation-logs.ts'
+import type { SourceOf } from './invoke/invoke-parts.ts'
+import { Invoker } from './invoke/invoker.ts'
 import type { Runner } from './invoke/runner.ts'
 import type { LayerRead, LayerSource, SkippedItem } from './catalog/layer-source.ts'
 import type { Log } from './log.ts'
+import { ArgumentChecker } from './schemas/argument-checker.ts'
 import { SchemaChecker } from './schemas/schema-checker.ts'
 
 /** Everything that a route may use. */
@@ -15,6 +19,9 @@ export type Services = {
   readonly authenticate: Authenticate
   readonly catalog: Catalog
   readonly checker: SchemaChecker
+  readonly argumentChecker: ArgumentChecker
+  readonly invoker: Invoker
+  readonly logs: InvocationLogs
   readonly writer: DefinitionWriter
   readonly store: DefinitionStore
   readonly runner: Runner
@@ -34,6 +41,11 @@ export type ServiceParts = {
   readonly store: (checker: SchemaChecker) => DefinitionStore
   readonly files: (checker: SchemaChecker) => LayerSource
   readonly runner: Runner
+  readonly logs: InvocationLogs
+  /** Where the sources of modules are; without it no module can be run. */
+  readonly sourceOf?: SourceOf
+  /** How long the platform lets a call last; as long as its definition says, where nobody ends it. */
+  readonly deadlineMsMax?: number
   readonly authenticate: Authenticate
   readonly signJobToken?: SignJobToken | undefined
   readonly now?: () => number
@@ -55,22 +67,45 @@ export function createServices({ store: storeWith, files, ...parts }: ServicePar
     },
     { report: (layer, event) => reportLayer(parts.log, layer, event) },
   )
+  const argumentChecker = new ArgumentChecker()
+  const { runner, logs, log, now = Date.now, sourceOf = noSource, deadlineMsMax = Infinity } = parts
   return {
-    now: Date.now,
     ...parts,
+    now,
     store,
     checker,
+    argumentChecker,
     catalog,
+    invoker: new Invoker({
+      catalog,
+      checker: argumentChecker,
+      runner,
+      sourceOf,
+      logs,
+      log,
+      now,
+      deadlineMsMax,
+    }),
     writer: new DefinitionWriter({ store, catalog, checker }),
   }
 }
 
 /** Ends what the services have started. */
-export async function closeServices({ checker, store, runner }: Services): Promise<void> {
+export async function closeServices({
+  checker,
+  argumentChecker,
+  logs,
+  store,
+  runner,
+}: Services): Promise<void> {
   await runner.close()
   await checker.close()
+  await argumentChecker.close()
+  await logs.close()
   await store.close()
 }
+
+const noSource: SourceOf = () => Promise.resolve(undefined)
 
 function reportLayer(log: Log, layer: Layer, event: { readonly lost: unknown } | 'back'): void {
   if (event === 'back') log.info('layer can be read again', { layer })

@@ -11,6 +11,7 @@ import { closeServices, createServices } from '../../functions/src/services.ts'
 import { SqliteDefinitionStore } from '../../functions/src/sqlite/sqlite-definition-store.ts'
 import { errorAnswer } from '../support/error-answer.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { memoryInvocationLogs } from '../support/memory-invocation-logs.ts'
 
 /** The local token is always an admin, so the one who is not comes in through the door that is meant for it: `authenticate`. */
 const guest: Principal = { kind: 'user', uid: 'guest', isAdmin: false }
@@ -19,6 +20,7 @@ const services = createServices({
   store: () => new SqliteDefinitionStore(join(folder.path, 'toolrack.db')),
   files: (checker) => new FileLayer('functions/workflows/tools/defs', checker),
   authenticate: () => Promise.resolve(guest),
+  logs: memoryInvocationLogs(),
   runner: absentRunner('No runner belongs to this test.'),
   log: { info: () => undefined, warn: () => undefined, error: () => undefined },
   envelope: 'array',

@@ -3,17 +3,18 @@ import type { Principal } from './principal.ts'
 
 /**
  * What a principal may want to do. `read` covers the list, explain and definitions as they are, `read-versions` what
- * they were, `mint` a job token for one's own tools.
+ * they were, `call` the tools that the list shows, `mint` a job token for one's own tools.
  */
 export type Action =
-  { readonly verb: 'read' | 'read-versions' | 'mint' } | { readonly verb: 'write'; readonly layer: Layer }
+  | { readonly verb: 'read' | 'call' | 'read-versions' | 'mint' }
+  | { readonly verb: 'write'; readonly layer: Layer }
 
 /** The answer to "may they?", with the reason that reaches the caller. */
 export type Decision = { readonly allowed: true } | { readonly allowed: false; readonly reason: string }
 
 /** The one function that decides, for every verb and every route. What of a catalog is seen is the view's to say. */
 export function decide(principal: Principal, action: Action): Decision {
-  if (action.verb === 'read') return ALLOWED
+  if (action.verb === 'read' || action.verb === 'call') return ALLOWED
   if (principal.grant) return deny(WHY_NOT_BY_JOB_TOKEN[action.verb])
   return action.verb === 'write' ? decideWrite(principal, action.layer) : decideOther(principal, action.verb)
 }

@@ -2,6 +2,7 @@ import type { Route } from '../http/route.ts'
 import { deleteDefinition } from './delete-definition.ts'
 import { explainTool } from './explain-tool.ts'
 import { getDefinition } from './get-definition.ts'
+import { invokeTool } from './invoke-tool.ts'
 import { listDefinitions } from './list-definitions.ts'
 import { listTools } from './list-tools.ts'
 import { listVersions } from './list-versions.ts'
@@ -13,6 +14,7 @@ import { rollbackDefinition } from './rollback-definition.ts'
 /** Every route of `/workflows` and `/jobs`; the list first, for it is asked for before each model call. */
 export const ROUTES: readonly Route[] = [
   { method: 'GET', path: '/tools/list', handle: listTools },
+  { method: 'POST', path: '/tools/invoke', handle: invokeTool },
   { method: 'GET', path: '/tools/explain', handle: explainTool },
   { method: 'GET', path: '/tools/defs', handle: listDefinitions },
   { method: 'POST', path: '/tools/defs', handle: postDefinitions },
