@@ -11,6 +11,7 @@ import { Invoker } from './invoke/invoker.ts'
 import type { Runner } from './invoke/runner.ts'
 import type { LayerRead, LayerSource, SkippedItem } from './catalog/layer-source.ts'
 import type { Log } from './log.ts'
+import { ModuleWriter } from './modules/module-writer.ts'
 import { ArgumentChecker } from './schemas/argument-checker.ts'
 import { SchemaChecker } from './schemas/schema-checker.ts'
 
@@ -23,6 +24,7 @@ export type Services = {
   readonly invoker: Invoker
   readonly logs: InvocationLogs
   readonly writer: DefinitionWriter
+  readonly modules: ModuleWriter
   readonly store: DefinitionStore
   readonly runner: Runner
   readonly log: Log
@@ -87,6 +89,7 @@ export function createServices({ store: storeWith, files, ...parts }: ServicePar
       deadlineMsMax,
     }),
     writer: new DefinitionWriter({ store, catalog, checker }),
+    modules: new ModuleWriter({ store, catalog, checker, runner: parts.runner }),
   }
 }
 

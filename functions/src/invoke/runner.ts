@@ -1,4 +1,6 @@
+import { ToolrackError } from '@toolrack/contract'
 import type { ErrorCode, JsonObject, JsonValue, ResourceUsage } from '@toolrack/contract'
+import type { CheckedModule } from '../modules/checked-module.ts'
 
 /** What runs tools in isolation, as the service sees it. */
 export type Runner = {
@@ -6,9 +8,14 @@ export type Runner = {
   readonly health: () => Promise<RunnerHealth>
   /** Runs one call, once at the most. Rejects only as the call's own `source` does. */
   readonly invoke: (call: RunnerCall) => Promise<RunnerOutcome>
+  /** What a module holds. Rejects with RUNNER_UNAVAILABLE, RUNNER_BUSY or ISOLATION_UNAVAILABLE; then nothing was looked at. */
+  readonly check: (module: ModuleSource) => Promise<CheckedModule>
   /** Ends what was started for it. */
   readonly close: () => Promise<void>
 }
+
+/** The file of a module: its name without `.py`, and its bytes. */
+export type ModuleSource = { readonly name: string; readonly source: Uint8Array }
 
 export type RunnerHealth = RunnerReady | RunnerAway
 
@@ -74,6 +81,12 @@ export function absentRunner(reason: string): Runner {
   return {
     health: () => Promise.resolve({ status: 'absent', reason }),
     invoke: () => Promise.resolve({ code: 'RUNNER_UNAVAILABLE', error: `Nothing was run: ${reason}` }),
+    check: () => Promise.reject(new ToolrackError('RUNNER_UNAVAILABLE', noCheck(reason))),
     close: () => Promise.resolve(),
   }
+}
+
+/** What is said to who uploads a module where no runner can look at it. */
+export function noCheck(reason: string): string {
+  return `No module can be checked here, so nothing was written. ${reason}`
 }

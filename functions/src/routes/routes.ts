@@ -1,5 +1,6 @@
 import type { Route } from '../http/route.ts'
 import { deleteDefinition } from './delete-definition.ts'
+import { deleteModule } from './delete-module.ts'
 import { explainTool } from './explain-tool.ts'
 import { getDefinition } from './get-definition.ts'
 import { invokeTool } from './invoke-tool.ts'
@@ -9,6 +10,7 @@ import { listVersions } from './list-versions.ts'
 import { mintToken } from './mint-token.ts'
 import { postDefinitions } from './post-definitions.ts'
 import { putDefinition } from './put-definition.ts'
+import { putModule } from './put-module.ts'
 import { rollbackDefinition } from './rollback-definition.ts'
 
 /** Every route of `/workflows` and `/jobs`; the list first, for it is asked for before each model call. */
@@ -23,5 +25,7 @@ export const ROUTES: readonly Route[] = [
   { method: 'DELETE', path: '/tools/defs/:name', handle: deleteDefinition },
   { method: 'GET', path: '/tools/defs/:name/versions', handle: listVersions },
   { method: 'POST', path: '/tools/defs/:name/rollback', handle: rollbackDefinition },
+  { method: 'PUT', path: '/tools/modules/:name', handle: putModule },
+  { method: 'DELETE', path: '/tools/modules/:name', handle: deleteModule },
   { method: 'POST', path: '/jobs/tokens', handle: mintToken },
 ]

@@ -1,12 +1,15 @@
 import { ToolrackError } from '@toolrack/contract'
 import { noCheck } from '../invoke/runner.ts'
 import type {
+  ModuleSource,
   Runner,
   RunnerAway,
   RunnerCall,
   RunnerHealth,
   RunnerOutcome,
 } from '../invoke/runner.ts'
+import type { CheckedModule } from '../modules/checked-module.ts'
+import { checkBody, checkedIn } from './check-request.ts'
 import { HealthProbe } from './health-probe.ts'
 import type { HealthPatience, RunnerAddress } from './health-probe.ts'
 import { readOutcome, strange, unavailable, WANTS_SOURCE } from './read-outcome.ts'
@@ -22,6 +25,8 @@ export type HttpRunnerOptions = {
 type RunnerPatience = HealthPatience & {
   /** Beyond a call's own deadline, which the runner keeps: for the way there and back, and its queue. */
   readonly graceMs: number
+  /** Of a check, its wait for a turn included: above what a runner gives an import and the examples, below what Hosting waits for us. */
+  readonly checkMs: number
 }
 
 const PATIENCE: RunnerPatience = {
@@ -29,6 +34,7 @@ const PATIENCE: RunnerPatience = {
   freshMs: 1_000,
   startingMs: 30_000,
   graceMs: 3_000,
+  checkMs: 45_000,
 }
 
 /** A runner in another process or on another machine, asked over HTTP. */
@@ -60,6 +66,13 @@ export class HttpRunner implements Runner {
       return { code: 'TOOL_NOT_FOUND', error: `Unsupported tool: ${call.tool} (its module is gone)` }
     const second = await this.#ask({ ...call, source: text }, endMs, signal)
     return second === WANTS_SOURCE ? unavailable('does not keep the module that it was sent') : second
+  }
+
+  async check(module: ModuleSource): Promise<CheckedModule> {
+    const where = this.#options.whereabouts()
+    if ('status' in where) throw new ToolrackError('RUNNER_UNAVAILABLE', noCheck(where.reason))
+    const request = { path: '/check', body: checkBody(module), deadlineMs: this.#patience.checkMs } as const
+    return checkedIn(await this.#line.post(where, request), module)
   }
 
   async close(): Promise<void> {

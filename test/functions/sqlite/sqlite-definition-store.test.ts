@@ -6,14 +6,19 @@ import { DatabaseSync } from 'node:sqlite'
 import { SqliteDefinitionStore } from '../../../functions/src/sqlite/sqlite-definition-store.ts'
 import { by, put, tool } from '../../support/definition-changes.ts'
 import { describeDefinitionStore } from '../../support/definition-store.contract.ts'
+import type { StoreHarness } from '../../support/definition-store.contract.ts'
+import { describeModuleStore } from '../../support/module-store.contract.ts'
 
-describeDefinitionStore('the SQLite store', async () => {
+async function start(): Promise<StoreHarness> {
   const folder = await mkdtemp(join(tmpdir(), 'toolrack-sqlite-'))
   return {
     open: () => Promise.resolve(new SqliteDefinitionStore(join(folder, 'toolrack.db'))),
     dispose: () => rm(folder, { recursive: true }),
   }
-})
+}
+
+describeDefinitionStore('the SQLite store', start)
+describeModuleStore('the modules of the SQLite store', start)
 
 async function withDatabase(act: (path: string) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'toolrack-sqlite-'))
