@@ -4,13 +4,14 @@ import { Catalog } from './catalog/catalog.ts'
 import type { Layer } from '@toolrack/contract'
 import type { Envelope } from './catalog/list-query.ts'
 import type { DefinitionStore } from './definitions/definition-store.ts'
-import { DefinitionWriter } from './definitions/definition-writer.ts'
+import { DefinitionWriter, storedLayer } from './definitions/definition-writer.ts'
 import type { InvocationLogs } from './invoke/invocation-logs.ts'
 import type { SourceOf } from './invoke/invoke-parts.ts'
 import { Invoker } from './invoke/invoker.ts'
 import type { Runner } from './invoke/runner.ts'
 import type { LayerRead, LayerSource, SkippedItem } from './catalog/layer-source.ts'
 import type { Log } from './log.ts'
+import { ModuleReader } from './modules/module-reader.ts'
 import { ModuleWriter } from './modules/module-writer.ts'
 import { ArgumentChecker } from './schemas/argument-checker.ts'
 import { SchemaChecker } from './schemas/schema-checker.ts'
@@ -24,7 +25,7 @@ export type Services = {
   readonly invoker: Invoker
   readonly logs: InvocationLogs
   readonly writer: DefinitionWriter
-  readonly modules: ModuleWriter
+  readonly modules: { readonly reader: ModuleReader; readonly writer: ModuleWriter }
   readonly store: DefinitionStore
   readonly runner: Runner
   readonly log: Log
@@ -44,7 +45,7 @@ export type ServiceParts = {
   readonly files: (checker: SchemaChecker) => LayerSource
   readonly runner: Runner
   readonly logs: InvocationLogs
-  /** Where the sources of modules are; without it no module can be run. */
+  /** Where the sources of modules are, if not in the store. */
   readonly sourceOf?: SourceOf
   /** How long the platform lets a call last; as long as its definition says, where nobody ends it. */
   readonly deadlineMsMax?: number
@@ -69,8 +70,16 @@ export function createServices({ store: storeWith, files, ...parts }: ServicePar
     },
     { report: (layer, event) => reportLayer(parts.log, layer, event) },
   )
+  const reader = new ModuleReader(store)
   const argumentChecker = new ArgumentChecker()
-  const { runner, logs, log, now = Date.now, sourceOf = noSource, deadlineMsMax = Infinity } = parts
+  const {
+    runner,
+    logs,
+    log,
+    now = Date.now,
+    sourceOf = storedSource(store),
+    deadlineMsMax = Infinity,
+  } = parts
   return {
     ...parts,
     now,
@@ -89,7 +98,7 @@ export function createServices({ store: storeWith, files, ...parts }: ServicePar
       deadlineMsMax,
     }),
     writer: new DefinitionWriter({ store, catalog, checker }),
-    modules: new ModuleWriter({ store, catalog, checker, runner: parts.runner }),
+    modules: { reader, writer: new ModuleWriter({ store, reader, catalog, checker, runner }) },
   }
 }
 
@@ -108,7 +117,11 @@ export async function closeServices({
   await store.close()
 }
 
-const noSource: SourceOf = () => Promise.resolve(undefined)
+/** The file layer is in no store. */
+function storedSource(store: DefinitionStore): SourceOf {
+  return async ({ layer, uid }, sha256) =>
+    layer === 'file' ? undefined : store.source(storedLayer(layer, uid), sha256)
+}
 
 function reportLayer(log: Log, layer: Layer, event: { readonly lost: unknown } | 'back'): void {
   if (event === 'back') log.info('layer can be read again', { layer })

@@ -15,6 +15,8 @@ import type { SchemaChecker } from '../schemas/schema-checker.ts'
 import { admitSpec } from './admit-spec.ts'
 import { moduleAnswer } from './module-answer.ts'
 import type { ModuleAnswer } from './module-answer.ts'
+import { isModuleName } from './module-name.ts'
+import type { ModuleReader, ModuleVersionChoice } from './module-reader.ts'
 import { moduleRefusal } from './module-refusal.ts'
 import { moduleReport } from './module-report.ts'
 import type { ModuleChange, ModuleOutcome, ModuleStore } from './module-store.ts'
@@ -30,8 +32,12 @@ export type Upload = {
   readonly precondition: Precondition
 }
 
+/** Which version comes back. */
+export type Rollback = Omit<Upload, 'source'> & { readonly choice: ModuleVersionChoice }
+
 type Parts = {
   readonly store: ModuleStore
+  readonly reader: ModuleReader
   readonly catalog: Catalog
   readonly checker: SchemaChecker
   readonly runner: Runner
@@ -54,6 +60,7 @@ export class ModuleWriter {
     const specs = await Promise.all(checked.specs.map((spec) => admitSpec(spec, { name, sha256 }, checker)))
     const refused = moduleRefusal(checked, specs)
     if (refused) throw refused
+    if (!isModuleName(name)) throw new ToolrackError('MODULE_INVALID', 'No module can have this name.')
     const tools = specs.flatMap(({ admitted }) => admitted ?? [])
     refuseOversize(tools)
     const view = await catalog.view(principal)
@@ -65,6 +72,14 @@ export class ModuleWriter {
     return moduleAnswer(await this.#write(principal, layer, change), layer, view, report)
   }
 
+  /** Puts an older source back, as a new version. */
+  async rollback(principal: Principal, { choice, ...target }: Rollback): Promise<ModuleAnswer> {
+    const { layer, name } = target
+    authorise(principal, { verb: 'write', layer })
+    const source = await this.#parts.reader.sourceOf(principal, layer, name, choice)
+    return this.put(principal, { ...target, source: Buffer.from(source) })
+  }
+
   async delete(
     principal: Principal,
     layer: WritableLayer,
@@ -72,6 +87,7 @@ export class ModuleWriter {
     precondition: Precondition,
   ): Promise<ModuleAnswer> {
     authorise(principal, { verb: 'write', layer })
+    if (!isModuleName(name)) throw new ToolrackError('MODULE_NOT_FOUND')
     const outcome = await this.#write(principal, layer, { kind: 'delete', name, precondition })
     return moduleAnswer(outcome, layer, await this.#parts.catalog.view(principal))
   }

@@ -14,5 +14,9 @@ export async function deleteModule({
   res,
 }: RouteRequest): Promise<void> {
   const layer = writtenLayer(new Query(search, ['layer']))
-  sendJson(res, 200, await services.modules.delete(principal, layer, name, preconditionOf(req.headers)))
+  sendJson(
+    res,
+    200,
+    await services.modules.writer.delete(principal, layer, name, preconditionOf(req.headers)),
+  )
 }

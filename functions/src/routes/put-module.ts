@@ -17,6 +17,6 @@ export async function putModule({
   const layer = writtenLayer(new Query(search, ['layer']))
   const precondition = preconditionOf(req.headers)
   const source = await moduleSource(req, res)
-  const answer = await services.modules.put(principal, { layer, name, source, precondition })
+  const answer = await services.modules.writer.put(principal, { layer, name, source, precondition })
   sendJson(res, answer.outcome === 'created' ? 201 : 200, answer, { ETag: `"${answer.sha256}"` })
 }

@@ -3,8 +3,11 @@ import { deleteDefinition } from './delete-definition.ts'
 import { deleteModule } from './delete-module.ts'
 import { explainTool } from './explain-tool.ts'
 import { getDefinition } from './get-definition.ts'
+import { getModule } from './get-module.ts'
 import { invokeTool } from './invoke-tool.ts'
 import { listDefinitions } from './list-definitions.ts'
+import { listModuleVersions } from './list-module-versions.ts'
+import { listModules } from './list-modules.ts'
 import { listTools } from './list-tools.ts'
 import { listVersions } from './list-versions.ts'
 import { mintToken } from './mint-token.ts'
@@ -12,6 +15,7 @@ import { postDefinitions } from './post-definitions.ts'
 import { putDefinition } from './put-definition.ts'
 import { putModule } from './put-module.ts'
 import { rollbackDefinition } from './rollback-definition.ts'
+import { rollbackModule } from './rollback-module.ts'
 
 /** Every route of `/workflows` and `/jobs`; the list first, for it is asked for before each model call. */
 export const ROUTES: readonly Route[] = [
@@ -25,7 +29,11 @@ export const ROUTES: readonly Route[] = [
   { method: 'DELETE', path: '/tools/defs/:name', handle: deleteDefinition },
   { method: 'GET', path: '/tools/defs/:name/versions', handle: listVersions },
   { method: 'POST', path: '/tools/defs/:name/rollback', handle: rollbackDefinition },
+  { method: 'GET', path: '/tools/modules', handle: listModules },
+  { method: 'GET', path: '/tools/modules/:name', handle: getModule },
   { method: 'PUT', path: '/tools/modules/:name', handle: putModule },
   { method: 'DELETE', path: '/tools/modules/:name', handle: deleteModule },
+  { method: 'GET', path: '/tools/modules/:name/versions', handle: listModuleVersions },
+  { method: 'POST', path: '/tools/modules/:name/rollback', handle: rollbackModule },
   { method: 'POST', path: '/jobs/tokens', handle: mintToken },
 ]
