@@ -1,9 +1,11 @@
 import type { Route } from '../http/route.ts'
 import { deleteDefinition } from './delete-definition.ts'
 import { deleteModule } from './delete-module.ts'
+import { dispatchCalls } from './dispatch-calls.ts'
 import { explainTool } from './explain-tool.ts'
 import { getDefinition } from './get-definition.ts'
 import { getModule } from './get-module.ts'
+import { getLog } from './get-log.ts'
 import { invokeTool } from './invoke-tool.ts'
 import { listDefinitions } from './list-definitions.ts'
 import { listModuleVersions } from './list-module-versions.ts'
@@ -21,6 +23,8 @@ import { rollbackModule } from './rollback-module.ts'
 export const ROUTES: readonly Route[] = [
   { method: 'GET', path: '/tools/list', handle: listTools },
   { method: 'POST', path: '/tools/invoke', handle: invokeTool },
+  { method: 'POST', path: '/tools/dispatch', handle: dispatchCalls },
+  { method: 'GET', path: '/tools/invocations/:id/log', handle: getLog },
   { method: 'GET', path: '/tools/explain', handle: explainTool },
   { method: 'GET', path: '/tools/defs', handle: listDefinitions },
   { method: 'POST', path: '/tools/defs', handle: postDefinitions },
