@@ -40,6 +40,9 @@ const BODIES: Readonly<Record<string, string | null>> = {
   'PUT /tools/defs/:name': '{"description":"Mine."}',
   'DELETE /tools/defs/:name': null,
   'POST /tools/defs/:name/rollback': '{"revision":"1-0"}',
+  'PUT /tools/modules/:name': 'TOOL_SPECS = []',
+  'DELETE /tools/modules/:name': null,
+  'POST /tools/modules/:name/rollback': '{"revision":"1-0"}',
 }
 const WRITING = FAMILIES.flatMap((family) =>
   ROUTES.filter(({ method, path }) => method !== 'GET' && path.startsWith('/tools/')).map(

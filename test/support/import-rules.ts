@@ -14,6 +14,7 @@ const DOMAIN = [
   'definitions',
   'invoke',
   'json',
+  'modules',
   'schemas',
   'sessions',
 ]
