@@ -92,6 +92,16 @@ export function describeModuleStore(title: string, start: () => Promise<StoreHar
         expect(new Set(tools.map((each) => each.revision))).toEqual(new Set([read.revision]))
       })
 
+      test('another source is another content, also where it makes the same tools', async () => {
+        await store.writeModule(ANN, putModule('m', ['a'], 'one'), by('ann'))
+        const then = await revision()
+        const other = { ...putModule('m', ['a'], 'one'), source: 'two', sha256: sha256Of('two') }
+        const outcome = await store.writeModule(ANN, other, by('ann'))
+        expect([outcome.outcome, outcome.tools[0]?.outcome]).toEqual(['updated', 'unchanged'])
+        expect(await revision()).toBe(outcome.revision)
+        expect(outcome.revision).not.toBe(then)
+      })
+
       test('a tool that somebody else has removed from the store is put back', async () => {
         await store.writeModule(ANN, putModule('m', ['a', 'b']), by('ann'))
         const source = putModule('m', ['a', 'b']).source

@@ -41,12 +41,7 @@ describeOnEmulator('a module’s write while Firestore is lost', () => {
   afterEach(async () => {
     traffic[Symbol.dispose]()
     await proxy.restore()
-    open.push(
-      store,
-      hasty,
-      { close: () => direct.terminate() },
-      { close: () => proxy[Symbol.asyncDispose]() },
-    )
+    open.push(store, { close: () => direct.terminate() }, { close: () => proxy[Symbol.asyncDispose]() })
   })
   afterAll(async () => {
     await Promise.all(open.map((opened) => opened.close()))
