@@ -6,17 +6,19 @@ import type { Family } from '../../functions/src/http/route.ts'
 import { ROUTES } from '../../functions/src/routes/routes.ts'
 import { tool } from '../support/definition-changes.ts'
 import { inProcess } from '../support/in-process.ts'
+import { memoryInvocationLogs } from '../support/memory-invocation-logs.ts'
 import { moduleOf } from '../support/modules.ts'
 import { readingRunner } from '../support/reading-runner.ts'
 import { NOW, signed } from '../support/signed-tokens.ts'
 import { deployedAccess, FIREBASE, JOB, OIDC } from '../support/token-kinds.ts'
 
 const SHARED = tool('shared')
+const logs = memoryInvocationLogs(() => NOW)
 const service = await inProcess(
   deployedAccess(() => NOW),
   [SHARED],
   () => NOW,
-  { runner: readingRunner() },
+  { runner: readingRunner(), logs },
 )
 afterAll(() => service[Symbol.asyncDispose]())
 
@@ -27,6 +29,9 @@ const DIGEST = definitionDigest(HERS)
 /** A module of hers, whose source nobody else may read. */
 const MODULE = `${moduleOf('notes', 'hers')}# ${SECRET}\n`
 const SHA256 = createHash('sha256').update(MODULE).digest('hex')
+
+/** A call of hers, and what it printed. */
+const INVOCATION = '11111111-1111-4111-8111-111111111111'
 
 type Caller = { readonly family: Family; readonly headers: Readonly<Record<string, string>> }
 const bearer = (token: string): Record<string, string> => ({ Authorization: `Bearer ${token}` })
@@ -73,11 +78,19 @@ beforeAll(async () => {
   }
   expect((await ask(ANN, 'PUT', '/tools/defs/hers', JSON.stringify(HERS))).status).toBe(200)
   expect((await ask(ANN, 'PUT', '/tools/modules/notes', MODULE)).status).toBe(201)
+  const log = { tool: 'hers', at: '', text: SECRET, truncated: false }
+  await logs.keep('ann', { invocationId: INVOCATION, ...log })
 })
 
 /** A request to each route that would reach Ann's definition if it reached anybody's; a new route must be added here. */
 const REQUESTS: Readonly<Record<string, readonly (readonly [path: string, body?: string])[]>> = {
   'GET /tools/list': [['/tools/list'], ['/tools/list?names=hers'], [`/tools/list?names=hers@${DIGEST}`]],
+  'POST /tools/invoke': [['/tools/invoke', '{"name":"hers"}']],
+  'POST /tools/dispatch': [['/tools/dispatch', '[{"type":"tool_use","id":"a","name":"hers","input":{}}]']],
+  'GET /tools/invocations/:id/log': [
+    [`/tools/invocations/${INVOCATION}/log`],
+    [`/tools/invocations/..%2F..%2Fann%2F${INVOCATION}/log`],
+  ],
   'GET /tools/explain': [['/tools/explain?name=hers']],
   'GET /tools/defs': [['/tools/defs'], ['/tools/defs?layer=global'], ['/tools/defs?limit=1&cursor=dXNlci9h']],
   'POST /tools/defs': [['/tools/defs', '[{"name":"own","description":"Own."}]']],
@@ -119,6 +132,7 @@ test("Ann's own requests show what is looked for", async () => {
     '/tools/defs/hers',
     '/tools/defs/hers/versions',
     '/tools/modules/notes',
+    `/tools/invocations/${INVOCATION}/log`,
   ])
     expect(await (await ask(ANN, 'GET', path)).text()).toContain(SECRET)
   expect(await (await ask(ANN, 'GET', '/tools/explain?name=hers')).text()).toContain(DIGEST)

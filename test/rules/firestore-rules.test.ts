@@ -28,6 +28,8 @@ const DOCUMENTS: Readonly<Record<string, readonly Verb[]>> = {
   [`${OWN}/items/A/notes/one`]: [],
   [`${OWN}/${RANDOM}/one`]: [],
   'users/owner': [],
+  'users/owner/tools/invocations': [],
+  'users/owner/tools/invocations/logs/one': [],
   'users/owner/tools/modules': [],
   'users/owner/tools/modules/items/m': [],
   'users/owner/tools/modules/items/m/versions/1': [],

@@ -4,7 +4,10 @@ import type { Builtin } from './builtin.ts'
 /** The present moment in UTC and on the clocks of one time zone. */
 export const time: Builtin = ({ timeZone = 'UTC' }, { now }) => {
   const moment = new Date(now())
-  const { year, month, day, hour, minute, second, weekday, timeZoneName } = partsOf(moment, String(timeZone))
+  const { year, month, day, hour, minute, second, weekday, timeZoneName } = partsOf(
+    moment,
+    typeof timeZone === 'string' ? timeZone : '',
+  )
   return {
     utc: moment.toISOString(),
     timeZone,

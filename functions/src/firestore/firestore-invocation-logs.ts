@@ -46,6 +46,7 @@ export class FirestoreInvocationLogs implements InvocationLogs {
 
   close = async (): Promise<void> => {
     const firestore = await this.#connection?.catch(() => undefined)
+    await this.#calls.ended()
     await firestore?.terminate()
   }
 

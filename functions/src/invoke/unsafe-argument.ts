@@ -20,7 +20,7 @@ export function unsafeArgument(args: JsonObject): string | undefined {
       return `${quoted(argument)} is nested deeper than ${ARGUMENTS_DEPTH_MAX} levels`
     for (const [key, child] of Object.entries(value)) {
       if (REFUSED.has(key)) return `${quoted(argument)} holds the key ${key}, which is never allowed`
-      visits.push({ value: child as JsonValue, argument, depth: depth + 1 })
+      visits.push({ value: child, argument, depth: depth + 1 })
     }
   }
   return undefined

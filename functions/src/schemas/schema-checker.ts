@@ -12,7 +12,8 @@ const WORKER_URL = new URL(
 export class SchemaChecker {
   readonly #worker: DeadlineWorker<string, CompileReport>
 
-  constructor({ deadlineMs = SCHEMA_LIMITS.compileMsMax as number, workerUrl = WORKER_URL } = {}) {
+  constructor(options: { readonly deadlineMs?: number; readonly workerUrl?: URL } = {}) {
+    const { deadlineMs = SCHEMA_LIMITS.compileMsMax, workerUrl = WORKER_URL } = options
     this.#worker = new DeadlineWorker(workerUrl, deadlineMs)
   }
 

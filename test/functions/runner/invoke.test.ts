@@ -121,8 +121,9 @@ test('a module whose source is gone is no tool any more', async () => {
 })
 
 test('a runner that never keeps a source is not asked for ever', async () => {
-  const source = (): Promise<string> => Promise.resolve('TOOL_SPECS = []')
-  const { outcome, times } = await asked([refusal(404, 'MODULE_UNKNOWN')], { source })
+  const { outcome, times } = await asked([refusal(404, 'MODULE_UNKNOWN')], {
+    source: () => Promise.resolve('TOOL_SPECS = []'),
+  })
   expect(outcome).toMatchObject({ code: 'RUNNER_UNAVAILABLE' })
   expect(times).toBe(2)
 })
