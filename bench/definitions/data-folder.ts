@@ -8,6 +8,7 @@ import { absentRunner } from '../../functions/src/invoke/runner.ts'
 import { closeServices, createServices } from '../../functions/src/services.ts'
 import { SqliteDefinitionStore } from '../../functions/src/sqlite/sqlite-definition-store.ts'
 import { textLog } from '../../functions/src/log.ts'
+import { memoryInvocationLogs } from '../../test/support/memory-invocation-logs.ts'
 
 const ADMIN = { kind: 'user', uid: 'local', isAdmin: true } as const
 
@@ -24,6 +25,7 @@ export async function makeData(
     store: () => new SqliteDefinitionStore(join(dataFolder, 'toolrack.db')),
     files: (checker) => new FileLayer(emptyFolder, checker),
     authenticate: localAuthentication(readLocalToken(dataFolder)),
+    logs: memoryInvocationLogs(),
     runner: absentRunner('No runner belongs to this benchmark.'),
     log: textLog(process.stderr),
     envelope: 'array',

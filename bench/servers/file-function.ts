@@ -6,6 +6,7 @@ import { BuiltFileLayer } from '../../functions/src/files/built-file-layer.ts'
 import { absentRunner } from '../../functions/src/invoke/runner.ts'
 import { createServices } from '../../functions/src/services.ts'
 import { MemoryDefinitionStore } from '../../test/support/memory-definition-store.ts'
+import { memoryInvocationLogs } from '../../test/support/memory-invocation-logs.ts'
 
 /** Our function without Firestore: the same app, the built file layer, and a store that is empty. */
 const config = parseConfig({ ...process.env, PORT: '', TOOLRACK_AUTH: 'firebase' })
@@ -15,6 +16,7 @@ export const jobs = createApp(
     store: () => new MemoryDefinitionStore(),
     files: () => new BuiltFileLayer(process.env['BENCH_FILE_LAYER'] ?? ''),
     ...authenticationOf(config),
+    logs: memoryInvocationLogs(),
     runner: absentRunner('No runner belongs to this benchmark.'),
     log: cloudLog,
     envelope: config.envelope,

@@ -88,9 +88,9 @@ function doorsOf(direct: Family | undefined): readonly Door[] {
   return direct ? [...doors, { prefix: '', family: direct }] : doors
 }
 
-/** The tool name in the path, percent-decoded by the router. */
+/** The one name in the path, percent-decoded by the router. */
 function nameIn({ params }: Request): string {
-  const { name } = params
+  const [name] = Object.values(params)
   return typeof name === 'string' ? name : ''
 }
 

@@ -4,10 +4,16 @@ import { Catalog } from './catalog/catalog.ts'
 import type { Layer } from '@toolrack/contract'
 import type { Envelope } from './catalog/list-query.ts'
 import type { DefinitionStore } from './definitions/definition-store.ts'
-import { DefinitionWriter } from './definitions/definition-writer.ts'
+import { DefinitionWriter, storedLayer } from './definitions/definition-writer.ts'
+import type { InvocationLogs } from './invoke/invocation-logs.ts'
+import type { SourceOf } from './invoke/invoke-parts.ts'
+import { Invoker } from './invoke/invoker.ts'
 import type { Runner } from './invoke/runner.ts'
 import type { LayerRead, LayerSource, SkippedItem } from './catalog/layer-source.ts'
 import type { Log } from './log.ts'
+import { ModuleReader } from './modules/module-reader.ts'
+import { ModuleWriter } from './modules/module-writer.ts'
+import { ArgumentChecker } from './schemas/argument-checker.ts'
 import { SchemaChecker } from './schemas/schema-checker.ts'
 
 /** Everything that a route may use. */
@@ -15,7 +21,11 @@ export type Services = {
   readonly authenticate: Authenticate
   readonly catalog: Catalog
   readonly checker: SchemaChecker
+  readonly argumentChecker: ArgumentChecker
+  readonly invoker: Invoker
+  readonly logs: InvocationLogs
   readonly writer: DefinitionWriter
+  readonly modules: { readonly reader: ModuleReader; readonly writer: ModuleWriter }
   readonly store: DefinitionStore
   readonly runner: Runner
   readonly log: Log
@@ -34,6 +44,11 @@ export type ServiceParts = {
   readonly store: (checker: SchemaChecker) => DefinitionStore
   readonly files: (checker: SchemaChecker) => LayerSource
   readonly runner: Runner
+  readonly logs: InvocationLogs
+  /** Where the sources of modules are, if not in the store. */
+  readonly sourceOf?: SourceOf
+  /** How long the platform lets a call last; as long as its definition says, where nobody ends it. */
+  readonly deadlineMsMax?: number
   readonly authenticate: Authenticate
   readonly signJobToken?: SignJobToken | undefined
   readonly now?: () => number
@@ -55,21 +70,57 @@ export function createServices({ store: storeWith, files, ...parts }: ServicePar
     },
     { report: (layer, event) => reportLayer(parts.log, layer, event) },
   )
+  const reader = new ModuleReader(store)
+  const argumentChecker = new ArgumentChecker()
+  const {
+    runner,
+    logs,
+    log,
+    now = Date.now,
+    sourceOf = storedSource(store),
+    deadlineMsMax = Infinity,
+  } = parts
   return {
-    now: Date.now,
     ...parts,
+    now,
     store,
     checker,
+    argumentChecker,
     catalog,
+    invoker: new Invoker({
+      catalog,
+      checker: argumentChecker,
+      runner,
+      sourceOf,
+      logs,
+      log,
+      now,
+      deadlineMsMax,
+    }),
     writer: new DefinitionWriter({ store, catalog, checker }),
+    modules: { reader, writer: new ModuleWriter({ store, reader, catalog, checker, runner }) },
   }
 }
 
 /** Ends what the services have started. */
-export async function closeServices({ checker, store, runner }: Services): Promise<void> {
+export async function closeServices({
+  checker,
+  argumentChecker,
+  logs,
+  store,
+  runner,
+}: Services): Promise<void> {
   await runner.close()
   await checker.close()
+  await argumentChecker.close()
+  await logs.close()
   await store.close()
+}
+
+/** The file layer is in no store. */
+function storedSource(store: DefinitionStore): SourceOf {
+  return async ({ layer, uid }, sha256) =>
+    layer === 'file' ? undefined : store.source(storedLayer(layer, uid), sha256)
 }
 
 function reportLayer(log: Log, layer: Layer, event: { readonly lost: unknown } | 'back'): void {

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 /**
  * Bundles our own code into what `firebase deploy` uploads. One rule and no list to keep: what the deploy manifest
  * names stays an import, everything else is bundled. `index` is what Cloud Functions load, `local` the server of the
- * container; the functions' declaration and the schema worker are files of their own because they are loaded by path.
+ * container; the functions' declaration and the two workers are files of their own because they are loaded by path.
  */
 export async function bundle(functionsDir, options) {
   // Imported here: the scripts are read before anything is installed.
@@ -31,6 +31,7 @@ function bundleOptions(functionsDir, { logLevel = 'warning' } = {}) {
       index: 'src/index.ts',
       declaration: 'src/declaration.ts',
       local: 'src/local.ts',
+      'argument-worker': 'src/schemas/argument-worker.ts',
       'schema-worker': 'src/schemas/schema-worker.ts',
     },
     outdir: 'dist',

@@ -44,6 +44,9 @@ test.each([
   ['functions/src/definitions/plan-write.ts', '../services.ts', /domain folder knows no HTTP/],
   ['functions/src/schemas/admit-schema.ts', 'express', /domain folder knows no HTTP/],
   ['functions/src/invoke/call.ts', 'node:http', /domain folder knows no HTTP/],
+  ['functions/src/dispatch/dispatcher.ts', '../routes/dispatch-calls.ts', /domain folder knows no HTTP/],
+  ['functions/src/builtin/time.ts', '../http/query.ts', /domain folder knows no HTTP/],
+  ['functions/src/builtin/echo.ts', '../runner/http-runner.ts', /domain folder knows no vendor/],
   ['functions/src/definitions/plan-write.ts', '../sqlite/statements.ts', /domain folder knows no vendor/],
   ['functions/src/catalog/catalog.ts', '../files/file-layer.ts', /domain folder knows no vendor/],
   ['functions/src/audit/record.ts', '../firestore/store.ts', /domain folder knows no vendor/],
@@ -64,6 +67,7 @@ test.each([
   ['functions/src/invoke/runner.ts', '../runner/http-runner.ts', /domain folder knows no vendor/],
   ['functions/src/routes/health.ts', '../runner/http-runner.ts', /only services\.ts, authentication\.ts and/],
   ['functions/src/runner/http-runner.ts', '../local/runner-process.ts', /adapter serves no HTTP/],
+  ['functions/src/runner/http-runner.ts', 'node:http', /own place/],
   ['functions/src/local/serve.ts', '../cloud/log.ts', /only the functions know the cloud/],
   ['functions/src/cloud/services.ts', '../local/open-store.ts', /the cloud is not local/],
   ['functions/src/catalog/catalog.ts', '../cloud/log.ts', /domain folder knows no HTTP/],
@@ -118,6 +122,8 @@ test.each([
   ['functions/src/cloud/services.ts', '../firestore/connect-firestore.ts'],
   ['functions/src/index.ts', './cloud/serving.ts'],
   ['functions/src/firestore/node-http.ts', 'node:https'],
+  ['functions/src/runner/runner-line.ts', 'node:http'],
+  ['functions/src/invoke/invoker.ts', '../catalog/how-run.ts'],
   ['functions/src/cloud/log.ts', 'firebase-functions/logger'],
 ])('%s may import %s', (path, specifier) => {
   expect(wrongImports(new Map([[path, `import { it } from '${specifier}'\n`]]))).toEqual([])

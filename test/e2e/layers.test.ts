@@ -78,8 +78,8 @@ test('explain says of a name that nobody defines that nobody does', async () => 
   ])
 })
 
-test('explain takes an alias and answers for the name behind it; a runner makes it callable at the service', async () => {
-  await put(server, 'with:colon', tool('with:colon', 'X.', { runner: { kind: 'builtin' } }))
+test('explain takes an alias and answers for the name behind it; a runner that the service has makes it callable there', async () => {
+  await put(server, 'with:colon', tool('with:colon', 'X.', { runner: { kind: 'builtin', builtin: 'echo' } }))
   expect(await explain('with__colon')).toMatchObject({
     name: 'with:colon',
     alias: 'with__colon',

@@ -1,18 +1,24 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { definitionDigest } from '@toolrack/contract'
+import { createHash } from 'node:crypto'
 import { FAMILIES } from '../../functions/src/http/route.ts'
 import type { Family } from '../../functions/src/http/route.ts'
 import { ROUTES } from '../../functions/src/routes/routes.ts'
 import { tool } from '../support/definition-changes.ts'
 import { inProcess } from '../support/in-process.ts'
+import { memoryInvocationLogs } from '../support/memory-invocation-logs.ts'
+import { moduleOf } from '../support/modules.ts'
+import { readingRunner } from '../support/reading-runner.ts'
 import { NOW, signed } from '../support/signed-tokens.ts'
 import { deployedAccess, FIREBASE, JOB, OIDC } from '../support/token-kinds.ts'
 
 const SHARED = tool('shared')
+const logs = memoryInvocationLogs(() => NOW)
 const service = await inProcess(
   deployedAccess(() => NOW),
   [SHARED],
   () => NOW,
+  { runner: readingRunner(), logs },
 )
 afterAll(() => service[Symbol.asyncDispose]())
 
@@ -20,6 +26,12 @@ afterAll(() => service[Symbol.asyncDispose]())
 const SECRET = 'ANN-KEEPS-THIS'
 const HERS = tool('hers', SECRET)
 const DIGEST = definitionDigest(HERS)
+/** A module of hers, whose source nobody else may read. */
+const MODULE = `${moduleOf('notes', 'hers')}# ${SECRET}\n`
+const SHA256 = createHash('sha256').update(MODULE).digest('hex')
+
+/** A call of hers, and what it printed. */
+const INVOCATION = '11111111-1111-4111-8111-111111111111'
 
 type Caller = { readonly family: Family; readonly headers: Readonly<Record<string, string>> }
 const bearer = (token: string): Record<string, string> => ({ Authorization: `Bearer ${token}` })
@@ -65,11 +77,20 @@ beforeAll(async () => {
     expect((await ask(ANN, 'PUT', '/tools/defs/hers', body)).ok).toBe(true)
   }
   expect((await ask(ANN, 'PUT', '/tools/defs/hers', JSON.stringify(HERS))).status).toBe(200)
+  expect((await ask(ANN, 'PUT', '/tools/modules/notes', MODULE)).status).toBe(201)
+  const log = { tool: 'hers', at: '', text: SECRET, truncated: false }
+  await logs.keep('ann', { invocationId: INVOCATION, ...log })
 })
 
 /** A request to each route that would reach Ann's definition if it reached anybody's; a new route must be added here. */
 const REQUESTS: Readonly<Record<string, readonly (readonly [path: string, body?: string])[]>> = {
   'GET /tools/list': [['/tools/list'], ['/tools/list?names=hers'], [`/tools/list?names=hers@${DIGEST}`]],
+  'POST /tools/invoke': [['/tools/invoke', '{"name":"hers"}']],
+  'POST /tools/dispatch': [['/tools/dispatch', '[{"type":"tool_use","id":"a","name":"hers","input":{}}]']],
+  'GET /tools/invocations/:id/log': [
+    [`/tools/invocations/${INVOCATION}/log`],
+    [`/tools/invocations/..%2F..%2Fann%2F${INVOCATION}/log`],
+  ],
   'GET /tools/explain': [['/tools/explain?name=hers']],
   'GET /tools/defs': [['/tools/defs'], ['/tools/defs?layer=global'], ['/tools/defs?limit=1&cursor=dXNlci9h']],
   'POST /tools/defs': [['/tools/defs', '[{"name":"own","description":"Own."}]']],
@@ -81,6 +102,14 @@ const REQUESTS: Readonly<Record<string, readonly (readonly [path: string, body?:
   'DELETE /tools/defs/:name': [['/tools/defs/hers']],
   'GET /tools/defs/:name/versions': [['/tools/defs/hers/versions']],
   'POST /tools/defs/:name/rollback': [['/tools/defs/hers/rollback', JSON.stringify({ digest: DIGEST })]],
+  'GET /tools/modules': [['/tools/modules'], ['/tools/modules?layer=global']],
+  'GET /tools/modules/:name': [['/tools/modules/notes'], ['/tools/modules/..%2F..%2Fann%2Fnotes']],
+  'PUT /tools/modules/:name': [['/tools/modules/own', moduleOf('own', 'tool')]],
+  'DELETE /tools/modules/:name': [['/tools/modules/notes']],
+  'GET /tools/modules/:name/versions': [['/tools/modules/notes/versions']],
+  'POST /tools/modules/:name/rollback': [
+    ['/tools/modules/notes/rollback', JSON.stringify({ sha256: SHA256 })],
+  ],
   'POST /jobs/tokens': [
     ['/jobs/tokens', JSON.stringify({ workflowId: 'w', tools: [{ name: 'hers', digest: DIGEST }] })],
   ],
@@ -91,13 +120,20 @@ const MATRIX = OTHERS.flatMap(([who, caller]) =>
 )
 
 async function hers(): Promise<string> {
-  const paths = ['/tools/defs', '/tools/defs/hers/versions', '/tools/list?names=hers']
+  const paths = ['/tools/defs', '/tools/defs/hers/versions', '/tools/list?names=hers', '/tools/modules/notes']
   return (await Promise.all(paths.map(async (path) => (await ask(ANN, 'GET', path)).text()))).join()
 }
 
 test("Ann's own requests show what is looked for", async () => {
   expect(await hers()).toContain(SECRET)
-  for (const path of ['/tools/list', '/tools/defs', '/tools/defs/hers', '/tools/defs/hers/versions'])
+  for (const path of [
+    '/tools/list',
+    '/tools/defs',
+    '/tools/defs/hers',
+    '/tools/defs/hers/versions',
+    '/tools/modules/notes',
+    `/tools/invocations/${INVOCATION}/log`,
+  ])
     expect(await (await ask(ANN, 'GET', path)).text()).toContain(SECRET)
   expect(await (await ask(ANN, 'GET', '/tools/explain?name=hers')).text()).toContain(DIGEST)
   for (const caller of [accountFor('ann'), jobOf('ann', { name: 'hers', digest: DIGEST })])
@@ -115,10 +151,66 @@ test.each(MATRIX)("%s does not reach Ann's layer by %s %s", async (_who, method,
       expect(answer.status).toBeLessThan(500)
       expect(told).not.toContain(SECRET)
       expect(told).not.toContain(DIGEST)
-      if (/hers/.test(at + (body ?? ''))) expect([200, 401, 403, 404]).toContain(answer.status)
+      expect(told).not.toContain(SHA256)
+      if (/hers|notes/.test(at + (body ?? ''))) expect([200, 401, 403, 404]).toContain(answer.status)
     }
   }
   expect(await hers()).toBe(before)
+})
+
+test("Ann's module is for others, and for a job token of her own, one that there is none of", async () => {
+  const callers = [...OTHERS.map(([, caller]) => caller), jobOf('ann', { name: 'hers', digest: DIGEST })]
+  for (const caller of callers) {
+    for (const path of ['', '/versions']) {
+      const told = async (name: string): Promise<string> =>
+        (await ask(caller, 'GET', `/tools/modules/${name}${path}`)).text()
+      expect(await told('notes')).toBe(await told('nobodys'))
+      expect(await told('notes')).toMatch(/MODULE_NOT_FOUND|TOKEN_INVALID/)
+    }
+  }
+  expect(
+    await (await ask(jobOf('ann', { name: 'hers', digest: DIGEST }), 'GET', '/tools/modules')).json(),
+  ).toEqual({
+    layer: 'user',
+    items: [],
+  })
+  expect(await (await ask(accountFor('ann'), 'GET', '/tools/modules/notes')).text()).toContain(SECRET)
+})
+
+test('an account job writes the layer of its user, a job token none', async () => {
+  const module = moduleOf('made', 'tool')
+  expect((await ask(accountFor('eve'), 'PUT', '/tools/modules/made', module)).status).toBe(201)
+  const tools = [{ name: 'shared', digest: definitionDigest(SHARED) }]
+  for (const [method, path, body] of [
+    ['PUT', '/tools/modules/made', moduleOf('made', 'other')],
+    ['DELETE', '/tools/modules/made', undefined],
+    ['POST', '/tools/modules/made/rollback', '{"revision":"m1"}'],
+  ] as const) {
+    const answer = await ask(jobOf('eve', ...tools), method, path, body)
+    expect([answer.status, await answer.text()]).toEqual([
+      403,
+      expect.stringContaining('A job token never writes.'),
+    ])
+  }
+  expect(await (await ask(userOf('eve'), 'GET', '/tools/modules/made')).json()).toMatchObject({
+    updatedBy: 'eve',
+    source: module,
+  })
+})
+
+test('modules of the global layer are written and read by admins alone, and their tools are seen by all', async () => {
+  const admin = userOf('root', { toolrackAdmin: true })
+  const path = '/tools/modules/common?layer=global'
+  expect((await ask(userOf('bob'), 'PUT', path, moduleOf('common', 'tool'))).status).toBe(403)
+  expect((await ask(admin, 'PUT', path, moduleOf('common', 'tool'))).status).toBe(201)
+  for (const caller of [userOf('bob'), accountFor('bob')]) {
+    expect((await ask(caller, 'GET', path)).status).toBe(404)
+    expect(await (await ask(caller, 'GET', '/tools/modules?layer=global')).json()).toMatchObject({
+      items: [],
+    })
+    expect(await (await ask(caller, 'GET', '/tools/list')).text()).toContain('common:tool')
+  }
+  expect((await ask(admin, 'GET', path)).status).toBe(200)
 })
 
 test('a name that only Ann has is for others a name that nobody has', async () => {

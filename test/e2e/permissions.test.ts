@@ -11,6 +11,7 @@ import { closeServices, createServices } from '../../functions/src/services.ts'
 import { SqliteDefinitionStore } from '../../functions/src/sqlite/sqlite-definition-store.ts'
 import { errorAnswer } from '../support/error-answer.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
+import { memoryInvocationLogs } from '../support/memory-invocation-logs.ts'
 
 /** The local token is always an admin, so the one who is not comes in through the door that is meant for it: `authenticate`. */
 const guest: Principal = { kind: 'user', uid: 'guest', isAdmin: false }
@@ -19,6 +20,7 @@ const services = createServices({
   store: () => new SqliteDefinitionStore(join(folder.path, 'toolrack.db')),
   files: (checker) => new FileLayer('functions/workflows/tools/defs', checker),
   authenticate: () => Promise.resolve(guest),
+  logs: memoryInvocationLogs(),
   runner: absentRunner('No runner belongs to this test.'),
   log: { info: () => undefined, warn: () => undefined, error: () => undefined },
   envelope: 'array',
@@ -38,9 +40,16 @@ const BODIES: Readonly<Record<string, string | null>> = {
   'PUT /tools/defs/:name': '{"description":"Mine."}',
   'DELETE /tools/defs/:name': null,
   'POST /tools/defs/:name/rollback': '{"revision":"1-0"}',
+  'PUT /tools/modules/:name': 'TOOL_SPECS = []',
+  'DELETE /tools/modules/:name': null,
+  'POST /tools/modules/:name/rollback': '{"revision":"1-0"}',
 }
+/** A call writes nothing, and knows no layer. */
+const CALLS = ['/tools/invoke', '/tools/dispatch']
 const WRITING = FAMILIES.flatMap((family) =>
-  ROUTES.filter(({ method, path }) => method !== 'GET' && path.startsWith('/tools/')).map(
+  ROUTES.filter(
+    ({ method, path }) => method !== 'GET' && path.startsWith('/tools/') && !CALLS.includes(path),
+  ).map(
     ({ method, path }) =>
       [method, `/${family}${path.replace(':name', 'READ_FILE')}`, `${method} ${path}`] as const,
   ),

@@ -28,14 +28,20 @@ const DOCUMENTS: Readonly<Record<string, readonly Verb[]>> = {
   [`${OWN}/items/A/notes/one`]: [],
   [`${OWN}/${RANDOM}/one`]: [],
   'users/owner': [],
+  'users/owner/tools/invocations': [],
+  'users/owner/tools/invocations/logs/one': [],
   'users/owner/tools/modules': [],
   'users/owner/tools/modules/items/m': [],
+  'users/owner/tools/modules/items/m/versions/1': [],
   'users/owner/tools/modules/blobs/sha': [],
   [`users/owner/${RANDOM}/one`]: [],
   'tools/defs': [],
   'tools/defs/items/A': [],
   'tools/defs/items/A/versions/1': [],
+  'tools/modules': [],
   'tools/modules/items/m': [],
+  'tools/modules/items/m/versions/1': [],
+  'tools/modules/blobs/sha': [],
   'sessions/one': [],
   'audit/one': [],
   'grants/one': [],
@@ -111,7 +117,7 @@ describeOnEmulator('firestore.rules', () => {
     expect(done).toEqual(allowed)
   })
 
-  test.each(['items', 'versions', 'defs', 'tools', RANDOM])(
+  test.each(['items', 'versions', 'blobs', 'defs', 'tools', RANDOM])(
     'nobody may ask for every collection that is called %s, wherever it lies',
     async (collection) => {
       const asked = Object.keys(PRINCIPALS).map((principal) =>

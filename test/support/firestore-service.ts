@@ -10,6 +10,7 @@ import { listen, stopListening } from '../../functions/src/local/listen.ts'
 import { absentRunner } from '../../functions/src/invoke/runner.ts'
 import { closeServices, createServices } from '../../functions/src/services.ts'
 import { put, tool } from './definition-changes.ts'
+import { memoryInvocationLogs } from './memory-invocation-logs.ts'
 
 export type FirestoreService = AsyncDisposable & {
   readonly url: string
@@ -53,6 +54,7 @@ export async function firestoreService(
     store: (checker) => new FirestoreDefinitionStore({ ...connection, checker, deadlines }),
     files: (checker) =>
       definitions === undefined ? fixed(tool('inFile')) : new FileLayer(definitions, checker),
+    logs: memoryInvocationLogs(),
     runner: absentRunner('No runner belongs to this test.'),
     log: { info: log, warn: log, error: log },
     envelope: 'array',

@@ -4,7 +4,9 @@ import type { Authentication } from '../../functions/src/authentication.ts'
 import { listen, stopListening } from '../../functions/src/local/listen.ts'
 import { absentRunner } from '../../functions/src/invoke/runner.ts'
 import { closeServices, createServices } from '../../functions/src/services.ts'
+import type { ServiceParts } from '../../functions/src/services.ts'
 import { put } from './definition-changes.ts'
+import { memoryInvocationLogs } from './memory-invocation-logs.ts'
 import { MemoryDefinitionStore } from './memory-definition-store.ts'
 
 export type InProcess = {
@@ -18,6 +20,7 @@ export async function inProcess(
   access: Authentication,
   files: readonly ToolDefinition[] = [],
   now: () => number = Date.now,
+  parts: Partial<ServiceParts> = {},
 ): Promise<InProcess> {
   const store = new MemoryDefinitionStore()
   const definitions = files.map((tool) => ({ ...put(tool), revision: 'f1' }))
@@ -25,6 +28,7 @@ export async function inProcess(
     ...access,
     now,
     runner: absentRunner('No runner belongs to this test.'),
+    logs: memoryInvocationLogs(now),
     store: () => store,
     files: () => ({
       read: () => Promise.resolve({ revision: 'f1', whole: true, definitions, deleted: [], skipped: [] }),
@@ -33,6 +37,7 @@ export async function inProcess(
     envelope: 'array',
     defaultWorkflow: 'tools-CliTools',
     corsOrigins: [],
+    ...parts,
   })
   await services.catalog.load()
   const listening = await listen(createApp(services), '127.0.0.1', 0)

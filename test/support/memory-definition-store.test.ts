@@ -1,11 +1,16 @@
 import { describeDefinitionStore } from './definition-store.contract.ts'
+import type { StoreHarness } from './definition-store.contract.ts'
 import { MemoryDefinitionStore } from './memory-definition-store.ts'
 import type { MemoryDatabase } from './memory-definition-store.ts'
+import { describeModuleStore } from './module-store.contract.ts'
 
-describeDefinitionStore('the in-memory store of the tests', () => {
+function start(): Promise<StoreHarness> {
   const database: MemoryDatabase = new Map()
   return Promise.resolve({
     open: () => Promise.resolve(new MemoryDefinitionStore(database)),
     dispose: () => Promise.resolve(),
   })
-})
+}
+
+describeDefinitionStore('the in-memory store of the tests', start)
+describeModuleStore('the modules of the in-memory store of the tests', start)

@@ -1,21 +1,29 @@
 import type { DefinitionChange } from '../../functions/src/definitions/definition-change.ts'
 import { VERSIONS_KEPT } from '../../functions/src/definitions/definition-store.ts'
-import type {
-  ChangeOutcome,
-  DefinitionStore,
-  DefinitionVersion,
-  WriteContext,
-} from '../../functions/src/definitions/definition-store.ts'
+import type { DefinitionStore, DefinitionVersion } from '../../functions/src/definitions/definition-store.ts'
 import type { StoredDefinition } from '../../functions/src/catalog/stored-definition.ts'
 import type { StoredLayer } from '../../functions/src/catalog/stored-layer.ts'
 import type { LayerRead, LayerSource } from '../../functions/src/catalog/layer-source.ts'
 import { planWrite } from '../../functions/src/definitions/plan-write.ts'
+import type { Room } from '../../functions/src/definitions/plan-write.ts'
+import type {
+  ModuleChange,
+  ModuleOutcome,
+  ModulePage,
+  ModuleSummary,
+  ModuleVersion,
+  StoredModule,
+} from '../../functions/src/modules/module-store.ts'
+import { planModuleWrite } from '../../functions/src/modules/plan-module-write.ts'
+import { MemoryModules } from './memory-modules.ts'
+import type { ChangeOutcome, WriteContext } from '../../functions/src/definitions/write-outcome.ts'
 
 type Kept = {
   revision: number
   readonly definitions: Map<string, StoredDefinition>
   readonly deletedAt: Map<string, number>
   readonly versions: Map<string, DefinitionVersion[]>
+  readonly modules: MemoryModules
 }
 
 /** What several stores share, as they would share one database. */
@@ -45,7 +53,7 @@ export class MemoryDefinitionStore implements DefinitionStore {
   ): Promise<readonly ChangeOutcome[]> {
     await Promise.resolve()
     const kept = this.#kept(layer)
-    const planned = planWrite(changes, kept.definitions, kept.definitions.size, context.definitionsMax)
+    const planned = planWrite(changes, kept.definitions, roomOf(kept, context))
     const next = kept.revision + 1
     const outcomes = planned.map(({ change, outcome }) => apply(kept, change, outcome, next, context))
     if (outcomes.some(({ revision }) => revision === `m${next}`)) kept.revision = next
@@ -57,6 +65,41 @@ export class MemoryDefinitionStore implements DefinitionStore {
     return this.#kept(layer).versions.get(name) ?? []
   }
 
+  async writeModule(layer: StoredLayer, change: ModuleChange, context: WriteContext): Promise<ModuleOutcome> {
+    await Promise.resolve()
+    const kept = this.#kept(layer)
+    const present = kept.modules.module(change.name)
+    const { outcome, definitions } = planModuleWrite(change, present, kept.definitions, roomOf(kept, context))
+    const next = kept.revision + 1
+    const tools = definitions.map((plan) => apply(kept, plan.change, plan.outcome, next, context))
+    const sha256 = change.kind === 'put' ? change.sha256 : (present?.sha256 ?? '')
+    if (outcome === 'unchanged')
+      return { name: change.name, outcome, sha256, revision: present?.revision ?? '', tools }
+    kept.revision = next
+    kept.modules.write(change, `m${next}`, context)
+    return { name: change.name, outcome, sha256, revision: `m${next}`, tools }
+  }
+
+  async module(layer: StoredLayer, name: string): Promise<StoredModule | undefined> {
+    await Promise.resolve()
+    return this.#kept(layer).modules.module(name)
+  }
+
+  async modules(layer: StoredLayer, page: ModulePage): Promise<readonly ModuleSummary[]> {
+    await Promise.resolve()
+    return this.#kept(layer).modules.list(page)
+  }
+
+  async moduleVersions(layer: StoredLayer, name: string): Promise<readonly ModuleVersion[]> {
+    await Promise.resolve()
+    return this.#kept(layer).modules.versions(name)
+  }
+
+  async source(layer: StoredLayer, sha256: string): Promise<string | undefined> {
+    await Promise.resolve()
+    return this.#kept(layer).modules.source(sha256)
+  }
+
   close(): Promise<void> {
     return Promise.resolve()
   }
@@ -65,10 +108,20 @@ export class MemoryDefinitionStore implements DefinitionStore {
     const key = layer.kind === 'global' ? 'global' : `user:${layer.uid}`
     const known = this.#database.get(key)
     if (known) return known
-    const kept = { revision: 0, definitions: new Map(), deletedAt: new Map(), versions: new Map() }
+    const kept = {
+      revision: 0,
+      definitions: new Map(),
+      deletedAt: new Map(),
+      versions: new Map(),
+      modules: new MemoryModules(),
+    }
     this.#database.set(key, kept)
     return kept
   }
+}
+
+function roomOf(kept: Kept, { definitionsMax }: WriteContext): Room {
+  return { size: kept.definitions.size, definitionsMax }
 }
 
 function readKept(kept: Kept, since: string | undefined): LayerRead {

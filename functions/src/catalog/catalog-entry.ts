@@ -1,5 +1,6 @@
 import type { Digest, Layer, ToolDefinition } from '@toolrack/contract'
 import { listedTool } from '@toolrack/contract'
+import { callableBy, howRun } from './how-run.ts'
 import type { StoredDefinition } from './stored-definition.ts'
 
 /** A definition as the catalog holds it: what select and explain ask for, and its part of the list, serialised once. */
@@ -11,7 +12,8 @@ export type CatalogEntry = {
   readonly sealed: boolean
   readonly category: string | undefined
   readonly tags: readonly string[]
-  readonly callable: 'service' | 'client'
+  /** Who runs it: null where nobody does in this version. */
+  readonly callable: 'service' | 'client' | null
   readonly workflowName: string | undefined
   /** The UTF-8 JSON of the listed tool. */
   readonly fragment: Buffer
@@ -30,7 +32,7 @@ export function catalogEntry(stored: StoredDefinition, layer: Layer): CatalogEnt
     sealed: definition.sealed === true,
     category: definition.category,
     tags: definition.tags ?? NO_TAGS,
-    callable: definition.runner ? 'service' : 'client',
+    callable: callableBy(howRun(definition.runner)),
     workflowName: definition.runner?.workflowName,
     fragment: Buffer.from(JSON.stringify(listedTool(definition))),
   }

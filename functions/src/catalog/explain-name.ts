@@ -29,6 +29,7 @@ export type Explanation = {
   readonly visible: boolean
   readonly winner: Layer | null
   readonly shadowed: readonly Layer[]
+  /** Null where nothing is called so, and where nobody runs a tool of that kind in this version. */
   readonly callable: 'service' | 'client' | null
   /** Why the caller's list does not show it. */
   readonly hidden: { readonly reason: HiddenReason; readonly message: string } | null

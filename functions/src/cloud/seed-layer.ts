@@ -1,6 +1,7 @@
 import type { StoredDefinition } from '../catalog/stored-definition.ts'
-import type { ChangeOutcome, DefinitionStore } from '../definitions/definition-store.ts'
+import type { DefinitionStore } from '../definitions/definition-store.ts'
 import { BULK_MAX, DEFINITIONS_MAX } from '../definitions/definition-writer.ts'
+import type { ChangeOutcome } from '../definitions/write-outcome.ts'
 
 /** Writes definitions into the global layer as upserts, as many at a time as one request may bring; those are all written or none. */
 export async function seedLayer(

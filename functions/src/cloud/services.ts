@@ -6,6 +6,7 @@ import { BuiltFileLayer } from '../files/built-file-layer.ts'
 import { FileLayer } from '../files/file-layer.ts'
 import { firestoreConnection } from '../firestore/connect-firestore.ts'
 import { FirestoreDefinitionStore } from '../firestore/firestore-definition-store.ts'
+import { FirestoreInvocationLogs } from '../firestore/firestore-invocation-logs.ts'
 import { absentRunner } from '../invoke/runner.ts'
 import type { Log } from '../log.ts'
 import { createServices } from '../services.ts'
@@ -14,6 +15,9 @@ import type { Services } from '../services.ts'
 /** Beside the bundle; there is none beside the source. */
 const BUILT_FILE_LAYER = fileURLToPath(new URL('./file-layer.json', import.meta.url))
 
+/** Hosting gives up on a function after 60 seconds; the answer to a call must be out before. */
+const DEADLINE_MS_MAX = 50_000
+
 /** The services in the cloud: Firestore, Firebase's tokens, and the file layer as the build has read it. */
 export function cloudServices(config: Config, log: Log): Services {
   const isBuilt = config.isShippedDefinitions && existsSync(BUILT_FILE_LAYER)
@@ -21,6 +25,8 @@ export function cloudServices(config: Config, log: Log): Services {
     store: (checker) => new FirestoreDefinitionStore({ checker, ...firestoreConnection() }),
     files: (checker) =>
       isBuilt ? new BuiltFileLayer(BUILT_FILE_LAYER) : new FileLayer(config.definitionsFolder, checker),
+    logs: new FirestoreInvocationLogs(firestoreConnection()),
+    deadlineMsMax: DEADLINE_MS_MAX,
     runner: absentRunner('Cloud Functions reach no runner in this version.'),
     ...authenticationOf(config),
     log,

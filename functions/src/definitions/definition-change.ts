@@ -1,14 +1,9 @@
 import type { Digest } from '@toolrack/contract'
+import type { Precondition } from './precondition.ts'
 
 /** What to do about a definition that exists already. */
 export const ON_CONFLICT = ['upsert', 'skip', 'error'] as const
 export type OnConflict = (typeof ON_CONFLICT)[number]
-
-/** The state that a definition must be in: `*` any existing one, else one of these digests. */
-export type Precondition = {
-  readonly ifMatch?: '*' | ReadonlySet<string>
-  readonly ifNoneMatch?: '*' | ReadonlySet<string>
-}
 
 export type DefinitionPut = {
   readonly kind: 'put'

@@ -1,7 +1,9 @@
 import type { Digest } from '@toolrack/contract'
 import type { DefinitionChange } from './definition-change.ts'
+import type { ChangeOutcome, WriteContext } from './write-outcome.ts'
 import type { LayerSource } from '../catalog/layer-source.ts'
 import type { StoredLayer } from '../catalog/stored-layer.ts'
+import type { ModuleStore } from '../modules/module-store.ts'
 
 /** One past or present content of a definition; without text it says that the definition was deleted. */
 export type DefinitionVersion = {
@@ -12,26 +14,16 @@ export type DefinitionVersion = {
   readonly by: string
 }
 
-export type WriteContext = { readonly by: string; readonly at: Date; readonly definitionsMax: number }
-
-export type ChangeOutcome = {
-  readonly name: string
-  readonly outcome: 'created' | 'updated' | 'unchanged' | 'skipped' | 'deleted'
-  readonly digest: Digest
-  /** The revision that the definition's content came with; of an unchanged or skipped one it is an older one. */
-  readonly revision: string
-}
-
-/** How many versions of a definition are kept, the present one included. */
+/** How many versions of a definition or module are kept, the present one included. */
 export const VERSIONS_KEPT = 50
 
 /**
- * Keeps the user layers and the global layer.
+ * Keeps the user layers and the global layer: definitions, and the modules that some of them belong to.
  *
  * Every method rejects with STORE_BUSY, STORE_FULL or STORE_FAILED when the store can't do its work; then nothing has
  * changed, unless the message says that a write was not confirmed. Every implementation passes `test/support/definition-store.contract.ts`.
  */
-export interface DefinitionStore {
+export interface DefinitionStore extends ModuleStore {
   /** One layer as the catalog reads it. */
   layer(layer: StoredLayer): LayerSource
 

@@ -7,12 +7,14 @@ import type { CatalogView } from '../catalog/catalog-view.ts'
 import type { SchemaChecker } from '../schemas/schema-checker.ts'
 import { admitDefinition } from './admit-definition.ts'
 import type { AdmittedDefinition } from './admit-definition.ts'
-import type { DefinitionPut, OnConflict, Precondition } from './definition-change.ts'
+import type { DefinitionPut, OnConflict } from './definition-change.ts'
+import type { Precondition } from './precondition.ts'
 import type { DefinitionFault } from './definition-fault.ts'
-import type { ChangeOutcome, DefinitionStore, DefinitionVersion } from './definition-store.ts'
+import type { DefinitionStore, DefinitionVersion } from './definition-store.ts'
 import type { StoredLayer } from '../catalog/stored-layer.ts'
 import { nameFaults, sealedFault } from './name-faults.ts'
 import type { BulkAnswer, RefusedItem, WriteAnswer } from './write-answer.ts'
+import type { ChangeOutcome } from './write-outcome.ts'
 
 /** How many definitions a layer may hold (design, section 11). */
 export const DEFINITIONS_MAX = { user: 2_000, global: 100_000 } as const

@@ -1,52 +1,98 @@
-import type { ErrorCode, ErrorDetail } from '@toolrack/contract'
+import type { ErrorCode, ErrorDetail, JsonValue } from '@toolrack/contract'
 import { ERROR_CODES, ToolrackError } from '@toolrack/contract'
-import type { DefinitionChange, Precondition } from './definition-change.ts'
-import type { ChangeOutcome } from './definition-store.ts'
 import type { StoredDefinition } from '../catalog/stored-definition.ts'
+import type { DefinitionChange } from './definition-change.ts'
+import { managingModule } from './managing-module.ts'
+import { holds } from './precondition.ts'
+import type { ChangeOutcome } from './write-outcome.ts'
 
 export type PlannedChange = { readonly change: DefinitionChange; readonly outcome: ChangeOutcome['outcome'] }
 
+/** How much a layer holds and may hold. */
+export type Room = { readonly size: number; readonly definitionsMax: number }
+
 /**
- * Decides what a write does, from what its transaction has read; every store calls it, so none can differ.
- * Throws PRECONDITION_FAILED, NAME_TAKEN, TOOL_NOT_FOUND or LAYER_FULL with a detail for every change that is refused.
+ * Decides what a write does, from what its transaction has read; every store calls it, so none can differ. `writer` is the
+ * module whose definitions are written, by itself; no other definition of a module may be changed.
+ * Throws PRECONDITION_FAILED, NAME_TAKEN, TOOL_NOT_FOUND, MANAGED_BY_MODULE or LAYER_FULL with a detail for every change that is refused.
  */
 export function planWrite(
   changes: readonly DefinitionChange[],
   current: ReadonlyMap<string, StoredDefinition>,
-  size: number,
-  definitionsMax: number,
+  room: Room,
+  writer?: string,
 ): readonly PlannedChange[] {
-  const decisions = changes.map((change) => ({ change, ...decide(change, current.get(change.name)) }))
+  const decisions = changes.map((change) => ({ change, ...decide(change, current.get(change.name), writer) }))
   const refused: ErrorDetail[] = decisions.flatMap(({ refusal }, index) =>
-    refusal ? [{ reason: refusal, ...(changes.length > 1 && { index }) }] : [],
+    refusal ? [{ ...refusal.detail, ...(changes.length > 1 && { index }) }] : [],
   )
-  const first = refused[0]
-  if (first) throw new ToolrackError(first.reason, ERROR_CODES[first.reason].text, { details: refused })
+  const [first] = decisions.flatMap(({ refusal }) => refusal ?? [])
+  if (first) throw new ToolrackError(first.detail.reason, first.message, { details: refused })
   const planned = decisions.map(({ change, outcome }) => ({ change, outcome: outcome ?? 'unchanged' }))
-  const created = planned.filter(({ outcome }) => outcome === 'created').length
-  if (created > 0 && size + created > definitionsMax) {
-    throw new ToolrackError(
-      'LAYER_FULL',
-      `The layer holds ${size} definitions and may hold ${definitionsMax}; delete some first. Nothing was written.`,
-    )
-  }
+  refuseOverflow(planned, room)
   return planned
 }
 
-type Decision = { readonly outcome?: ChangeOutcome['outcome']; readonly refusal?: ErrorCode }
+type Fields = { readonly [field: string]: JsonValue }
+type Decision = {
+  readonly outcome?: ChangeOutcome['outcome']
+  readonly refusal?: { readonly detail: ErrorDetail; readonly message: string }
+}
 
-function decide(change: DefinitionChange, current: StoredDefinition | undefined): Decision {
-  if (change.kind === 'delete' && !current) return { refusal: 'TOOL_NOT_FOUND' }
-  if (!holds(change.precondition, current)) return { refusal: 'PRECONDITION_FAILED' }
+function decide(
+  change: DefinitionChange,
+  current: StoredDefinition | undefined,
+  writer: string | undefined,
+): Decision {
+  if (change.kind === 'put' && current && change.onConflict === 'skip') return { outcome: 'skipped' }
+  const owner = current && managingModule(current)
+  if (writer === undefined && owner !== undefined) return refuseManaged(owner)
+  if (writer === undefined && change.kind === 'put' && managingModule(change) !== undefined)
+    return refuseUnmanaged()
+  if (writer !== undefined && current && owner !== writer) return refuseTaken(change.name, owner)
+  if (change.kind === 'delete' && !current) return refuse('TOOL_NOT_FOUND')
+  if (!holds(change.precondition ?? {}, current?.digest)) return refuse('PRECONDITION_FAILED')
   if (change.kind === 'delete') return { outcome: 'deleted' }
   if (!current) return { outcome: 'created' }
-  if (change.onConflict === 'error') return { refusal: 'NAME_TAKEN' }
-  if (change.onConflict === 'skip') return { outcome: 'skipped' }
+  if (change.onConflict === 'error') return refuse('NAME_TAKEN')
   return { outcome: current.text === change.text ? 'unchanged' : 'updated' }
 }
 
-function holds(precondition: Precondition | undefined, current: StoredDefinition | undefined): boolean {
-  const { ifMatch, ifNoneMatch } = precondition ?? {}
-  if (ifMatch && !(current && (ifMatch === '*' || ifMatch.has(current.digest)))) return false
-  return !(ifNoneMatch && current && (ifNoneMatch === '*' || ifNoneMatch.has(current.digest)))
+function refuse(
+  reason: ErrorCode,
+  message: string = ERROR_CODES[reason].text,
+  fields: Fields = {},
+): Decision {
+  return { refusal: { detail: { reason, ...fields }, message } }
+}
+
+function refuseManaged(module: string): Decision {
+  const message = `The tool belongs to the module ${module} and changes only with it: upload the module anew, or delete it.`
+  return refuse('MANAGED_BY_MODULE', message, { module })
+}
+
+function refuseUnmanaged(): Decision {
+  return refuse(
+    'MANAGED_BY_MODULE',
+    'A definition whose runner is python is made by uploading its module: PUT …/tools/modules/{module}.',
+  )
+}
+
+/** A module's tool has a name that the layer has already, and not by this module. */
+function refuseTaken(name: string, owner: string | undefined): Decision {
+  const whose = owner === undefined ? 'as a definition of its own' : `as a tool of the module ${owner}`
+  const message = `The layer has ${name} already, ${whose}: delete that, or rename the tool. Nothing was written.`
+  return refuse('NAME_TAKEN', message, { name, ...(owner !== undefined && { module: owner }) })
+}
+
+/** What the same write takes away makes room for what it adds. */
+function refuseOverflow(planned: readonly PlannedChange[], { size, definitionsMax }: Room): void {
+  const count = (wanted: ChangeOutcome['outcome']): number =>
+    planned.filter(({ outcome }) => outcome === wanted).length
+  const created = count('created')
+  if (created === 0 || size + created - count('deleted') <= definitionsMax) return
+  throw new ToolrackError(
+    'LAYER_FULL',
+    `The layer holds ${size} definitions and may hold ${definitionsMax}; delete some first. Nothing was written.`,
+  )
 }

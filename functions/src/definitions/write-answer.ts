@@ -1,8 +1,8 @@
 import type { Digest, Layer } from '@toolrack/contract'
 import type { Unenforced } from '../schemas/schema-fault.ts'
 import type { DefinitionFault } from './definition-fault.ts'
-import type { ChangeOutcome } from './definition-store.ts'
 import type { Normalisation } from './normalisation.ts'
+import type { ChangeOutcome } from './write-outcome.ts'
 
 /** What a write tells its author about one definition. */
 export type WriteAnswer = {

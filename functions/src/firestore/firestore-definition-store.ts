@@ -3,29 +3,36 @@ import type { LayerSource } from '../catalog/layer-source.ts'
 import type { StoredLayer } from '../catalog/stored-layer.ts'
 import type { DefinitionChange } from '../definitions/definition-change.ts'
 import { VERSIONS_KEPT } from '../definitions/definition-store.ts'
+import type { DefinitionStore, DefinitionVersion } from '../definitions/definition-store.ts'
 import type {
-  ChangeOutcome,
-  DefinitionStore,
-  DefinitionVersion,
-  WriteContext,
-} from '../definitions/definition-store.ts'
+  ModuleChange,
+  ModuleOutcome,
+  ModulePage,
+  ModuleSummary,
+  ModuleVersion,
+  StoredModule,
+} from '../modules/module-store.ts'
 import type { SchemaChecker } from '../schemas/schema-checker.ts'
 import { CallsUnderWay } from './calls-under-way.ts'
 import { ClientLayerReader } from './client-layer-reader.ts'
 import { Deadline } from './deadline.ts'
 import { DefinitionWrite } from './definition-write.ts'
 import { firestoreError, unconfirmed } from './firestore-error.ts'
+import { readModule, readModules, readModuleVersions, readSource } from './firestore-modules.ts'
 import { FirestoreLayerSource } from './firestore-layer-source.ts'
 import type { FirestoreRest } from './firestore-rest.ts'
 import { foundDocument } from './found-document.ts'
 import { STORE_DEADLINES } from './firestore-settings.ts'
 import type { StoreDeadlines } from './firestore-settings.ts'
 import { itemsOf, layerDocument, layerSegments, versionsOf } from './layer-paths.ts'
+import { ModuleWrite } from './module-write.ts'
 import { RestLayerReader } from './rest-layer-reader.ts'
 import { layerState, versionDocument } from './stored-documents.ts'
+import type { StoreWrite } from './store-write.ts'
 import type { VersionDocument } from './stored-documents.ts'
 import { Turns } from './turns.ts'
 import { revisionText } from '../definitions/layer-revision.ts'
+import type { ChangeOutcome, WriteContext } from '../definitions/write-outcome.ts'
 
 /** Writers of one layer meet at its revision; each gets this many turns before it gives up with STORE_BUSY. */
 const ATTEMPTS_MAX = 20
@@ -69,36 +76,38 @@ export class FirestoreDefinitionStore implements DefinitionStore {
     })
   }
 
-  async write(
+  write(
     layer: StoredLayer,
     changes: readonly DefinitionChange[],
     context: WriteContext,
   ): Promise<readonly ChangeOutcome[]> {
-    let write: DefinitionWrite | undefined
-    const act = async (): Promise<readonly ChangeOutcome[]> => {
-      const deadline = new Deadline(this.#deadlines.writeMs)
-      try {
-        const document = await deadline.race(this.#layerDocument(layer))
-        write = new DefinitionWrite(document, changes, context, this.#parts.checker)
-        return await deadline.race(this.#calls.track(attempt(document, write, deadline)))
-      } finally {
-        deadline.end()
-      }
-    }
-    try {
-      // Cheaper than losing transactions to each other.
-      return await this.#turns.take(layerSegments(layer).join('/'), this.#deadlines.turnMs, act)
-    } catch (error) {
-      throw write?.isUnconfirmed ? unconfirmed(error) : firestoreError(error)
-    }
+    const { checker } = this.#parts
+    return this.#write(layer, (document) => new DefinitionWrite(document, changes, context, checker))
   }
 
-  async versions(layer: StoredLayer, name: string): Promise<readonly DefinitionVersion[]> {
-    try {
-      return await this.#calls.within(this.#deadlines.readMs, () => this.#versions(layer, name))
-    } catch (error) {
-      throw firestoreError(error)
-    }
+  writeModule(layer: StoredLayer, change: ModuleChange, context: WriteContext): Promise<ModuleOutcome> {
+    const { checker } = this.#parts
+    return this.#write(layer, (document) => new ModuleWrite(document, change, context, checker))
+  }
+
+  versions(layer: StoredLayer, name: string): Promise<readonly DefinitionVersion[]> {
+    return this.#read(layer, (document) => definitionVersions(document, name))
+  }
+
+  module(layer: StoredLayer, name: string): Promise<StoredModule | undefined> {
+    return this.#read(layer, (document) => readModule(document, name))
+  }
+
+  modules(layer: StoredLayer, page: ModulePage): Promise<readonly ModuleSummary[]> {
+    return this.#read(layer, (document) => readModules(document, page))
+  }
+
+  moduleVersions(layer: StoredLayer, name: string): Promise<readonly ModuleVersion[]> {
+    return this.#read(layer, (document) => readModuleVersions(document, name))
+  }
+
+  source(layer: StoredLayer, sha256: string): Promise<string | undefined> {
+    return this.#read(layer, (document) => readSource(document, sha256))
   }
 
   /** Returns without the calls that go on for longer; then the client is closed after them. */
@@ -113,14 +122,34 @@ export class FirestoreDefinitionStore implements DefinitionStore {
     deadline.end()
   }
 
-  async #versions(layer: StoredLayer, name: string): Promise<readonly DefinitionVersion[]> {
-    const document = await this.#layerDocument(layer)
-    const newestFirst = versionsOf(itemsOf(document).doc(name)).orderBy('revision', 'desc')
-    const [state, versions] = await Promise.all([document.get(), newestFirst.limit(VERSIONS_KEPT).get()])
-    const epoch = layerState(foundDocument(state))?.epoch ?? ''
-    return versions.docs
-      .flatMap((version) => versionDocument(foundDocument(version)) ?? [])
-      .map((version) => definitionVersion(version, epoch))
+  async #write<T>(layer: StoredLayer, writeOf: (document: DocumentReference) => StoreWrite<T>): Promise<T> {
+    let write: StoreWrite<T> | undefined
+    const act = async (): Promise<T> => {
+      const deadline = new Deadline(this.#deadlines.writeMs)
+      try {
+        const document = await deadline.race(this.#layerDocument(layer))
+        write = writeOf(document)
+        return await deadline.race(this.#calls.track(attempt(document, write, deadline)))
+      } finally {
+        deadline.end()
+      }
+    }
+    try {
+      // Cheaper than losing transactions to each other.
+      return await this.#turns.take(layerSegments(layer).join('/'), this.#deadlines.turnMs, act)
+    } catch (error) {
+      throw write?.isUnconfirmed ? unconfirmed(error) : firestoreError(error)
+    }
+  }
+
+  async #read<T>(layer: StoredLayer, read: (document: DocumentReference) => Promise<T>): Promise<T> {
+    try {
+      return await this.#calls.within(this.#deadlines.readMs, async () =>
+        read(await this.#layerDocument(layer)),
+      )
+    } catch (error) {
+      throw firestoreError(error)
+    }
   }
 
   async #layerDocument(layer: StoredLayer): Promise<DocumentReference> {
@@ -139,24 +168,30 @@ export class FirestoreDefinitionStore implements DefinitionStore {
 }
 
 /** Nothing is tried once nobody waits for it: a write that was reported as failed must not happen later. */
-function attempt(
-  document: DocumentReference,
-  write: DefinitionWrite,
-  deadline: Deadline,
-): Promise<readonly ChangeOutcome[]> {
-  async function once(
-    ...[transaction]: Parameters<DefinitionWrite['attempt']>
-  ): Promise<readonly ChangeOutcome[]> {
+function attempt<T>(document: DocumentReference, write: StoreWrite<T>, deadline: Deadline): Promise<T> {
+  async function once(...[transaction]: Parameters<StoreWrite<T>['attempt']>): Promise<T> {
     if (deadline.isOver) throw new LateError()
-    const outcomes = await write.attempt(transaction)
+    const outcome = await write.attempt(transaction)
     if (deadline.isOver) throw new LateError()
-    return outcomes
+    return outcome
   }
   return document.firestore.runTransaction(once, { maxAttempts: ATTEMPTS_MAX })
 }
 
 /** Ends the attempts of a write that nobody waits for any more. */
 class LateError extends Error {}
+
+async function definitionVersions(
+  document: DocumentReference,
+  name: string,
+): Promise<readonly DefinitionVersion[]> {
+  const newestFirst = versionsOf(itemsOf(document).doc(name)).orderBy('revision', 'desc')
+  const [state, versions] = await Promise.all([document.get(), newestFirst.limit(VERSIONS_KEPT).get()])
+  const epoch = layerState(foundDocument(state))?.epoch ?? ''
+  return versions.docs
+    .flatMap((version) => versionDocument(foundDocument(version)) ?? [])
+    .map((version) => definitionVersion(version, epoch))
+}
 
 function definitionVersion(version: VersionDocument, epoch: string): DefinitionVersion {
   const { revision, text, digest, at, by } = version

@@ -30,3 +30,13 @@ export function versionsOf(item: DocumentReference): CollectionReference {
 export function replacedOf(item: DocumentReference): CollectionReference {
   return item.collection('replaced')
 }
+
+/** Modules lie beside their layer's definitions: `tools/modules/items/{module}`, their versions below them as those of definitions do. */
+export function modulesOf(layer: DocumentReference): CollectionReference {
+  return layer.parent.doc('modules').collection(ITEMS)
+}
+
+/** The sources of modules, each by its sha256. */
+export function blobsOf(layer: DocumentReference): CollectionReference {
+  return layer.parent.doc('modules').collection('blobs')
+}

@@ -1,5 +1,5 @@
 import { ToolrackError } from '@toolrack/contract'
-import type { Precondition } from '../definitions/definition-change.ts'
+import type { Precondition } from '../definitions/precondition.ts'
 
 const LIST = /^\s*(?:W\/)?"[^"]*"(?:\s*,\s*(?:W\/)?"[^"]*")*\s*$/
 const TAG = /"([^"]*)"/g

@@ -12,14 +12,15 @@ const PARSERS = {
   bulk: express.raw({ type: () => true, limit: BODY_BYTES_MAX.bulk }),
 }
 
-/** The JSON of a request's body, whatever its Content-Type says. */
+/** The JSON of a request's body, whatever its Content-Type says; nested 32 levels deep outside schemas, unless said otherwise. */
 export async function readBody(
   req: IncomingMessage,
   res: ServerResponse,
   size: keyof typeof PARSERS,
+  depthMax?: number,
 ): Promise<JsonValue> {
   const bytes = await readBytes(req, res, size)
-  const json = readJson(bytes)
+  const json = readJson(bytes, depthMax)
   if ('value' in json) return json.value
   const { pointer, message } = json.fault
   throw new ToolrackError('BODY_INVALID', `The body ${message}${pointer && ` (at ${pointer})`}.`, {
@@ -31,7 +32,7 @@ export async function readBody(
 type Read = { readonly rawBody?: Uint8Array; readonly body?: unknown }
 
 /** The Functions Framework has read the body already and leaves it in `rawBody`. */
-async function readBytes(
+export async function readBytes(
   req: IncomingMessage & Read,
   res: ServerResponse,
   size: keyof typeof PARSERS,

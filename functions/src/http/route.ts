@@ -13,7 +13,7 @@ export type RouteRequest = {
   readonly path: string
   /** What follows the `?`. */
   readonly search: string
-  /** The tool name in the path, percent-decoded; empty where the route's path has none. */
+  /** What the path names (a tool, a module, a call), percent-decoded; empty where the route's path names nothing. */
   readonly name: string
   readonly req: IncomingMessage
   readonly res: ServerResponse

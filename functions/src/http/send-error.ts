@@ -25,7 +25,7 @@ function toolrackError(thrown: unknown, log: Log): ToolrackError {
       })
     return thrown
   }
-  const fromExpress = expressError(thrown)
+  const fromExpress = requestError(thrown)
   if (fromExpress) return fromExpress
   const requestId = randomUUID()
   log.error('request failed', {
@@ -36,7 +36,7 @@ function toolrackError(thrown: unknown, log: Log): ToolrackError {
 }
 
 /** Errors that Express and its body parser raise about a request. */
-function expressError(thrown: unknown): ToolrackError | undefined {
+export function requestError(thrown: unknown): ToolrackError | undefined {
   const { type, status } = (thrown ?? {}) as { type?: string; status?: number }
   if (type === 'entity.too.large') return new ToolrackError('BODY_TOO_LARGE')
   if (type === 'encoding.unsupported')

@@ -1,15 +1,16 @@
 import type { JsonValue } from '@toolrack/contract'
 import { jsonPosition } from './json-position.ts'
 import type { JsonFault } from './json-fault.ts'
-import { scanJson } from './scan-json.ts'
+import { JSON_DEPTH_MAX, scanJson } from './scan-json.ts'
 
 export type ReadJson = { readonly value: JsonValue } | { readonly fault: JsonFault }
 
 /**
  * Reads JSON bytes and refuses what JSON.parse lets pass or answers unclearly: a byte order mark, bytes that are not
- * UTF-8, no text at all, a key twice in one object, the key `__proto__`, and nesting beyond 32 levels outside schemas.
+ * UTF-8, no text at all, a key twice in one object, the key `__proto__`, and nesting beyond so many levels
+ * outside schemas.
  */
-export function readJson(bytes: Uint8Array): ReadJson {
+export function readJson(bytes: Uint8Array, depthMax = JSON_DEPTH_MAX): ReadJson {
   const text = decode(bytes)
   if (text === undefined) return refuse('is not UTF-8')
   if (text.startsWith('\uFEFF')) return refuse('starts with a byte order mark; send plain UTF-8')
@@ -20,7 +21,7 @@ export function readJson(bytes: Uint8Array): ReadJson {
   } catch (error) {
     return refuse(`is not valid JSON ${jsonPosition(text, error)}`)
   }
-  const fault = scanJson(text)
+  const fault = scanJson(text, depthMax)
   return fault ? { fault } : { value }
 }
 

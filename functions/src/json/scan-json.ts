@@ -17,9 +17,9 @@ type Frame = {
 }
 
 /** Finds what JSON.parse hides, in text that it has accepted. One pass, no recursion: any depth is safe. */
-export function scanJson(text: string): JsonFault | undefined {
+export function scanJson(text: string, depthMax = JSON_DEPTH_MAX): JsonFault | undefined {
   const frames: Frame[] = []
-  const pointer = (): string => jsonPointer(frames.map((frame) => frame.at).slice(0, JSON_DEPTH_MAX))
+  const pointer = (): string => jsonPointer(frames.map((frame) => frame.at).slice(0, depthMax))
 
   for (let index = 0; index < text.length; index += 1) {
     const char = text[index]
@@ -48,9 +48,9 @@ export function scanJson(text: string): JsonFault | undefined {
         at: char === '{' ? '' : 0,
         expectsKey: char === '{',
       })
-      if (!inSchema && frames.length > JSON_DEPTH_MAX) {
+      if (!inSchema && frames.length > depthMax) {
         frames.pop()
-        return { pointer: pointer(), message: `is nested deeper than ${JSON_DEPTH_MAX} levels` }
+        return { pointer: pointer(), message: `is nested deeper than ${depthMax} levels` }
       }
     } else if (char === '}' || char === ']') frames.pop()
     else if (char !== undefined && NUMBER_START.test(char)) {

@@ -3,15 +3,18 @@ import type { Authentication } from '../authentication.ts'
 import type { Config } from '../config.ts'
 import { firestoreConnection } from '../firestore/connect-firestore.ts'
 import { FirestoreDefinitionStore } from '../firestore/firestore-definition-store.ts'
+import { FirestoreInvocationLogs } from '../firestore/firestore-invocation-logs.ts'
 import type { ServiceParts } from '../services.ts'
 import { claimDataFolder } from './data-folder.ts'
 import { openJobKeys } from './open-job-keys.ts'
+import { openLogs } from './open-logs.ts'
 import { openStore } from './open-store.ts'
 import { openToken } from './open-token.ts'
 
 /** What the environment chooses: where definitions are kept, and who is known. */
 export type Parts = {
   readonly store: ServiceParts['store']
+  readonly logs: ServiceParts['logs']
   readonly authentication: Authentication
   /** The local token; none where users come with Firebase tokens. */
   readonly token: string | undefined
@@ -24,6 +27,7 @@ export function openParts(config: Config): Parts {
   if (store === 'firestore' && auth.kind === 'firebase') {
     return {
       store: firestoreStore,
+      logs: new FirestoreInvocationLogs(firestoreConnection()),
       authentication: authenticationOf(config),
       token: undefined,
       release: () => undefined,
@@ -35,6 +39,7 @@ export function openParts(config: Config): Parts {
   const token = auth.kind === 'local' ? openToken(folder.path) : undefined
   return {
     store: embedded ? () => embedded : firestoreStore,
+    logs: openLogs(folder.path),
     authentication: authenticationOf({ auth, jobKeys }, token),
     token,
     release: folder.release,

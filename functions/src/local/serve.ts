@@ -29,12 +29,13 @@ export async function serve(config: Config, log: Log, python: PythonChoice = {})
       EXIT.badConfig,
     )
   }
-  const { store, authentication, token, release: releaseParts } = openParts(config)
+  const { store, logs, authentication, token, release: releaseParts } = openParts(config)
   if (config.auth.kind === 'firebase' && config.auth.emulator)
     log.warn('FIREBASE_AUTH_EMULATOR_HOST is set: tokens of users need no signature')
   const runner = openRunner(config, python, log)
   const services = createServices({
     store,
+    logs,
     files: (checker) => new FileLayer(config.definitionsFolder, checker),
     runner,
     ...authentication,

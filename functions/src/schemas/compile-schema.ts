@@ -1,9 +1,8 @@
 import type { JsonObject } from '@toolrack/contract'
-import { Ajv } from 'ajv'
-import type { AnySchema, ErrorObject, Options } from 'ajv'
-import { Ajv2020 } from 'ajv/dist/2020.js'
+import type { Ajv, AnySchema, ErrorObject } from 'ajv'
 import { enforceableSchema } from './enforceable-schema.ts'
-import { re2Pattern } from './re2-pattern.ts'
+import { anonymous, DIALECT_RULE, dialectOf, newAjv } from './schema-dialect.ts'
+import type { Dialect } from './schema-dialect.ts'
 import type { SchemaFault, Unenforced } from './schema-fault.ts'
 
 export type CompileReport = {
@@ -11,14 +10,6 @@ export type CompileReport = {
   readonly unenforced: readonly Unenforced[]
 }
 
-const OPTIONS: Options = {
-  strict: false,
-  allErrors: true,
-  logger: false,
-  validateFormats: false,
-  addUsedSchema: false,
-  code: { regExp: re2Pattern },
-}
 /** Ajv keeps what it compiled; a new instance after so many schemas keeps the worker small. */
 const SCHEMAS_PER_INSTANCE = 500
 const FAULTS_MAX = 10
@@ -33,9 +24,7 @@ export function createSchemaCompiler(): (schema: JsonObject) => CompileReport {
       known.compiled += 1
       return known.ajv
     }
-    const ajv = dialect === 'draft-07' ? new Ajv(OPTIONS) : new Ajv2020(OPTIONS)
-    // The name of `$id` in draft-04, which Ajv refuses; in our dialects it says nothing.
-    ajv.removeKeyword('id')
+    const ajv = newAjv(dialect)
     instances.set(dialect, { ajv, compiled: 1 })
     return ajv
   }
@@ -44,10 +33,9 @@ export function createSchemaCompiler(): (schema: JsonObject) => CompileReport {
     const dialect = dialectOf(root)
     if (!dialect) return { faults: [{ pointer: '/$schema', message: DIALECT_RULE }], unenforced: [] }
     const ajv = ajvFor(dialect)
-    const { $id: _id, $schema: _schema, ...anonymous } = root
-    if (ajv.validateSchema(anonymous) !== true)
-      return { faults: metaFaults(ajv.errors ?? []), unenforced: [] }
-    const { schema, faults, unenforced } = enforceableSchema(anonymous)
+    const nameless = anonymous(root)
+    if (ajv.validateSchema(nameless) !== true) return { faults: metaFaults(ajv.errors ?? []), unenforced: [] }
+    const { schema, faults, unenforced } = enforceableSchema(nameless)
     if (faults.length > 0) return { faults, unenforced }
     try {
       ajv.compile(schema as AnySchema)
@@ -59,18 +47,6 @@ export function createSchemaCompiler(): (schema: JsonObject) => CompileReport {
       }
     }
   }
-}
-
-type Dialect = 'draft-07' | '2020-12'
-const DIALECT_RULE =
-  '$schema must be https://json-schema.org/draft/2020-12/schema (the default) or http://json-schema.org/draft-07/schema#'
-
-function dialectOf(schema: JsonObject): Dialect | undefined {
-  const named = schema['$schema']
-  if (named === undefined) return '2020-12'
-  if (typeof named !== 'string') return undefined
-  if (/^https?:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/.test(named)) return '2020-12'
-  return /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/.test(named) ? 'draft-07' : undefined
 }
 
 /** What the meta-schema found, one sentence per place. */

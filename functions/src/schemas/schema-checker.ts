@@ -1,7 +1,6 @@
 import type { JsonObject } from '@toolrack/contract'
-import { once } from 'node:events'
-import { Worker } from 'node:worker_threads'
 import type { CompileReport } from './compile-schema.ts'
+import { DeadlineWorker } from './deadline-worker.ts'
 import { SCHEMA_LIMITS } from './schema-limits.ts'
 
 const WORKER_URL = new URL(
@@ -9,71 +8,23 @@ const WORKER_URL = new URL(
   import.meta.url,
 )
 
-/** Compiles schemas in a worker that is killed and replaced when one takes too long; the event loop never waits. */
+/** Compiles schemas in a worker that is killed and replaced when one takes too long. */
 export class SchemaChecker {
-  readonly #deadlineMs: number
-  readonly #workerUrl: URL
-  #worker: Worker | undefined
-  #queue: Promise<unknown> = Promise.resolve()
+  readonly #worker: DeadlineWorker<string, CompileReport>
 
-  constructor(options: { deadlineMs?: number; workerUrl?: URL } = {}) {
-    this.#deadlineMs = options.deadlineMs ?? SCHEMA_LIMITS.compileMsMax
-    this.#workerUrl = options.workerUrl ?? WORKER_URL
+  constructor(options: { readonly deadlineMs?: number; readonly workerUrl?: URL } = {}) {
+    const { deadlineMs = SCHEMA_LIMITS.compileMsMax, workerUrl = WORKER_URL } = options
+    this.#worker = new DeadlineWorker(workerUrl, deadlineMs)
   }
 
-  /** One after the other: a schema that hangs delays the others by its deadline at the most. */
-  compile(schema: JsonObject): Promise<CompileReport> {
-    const report = this.#queue.then(() => this.#compileNow(JSON.stringify(schema)))
-    this.#queue = report.catch(() => undefined)
-    return report
+  async compile(schema: JsonObject): Promise<CompileReport> {
+    const answer = await this.#worker.ask(JSON.stringify(schema))
+    if ('report' in answer) return answer.report
+    const message = `the schema could not be compiled ${answer.fault}; simplify it`
+    return { faults: [{ pointer: '', message }], unenforced: [] }
   }
 
-  async close(): Promise<void> {
-    await this.#queue
-    await this.#discard()
-  }
-
-  async #compileNow(text: string): Promise<CompileReport> {
-    const worker = (this.#worker ??= await this.#start())
-    const stopWaiting = new AbortController()
-    // A busy main thread finds the timer due and the report waiting: the report is taken first.
-    const deadline = setTimeout(() => setImmediate(() => stopWaiting.abort()), this.#deadlineMs)
-    worker.postMessage(text)
-    try {
-      const [report] = (await once(worker, 'message', { signal: stopWaiting.signal })) as [CompileReport]
-      return report
-    } catch (error) {
-      await this.#discard()
-      const late = stopWaiting.signal.aborted
-      const reason = late ? `within ${this.#deadlineMs} ms` : `(${(error as Error).message})`
-      return {
-        faults: [{ pointer: '', message: `the schema could not be compiled ${reason}; simplify it` }],
-        unenforced: [],
-      }
-    } finally {
-      clearTimeout(deadline)
-    }
-  }
-
-  /** Without an environment and with a small heap: what runs there was made from an author's schema. */
-  async #start(): Promise<Worker> {
-    const worker = new Worker(this.#workerUrl, {
-      env: {},
-      resourceLimits: { maxOldGenerationSizeMb: 128, stackSizeMb: 4 },
-    })
-    worker.unref()
-    // One that dies between two schemas is forgotten; an error that nobody listens to would end the service.
-    worker.on('error', () => undefined)
-    worker.on('exit', () => {
-      if (this.#worker === worker) this.#worker = undefined
-    })
-    await once(worker, 'message')
-    return worker
-  }
-
-  async #discard(): Promise<void> {
-    const worker = this.#worker
-    this.#worker = undefined
-    await worker?.terminate()
+  close(): Promise<void> {
+    return this.#worker.close()
   }
 }

@@ -2,9 +2,9 @@ import { DatabaseSync } from 'node:sqlite'
 import { sqliteError } from './sqlite-error.ts'
 
 /** What this version writes; a file with a higher number comes from a newer version. */
-const SCHEMA_VERSION = 1
+const SCHEMA_VERSION = 2
 
-const SCHEMA = `
+const DEFINITIONS = `
   CREATE TABLE layers (
     layer TEXT PRIMARY KEY,
     epoch TEXT NOT NULL,
@@ -32,8 +32,41 @@ const SCHEMA = `
     by TEXT NOT NULL,
     PRIMARY KEY (layer, name, revision)
   ) STRICT;
-  PRAGMA user_version = ${SCHEMA_VERSION};
 `
+
+const MODULES = `
+  CREATE TABLE modules (
+    layer TEXT NOT NULL,
+    name TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    sha256 TEXT NOT NULL,
+    tools TEXT NOT NULL,
+    report TEXT NOT NULL,
+    updated_at TEXT NOT NULL,
+    updated_by TEXT NOT NULL,
+    PRIMARY KEY (layer, name)
+  ) STRICT;
+  CREATE TABLE module_versions (
+    layer TEXT NOT NULL,
+    name TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    sha256 TEXT,
+    tools TEXT NOT NULL,
+    at TEXT NOT NULL,
+    by TEXT NOT NULL,
+    PRIMARY KEY (layer, name, revision)
+  ) STRICT;
+  CREATE INDEX module_versions_by_sha256 ON module_versions (layer, sha256);
+  CREATE TABLE blobs (
+    layer TEXT NOT NULL,
+    sha256 TEXT NOT NULL,
+    source TEXT NOT NULL,
+    PRIMARY KEY (layer, sha256)
+  ) STRICT;
+`
+
+/** What each version added to the one before it; a file of an older version gets what it has not. */
+const STEPS = [DEFINITIONS, MODULES]
 
 /** Says that a file is no database of ours; raised at start only. */
 export class DatabaseFileError extends Error {}
@@ -53,7 +86,7 @@ export function openDatabase(path: string): DatabaseSync {
     }
     if (version > SCHEMA_VERSION)
       throw new DatabaseFileError('the database was written by a newer version of Toolrack')
-    if (version === 0) database.exec(`BEGIN IMMEDIATE; ${SCHEMA} COMMIT;`)
+    if (version < SCHEMA_VERSION) upgrade(database, version)
     return database
   } catch (error) {
     database.close()
@@ -61,6 +94,11 @@ export function openDatabase(path: string): DatabaseSync {
       throw new DatabaseFileError('the database file is damaged or is not a database', { cause: error })
     throw error instanceof DatabaseFileError ? error : sqliteError(error)
   }
+}
+
+function upgrade(database: DatabaseSync, version: number): void {
+  const steps = STEPS.slice(version).join('')
+  database.exec(`BEGIN IMMEDIATE; ${steps} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT;`)
 }
 
 /** SQLITE_CORRUPT and SQLITE_NOTADB. */

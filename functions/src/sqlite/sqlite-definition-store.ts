@@ -3,17 +3,27 @@ import type { DatabaseSync } from 'node:sqlite'
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { DefinitionChange } from '../definitions/definition-change.ts'
 import { VERSIONS_KEPT } from '../definitions/definition-store.ts'
-import type { ChangeOutcome, DefinitionStore, DefinitionVersion } from '../definitions/definition-store.ts'
-import type { WriteContext } from '../definitions/definition-store.ts'
-import type { StoredDefinition } from '../catalog/stored-definition.ts'
+import type { DefinitionStore, DefinitionVersion } from '../definitions/definition-store.ts'
 import type { StoredLayer } from '../catalog/stored-layer.ts'
 import type { LayerRead, LayerSource } from '../catalog/layer-source.ts'
-import { newEpoch, revisionText } from '../definitions/layer-revision.ts'
+import { revisionText } from '../definitions/layer-revision.ts'
 import { planWrite } from '../definitions/plan-write.ts'
+import type {
+  ModuleChange,
+  ModuleOutcome,
+  ModulePage,
+  ModuleSummary,
+  ModuleVersion,
+  StoredModule,
+} from '../modules/module-store.ts'
+import { LayerWrite } from './layer-write.ts'
 import { openDatabase } from './open-database.ts'
 import { isBusy, sqliteError } from './sqlite-error.ts'
+import { storedDefinition } from './stored-definition.ts'
+import { StoredModules } from './stored-modules.ts'
 import { prepareStatements } from './statements.ts'
 import type { DefinitionRow, LayerRow, Statements, VersionRow } from './statements.ts'
+import type { ChangeOutcome, WriteContext } from '../definitions/write-outcome.ts'
 
 /** How long a write waits for another program's lock, in milliseconds. */
 const BUSY_WAIT_MS = 1_000
@@ -23,18 +33,20 @@ const BUSY_STEP_MS = 20
 export class SqliteDefinitionStore implements DefinitionStore {
   readonly #database: DatabaseSync
   readonly #statements: Statements
+  readonly #modules: StoredModules
   readonly #busyWaitMs: number
 
   constructor(path: string, options: { busyWaitMs?: number } = {}) {
     this.#database = openDatabase(path)
     this.#statements = prepareStatements(this.#database)
+    this.#modules = new StoredModules(this.#statements)
     this.#busyWaitMs = options.busyWaitMs ?? BUSY_WAIT_MS
   }
 
   layer(layer: StoredLayer): LayerSource {
     const key = layerKey(layer)
     return {
-      read: (since) => this.#attempt(() => this.#inTransaction('DEFERRED', () => this.#read(key, since))),
+      read: (since) => this.#looking(() => this.#read(key, since)),
     }
   }
 
@@ -57,6 +69,30 @@ export class SqliteDefinitionStore implements DefinitionStore {
     })
   }
 
+  writeModule(layer: StoredLayer, change: ModuleChange, context: WriteContext): Promise<ModuleOutcome> {
+    return this.#attempt(() =>
+      this.#inTransaction('IMMEDIATE', () =>
+        this.#modules.write(change, new LayerWrite(this.#statements, layerKey(layer), context)),
+      ),
+    )
+  }
+
+  module(layer: StoredLayer, name: string): Promise<StoredModule | undefined> {
+    return this.#looking(() => this.#modules.module(layerKey(layer), name))
+  }
+
+  modules(layer: StoredLayer, page: ModulePage): Promise<readonly ModuleSummary[]> {
+    return this.#looking(() => this.#modules.modules(layerKey(layer), page))
+  }
+
+  moduleVersions(layer: StoredLayer, name: string): Promise<readonly ModuleVersion[]> {
+    return this.#looking(() => this.#modules.versions(layerKey(layer), name))
+  }
+
+  source(layer: StoredLayer, sha256: string): Promise<string | undefined> {
+    return this.#looking(() => this.#modules.source(layerKey(layer), sha256))
+  }
+
   close(): Promise<void> {
     this.#database.close()
     return Promise.resolve()
@@ -68,50 +104,17 @@ export class SqliteDefinitionStore implements DefinitionStore {
     const revision = revisionText(state.revision, state.epoch)
     const known = since === undefined ? undefined : revisionNumber(since, state)
     const rows = this.#statements.changed.all(key, known ?? -1) as DefinitionRow[]
-    const definitions = rows.flatMap((row) => (row.text === null ? [] : [stored(row, row.text, state.epoch)]))
+    const definitions = rows.flatMap((row) =>
+      row.text === null ? [] : [storedDefinition(row, row.text, state.epoch)],
+    )
     const deleted = known === undefined ? [] : rows.filter((row) => row.text === null).map((row) => row.name)
     return { revision, whole: known === undefined, definitions, deleted, skipped: [] }
   }
 
-  #write(key: string, changes: readonly DefinitionChange[], context: WriteContext): ChangeOutcome[] {
-    const state = (this.#statements.layer.get(key) as LayerRow | undefined) ?? {
-      epoch: newEpoch(),
-      revision: 0,
-      size: 0,
-    }
-    const current = new Map<string, StoredDefinition>()
-    for (const { name } of changes) {
-      const row = this.#statements.definition.get(key, name) as DefinitionRow | undefined
-      if (row && row.text !== null) current.set(name, stored(row, row.text, state.epoch))
-    }
-    const planned = planWrite(changes, current, state.size, context.definitionsMax)
-    const next = state.revision + 1
-    const at = context.at.toISOString()
-    let size = state.size
-    let changed = false
-    const outcomes = planned.map(({ change, outcome }): ChangeOutcome => {
-      const before = current.get(change.name)
-      if (outcome === 'unchanged' || outcome === 'skipped')
-        return { name: change.name, outcome, ...identity(before) }
-      const text = change.kind === 'put' ? change.text : null
-      const digest = change.kind === 'put' ? change.digest : identity(before).digest
-      this.#statements.put.run(key, change.name, next, digest, text, at, context.by)
-      this.#statements.addVersion.run(
-        key,
-        change.name,
-        next,
-        text === null ? null : digest,
-        text,
-        at,
-        context.by,
-      )
-      this.#statements.dropVersions.run(key, change.name, key, change.name, VERSIONS_KEPT)
-      size += outcome === 'created' ? 1 : outcome === 'deleted' ? -1 : 0
-      changed = true
-      return { name: change.name, outcome, digest, revision: revisionText(next, state.epoch) }
-    })
-    if (changed) this.#statements.putLayer.run(key, state.epoch, next, size)
-    return outcomes
+  #write(key: string, changes: readonly DefinitionChange[], context: WriteContext): readonly ChangeOutcome[] {
+    const layer = new LayerWrite(this.#statements, key, context)
+    const current = layer.definitions(changes.map(({ name }) => name))
+    return layer.apply(planWrite(changes, current, layer.room), current)
   }
 
   /** Tries again while another program holds the lock, without blocking the event loop. */
@@ -125,6 +128,10 @@ export class SqliteDefinitionStore implements DefinitionStore {
         await sleep(BUSY_STEP_MS)
       }
     }
+  }
+
+  #looking<T>(act: () => T): Promise<T> {
+    return this.#attempt(() => this.#inTransaction('DEFERRED', act))
   }
 
   #inTransaction<T>(mode: 'DEFERRED' | 'IMMEDIATE', act: () => T): T {
@@ -150,24 +157,8 @@ function revisionNumber(revision: string, state: LayerRow): number | undefined {
   return epoch === state.epoch && Number(number) <= state.revision ? Number(number) : undefined
 }
 
-function stored(row: DefinitionRow, text: string, epoch: string): StoredDefinition {
-  return {
-    name: row.name,
-    text,
-    digest: row.digest as Digest,
-    revision: revisionText(row.revision, epoch),
-    updatedAt: row.updated_at,
-    updatedBy: row.updated_by,
-  }
-}
-
 function version(row: VersionRow, epoch: string): DefinitionVersion {
   const content =
     row.text === null || row.digest === null ? {} : { text: row.text, digest: row.digest as Digest }
   return { revision: revisionText(row.revision, epoch), ...content, at: row.at, by: row.by }
-}
-
-function identity(definition: StoredDefinition | undefined): { digest: Digest; revision: string } {
-  if (!definition) throw new Error('planWrite let a change through that needs a definition')
-  return { digest: definition.digest, revision: definition.revision }
 }

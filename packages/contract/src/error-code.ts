@@ -34,16 +34,28 @@ export const ERROR_CODES = {
     'NOT_FOUND',
     'The runner does not hold that module; repeat the call with its source.',
   ),
+  MODULE_NOT_FOUND: kind(404, 'NOT_FOUND', 'There is no module of that name in that layer.'),
+  INVOCATION_NOT_FOUND: kind(
+    404,
+    'NOT_FOUND',
+    'There is no log of that call: it printed nothing, is too long ago, or is not yours.',
+  ),
   VERSION_NOT_FOUND: kind(404, 'NOT_FOUND', 'That version is not among the versions kept.'),
   METHOD_NOT_ALLOWED: kind(405, 'INVALID_ARGUMENT', 'The route does not know this method.'),
   NAME_SEALED: kind(409, 'ALREADY_EXISTS', 'The name is sealed by another layer.'),
   NAME_TAKEN: kind(409, 'ALREADY_EXISTS', 'A definition of that name exists in that layer.'),
+  MANAGED_BY_MODULE: kind(
+    409,
+    'FAILED_PRECONDITION',
+    'The tool belongs to a module and changes only with it.',
+  ),
   LAYER_FULL: kind(409, 'FAILED_PRECONDITION', 'The layer holds as many definitions as it may.'),
   DIGEST_CHANGED: kind(
     409,
     'FAILED_PRECONDITION',
     'The tool has changed: its present digest is not the one that was named.',
   ),
+  RUNS_AT_CLIENT: kind(409, 'FAILED_PRECONDITION', 'The tool runs at the client; nothing was run here.'),
   PRECONDITION_FAILED: kind(
     412,
     'FAILED_PRECONDITION',
@@ -65,6 +77,11 @@ export const ERROR_CODES = {
   ),
   RUNNER_BUSY: kind(429, 'RESOURCE_EXHAUSTED', 'The runner has as many calls as it takes; try again.', true),
   INTERNAL: kind(500, 'INTERNAL', 'The service failed; the log has the reason under the request id.'),
+  KIND_NOT_SERVED: kind(
+    501,
+    'UNIMPLEMENTED',
+    'The service does not run tools of that kind; nothing was run.',
+  ),
   KEYS_UNAVAILABLE: kind(
     503,
     'UNAVAILABLE',

@@ -1,5 +1,6 @@
 """`POST /check`: what a module holds, found out without running it, then by importing it in the jail."""
 
+import base64
 import hashlib
 
 import orjson
@@ -7,14 +8,14 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from toolrack_runner.http.fault import Fault
-from toolrack_runner.http.fields import refuse_unknown, text, whole_number
+from toolrack_runner.http.fields import Body, refuse_unknown, text, whole_number
 from toolrack_runner.http.invoke import log_and_usage
 from toolrack_runner.http.read_body import read_body
 from toolrack_runner.http.runner import Runner
 from toolrack_runner.pool.admission import QueueFull
 from toolrack_runner.pool.pool import PoolFailure
 
-FIELDS = frozenset({"name", "source", "deadlineMs"})
+FIELDS = frozenset({"name", "source", "sourceBase64", "deadlineMs"})
 #: An import, and every example after it.
 DEADLINE_MS = 20_000
 #: Above what a module may have, so that the report itself can say that it is too large.
@@ -30,9 +31,7 @@ async def check(request: Request) -> Response:
     body = await read_body(request)
     refuse_unknown(body, FIELDS)
     name = text(body, "name", characters_max=128)
-    source = body.get("source")
-    if not isinstance(source, str):
-        raise Fault("BODY_INVALID", "source must be a string")
+    source = _source(body)
     deadline_ms = whole_number(body, "deadlineMs", lowest=1, highest=120_000, default=DEADLINE_MS)
     level = await runner.require_level(None)
     pool = runner.require_pool()
@@ -44,6 +43,23 @@ async def check(request: Request) -> Response:
     except PoolFailure as failure:
         raise Fault("RUNNER_UNAVAILABLE", f"{failure}", retry_after_seconds=1) from None
     report = {key: value for key, value in checked.report.items() if key not in ("stage", "specLines")}
-    digest = hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest()
-    answer = report | {"sha256": digest} | log_and_usage(checked) | {"isolation": level}
+    answer = (
+        report
+        | {"sha256": hashlib.sha256(source).hexdigest()}
+        | log_and_usage(checked)
+        | {"isolation": level}
+    )
     return Response(orjson.dumps(answer), media_type="application/json")
+
+
+def _source(body: Body) -> bytes:
+    """The bytes of the file. JSON has no form for those that are not UTF-8; the report says what is wrong with them."""
+    source, encoded = body.get("source"), body.get("sourceBase64")
+    if isinstance(source, str) and encoded is None:
+        return source.encode()
+    if isinstance(encoded, str) and source is None:
+        try:
+            return base64.b64decode(encoded, validate=True)
+        except ValueError:
+            pass
+    raise Fault("BODY_INVALID", "the body must have source, a string, or sourceBase64, the file in base64")

@@ -7,6 +7,7 @@ from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import Response
 
+from toolrack_runner.http.caller import CallerGone, ending_with_caller
 from toolrack_runner.http.fault import Fault
 from toolrack_runner.http.invoke_body import Invocation, parse_invocation
 from toolrack_runner.http.read_body import read_body
@@ -34,8 +35,11 @@ async def invoke(request: Request) -> Response:
         deadline_seconds=invocation.deadline_seconds,
     )
     try:
-        async with runner.admission.slot():
+        async with ending_with_caller(request), runner.admission.slot():
             outcome = await run_call(pool, call)
+    except CallerGone:
+        # Nobody reads it; the next caller finds a child all the same.
+        return Response(status_code=499, background=BackgroundTask(pool.refill, key))
     except QueueFull:
         raise runner.busy() from None
     except PoolFailure as failure:

@@ -1,6 +1,7 @@
 """One check: a module is read, then imported and its examples run, in a child that answers after each stage."""
 
 import asyncio
+import base64
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -34,13 +35,13 @@ class Checked:
     usage: Usage
 
 
-async def run_check(pool: Pool, name: str, source: str, *, seconds: float) -> Checked:
+async def run_check(pool: Pool, name: str, source: bytes, *, seconds: float) -> Checked:
     """Checks a module; raises PoolFailure before anything ran."""
     pool.zygotes.prepare(LIBRARIES)
     started = time.monotonic()
     worker = await pool.blank(Limits(), LIBRARIES)
     try:
-        worker.send({"do": "check", "module": name, "source": source})
+        worker.send({"do": "check", "module": name, "source": base64.b64encode(source).decode()})
         report = await _Progress(worker, name).watch(seconds)
         usage = Usage(
             (time.monotonic() - started) * 1000, worker.cpu_seconds() * 1000, worker.resident_bytes_max()

@@ -3,6 +3,7 @@
 import gc
 import os
 import sys
+from binascii import a2b_base64
 from contextlib import suppress
 from typing import Any, NoReturn
 
@@ -97,7 +98,7 @@ def _check(channel: int, order: dict[str, Any]) -> None:
     def send(stage: dict[str, Any]) -> None:
         write_frame(channel, {"stage": stage})
 
-    check_module(order["module"], order["source"].encode("utf-8", "replace"), send=send)
+    check_module(order["module"], a2b_base64(order["source"]), send=send)
     _flush()
     write_frame(channel, {"done": True})
     _wait_for_the_end(channel)

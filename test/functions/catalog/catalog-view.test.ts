@@ -49,13 +49,19 @@ test('explain tells an undefined name from one that a lost layer may define', ()
 })
 
 test('explain says who calls the tool', () => {
-  const workflow = { ...tool('w'), runner: { kind: 'workflow' as const, workflowName: 'flow' } }
-  const view = catalogView({ file: [workflow, tool('c')] })
-  expect([
-    explainName(view, 'w').callable,
-    explainName(view, 'c').callable,
-    explainName(view, 'x').callable,
-  ]).toEqual(['service', 'client', null])
+  const runners = {
+    python: { kind: 'python', module: 'm', sha256: '0'.repeat(64) },
+    builtin: { kind: 'builtin', builtin: 'echo' },
+    workflow: { kind: 'workflow', workflowName: 'flow' },
+    unknown: { kind: 'builtin', builtin: 'constructor' },
+  } as const
+  const run = Object.entries(runners).map(([name, runner]) => ({ ...tool(name), runner }))
+  const view = catalogView({ file: [...run, tool('client')] })
+  expect(
+    ['python', 'builtin', 'client', 'workflow', 'unknown', 'absent'].map(
+      (name) => explainName(view, name).callable,
+    ),
+  ).toEqual(['service', 'service', 'client', null, null, null])
 })
 
 test('an alias finds its tool, but a tool of exactly that name comes first', () => {

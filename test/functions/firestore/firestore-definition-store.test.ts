@@ -2,7 +2,9 @@ import { afterAll, beforeAll, jest } from '@jest/globals'
 import { FirestoreDefinitionStore } from '../../../functions/src/firestore/firestore-definition-store.ts'
 import { SchemaChecker } from '../../../functions/src/schemas/schema-checker.ts'
 import { describeDefinitionStore } from '../../support/definition-store.contract.ts'
+import type { StoreHarness } from '../../support/definition-store.contract.ts'
 import { connectionTo, describeOnEmulatorByEach, newProject } from '../../support/firestore-emulator.ts'
+import { describeModuleStore } from '../../support/module-store.contract.ts'
 
 jest.setTimeout(60_000)
 
@@ -13,12 +15,15 @@ describeOnEmulatorByEach('the contract of stores', (reading) => {
   })
   afterAll(() => checker.close())
 
-  describeDefinitionStore('the Firestore store', () => {
+  function start(): Promise<StoreHarness> {
     const projectId = newProject()
     return Promise.resolve({
       open: () =>
         Promise.resolve(new FirestoreDefinitionStore({ checker, ...connectionTo(projectId, { reading }) })),
       dispose: () => Promise.resolve(),
     })
-  })
+  }
+
+  describeDefinitionStore('the Firestore store', start)
+  describeModuleStore('the modules of the Firestore store', start)
 })

@@ -2,7 +2,6 @@ import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globa
 import type { CollectionReference, DocumentData, DocumentReference, Firestore } from '@google-cloud/firestore'
 import { GeoPoint, Timestamp } from '@google-cloud/firestore'
 import type { StoredLayer } from '../../../functions/src/catalog/stored-layer.ts'
-import type { ChangeOutcome } from '../../../functions/src/definitions/definition-store.ts'
 import { WHOLE_READ_MS } from '../../../functions/src/firestore/firestore-layer-source.ts'
 import { by, put, remove, tool } from '../../support/definition-changes.ts'
 import {
@@ -14,6 +13,7 @@ import {
 import { FirestoreInstance } from '../../support/firestore-instance.ts'
 import { firestoreService } from '../../support/firestore-service.ts'
 import { until } from '../../support/until.ts'
+import type { ChangeOutcome } from '../../../functions/src/definitions/write-outcome.ts'
 
 jest.setTimeout(60_000)
 

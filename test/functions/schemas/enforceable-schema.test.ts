@@ -111,3 +111,40 @@ test("Ajv's own $async is not handed to it", () => {
     properties: { a: {} },
   })
 })
+
+const LOST = { pattern: LOOKING }
+const condition = (asked: JsonObject, then: JsonObject): JsonObject =>
+  JSON.parse(`{"if":${JSON.stringify(asked)},"then":${JSON.stringify(then)},"else":false}`) as JsonObject
+test.each<[string, JsonObject, JsonObject]>([
+  ['not', { not: { properties: { a: LOST } } }, {}],
+  ['not, by a reference', { $defs: { a: LOST }, not: { $ref: '#/$defs/a' } }, { $defs: { a: {} } }],
+  ['a not in a not', { not: { not: LOST } }, {}],
+  ['oneOf', { oneOf: [LOST, { type: 'number' }], minLength: 1 }, { minLength: 1 }],
+  ['if, with then and else', condition(LOST, { type: 'string' }), {}],
+  ['maxContains', { contains: LOST, maxContains: 1 }, { contains: {} }],
+  [
+    'what an evaluation is no longer known for',
+    {
+      oneOf: [{ properties: { a: LOST }, prefixItems: [] }],
+      unevaluatedItems: false,
+      unevaluatedProperties: false,
+    },
+    {},
+  ],
+])(
+  'without its pattern a schema admits more, so %s goes where it would refuse for that',
+  (_title, schema, expected) => {
+    const found = enforceableSchema(schema)
+    expect(found.schema).toEqual(expected)
+    expect(found.unenforced.length).toBeGreaterThan(1)
+  },
+)
+
+test.each<[string, JsonObject]>([
+  ['anyOf and allOf', { anyOf: [LOST, {}], allOf: [LOST] }],
+  ['then', condition({ type: 'string' }, LOST)],
+  ['contains', { contains: LOST }],
+  ['a not elsewhere', { not: { type: 'string' }, properties: { a: LOST } }],
+])('%s stays, for there it only admits more', (_title, schema) => {
+  expect(Object.keys(enforceableSchema(schema).schema)).toEqual(Object.keys(schema))
+})

@@ -6,14 +6,20 @@ import { DatabaseSync } from 'node:sqlite'
 import { SqliteDefinitionStore } from '../../../functions/src/sqlite/sqlite-definition-store.ts'
 import { by, put, tool } from '../../support/definition-changes.ts'
 import { describeDefinitionStore } from '../../support/definition-store.contract.ts'
+import type { StoreHarness } from '../../support/definition-store.contract.ts'
+import { putModule } from '../../support/module-changes.ts'
+import { describeModuleStore } from '../../support/module-store.contract.ts'
 
-describeDefinitionStore('the SQLite store', async () => {
+async function start(): Promise<StoreHarness> {
   const folder = await mkdtemp(join(tmpdir(), 'toolrack-sqlite-'))
   return {
     open: () => Promise.resolve(new SqliteDefinitionStore(join(folder, 'toolrack.db'))),
     dispose: () => rm(folder, { recursive: true }),
   }
-})
+}
+
+describeDefinitionStore('the SQLite store', start)
+describeModuleStore('the modules of the SQLite store', start)
 
 async function withDatabase(act: (path: string) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'toolrack-sqlite-'))
@@ -73,6 +79,22 @@ test('a lock that is not let go is STORE_BUSY, and nothing is written', () =>
     expect((await store.layer({ kind: 'global' }).read()).definitions).toEqual([])
     program.close()
     await store.close()
+  }))
+
+test('a database of the version before modules goes on with what it has, and takes modules', () =>
+  withDatabase(async (path) => {
+    const before = new SqliteDefinitionStore(path)
+    await before.write({ kind: 'global' }, [put(tool('a'))], by('ann'))
+    await before.close()
+    const old = new DatabaseSync(path)
+    old.exec('DROP TABLE modules; DROP TABLE module_versions; DROP TABLE blobs; PRAGMA user_version = 1')
+    old.close()
+    const after = new SqliteDefinitionStore(path)
+    await after.writeModule({ kind: 'global' }, putModule('m', ['b']), by('ann'))
+    const { definitions } = await after.layer({ kind: 'global' }).read()
+    expect(definitions.map(({ name }) => name)).toEqual(['a', 'm:b'])
+    await after.close()
+    await new SqliteDefinitionStore(path).close()
   }))
 
 test('a database of a newer version is refused instead of guessed at', () =>

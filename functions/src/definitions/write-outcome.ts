@@ -1,0 +1,11 @@
+import type { Digest } from '@toolrack/contract'
+
+export type WriteContext = { readonly by: string; readonly at: Date; readonly definitionsMax: number }
+
+export type ChangeOutcome = {
+  readonly name: string
+  readonly outcome: 'created' | 'updated' | 'unchanged' | 'skipped' | 'deleted'
+  readonly digest: Digest
+  /** The revision that the definition's content came with; of an unchanged or skipped one it is an older one. */
+  readonly revision: string
+}

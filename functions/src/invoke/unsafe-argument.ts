@@ -1,0 +1,32 @@
+import type { JsonObject, JsonValue } from '@toolrack/contract'
+
+/** Levels of arrays and objects, the arguments themselves counted as the first. */
+export const ARGUMENTS_DEPTH_MAX = 32
+
+/** Keys that change what an object is, in programs that copy them. */
+const REFUSED = new Set(['__proto__', 'constructor', 'prototype'])
+
+type Visit = { readonly value: JsonValue; readonly argument: string; readonly depth: number }
+
+/** What no tool is handed, whatever its schema says: the argument that holds it, and what is wrong. Walks without recursion. */
+export function unsafeArgument(args: JsonObject): string | undefined {
+  const refused = Object.keys(args).find((key) => REFUSED.has(key))
+  if (refused !== undefined) return `'${refused}' has a name that is never allowed`
+  const visits: Visit[] = Object.entries(args).map(([argument, value]) => ({ value, argument, depth: 1 }))
+  for (let visit = visits.pop(); visit; visit = visits.pop()) {
+    const { value, argument, depth } = visit
+    if (typeof value !== 'object' || value === null) continue
+    if (depth === ARGUMENTS_DEPTH_MAX)
+      return `${quoted(argument)} is nested deeper than ${ARGUMENTS_DEPTH_MAX} levels`
+    for (const [key, child] of Object.entries(value)) {
+      if (REFUSED.has(key)) return `${quoted(argument)} holds the key ${key}, which is never allowed`
+      visits.push({ value: child, argument, depth: depth + 1 })
+    }
+  }
+  return undefined
+}
+
+/** A name that was sent, where it looks like one; a model that gets it back finds what to mend. */
+function quoted(argument: string): string {
+  return /^[\w .:-]{1,64}$/.test(argument) ? `'${argument}'` : '(its name is not repeated)'
+}

@@ -1,0 +1,83 @@
+import type { JsonObject } from '@toolrack/contract'
+import type { StoredLayer } from '../catalog/stored-layer.ts'
+import type { DefinitionPut } from '../definitions/definition-change.ts'
+import type { Precondition } from '../definitions/precondition.ts'
+import type { ChangeOutcome, WriteContext } from '../definitions/write-outcome.ts'
+
+/** What is kept of a module beside its source and its definitions. */
+export type StoredModule = ModuleSummary & { readonly report: JsonObject }
+
+export type ModuleSummary = {
+  readonly name: string
+  /** Of the source, in hexadecimal digits. */
+  readonly sha256: string
+  /** The names of its definitions. */
+  readonly tools: readonly string[]
+  /** The layer's revision that this content came with. */
+  readonly revision: string
+  readonly updatedAt: string
+  readonly updatedBy: string
+}
+
+/** One past or present content of a module; without a sha256 it says that the module was deleted. */
+export type ModuleVersion = {
+  readonly revision: string
+  readonly sha256?: string
+  readonly tools: readonly string[]
+  readonly at: string
+  readonly by: string
+}
+
+export type ModulePut = {
+  readonly kind: 'put'
+  readonly name: string
+  readonly sha256: string
+  readonly source: string
+  readonly report: JsonObject
+  /** Every definition that the module has from now on. */
+  readonly tools: readonly DefinitionPut[]
+  readonly precondition?: Precondition
+}
+
+export type ModuleDelete = {
+  readonly kind: 'delete'
+  readonly name: string
+  readonly precondition?: Precondition
+}
+
+export type ModuleChange = ModulePut | ModuleDelete
+
+export type ModuleOutcome = {
+  readonly name: string
+  readonly outcome: 'created' | 'updated' | 'unchanged' | 'deleted'
+  readonly sha256: string
+  /** The revision that the module's content came with. */
+  readonly revision: string
+  readonly tools: readonly ChangeOutcome[]
+}
+
+/** A part of a list by name: what comes after a name, and how much of it. */
+export type ModulePage = { readonly after?: string | undefined; readonly limit: number }
+
+/**
+ * The part of a store that keeps modules. It rejects as the rest of the store does, and passes
+ * `test/support/module-store.contract.ts`.
+ */
+export interface ModuleStore {
+  /**
+   * Writes the module, its source, a version, and every definition that it adds, changes or takes away: all or nothing, in
+   * one transaction, raising the layer's revision once if anything changed. Rejects with what `planModuleWrite` finds.
+   */
+  writeModule(layer: StoredLayer, change: ModuleChange, context: WriteContext): Promise<ModuleOutcome>
+
+  module(layer: StoredLayer, name: string): Promise<StoredModule | undefined>
+
+  /** By code unit of the name. */
+  modules(layer: StoredLayer, page: ModulePage): Promise<readonly ModuleSummary[]>
+
+  /** The last versions of a module, the newest first; none for a name that was never written. */
+  moduleVersions(layer: StoredLayer, name: string): Promise<readonly ModuleVersion[]>
+
+  /** The source of a module by its sha256, as long as a kept version has it. */
+  source(layer: StoredLayer, sha256: string): Promise<string | undefined>
+}

@@ -1,0 +1,131 @@
+import { ToolrackError } from '@toolrack/contract'
+import { createHash } from 'node:crypto'
+import { authorise } from '../access/authorise.ts'
+import type { Principal } from '../access/principal.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import type { CatalogView } from '../catalog/catalog-view.ts'
+import type { AdmittedDefinition } from '../definitions/admit-definition.ts'
+import type { DefinitionPut } from '../definitions/definition-change.ts'
+import { DEFINITIONS_MAX, storedLayer } from '../definitions/definition-writer.ts'
+import type { WritableLayer } from '../definitions/definition-writer.ts'
+import { sealedFault } from '../definitions/name-faults.ts'
+import type { Precondition } from '../definitions/precondition.ts'
+import type { Runner } from '../invoke/runner.ts'
+import type { SchemaChecker } from '../schemas/schema-checker.ts'
+import { admitSpec } from './admit-spec.ts'
+import { moduleAnswer } from './module-answer.ts'
+import type { ModuleAnswer } from './module-answer.ts'
+import { isModuleName } from './module-name.ts'
+import type { ModuleReader, ModuleVersionChoice } from './module-reader.ts'
+import { moduleRefusal } from './module-refusal.ts'
+import { moduleReport } from './module-report.ts'
+import type { ModuleChange, ModuleOutcome, ModuleStore } from './module-store.ts'
+
+/** What the definitions of one module may take together: each is written twice, and a transaction of Firestore holds 10 MB. */
+export const MODULE_DEFINITIONS_BYTES_MAX = 2 * 1024 * 1024
+
+/** The file that somebody uploads, and where to. */
+export type Upload = {
+  readonly layer: WritableLayer
+  readonly name: string
+  readonly source: Uint8Array
+  readonly precondition: Precondition
+}
+
+/** Which version comes back. */
+export type Rollback = Omit<Upload, 'source'> & { readonly choice: ModuleVersionChoice }
+
+type Parts = {
+  readonly store: ModuleStore
+  readonly reader: ModuleReader
+  readonly catalog: Catalog
+  readonly checker: SchemaChecker
+  readonly runner: Runner
+}
+
+/** Every change of a module goes through here: authorise, check, admit, look for seals, write, tell. */
+export class ModuleWriter {
+  readonly #parts: Parts
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** Takes a module whose tools the runner accepts, all of its definitions at once; else rejects and leaves the old version serving. */
+  async put(principal: Principal, { layer, name, source, precondition }: Upload): Promise<ModuleAnswer> {
+    authorise(principal, { verb: 'write', layer })
+    const { runner, checker, catalog } = this.#parts
+    const sha256 = createHash('sha256').update(source).digest('hex')
+    const checked = await runner.check({ name, source })
+    const specs = await Promise.all(checked.specs.map((spec) => admitSpec(spec, { name, sha256 }, checker)))
+    const refused = moduleRefusal(checked, specs)
+    if (refused) throw refused
+    if (!isModuleName(name)) throw new ToolrackError('MODULE_INVALID', 'No module can have this name.')
+    const tools = specs.flatMap(({ admitted }) => admitted ?? [])
+    refuseOversize(tools)
+    const view = await catalog.view(principal)
+    refuseSealed(view, layer, tools)
+    const report = moduleReport(checked, specs)
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(source)
+    const puts = tools.map(putOf)
+    const change = { kind: 'put', name, sha256, source: text, report, tools: puts, precondition } as const
+    return moduleAnswer(await this.#write(principal, layer, change), layer, view, report)
+  }
+
+  /** Puts an older source back, as a new version. */
+  async rollback(principal: Principal, { choice, ...target }: Rollback): Promise<ModuleAnswer> {
+    const { layer, name } = target
+    authorise(principal, { verb: 'write', layer })
+    const source = await this.#parts.reader.sourceOf(principal, layer, name, choice)
+    return this.put(principal, { ...target, source: Buffer.from(source) })
+  }
+
+  async delete(
+    principal: Principal,
+    layer: WritableLayer,
+    name: string,
+    precondition: Precondition,
+  ): Promise<ModuleAnswer> {
+    authorise(principal, { verb: 'write', layer })
+    if (!isModuleName(name)) throw new ToolrackError('MODULE_NOT_FOUND')
+    const outcome = await this.#write(principal, layer, { kind: 'delete', name, precondition })
+    return moduleAnswer(outcome, layer, await this.#parts.catalog.view(principal))
+  }
+
+  async #write(principal: Principal, layer: WritableLayer, change: ModuleChange): Promise<ModuleOutcome> {
+    const { store, catalog } = this.#parts
+    const target = storedLayer(layer, principal.uid)
+    const context = { by: principal.uid, at: new Date(), definitionsMax: DEFINITIONS_MAX[layer] }
+    try {
+      return await store.writeModule(target, change, context)
+    } finally {
+      catalog.markWritten(target)
+    }
+  }
+}
+
+function putOf({ definition, text, digest }: AdmittedDefinition): DefinitionPut {
+  return { kind: 'put', name: definition.function.name, text, digest, onConflict: 'upsert' }
+}
+
+function refuseOversize(tools: readonly AdmittedDefinition[]): void {
+  const bytes = tools.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0)
+  if (bytes <= MODULE_DEFINITIONS_BYTES_MAX) return
+  throw new ToolrackError(
+    'MODULE_INVALID',
+    `The definitions of the module take ${bytes} bytes together and may take ${MODULE_DEFINITIONS_BYTES_MAX}; split the module.`,
+  )
+}
+
+function refuseSealed(view: CatalogView, layer: WritableLayer, tools: readonly AdmittedDefinition[]): void {
+  const sealed = tools.flatMap(({ definition }) => {
+    const { name } = definition.function
+    const fault = sealedFault(view, layer, name)
+    return fault ? [{ reason: fault.reason, name, layer: fault.layer, message: fault.message }] : []
+  })
+  const [first] = sealed
+  if (first)
+    throw new ToolrackError(first.reason, `${first.name}: ${first.message}. Nothing was written.`, {
+      details: sealed,
+    })
+}

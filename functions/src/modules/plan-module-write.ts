@@ -1,0 +1,61 @@
+import { ToolrackError } from '@toolrack/contract'
+import type { StoredDefinition } from '../catalog/stored-definition.ts'
+import type { DefinitionDelete } from '../definitions/definition-change.ts'
+import { managingModule } from '../definitions/managing-module.ts'
+import { planWrite } from '../definitions/plan-write.ts'
+import type { PlannedChange, Room } from '../definitions/plan-write.ts'
+import { holds } from '../definitions/precondition.ts'
+import type { ModuleChange, ModuleOutcome, ModuleSummary } from './module-store.ts'
+
+export type ModulePlan = {
+  readonly outcome: ModuleOutcome['outcome']
+  readonly definitions: readonly PlannedChange[]
+}
+
+type Present = Pick<ModuleSummary, 'sha256' | 'tools'>
+
+/** The definitions that a change is about: what the module will have, and what it had. */
+export function definitionsOf(change: ModuleChange, present: Present | undefined): readonly string[] {
+  const wanted = change.kind === 'put' ? change.tools.map(({ name }) => name) : []
+  return [...new Set([...wanted, ...(present?.tools ?? [])])]
+}
+
+/**
+ * Decides what a write of a module does, from what its transaction has read: the module, and `current` of what
+ * `definitionsOf` names. Every store calls it. Throws MODULE_NOT_FOUND, PRECONDITION_FAILED, NAME_TAKEN or LAYER_FULL.
+ */
+export function planModuleWrite(
+  change: ModuleChange,
+  present: Present | undefined,
+  current: ReadonlyMap<string, StoredDefinition>,
+  room: Room,
+): ModulePlan {
+  if (change.kind === 'delete' && !present) throw new ToolrackError('MODULE_NOT_FOUND')
+  if (!holds(change.precondition ?? {}, present?.sha256))
+    throw new ToolrackError('PRECONDITION_FAILED', 'The module is not in the state the request asks for.')
+  const puts = change.kind === 'put' ? change.tools : []
+  const kept = new Set(puts.map(({ name }) => name))
+  const gone = (present?.tools ?? []).filter(
+    (name) => !kept.has(name) && isOwn(current.get(name), change.name),
+  )
+  const deletes = gone.map((name): DefinitionDelete => ({ kind: 'delete', name }))
+  const definitions = planWrite([...puts, ...deletes], current, room, change.name)
+  return { outcome: outcomeOf(change, present, definitions), definitions }
+}
+
+/** What is not there any more, or has come to be something else, is not the module's to take away. */
+function isOwn(definition: StoredDefinition | undefined, module: string): boolean {
+  return definition !== undefined && managingModule(definition) === module
+}
+
+function outcomeOf(
+  change: ModuleChange,
+  present: Present | undefined,
+  definitions: readonly PlannedChange[],
+): ModuleOutcome['outcome'] {
+  if (change.kind === 'delete') return 'deleted'
+  if (!present) return 'created'
+  const isSame =
+    present.sha256 === change.sha256 && definitions.every(({ outcome }) => outcome === 'unchanged')
+  return isSame ? 'unchanged' : 'updated'
+}

@@ -1,0 +1,102 @@
+import { once } from 'node:events'
+import { Agent as HttpAgent, request as httpRequest } from 'node:http'
+import type { ClientRequest, IncomingMessage } from 'node:http'
+import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
+import type { RunnerAddress } from './health-probe.ts'
+
+/** A result of 10 MB, and what is told beside it. Whoever says more is no runner. */
+export const ANSWER_BYTES_MAX = 12 * 1024 * 1024
+
+/** The runner lets go of an idle connection after five seconds; one that is used at that moment would be lost with its call. */
+const IDLE_MS = 4_000
+
+export type RunnerRequest = {
+  readonly path: '/check' | '/invoke'
+  readonly body: string
+  /** From now to the last byte of the answer. */
+  readonly deadlineMs: number
+  readonly signal?: AbortSignal
+}
+
+export type RunnerAnswer = {
+  readonly httpStatus: number
+  readonly text: string
+  readonly retryAfterSeconds: number | undefined
+}
+
+/** No answer: `wasSent` says whether the runner may have begun with it, `how` goes behind "The runner". */
+export type RunnerLost = { readonly wasSent: boolean; readonly how: string }
+
+/** Connections to a runner, kept open between calls. Whatever was sent is never sent again. */
+export class RunnerLine {
+  readonly #http = new HttpAgent({ keepAlive: true, timeout: IDLE_MS })
+  readonly #https = new HttpsAgent({ keepAlive: true, timeout: IDLE_MS })
+
+  async post({ url, secret }: RunnerAddress, request: RunnerRequest): Promise<RunnerAnswer | RunnerLost> {
+    const target = new URL(request.path, url)
+    const isSecure = target.protocol === 'https:'
+    const sent = (isSecure ? httpsRequest : httpRequest)(target, {
+      method: 'POST',
+      agent: isSecure ? this.#https : this.#http,
+      headers: {
+        'Content-Type': 'application/json',
+        'Content-Length': String(Buffer.byteLength(request.body)),
+        ...(secret !== undefined && { Authorization: `Bearer ${secret}` }),
+      },
+      ...(request.signal && { signal: request.signal }),
+    })
+    const wasSent = watchSending(sent)
+    const late = setTimeout(
+      () => sent.destroy(new Error(`did not answer within ${request.deadlineMs} ms`)),
+      request.deadlineMs,
+    )
+    try {
+      sent.end(request.body)
+      const [answer] = (await once(sent, 'response')) as [IncomingMessage]
+      const text = await readText(answer)
+      return { httpStatus: answer.statusCode ?? 0, text, retryAfterSeconds: retryAfter(answer) }
+    } catch (error) {
+      sent.destroy()
+      return { wasSent: wasSent(), how: howLost(error as NodeJS.ErrnoException) }
+    } finally {
+      clearTimeout(late)
+    }
+  }
+
+  close(): void {
+    this.#http.destroy()
+    this.#https.destroy()
+  }
+}
+
+/** Whether any of it may have reached the other end: not before there was a connection. */
+function watchSending(sent: ClientRequest): () => boolean {
+  let isConnected = false
+  sent.on('error', () => undefined)
+  sent.once('socket', (socket) => {
+    if (!socket.connecting) isConnected = true
+    else socket.once('connect', () => (isConnected = true))
+  })
+  return () => isConnected
+}
+
+async function readText(answer: IncomingMessage): Promise<string> {
+  const parts: Buffer[] = []
+  let bytes = 0
+  for await (const part of answer as AsyncIterable<Buffer>) {
+    bytes += part.length
+    if (bytes > ANSWER_BYTES_MAX) throw new Error(`answered more than ${ANSWER_BYTES_MAX} bytes`)
+    parts.push(part)
+  }
+  return Buffer.concat(parts).toString('utf8')
+}
+
+function retryAfter({ headers }: IncomingMessage): number | undefined {
+  const { 'retry-after': text = '' } = headers
+  return /^\d{1,4}$/.test(text) ? Number(text) : undefined
+}
+
+function howLost({ name, code, message }: NodeJS.ErrnoException): string {
+  if (name === 'AbortError') return 'was told to stop, for the caller has gone'
+  return code === undefined ? message : `was lost (${code})`
+}

@@ -1,0 +1,287 @@
+import { expect, test } from '@jest/globals'
+import type { InvocationResult } from '@toolrack/contract'
+import { CALLS_MAX } from '../../functions/src/dispatch/read-calls.ts'
+import { errorAnswer } from '../support/error-answer.ts'
+import { sharedServerWithRunner, uploaded } from '../support/modules.ts'
+import { withPython } from '../support/runner-environment.ts'
+import type { Server } from '../support/server.ts'
+import { put, tool } from '../support/tool.ts'
+import { WEATHER } from '../support/weather-module.ts'
+
+type Answer = {
+  readonly format: string
+  readonly messages: readonly unknown[]
+  readonly results: readonly {
+    readonly id: string | null
+    readonly name: string
+    readonly result: InvocationResult | null
+  }[]
+  readonly pending: readonly unknown[]
+}
+
+const start = sharedServerWithRunner()
+let preparing: Promise<unknown> | undefined
+
+async function withWeather(): Promise<Server> {
+  const server = await start()
+  await (preparing ??= uploaded(server, 'weather', WEATHER))
+  return server
+}
+
+function send(server: Server, body: unknown): Promise<Response> {
+  return server.fetch('/workflows/tools/dispatch', { method: 'POST', body: JSON.stringify(body) })
+}
+
+async function dispatch(server: Server, body: unknown): Promise<Answer> {
+  const answer = await send(server, body)
+  if (answer.status !== 200) throw new Error(`answered ${answer.status}: ${await answer.text()}`)
+  return (await answer.json()) as Answer
+}
+
+const chat = (id: string, name: string, args: unknown): object => ({
+  id,
+  type: 'function',
+  function: { name, arguments: typeof args === 'string' ? args : JSON.stringify(args) },
+})
+const responses = (id: string, name: string, args: unknown): object => ({
+  type: 'function_call',
+  id: `fc_${id}`,
+  call_id: id,
+  name,
+  arguments: JSON.stringify(args),
+  status: 'completed',
+})
+const anthropic = (id: string, name: string, input: unknown): object => ({
+  type: 'tool_use',
+  id,
+  name,
+  input,
+})
+const gemini = (id: string | undefined, name: string, args?: unknown): object => ({
+  functionCall: { ...(id !== undefined && { id }), name, ...(args !== undefined && { args }) },
+})
+
+const SAID = ['one', 'Unsupported tool: NOPE', 'two'] as const
+const MESSAGES = {
+  openai: SAID.map((content, index) => ({ role: 'tool', tool_call_id: `c${index}`, content })),
+  'openai-responses': SAID.map((output, index) => ({
+    type: 'function_call_output',
+    call_id: `c${index}`,
+    output,
+  })),
+  anthropic: [
+    {
+      role: 'user',
+      content: SAID.map((content, index) => ({
+        type: 'tool_result',
+        tool_use_id: `c${index}`,
+        content,
+        ...(index === 1 && { is_error: true }),
+      })),
+    },
+  ],
+  gemini: [
+    {
+      role: 'user',
+      parts: SAID.map((said, index) => ({
+        functionResponse: {
+          id: `c${index}`,
+          name: index === 1 ? 'NOPE' : 'ECHO',
+          response: index === 1 ? { error: said } : { output: said },
+        },
+      })),
+    },
+  ],
+}
+
+type MakeCall = (id: string, name: string, args: unknown) => object
+const FORMATS: readonly [keyof typeof MESSAGES, MakeCall, string, object][] = [
+  ['openai', chat, 'tool_calls', { role: 'assistant', content: null }],
+  ['openai-responses', responses, 'output', { id: 'resp_1', object: 'response' }],
+  ['anthropic', anthropic, 'content', { role: 'assistant', stop_reason: 'tool_use' }],
+  ['gemini', gemini, 'parts', { role: 'model' }],
+]
+
+test.each(FORMATS)(
+  '%s: known and unknown calls are answered in their order, in the shape that the vendor wants',
+  async (format, make, wrapper, around) => {
+    const server = await start()
+    const calls = [
+      make('c0', 'ECHO', { text: 'one' }),
+      make('c1', 'NOPE', {}),
+      make('c2', 'ECHO', { text: 'two' }),
+    ]
+    for (const body of [calls, { ...around, [wrapper]: calls }]) {
+      const answer = await dispatch(server, body)
+      expect(answer).toMatchObject({ format, messages: MESSAGES[format], pending: [] })
+      expect(answer.results.map(({ id, name, result }) => [id, name, result?.textResultForLlm])).toEqual(
+        SAID.map((said, index) => [`c${index}`, index === 1 ? 'NOPE' : 'ECHO', said]),
+      )
+    }
+  },
+)
+
+test('what a model says beside its calls is passed over', async () => {
+  const server = await start()
+  const said = await dispatch(server, [
+    { type: 'thinking', thinking: '…', signature: 's' },
+    { type: 'text', text: 'Let me see.' },
+    anthropic('c1', 'ECHO', { text: 'a' }),
+  ])
+  expect(said.results).toMatchObject([{ index: 2, id: 'c1' }])
+  const reasoned = await dispatch(server, {
+    output: [{ type: 'reasoning', summary: [] }, responses('c1', 'ECHO', { text: 'a' })],
+  })
+  expect(reasoned.results).toMatchObject([{ index: 1, id: 'c1' }])
+  const thought = await dispatch(server, {
+    parts: [{ text: 'Hm.', thought: true }, gemini(undefined, 'ECHO', { text: 'a' })],
+  })
+  expect(thought.results).toMatchObject([{ index: 1, id: null }])
+})
+
+withPython('aliases and canonical names mean the same tool', async () => {
+  const server = await withWeather()
+  const { messages } = await dispatch(server, [
+    chat('a', 'weather__get', { location: 'Bern' }),
+    chat('b', 'weather:get', { location: 'Bern' }),
+  ])
+  expect(messages).toMatchObject([
+    { content: 'Bern: cloudy for 1 day(s)' },
+    { content: 'Bern: cloudy for 1 day(s)' },
+  ])
+})
+
+withPython(
+  'Gemini gets a value as a value, its calls need no id, and none of two calls is mixed up',
+  async () => {
+    const server = await withWeather()
+    const { messages, results } = await dispatch(server, [
+      gemini(undefined, 'weather:numbers', { values: [2] }),
+      gemini(undefined, 'ECHO', { text: 'a' }),
+      gemini(undefined, 'GET_TIME'),
+    ])
+    expect(messages).toMatchObject([
+      {
+        parts: [
+          {
+            functionResponse: {
+              name: 'weather:numbers',
+              response: { output: { min: 2, max: 2, values: [2] } },
+            },
+          },
+          { functionResponse: { name: 'ECHO', response: { output: 'a' } } },
+          { functionResponse: { name: 'GET_TIME', response: { output: { timeZone: 'UTC' } } } },
+        ],
+      },
+    ])
+    expect(results.map(({ id }) => id)).toEqual([null, null, null])
+  },
+)
+
+test('a call of a tool that runs at the client comes back as it was sent, and gets no message', async () => {
+  const server = await start()
+  await put(server, 'ns:mine', tool('ns:mine'))
+  const call = chat('c1', 'ns__mine', { text: 'a' })
+  const { messages, results, pending } = await dispatch(server, [chat('c0', 'ECHO', { text: 'x' }), call])
+  expect(messages).toEqual([{ role: 'tool', tool_call_id: 'c0', content: 'x' }])
+  expect(pending).toEqual([{ index: 1, id: 'c1', name: 'ns:mine', call }])
+  expect(results[1]).toEqual({ index: 1, id: 'c1', name: 'ns__mine', result: null })
+  for (const [make, none] of [
+    [anthropic, []],
+    [gemini, []],
+  ] as const)
+    expect((await dispatch(server, [make('c1', 'ns__mine', {})])).messages).toEqual(none)
+})
+
+test.each([
+  ['{"text":"a"', /not valid JSON \(it ends too early\)/],
+  ['{"text":"a"}}', /not valid JSON \(line 1, column 13\)/],
+  ["{'text':'a'}", /not valid JSON \(line 1, column 2\)/],
+  ['{"text":"a","text":"b"}', /same key twice.*\/text/],
+  ['"text"', /must be a JSON object/],
+  [`{"text":${'['.repeat(40)}${']'.repeat(40)}}`, /'text' is nested deeper/],
+])('arguments that are %s are a result that the model can mend', async (text, error) => {
+  const answer = await dispatch(await start(), [chat('c1', 'ECHO', text), chat('c2', 'ECHO', { text: 'b' })])
+  expect(answer.results).toMatchObject([
+    { result: { resultType: 'failure', code: 'ARGUMENTS_INVALID', error: expect.stringMatching(error) } },
+    { result: { resultType: 'success' } },
+  ])
+})
+
+test('a text without arguments means that there are none', async () => {
+  const { results } = await dispatch(await start(), [
+    chat('c1', 'GET_TIME', ''),
+    chat('c2', 'GET_TIME', '{}'),
+  ])
+  expect(results.map(({ result }) => result?.resultType)).toEqual(['success', 'success'])
+})
+
+test('arguments of 300 kB are too large for their call alone', async () => {
+  const { results } = await dispatch(await start(), [
+    chat('c1', 'ECHO', { text: 'x'.repeat(300_000) }),
+    chat('c2', 'ECHO', { text: 'b' }),
+  ])
+  expect(results).toMatchObject([
+    { result: { code: 'BODY_TOO_LARGE' } },
+    { result: { resultType: 'success' } },
+  ])
+})
+
+withPython('twenty calls at once are all run, each once, and answered in their order', async () => {
+  const server = await withWeather()
+  const places = Array.from({ length: 20 }, (_, index) => `place${index}`)
+  const { messages } = await dispatch(
+    server,
+    places.map((location, index) => chat(`c${index}`, 'weather__get', { location })),
+  )
+  expect(messages).toEqual(
+    places.map((location, index) => ({
+      role: 'tool',
+      tool_call_id: `c${index}`,
+      content: `${location}: cloudy for 1 day(s)`,
+    })),
+  )
+})
+
+test.each<[string, unknown, RegExp]>([
+  ['nothing', [], /holds no tool call/],
+  ['only texts', [{ type: 'text', text: 'Hm.' }], /holds no tool call/],
+  ['text', 'ECHO', /must be a list of tool calls/],
+  ['an object without calls', { messages: [] }, /must be a list of tool calls/],
+  ['two lists', { output: [], content: [] }, /must be a list of tool calls/],
+  ['an item that is no object', [chat('a', 'ECHO', {}), 'ECHO'], /an item 1 that is no JSON object/],
+  ['an item that is no call', [{ name: 'ECHO', arguments: {} }], /an item 0 that is no tool call/],
+  [
+    'two formats',
+    [chat('a', 'ECHO', {}), anthropic('b', 'ECHO', {})],
+    /mixes formats: item 0 is one of openai, item 1 one of anthropic/,
+  ],
+  [
+    'one id twice',
+    [chat('SECRET', 'ECHO', {}), chat('b', 'ECHO', {}), chat('SECRET', 'ECHO', {})],
+    /two calls of one id: items 0 and 2/,
+  ],
+  ['one id twice for Gemini', [gemini('a', 'ECHO'), gemini('a', 'ECHO')], /two calls of one id/],
+  ['no id', [{ ...chat('a', 'ECHO', {}), id: undefined }], /item 0 must have an id/],
+  ['an empty id', [anthropic('', 'ECHO', {})], /item 0 must have an id/],
+  ['no call_id', [{ ...responses('a', 'ECHO', {}), call_id: 1 }], /item 0 must have a call_id/],
+  ['no name', [anthropic('a', undefined as unknown as string, {})], /item 0 must have a name/],
+  [
+    'arguments that are no text',
+    [{ ...responses('a', 'ECHO', {}), arguments: {} }],
+    /must have arguments, a JSON text/,
+  ],
+  [
+    'too many calls',
+    Array.from({ length: CALLS_MAX + 1 }, (_, index) => chat(`c${index}`, 'ECHO', {})),
+    /holds 65 calls; send 64/,
+  ],
+])('%s is refused before anything is run', async (_title, body, message) => {
+  const answer = await errorAnswer(await send(await start(), body))
+  expect(answer).toMatchObject({
+    httpStatus: 400,
+    reason: 'BODY_INVALID',
+    message: expect.stringMatching(message),
+  })
+  expect(answer.message).not.toContain('SECRET')
+})

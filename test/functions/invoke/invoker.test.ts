@@ -1,0 +1,225 @@
+import { expect, test } from '@jest/globals'
+import type { Layer, ToolDefinition } from '@toolrack/contract'
+import { aliasOf, definitionDigest } from '@toolrack/contract'
+import fc from 'fast-check'
+import type { Principal } from '../../../functions/src/access/principal.ts'
+import type { Catalog } from '../../../functions/src/catalog/catalog.ts'
+import type { CatalogView } from '../../../functions/src/catalog/catalog-view.ts'
+import { explainName } from '../../../functions/src/catalog/explain-name.ts'
+import { grantOf } from '../../../functions/src/catalog/grant.ts'
+import { dispatch } from '../../../functions/src/dispatch/dispatcher.ts'
+import { readCalls } from '../../../functions/src/dispatch/read-calls.ts'
+import type { CallRequest } from '../../../functions/src/invoke/call.ts'
+import type { InvokeParts } from '../../../functions/src/invoke/invoke-parts.ts'
+import { Invoker } from '../../../functions/src/invoke/invoker.ts'
+import { absentRunner } from '../../../functions/src/invoke/runner.ts'
+import type { RunnerCall } from '../../../functions/src/invoke/runner.ts'
+import type { ArgumentChecker } from '../../../functions/src/schemas/argument-checker.ts'
+import { catalogView } from '../../support/catalog-view.ts'
+import { tool } from '../../support/definition-changes.ts'
+import { memoryInvocationLogs } from '../../support/memory-invocation-logs.ts'
+
+const ANN: Principal = { kind: 'user', uid: 'ann', isAdmin: false }
+const SIGNAL = new AbortController().signal
+
+/** An invoker over a catalog, with a runner that keeps what it is asked and returns whose tool it was. */
+function invokerOver(view: CatalogView, parts: Partial<InvokeParts> = {}) {
+  const ran: RunnerCall[] = []
+  const logged: string[] = []
+  const invoker = new Invoker({
+    catalog: { view: () => view } as unknown as Catalog,
+    checker: { check: () => Promise.resolve({ faults: [] }) } as unknown as ArgumentChecker,
+    runner: {
+      ...absentRunner('None.'),
+      invoke: (call) => {
+        ran.push(call)
+        const usage = { wallMs: 1, cpuMs: 1, maxRssBytes: 1 }
+        return Promise.resolve({
+          returned: call.sha256,
+          isolation: 'L2',
+          usage,
+          log: { text: 'printed', truncated: false },
+        })
+      },
+    },
+    sourceOf: ({ layer, uid }) => Promise.resolve(`${layer} of ${uid}`),
+    logs: memoryInvocationLogs(),
+    log: { info: () => undefined, warn: (text) => logged.push(text), error: (text) => logged.push(text) },
+    now: Date.now,
+    deadlineMsMax: Infinity,
+    ...parts,
+  })
+  return { invoker, ran, logged }
+}
+
+const ask =
+  (name: string, more: Partial<CallRequest> = {}) =>
+  (): CallRequest => ({
+    name,
+    arguments: { text: 'echoed' },
+    context: {},
+    expectedDigest: undefined,
+    ...more,
+  })
+
+const python = (name: string, digit: string, more: Partial<ToolDefinition> = {}): ToolDefinition => ({
+  ...tool(name, `Of ${digit}.`),
+  runner: { kind: 'python', module: 'm', sha256: digit.repeat(64) },
+  ...more,
+})
+
+test('whoever has written a module, the process is the caller’s, and the source that of its layer', async () => {
+  const view = catalogView({ user: [python('mine', 'a')], global: [python('ours', 'b')] })
+  const { invoker, ran } = invokerOver(view)
+  await invoker.invoke(ANN, ask('mine'), SIGNAL)
+  await invoker.invoke(ANN, ask('ours', { context: { session: 's' } }), SIGNAL)
+  expect(ran).toMatchObject([
+    { tenant: 'ann', tool: 'mine', module: 'm', sha256: 'a'.repeat(64), arguments: { text: 'echoed' } },
+    { tenant: 'ann', tool: 'ours', context: { session: 's' } },
+  ])
+  expect(await Promise.all(ran.map(({ source }) => source()))).toEqual(['user of ann', 'global of ann'])
+  expect(new Set(ran.map(({ invocationId }) => invocationId)).size).toBe(2)
+})
+
+test.each([
+  [undefined, Infinity, 30_000],
+  [{ timeoutSeconds: 0.25 }, Infinity, 250],
+  [{ timeoutSeconds: 3_600 }, Infinity, 3_600_000],
+  [{ timeoutSeconds: 3_600 }, 50_000, 50_000],
+  [undefined, 50_000, 30_000],
+])(
+  'with limits %j on a platform that lets a call last %d ms the deadline is %d ms',
+  async (limits, deadlineMsMax, expected) => {
+    const view = catalogView({ user: [python('t', 'a', limits && { limits })] })
+    const { invoker, ran } = invokerOver(view, { deadlineMsMax })
+    await invoker.invoke(ANN, ask('t'), SIGNAL)
+    expect(ran[0]?.deadlineMs).toBe(expected)
+  },
+)
+
+test('a level that a definition asks for goes to the runner; one that nobody measures is had nowhere', async () => {
+  const view = catalogView({
+    user: [
+      python('t', 'a', { limits: { minIsolation: 'L4' } }),
+      python('u', 'b', { limits: { minIsolation: 'L9' } }),
+    ],
+  })
+  const { invoker, ran } = invokerOver(view)
+  await invoker.invoke(ANN, ask('t'), SIGNAL)
+  const { result } = await invoker.invoke(ANN, ask('u'), SIGNAL)
+  expect(ran.map(({ minIsolation }) => minIsolation)).toEqual(['L4'])
+  expect(result).toMatchObject({ code: 'ISOLATION_UNAVAILABLE' })
+})
+
+test('while a layer is lost, a tool that it may define is not called unsupported', async () => {
+  const { invoker } = invokerOver(catalogView({ user: 'error', file: [python('t', 'a')] }))
+  const { result } = await invoker.invoke(ANN, ask('mine'), SIGNAL)
+  expect(result).toMatchObject({
+    code: 'LAYER_UNAVAILABLE',
+    error: expect.stringMatching(/mine was not found.*user/),
+  })
+})
+
+test('what nobody foresaw is a result too; the log has its reason, and the caller the id to find it by', async () => {
+  const failing = { ...absentRunner(''), invoke: () => Promise.reject(new TypeError('SECRET')) }
+  const { invoker, logged } = invokerOver(catalogView({ user: [python('t', 'a')] }), { runner: failing })
+  const { result } = await invoker.invoke(ANN, ask('t'), SIGNAL)
+  expect(result).toMatchObject({ code: 'INTERNAL', meta: { tool: 't' } })
+  expect(JSON.stringify(result)).not.toContain('SECRET')
+  expect(logged).toEqual(['call failed'])
+})
+
+test('a log that can not be kept is no fault of the call', async () => {
+  const logs = { ...memoryInvocationLogs(), keep: () => Promise.reject(new Error('the disk is full')) }
+  const { invoker, logged } = invokerOver(catalogView({ user: [python('t', 'a')] }), { logs })
+  const { result } = await invoker.invoke(ANN, ask('t'), SIGNAL)
+  expect(result.resultType).toBe('success')
+  expect(logged).toEqual(['log of a call could not be kept'])
+})
+
+const NAMES = ['a:b', 'a__b', 'a.b', 'ECHO', 'plain'] as const
+const OUTSIDE = [
+  ...NAMES.map(aliasOf),
+  'a_b',
+  'toString',
+  '__proto__',
+  'PLAIN',
+  'plain ',
+  '',
+  'a:b@sha256:0',
+] as const
+const definition = fc
+  .record({
+    name: fc.constantFrom(...NAMES),
+    digit: fc.constantFrom('0', '1'),
+    runner: fc.constantFrom('python', 'echo', 'nonsense', 'broken', 'http', 'workflow', 'none'),
+    isSealed: fc.boolean(),
+  })
+  .map(({ name, digit, runner, isSealed }): ToolDefinition => {
+    const runners = {
+      python: { kind: 'python', module: 'm', sha256: digit.repeat(64) },
+      echo: { kind: 'builtin', builtin: 'echo' },
+      nonsense: { kind: 'builtin', builtin: 'constructor' },
+      broken: { kind: 'python', module: 'm' },
+      http: { kind: 'http' },
+      workflow: { kind: 'workflow', workflowName: 'w' },
+    } as const
+    return {
+      ...tool(name, `Of ${digit}.`),
+      ...(runner !== 'none' && { runner: runners[runner] }),
+      ...(isSealed && { sealed: true }),
+    }
+  })
+const layer = fc.uniqueArray(definition, { selector: ({ function: { name } }) => name })
+const granted = fc.option(
+  fc.uniqueArray(definition, { selector: ({ function: { name } }) => name, minLength: 1 }),
+  { nil: undefined },
+)
+
+test('whatever the layers and the token hold, what is listed is called as explain tells it, and nothing else is', async () => {
+  await fc.assert(
+    fc.asyncProperty(layer, layer, layer, granted, async (user, global, file, wanted) => {
+      const layers: { [L in Layer]: ToolDefinition[] } = { user, global, file }
+      const whole = catalogView(layers)
+      const grant =
+        wanted && grantOf(wanted.map((it) => ({ name: it.function.name, digest: definitionDigest(it) })))
+      const view = grant ? whole.narrowedTo(grant) : whole
+      const principal: Principal = grant ? { kind: 'job', uid: 'ann', isAdmin: false, grant } : ANN
+      const listed = new Map([...view.entries()].map((entry) => [entry.name, entry]))
+      const means = (name: string) =>
+        listed.get(name) ?? [...listed.values()].find((entry) => aliasOf(entry.name) === name)
+
+      for (const name of [...NAMES, ...OUTSIDE]) {
+        const { invoker, ran } = invokerOver(view)
+        const { result } = await invoker.invoke(principal, ask(name), SIGNAL)
+        const explained = explainName(view, name)
+        const entry = means(name)
+        expect(explained.visible).toBe(entry !== undefined)
+        expect(result.meta.tool).toBe(entry?.name ?? null)
+        expect(result.meta.digest).toBe(entry?.digest ?? null)
+        const isRun = result.resultType === 'success'
+        expect(isRun).toBe(explained.callable === 'service')
+        // What was run is what is listed: this digest's module, or the built-in tool.
+        if (isRun) expect(result.textResultForLlm).toBe(ran[0]?.sha256 ?? 'echoed')
+        expect(ran.map(({ tool }) => tool)).toEqual(
+          isRun && result.textResultForLlm !== 'echoed' ? [entry?.name] : [],
+        )
+        if (result.resultType === 'failure' && !entry)
+          expect(['TOOL_NOT_FOUND', 'PERMISSION_DENIED', 'DIGEST_CHANGED']).toContain(result.code)
+        if (result.resultType === 'failure' && entry)
+          expect(result.code).toBe(explained.callable === 'client' ? 'RUNS_AT_CLIENT' : 'KIND_NOT_SERVED')
+
+        const call = { type: 'tool_use', id: 'c', name, input: { text: 'echoed' } }
+        const dispatched = await dispatch(invoker, principal, readCalls([call]), SIGNAL)
+        expect(dispatched.pending.length).toBe(explained.callable === 'client' ? 1 : 0)
+        const [{ result: same } = { result: null }] = dispatched.results
+        if (explained.callable !== 'client')
+          expect(same).toEqual({
+            ...result,
+            meta: { ...result.meta, invocationId: expect.any(String), executionTimeMs: expect.any(Number) },
+          })
+      }
+    }),
+    { numRuns: 60 },
+  )
+}, 60_000)

@@ -1,0 +1,77 @@
+"""What becomes of a call whose caller goes away."""
+
+import json
+import socket
+from urllib.parse import urlsplit
+
+from support.live_runner import LiveRunner, invocation, live_runner
+from support.process_tree import children_of
+from support.until import until
+
+SLEEPY = '''
+import time
+
+
+def sleep(seconds: float) -> str:
+    """Sleeps."""
+    time.sleep(seconds)
+    return "awake"
+
+
+TOOL_SPECS = [{"name": "sleepy:sleep", "handler": sleep}]
+'''
+
+
+def sleeping_call(runner: LiveRunner, seconds: float) -> socket.socket:
+    """A call under way; closing the connection is going away."""
+    body = json.dumps(invocation(SLEEPY, "sleepy:sleep", {"seconds": seconds}, deadlineMs=600_000)).encode()
+    where = urlsplit(runner.url)
+    assert where.hostname
+    assert where.port
+    connection = socket.create_connection((where.hostname, where.port))
+    head = (
+        f"POST /invoke HTTP/1.1\r\nHost: {where.netloc}\r\nAuthorization: Bearer {runner.secret}\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
+    )
+    connection.sendall(head.encode() + body)
+    return connection
+
+
+def has(runner: LiveRunner, *, running: int, queued: int) -> bool:
+    """Whether so many calls run, and so many wait for their turn."""
+    calls = runner.health()["calls"]
+    return bool(calls["running"] == running and calls["queued"] == queued)
+
+
+def test_a_call_is_killed_when_its_caller_goes_and_its_slot_is_free_again() -> None:
+    with live_runner(environment={"TOOLRACK_RUNNER_SLOTS": "1"}) as runner:
+        with sleeping_call(runner, 10_000):
+            until(lambda: has(runner, running=1, queued=0), "the call")
+            children = children_of(runner.process.pid)
+            assert children
+        until(lambda: has(runner, running=0, queued=0), "its end")
+        # The runner makes no children between two calls: those that are left all wait for one.
+        until(
+            lambda: len(children_of(runner.process.pid) & children) == len(children) - 1,
+            "the end of its child",
+        )
+        assert runner.invoke(SLEEPY, "sleepy:sleep", {"seconds": 0})["text"] == "awake"
+
+
+def test_who_goes_while_waiting_for_a_turn_leaves_the_queue_and_nothing_is_run() -> None:
+    with live_runner(environment={"TOOLRACK_RUNNER_SLOTS": "1"}) as runner:
+        with sleeping_call(runner, 10_000):
+            until(lambda: has(runner, running=1, queued=0), "the first call")
+            with sleeping_call(runner, 0):
+                until(lambda: has(runner, running=1, queued=1), "the second in the queue")
+            until(lambda: has(runner, running=1, queued=0), "an empty queue")
+        until(lambda: has(runner, running=0, queued=0), "an idle runner")
+        assert runner.invoke(SLEEPY, "sleepy:sleep", {"seconds": 0})["text"] == "awake"
+
+
+def test_one_who_stays_is_answered_while_others_go(runner: LiveRunner) -> None:
+    for _ in range(5):
+        with sleeping_call(runner, 10_000):
+            until(lambda: has(runner, running=1, queued=0), "the call")
+            assert runner.invoke(SLEEPY, "sleepy:sleep", {"seconds": 0})["text"] == "awake"
+        until(lambda: has(runner, running=0, queued=0), "its end")

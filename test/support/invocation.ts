@@ -1,0 +1,29 @@
+import type { InvocationResult } from '@toolrack/contract'
+import type { Server } from './server.ts'
+
+export type InvokeBody = {
+  readonly name?: unknown
+  readonly arguments?: unknown
+  readonly [field: string]: unknown
+}
+
+/** The answer to one call as it came. */
+export function invoke(
+  server: Server,
+  body: unknown,
+  init: RequestInit & { family?: string } = {},
+): Promise<Response> {
+  const { family = 'workflows', ...rest } = init
+  return server.fetch(`/${family}/tools/invoke`, { method: 'POST', body: JSON.stringify(body), ...rest })
+}
+
+/** Its status and result. */
+export async function invoked(
+  server: Server,
+  name: string,
+  args: unknown = {},
+  more: object = {},
+): Promise<readonly [number, InvocationResult]> {
+  const answer = await invoke(server, { name, arguments: args, ...more })
+  return [answer.status, (await answer.json()) as InvocationResult]
+}

@@ -1,0 +1,51 @@
+import { VERSIONS_KEPT } from '../../functions/src/definitions/definition-store.ts'
+import type { WriteContext } from '../../functions/src/definitions/write-outcome.ts'
+import type {
+  ModuleChange,
+  ModulePage,
+  ModuleSummary,
+  ModuleVersion,
+  StoredModule,
+} from '../../functions/src/modules/module-store.ts'
+
+type Kept = ModuleVersion & { readonly source?: string }
+
+/** The modules of one layer of the in-memory store. */
+export class MemoryModules {
+  readonly #modules = new Map<string, StoredModule>()
+  readonly #versions = new Map<string, readonly Kept[]>()
+
+  module(name: string): StoredModule | undefined {
+    return this.#modules.get(name)
+  }
+
+  list({ after = '', limit }: ModulePage): readonly ModuleSummary[] {
+    return [...this.#modules.values()]
+      .filter(({ name }) => name > after)
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+      .slice(0, limit)
+      .map(({ report: _report, ...summary }) => summary)
+  }
+
+  versions(name: string): readonly ModuleVersion[] {
+    return (this.#versions.get(name) ?? []).map(({ source: _source, ...version }) => version)
+  }
+
+  source(sha256: string): string | undefined {
+    return [...this.#versions.values()].flat().find((version) => version.sha256 === sha256)?.source
+  }
+
+  write(change: ModuleChange, revision: string, { by, at }: WriteContext): void {
+    const { name } = change
+    const when = at.toISOString()
+    const content = change.kind === 'put' ? { sha256: change.sha256, source: change.source } : {}
+    const tools = change.kind === 'put' ? change.tools.map((tool) => tool.name) : []
+    const versions = [{ revision, ...content, tools, at: when, by }, ...(this.#versions.get(name) ?? [])]
+    this.#versions.set(name, versions.slice(0, VERSIONS_KEPT))
+    if (change.kind === 'delete') this.#modules.delete(name)
+    else {
+      const { sha256, report } = change
+      this.#modules.set(name, { name, sha256, tools, report, revision, updatedAt: when, updatedBy: by })
+    }
+  }
+}

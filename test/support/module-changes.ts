@@ -1,0 +1,39 @@
+import type { ToolDefinition } from '@toolrack/contract'
+import { createHash } from 'node:crypto'
+import type { ModuleDelete, ModulePut } from '../../functions/src/modules/module-store.ts'
+import { put, tool } from './definition-changes.ts'
+
+export function sha256Of(source: string): string {
+  return createHash('sha256').update(source).digest('hex')
+}
+
+/** A tool as the module of that source defines it. */
+export function moduleTool(module: string, name: string, source: string): ToolDefinition {
+  return {
+    ...tool(`${module}:${name}`),
+    runner: { kind: 'python', module, sha256: sha256Of(source) },
+    category: module,
+  }
+}
+
+/** A write of a module with these tools; another source makes another content. */
+export function putModule(
+  name: string,
+  tools: readonly string[],
+  source = `# ${name}: ${tools.join()}`,
+  options: Partial<ModulePut> = {},
+): ModulePut {
+  return {
+    kind: 'put',
+    name,
+    sha256: sha256Of(source),
+    source,
+    report: { specs: tools.map((each) => ({ name: `${name}:${each}` })) },
+    tools: tools.map((each) => put(moduleTool(name, each, source))),
+    ...options,
+  }
+}
+
+export function removeModule(name: string, options: Partial<ModuleDelete> = {}): ModuleDelete {
+  return { kind: 'delete', name, ...options }
+}

@@ -1,0 +1,74 @@
+import { afterAll } from '@jest/globals'
+import type { JsonObject, JsonValue } from '@toolrack/contract'
+import { readFileSync } from 'node:fs'
+import { until } from './until.ts'
+import { PYTHON } from './runner-environment.ts'
+import { Server } from './server.ts'
+import type { ServerOptions } from './server.ts'
+
+/** The embedded server with the real runner, when that takes modules. */
+export async function serverWithRunner(options: ServerOptions = {}): Promise<Server> {
+  const server = await Server.start({ ...options, args: [`--python=${PYTHON}`] })
+  await until(
+    async () => (await (await server.fetch('/health')).json()) as { runner: { status: string } },
+    ({ runner }) => runner.status === 'ready',
+  )
+  return server
+}
+
+/** One such server for all tests of a suite, started with the first that runs: where there is no Python none does. */
+export function sharedServerWithRunner(options: ServerOptions = {}): () => Promise<Server> {
+  let starting: Promise<Server> | undefined
+  afterAll(async () => (await starting)?.[Symbol.asyncDispose]())
+  return () => (starting ??= serverWithRunner(options))
+}
+
+/** A module of test/python-runner/modules. */
+export function fixtureModule(name: string): string {
+  return readFileSync(new URL(`../python-runner/modules/${name}.py`, import.meta.url), 'utf8')
+}
+
+/** A module with a tool for each function, which takes `text` and gives it back. */
+export function moduleOf(name: string, ...functions: readonly string[]): string {
+  const handlers = functions.map(
+    (each) => `def ${each}(text: str) -> str:\n    """Gives the text back."""\n    return text\n`,
+  )
+  const specs = functions.map((each) => `    {"name": "${name}:${each}", "handler": ${each}},\n`)
+  return `${handlers.join('\n')}\nTOOL_SPECS = [\n${specs.join('')}]\n`
+}
+
+/** As `curl -T` sends it: bytes without a Content-Type. */
+export function upload(
+  server: Server,
+  name: string,
+  source: string | Uint8Array,
+  { layer = 'user', headers = {} }: { layer?: string; headers?: Readonly<Record<string, string>> } = {},
+): Promise<Response> {
+  const body = typeof source === 'string' ? new TextEncoder().encode(source) : new Uint8Array(source)
+  const path = `/workflows/tools/modules/${encodeURIComponent(name)}?layer=${layer}`
+  return server.fetch(path, { method: 'PUT', body, headers })
+}
+
+/** The answer of an upload that is expected to be taken. */
+export async function uploaded(...args: Parameters<typeof upload>): Promise<ModuleBody> {
+  const answer = await upload(...args)
+  if (!answer.ok) throw new Error(`the upload was answered ${answer.status}: ${await answer.text()}`)
+  return (await answer.json()) as ModuleBody
+}
+
+export type ModuleBody = {
+  readonly name: string
+  readonly layer: string
+  readonly outcome: string
+  readonly sha256: string
+  readonly revision: string
+  readonly tools: Readonly<Record<'added' | 'changed' | 'removed' | 'unchanged', readonly string[]>>
+  readonly shadows: readonly JsonValue[]
+  readonly report: { readonly specs: readonly (JsonObject & { readonly name: string })[] } & JsonObject
+}
+
+/** Everything of a layer that an upload could have changed. */
+export async function layerState(server: Server, layer = 'user'): Promise<unknown> {
+  const paths = ['defs', 'modules'].map((what) => `/workflows/tools/${what}?layer=${layer}`)
+  return Promise.all(paths.map(async (path) => (await server.fetch(path)).json()))
+}
