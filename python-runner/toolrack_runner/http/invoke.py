@@ -11,6 +11,7 @@ from toolrack_runner.http.fault import Fault
 from toolrack_runner.http.invoke_body import Invocation, parse_invocation
 from toolrack_runner.http.read_body import read_body
 from toolrack_runner.http.runner import Runner
+from toolrack_runner.http.unless_gone import unless_gone
 from toolrack_runner.pool.admission import QueueFull
 from toolrack_runner.pool.call import Call, run_call
 from toolrack_runner.pool.outcome import Outcome, Usage
@@ -33,9 +34,13 @@ async def invoke(request: Request) -> Response:
         context=invocation.context,
         deadline_seconds=invocation.deadline_seconds,
     )
-    try:
+
+    async def run() -> Outcome:
         async with runner.admission.slot():
-            outcome = await run_call(pool, call)
+            return await run_call(pool, call)
+
+    try:
+        outcome = await unless_gone(request, run())
     except QueueFull:
         raise runner.busy() from None
     except PoolFailure as failure:
