@@ -2,19 +2,21 @@
 
 import os
 import stat
+from contextlib import suppress
 
 #: Which directory it is, whatever its name.
 Identity = tuple[int, int]
 
 
-class Moved(Exception):
+class Moved(OSError):
     """A directory was moved while it was emptied: where it lies now, nobody asked for anything to be removed."""
 
 
 def remove_contents(path: str) -> None:
     """Removes everything below `path` and follows no link; each name is looked at once, in a tree of any depth and width.
 
-    Works from directory to directory by name and back by "..", so that depth costs neither recursion nor descriptors.
+    Another may remove it at the same time. Works from directory to directory by name and back by "..", so that depth
+    costs neither recursion nor descriptors.
     """
     os.chdir(path)
     # For each directory on the way: which it is, its name in the one above, and what is left to do in it.
@@ -23,7 +25,10 @@ def remove_contents(path: str) -> None:
         _, name, left = way[-1]
         if left:
             below = left.pop()
-            os.chdir(below)
+            try:
+                os.chdir(below)
+            except FileNotFoundError:
+                continue
             way.append((_here(), below, _remove_files()))
             continue
         way.pop()
@@ -31,7 +36,8 @@ def remove_contents(path: str) -> None:
             os.chdir("..")
             if _here() != way[-1][0]:
                 raise Moved
-            os.rmdir(name)
+            with suppress(FileNotFoundError):
+                os.rmdir(name)
 
 
 def _remove_files() -> list[str]:
@@ -40,10 +46,13 @@ def _remove_files() -> list[str]:
     with os.scandir(".") as entries:
         for entry in list(entries):
             if not entry.is_dir(follow_symlinks=False):
-                os.unlink(entry.name)
+                with suppress(FileNotFoundError):
+                    os.unlink(entry.name)
                 continue
             try:
                 os.rmdir(entry.name)
+            except FileNotFoundError:
+                continue
             except OSError:
                 os.chmod(
                     entry.name, stat.S_IRWXU, follow_symlinks=os.chmod not in os.supports_follow_symlinks

@@ -12,6 +12,7 @@ from toolrack_runner.http.fields import Body, refuse_unknown, text, whole_number
 from toolrack_runner.http.invoke import log_and_usage
 from toolrack_runner.http.read_body import read_body
 from toolrack_runner.http.runner import Runner
+from toolrack_runner.http.unless_gone import unless_gone
 from toolrack_runner.pool.admission import QueueFull
 from toolrack_runner.pool.pool import PoolFailure
 
@@ -25,7 +26,7 @@ SOURCE_CHARACTERS_MAX = 2 << 20
 async def check(request: Request) -> Response:
     """Answers 200 with a report whatever is wrong with the module."""
     # The libraries of a check cost a start more than all the rest together.
-    from toolrack_runner.pool.check import run_check
+    from toolrack_runner.pool.check import Checked, run_check
 
     runner: Runner = request.app.state.runner
     body = await read_body(request)
@@ -35,9 +36,13 @@ async def check(request: Request) -> Response:
     deadline_ms = whole_number(body, "deadlineMs", lowest=1, highest=120_000, default=DEADLINE_MS)
     level = await runner.require_level(None)
     pool = runner.require_pool()
-    try:
+
+    async def run() -> Checked:
         async with runner.admission.slot():
-            checked = await run_check(pool, name, source, seconds=deadline_ms / 1000)
+            return await run_check(pool, name, source, seconds=deadline_ms / 1000)
+
+    try:
+        checked = await unless_gone(request, run())
     except QueueFull:
         raise runner.busy() from None
     except PoolFailure as failure:

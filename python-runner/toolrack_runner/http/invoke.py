@@ -7,11 +7,11 @@ from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import Response
 
-from toolrack_runner.http.caller import CallerGone, ending_with_caller
 from toolrack_runner.http.fault import Fault
 from toolrack_runner.http.invoke_body import Invocation, parse_invocation
 from toolrack_runner.http.read_body import read_body
 from toolrack_runner.http.runner import Runner
+from toolrack_runner.http.unless_gone import unless_gone
 from toolrack_runner.pool.admission import QueueFull
 from toolrack_runner.pool.call import Call, run_call
 from toolrack_runner.pool.outcome import Outcome, Usage
@@ -34,12 +34,13 @@ async def invoke(request: Request) -> Response:
         context=invocation.context,
         deadline_seconds=invocation.deadline_seconds,
     )
+
+    async def run() -> Outcome:
+        async with runner.admission.slot():
+            return await run_call(pool, call)
+
     try:
-        async with ending_with_caller(request), runner.admission.slot():
-            outcome = await run_call(pool, call)
-    except CallerGone:
-        # Nobody reads it; the next caller finds a child all the same.
-        return Response(status_code=499, background=BackgroundTask(pool.refill, key))
+        outcome = await unless_gone(request, run())
     except QueueFull:
         raise runner.busy() from None
     except PoolFailure as failure:

@@ -100,9 +100,7 @@ class Confinement:
 
     def make_workplace(self, slot: int) -> Workplace:
         """Who the child of a slot is to be, and a directory for it where it will not mount one of its own."""
-        uid, gid = os.geteuid(), os.getegid()
-        if not isinstance(self._first_uid, Missing):
-            uid = gid = self._first_uid + slot
+        uid, gid = self._user_of(slot)
         if not isinstance(self._namespaces, Missing):
             return Workplace(self._namespaces.workplace, uid, gid)
         return Workplace(make_directory(self._base, slot, uid, gid), uid, gid)
@@ -113,8 +111,13 @@ class Confinement:
         """
         if not isinstance(self._namespaces, Missing):
             return None
-        place = self.make_workplace(slot)
-        return start_emptying(self._base, slot, place.uid, place.gid)
+        uid, gid = self._user_of(slot)
+        return start_emptying(self._base, slot, uid, gid)
+
+    def _user_of(self, slot: int) -> tuple[int, int]:
+        if isinstance(self._first_uid, Missing):
+            return os.geteuid(), os.getegid()
+        return self._first_uid + slot, self._first_uid + slot
 
     def confine(self, workplace: Workplace, limits: Limits, *, keep: tuple[int, ...]) -> None:
         """Confines this process, a child of the zygote, for good. Only `keep` and the standard streams stay open."""

@@ -5,6 +5,7 @@ from typing import Any
 import orjson
 
 from toolrack_runner.pool.outcome import Outcome, failure
+from toolrack_runner.wire.json_weight import VALUES_MAX, is_too_heavy
 
 #: Codes that a child may give its own failure; what is missing here is main's to say.
 CHILD_CODES = frozenset(
@@ -39,6 +40,12 @@ def read_answer(message: dict[str, Any], *, tool: str, output_bytes_max: int) ->
         return too_large(tool, output_bytes_max)
     if result is text:
         return Outcome(text=data.decode())
+    if is_too_heavy(data):
+        return failure(
+            "RESULT_TOO_LARGE",
+            f"{tool}: the result holds more than the {VALUES_MAX:,} values it may have. "
+            "Return less, or a part of it and a way to ask for the next",
+        )
     return Outcome(value=data) if _is_json(data) else no_result(tool)
 
 

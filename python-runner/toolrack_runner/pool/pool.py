@@ -202,7 +202,7 @@ class Pool:
                 shelf.coming -= 1
             if worker is None:
                 self.give_up(key)
-            elif self._shelves.get(key) is not shelf or not worker.is_alive:
+            elif self._shelves.get(key) is not shelf or not worker.is_alive or self._is_retired(worker):
                 worker.kill()
             else:
                 worker.rest()
@@ -249,7 +249,11 @@ class Pool:
         except NoSlotLeft:
             raise PoolFailure("every slot has a living child") from None
         self._number += 1
-        worker = Worker(self._number, slot, limits)
+        try:
+            worker = Worker(self._number, slot, limits)
+        except OSError as error:
+            self._slots.give_back(slot)
+            raise PoolFailure(f"no child could be spoken to: {error.strerror}") from None
         try:
             channel, output = worker.descriptors
             zygote.spawn(worker.number, slot, limits, channel=channel, output=output)
@@ -303,6 +307,10 @@ class Pool:
             for worker in [each for each in shelf.waiting if self._zygote_of(each) is retired]:
                 shelf.waiting.remove(worker)
                 self._discard(worker)
+
+    def _is_retired(self, worker: Worker) -> bool:
+        zygote = self._zygote_of(worker)
+        return zygote is None or zygote.is_retired
 
     def _zygote_of(self, worker: Worker) -> ZygoteProcess | None:
         _, zygote = self._workers.get(worker.number, (None, None))

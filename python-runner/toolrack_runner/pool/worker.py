@@ -17,6 +17,7 @@ import orjson
 
 from toolrack_runner.pool.output import Output
 from toolrack_runner.wire.frames import HEADER_BYTES, FrameSplitter, FrameTooLarge
+from toolrack_runner.wire.json_weight import is_too_heavy
 from toolrack_runner.zygote.messages import Gone, Limits
 
 #: What a frame may hold beside the result: its keys, and an escaped character takes up to six bytes.
@@ -260,6 +261,8 @@ def _frame(order: dict[str, Any]) -> bytes:
 def _parse(payload: bytes, left: int) -> dict[str, Any]:
     if left < 0:
         raise ValueError("more messages than a life has")
+    if is_too_heavy(payload):
+        raise FrameTooLarge(len(payload))
     value = orjson.loads(payload)  # Refuses NaN, invalid UTF-8 and more than 1,024 levels.
     if not isinstance(value, dict):
         raise ValueError("not an object")  # noqa: TRY004 - as of anything that is no message

@@ -24,7 +24,7 @@ class ZygoteProcess:
         self._on_lost = on_lost
         self._is_lost = False
         self._children = 0
-        self._is_retired = False
+        self.is_retired = False
         self.pid, self._line = started
         self._line.end.setblocking(False)
         self._pidfd = os.pidfd_open(self.pid)
@@ -43,7 +43,7 @@ class ZygoteProcess:
 
     def retire(self) -> None:
         """Lets the zygote go when the last of its children has gone; nobody asks it for more."""
-        self._is_retired = True
+        self.is_retired = True
         if not self._children:
             self._lose()
 
@@ -70,7 +70,7 @@ class ZygoteProcess:
             case Gone() | Unborn():
                 self._children -= 1
                 self._on_gone(message)
-                if self._is_retired and not self._children:
+                if self.is_retired and not self._children:
                     self._lose()
             case _:
                 raise AssertionError(f"a zygote never sends {type(message).__name__}")

@@ -64,7 +64,7 @@ class Targets:
         if written.exists():
             found.append("the folder of everybody")
             written.unlink()
-        if self.victim is not None and self.victim.poll() is not None:
+        if self.victim is not None and _is_ending(self.victim):
             found.append("the victim")
             self.victim = None
         if Path(self.folder, "for-everybody").stat().st_mode & 0o777 != 0o644:
@@ -138,6 +138,17 @@ def _has_come(name: str, listener: socket.socket) -> bool:
                 listener.recv(100)
             came = True
     return came
+
+
+def _is_ending(process: "subprocess.Popen[str]") -> bool:
+    """Whether it has ended, or a signal has come that it dies of."""
+    with suppress(FileNotFoundError):
+        status = Path(f"/proc/{process.pid}/status").read_text()
+        pending = [line.split()[1] for line in status.splitlines() if line.startswith(("SigPnd", "ShdPnd"))]
+        if "State:\tZ" not in status and not any(int(mask, 16) for mask in pending):
+            return False
+    process.wait(5)
+    return True
 
 
 def _end(process: "subprocess.Popen[str]") -> None:

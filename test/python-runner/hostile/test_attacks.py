@@ -14,8 +14,8 @@ from typing import Any
 
 import pytest
 
-from hostile.conftest import watched_runner
 from hostile.targets import Targets, planted
+from hostile.watched_runner import watched_runner
 from support.live_runner import LiveRunner
 from toolrack_runner.level.twin import UNCHANGED, Twin, holders, is_on
 from toolrack_runner.level.twins import TWINS

@@ -149,6 +149,28 @@ def test_no_module_ends_the_calls_of_another_by_the_packages_it_imports(any_runn
     assert call.result().get("text") == "rested"
 
 
+@pytest.mark.parametrize(
+    "body",
+    [
+        "say(b'{\"x\": [' + b'[],' * 6_000_000 + b'[]]}')",
+        "say({'answer': {'json': '[' + '[],' * 3_000_000 + '[]]'}})",
+        "say({'answer': {'json': '[' + '\"\",' * 2_000_000 + '1]'}})",
+    ],
+    ids=["in the message", "in the result", "texts"],
+)
+def test_what_would_be_large_when_it_is_parsed_is_not_parsed(any_runner: LiveRunner, body: str) -> None:
+    any_runner.invoke(HONEST, "hostile:hello")
+    before = resident_bytes_max(any_runner.process.pid)
+    answer = any_runner.invoke(uploaded(body), "hostile:attack", limits={"memoryBytes": 1 << 30})
+    assert answer["code"] == "RESULT_TOO_LARGE"
+    assert resident_bytes_max(any_runner.process.pid) - before < 128 << 20
+
+
+def test_what_looks_large_and_is_a_text_is_passed_on(any_runner: LiveRunner) -> None:
+    source = upload("def table() -> list:\n    return ['a,[{\"' * 1_000_000]", "table")
+    assert any_runner.invoke(source, "hostile:table")["value"] == ['a,[{"' * 1_000_000]
+
+
 def test_the_runner_still_answers(any_runner: LiveRunner) -> None:
     assert any_runner.invoke(HONEST, "hostile:hello")["text"] == "hello"
     assert any_runner.health()["status"] == "ok"

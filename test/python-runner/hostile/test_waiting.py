@@ -5,9 +5,9 @@ from collections.abc import Callable, Iterator
 
 import pytest
 
-from hostile.conftest import watched_runner
 from hostile.resident import cpu_seconds, resident_bytes
 from hostile.uploads import HONEST, upload
+from hostile.watched_runner import watched_runner
 from support.live_runner import LiveRunner
 from support.process_tree import children_of
 from support.until import until
@@ -72,11 +72,14 @@ def test_a_child_that_spoke_before_its_call_keeps_neither_a_slot_nor_a_process(
     until(lambda: kept_beside_waiting(any_runner)() <= 2, "the end of children that nobody waits for")
 
 
-def test_many_children_that_wait_leave_room_for_the_next(any_runner: LiveRunner) -> None:
-    for number in range(32):
-        any_runner.invoke(HONEST, "hostile:hello", tenant=f"one of many {number}")
-    until(lambda: any_runner.health()["children"]["waiting"] >= 50, "fifty children that wait")
-    assert any_runner.invoke(HONEST, "hostile:hello", tenant="the next", limits={"cpuSeconds": 9})["text"]
+@pytest.mark.parametrize("who", ["as_started", "as_nobody"])
+def test_many_children_that_wait_leave_room_for_the_next(who: str, canary: str) -> None:
+    with watched_runner(who, canary, TOOLRACK_RUNNER_POOL_MB="2000") as live:
+        for number in range(40):
+            live.invoke(HONEST, "hostile:hello", tenant=f"one of many {number}")
+        until(lambda: live.health()["children"]["waiting"] >= 64, "more children than a child may open files")
+        answer = live.invoke(HONEST, "hostile:hello", tenant="the next", limits={"cpuSeconds": 9})
+        assert answer.get("text") == "hello", answer
 
 
 def kept_beside_waiting(live: LiveRunner) -> Callable[[], int]:
