@@ -26,7 +26,12 @@ def main(spawned: tuple[int, socket.socket] | None) -> NoReturn:
         sys.exit(BAD_SETTING)
     base = choose_base()
     opening = Opening(
-        preload=(), base=base, read_only=readable_paths(), needed=needed_paths(), without=settings.without
+        preload=(),
+        base=base,
+        read_only=readable_paths(),
+        needed=needed_paths(),
+        without=settings.without,
+        needs_victim=True,
     )
     first = None
     if spawned is not None:

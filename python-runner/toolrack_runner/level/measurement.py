@@ -67,6 +67,7 @@ class Measurement:
                 alone = [(twin.name,) for twin in TWINS if not twin.is_combinable]
                 seen = await asyncio.gather(*(self._try(names, plants) for names in (combined, *alone)))
         finally:
+            self._pool.zygotes.need_no_victim()
             _end(ready.victim)
         sights = {name: sight for group in seen for name, sight in group.items()}
         measured = weigh(sights, TWINS, ready.missing, as_root=os.geteuid() == 0)

@@ -2,7 +2,9 @@
 
 import asyncio
 import os
+import select
 from collections.abc import Callable
+from contextlib import suppress
 
 from toolrack_runner.zygote.messages import Born, Gone, Limits, Line, Message, Ready, Spawn, Unborn
 
@@ -51,6 +53,11 @@ class ZygoteProcess:
         """Lets the zygote go: it ends when its line does, and its children with it."""
         self._lose()
 
+    def wait(self) -> None:
+        """Returns when the process has ended, or after a second."""
+        with suppress(OSError, ValueError):  # It has been reaped.
+            select.select((self._pidfd,), (), (), 1.0)
+
     def _hear(self) -> None:
         try:
             while not self._is_lost:
@@ -89,5 +96,6 @@ class ZygoteProcess:
     def _reap(self) -> None:
         asyncio.get_running_loop().remove_reader(self._pidfd)
         os.close(self._pidfd)
+        self._pidfd = -1
         os.waitpid(self.pid, 0)
         self._lose()

@@ -79,11 +79,18 @@ class Zygotes:
             oldest.retire()
         self._start(packages)
 
+    def need_no_victim(self) -> None:
+        """The level is measured: zygotes that start from now on plant none."""
+        self._opening = replace(self._opening, needs_victim=False)
+
     def close(self) -> None:
-        """Lets all go."""
+        """Lets all go, and waits for their ends: until then they may clear folders away, or make them."""
         self._is_closed = True
-        for zygote in list(self._by_packages.values()):
+        zygotes = list(self._by_packages.values())
+        for zygote in zygotes:
             zygote.close()
+        for zygote in zygotes:
+            zygote.wait()
 
     def _start(self, packages: Packages, started: tuple[int, Line] | None = None) -> None:
         if self._is_closed or packages in self._by_packages:

@@ -37,6 +37,8 @@ class Opening:
     without: tuple[str, ...]
     #: Those of them without which the interpreter does not work.
     needed: tuple[str, ...]
+    #: Whether a victim is planted, for the twins of attacks to aim at: until the level is measured.
+    needs_victim: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +61,7 @@ class Ready:
     #: Resident bytes before any child is forked: what children share.
     resident_bytes: int
     landlock_abi: int
-    #: A process of the zygote's own user outside of every jail, for the twins of attacks to aim at.
+    #: A process of the zygote's own user outside of every jail, for the twins of attacks to aim at; 0 where there is none.
     victim: int
 
 

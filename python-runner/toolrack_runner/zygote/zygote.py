@@ -40,7 +40,7 @@ def main() -> NoReturn:
         assert isinstance(opening, Opening)
         offer_for_killing()
         threading.stack_size(STACK_BYTES)
-        victim = plant_victim()
+        victim = plant_victim() if opening.needs_victim else 0
         confinement = prepare_confinement(opening)
         not_preloaded = preload(opening.preload)
         sys.stdout.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]

@@ -25,8 +25,8 @@ def test_a_runner_has_no_more_processes_and_descriptors_than_its_children_that_w
 
     until(is_settled, "the end of all children but those that wait")
     alive = any_runner.health()["children"]["alive"]
-    # One without packages and four with; each has a process outside of its namespaces, and the four one that twins aim at.
-    until(lambda: len(zygotes_of(pid)) <= 2 + 4 * 3, "the end of zygotes that had to make room")
+    # One without packages and four with; each has a process outside of its namespaces.
+    until(lambda: len(zygotes_of(pid)) <= 5 * 2, "the end of zygotes that had to make room")
     zygotes = len(zygotes_of(pid))
     # A child has its channel, its output and its pidfd; a zygote two processes, its line and its pidfd.
     until(lambda: descriptors(pid) <= BEFORE[pid] + 3 * alive + zygotes, "no descriptor that nobody needs")
