@@ -16,6 +16,8 @@ from typing import Any
 
 import httpx
 
+from support.until import until
+
 ROOT = Path(__file__).parents[3] / "python-runner"
 #: The user that nothing belongs to, on any Linux.
 NOBODY = 65534
@@ -47,9 +49,15 @@ class LiveRunner:
         return outcome
 
     def health(self) -> dict[str, Any]:
-        """All of `/health`."""
-        health: dict[str, Any] = self.client.get("/health").json()
-        return health
+        """All of `/health`, once the level is measured."""
+        answers: list[dict[str, Any]] = []
+
+        def is_measured() -> bool:
+            answers.append(self.client.get("/health").json())
+            return bool(answers[-1]["status"] != "starting")
+
+        until(is_measured, "the level")
+        return answers[-1]
 
 
 def invocation(
