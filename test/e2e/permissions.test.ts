@@ -45,10 +45,10 @@ const BODIES: Readonly<Record<string, string | null>> = {
   'POST /tools/modules/:name/rollback': '{"revision":"1-0"}',
 }
 /** A call writes nothing, and knows no layer. */
-const CALLS = ['/tools/invoke', '/tools/dispatch']
+const CALLS = new Set(['/tools/invoke', '/tools/dispatch'])
 const WRITING = FAMILIES.flatMap((family) =>
   ROUTES.filter(
-    ({ method, path }) => method !== 'GET' && path.startsWith('/tools/') && !CALLS.includes(path),
+    ({ method, path }) => method !== 'GET' && path.startsWith('/tools/') && !CALLS.has(path),
   ).map(
     ({ method, path }) =>
       [method, `/${family}${path.replace(':name', 'READ_FILE')}`, `${method} ${path}`] as const,
