@@ -7,6 +7,7 @@ import { firstCall } from './cases/first-call.ts'
 import { framework } from './cases/framework.ts'
 import { handOff } from './cases/hand-off.ts'
 import { hostile } from './cases/hostile.ts'
+import { invoke } from './cases/invoke.ts'
 import { isolatedCall } from './cases/isolated-call.ts'
 import { isolatedThroughput } from './cases/isolated-throughput.ts'
 import { list } from './cases/list.ts'
@@ -27,6 +28,7 @@ const CASES = {
   cold,
   'second-instance': secondInstance,
   'isolated-call': isolatedCall,
+  invoke,
   'hand-off': handOff,
   'isolated-throughput': isolatedThroughput,
   'first-call': firstCall,

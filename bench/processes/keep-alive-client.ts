@@ -6,6 +6,8 @@ const END_OF_HEAD = '\r\n\r\n'
 export type KeepAliveClient = {
   /** One request at a time. Resolves to the JSON of the answer; rejects when its status is not 200. */
   readonly send: (method: 'GET' | 'POST', path: string, body?: unknown) => Promise<unknown>
+  /** Whether the other end has kept it open: the runner lets go of one that is idle for five seconds. */
+  readonly isOpen: () => boolean
   readonly close: () => void
 }
 
@@ -35,10 +37,12 @@ export async function keepAliveClient(port: number, token = ''): Promise<KeepAli
         'Content-Type: application/json',
         `Content-Length: ${Buffer.byteLength(body)}`,
       ]
+      if (socket.destroyed) return Promise.reject(new Error('the connection was closed before'))
       waiting = Promise.withResolvers()
       socket.write(head.join('\r\n') + END_OF_HEAD + body)
       return waiting.promise
     },
+    isOpen: () => !socket.destroyed,
     close: () => socket.destroy(),
   }
 }

@@ -16,10 +16,13 @@ export type PythonRunner = {
   readonly isolation: string
   /** A new connection. */
   readonly connect: () => Promise<KeepAliveClient>
+  /** As a service's environment names it. */
+  readonly address: { readonly RUNNER_URL: string; readonly RUNNER_SECRET: string }
 }
 
 export type StartedRunner = {
   readonly pid: number
+  readonly address: PythonRunner['address']
   readonly connect: () => Promise<KeepAliveClient>
   /** Resolves when it has gone; a second call changes nothing. */
   readonly stop: () => Promise<void>
@@ -31,12 +34,12 @@ export async function withRunner<T>(
   work: (runner: PythonRunner) => Promise<T>,
   env: NodeJS.ProcessEnv = {},
 ): Promise<T> {
-  const { pid, connect, stop } = await startRunner(python, [RUNNER, '--parent=stdin'], env)
+  const { pid, address, connect, stop } = await startRunner(python, [RUNNER, '--parent=stdin'], env)
   try {
     const client = await connect()
     const { isolation } = (await client.send('GET', '/health')) as { isolation: string }
     client.close()
-    return await work({ pid, isolation, connect })
+    return await work({ pid, isolation, connect, address })
   } finally {
     await stop()
   }
@@ -59,6 +62,7 @@ export async function startRunner(
   assert.ok(pid)
   return {
     pid,
+    address: { RUNNER_URL: `http://127.0.0.1:${port}`, RUNNER_SECRET: secret },
     connect: () => keepAliveClient(port, secret),
     async stop() {
       if (child.exitCode !== null || child.signalCode !== null) return

@@ -47,9 +47,7 @@ const BODIES: Readonly<Record<string, string | null>> = {
 /** A call writes nothing, and knows no layer. */
 const CALLS = new Set(['/tools/invoke', '/tools/dispatch'])
 const WRITING = FAMILIES.flatMap((family) =>
-  ROUTES.filter(
-    ({ method, path }) => method !== 'GET' && path.startsWith('/tools/') && !CALLS.has(path),
-  ).map(
+  ROUTES.filter(({ method, path }) => method !== 'GET' && path.startsWith('/tools/') && !CALLS.has(path)).map(
     ({ method, path }) =>
       [method, `/${family}${path.replace(':name', 'READ_FILE')}`, `${method} ${path}`] as const,
   ),
