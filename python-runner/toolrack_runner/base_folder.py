@@ -7,6 +7,7 @@ from contextlib import suppress
 from toolrack_runner.remove_contents import remove_contents
 
 PARENT = os.environ.get("TMPDIR", "/tmp")  # noqa: S108 - the name below can't be guessed
+ATTEMPTS = 5
 _NAME = re.compile(r"toolrack-runner-(\d+)-[0-9a-f]{16}(?:-plants)?")
 
 
@@ -20,14 +21,17 @@ def remove_base(path: str) -> None:
     # By descriptor: the folder that we are in may itself be gone.
     here = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
     try:
-        remove_contents(path)
-    except OSError:
-        return  # Not made, or not ours.
+        # A zygote that has not heard of the end yet may make a directory in between.
+        for _ in range(ATTEMPTS):
+            with suppress(OSError):
+                remove_contents(path)
+            os.fchdir(here)
+            with suppress(OSError):
+                os.rmdir(path)
+            if not os.path.exists(path):
+                return
     finally:
-        os.fchdir(here)
         os.close(here)
-    with suppress(OSError):
-        os.rmdir(path)
 
 
 def sweep_bases() -> None:

@@ -178,6 +178,7 @@ def prepare_confinement(opening: Opening) -> Confinement:
     if "seccomp" not in opening.without:
         seccomp = SeccompProgram.prepare()
     if isinstance(namespaces, Missing):
+        os.makedirs(opening.base, 0o711, exist_ok=True)
         status = os.open("/proc/self/status", os.O_RDONLY) if ON_LINUX else -1
     else:
         status = namespaces.status

@@ -11,9 +11,11 @@ from toolrack_runner.remove_contents import remove_contents
 
 
 def make_directory(base: str, slot: int, uid: int, gid: int) -> str:
-    """The slot's empty directory, mode 0700 and its own; made anew where there is none."""
+    """The slot's empty directory, mode 0700 and its own; made anew where there is none.
+
+    Never with `base`: a runner that ends has removed that, and nothing may come after it.
+    """
     path = f"{base}/{slot}"
-    os.makedirs(base, 0o711, exist_ok=True)
     try:
         os.mkdir(path, 0o700)
     except FileExistsError:

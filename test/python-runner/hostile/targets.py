@@ -23,6 +23,9 @@ print(ctypes.addressof(held), flush=True)
 time.sleep(600)
 """
 
+#: Every folder that was planted.
+PLANTED: list[Path] = []
+
 
 @dataclass
 class Targets:
@@ -100,6 +103,7 @@ def planted(live: LiveRunner, canary: str, *, as_nobody: bool) -> Iterator[Targe
     owner = NOBODY if as_nobody else os.geteuid()
     with ExitStack() as stack:
         folder = Path(tempfile.mkdtemp(prefix="toolrack-targets-"))
+        PLANTED.append(folder)
         stack.callback(shutil.rmtree, folder)
         for path, mode in ((folder, 0o755), (folder / "everybody", 0o777)):
             path.mkdir(exist_ok=True)

@@ -2,14 +2,16 @@
 
 import os
 import socket
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
 from hostile.resident import resident_bytes, resident_bytes_max
 from hostile.uploads import HONEST, upload
+from hostile.watched_runner import watched_runner
 from support.live_runner import LiveRunner
-from support.process_tree import descendants_of
+from support.process_tree import processes, zygotes_of
 from support.until import until
 
 
@@ -118,35 +120,58 @@ def test_an_answer_given_before_being_asked_answers_that_module_alone(any_runner
 PACKAGES = ("anyio", "click", "h11", "httptools", "idna", "orjson", "starlette", "uvicorn", "uvloop")
 
 
-@pytest.mark.parametrize("where", ["in the call", "at the import"])
-def test_no_module_has_zygotes_started_by_what_it_says(any_runner: LiveRunner, where: str) -> None:
-    says = f"""names = {PACKAGES!r}
-for number in range(40):
-    say({{"imports": [names[number % 9], names[number // 9]]}})"""
-    source = uploaded(says) if where == "in the call" else upload(says)
-    before = descendants_of(any_runner.process.pid)
-    for tool in ("hello", *(["attack"] if where == "in the call" else [])):
-        any_runner.invoke(source, f"hostile:{tool}", deadlineMs=2_000, tenant="starter")
-    assert len(descendants_of(any_runner.process.pid) - before) < 15
+def test_no_module_has_zygotes_started_by_what_it_says(any_runner: LiveRunner) -> None:
+    source = upload(
+        """
+def attack(first: str, second: str) -> None:
+    say({"imports": [first, second]})
+    time.sleep(9)
+""",
+        "attack",
+    )
+    any_runner.invoke(source, "hostile:hello", tenant="starter")
+    until(lambda: any_runner.health()["children"]["waiting"] > 0)
+    before = zygotes_of(any_runner.process.pid)
+    for number in range(4):
+        said = {"first": PACKAGES[number], "second": PACKAGES[-1]}
+        any_runner.invoke(source, "hostile:attack", said, tenant="starter", deadlineMs=500)
+        time.sleep(0.05)
+    # A child that has no session yet looks like one; a zygote would stay.
+    until(lambda: not zygotes_of(any_runner.process.pid) - before, "no zygote but those there were")
 
 
-def test_no_module_ends_the_calls_of_another_by_the_packages_it_imports(any_runner: LiveRunner) -> None:
+def test_no_module_ends_the_calls_of_another_by_the_packages_it_imports(canary: str) -> None:
     def imports(package: str) -> str:
         return upload(
-            f"import {package}\n\n\ndef rest(seconds: float) -> str:\n    time.sleep(seconds)\n    return 'rested'",
+            f"import {package}\n\n\ndef rest(seconds: float) -> int:\n    time.sleep(seconds)\n    return 1",
             "rest",
         )
 
     victim = imports(PACKAGES[0])
-    any_runner.invoke(victim, "hostile:rest", {"seconds": 0})
-    # Its next calls have a zygote of their own.
-    until(lambda: any_runner.invoke(victim, "hostile:rest", {"seconds": 0})["usage"]["maxRssBytes"] > 0)
-    with ThreadPoolExecutor() as threads:
-        call = threads.submit(any_runner.invoke, victim, "hostile:rest", {"seconds": 2.5}, deadlineMs=9_000)
-        until(lambda: any_runner.health()["calls"]["running"] == 1)
+    # What waits for a call is made anew each time: none is left of the zygote without packages.
+    with watched_runner("as_started", canary) as live, ThreadPoolExecutor() as threads:
+        plain = zygotes_of(live.process.pid)
+        live.invoke(victim, "hostile:rest", {"seconds": 0})
+        until(lambda: len(zygotes_of(live.process.pid)) >= len(plain) + 2, "a zygote with the package")
+        for _ in range(12):
+            live.invoke(victim, "hostile:rest", {"seconds": 0})
+            time.sleep(0.05)
+        of_packages = zygotes_of(live.process.pid) - plain
+        before = children_below(of_packages)
+        assert before, "the next call comes from the zygote with the package"
+        call = threads.submit(live.invoke, victim, "hostile:rest", {"seconds": 2.5}, deadlineMs=9_000)
+        until(lambda: live.health()["calls"]["running"] == 1)
         for package in PACKAGES[1:7]:
-            any_runner.invoke(imports(package), "hostile:rest", {"seconds": 0}, tenant="attacker")
-    assert call.result().get("text") == "rested"
+            live.invoke(imports(package), "hostile:rest", {"seconds": 0}, tenant="attacker")
+        assert call.result().get("value") == 1
+        until(
+            lambda: not any(os.path.exists(f"/proc/{pid}") for pid in of_packages), "the end of that zygote"
+        )
+
+
+def children_below(zygotes: set[int]) -> set[int]:
+    """What was forked from some zygotes and waits for a call."""
+    return {each.pid for each in processes() if each.parent in zygotes and each.session == each.pid}
 
 
 @pytest.mark.parametrize(

@@ -90,6 +90,7 @@ def test_a_report_speaks_for_its_own_module_alone(any_runner: LiveRunner, name: 
     [
         "say({'stage': {'stage': 'running', 'tool': {'x': []}, 'example': [[1]]}}); os._exit(1)",
         "[say({'stage': {'stage': 'running', 'tool': 't', 'example': 1}}) for _ in range(100_000)]; time.sleep(9)",
+        "[say({'stage': {'stage': 'running', 'x': 'x' * 10_000_000}}) for _ in range(50)]; time.sleep(9)",
         "say({'stage': {'stage': 'later'}}); time.sleep(9)",
         "say({'stage': None, 'done': True}); time.sleep(9)",
         "say({'failed': 'the runner'}); time.sleep(9)",

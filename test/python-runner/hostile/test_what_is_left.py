@@ -3,8 +3,9 @@
 import glob
 import os
 
+from hostile.targets import PLANTED
 from hostile.uploads import HONEST
-from hostile.watched_runner import BEFORE
+from hostile.watched_runner import BEFORE, STARTED
 from support.live_runner import LiveRunner
 from support.process_tree import children_of, descendants_of, zygotes_of
 from support.until import until
@@ -34,8 +35,9 @@ def test_a_runner_has_no_more_processes_and_descriptors_than_its_children_that_w
 
 
 def test_nothing_is_left_in_the_temporary_folder(any_runner: LiveRunner) -> None:
-    assert glob.glob(f"/tmp/toolrack-runner-{any_runner.process.pid}-*") == []
-    assert glob.glob("/tmp/toolrack-targets-*") == []
+    assert any_runner.process.pid in STARTED
+    assert [path for pid in STARTED for path in glob.glob(f"/tmp/toolrack-runner-{pid}-*")] == []
+    assert [folder for folder in PLANTED if folder.exists()] == []
 
 
 def descriptors(pid: int) -> int:

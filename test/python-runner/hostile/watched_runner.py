@@ -13,6 +13,8 @@ from support.until import until
 
 #: How many descriptors a runner had before anything was tried, by its pid.
 BEFORE: dict[int, int] = {}
+#: Every runner that was started, by its pid.
+STARTED: list[int] = []
 
 
 @contextmanager
@@ -41,5 +43,6 @@ def watched_runner(who: str, canary: str, *arguments: str, **environment: str) -
             live = live_runner(*arguments, environment={"CANARY": canary} | environment, as_nobody=as_nobody)
             entered = stack.enter_context(live)
         until(lambda: entered.health()["status"] == "ok", "the level of the runner")
+        STARTED.append(entered.process.pid)
         yield entered
         assert canary not in log.read_text()
