@@ -9,7 +9,7 @@ import type { IsolationLevel, RunnerOutcome } from './runner.ts'
 /** Has the runner run it, for this caller alone: the tenant is who calls, whoever has written the module. */
 export async function runPython(
   call: Call,
-  { module, sha256 }: HowRun & { by: 'python' },
+  { module, sha256, network }: HowRun & { by: 'python' },
   { runner, sourceOf, deadlineMsMax }: InvokeParts,
 ): Promise<Outcome> {
   const { entry, principal, request, invocationId, limits, signal } = call
@@ -22,6 +22,7 @@ export async function runPython(
     tenant: principal.uid,
     invocationId,
     deadlineMs: deadlineOf(limits, deadlineMsMax),
+    network,
     minIsolation: minIsolationOf(call),
     source: () => sourceOf({ layer: entry.layer, uid: principal.uid }, sha256),
     signal,

@@ -48,6 +48,8 @@ export type RunnerCall = {
   readonly invocationId: string
   readonly deadlineMs: number
   readonly minIsolation: IsolationLevel | undefined
+  /** The hosts that it may be connected to; none, and it has no network. */
+  readonly network: readonly string[]
   /** The source of the module, asked for where the runner does not hold it; undefined when it is gone. */
   readonly source: () => Promise<string | undefined>
   /** Ends the call when nobody waits for it any more. */

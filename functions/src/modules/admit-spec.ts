@@ -29,11 +29,16 @@ export async function admitSpec(
 
 /** The runner's sha256 makes the source a part of the digest: another source is another tool. */
 function definitionOf(name: string, content: SpecContent, module: ModuleIdentity): JsonObject {
-  const { description, parameters, annotations, timeoutSeconds } = content
+  const { description, parameters, annotations, timeoutSeconds, network } = content
   return {
     type: 'function',
     function: { name, description, parameters },
-    runner: { kind: 'python', module: module.name, sha256: module.sha256 },
+    runner: {
+      kind: 'python',
+      module: module.name,
+      sha256: module.sha256,
+      ...(network.length > 0 && { network }),
+    },
     category: module.name,
     ...(annotations && { annotations }),
     ...(timeoutSeconds !== undefined && { limits: { timeoutSeconds } }),

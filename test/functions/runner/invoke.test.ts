@@ -19,6 +19,7 @@ const CALL: RunnerCall = {
   invocationId: 'i1',
   deadlineMs: 10_000,
   minIsolation: undefined,
+  network: [],
   source: () => Promise.reject(new Error('the source was asked for')),
   signal: new AbortController().signal,
 }

@@ -1,0 +1,40 @@
+import { expect } from '@jest/globals'
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { invoked } from '../support/invocation.ts'
+import { serverWithRunner, uploaded } from '../support/modules.ts'
+import { withPython } from '../support/runner-environment.ts'
+
+function fetches(network: readonly string[]): string {
+  return `
+import urllib.request
+
+def fetch(url: str) -> str:
+    """Fetches a page."""
+    with urllib.request.urlopen(url, timeout=5) as answer:
+        return answer.read().decode()
+
+TOOL_SPECS = [{"name": "fetches:fetch", "handler": fetch, "network": ${JSON.stringify(network)}}]
+`
+}
+
+withPython('a tool reaches the host that its spec names, and no other', async () => {
+  const pages = createServer((_, res) => res.end('a page')).listen(0, '127.0.0.1')
+  await new Promise((resolve) => pages.once('listening', resolve))
+  const { port } = pages.address() as AddressInfo
+  const url = `http://localhost:${port}/`
+  await using server = await serverWithRunner({
+    env: { TOOLRACK_RUNNER_NETWORK_ALLOW: '127.0.0.0/8,::1/128' },
+  })
+  try {
+    await uploaded(server, 'fetches', fetches([`localhost:${port}`]))
+    expect((await invoked(server, 'fetches:fetch', { url }))[1]).toMatchObject({ textResultForLlm: 'a page' })
+    await uploaded(server, 'fetches', fetches(['example.com']))
+    const [status, refused] = await invoked(server, 'fetches:fetch', { url })
+    expect([status, refused]).toMatchObject([200, { resultType: 'failure', code: 'TOOL_RAISED' }])
+    await uploaded(server, 'fetches', fetches([]))
+    expect((await invoked(server, 'fetches:fetch', { url }))[1]).toMatchObject({ code: 'TOOL_RAISED' })
+  } finally {
+    pages.close()
+  }
+})
