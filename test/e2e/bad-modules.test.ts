@@ -104,7 +104,7 @@ const BAD: readonly Bad[] = [
   {
     ...broken,
     kind: 'import_crashed',
-    source: `import os\nos.kill(os.getpid(), 9)\n${SPECS}`,
+    source: `import os\nos.abort()\n${SPECS}`,
     message: /ended its process/,
   },
   {
