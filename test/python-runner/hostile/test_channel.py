@@ -148,17 +148,18 @@ def test_no_module_ends_the_calls_of_another_by_the_packages_it_imports(canary: 
         )
 
     victim = imports(PACKAGES[0])
-    # What waits for a call is made anew each time: none is left of the zygote without packages.
     with watched_runner("as_started", canary) as live, ThreadPoolExecutor() as threads:
         plain = zygotes_of(live.process.pid)
-        live.invoke(victim, "hostile:rest", {"seconds": 0})
-        until(lambda: len(zygotes_of(live.process.pid)) >= len(plain) + 2, "a zygote with the package")
-        for _ in range(12):
+
+        def next_call_is_of_the_package() -> bool:
             live.invoke(victim, "hostile:rest", {"seconds": 0})
             time.sleep(0.05)
+            # From the zygote without packages come two children for any module, and none that waits for this one.
+            with_package = children_below(zygotes_of(live.process.pid) - plain)
+            return bool(with_package) and len(children_below(plain)) <= 2
+
+        until(next_call_is_of_the_package, "a child that waits with the package")
         of_packages = zygotes_of(live.process.pid) - plain
-        before = children_below(of_packages)
-        assert before, "the next call comes from the zygote with the package"
         call = threads.submit(live.invoke, victim, "hostile:rest", {"seconds": 2.5}, deadlineMs=9_000)
         until(lambda: live.health()["calls"]["running"] == 1)
         for package in PACKAGES[1:7]:
