@@ -2,6 +2,7 @@
 
 import json
 import os
+import resource
 import socket
 import sys
 from typing import NoReturn
@@ -13,10 +14,13 @@ from toolrack_runner.zygote.messages import Line, Opening
 
 #: The exit code of a wrong setting, as sysexits.h has it (EX_CONFIG).
 BAD_SETTING = 78
+#: For 1,000 living children, and connections beside them.
+DESCRIPTORS = 16_384
 
 
 def main(spawned: tuple[int, socket.socket] | None) -> NoReturn:
     """Runs until it is told to stop, or until its parent has gone. `spawned` is a zygote that waits for its opening."""
+    allow_descriptors()
     try:
         settings = read_settings()
         secret = _read_secret() if settings.has_parent else None
@@ -45,6 +49,13 @@ def main(spawned: tuple[int, socket.socket] | None) -> NoReturn:
     # Threads of libraries must not keep a runner alive whose work is done.
     sys.stdout.flush()
     os._exit(0)
+
+
+def allow_descriptors() -> None:
+    """A living child costs main three descriptors, and the usual bound of 1,024 is lower than the usual permission."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    wanted = DESCRIPTORS if most == resource.RLIM_INFINITY else min(most, DESCRIPTORS)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
 def _read_secret() -> str:

@@ -280,7 +280,7 @@ class Pool:
 
     def _shared_bytes(self, worker: Worker) -> int:
         _, zygote = self._workers[worker.number]
-        return zygote.ready.result().resident_bytes
+        return zygote.shared_bytes
 
     def _empty(self, key: Key) -> None:
         shelf = self._shelves.pop(key)

@@ -6,7 +6,7 @@ import select
 from collections.abc import Callable
 from contextlib import suppress
 
-from toolrack_runner.zygote.messages import Born, Gone, Limits, Line, Message, Ready, Spawn, Unborn
+from toolrack_runner.zygote.messages import Born, Gone, Grown, Limits, Line, Message, Ready, Spawn, Unborn
 
 
 class ZygoteProcess:
@@ -24,6 +24,8 @@ class ZygoteProcess:
         self._on_born = on_born
         self._on_gone = on_gone
         self._on_lost = on_lost
+        #: What its children share with it, in bytes.
+        self.shared_bytes = 0
         self._is_lost = False
         self._children = 0
         self.is_retired = False
@@ -71,7 +73,10 @@ class ZygoteProcess:
     def _act(self, message: Message, descriptors: list[int]) -> None:
         match message:
             case Ready():
+                self.shared_bytes = message.resident_bytes
                 self.ready.set_result(message)
+            case Grown():
+                self.shared_bytes = message.resident_bytes
             case Born():
                 self._on_born(message, descriptors[0])
             case Gone() | Unborn():

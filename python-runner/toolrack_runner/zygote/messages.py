@@ -66,6 +66,13 @@ class Ready:
 
 
 @dataclass(frozen=True, slots=True)
+class Grown:
+    """The zygote has done what it does when nobody waits: from now on children share this much."""
+
+    resident_bytes: int
+
+
+@dataclass(frozen=True, slots=True)
 class Born:
     """A child was forked; its pidfd comes with the message."""
 
@@ -91,9 +98,9 @@ class Unborn:
     reason: str
 
 
-Message = Opening | Spawn | Ready | Born | Gone | Unborn
+Message = Opening | Spawn | Ready | Grown | Born | Gone | Unborn
 _TYPES: dict[str, type[Message]] = {
-    kind.__name__: kind for kind in (Opening, Spawn, Ready, Born, Gone, Unborn)
+    kind.__name__: kind for kind in (Opening, Spawn, Ready, Grown, Born, Gone, Unborn)
 }
 
 

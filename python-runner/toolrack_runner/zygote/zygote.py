@@ -19,7 +19,7 @@ from typing import NoReturn
 from toolrack_runner.jail.confine import Confinement, prepare_confinement
 from toolrack_runner.jail.hygiene import die_with
 from toolrack_runner.zygote.child import live
-from toolrack_runner.zygote.messages import Born, Gone, Line, Opening, Ready, Spawn, Unborn
+from toolrack_runner.zygote.messages import Born, Gone, Grown, Line, Opening, Ready, Spawn, Unborn
 from toolrack_runner.zygote.place import LINE_DESCRIPTOR, ROOT
 from toolrack_runner.zygote.preload import STANDARD, preload
 from toolrack_runner.zygote.rehearsal import TIMES, practise
@@ -126,6 +126,8 @@ class _Nursery:
             if not ready:
                 # Nobody waits for a child now; those that come later cost less.
                 has_more = next(chores, False)
+                if not has_more:
+                    self._line.send(Grown(resident_bytes()))
             for descriptor, _ in ready:
                 if descriptor == self._line.end.fileno():
                     self._obey()
