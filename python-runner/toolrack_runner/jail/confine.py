@@ -21,7 +21,7 @@ from toolrack_runner.jail.landlock import LandlockRules
 from toolrack_runner.jail.linux import ON_LINUX
 from toolrack_runner.jail.missing import Missing
 from toolrack_runner.jail.namespaces import Namespaces, enter_namespaces
-from toolrack_runner.jail.rlimits import ResourceLimits
+from toolrack_runner.jail.rlimits import ResourceLimits, data_bytes_in
 from toolrack_runner.jail.seccomp.program import SeccompProgram
 from toolrack_runner.jail.who_can_read import closed_to_others
 from toolrack_runner.jail.work_directories import make_directory, start_emptying
@@ -29,6 +29,8 @@ from toolrack_runner.zygote.messages import Limits, Opening
 
 #: The uid of slot 0; Linux distributions leave 60000 to 64999 to nobody.
 FIRST_UID = 60_000
+#: The kernel's account of a process has some 1,500.
+STATUS_BYTES = 1 << 14
 #: Threads of one slot's uid.
 PROCESSES_MAX = 64
 
@@ -96,7 +98,7 @@ class Confinement:
 
     def note_memory(self) -> None:
         """What the zygote holds by now, children share, and their own memory comes on top."""
-        self._data_bytes = _data_bytes_in_use(self._status)
+        self._data_bytes = data_bytes_in(os.pread(self._status, STATUS_BYTES, 0)) if self._status >= 0 else 0
 
     def make_workplace(self, slot: int) -> Workplace:
         """Who the child of a slot is to be, and a directory for it where it will not mount one of its own."""
@@ -206,11 +208,3 @@ def _first_uid(opening: Opening, *, has_own_root: bool) -> int | Missing:
             "start the runner with a Python that every user can read"
         )
     return FIRST_UID
-
-
-def _data_bytes_in_use(status: int) -> int:
-    """What RLIMIT_DATA counts of this process now (VmData); 0 where the system does not tell."""
-    if status < 0:
-        return 0
-    text = os.pread(status, 1 << 14, 0).decode("ascii", "replace")
-    return next((int(line.split()[1]) * 1024 for line in text.splitlines() if line.startswith("VmData:")), 0)

@@ -73,7 +73,12 @@ class ResourceLimits:
 def data_bytes_in_use() -> int:
     """What RLIMIT_DATA counts of this process now (VmData); 0 where the system does not tell."""
     try:
-        lines = Path("/proc/self/status").read_bytes().splitlines()
+        return data_bytes_in(Path("/proc/self/status").read_bytes())
     except OSError:
         return 0
+
+
+def data_bytes_in(status: bytes) -> int:
+    """The same of the process whose `/proc/<pid>/status` this is."""
+    lines = status.splitlines()
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(b"VmData:")), 0)
