@@ -76,7 +76,6 @@ def _call(channel: int, order: dict[str, Any], output_bytes_max: int) -> None:
         outcome = call_tool(
             module, call["tool"], call["arguments"], call["context"], output_bytes_max=output_bytes_max
         )
-        _flush()
         write_frame(channel, {"answer": _answer(outcome)})
     return _wait_for_the_end(channel)
 
