@@ -9,7 +9,10 @@ import sys
 
 def main() -> None:
     if "--zygote" in sys.argv:
-        from toolrack_runner.zygote.zygote import main as become_zygote
+        from toolrack_runner.zygote.at_fork import without_hooks
+
+        with without_hooks():
+            from toolrack_runner.zygote.zygote import main as become_zygote
 
         become_zygote()
     # The zygote takes as long to start as all the rest, and starts beside it.

@@ -73,10 +73,12 @@ async def _answer(pool: Pool, worker: Worker, call: Call) -> dict[str, Any]:
     message = await worker.receive()
     if not worker.has_imported and isinstance(imports := message.get("imports"), list):
         # Said before any code of the module ran: nobody else chooses which packages a zygote is started with.
-        pool.learn(call.key, imports)
+        code = message.get("code")
+        pool.learn(call.key, imports, code if isinstance(code, str) else None)
         message = await worker.receive()
         worker.has_imported = True
     if message.get("ready") is True:
+        pool.learn_places(call.key, message.get("places"))
         message = await worker.receive()
     while call.key.network and isinstance(wish := message.get("connect"), dict):
         await _connect(pool, worker, call.key, wish)

@@ -54,6 +54,10 @@ class Shelf:
     waiting: deque[Worker]
     wanted: int = 1
     coming: int = 0
+    #: The compiled module, as the first of its children told it before any of it ran.
+    code: str | None = None
+    #: Where each tool's spec stands; that child's word, for its own module's calls.
+    places: dict[str, int] | None = None
     packages: Packages = PLAIN
 
 
@@ -122,7 +126,7 @@ class Pool:
             worker.kill()
         shelf.wanted = min(shelf.wanted * 2, WAITING_OF_ONE_MAX)
         worker = await self.blank(key.limits, shelf.packages)
-        worker.send(_order(key, source, tell=True))
+        worker.send(_order(key, source, _known(shelf), has_time=False))
         return worker
 
     async def blank(self, limits: Limits, packages: Packages = PLAIN) -> Worker:
@@ -134,14 +138,25 @@ class Pool:
             worker.kill()
         return self._spawn(limits, await self._zygote(packages))
 
-    def learn(self, key: Key, imports: list[str]) -> None:
-        """Notes what a module imports, so that its next children come from a zygote that holds it."""
+    def learn(self, key: Key, imports: list[str], code: str | None) -> None:
+        """Notes what a module imports, so that its next children come from a zygote that holds it, and its code."""
         shelf = self._shelves.get(key)
+        if shelf is None:
+            return
+        shelf.code = code
         packages = self.zygotes.packages_of(imports)
-        if shelf is not None and packages != shelf.packages:
+        if packages != shelf.packages:
             shelf.packages = packages
             if packages:
                 self.zygotes.prepare(packages)
+
+    def learn_places(self, key: Key, told: object) -> None:
+        """Notes where the specs of its tools stand, as its child says it."""
+        shelf = self._shelves.get(key)
+        if shelf is not None and isinstance(told, dict):
+            shelf.places = {
+                name: place for name, place in told.items() if isinstance(place, int) and place >= 0
+            }
 
     async def refill(self, key: Key | None = None) -> None:
         """Starts what is missing: children for the key, and blanks. Called when an answer is on its way."""
@@ -218,7 +233,8 @@ class Pool:
     async def _warm(self, key: Key, shelf: Shelf) -> Worker | None:
         """A child that has imported the module and waits; None where the import fails."""
         worker = self._spawn(key.limits, await self._zygote(shelf.packages))
-        worker.send(_order(key, shelf.source, tell=False))
+        # Behind a backlog a child's time is a call's.
+        worker.send(_order(key, shelf.source, _known(shelf), has_time=not self._refills))
         try:
             async with asyncio.timeout(IMPORT_SECONDS):
                 message = await worker.receive()
@@ -326,6 +342,21 @@ class Pool:
                 worker.buried(None)
 
 
-def _order(key: Key, source: str, *, tell: bool) -> dict[str, Any]:
-    """What a child is to do: import the module, with `tell` saying first what that imports, and run one call."""
-    return {"do": "call", "module": key.module, "source": source, "tell": tell, "network": bool(key.network)}
+def _order(key: Key, source: str, known: dict[str, Any] | None, *, has_time: bool) -> dict[str, Any]:
+    """What a child is to do: import the module, from what is known of it or else telling that, and run one call; first
+    rehearsing one where it has time.
+    """
+    return {
+        "do": "call",
+        "module": key.module,
+        "source": source,
+        "known": known,
+        "rehearse": has_time,
+        "network": bool(key.network),
+    }
+
+
+def _known(shelf: Shelf) -> dict[str, Any] | None:
+    if shelf.code is None or shelf.places is None:
+        return None
+    return {"code": shelf.code, "places": shelf.places}

@@ -20,8 +20,8 @@ from toolrack_runner.wire.frames import HEADER_BYTES, FrameSplitter, FrameTooLar
 from toolrack_runner.wire.json_weight import is_too_heavy
 from toolrack_runner.zygote.messages import Gone, Limits
 
-#: What a frame may hold beside the result: its keys, and an escaped character takes up to six bytes.
-FRAME_SLACK_BYTES = 64 << 10
+#: What a frame may hold beside the result: its keys, the names of a module's tools, or its code.
+FRAME_SLACK_BYTES = 1 << 20
 #: Frames of a whole life: a check announces each of 20 examples of 50 specs, and has a few stages beside them. Written
 #: out, for main does without the module library, which takes long to import; a test compares them.
 MESSAGES_MAX = 1_010

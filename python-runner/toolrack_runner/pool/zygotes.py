@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
 from toolrack_runner.pool.spawn_zygote import spawn_zygote
 from toolrack_runner.pool.zygote_process import ZygoteProcess
@@ -81,7 +80,7 @@ class Zygotes:
 
     def need_no_victim(self) -> None:
         """The level is measured: zygotes that start from now on plant none."""
-        self._opening = replace(self._opening, needs_victim=False)
+        self._opening = self._opening._replace(needs_victim=False)
 
     def close(self) -> None:
         """Lets all go, and waits for their ends: until then they may clear folders away, or make them."""
@@ -109,7 +108,7 @@ class Zygotes:
     def _spawn(self, packages: Packages) -> tuple[int, Line]:
         pid, end = spawn_zygote()
         line = Line(end)
-        line.send(replace(self._opening, preload=tuple(sorted(packages))))
+        line.send(self._opening._replace(preload=tuple(sorted(packages))))
         return pid, line
 
     def _became_ready(self, packages: Packages, ready: asyncio.Future[Ready]) -> None:

@@ -18,6 +18,7 @@ from typing import NoReturn
 
 from toolrack_runner.jail.confine import Confinement, prepare_confinement
 from toolrack_runner.jail.hygiene import die_with
+from toolrack_runner.zygote.at_fork import without_hooks
 from toolrack_runner.zygote.child import live
 from toolrack_runner.zygote.messages import Born, Gone, Grown, Line, Opening, Ready, Spawn, Unborn
 from toolrack_runner.zygote.place import LINE_DESCRIPTOR, ROOT
@@ -42,6 +43,9 @@ def main() -> NoReturn:
         threading.stack_size(STACK_BYTES)
         victim = plant_victim() if opening.needs_victim else 0
         confinement = prepare_confinement(opening)
+        if opening.preload:
+            # What packages import of it is then there, and registers nothing that each child would have to run.
+            _preload_standard(STANDARD)
         not_preloaded = preload(opening.preload)
         sys.stdout.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]
         sys.stderr.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]
@@ -96,7 +100,7 @@ def forget_own_source() -> None:
 def _chores(confinement: Confinement) -> Iterator[bool]:
     """What makes children cheaper and is done when nobody waits for one, a little at a time."""
     for name in STANDARD:
-        preload((name,))
+        _preload_standard((name,))
         yield True
     for _ in range(TIMES):
         practise()
@@ -104,6 +108,11 @@ def _chores(confinement: Confinement) -> Iterator[bool]:
     gc.collect()
     gc.freeze()
     confinement.note_memory()
+
+
+def _preload_standard(names: tuple[str, ...]) -> None:
+    with without_hooks():
+        preload(names)
 
 
 class _Nursery:
@@ -141,7 +150,7 @@ class _Nursery:
         assert isinstance(spawn, Spawn)
         channel, output = descriptors
         try:
-            workplace = self._confinement.make_workplace(spawn.slot)
+            workplace = self._confinement.make_workplace(spawn.slot, spawn.limits)
             pid = os.fork()
         except OSError as error:
             self._line.send(Unborn(spawn.child, str(error)))
