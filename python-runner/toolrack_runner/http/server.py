@@ -74,6 +74,7 @@ def run_server(
         access_log=False,
         server_header=False,
         date_header=False,
+        proxy_headers=False,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
     server = uvicorn.Server(config)

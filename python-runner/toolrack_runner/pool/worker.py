@@ -150,18 +150,7 @@ class Worker:
         return self._status("VmHWM:")
 
     def _status(self, name: str) -> int:
-        try:
-            file = os.open(f"/proc/{self.pid}/status", os.O_RDONLY)
-        except OSError:
-            return 0
-        try:
-            text = os.read(file, STATUS_BYTES)
-        except OSError:
-            return 0
-        finally:
-            os.close(file)
-        _, _, rest = text.partition(name.encode())
-        words = rest.split(None, 1)
+        words = _read_whole(f"/proc/{self.pid}/status").partition(name.encode())[2].split(None, 1)
         return int(words[0]) * 1024 if words else 0
 
     def ask_where(self) -> None:
@@ -271,11 +260,22 @@ def _parse(payload: bytes, left: int) -> dict[str, Any]:
 
 def pid_of(pidfd: int) -> int:
     """The process's number as this process sees it, whatever namespace it lives in; -1 once it is reaped."""
-    with open(f"/proc/self/fdinfo/{pidfd}") as lines:
-        for line in lines:
-            if line.startswith("Pid:"):
-                return int(line[4:])
-    return -1
+    words = _read_whole(f"/proc/self/fdinfo/{pidfd}").partition(b"\nPid:")[2].split(None, 1)
+    return int(words[0]) if words else -1
+
+
+def _read_whole(path: str) -> bytes:
+    """What a short file of /proc says; nothing where it is gone."""
+    try:
+        file = os.open(path, os.O_RDONLY)
+    except OSError:
+        return b""
+    try:
+        return os.read(file, STATUS_BYTES)
+    except OSError:
+        return b""
+    finally:
+        os.close(file)
 
 
 def _kill(pidfd: int, number: signal.Signals) -> None:
