@@ -78,9 +78,9 @@ class Zygotes:
             oldest.retire()
         self._start(packages)
 
-    def need_no_victim(self) -> None:
-        """The level is measured: zygotes that start from now on plant none."""
-        self._opening = self._opening._replace(needs_victim=False)
+    def probe_no_more(self) -> None:
+        """The level is measured: zygotes that start from now on have nothing tried."""
+        self._opening = self._opening._replace(plants=None)
 
     def close(self) -> None:
         """Lets all go, and waits for their ends: until then they may clear folders away, or make them."""
@@ -108,7 +108,8 @@ class Zygotes:
     def _spawn(self, packages: Packages) -> tuple[int, Line]:
         pid, end = spawn_zygote()
         line = Line(end)
-        line.send(self._opening._replace(preload=tuple(sorted(packages))))
+        plants = None if packages else self._opening.plants
+        line.send(self._opening._replace(preload=tuple(sorted(packages)), plants=plants))
         return pid, line
 
     def _became_ready(self, packages: Packages, ready: asyncio.Future[Ready]) -> None:

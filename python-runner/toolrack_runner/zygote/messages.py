@@ -43,8 +43,8 @@ class Opening(NamedTuple):
     without: tuple[str, ...]
     #: Those of them without which the interpreter does not work.
     needed: tuple[str, ...]
-    #: Whether a victim is planted, for the twins of attacks to aim at: until the level is measured.
-    needs_victim: bool = False
+    #: What main has planted for the twins of attacks to aim at (`Plants` without its victim): until the level is measured.
+    plants: dict[str, Any] | None = None
 
 
 class Spawn(NamedTuple):
@@ -65,8 +65,10 @@ class Ready(NamedTuple):
     #: Resident bytes before any child is forked: what children share.
     resident_bytes: int
     landlock_abi: int
-    #: A process of the zygote's own user outside of every jail, for the twins of attacks to aim at; 0 where there is none.
+    #: A process of the zygote's own user outside of every jail, which the twins of attacks aimed at; 0 where there is none.
     victim: int
+    #: What the twins saw, by their names; none where nothing was planted.
+    sights: dict[str, str]
 
 
 class Grown(NamedTuple):
