@@ -15,7 +15,9 @@ class Output:
         self._ours, self.child_end = os.pipe()
         os.set_blocking(self._ours, False)
         self._kept = bytearray()
+        self._bytes_max = LOG_BYTES
         self.is_truncated = False
+        self._waiter: asyncio.Future[None] | None = None
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(self._ours, self._read)
 
@@ -43,6 +45,24 @@ class Output:
         del self._kept[position:]
         return taken
 
+    def text_from(self, position: int) -> str:
+        """What was printed since `position`."""
+        self._read()
+        return self._kept[position:].decode(errors="replace")
+
+    async def more(self) -> None:
+        """Returns when something more is printed."""
+        self._waiter = self._loop.create_future()
+        try:
+            await self._waiter
+        finally:
+            self._waiter = None
+
+    def end_at(self, position: int) -> None:
+        """The log ends there: what was printed since, and what still comes, is none of it."""
+        del self._kept[position:]
+        self._bytes_max = position
+
     def close(self) -> None:
         """Reads no more."""
         self.handed_over()
@@ -61,6 +81,8 @@ class Output:
         if not data:
             self._loop.remove_reader(self._ours)
             return
-        room = LOG_BYTES - len(self._kept)
+        room = self._bytes_max - len(self._kept)
         self._kept += data[:room]
-        self.is_truncated = self.is_truncated or len(data) > room
+        self.is_truncated = self.is_truncated or (len(data) > room and self._bytes_max == LOG_BYTES)
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
