@@ -82,6 +82,8 @@ async def where(worker: Worker, module: str) -> str:
 async def line_now(worker: Worker, module: str) -> int | None:
     """Which line of the module runs now, asked of the interpreter and not of the module; its log ends here."""
     output, line = worker.output, None
+    if output.is_full:
+        return None
     before = output.length
     worker.ask_where()
     with suppress(TimeoutError):

@@ -1,4 +1,4 @@
-"""What a child prints, capped: the rest is read and dropped, so that a flood costs the child and not main."""
+"""What a child prints, capped: the rest is read and dropped, and no faster than main can do it beside everything else."""
 
 import asyncio
 import os
@@ -6,6 +6,8 @@ import os
 #: How much of what a call prints is kept.
 LOG_BYTES = 64 << 10
 _READ_BYTES = 1 << 16
+#: Between two reads of what is dropped: a flood then costs main some thousandths of its time, and its child the rest.
+_PAUSE_SECONDS = 0.002
 
 
 class Output:
@@ -18,6 +20,7 @@ class Output:
         self._bytes_max = LOG_BYTES
         self.is_truncated = False
         self._waiter: asyncio.Future[None] | None = None
+        self._pause: asyncio.TimerHandle | None = None
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(self._ours, self._read)
 
@@ -32,6 +35,11 @@ class Output:
         """How many bytes are kept so far."""
         self._read()
         return len(self._kept)
+
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing more is kept."""
+        return self.length >= self._bytes_max
 
     def text(self) -> str:
         """All that was printed so far and is kept."""
@@ -66,10 +74,16 @@ class Output:
     def close(self) -> None:
         """Reads no more."""
         self.handed_over()
+        if self._pause is not None:
+            self._pause.cancel()
         if self._ours >= 0:
             self._loop.remove_reader(self._ours)
             os.close(self._ours)
             self._ours = -1
+
+    def _go_on(self) -> None:
+        self._pause = None
+        self._loop.add_reader(self._ours, self._read)
 
     def _read(self) -> None:
         if self._ours < 0:
@@ -84,5 +98,8 @@ class Output:
         room = self._bytes_max - len(self._kept)
         self._kept += data[:room]
         self.is_truncated = self.is_truncated or (len(data) > room and self._bytes_max == LOG_BYTES)
+        if len(data) > room and self._pause is None:
+            self._loop.remove_reader(self._ours)
+            self._pause = self._loop.call_later(_PAUSE_SECONDS, self._go_on)
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
