@@ -27,12 +27,19 @@ class Call:
 
 async def run_call(pool: Pool, call: Call) -> Outcome:
     """Runs it in a child of its own; raises PoolFailure before anything ran."""
+    with pool.busy():
+        return await _run(pool, call)
+
+
+async def _run(pool: Pool, call: Call) -> Outcome:
     started = time.monotonic()
     worker = await pool.take(call.key, call.source)
     cpu_before = worker.cpu_seconds()
+    has_result = False
     try:
         worker.send({"tool": call.tool, "arguments": call.arguments, "context": call.context})
         outcome = await _watch(pool, worker, call, started + call.deadline_seconds)
+        has_result = outcome.code is None
         return replace(
             outcome,
             log=worker.output.text(),
@@ -40,8 +47,7 @@ async def run_call(pool: Pool, call: Call) -> Outcome:
             usage=_usage(worker, time.monotonic() - started, cpu_before),
         )
     finally:
-        # After the answer has been written: a child that waits for its end costs nobody anything.
-        asyncio.get_running_loop().call_soon(worker.kill)
+        pool.let_go(worker, has_result=has_result)
 
 
 async def _watch(pool: Pool, worker: Worker, call: Call, deadline: float) -> Outcome:

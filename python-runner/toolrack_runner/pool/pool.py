@@ -7,6 +7,8 @@ one at first, twice as many each time a call found none, and none again when oth
 import asyncio
 import logging
 from collections import OrderedDict, deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +26,9 @@ WAITING_OF_ONE_MAX = 8
 BLANKS = 2
 #: Imports under way ahead of calls: more would take the processors from the calls themselves.
 REFILLS_AT_ONCE = 2
+#: So long children are not made while calls run that need the processors, if some still wait: calls that come together,
+#: as a model's do, are answered first.
+HOLD_SECONDS = 0.02
 #: How long an import ahead of a call may take.
 IMPORT_SECONDS = 10.0
 #: What a waiting child costs at least: its page tables and what it wrote since the fork.
@@ -87,7 +92,11 @@ class Pool:
         self._costs: dict[int, int] = {}
         self._shelves: OrderedDict[Key, Shelf] = OrderedDict()
         self._blanks: deque[Worker] = deque()
-        self._refills: deque[Key] = deque()
+        #: Whose child is to be made, and since when on the loop's clock.
+        self._refills: deque[tuple[Key, float]] = deque()
+        self._calls = 0
+        self._answered: list[Worker] = []
+        self._loop = asyncio.get_running_loop()
         self._refilling = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_closed = False
@@ -164,7 +173,8 @@ class Pool:
             shelf = self._shelves[key]
             for _ in range(shelf.wanted - len(shelf.waiting) - shelf.coming):
                 shelf.coming += 1
-                self._refills.append(key)
+                self._refills.append((key, self._loop.time()))
+                self._loop.call_later(HOLD_SECONDS, self._go_on)
         self._go_on()
 
     def give_up(self, key: Key) -> None:
@@ -189,14 +199,45 @@ class Pool:
         self._shelves.move_to_end(key)
         return shelf
 
+    def let_go(self, worker: Worker, *, has_result: bool) -> None:
+        """Has a child killed that was taken, behind the answer; one that gave a result, when no other call waits for that."""
+        if has_result:
+            self._answered.append(worker)
+            self._loop.call_later(HOLD_SECONDS, self._kill_answered)
+        else:
+            self._loop.call_soon(worker.kill)
+
+    def _kill_answered(self) -> None:
+        while self._answered:
+            self._answered.pop().kill()
+
+    @contextmanager
+    def busy(self) -> Iterator[None]:
+        """For as long as a call runs."""
+        self._calls += 1
+        try:
+            yield
+        finally:
+            self._calls -= 1
+            if not self._calls:
+                self._loop.call_soon(self._kill_answered)
+
     def _go_on(self) -> None:
         while self._refilling < REFILLS_AT_ONCE and self._refills and not self._is_closed:
+            if self._is_held(*self._refills[0]):
+                return
             self._refilling += 1
-            task = asyncio.create_task(self._refill_one(self._refills.popleft()))
+            key, _ = self._refills.popleft()
+            task = asyncio.create_task(self._refill_one(key))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         if not self._refilling and not self._is_closed:
             self._add_blanks()
+
+    def _is_held(self, key: Key, since: float) -> bool:
+        shelf = self._shelves.get(key)
+        has_waiting = shelf is not None and bool(shelf.waiting)
+        return self._calls > 0 and has_waiting and self._loop.time() - since < HOLD_SECONDS
 
     def _add_blanks(self) -> None:
         zygote = self.zygotes.choose(PLAIN)
