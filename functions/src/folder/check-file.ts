@@ -1,6 +1,6 @@
 import { isToolrackError } from '@toolrack/contract'
 import type { ErrorCode, ErrorDetail } from '@toolrack/contract'
-import type { ModuleSource, Runner } from '../invoke/runner.ts'
+import type { ModuleSource, Runner, RunnerHealth } from '../invoke/runner.ts'
 import type { Log } from '../log.ts'
 import { admitModule } from '../modules/admit-module.ts'
 import type { AdmittedModule } from '../modules/admit-module.ts'
@@ -29,14 +29,17 @@ export async function checkFile(module: ModuleSource, parts: CheckParts): Promis
     if (!isToolrackError(error)) return failed(error, parts.log)
     const { code, message, details } = error
     if (!REFUSALS.has(code)) return { faults: details.map((detail) => ({ message, ...detail })) }
-    const isLasting = code === 'ISOLATION_UNAVAILABLE' || (await isAbsent(parts.runner))
-    return { refusal: message, isLasting }
+    return refusalOf(code, message, await parts.runner.health())
   }
 }
 
-async function isAbsent(runner: Runner): Promise<boolean> {
-  const { status } = await runner.health()
-  return status === 'absent'
+/** Why a runner that is away looks at nothing, in its own words: those of a refused check are meant for who uploads. */
+function refusalOf(code: ErrorCode, message: string, health: RunnerHealth): RunnerRefusal {
+  const isAway = code === 'RUNNER_UNAVAILABLE' && health.status !== 'ready'
+  return {
+    refusal: isAway && typeof health['reason'] === 'string' ? health['reason'] : message,
+    isLasting: code === 'ISOLATION_UNAVAILABLE' || health.status === 'absent',
+  }
 }
 
 function failed(error: unknown, log: Log): CheckOutcome {
