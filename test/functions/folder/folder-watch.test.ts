@@ -1,0 +1,124 @@
+import { expect, test } from '@jest/globals'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { FolderWatch } from '../../../functions/src/folder/folder-watch.ts'
+import { temporaryFolder } from '../../support/temporary-folder.ts'
+import { until } from '../../support/until.ts'
+
+/** A poll that never comes within a test: what is seen then was told by the file system. */
+const NEVER_MS = 1_000_000
+
+class Looks {
+  count = 0
+  atOnce = 0
+  atOnceMax = 0
+
+  readonly look = async (): Promise<void> => {
+    this.count += 1
+    this.atOnce += 1
+    this.atOnceMax = Math.max(this.atOnceMax, this.atOnce)
+    await pause(2)
+    this.atOnce -= 1
+  }
+}
+
+function more(looks: Looks, than: number): Promise<number> {
+  return until(
+    () => Promise.resolve(looks.count),
+    (count) => count > than,
+  )
+}
+
+test('many changes in a short time lead to few looks, one at a time, and the last of them is seen', async () => {
+  using folder = temporaryFolder()
+  const looks = new Looks()
+  const watch = new FolderWatch(folder.path, looks.look, { pollMs: NEVER_MS })
+  await watch.look()
+  const changes = 200
+  for (let change = 0; change < changes; change += 1) {
+    writeFileSync(join(folder.path, 'a.py'), String(change))
+    if (change % 10 === 0) await pause(1)
+  }
+  await more(looks, 1)
+  const settled = await until(
+    async () => {
+      const { count } = looks
+      await pause(300)
+      return looks.count - count
+    },
+    (since) => since === 0,
+  )
+  expect(settled).toBe(0)
+  expect(looks.count).toBeLessThan(changes / 10)
+  expect(looks.atOnceMax).toBe(1)
+  const before = looks.count
+  writeFileSync(join(folder.path, 'a.py'), 'once more')
+  await more(looks, before)
+  watch.close()
+})
+
+test('changes without end are looked at all the same', async () => {
+  using folder = temporaryFolder()
+  const looks = new Looks()
+  const watch = new FolderWatch(folder.path, looks.look, { pollMs: NEVER_MS, quietMs: 10_000, busyMs: 50 })
+  await watch.look()
+  for (let change = 0; looks.count < 3 && change < 2_000; change += 1) {
+    writeFileSync(join(folder.path, 'a.py'), String(change))
+    await pause(2)
+  }
+  expect(looks.count).toBeGreaterThanOrEqual(3)
+  watch.close()
+})
+
+test('a folder that is made later, and one that is made again, is watched', async () => {
+  using outer = temporaryFolder()
+  const path = join(outer.path, 'tools')
+  const looks = new Looks()
+  const watch = new FolderWatch(path, looks.look, { pollMs: NEVER_MS, blindMs: 10 })
+  await watch.look()
+  for (const round of ['made', 'made again']) {
+    mkdirSync(path)
+    await more(looks, looks.count)
+    // By now it is watched, and nothing but a change leads to a look.
+    const before = await until(
+      async () => {
+        const { count } = looks
+        await pause(100)
+        return { count, since: looks.count - count }
+      },
+      ({ since }) => since === 0,
+    )
+    writeFileSync(join(path, 'a.py'), round)
+    await more(looks, before.count)
+    rmSync(path, { recursive: true })
+    await more(looks, looks.count + 3)
+  }
+  watch.close()
+})
+
+test('where nothing tells, the folder is looked at now and then; after the end no more', async () => {
+  using folder = temporaryFolder()
+  const looks = new Looks()
+  const watch = new FolderWatch(folder.path, looks.look, { pollMs: 5 })
+  await watch.look()
+  await more(looks, 3)
+  watch.close()
+  const { count } = looks
+  await watch.look()
+  await pause(30)
+  // The one that was under way.
+  expect(looks.count).toBeLessThanOrEqual(count + 1)
+})
+
+test('a look that is asked for begins after the asking', async () => {
+  using folder = temporaryFolder()
+  const looks = new Looks()
+  const watch = new FolderWatch(folder.path, looks.look, { pollMs: NEVER_MS })
+  const first = watch.look()
+  await more(looks, 0)
+  const [second, third] = [watch.look(), watch.look()]
+  await Promise.all([first, second, third])
+  expect(looks.count).toBe(2)
+  watch.close()
+})
