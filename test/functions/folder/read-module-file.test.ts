@@ -17,8 +17,13 @@ const kindOf = (read: FileRead): unknown => (read.found === 'fault' ? read.fault
 
 test('a file is read again only when it is another, or so new that its clock may not tell', async () => {
   using folder = temporaryFolder()
-  writeFileSync(join(folder.path, 'a.py'), 'one')
-  const first = await look(folder.path, 'a.py')
+  const first = await until(
+    () => {
+      writeFileSync(join(folder.path, 'a.py'), 'one')
+      return look(folder.path, 'a.py')
+    },
+    (read) => 'stamp' in read && read.stamp === '',
+  )
   expect(first).toMatchObject({ found: 'content', source: Buffer.from('one') })
   expect(kindOf(await look(folder.path, 'a.py', ''))).toBe('content')
   const stamped = await until(
