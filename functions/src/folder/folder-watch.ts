@@ -22,6 +22,7 @@ export class FolderWatch {
   readonly #path: string
   readonly #lookAtAll: () => Promise<void>
   readonly #patience: WatchPatience
+  readonly #watchPath: typeof watch
   #watcher: FSWatcher | undefined
   #timer: NodeJS.Timeout | undefined
   #toldMs: number | undefined
@@ -29,10 +30,21 @@ export class FolderWatch {
   #closed = false
 
   /** `lookAtAll` never rejects. */
-  constructor(path: string, lookAtAll: () => Promise<void>, patience: Partial<WatchPatience> = {}) {
+  constructor(
+    path: string,
+    lookAtAll: () => Promise<void>,
+    patience: Partial<WatchPatience> = {},
+    watchPath = watch,
+  ) {
     this.#path = path
     this.#lookAtAll = lookAtAll
     this.#patience = { ...PATIENCE, ...patience }
+    this.#watchPath = watchPath
+  }
+
+  /** Whether anything is told of the folder. */
+  get isTold(): boolean {
+    return this.#watcher !== undefined
   }
 
   /** Resolves with the end of a look that has begun after now. */
@@ -63,7 +75,7 @@ export class FolderWatch {
     const old = this.#watcher
     this.#watcher = undefined
     try {
-      const watcher = watch(this.#path, { persistent: false }, () => this.#told())
+      const watcher = this.#watchPath(this.#path, { persistent: false }, () => this.#told())
       watcher.on('error', () => {
         if (this.#watcher === watcher) this.#watcher = undefined
         watcher.close()

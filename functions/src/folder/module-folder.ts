@@ -1,3 +1,4 @@
+import type { watch } from 'node:fs'
 import type { Log } from '../log.ts'
 import { checkFile } from './check-file.ts'
 import type { CheckParts } from './check-file.ts'
@@ -16,13 +17,19 @@ const GONE_AFTER_MS = 1_000
 /** `starting` until the first look has ended; the reason is a sentence for the operator. */
 export type FolderState =
   | { readonly status: 'starting' | 'watched' }
-  | { readonly status: 'missing' | 'unreadable'; readonly reason: string }
+  | { readonly status: 'polled' | 'missing' | 'unreadable'; readonly reason: string }
+
+const POLLED: FolderState = {
+  status: 'polled',
+  reason: 'The system has no watch left for it, so it is looked at twice a second.',
+}
 
 type Parts = CheckParts & {
   readonly path: string
   /** Called after each change of what `files` tells. */
   readonly changed: () => void
   readonly patience?: Partial<WatchPatience>
+  readonly watchPath?: typeof watch
 }
 
 /** A folder of modules, kept in step with what lies there: whatever is saved is checked, whatever is removed goes. */
@@ -38,11 +45,11 @@ export class ModuleFolder {
   #missingSinceMs: number | undefined
   #readsAnew = false
 
-  constructor({ path, changed, patience, ...parts }: Parts) {
+  constructor({ path, changed, patience, watchPath, ...parts }: Parts) {
     this.path = path
     this.#log = parts.log
     this.#changed = changed
-    this.#watch = new FolderWatch(path, () => this.#look(), patience)
+    this.#watch = new FolderWatch(path, () => this.#look(), patience, watchPath)
     this.#checks = new ModuleChecks({
       check: (file, source) => checkFile({ name: moduleNameOf(file), source }, parts),
       ended: (file, { sha256 }, outcome) => {
@@ -97,7 +104,7 @@ export class ModuleFolder {
     const scan = await scanFolder(this.path, (file) => (anew ? undefined : this.#files.get(file)?.stamp))
     if (scan.found === 'folder') {
       this.#missingSinceMs = undefined
-      this.#become({ status: 'watched' })
+      this.#become(this.#watch.isTold ? { status: 'watched' } : POLLED)
       this.#take(scan.files, scan.left, anew)
     } else if (scan.found === 'fault') {
       this.#become({ status: 'unreadable', reason: `${scan.reason} What it last held goes on.` })

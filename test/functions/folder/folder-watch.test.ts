@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals'
-import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, rmSync, watch as fsWatch, writeFileSync } from 'node:fs'
+import type { FSWatcher } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { FolderWatch } from '../../../functions/src/folder/folder-watch.ts'
@@ -87,6 +88,36 @@ test('a folder that is made later, and one that is made again, is watched', asyn
     await more(looks, looks.count + 3)
   }
   watch.close()
+})
+
+function noneLeft(): never {
+  throw Object.assign(new Error('ENOSPC: System limit for number of file watchers reached'), {
+    code: 'ENOSPC',
+  })
+}
+
+test('where the system has no watch left, or takes one back, the folder is looked at more often', async () => {
+  using folder = temporaryFolder()
+  const looks = new Looks()
+  const patience = { pollMs: NEVER_MS, blindMs: 5 }
+  const blind = new FolderWatch(folder.path, looks.look, patience, noneLeft)
+  await blind.look()
+  expect(blind.isTold).toBe(false)
+  await more(looks, 3)
+  blind.close()
+  const given: FSWatcher[] = []
+  const taken = ((...args: Parameters<typeof fsWatch>) => {
+    const watcher = fsWatch(...args)
+    given.push(watcher)
+    return watcher
+  }) as typeof fsWatch
+  const losing = new FolderWatch(folder.path, looks.look, patience, taken)
+  await losing.look()
+  const before = looks.count
+  given.at(-1)?.emit('error', new Error('taken back'))
+  await more(looks, before)
+  expect(losing.isTold).toBe(true)
+  losing.close()
 })
 
 test('where nothing tells, the folder is looked at now and then; after the end no more', async () => {

@@ -188,6 +188,31 @@ test('a folder that is replaced in one step loses nothing', async () => {
   modules.close()
 })
 
+function noWatch(): never {
+  throw new Error('ENOSPC')
+}
+
+test('where the system gives no watch it is told, and the files are loaded all the same', async () => {
+  using folder = temporaryFolder()
+  writeFileSync(join(folder.path, 'notes.py'), moduleOf('notes'))
+  const { runner } = new CountingRunner()
+  const modules = new ModuleFolder({
+    path: folder.path,
+    runner,
+    checker,
+    log,
+    changed: () => undefined,
+    watchPath: noWatch,
+  })
+  await modules.refresh(60_000)
+  expect(modules.state).toEqual({
+    status: 'polled',
+    reason: 'The system has no watch left for it, so it is looked at twice a second.',
+  })
+  expect(modules.files.get('notes.py')?.loaded?.name).toBe('notes')
+  modules.close()
+})
+
 test('the same files have the same revision; one read since it brings nothing', async () => {
   using one = temporaryFolder()
   using other = temporaryFolder()
