@@ -87,6 +87,22 @@ withPython(
   },
 )
 
+withPython('a runner that has forgotten a module is sent its source with the call', async () => {
+  using folder = temporaryFolder()
+  writeFileSync(join(folder.path, 'notes.py'), moduleOf('notes', 'a'))
+  await using server = await serverWithRunner({ env: { TOOLRACK_TOOLS_DIR: folder.path } })
+  const { tools } = await folderHas(server, ['notes:a'])
+  const [runner = 0] = descendantsOf(server.pid)
+  process.kill(runner, 'SIGKILL')
+  const [, result] = await until(
+    () => invoked(server, 'notes:a', { text: 'again' }),
+    ([status]) => status === 200,
+  )
+  expect(result).toMatchObject({ textResultForLlm: 'again', meta: { digest: tools[0]?.['digest'] } })
+  const module = (await folderBody(server)).tools
+  expect(module).toEqual(tools)
+})
+
 withPython('a folder that can not be read any more leaves what it last held, and is told', async () => {
   using outer = temporaryFolder()
   const folder = join(outer.path, 'tools')

@@ -31,7 +31,8 @@ export class FolderLayer implements LayerSource {
 
   /** Brings the whole layer when anything has changed. Rejects when the definitions files can't be read. */
   async read(since?: string): Promise<LayerRead> {
-    const { read, tools, of } = await this.#current()
+    await this.#readFiles()
+    const { read, tools, of } = this.#current()
     if (of !== this.#readLast) {
       this.#readLast = of
       const sources = new Map(tools.map(({ module }) => [module.sha256, module.source]))
@@ -40,8 +41,9 @@ export class FolderLayer implements LayerSource {
     return read.revision === since ? { ...read, whole: false, definitions: [] } : read
   }
 
-  /** What the folder adds to the layer now, and what of it is left out. */
+  /** What the folder adds to the layer now, and what of it is left out; beside the definitions files as they were last read. */
   async modules(): Promise<MergedModules> {
+    await this.#readFiles().catch(() => undefined)
     return this.#current()
   }
 
@@ -50,16 +52,21 @@ export class FolderLayer implements LayerSource {
     return this.#sources.flatMap((sources) => sources.get(sha256) ?? [])[0]
   }
 
-  async #current(): Promise<Joined> {
+  async #readFiles(): Promise<void> {
     const read = await this.#files.read(this.#filesRead?.revision)
     if (read.whole) this.#filesRead = read
-    const of = { files: this.#filesRead ?? read, modules: this.folder.files }
+  }
+
+  #current(): Joined {
+    const of = { files: this.#filesRead ?? NOTHING_READ, modules: this.folder.files }
     const { files, modules } = this.#joined?.of ?? {}
     if (!this.#joined || files !== of.files || modules !== of.modules)
       this.#joined = join(of, this.folder.left)
     return this.#joined
   }
 }
+
+const NOTHING_READ: LayerRead = { revision: '', whole: true, definitions: [], deleted: [], skipped: [] }
 
 function join(of: Sources, left: number): Joined {
   const { files, modules } = of

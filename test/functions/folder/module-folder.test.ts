@@ -254,11 +254,14 @@ test('the source of what is listed is at hand, that of the listing before too, a
   modules.close()
 })
 
-test('definitions files that can not be read make the layer’s read fail, so that its last state goes on', async () => {
+test('definitions files that can not be read make the layer’s read fail, so that its last state goes on; the modules are told all the same', async () => {
   using folder = temporaryFolder()
+  writeFileSync(join(folder.path, 'notes.py'), moduleOf('notes'))
   const modules = watched(folder.path, new CountingRunner())
-  const lost: LayerSource = { read: () => Promise.reject(new Error('lost')) }
-  await expect(new FolderLayer(lost, modules).read()).rejects.toThrow('lost')
+  await modules.refresh(60_000)
+  const lost = new FolderLayer({ read: () => Promise.reject(new Error('lost')) }, modules)
+  await expect(lost.read()).rejects.toThrow('lost')
+  expect(await lost.modules()).toMatchObject({ tools: [{ name: 'notes:a' }], skipped: [] })
   modules.close()
 })
 
