@@ -1,5 +1,13 @@
 import { expect, test } from '@jest/globals'
-import { linkSync, mkdirSync, readdirSync, symlinkSync, utimesSync, writeFileSync } from 'node:fs'
+import {
+  linkSync,
+  mkdirSync,
+  readdirSync,
+  symlinkSync,
+  truncateSync,
+  utimesSync,
+  writeFileSync,
+} from 'node:fs'
 import { join } from 'node:path'
 import { FILE_BYTES_MAX, readModuleFile } from '../../../functions/src/folder/read-module-file.ts'
 import type { FileRead } from '../../../functions/src/folder/read-module-file.ts'
@@ -45,6 +53,13 @@ test('a file as large as allowed is read, one byte more is told with both sizes'
   expect(await look(folder.path, 'more.py')).toMatchObject({
     fault: { message: 'more.py: the file is 262,145 bytes; a module may have 262,144. Split it.' },
   })
+})
+
+test('a file larger than can be held is told by its size, without being read', async () => {
+  using folder = temporaryFolder()
+  writeFileSync(join(folder.path, 'vast.py'), '')
+  truncateSync(join(folder.path, 'vast.py'), 3 * 1024 ** 3)
+  expect(kindOf(await look(folder.path, 'vast.py'))).toBe('source_too_large')
 })
 
 test('links are followed within the folder, also where it is reached by a link itself, and not out of it', async () => {
