@@ -263,7 +263,7 @@ withPython(
 )
 
 withPython(
-  'a file that is saved a hundred times in a second settles on what it was last, after few checks',
+  'a file that is saved a hundred times in a second settles on what it was last, and is left alone then',
   async () => {
     const server = await started()
     const versions = 100
