@@ -1,6 +1,7 @@
-import { afterAll, expect, test } from '@jest/globals'
-import { renameSync, rmSync, writeFileSync } from 'node:fs'
+import { afterAll, expect, jest, test } from '@jest/globals'
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { LayerRead, LayerSource } from '../../../functions/src/catalog/layer-source.ts'
 import { FolderLayer } from '../../../functions/src/folder/folder-layer.ts'
 import { ModuleFolder } from '../../../functions/src/folder/module-folder.ts'
@@ -10,6 +11,9 @@ import { put, tool } from '../../support/definition-changes.ts'
 import { checkedModule, readingRunner } from '../../support/reading-runner.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { until } from '../../support/until.ts'
+
+/** A busy machine takes its time for a thousand files. */
+jest.setTimeout(60_000)
 
 const checker = new SchemaChecker()
 afterAll(() => checker.close())
@@ -63,6 +67,50 @@ test('a thousand files settle on what is there, each of them checked once', asyn
   expect(counting.asked.toSorted()).toEqual(names)
   const { definitions } = await layer.read()
   expect(definitions.map(({ name }) => name)).toEqual(names.map((name) => `${name}:a`))
+  modules.close()
+})
+
+test('whatever happens in a folder while it is watched, it settles on what is there', async () => {
+  using outer = temporaryFolder()
+  const path = join(outer.path, 'tools')
+  mkdirSync(path)
+  const counting = new CountingRunner()
+  const { runner } = counting
+  const modules = new ModuleFolder({ path, runner, checker, log, changed: () => undefined })
+  await modules.start()
+  const names = ['a', 'b', 'c', 'd', 'e']
+  const expected = new Map<string, string>()
+  let seed = 7
+  const pick = (below: number): number => (seed = (seed * 48_271) % 2_147_483_647) % below
+  for (let step = 0; step < 400; step += 1) {
+    const name = names[pick(names.length)] ?? ''
+    const file = join(path, `${name}.py`)
+    const source = moduleOf(name, `step ${step}`)
+    const what = pick(20)
+    if (what === 0) {
+      rmSync(path, { recursive: true })
+      mkdirSync(path)
+      expected.clear()
+    } else if (what < 4) {
+      rmSync(file, { force: true })
+      expected.delete(name)
+    } else {
+      if (what < 10) writeFileSync(file, source)
+      else {
+        writeFileSync(join(path, `.${name}.swp`), source)
+        renameSync(join(path, `.${name}.swp`), file)
+      }
+      expected.set(name, source)
+    }
+    if (pick(10) === 0) await pause(pick(60))
+  }
+  const served = () => [...modules.files.values()].map(({ loaded }) => [loaded?.name, loaded?.source])
+  const wanted = JSON.stringify([...expected].toSorted(([a], [b]) => (a < b ? -1 : 1)))
+  await until(
+    () => Promise.resolve(JSON.stringify(served())),
+    (text) => text === wanted,
+  )
+  expect(modules.checking).toEqual([])
   modules.close()
 })
 
