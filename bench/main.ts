@@ -3,6 +3,7 @@ import { findGenerator } from './generator/generator.ts'
 import { cold } from './cases/cold.ts'
 import { filter } from './cases/filter.ts'
 import { firestore } from './cases/firestore.ts'
+import { firstAnswer } from './cases/first-answer.ts'
 import { firstCall } from './cases/first-call.ts'
 import { framework } from './cases/framework.ts'
 import { handOff } from './cases/hand-off.ts'
@@ -32,6 +33,7 @@ const CASES = {
   'hand-off': handOff,
   'isolated-throughput': isolatedThroughput,
   'first-call': firstCall,
+  'first-answer': firstAnswer,
   'runner-start': runnerStart,
   hostile,
 }

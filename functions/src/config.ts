@@ -1,4 +1,4 @@
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { JOB_KEYS_RULE, parseJobKeys } from './access/job-keys.ts'
 import type { JobKeys } from './access/job-keys.ts'
@@ -31,6 +31,7 @@ const TABLE = {
   FUNCTIONS_EMULATOR: optional,
   K_SERVICE: optional,
   TOOLRACK_DEFS_DIR: text(DEFS_DIR),
+  TOOLRACK_TOOLS_DIR: optional,
   LIST_ENVELOPE: choice(ENVELOPES, 'array'),
   TOOLRACK_DEFAULT_WORKFLOW: text('tools-CliTools', 256),
   TOOLRACK_CORS_ORIGINS: list(
@@ -61,6 +62,8 @@ export type Config = {
   readonly definitionsFolder: string
   /** Whether that is the folder that comes with the service. */
   readonly isShippedDefinitions: boolean
+  /** The folder of modules, absolute; none where there is no home to look for one in. Whoever has named it wants it to be there. */
+  readonly toolsFolder: { readonly path: string; readonly isNamed: boolean } | undefined
   readonly envelope: (typeof ENVELOPES)[number]
   readonly defaultWorkflow: string
   readonly corsOrigins: readonly string[]
@@ -104,6 +107,7 @@ export function parseConfig(env: NodeJS.ProcessEnv = process.env): Config {
     store: values.TOOLRACK_STORE,
     definitionsFolder: resolve(values.TOOLRACK_DEFS_DIR),
     isShippedDefinitions: resolve(values.TOOLRACK_DEFS_DIR) === DEFS_DIR,
+    toolsFolder: toolsFolder(values.TOOLRACK_TOOLS_DIR, set['HOME']),
     envelope: values.LIST_ENVELOPE,
     defaultWorkflow: values.TOOLRACK_DEFAULT_WORKFLOW,
     corsOrigins: values.TOOLRACK_CORS_ORIGINS,
@@ -114,6 +118,11 @@ export function parseConfig(env: NodeJS.ProcessEnv = process.env): Config {
       environment: runnerSettings(values),
     },
   }
+}
+
+function toolsFolder(named: string | undefined, home: string | undefined): Config['toolsFolder'] {
+  if (named !== undefined) return { path: resolve(named), isNamed: true }
+  return home === undefined ? undefined : { path: join(home, '.toolrack', 'tools'), isNamed: false }
 }
 
 const RUNNER_SETTINGS = [

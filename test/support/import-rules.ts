@@ -14,6 +14,7 @@ const DOMAIN = [
   'catalog',
   'definitions',
   'dispatch',
+  'folder',
   'invoke',
   'json',
   'modules',
