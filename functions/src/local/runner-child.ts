@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '../log.ts'
-import type { RunnerAddress } from '../runner/health-probe.ts'
+import type { RunnerAddress } from '../runner/runner-address.ts'
 import { readLines } from './read-lines.ts'
 import { forwardLine } from './runner-log.ts'
 
