@@ -1,4 +1,5 @@
 import { findService, ServiceNotFound } from './cloud-run/find-service.ts'
+import type { CloudRunEndpoint } from './cloud-run/find-service.ts'
 import { IdTokens } from './cloud-run/id-tokens.ts'
 import { ServiceAddress } from './cloud-run/service-address.ts'
 import type { Config } from './config.ts'
@@ -11,12 +12,17 @@ import type { RunnerAddress } from './runner/runner-address.ts'
 /** An instance of Cloud Run that has slept takes seconds to answer at first, so its health and its calls get more time on the way. */
 const PATIENCE = { deadlineMs: 3_000, graceMs: 5_000 }
 
+type Lookup = { readonly endpoint?: CloudRunEndpoint; readonly againMs?: number }
+
 /** The runner that the environment names, by its address or as a service on Cloud Run; undefined where it names none. Nobody is asked before the first call. */
-export function namedRunner({ address, service }: Config['runner'], log: Log): Runner | undefined {
+export function namedRunner(
+  { address, service }: Config['runner'],
+  log: Log,
+  { endpoint, ...patience }: Lookup = {},
+): Runner | undefined {
   if (address) return runnerAt(address, log)
   if (!service) return undefined
-  const looked = new ServiceAddress(() => findService(service))
-  return runnerOf(looked, log)
+  return runnerOf(new ServiceAddress(() => findService(service, endpoint), patience), log)
 }
 
 /** With a secret it is let in by the runner itself, and on this machine by nobody else; anywhere else by Google. */

@@ -23,20 +23,20 @@ export class GoogleCloud implements AsyncDisposable {
 
   private constructor(server: ScriptedServer) {
     this.#server = server
-    const env = { GCE_METADATA_HOST: this.address, METADATA_SERVER_DETECTION: 'assume-present' }
-    this.#before = Object.fromEntries(Object.keys(env).map((name) => [name, process.env[name]]))
-    Object.assign(process.env, env)
+    this.#before = Object.fromEntries(Object.keys(this.env).map((name) => [name, process.env[name]]))
+    Object.assign(process.env, this.env)
     server.answers = [(req, res) => this.#answer(req, res)]
   }
 
-  /** Google's libraries find it by GCE_METADATA_HOST, as long as it is there. */
+  /** Google's libraries in this process find it as long as it is there. */
   static async start(): Promise<GoogleCloud> {
     return new GoogleCloud(await ScriptedServer.start())
   }
 
-  /** `host:port`. */
-  get address(): string {
-    return this.#server.origin.slice('http://'.length)
+  /** What Google's libraries find it by. */
+  get env(): { readonly GCE_METADATA_HOST: string; readonly METADATA_SERVER_DETECTION: string } {
+    const { host } = new URL(this.#server.origin)
+    return { GCE_METADATA_HOST: host, METADATA_SERVER_DETECTION: 'assume-present' }
   }
 
   /** For the client of Cloud Run. */

@@ -33,6 +33,8 @@ export async function findService(name: ServiceName, endpoint: CloudRunEndpoint 
   // By REST: over gRPC it would take 80 ms more to make, and keep a connection for one question.
   const client = new v2.ServicesClient({ fallback: true, projectId: name.projectId, ...endpoint })
   try {
+    // Credentials that it misses itself it would tell of where nobody can catch it, and the process would end.
+    await withinMs(LOOK_MS, client.auth.getClient())
     const path = client.servicePath(name.projectId, name.region, name.service)
     const asked = client.getService({ name: path }, { timeout: LOOK_MS, maxRetries: 0 })
     const [{ uri }] = await withinMs(LOOK_MS, asked)
