@@ -5,6 +5,7 @@ import { invoked } from '../support/invocation.ts'
 import { uploaded } from '../support/modules.ts'
 import { withPython } from '../support/runner-environment.ts'
 import { RunnerInstance } from '../support/runner-instance.ts'
+import { ScriptedServer } from '../support/scripted-server.ts'
 import { Server } from '../support/server.ts'
 import { until } from '../support/until.ts'
 import { WEATHER } from '../support/weather-module.ts'
@@ -104,6 +105,44 @@ withPython(
     expect(
       door.passed.filter(({ path, httpStatus }) => path === '/invoke' && httpStatus === 200),
     ).toHaveLength(1)
+  },
+)
+
+withPython(
+  'a runner that hangs, one that answers nonsense and one below its level are told apart, and the next call works',
+  async () => {
+    await using deployment = await Deployment.start()
+    const { server, door, instances } = await deployment.ready()
+    await uploaded(server, 'weather', WEATHER)
+    const [first = '', second = ''] = instances.map(({ url }) => url)
+    const bern = { location: 'Bern' }
+    const works = async (): Promise<void> => {
+      door.instances = [second]
+      expect(await invoked(server, 'weather:get', bern)).toMatchObject([200, {}])
+    }
+
+    door.instances = [first]
+    instances[0]?.hang()
+    expect(await invoked(server, 'weather:late')).toMatchObject([
+      503,
+      { code: 'WORKER_DIED', error: expect.stringMatching(/did not answer within .* may have run/) },
+    ])
+    await works()
+
+    await using nonsense = await ScriptedServer.start()
+    nonsense.answers = [(_req, res) => res.end('<html>Welcome</html>')]
+    door.instances = [nonsense.origin]
+    expect(await invoked(server, 'weather:get', bern)).toMatchObject([503, { code: 'WORKER_DIED' }])
+    expect(nonsense.asked).toHaveLength(1)
+    await works()
+
+    await using low = await RunnerInstance.start({ TOOLRACK_RUNNER_MIN_ISOLATION: 'L4' })
+    door.instances = [low.url]
+    expect(await invoked(server, 'weather:get', bern)).toMatchObject([
+      503,
+      { code: 'ISOLATION_UNAVAILABLE', error: expect.stringMatching(/^Nothing was run/) },
+    ])
+    await works()
   },
 )
 

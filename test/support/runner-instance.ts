@@ -19,8 +19,9 @@ export class RunnerInstance implements AsyncDisposable {
     this.url = url
   }
 
-  static async start(): Promise<RunnerInstance> {
-    const env = { PATH: process.env['PATH'], K_SERVICE: 'toolrack-runner', HOST: '127.0.0.1', PORT: '0' }
+  static async start(settings: NodeJS.ProcessEnv = {}): Promise<RunnerInstance> {
+    const place = { PATH: process.env['PATH'], HOST: '127.0.0.1', PORT: '0' }
+    const env = { ...place, K_SERVICE: 'toolrack-runner', ...settings }
     const child = spawn(PYTHON, ['-I', RUNNER], { env, stdio: ['ignore', 'pipe', 'ignore'] })
     alive.add(child)
     const line = await new Promise<string>((resolve) => readLines(child.stdout, resolve))
@@ -31,6 +32,11 @@ export class RunnerInstance implements AsyncDisposable {
   async running(): Promise<number> {
     const health = await (await fetch(`${this.url}/health`)).json()
     return (health as { calls?: { running: number } }).calls?.running ?? 0
+  }
+
+  /** It keeps its connections and does nothing any more. */
+  hang(): void {
+    this.#child.kill('SIGSTOP')
   }
 
   /** SIGKILL, as when an instance is lost. */
