@@ -1,5 +1,5 @@
-import { findService, ServiceNotFound } from './cloud-run/find-service.ts'
-import type { CloudRunEndpoint } from './cloud-run/find-service.ts'
+import { findService } from './cloud-run/find-service.ts'
+import type { CloudRunEndpoint, ServiceNotFound } from './cloud-run/find-service.ts'
 import { IdTokens } from './cloud-run/id-tokens.ts'
 import { ServiceAddress } from './cloud-run/service-address.ts'
 import type { Config } from './config.ts'
@@ -42,9 +42,9 @@ function runnerOf(looked: ServiceAddress, log: Log): Runner {
     try {
       return addressOf(await finding)
     } catch (error) {
-      if (!(error instanceof ServiceNotFound)) throw error
-      log.error('the runner was not found', { reason: error.message, cause: reasonOf(error) })
-      return { status: 'unreachable', reason: error.message }
+      const { message: reason } = error as ServiceNotFound
+      log.error('the runner was not found', { reason, cause: reasonOf(error as ServiceNotFound) })
+      return { status: 'unreachable', reason }
     }
   }
   return new HttpRunner({

@@ -29,6 +29,14 @@ const PERMISSION_DENIED = 7
  * loaded here; and it is made anew each time, because one that found no credentials never looks for them again.
  */
 export async function findService(name: ServiceName, endpoint: CloudRunEndpoint = {}): Promise<string> {
+  try {
+    return await look(name, endpoint)
+  } catch (error) {
+    throw notFound(error as Error & { readonly code?: unknown })
+  }
+}
+
+async function look(name: ServiceName, endpoint: CloudRunEndpoint): Promise<string> {
   const { v2 } = await import('@google-cloud/run')
   // By REST: over gRPC it would take 80 ms more to make, and keep a connection for one question.
   const client = new v2.ServicesClient({ fallback: true, projectId: name.projectId, ...endpoint })
@@ -40,8 +48,6 @@ export async function findService(name: ServiceName, endpoint: CloudRunEndpoint 
     const [{ uri }] = await withinMs(LOOK_MS, asked)
     if (!uri || !/^https:\/\/[^/]+$/.test(uri)) throw new Error('it has no address yet')
     return uri
-  } catch (error) {
-    throw notFound(error as Error & { readonly code?: unknown })
   } finally {
     await client.close()
   }
