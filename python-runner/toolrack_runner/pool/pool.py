@@ -200,7 +200,7 @@ class Pool:
         return shelf
 
     def let_go(self, worker: Worker, *, has_result: bool) -> None:
-        """Has a child killed that was taken, behind the answer; one that gave a result, when no other call waits for that."""
+        """Has a child killed that was taken, behind the answer; one with a result when no other call waits."""
         if has_result:
             self._answered.append(worker)
             self._loop.call_later(HOLD_SECONDS, self._kill_answered)
