@@ -1,0 +1,143 @@
+import type { JsonObject, JsonValue } from '../json.ts'
+import { isJsonObject } from '../json.ts'
+import { mapSubschemas } from '../schema-keywords.ts'
+import type { SchemaPath } from '../schema-keywords.ts'
+import { admitsNull } from './admits-null.ts'
+import { isAnnotation } from './annotations.ts'
+import { orNull } from './or-null.ts'
+import { typesOf } from './types-of.ts'
+import { inWords } from './in-words.ts'
+import { Unfit } from './unfit.ts'
+
+/** What OpenAI's strict mode documents; what is not here the API may refuse, and with it the whole request. */
+const KEYWORDS = new Set([
+  'additionalProperties',
+  'anyOf',
+  'const',
+  'description',
+  'enum',
+  'exclusiveMaximum',
+  'exclusiveMinimum',
+  'format',
+  'items',
+  'maxItems',
+  'maximum',
+  'minItems',
+  'minimum',
+  'multipleOf',
+  'pattern',
+  'properties',
+  'required',
+  'title',
+  'type',
+])
+const FORMATS = new Set([
+  'date',
+  'date-time',
+  'duration',
+  'email',
+  'hostname',
+  'ipv4',
+  'ipv6',
+  'time',
+  'uuid',
+])
+const LEVELS_MAX = 10
+const PROPERTIES_MAX = 5_000
+const CHARACTERS_MAX = 120_000
+const ENUM_VALUES_MAX = 1_000
+const LONG_ENUM = { values: 250, characters: 15_000 }
+
+/**
+ * The schema as strict mode wants it: every object closed, every property required, what may be left out also null, and
+ * defaults in the description. The same object where it is so already. Throws `Unfit` where that would change what the
+ * tool takes. `root` has its type and properties, and no references.
+ */
+export function strictParameters(root: JsonObject): JsonObject {
+  let enumValues = 0
+  let properties = 0
+
+  function strict(schema: JsonObject, path: SchemaPath, level: number): JsonObject {
+    const unknown = Object.keys(schema).find((keyword) => !KEYWORDS.has(keyword) && !isAnnotation(keyword))
+    if (unknown !== undefined)
+      throw new Unfit([...path, unknown], `${unknown} is no keyword of strict schemas`)
+    if (level > LEVELS_MAX) throw new Unfit(path, `the schema is deeper than ${LEVELS_MAX} levels`)
+    checkKind(schema, path)
+    checkText(schema, path)
+    countEnum(schema, path)
+    const below = mapSubschemas(schema, (child, [keyword = '', ...at]) => {
+      if (!isJsonObject(child)) return child
+      const made = strict(child, [...path, keyword, ...at], level + 1)
+      const mayBeLeftOut = keyword === 'properties' && !isRequired(schema, String(at[0]))
+      return mayBeLeftOut && !admitsNull(child, root) ? orNull(made) : made
+    })
+    return inWords(typesOf(schema).includes('object') ? closed(below, path) : below)
+  }
+
+  function closed(schema: JsonObject, path: SchemaPath): JsonObject {
+    const { properties: declared, required = [], additionalProperties } = schema
+    if (additionalProperties !== undefined && additionalProperties !== false)
+      throw new Unfit([...path, 'additionalProperties'], 'the object takes what is not declared')
+    const names = isJsonObject(declared) ? Object.keys(declared) : []
+    properties += names.length
+    if (properties > PROPERTIES_MAX)
+      throw new Unfit(path, `the schema has more than ${PROPERTIES_MAX} parameters`)
+    if (names.length === 0 && path.length > 0 && additionalProperties !== false)
+      throw new Unfit(path, 'the object declares nothing, so it takes anything')
+    const needed = required as readonly string[]
+    const undeclared = needed.find((name) => !names.includes(name))
+    if (undeclared !== undefined)
+      throw new Unfit(
+        [...path, 'required', needed.indexOf(undeclared)],
+        'a required parameter is not declared',
+      )
+    const isFilled = needed.length === names.length
+    if (!isFilled && isAlternative(path)) throw new Unfit(path, 'an alternative has optional parameters')
+    if (isFilled && additionalProperties === false) return schema
+    return { ...schema, required: isFilled ? required : names, additionalProperties: false }
+  }
+
+  function countEnum({ enum: values }: JsonObject, path: SchemaPath): void {
+    if (!Array.isArray(values)) return
+    enumValues += values.length
+    const isLong = values.length > LONG_ENUM.values && JSON.stringify(values).length > LONG_ENUM.characters
+    if (enumValues > ENUM_VALUES_MAX || isLong)
+      throw new Unfit([...path, 'enum'], 'the enum has too many values')
+  }
+
+  if (JSON.stringify(root).length > CHARACTERS_MAX)
+    throw new Unfit([], `the schema has more than ${CHARACTERS_MAX} characters`)
+  return strict(root, [], 1)
+}
+
+/** Strict mode wants to know what a value is. */
+function checkKind(schema: JsonObject, path: SchemaPath): void {
+  const { type, anyOf, items, ...rest } = schema
+  const isAlone = type === undefined && Object.keys(rest).every(isAnnotation)
+  if (anyOf !== undefined && !isAlone)
+    throw new Unfit([...path, 'anyOf'], 'anyOf stands beside other keywords')
+  if (anyOf === undefined && type === undefined) throw new Unfit(path, 'the schema has no type')
+  if (typesOf(schema).includes('array') && !isJsonObject(items))
+    throw new Unfit(path, 'the array says nothing of its items')
+}
+
+function checkText({ pattern, format }: JsonObject, path: SchemaPath): void {
+  if (typeof pattern === 'string' && /\(\?[=!<]/.test(pattern))
+    throw new Unfit([...path, 'pattern'], 'the pattern looks around, or names a group')
+  if (typeof format === 'string' && !FORMATS.has(format))
+    throw new Unfit([...path, 'format'], 'the format is not one of strict schemas')
+}
+
+function isAlternative(path: SchemaPath): boolean {
+  let index = 0
+  while (index < path.length) {
+    const keyword = path[index]
+    if (keyword === 'anyOf') return true
+    index += keyword === 'items' ? 1 : 2
+  }
+  return false
+}
+
+function isRequired({ required }: JsonObject, name: string): boolean {
+  return Array.isArray(required) && (required as readonly JsonValue[]).includes(name)
+}
