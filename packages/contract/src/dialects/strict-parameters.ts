@@ -9,7 +9,7 @@ import { typesOf } from './types-of.ts'
 import { inWords } from './in-words.ts'
 import { Unfit } from './unfit.ts'
 
-/** What OpenAI's strict mode documents; what is not here the API may refuse, and with it the whole request. */
+/** What OpenAI documents for strict schemas, or its SDK lets through; any other the API may refuse, and with it the whole request. */
 const KEYWORDS = new Set([
   'additionalProperties',
   'anyOf',
@@ -21,8 +21,10 @@ const KEYWORDS = new Set([
   'format',
   'items',
   'maxItems',
+  'maxLength',
   'maximum',
   'minItems',
+  'minLength',
   'minimum',
   'multipleOf',
   'pattern',
@@ -65,36 +67,33 @@ export function strictParameters(root: JsonObject): JsonObject {
     checkKind(schema, path)
     checkText(schema, path)
     countEnum(schema, path)
+    const isObject = typesOf(schema).includes('object')
+    if (isObject) checkObject(schema, path)
     const below = mapSubschemas(schema, (child, [keyword = '', ...at]) => {
       if (!isJsonObject(child)) return child
       const made = strict(child, [...path, keyword, ...at], level + 1)
       const mayBeLeftOut = keyword === 'properties' && !isRequired(schema, String(at[0]))
       return mayBeLeftOut && !admitsNull(child, root) ? orNull(made) : made
     })
-    return inWords(typesOf(schema).includes('object') ? closed(below, path) : below)
+    return inWords(isObject ? closed(below) : below)
   }
 
-  function closed(schema: JsonObject, path: SchemaPath): JsonObject {
-    const { properties: declared, required = [], additionalProperties } = schema
-    if (additionalProperties !== undefined && additionalProperties !== false)
-      throw new Unfit([...path, 'additionalProperties'], 'the object takes what is not declared')
-    const names = isJsonObject(declared) ? Object.keys(declared) : []
+  function checkObject(schema: JsonObject, path: SchemaPath): void {
+    const names = declaredBy(schema)
+    const { required = [], additionalProperties } = schema
     properties += names.length
     if (properties > PROPERTIES_MAX)
       throw new Unfit(path, `the schema has more than ${PROPERTIES_MAX} parameters`)
+    if (additionalProperties !== undefined && additionalProperties !== false)
+      throw new Unfit([...path, 'additionalProperties'], 'the object takes what is not declared')
     if (names.length === 0 && path.length > 0 && additionalProperties !== false)
       throw new Unfit(path, 'the object declares nothing, so it takes anything')
     const needed = required as readonly string[]
-    const undeclared = needed.find((name) => !names.includes(name))
-    if (undeclared !== undefined)
-      throw new Unfit(
-        [...path, 'required', needed.indexOf(undeclared)],
-        'a required parameter is not declared',
-      )
-    const isFilled = needed.length === names.length
-    if (!isFilled && isAlternative(path)) throw new Unfit(path, 'an alternative has optional parameters')
-    if (isFilled && additionalProperties === false) return schema
-    return { ...schema, required: isFilled ? required : names, additionalProperties: false }
+    const undeclared = needed.findIndex((name) => !names.includes(name))
+    if (undeclared !== -1)
+      throw new Unfit([...path, 'required', undeclared], 'a required parameter is not declared')
+    if (needed.length < names.length && isAlternative(path))
+      throw new Unfit(path, 'an alternative has optional parameters')
   }
 
   function countEnum({ enum: values }: JsonObject, path: SchemaPath): void {
@@ -108,6 +107,19 @@ export function strictParameters(root: JsonObject): JsonObject {
   if (JSON.stringify(root).length > CHARACTERS_MAX)
     throw new Unfit([], `the schema has more than ${CHARACTERS_MAX} characters`)
   return strict(root, [], 1)
+}
+
+/** An object that takes what it declares and nothing else, all of it required. */
+function closed(schema: JsonObject): JsonObject {
+  const names = declaredBy(schema)
+  const { required } = schema
+  const isFilled = Array.isArray(required) && required.length === names.length
+  if (isFilled && schema['additionalProperties'] === false) return schema
+  return { ...schema, required: isFilled ? required : names, additionalProperties: false }
+}
+
+function declaredBy({ properties }: JsonObject): readonly string[] {
+  return isJsonObject(properties) ? Object.keys(properties) : []
 }
 
 /** Strict mode wants to know what a value is. */
