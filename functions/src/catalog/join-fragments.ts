@@ -1,5 +1,4 @@
-import { ToolrackError } from '@toolrack/contract'
-import { ANSWER_BYTES_MAX } from './select-entries.ts'
+import { ANSWER_BYTES_MAX, answerTooLarge } from './select-entries.ts'
 import type { Listed } from './select-entries.ts'
 
 /** What stands before and behind the fragments. */
@@ -37,12 +36,7 @@ type Tails = { readonly cut: number; readonly of: (one: Listed) => Buffer }
 function join(around: Ends, listed: readonly Listed[], tails: Tails): Buffer {
   let bytes = around.open.length + around.close.length + Math.max(0, listed.length - 1)
   for (const one of listed) bytes += one.fragment.length - tails.cut + tails.of(one).length
-  if (bytes > ANSWER_BYTES_MAX) {
-    throw new ToolrackError(
-      'ANSWER_TOO_LARGE',
-      `The list is ${bytes} bytes and an answer may have ${ANSWER_BYTES_MAX}; page it with limit (at most 1000) and cursor.`,
-    )
-  }
+  if (bytes > ANSWER_BYTES_MAX) throw answerTooLarge()
   const body = Buffer.allocUnsafe(bytes)
   body.set(around.open)
   let at = around.open.length

@@ -1,4 +1,4 @@
-import { LAYERS, parseNameEntry } from '@toolrack/contract'
+import { LAYERS, parseNameEntry, ToolrackError } from '@toolrack/contract'
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { CatalogView } from './catalog-view.ts'
 import { isAfter } from './cursor.ts'
@@ -40,6 +40,8 @@ export function selectEntries(view: CatalogView, query: ListQuery, shape: Shape 
     const listed = shape(entry)
     if (listed) {
       bytes += listed.fragment.length
+      // Said before more is made that no answer has room for.
+      if (query.limit === undefined && bytes > ANSWER_BYTES_MAX) throw answerTooLarge()
       const isFull = query.limit !== undefined && bytes > ANSWER_BYTES_MAX - ENVELOPE_BYTES
       if (isFull) return { listed: page, last, unknown, hasMore: true }
       page.push(listed)
@@ -47,6 +49,13 @@ export function selectEntries(view: CatalogView, query: ListQuery, shape: Shape 
     last = entry
   }
   return { listed: page, last, unknown, hasMore: false }
+}
+
+export function answerTooLarge(): ToolrackError {
+  return new ToolrackError(
+    'ANSWER_TOO_LARGE',
+    `The list has more than the ${ANSWER_BYTES_MAX} bytes that an answer may have; page it with limit (at most 1000) and cursor.`,
+  )
 }
 
 function asItIs(entry: CatalogEntry): Listed {

@@ -64,6 +64,21 @@ test('a list above 25 MB in a dialect is refused by name of its cure, and its pa
   }
 })
 
+test('a list that is too large is refused before more of it is made than an answer holds', () => {
+  const many = Array.from({ length: 400 }, (_, index) => tool(`t${index + 100}`, 'x'.repeat(200_000)))
+  const view = catalogView({ file: many })
+  let made = 0
+  class Counting extends DialectFragments {
+    override of(...asked: Parameters<DialectFragments['of']>) {
+      made += 1
+      return super.of(...asked)
+    }
+  }
+  const query = { ...ALL, dialect: 'gemini' } as const
+  expect(() => dialectAnswer(view, query, 'flow', new Counting())).toThrow(/more than the 26214400 bytes/)
+  expect(made).toBeLessThan(140)
+})
+
 test("a job's token decides by its own tools which alias is whose", () => {
   const view = catalogView({ global: [tool('a:b'), tool('a__b')] })
   const [first] = [...view.entries()]
