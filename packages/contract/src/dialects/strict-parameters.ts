@@ -4,51 +4,13 @@ import { mapSubschemas } from '../schema-keywords.ts'
 import type { SchemaPath } from '../schema-keywords.ts'
 import { admitsNull } from './admits-null.ts'
 import { isAnnotation } from './annotations.ts'
-import { orNull } from './or-null.ts'
-import { typesOf } from './types-of.ts'
 import { inWords } from './in-words.ts'
+import { orNull } from './or-null.ts'
+import { PORTABLE_PATTERN, STRICT_FORMATS, STRICT_KEYWORDS, STRICT_LIMITS } from './strict-subset.ts'
+import { typesOf } from './types-of.ts'
 import { Unfit } from './unfit.ts'
 
-/** What OpenAI documents for strict schemas, or its SDK lets through; any other the API may refuse, and with it the whole request. */
-const KEYWORDS = new Set([
-  'additionalProperties',
-  'anyOf',
-  'const',
-  'description',
-  'enum',
-  'exclusiveMaximum',
-  'exclusiveMinimum',
-  'format',
-  'items',
-  'maxItems',
-  'maxLength',
-  'maximum',
-  'minItems',
-  'minLength',
-  'minimum',
-  'multipleOf',
-  'pattern',
-  'properties',
-  'required',
-  'title',
-  'type',
-])
-const FORMATS = new Set([
-  'date',
-  'date-time',
-  'duration',
-  'email',
-  'hostname',
-  'ipv4',
-  'ipv6',
-  'time',
-  'uuid',
-])
-const LEVELS_MAX = 10
-const PROPERTIES_MAX = 5_000
-const CHARACTERS_MAX = 120_000
-const ENUM_VALUES_MAX = 1_000
-const LONG_ENUM = { values: 250, characters: 15_000 }
+const { levelsMax, propertiesMax, charactersMax, enumValuesMax, longEnum } = STRICT_LIMITS
 
 /**
  * The schema as strict mode wants it: every object closed, every property required, what may be left out also null, and
@@ -60,10 +22,12 @@ export function strictParameters(root: JsonObject): JsonObject {
   let properties = 0
 
   function strict(schema: JsonObject, path: SchemaPath, level: number): JsonObject {
-    const unknown = Object.keys(schema).find((keyword) => !KEYWORDS.has(keyword) && !isAnnotation(keyword))
+    const unknown = Object.keys(schema).find(
+      (keyword) => !STRICT_KEYWORDS.has(keyword) && !isAnnotation(keyword),
+    )
     if (unknown !== undefined)
       throw new Unfit([...path, unknown], `${unknown} is no keyword of strict schemas`)
-    if (level > LEVELS_MAX) throw new Unfit(path, `the schema is deeper than ${LEVELS_MAX} levels`)
+    if (level > levelsMax) throw new Unfit(path, `the schema is deeper than ${levelsMax} levels`)
     checkKind(schema, path)
     checkText(schema, path)
     countEnum(schema, path)
@@ -82,8 +46,8 @@ export function strictParameters(root: JsonObject): JsonObject {
     const names = declaredBy(schema)
     const { required = [], additionalProperties } = schema
     properties += names.length
-    if (properties > PROPERTIES_MAX)
-      throw new Unfit(path, `the schema has more than ${PROPERTIES_MAX} parameters`)
+    if (properties > propertiesMax)
+      throw new Unfit(path, `the schema has more than ${propertiesMax} parameters`)
     if (additionalProperties !== undefined && additionalProperties !== false)
       throw new Unfit([...path, 'additionalProperties'], 'the object takes what is not declared')
     if (names.length === 0 && path.length > 0 && additionalProperties !== false)
@@ -99,13 +63,13 @@ export function strictParameters(root: JsonObject): JsonObject {
   function countEnum({ enum: values }: JsonObject, path: SchemaPath): void {
     if (!Array.isArray(values)) return
     enumValues += values.length
-    const isLong = values.length > LONG_ENUM.values && JSON.stringify(values).length > LONG_ENUM.characters
-    if (enumValues > ENUM_VALUES_MAX || isLong)
+    const isLong = values.length > longEnum.values && JSON.stringify(values).length > longEnum.characters
+    if (enumValues > enumValuesMax || isLong)
       throw new Unfit([...path, 'enum'], 'the enum has too many values')
   }
 
-  if (JSON.stringify(root).length > CHARACTERS_MAX)
-    throw new Unfit([], `the schema has more than ${CHARACTERS_MAX} characters`)
+  if (JSON.stringify(root).length > charactersMax)
+    throw new Unfit([], `the schema has more than ${charactersMax} characters`)
   return strict(root, [], 1)
 }
 
@@ -134,9 +98,9 @@ function checkKind(schema: JsonObject, path: SchemaPath): void {
 }
 
 function checkText({ pattern, format }: JsonObject, path: SchemaPath): void {
-  if (typeof pattern === 'string' && /\(\?[=!<]/.test(pattern))
-    throw new Unfit([...path, 'pattern'], 'the pattern looks around, or names a group')
-  if (typeof format === 'string' && !FORMATS.has(format))
+  if (typeof pattern === 'string' && !PORTABLE_PATTERN.test(pattern))
+    throw new Unfit([...path, 'pattern'], 'the pattern looks around, refers back, or sets flags')
+  if (typeof format === 'string' && !STRICT_FORMATS.has(format))
     throw new Unfit([...path, 'format'], 'the format is not one of strict schemas')
 }
 

@@ -10,9 +10,6 @@ import { Unfit } from './unfit.ts'
 /** Characters of JSON that all references of a schema may add: a small one can refer to a large one a thousand times. */
 const WRITTEN_OUT_MAX = 128 * 1024
 
-/** One reference to the next: no schema inside our limits has as many. */
-const REFERENCES_MAX = 32
-
 /** Keywords that refuse the same whatever stands beside them, so that two schemas are joined by having both. */
 const INDEPENDENT = new Set([
   'const',
@@ -72,11 +69,13 @@ export function writtenOut(root: JsonObject): JsonObject {
  */
 export function rootWrittenOut(root: JsonObject): JsonObject {
   let schema = root
-  for (let steps = 0; schema['$ref'] !== undefined; steps += 1) {
+  const seen = new Set([root])
+  while (schema['$ref'] !== undefined) {
     const { $ref: ref, ...rest } = schema
     const target = localTarget(root, ref)
     if (!target) throw new Unfit(['$ref'], 'the $ref leads to no schema')
-    if (steps === REFERENCES_MAX) throw new Unfit(['$ref'], 'the $ref leads back to a schema that holds it')
+    if (seen.has(target)) throw new Unfit(['$ref'], 'the $ref leads back to a schema that holds it')
+    seen.add(target)
     const { $defs, definitions, ...beside } = rest
     schema = {
       ...joined(target, beside, ['$ref']),
