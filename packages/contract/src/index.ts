@@ -4,7 +4,8 @@ export { canonicalJson } from './canonical-json.ts'
 export { readableName } from './confusable-name.ts'
 export { CONVERSIONS, DIALECTS } from './dialects/dialect.ts'
 export type { Conversion, Converted, Dialect, Obstacle } from './dialects/dialect.ts'
-export { inDialect, nameIn } from './dialects/in-dialect.ts'
+export { inDialect } from './dialects/in-dialect.ts'
+export { nameIn } from './dialects/name-in.ts'
 export type {
   AnthropicTool,
   DialectTools,
