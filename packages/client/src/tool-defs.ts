@@ -1,0 +1,129 @@
+import type { JsonObject, ToolDefinition } from '@toolrack/contract'
+import type { Dialect, ToolOf } from './dialect.ts'
+import { inTime } from './in-time.ts'
+import { listQuery } from './list-query.ts'
+import type { ListOptions, ListQuery } from './list-query.ts'
+import { localList } from './local-list.ts'
+import { Outage } from './outage.ts'
+import { readList } from './read-list.ts'
+import type { ListAnswer } from './read-list.ts'
+import { RememberedLists } from './remembered-lists.ts'
+import { withRetry } from './retry.ts'
+import { lostOnFailure, Service } from './service.ts'
+import type { ServiceOptions } from './service.ts'
+import { ServiceLoss } from './service-loss.ts'
+import { SharedRequests } from './shared-requests.ts'
+import { STANDARD_DEFINITIONS } from './standard-definitions.ts'
+import { tokenSubject } from './token.ts'
+import type { ToolList } from './tool-list.ts'
+import { ToolsError } from './tools-error.ts'
+
+export type ToolDefsOptions = ServiceOptions & {
+  /** What to list when the service can not be had and nothing is remembered: the standard definitions by default, `false` for an error. */
+  readonly fallback?: readonly ToolDefinition[] | false | undefined
+  /** How long a list may wait for the service, in milliseconds, tries and pauses together; 5,000 by default. */
+  readonly deadlineMs?: number | undefined
+}
+
+/**
+ * The tools for a model: from the service; while that is away its last good answer; else local definitions. Make one and keep it, for it
+ * remembers.
+ */
+export class ToolDefs {
+  readonly #service: Service
+  readonly #fallback: readonly ToolDefinition[] | false
+  readonly #deadlineMs: number
+  readonly #remembered = new RememberedLists()
+  readonly #requests = new SharedRequests<ListAnswer>()
+  readonly #outage = new Outage()
+  #loss = new ServiceLoss('NETWORK', '')
+
+  /** Throws OPTION_INVALID. */
+  constructor({ fallback = STANDARD_DEFINITIONS, deadlineMs = 5_000, ...service }: ToolDefsOptions) {
+    this.#service = new Service(service)
+    this.#fallback = fallback
+    this.#deadlineMs = deadlineMs
+  }
+
+  /**
+   * Lists the tools for one model call. Rejects with a ToolsError where the caller is at fault: OPTION_INVALID, TOKEN_FAILED,
+   * SERVICE_REFUSED (400, 401, 403); with SERVICE_UNAVAILABLE only where `fallback` is `false`; and with the reason of `signal`.
+   */
+  async list<D extends Dialect | undefined = undefined>(
+    options: ListOptions<D> = {},
+  ): Promise<ToolList<ToolOf<D>>> {
+    const query = listQuery(options)
+    options.signal?.throwIfAborted()
+    const token = await this.#service.token()
+    const list = await this.#list(query, token, options.signal)
+    return list as ToolList<ToolOf<D>>
+  }
+
+  async #list(query: ListQuery, token: string, caller?: AbortSignal): Promise<ToolList<JsonObject>> {
+    const key = keyOf(query, token)
+    const answer = (waiting?: AbortSignal): Promise<ListAnswer> =>
+      this.#requests.share(key, (signal) => this.#ask(query, token, signal), waiting)
+    if (!this.#outage.isOn)
+      try {
+        const { list } = await answer(caller)
+        return { ...list, source: 'service', reason: null }
+      } catch (error) {
+        if (!(error instanceof ServiceLoss)) throw error
+        this.#loss = error
+      }
+    else if (this.#outage.isTimeToAsk()) answer().catch(() => undefined)
+    return this.#withoutService(key, query)
+  }
+
+  /** Asks until the deadline, and keeps what it has learned of the service. */
+  async #ask(query: ListQuery, token: string, caller: AbortSignal): Promise<ListAnswer> {
+    const endsMs = Date.now() + this.#deadlineMs
+    try {
+      const late = (): ServiceLoss =>
+        new ServiceLoss('TIMEOUT', `The service did not answer within ${this.#deadlineMs} ms.`)
+      const answer = await inTime(
+        this.#deadlineMs,
+        late,
+        (signal) => withRetry(endsMs, signal, () => this.#askOnce(query, token, signal)),
+        caller,
+      )
+      this.#outage.end()
+      return answer
+    } catch (error) {
+      if (error instanceof ServiceLoss && error.code !== 'LAYERS_LOST') this.#outage.begin(error.retryAfterMs)
+      else if (error instanceof ServiceLoss || error instanceof ToolsError) this.#outage.end()
+      throw error
+    }
+  }
+
+  async #askOnce(query: ListQuery, shown: string, signal: AbortSignal): Promise<ListAnswer> {
+    const { response, token } = await this.#service.ask(`list${query.search}`, shown, signal, (used) => {
+      const etag = this.#remembered.get(keyOf(query, used))?.etag
+      return etag ? { headers: { 'If-None-Match': etag } } : {}
+    })
+    const key = keyOf(query, token)
+    const remembered = this.#remembered.get(key)
+    if (response.status === 304 && remembered) return remembered
+    const text = await lostOnFailure(signal, () => response.text())
+    const answer = readList(response.headers, text, query.dialect)
+    this.#remembered.keep(key, answer)
+    return answer
+  }
+
+  #withoutService(key: string, query: ListQuery): ToolList<JsonObject> {
+    const { code, message } = this.#loss
+    const reason = { code, message }
+    const remembered = this.#remembered.get(key)
+    if (remembered) return { ...remembered.list, source: 'remembered', reason }
+    if (this.#fallback)
+      return { ...localList(this.#fallback, query), source: 'local', reason, revision: null, layers: null }
+    throw new ToolsError('SERVICE_UNAVAILABLE', `${message} There is nothing to fall back to.`, {
+      cause: this.#loss,
+    })
+  }
+}
+
+/** What a question is asked and remembered under: never the same for two who may see other tools. */
+function keyOf({ search }: ListQuery, token: string): string {
+  return `${search} ${tokenSubject(token)}`
+}
