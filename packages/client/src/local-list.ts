@@ -15,7 +15,8 @@ export function localList(
       (tags.length === 0 || tags.some((tag) => definition.tags?.includes(tag))) &&
       (categories.length === 0 || categories.includes(definition.category ?? '')),
   )
-  return { ...inDialect(matching, dialect), unknown }
+  const inOrder = matching.toSorted((a, b) => (a.function.name < b.function.name ? -1 : 1))
+  return { ...inDialect(inOrder, dialect), unknown }
 }
 
 function named(definitions: readonly ToolDefinition[], names: ReadonlySet<string>) {

@@ -17,11 +17,7 @@ export function readList(headers: Headers, text: string, dialect: Dialect | unde
   const tools = toolsIn(text, dialect)
   const layers = layersIn(headers.get('X-Tools-Layers') ?? '')
   const isPartial = Object.values(layers).includes('error')
-  if (!tools)
-    throw new ServiceLoss(
-      'UNREADABLE',
-      'What answered is not a list of tools; is the address of the service right?',
-    )
+  if (!tools) throw new ServiceLoss('UNREADABLE', 'What answered is no list of tools.')
   if (isPartial && tools.length === 0)
     throw new ServiceLoss('LAYERS_LOST', 'The list is empty, and the service could not read every layer.')
   const list = {

@@ -28,6 +28,7 @@ export function tokenSubject(token: string): string {
   try {
     const claims = JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/'))) as object
     return JSON.stringify({
+      ...TIMES,
       ...claims,
       ...TIMES,
     })

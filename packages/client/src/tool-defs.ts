@@ -103,7 +103,7 @@ export class ToolDefs {
     })
     const key = keyOf(query, token)
     const remembered = this.#remembered.get(key)
-    if (response.status === 304 && remembered) return remembered
+    if (response.status === 304 && remembered?.etag) return remembered
     const text = await lostOnFailure(signal, () => response.text())
     const answer = readList(response.headers, text, query.dialect)
     this.#remembered.keep(key, answer)
