@@ -19,7 +19,7 @@ const root = fileURLToPath(ROOT)
 const TSC = join(root, 'node_modules/typescript/bin/tsc')
 /** The oldest Node that is promised, where the machine has one of its line. */
 const NODE_20 = '/usr/bin/node'
-const hasNode20 = /^v20\./.test(spawnSync(NODE_20, ['--version'], { encoding: 'utf8' }).stdout ?? '')
+const hasNode20 = (spawnSync(NODE_20, ['--version'], { encoding: 'utf8' }).stdout ?? '').startsWith('v20.')
 
 let client: InstalledClient
 let server: ScriptedServer

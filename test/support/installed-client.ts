@@ -48,7 +48,7 @@ export class InstalledClient implements Disposable {
     await buildClient(root, process.execPath, join(built, 'dist'))
     writeFileSync(join(this.project, 'package.json'), '{"name":"app","private":true,"type":"module"}')
     await this.#npm(built, 'pack', '--ignore-scripts', '--pack-destination', this.#folder)
-    const [tarball = ''] = readdirSync(this.#folder).filter((name) => name.endsWith('.tgz'))
+    const tarball = readdirSync(this.#folder).find((name) => name.endsWith('.tgz')) ?? ''
     await this.#npm(
       this.project,
       'install',
