@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { findGenerator } from './generator/generator.ts'
+import { clientFallback } from './cases/client-fallback.ts'
 import { cold } from './cases/cold.ts'
 import { filter } from './cases/filter.ts'
 import { firestore } from './cases/firestore.ts'
@@ -34,6 +35,7 @@ const CASES = {
   'first-call': firstCall,
   'runner-start': runnerStart,
   hostile,
+  'client-fallback': clientFallback,
 }
 
 /** `npm run bench -- [case …] [--rounds 5] [--seconds 3]`: measures and reports; a missed goal is no failure. */
