@@ -57,10 +57,11 @@ test.each<[string, () => unknown, RegExp]>([
   ],
   ['rejects', () => Promise.reject(new Error('no network')), /^The token function failed: no network$/],
   ['gives nothing', () => undefined, /^The token must be a text/],
+  ['never ends', () => new Promise(() => undefined), /^The token function gave no token within 300 ms\.$/],
   ['gives an empty text', () => ' ', /^The token must be a text/],
   ['gives lines', () => 'SECRET\nSECRET', /^The token must be a text/],
 ])('a token function that %s is a clear error, and nothing is asked', async (_title, token, message) => {
-  const listing = toolDefs(server, { token: token as () => string }).list()
+  const listing = toolDefs(server, { token: token as () => string, deadlineMs: 300 }).list()
   await expect(listing).rejects.toMatchObject({
     code: 'TOKEN_FAILED',
     message: expect.stringMatching(message),

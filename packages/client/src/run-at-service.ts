@@ -4,11 +4,15 @@ import { inTime } from './in-time.ts'
 import { isToolResult } from './run-locally.ts'
 import { lostOnFailure } from './service.ts'
 import type { Service } from './service.ts'
-import { ServiceLoss } from './service-loss.ts'
+import { ServiceLoss, timedOut } from './service-loss.ts'
 import { ToolsError } from './tools-error.ts'
 
 /** What came of a call at the service: a result, or the canonical name of a tool that runs here. */
-export type AtService = { readonly result?: ToolResult; readonly runsHere?: string }
+export type AtService = {
+  readonly call: ToolCall
+  readonly result?: ToolResult
+  readonly runsHere?: string
+}
 
 /** UTF-8 bytes of calls in one request, below the megabyte that the service takes. */
 const BYTES_MAX = 900_000
@@ -23,87 +27,79 @@ export async function runAtService(
   deadlineMs: number,
   caller: AbortSignal | undefined,
 ): Promise<readonly AtService[]> {
-  const answers = batches(calls).map(async (items) => {
+  const answers = batches(calls).map(async (batch) => {
     try {
-      return await sendBatch(service, items, deadlineMs, caller)
+      const send = (signal: AbortSignal): Promise<string> => sendBatch(service, batch, signal)
+      return readAnswer(await inTime(deadlineMs, () => timedOut(deadlineMs), send, caller), batch)
     } catch (error) {
       caller?.throwIfAborted()
-      return items.map(() => ({ result: failureOf(error) }))
+      return batch.map(({ call }) => ({ call, result: failureOf(error) }))
     }
   })
   return (await Promise.all(answers)).flat()
 }
 
+type Sent = { readonly call: ToolCall; readonly json: string }
+
 /** One shape for every vendor's calls, and ids of our own: those of a model may be missing, or there twice. */
-function batches(calls: readonly ToolCall[]): readonly (readonly string[])[] {
-  const all: string[][] = []
+function batches(calls: readonly ToolCall[]): readonly (readonly Sent[])[] {
+  const all: Sent[][] = []
   let bytes = Infinity
-  for (const [index, { name, arguments: sent }] of calls.entries()) {
+  for (const call of calls) {
+    const { index, name, arguments: sent } = call
     const text = 'text' in sent ? sent.text : JSON.stringify(sent.value)
-    const item = JSON.stringify({
+    const json = JSON.stringify({
       id: `call_${index}`,
       type: 'function',
       function: { name, arguments: text },
     })
-    const itemBytes = new TextEncoder().encode(item).length
-    if (bytes + itemBytes > BYTES_MAX || all.at(-1)?.length === CALLS_MAX) {
+    const jsonBytes = new TextEncoder().encode(json).length
+    if (bytes + jsonBytes > BYTES_MAX || all.at(-1)?.length === CALLS_MAX) {
       all.push([])
       bytes = 0
     }
-    all.at(-1)?.push(item)
-    bytes += itemBytes
+    all.at(-1)?.push({ call, json })
+    bytes += jsonBytes
   }
   return all
 }
 
-async function sendBatch(
-  service: Service,
-  items: readonly string[],
-  deadlineMs: number,
-  caller: AbortSignal | undefined,
-): Promise<readonly AtService[]> {
-  const late = (): ServiceLoss =>
-    new ServiceLoss('TIMEOUT', `The service did not answer within ${deadlineMs} ms.`)
-  const body = `[${items.join()}]`
-  const send = async (signal: AbortSignal): Promise<string> => {
-    const headers = { 'Content-Type': 'application/json' }
-    const { response } = await service.ask('dispatch', await service.token(), signal, () => ({
-      headers,
-      body,
-    }))
-    return lostOnFailure(signal, () => response.text())
-  }
-  return readAnswer(await inTime(deadlineMs, late, send, caller), items.length)
+async function sendBatch(service: Service, batch: readonly Sent[], signal: AbortSignal): Promise<string> {
+  const { response } = await service.ask('dispatch', await service.token(), signal, () => ({
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json' },
+    body: `[${batch.map(({ json }) => json).join()}]`,
+  }))
+  return lostOnFailure(signal, () => response.text())
 }
 
 /** The one place where the service's answer becomes results. */
-function readAnswer(text: string, count: number): readonly AtService[] {
+function readAnswer(text: string, batch: readonly Sent[]): readonly AtService[] {
   try {
     const { results, pending } = JSON.parse(text) as {
       results: { result: unknown }[]
       pending: { index: number; name: string }[]
     }
-    const here = new Map(pending.map(({ index, name }) => [index, name]))
-    const read = results.map(({ result }, index): AtService | undefined => {
-      const runsHere = here.get(index)
-      if (runsHere !== undefined) return { runsHere }
-      return isToolResult(result) ? { result } : undefined
+    return batch.map(({ call }, index) => {
+      const result = results[index]?.result
+      if (isToolResult(result)) return { call, result }
+      const { name } = pending.find((left) => left.index === index) as { name: string }
+      return { call, runsHere: name }
     })
-    if (read.length === count && read.every((one) => one !== undefined)) return read
-  } catch {
-    // Told below: something else than the service has answered.
+  } catch (cause) {
+    throw new ServiceLoss('UNREADABLE', 'What answered the calls is not the service.', { cause })
   }
-  throw new ServiceLoss('UNREADABLE', 'What answered the calls is not the service.')
 }
 
 function failureOf(error: unknown): ToolResult {
   if (error instanceof ToolsError)
     return toolFailure(REFUSALS[error.status ?? 401] ?? 'BODY_INVALID', error.message)
-  if (!(error instanceof ServiceLoss)) return toolFailure('INTERNAL', String(error))
-  if (error.code === 'TIMEOUT')
-    return toolFailure('DEADLINE_EXCEEDED', `${error.message} The tool may have run.`)
-  if (error.code === 'BUSY') return toolFailure('RUNNER_BUSY', `${error.message} Nothing was run.`)
-  return toolFailure('WORKER_DIED', `${error.message} The tool may have run.`)
+  const { code, message } = error as ServiceLoss
+  if (code === 'BUSY') return toolFailure('RUNNER_BUSY', `${message} Nothing was run.`)
+  return toolFailure(
+    code === 'TIMEOUT' ? 'DEADLINE_EXCEEDED' : 'WORKER_DIED',
+    `${message} The tool may have run.`,
+  )
 }
 
 const REFUSALS: Readonly<Record<number, ErrorCode>> = {

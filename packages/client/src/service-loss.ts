@@ -26,6 +26,10 @@ export class ServiceLoss extends Error {
   }
 }
 
+export function timedOut(deadlineMs: number): ServiceLoss {
+  return new ServiceLoss('TIMEOUT', `The service did not answer within ${deadlineMs} ms.`)
+}
+
 /** The loss that a status means; undefined for one that is an answer or a refusal. */
 export function lossOf(response: Response): ServiceLoss | undefined {
   const { status } = response

@@ -25,14 +25,11 @@ export class Service {
 
   /** Throws OPTION_INVALID. */
   constructor(options: ServiceOptions) {
-    const { service, token, route = 'workflows' } = options
+    const { service, route = 'workflows' } = options
     this.#options = options
     const base = URL.canParse(String(service)) ? new URL(service) : undefined
     if (!base?.protocol.startsWith('http') || base.username !== '')
       throw optionInvalid('service must be an http or https address without a user name')
-    if (typeof token !== 'string' && typeof token !== 'function')
-      throw optionInvalid('token must be a text or a function that gives one')
-    if (route !== 'workflows' && route !== 'jobs') throw optionInvalid("route must be 'workflows' or 'jobs'")
     base.pathname = `${base.pathname.replace(/\/+$/, '')}/${route}/tools/`
     base.search = base.hash = ''
     this.#base = base
@@ -51,37 +48,20 @@ export class Service {
     path: string,
     token: string,
     signal: AbortSignal,
-    request: (token: string) => { readonly headers?: Record<string, string>; readonly body?: string },
+    request: (
+      token: string,
+    ) => Pick<RequestInit, 'method' | 'body'> & { readonly headers?: Record<string, string> },
+    isAgain = false,
   ): Promise<{ readonly response: Response; readonly token: string }> {
-    const response = await this.#fetch(path, token, signal, request(token))
-    if (response.status === 401 && typeof this.#options.token === 'function') {
-      await response.body?.cancel()
-      const renewed = await currentToken(this.#options.token, true)
-      return {
-        response: await accepted(await this.#fetch(path, renewed, signal, request(renewed))),
-        token: renewed,
-      }
-    }
-    return { response: await accepted(response), token }
-  }
-
-  async #fetch(
-    path: string,
-    token: string,
-    signal: AbortSignal,
-    { headers = {}, body }: { readonly headers?: Record<string, string>; readonly body?: string },
-  ): Promise<Response> {
-    const { userId, fetch = globalThis.fetch } = this.#options
-    const init = {
-      headers: {
-        Authorization: `Bearer ${token}`,
-        ...(userId !== undefined && { 'X-User-Id': userId }),
-        ...headers,
-      },
-      ...(body !== undefined && { method: 'POST', body }),
-      signal,
-    }
-    return lostOnFailure(signal, () => fetch(new URL(path, this.#base), init))
+    const { userId, fetch = globalThis.fetch, token: source } = this.#options
+    const { headers, ...more } = request(token)
+    const own = { Authorization: `Bearer ${token}`, ...(userId !== undefined && { 'X-User-Id': userId }) }
+    const init = { ...more, headers: { ...own, ...headers }, signal }
+    const response = await lostOnFailure(signal, () => fetch(new URL(path, this.#base), init))
+    if (response.status !== 401 || isAgain || typeof source !== 'function')
+      return { response: await accepted(response), token }
+    await response.body?.cancel()
+    return this.ask(path, await currentToken(source, true), signal, request, true)
   }
 }
 

@@ -11,7 +11,7 @@ import { RememberedLists } from './remembered-lists.ts'
 import { withRetry } from './retry.ts'
 import { lostOnFailure, Service } from './service.ts'
 import type { ServiceOptions } from './service.ts'
-import { ServiceLoss } from './service-loss.ts'
+import { ServiceLoss, timedOut } from './service-loss.ts'
 import { SharedRequests } from './shared-requests.ts'
 import { STANDARD_DEFINITIONS } from './standard-definitions.ts'
 import { tokenSubject } from './token.ts'
@@ -54,7 +54,9 @@ export class ToolDefs {
   ): Promise<ToolList<ToolOf<D>>> {
     const query = listQuery(options)
     options.signal?.throwIfAborted()
-    const token = await this.#service.token()
+    const late = (): ToolsError =>
+      new ToolsError('TOKEN_FAILED', `The token function gave no token within ${this.#deadlineMs} ms.`)
+    const token = await inTime(this.#deadlineMs, late, () => this.#service.token(), options.signal)
     const list = await this.#list(query, token, options.signal)
     return list as ToolList<ToolOf<D>>
   }
@@ -79,11 +81,9 @@ export class ToolDefs {
   async #ask(query: ListQuery, token: string, caller: AbortSignal): Promise<ListAnswer> {
     const endsMs = Date.now() + this.#deadlineMs
     try {
-      const late = (): ServiceLoss =>
-        new ServiceLoss('TIMEOUT', `The service did not answer within ${this.#deadlineMs} ms.`)
       const answer = await inTime(
         this.#deadlineMs,
-        late,
+        () => timedOut(this.#deadlineMs),
         (signal) => withRetry(endsMs, signal, () => this.#askOnce(query, token, signal)),
         caller,
       )

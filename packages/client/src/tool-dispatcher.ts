@@ -1,4 +1,4 @@
-import { findCalls, isCallId, isJsonObject, isToolName, toolFailure } from '@toolrack/contract'
+import { findCalls, isCallId, isToolName, toolFailure } from '@toolrack/contract'
 import type { FoundCalls, JsonObject, JsonValue, ToolCall, ToolResult, WireFormat } from '@toolrack/contract'
 import { runAtService } from './run-at-service.ts'
 import { runLocally } from './run-locally.ts'
@@ -56,28 +56,30 @@ export class ToolDispatcher {
     { signal }: { readonly signal?: AbortSignal | undefined } = {},
   ): Promise<Dispatched> {
     signal?.throwIfAborted()
-    const { format, items } = callsIn(answer)
+    const found = findCalls(answer as JsonValue)
+    if ('fault' in found) throw new ToolsError('CALLS_INVALID', `The model's answer ${found.fault}.`)
+    const { format, items } = found
     if (!format) return { format: null, messages: [], results: [] }
-    const calls = items.map((found) => readCall(format, found, items))
-    const left = calls.filter(({ call, fault }) => fault === undefined && !this.#runners.has(call.name))
-    const elsewhere = this.#runElsewhere(
-      left.map(({ call }) => call),
-      signal,
-    )
-    const run = async ({ call, fault }: FoundCall): Promise<ToolResult> => {
-      if (fault !== undefined) return toolFailure('BODY_INVALID', `The call ${fault}.`)
-      const runner = this.#runners.get(call.name)
-      if (runner) return runLocally(runner, call, this.#deadlineMs, signal)
-      return (await elsewhere).get(call) ?? unsupported(call.name)
-    }
-    const answered = await Promise.all(
-      calls.map(async (found) => ({ call: found.call, result: await run(found) })),
-    )
+    const calls = items.map((item) => readCall(format, item, items))
+    const left = calls.filter(({ name, fault }) => fault === undefined && !this.#runners.has(name))
+    const elsewhere = this.#runElsewhere(left, signal)
+    const run = async (call: ReadCall): Promise<ToolResult> =>
+      call.fault === undefined
+        ? ((await this.#runHere(call.name, call, signal)) ??
+          (await elsewhere).get(call) ??
+          unsupported(call.name))
+        : toolFailure('BODY_INVALID', `The call ${call.fault}.`)
+    const answered = await Promise.all(calls.map(async (call) => ({ call, result: await run(call) })))
     return {
       format: format.name,
       messages: format.messages(answered),
       results: answered.map(({ call: { index, id = null, name }, result }) => ({ index, id, name, result })),
     }
+  }
+
+  #runHere(name: string, call: ToolCall, signal: AbortSignal | undefined): Promise<ToolResult> | undefined {
+    const runner = this.#runners.get(name)
+    return runner && runLocally(runner, call, this.#deadlineMs, signal)
   }
 
   /** At the service; what that hands back is run here if it can be. */
@@ -87,41 +89,27 @@ export class ToolDispatcher {
   ): Promise<ReadonlyMap<ToolCall, ToolResult>> {
     if (!this.#service || calls.length === 0) return new Map()
     const answers = await runAtService(this.#service, calls, this.#deadlineMs, signal)
-    const results = calls.map(async (call, index): Promise<[ToolCall, ToolResult]> => {
-      const { result, runsHere = '' } = answers[index] ?? {}
-      const runner = this.#runners.get(runsHere)
-      if (runner) return [call, await runLocally(runner, call, this.#deadlineMs, signal)]
-      return [call, result ?? unsupported(call.name)]
-    })
+    const results = answers.map(async ({ call, result, runsHere = '' }): Promise<[ToolCall, ToolResult]> => [
+      call,
+      result ?? (await this.#runHere(runsHere, call, signal)) ?? unsupported(call.name),
+    ])
     return new Map(await Promise.all(results))
   }
 }
 
-type FoundCall = { readonly call: ToolCall; readonly fault?: string }
+/** A call, or what is wrong with it, to go behind "the call". */
+type ReadCall = ToolCall & { readonly fault?: string }
 type Found = FoundCalls['items'][number]
 
-/** A message without a list, such as one that only speaks, has no calls. */
-function callsIn(answer: object): FoundCalls {
-  const found = findCalls(answer as JsonValue)
-  if (!('fault' in found)) return found
-  const isSpeech =
-    isJsonObject(answer) && typeof answer['role'] === 'string' && !Array.isArray(answer['tool_calls'])
-  if (isSpeech && !Array.isArray(answer['content']) && !Array.isArray(answer['parts']))
-    return { format: undefined, items: [] }
-  throw new ToolsError('CALLS_INVALID', `The model's answer ${found.fault}.`)
-}
-
 /** A call that can not be read fails alone, and so do two of one id; one without an id is run, and answered without one. */
-function readCall(format: WireFormat, { item, index }: Found, items: readonly Found[]): FoundCall {
+function readCall(format: WireFormat, { item, index }: Found, items: readonly Found[]): ReadCall {
   const sentId = format.id(item)
   const id = isCallId(sentId) ? sentId : undefined
   const read = format.read(item)
-  const isTwice =
-    id !== undefined && items.some((other) => other.index !== index && format.id(other.item) === id)
-  const fault = isTwice ? 'has the id of another one, so neither was run' : read
-  if (typeof fault !== 'string') return { call: { ...fault, id, index, item } }
-  const name = typeof read === 'string' ? '' : read.name
-  return { call: { id, index, item, name, arguments: { value: {} } }, fault }
+  const call = { index, item, id, name: '', arguments: { text: '' } }
+  if (typeof read === 'string') return { ...call, fault: read }
+  const isTwice = id !== undefined && items.filter((other) => format.id(other.item) === id).length > 1
+  return { ...call, ...read, ...(isTwice && { fault: 'has the id of another; neither was run' }) }
 }
 
 function unsupported(name: string): ToolResult {

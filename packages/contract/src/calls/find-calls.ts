@@ -61,5 +61,7 @@ function listIn(body: JsonValue): readonly JsonValue[] | undefined {
   if (Array.isArray(body)) return body as readonly JsonValue[]
   if (!isJsonObject(body)) return undefined
   const lists = WRAPPERS.map((key) => body[key]).filter((value) => Array.isArray(value))
+  // A message that only speaks.
+  if (lists.length === 0 && typeof body['role'] === 'string') return []
   return lists.length === 1 ? (lists[0] as readonly JsonValue[]) : undefined
 }
