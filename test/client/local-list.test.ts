@@ -64,7 +64,9 @@ test('names that no local definition has are told', async () => {
   expect(unknown).toEqual(['NOPE', 'sha'])
 })
 
-test('local definitions obey the dialect: OpenAI is given aliases', async () => {
-  const names = await localNames({ dialect: 'openai' }, own.slice(0, 2))
-  expect(names.toSorted()).toEqual([aliasOf('a.c'), 'ns__b'])
+test('local definitions obey the dialect: OpenAI is given aliases, and a tool whose alias means another is left out', async () => {
+  const { tools, quarantined } = await away(own).list({ dialect: 'openai', names: ['ns:b', 'a.c'] })
+  expect(namesOf(tools)).toEqual([aliasOf('a.c')])
+  expect(quarantined).toEqual(['ns:b'])
+  expect(await localNames({ dialect: 'openai' }, own.slice(0, 2))).toEqual([aliasOf('a.c'), 'ns__b'])
 })

@@ -7,7 +7,13 @@ import { anthropic, chat, gemini } from './calls.ts'
 import { listAnswer, refusal, silence } from './support.ts'
 
 let server: ScriptedServer
-let bodies: { id: string; function: { name: string; arguments: string } }[][]
+type Sent = {
+  readonly id: string
+  readonly function?: { readonly name: string; readonly arguments: string }
+  readonly name?: string
+  readonly input?: unknown
+}
+let bodies: Sent[][]
 beforeEach(async () => {
   server = await ScriptedServer.start()
   bodies = []
@@ -25,19 +31,27 @@ const service: RequestListener = (req, res) => {
   req.on('end', () => {
     const calls = JSON.parse(text) as (typeof bodies)[number]
     bodies.push(calls)
-    const results = calls.map(({ id, function: { name, arguments: args } }, index) => ({
-      index,
-      id,
-      name,
-      result: isLeft(name) ? null : { resultType: 'success', textResultForLlm: `${name} ${args}`, meta: {} },
-    }))
-    const pending = calls.flatMap((call, index) =>
-      isLeft(call.function.name)
-        ? [{ index, id: call.id, name: call.function.name.replace('__', ':'), call }]
-        : [],
-    )
+    const results = calls.map((call, index) => {
+      const { name, args } = read(call)
+      const result = isLeft(name)
+        ? null
+        : { resultType: 'success', textResultForLlm: `${name} ${args}`, meta: {} }
+      return { index, id: call.id, name, result }
+    })
+    const pending = calls.flatMap((call, index) => {
+      const { name } = read(call)
+      return isLeft(name) ? [{ index, id: call.id, name: name.replace('__', ':'), call }] : []
+    })
     res.end(JSON.stringify({ format: 'openai', messages: [], results, pending }))
   })
+}
+
+/** Of a call whose arguments are a text, or an object. */
+function read({ function: called, name = '', input }: Sent): {
+  readonly name: string
+  readonly args: string
+} {
+  return called ? { name: called.name, args: called.arguments } : { name, args: JSON.stringify(input) }
 }
 
 function isLeft(name: string): boolean {

@@ -1,5 +1,5 @@
 import { CALLS_MAX, toolFailure } from '@toolrack/contract'
-import type { ErrorCode, ToolCall, ToolResult } from '@toolrack/contract'
+import type { ErrorCode, JsonObject, ToolCall, ToolResult } from '@toolrack/contract'
 import { inTime } from './in-time.ts'
 import { isToolResult } from './run-locally.ts'
 import { lostOnFailure } from './service.ts'
@@ -41,18 +41,12 @@ export async function runAtService(
 
 type Sent = { readonly call: ToolCall; readonly json: string }
 
-/** One shape for every vendor's calls, and ids of our own: those of a model may be missing, or there twice. */
+/** Calls with ids of our own: those of a model may be missing, or there twice. */
 function batches(calls: readonly ToolCall[]): readonly (readonly Sent[])[] {
   const all: Sent[][] = []
   let bytes = Infinity
   for (const call of calls) {
-    const { index, name, arguments: sent } = call
-    const text = 'text' in sent ? sent.text : JSON.stringify(sent.value)
-    const json = JSON.stringify({
-      id: `call_${index}`,
-      type: 'function',
-      function: { name, arguments: text },
-    })
+    const json = JSON.stringify(sentAs(call))
     const jsonBytes = new TextEncoder().encode(json).length
     if (bytes + jsonBytes > BYTES_MAX || all.at(-1)?.length === CALLS_MAX) {
       all.push([])
@@ -62,6 +56,13 @@ function batches(calls: readonly ToolCall[]): readonly (readonly Sent[])[] {
     bytes += jsonBytes
   }
   return all
+}
+
+/** OpenAI's shape for arguments that are a text, Anthropic's for those that are an object: the service reads the two in their own ways. */
+function sentAs({ index, name, arguments: sent }: ToolCall): JsonObject {
+  const id = `call_${index}`
+  if ('text' in sent) return { id, type: 'function', function: { name, arguments: sent.text } }
+  return { id, type: 'tool_use', name, input: sent.value }
 }
 
 async function sendBatch(service: Service, batch: readonly Sent[], signal: AbortSignal): Promise<string> {
