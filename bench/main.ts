@@ -2,6 +2,7 @@ import { parseArgs } from 'node:util'
 import { findGenerator } from './generator/generator.ts'
 import { clientFallback } from './cases/client-fallback.ts'
 import { cold } from './cases/cold.ts'
+import { dialects } from './cases/dialects.ts'
 import { filter } from './cases/filter.ts'
 import { firestore } from './cases/firestore.ts'
 import { firstCall } from './cases/first-call.ts'
@@ -12,6 +13,7 @@ import { invoke } from './cases/invoke.ts'
 import { isolatedCall } from './cases/isolated-call.ts'
 import { isolatedThroughput } from './cases/isolated-throughput.ts'
 import { list } from './cases/list.ts'
+import { mcpServer } from './cases/mcp-server.ts'
 import { memory } from './cases/memory.ts'
 import { notModified } from './cases/not-modified.ts'
 import { secondInstance } from './cases/second-instance.ts'
@@ -23,6 +25,8 @@ const CASES = {
   list,
   'not-modified': notModified,
   filter,
+  dialects,
+  'mcp-server': mcpServer,
   memory,
   framework,
   firestore,

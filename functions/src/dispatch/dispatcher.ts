@@ -48,7 +48,7 @@ export async function dispatch(
   signal: AbortSignal,
 ): Promise<DispatchAnswer> {
   const results = await eachInTurn(calls, AT_ONCE, async (call) => {
-    const { result } = await invoker.invoke(principal, () => requestOf(call), signal)
+    const { result } = await invoker.invoke(principal, () => requestOf(call, format), signal)
     return { call, result }
   })
   const answered = results.filter((one) => !isLeftToClient(one))
@@ -75,9 +75,11 @@ function identity({ index, id, name }: ToolCall) {
   return { index, id: id ?? null, name }
 }
 
-function requestOf({ name, arguments: sent }: ToolCall): CallRequest {
+/** Strict models, which only OpenAI has, write null for what they leave out. */
+function requestOf({ name, arguments: sent }: ToolCall, format: WireFormat): CallRequest {
   const args = 'text' in sent ? argumentsIn(sent.text) : callArguments(sent.value)
-  return { name, arguments: args, context: {}, expectedDigest: undefined }
+  const nullLeavesOut = format.name === 'openai' || format.name === 'openai-responses'
+  return { name, arguments: args, context: {}, expectedDigest: undefined, nullLeavesOut }
 }
 
 /** Models write the arguments as a text, and not always as JSON; none at all means that there are none. */

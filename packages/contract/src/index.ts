@@ -8,6 +8,19 @@ export type { ReadCalls } from './calls/read-calls.ts'
 export type { AnsweredCall, ToolCall, WireFormat } from './calls/tool-call.ts'
 export { canonicalJson } from './canonical-json.ts'
 export { readableName } from './confusable-name.ts'
+export { CONVERSIONS, DIALECTS } from './dialects/dialect.ts'
+export type { Conversion, Converted, Dialect, Obstacle } from './dialects/dialect.ts'
+export { inDialect, nameIn } from './dialects/in-dialect.ts'
+export type {
+  AnthropicTool,
+  DialectTools,
+  GeminiDeclaration,
+  McpTool,
+  ObjectSchema,
+  OpenaiResponsesTool,
+  OpenaiTool,
+} from './dialects/vendor-tools.ts'
+export { withoutNulls } from './dialects/without-nulls.ts'
 export { definitionDigest } from './definition-digest.ts'
 export type { Digest } from './definition-digest.ts'
 export { ERROR_CODES } from './error-code.ts'
@@ -15,7 +28,7 @@ export type { ErrorCode, ErrorKind } from './error-code.ts'
 export type { InvocationMeta, InvocationResult, ResourceUsage } from './invocation-result.ts'
 export { isJsonObject } from './json.ts'
 export type { JsonObject, JsonValue } from './json.ts'
-export { jsonPointer, pointerKeys } from './json-pointer.ts'
+export { jsonPointer, pointerKeys, valueAt } from './json-pointer.ts'
 export { completeParameters, listedTool } from './listed-tool.ts'
 export type { ListedTool } from './listed-tool.ts'
 export { NAMES_MAX, parseNameEntry, parseNameFilter } from './name-filter.ts'
