@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { aliasOf, definitionDigest, listedTool } from '@toolrack/contract'
+import { aliasOf, definitionDigest, DIALECTS, listedTool } from '@toolrack/contract'
 import type { ToolDefinition } from '@toolrack/contract'
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
@@ -9,6 +9,7 @@ import {
   standardDefinitionsPath,
   standardDefinitionsText,
 } from '../../scripts/toolchain/standard-definitions.mjs'
+import { Server } from '../support/server.ts'
 import { tool } from '../support/tool.ts'
 import { namesOf } from './support.ts'
 
@@ -22,7 +23,7 @@ function away(fallback?: readonly ToolDefinition[]): ToolDefs {
 async function localNames(options: ListOptions, fallback?: readonly ToolDefinition[]): Promise<string[]> {
   const list = await away(fallback).list(options)
   expect(list.source).toBe('local')
-  return namesOf(list.tools as { function: { name: string } }[])
+  return namesOf(list.tools as readonly { function: { name: string } }[])
 }
 
 test('the definitions that ship are those of the file layer: `npm run client-definitions` writes them anew', () => {
@@ -69,4 +70,34 @@ test('local definitions obey the dialect: OpenAI is given aliases, and a tool wh
   expect(namesOf(tools)).toEqual([aliasOf('a.c')])
   expect(quarantined).toEqual(['ns:b'])
   expect(await localNames({ dialect: 'openai' }, own.slice(0, 2))).toEqual([aliasOf('a.c'), 'ns__b'])
+})
+
+test('what is local is, in every dialect, byte for byte what the service lists of the same definitions', async () => {
+  await using server = await Server.start()
+  const names = STANDARD_DEFINITIONS.map((definition) => definition.function.name)
+  for (const dialect of [undefined, ...DIALECTS]) {
+    const options = { names, dialect }
+    const listed = await new ToolDefs({ service: server.url, token: server.token }).list(options)
+    const local = await away().list(options)
+    expect([listed.source, local.source]).toEqual(['service', 'local'])
+    expect(JSON.stringify(local.tools)).toBe(JSON.stringify(listed.tools))
+  }
+})
+
+test('a dialect that there is not is refused before anything is asked', async () => {
+  await expect(away().list({ dialect: 'openia' as 'openai' })).rejects.toMatchObject({
+    code: 'OPTION_INVALID',
+    message: expect.stringMatching(/^The option dialect must be one of openai, /),
+  })
+})
+
+test('a schema that a vendor can not express is left out of its list, and named', async () => {
+  const parameters = { type: 'object', properties: {}, anyOf: [{ required: ['a'] }, { required: ['b'] }] }
+  const odd = {
+    type: 'function',
+    function: { name: 'ODD', description: 'Odd.', parameters },
+  } as ToolDefinition
+  const { tools, quarantined } = await away([odd]).list({ dialect: 'openai' })
+  expect([tools, quarantined]).toEqual([[], ['ODD']])
+  expect(await localNames({}, [odd])).toEqual(['ODD'])
 })

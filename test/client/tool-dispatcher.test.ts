@@ -248,6 +248,15 @@ describe('calls', () => {
     expect(await said(dispatcher, [chat('c', 'T', ' ')])).toEqual(['{}'])
   })
 
+  test('null for an optional parameter, as strict models write it, is left out where the definition is known', async () => {
+    const parameters = { type: 'object', properties: { a: { type: 'string' } } }
+    const definition = { function: { name: 'T', description: '', parameters } }
+    const strict: Runner = { name: 'T', definition, run: (args) => args }
+    expect(await said(new ToolDispatcher({ runners: [strict] }), [chat('c', 'T', { a: null })])).toEqual([
+      '{}',
+    ])
+  })
+
   test('a call without an id is run, and answered without one', async () => {
     const dispatcher = new ToolDispatcher({ runners: [echo] })
     const { id: _id, ...call } = chat('', 'ECHO', { text: 'a' })

@@ -1,13 +1,24 @@
-import { aliasOf, listedTool } from '@toolrack/contract'
-import type { JsonObject, ListedTool, ToolDefinition } from '@toolrack/contract'
+import { inDialect, listedTool, nameIn } from '@toolrack/contract'
+import type {
+  Dialect,
+  DialectTools,
+  GeminiDeclaration,
+  JsonObject,
+  ListedTool,
+  ToolDefinition,
+} from '@toolrack/contract'
 
-/** The vendor whose `tools` field a list is for. */
-export type Dialect = 'openai' | 'openai-responses' | 'openai-strict' | 'anthropic' | 'gemini' | 'mcp'
+/** Gemini's `tools` field has one tool, which declares all functions. */
+export type GeminiTool = { readonly functionDeclarations: readonly GeminiDeclaration[] }
 
 /** What a vendor's `tools` field takes; without a dialect it is OpenAI's shape with canonical names. */
-export type ToolOf<D extends Dialect | undefined> = D extends 'openai' | undefined ? ListedTool : JsonObject
+export type ToolOf<D extends Dialect | undefined> = D extends 'gemini'
+  ? GeminiTool
+  : D extends Dialect
+    ? DialectTools[D]
+    : ListedTool
 
-export type DialectTools = {
+export type LocalTools = {
   readonly tools: readonly JsonObject[]
   /** The names of those that it can not express, or whose alias means another tool. */
   readonly quarantined: readonly string[]
@@ -18,15 +29,16 @@ export function toolsInDialect(
   definitions: readonly ToolDefinition[],
   dialect: Dialect | undefined,
   resolve: (name: string) => ToolDefinition | undefined,
-): DialectTools {
+): LocalTools {
   if (dialect === undefined) return { tools: definitions.map(listedTool), quarantined: [] }
   const tools: JsonObject[] = []
   const quarantined: string[] = []
   for (const definition of definitions) {
-    const { type, function: described } = listedTool(definition)
-    const name = aliasOf(described.name)
-    if (resolve(name) === definition) tools.push({ type, function: { ...described, name } })
-    else quarantined.push(described.name)
+    const { name } = definition.function
+    const converted = inDialect(definition, dialect)
+    if ('item' in converted && resolve(nameIn(dialect, name)) === definition) tools.push(converted.item)
+    else quarantined.push(name)
   }
-  return { tools, quarantined }
+  const isDeclared = dialect === 'gemini' && tools.length > 0
+  return { tools: isDeclared ? [{ functionDeclarations: tools }] : tools, quarantined }
 }

@@ -1,7 +1,16 @@
 /** The client of a Toolrack service. No Node built-in, no dependency: it runs wherever there is `fetch`. */
-export type { JsonObject, JsonValue, Layer, ListedTool, ToolDefinition, ToolResult } from '@toolrack/contract'
+export type {
+  Dialect,
+  DialectTools,
+  JsonObject,
+  JsonValue,
+  Layer,
+  ListedTool,
+  ToolDefinition,
+  ToolResult,
+} from '@toolrack/contract'
 export type { ChatModel } from './chat-model.ts'
-export type { Dialect, ToolOf } from './dialect.ts'
+export type { GeminiTool, ToolOf } from './dialect.ts'
 export { invokerRunner } from './invoker-runner.ts'
 export type { InvokerRunnerOptions, WorkflowEndpoint, WorkflowInput } from './invoker-runner.ts'
 export type { ListOptions } from './list-query.ts'

@@ -1,6 +1,5 @@
-import { parseNameFilter } from '@toolrack/contract'
-import type { NameFilter } from '@toolrack/contract'
-import type { Dialect } from './dialect.ts'
+import { DIALECTS, parseNameFilter } from '@toolrack/contract'
+import type { Dialect, NameFilter } from '@toolrack/contract'
 import { optionInvalid } from './service.ts'
 
 /** Which tools, and for which model. Everything narrows; nothing at all means every tool. */
@@ -32,6 +31,8 @@ export type ListQuery = {
 export function listQuery({ names = '', tags = [], category = [], dialect, strict }: ListOptions): ListQuery {
   const filter = parseNameFilter(typeof names === 'string' ? [names] : names.length > 0 ? names : ['[]'])
   if (typeof filter === 'object' && 'fault' in filter) throw optionInvalid(`names ${filter.fault}`)
+  if (dialect !== undefined && !DIALECTS.includes(dialect))
+    throw optionInvalid(`dialect must be one of ${DIALECTS.join(', ')}`)
   const categories = [category].flat()
   const parameters = new URLSearchParams()
   if (filter !== 'all') parameters.set('names', [...filter].join() || '[]')

@@ -1,6 +1,5 @@
 import { isJsonObject } from '@toolrack/contract'
-import type { JsonObject } from '@toolrack/contract'
-import type { Dialect } from './dialect.ts'
+import type { Dialect, JsonObject } from '@toolrack/contract'
 import { ServiceLoss } from './service-loss.ts'
 import type { LayerState, ToolList } from './tool-list.ts'
 

@@ -1,4 +1,4 @@
-import { isJsonObject, toolFailure, toolResult } from '@toolrack/contract'
+import { isJsonObject, toolFailure, toolResult, withoutNulls } from '@toolrack/contract'
 import type { JsonObject, ToolCall, ToolResult } from '@toolrack/contract'
 import { inTime } from './in-time.ts'
 import type { Runner } from './runner.ts'
@@ -10,7 +10,7 @@ export async function runLocally(
   deadlineMs: number,
   caller: AbortSignal | undefined,
 ): Promise<ToolResult> {
-  const args = argumentsOf(sent)
+  const args = argumentsOf(sent, runner.definition?.function.parameters)
   if (!args) return toolFailure('ARGUMENTS_INVALID', `${name}: ${ARGUMENTS_FAULT}`)
   const late = new Error(`${name} did not end within ${deadlineMs} ms.`)
   try {
@@ -27,11 +27,18 @@ export async function runLocally(
 const ARGUMENTS_FAULT =
   'The arguments are not one whole JSON object; send the call again with a name and a value for each.'
 
-/** Models write the arguments as a text, and not always as JSON; none at all means that there are none. */
-function argumentsOf(sent: ToolCall['arguments']): JsonObject | undefined {
+/**
+ * Models write the arguments as a text, and not always as JSON; none at all means that there are none. Strict models write null for what
+ * they leave out, which is taken out again where the parameters are known.
+ */
+function argumentsOf(
+  sent: ToolCall['arguments'],
+  parameters: JsonObject | undefined,
+): JsonObject | undefined {
   try {
     const value: unknown = 'value' in sent ? sent.value : JSON.parse(sent.text.trim() || '{}')
-    return isJsonObject(value) ? value : undefined
+    if (!isJsonObject(value)) return undefined
+    return parameters && 'text' in sent ? withoutNulls(parameters, value) : value
   } catch {
     return undefined
   }

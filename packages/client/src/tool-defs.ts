@@ -1,5 +1,5 @@
-import type { JsonObject, ToolDefinition } from '@toolrack/contract'
-import type { Dialect, ToolOf } from './dialect.ts'
+import type { Dialect, JsonObject, ToolDefinition } from '@toolrack/contract'
+import type { ToolOf } from './dialect.ts'
 import { inTime } from './in-time.ts'
 import { listQuery } from './list-query.ts'
 import type { ListOptions, ListQuery } from './list-query.ts'
