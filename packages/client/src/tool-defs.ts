@@ -36,6 +36,7 @@ export class ToolDefs {
   readonly #remembered = new RememberedLists()
   readonly #requests = new SharedRequests<ListAnswer>()
   readonly #outage = new Outage()
+  /** The last one; there is one wherever it is asked for. */
   #loss = new ServiceLoss('NETWORK', '')
 
   /** Throws OPTION_INVALID. */
@@ -71,7 +72,6 @@ export class ToolDefs {
         return { ...list, source: 'service', reason: null }
       } catch (error) {
         if (!(error instanceof ServiceLoss)) throw error
-        this.#loss = error
       }
     else if (this.#outage.isTimeToAsk()) answer().catch(() => undefined)
     return this.#withoutService(key, query)
@@ -90,6 +90,8 @@ export class ToolDefs {
       this.#outage.end()
       return answer
     } catch (error) {
+      if (error instanceof ServiceLoss) this.#loss = error
+      // A refusal is an answer, and so is a list that lost a layer.
       if (error instanceof ServiceLoss && error.code !== 'LAYERS_LOST') this.#outage.begin(error.retryAfterMs)
       else if (error instanceof ServiceLoss || error instanceof ToolsError) this.#outage.end()
       throw error
