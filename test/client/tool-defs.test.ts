@@ -35,7 +35,7 @@ test("a list is the service's own, and says what the service says of it", async 
 
 test('the envelope with items is read too, and what it adds is no part of a tool', async () => {
   server.answers = [listAnswer({ items: [{ ...listed('A'), workflowName: 'tools-CliTools' }] })]
-  expect(await toolDefs(server).list()).toMatchObject({ tools: [listed('A')], source: 'service' })
+  expect((await toolDefs(server).list()).tools).toEqual([listed('A')])
   server.answers = [listAnswer({ items: [] })]
   expect(await toolDefs(server).list()).toMatchObject({ tools: [], source: 'service' })
 })
