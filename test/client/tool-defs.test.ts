@@ -161,6 +161,21 @@ test('when the last caller leaves the request ends, and it counts as no loss of 
   expect(await tools.list()).toMatchObject({ source: 'service', tools: [listed('A')] })
 })
 
+test('a caller may add tools to a list, and nobody else sees them', async () => {
+  server.answers = [
+    listAnswer([listed('A')], { ETag: '"e"' }),
+    (_req, res) => res.writeHead(304).end(),
+    silence,
+  ]
+  const tools = toolDefs(server, { deadlineMs: 200 })
+  for (const source of ['service', 'service', 'remembered']) {
+    const [one, other] = await Promise.all([tools.list(), tools.list()])
+    expect([one.source, namesOf(one.tools)]).toEqual([source, ['A']])
+    one.tools.push(...one.tools)
+    expect(namesOf(other.tools)).toEqual(['A'])
+  }
+})
+
 test('a signal that was given before asks for nothing', async () => {
   server.answers = [silence]
   const signal = AbortSignal.abort(new Error('too late'))

@@ -8,7 +8,7 @@ export type Dialect = 'openai' | 'openai-responses' | 'openai-strict' | 'anthrop
 export type ToolOf<D extends Dialect | undefined> = D extends 'openai' | undefined ? ListedTool : JsonObject
 
 export type DialectTools = {
-  readonly tools: readonly JsonObject[]
+  readonly tools: JsonObject[]
   /** The names of those that it can not express, or whose alias means another tool. */
   readonly quarantined: readonly string[]
 }
