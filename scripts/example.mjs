@@ -9,7 +9,10 @@ await runCommand(async () => {
   const [name = 'list-tools', ...args] = process.argv.slice(2)
   const path = join(root, 'packages/client/examples', `${name}.mjs`)
   if (!/^[a-z-]+$/.test(name) || !existsSync(path))
-    throw new SetupFailure('There is no such example: packages/client/examples holds them.', 64)
+    throw new SetupFailure(
+      'There is no such example: packages/client/examples holds agent, list-tools and run-calls.',
+      64,
+    )
   const node = await prepare('runtime')
   const { code } = await runWithNode(node, ['--conditions=@toolrack/source', path, ...args], {
     cwd: root,

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import type { RequestListener } from 'node:http'
 import { ToolDefs } from '../../packages/client/src/index.ts'
@@ -217,16 +218,40 @@ test('an empty list that no layer was lost for is the truth', async () => {
   expect(await toolDefs(server).list()).toMatchObject({ source: 'service', tools: [] })
 })
 
-test('a program that lists in vain ends by itself', async () => {
-  const { spawn } = await import('node:child_process')
-  const source = new URL('../../packages/client/src/index.ts', import.meta.url).href
-  const script = `const { ToolDefs } = await import('${source}')
-    const tools = new ToolDefs({ service: '${server.origin}', token: 't', deadlineMs: 300 })
-    console.log((await tools.list()).source, (await tools.list()).source)`
+test('while the service is away one list at a time asks it, whatever the lists are of', async () => {
+  server.answers = [listAnswer('', { status: 500 })]
+  const tools = toolDefs(server)
+  await tools.list()
+  expect(server.asked).toHaveLength(3)
   server.answers = [silence]
-  const child = spawn(process.execPath, ['--input-type=module', '-e', script])
-  let said = ''
-  child.stdout.on('data', (chunk) => (said += String(chunk)))
-  const [code] = (await once(child, 'close')) as [number]
-  expect([code, said]).toEqual([0, 'local local\n'])
+  await until(
+    async () => {
+      await Promise.all(Array.from('ABCDEFGH', (names) => tools.list({ names })))
+      // Whatever else was sent has come before this.
+      await fetch(`${server.origin}/last`, { signal: AbortSignal.timeout(20) }).catch(() => undefined)
+      return server.asked.filter(({ url }) => url !== '/last').length
+    },
+    (asked) => asked > 3,
+  )
+  expect(server.asked.filter(({ url }) => url !== '/last')).toHaveLength(4)
 })
+
+test.each([
+  ['a list in vain', silence, 300, 'local'],
+  ['a list within a deadline of an hour', listAnswer([]), 3_600_000, 'service'],
+])(
+  'a program ends by itself after %s',
+  async (_title, answer, deadlineMs, source) => {
+    const module = new URL('../../packages/client/src/index.ts', import.meta.url).href
+    const script = `const { ToolDefs } = await import('${module}')
+    const tools = new ToolDefs({ service: '${server.origin}', token: 't', deadlineMs: ${deadlineMs} })
+    console.log((await tools.list()).source, (await tools.list()).source)`
+    server.answers = [answer]
+    const child = spawn(process.execPath, ['--input-type=module', '-e', script], { timeout: 20_000 })
+    let said = ''
+    child.stdout.on('data', (chunk) => (said += String(chunk)))
+    const [code] = (await once(child, 'close')) as [number | null]
+    expect([code, said]).toEqual([0, `${source} ${source}\n`])
+  },
+  30_000,
+)

@@ -97,13 +97,16 @@ const runner: Runner = { name, run: ({ text }, { signal }) => [text, signal.abor
 const definition: ToolDefinition = { type: 'function', function: { name, description: '', parameters: {} } }
 const workflow = invokerRunner({ name: 'B', definition, workflow: (input) => input.arguments['a'] })
 const dispatcher = new ToolDispatcher({ runners: [runner, workflow] })
+const mine: { role: string }[] = []
+mine.push(...(await dispatcher.dispatch<{ role: string }>([])).messages)
+const field: { type: 'function'; function: { name: string; parameters?: Record<string, unknown> } }[] = list.tools
 const { end } = await runTools({ model: { url: '', name }, messages: [], tools: list.tools, dispatcher })
 const over: boolean = end === 'step-limit'
 // @ts-expect-error a dialect that there is not
 await defs.list({ dialect: 'openia' })
 // @ts-expect-error a route that there is not
 new ToolDefs({ service: '', token: '', route: 'users' })
-console.log(anthropic, why, over, new ToolsError('TOKEN_FAILED', '').status)
+console.log(field, anthropic, why, over, new ToolsError('TOKEN_FAILED', '').status)
 `,
     )
     const options = {

@@ -35,7 +35,7 @@ test("a list is the service's own, and says what the service says of it", async 
 
 test('the envelope with items is read too, and what it adds is no part of a tool', async () => {
   server.answers = [listAnswer({ items: [{ ...listed('A'), workflowName: 'tools-CliTools' }] })]
-  expect(await toolDefs(server).list()).toMatchObject({ tools: [listed('A')], source: 'service' })
+  expect((await toolDefs(server).list()).tools).toEqual([listed('A')])
   server.answers = [listAnswer({ items: [] })]
   expect(await toolDefs(server).list()).toMatchObject({ tools: [], source: 'service' })
 })
@@ -159,6 +159,21 @@ test('when the last caller leaves the request ends, and it counts as no loss of 
   for (const list of left) await expect(list).rejects.toThrow('all gone')
   await closed
   expect(await tools.list()).toMatchObject({ source: 'service', tools: [listed('A')] })
+})
+
+test('a caller may add tools to a list, and nobody else sees them', async () => {
+  server.answers = [
+    listAnswer([listed('A')], { ETag: '"e"' }),
+    (_req, res) => res.writeHead(304).end(),
+    silence,
+  ]
+  const tools = toolDefs(server, { deadlineMs: 200 })
+  for (const source of ['service', 'service', 'remembered']) {
+    const [one, other] = await Promise.all([tools.list(), tools.list()])
+    expect([one.source, namesOf(one.tools)]).toEqual([source, ['A']])
+    one.tools.push(...one.tools)
+    expect(namesOf(other.tools)).toEqual(['A'])
+  }
 })
 
 test('a signal that was given before asks for nothing', async () => {

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
-import { execFile } from 'node:child_process'
+import { execFile, spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { calling, ChatServer, saying } from '../support/chat-server.ts'
+import { FullCheckout } from '../support/full-checkout.ts'
 import { InstalledClient } from '../support/installed-client.ts'
 import { Server } from '../support/server.ts'
 import { ROOT } from '../support/source-tree.ts'
@@ -100,12 +101,20 @@ describe('examples', () => {
     expect(model.requests[0]?.tools).toHaveLength(1)
   })
 
-  test('from a checkout they run from the source, on the Node that the project runs on', async () => {
-    const args = ['--disable-warning=ExperimentalWarning', '--conditions=@toolrack/source']
-    const example = fileURLToPath(new URL('list-tools.mjs', EXAMPLES))
-    const { stdout } = await promisify(execFile)(process.execPath, [...args, example, 'ECHO'], {
-      env: { TOOLRACK_URL: server.url, TOOLRACK_TOKEN: server.token },
-    })
-    expect(stdout).toMatch(/1 tools, from: service\n$/)
+  test('`npm run example` runs them from a checkout, without a build', async () => {
+    await using checkout = new FullCheckout()
+    const env = { TOOLRACK_URL: server.url, TOOLRACK_TOKEN: server.token }
+    checkout.run('example.mjs', env)
+    await checkout.said(/^\d+ tools, from: service$/m)
+    expect(await checkout.ended()).toBe(0)
+  })
+
+  test('`npm run example` says where the examples are when there is none of that name', () => {
+    const script = fileURLToPath(new URL('scripts/example.mjs', ROOT))
+    const { status, stderr } = spawnSync(process.execPath, [script, '../etc'], { encoding: 'utf8' })
+    expect([status, stderr]).toEqual([
+      64,
+      'There is no such example: packages/client/examples holds agent, list-tools and run-calls.\n',
+    ])
   })
 })

@@ -67,11 +67,11 @@ export class FullCheckout implements AsyncDisposable {
   }
 
   /** Runs one of the scripts. */
-  run(script: string): void {
+  run(script: string, env: NodeJS.ProcessEnv = {}): void {
     this.#output = ''
     const child = spawn(process.execPath, [join(this.root, 'scripts', script)], {
       cwd: this.root,
-      env: { ...process.env, TEST_MARK: this.#mark },
+      env: { ...process.env, ...env, TEST_MARK: this.#mark },
       stdio: ['ignore', 'pipe', 'pipe'],
     })
     for (const stream of [child.stdout, child.stderr])

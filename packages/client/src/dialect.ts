@@ -9,7 +9,7 @@ import type {
 } from '@toolrack/contract'
 
 /** Gemini's `tools` field has one tool, which declares all functions. */
-export type GeminiTool = { readonly functionDeclarations: readonly GeminiDeclaration[] }
+export type GeminiTool = { readonly functionDeclarations: GeminiDeclaration[] }
 
 /** What a vendor's `tools` field takes; without a dialect it is OpenAI's shape with canonical names. */
 export type ToolOf<D extends Dialect | undefined> = D extends 'gemini'
@@ -19,7 +19,7 @@ export type ToolOf<D extends Dialect | undefined> = D extends 'gemini'
     : ListedTool
 
 export type LocalTools = {
-  readonly tools: readonly JsonObject[]
+  readonly tools: JsonObject[]
   /** The names of those that it can not express, or whose alias means another tool. */
   readonly quarantined: readonly string[]
 }

@@ -5,7 +5,8 @@ import type { LayerState, ToolList } from './tool-list.ts'
 
 /** An answer of the service, as it is remembered. */
 export type ListAnswer = {
-  readonly list: Omit<ToolList<JsonObject>, 'source' | 'reason'>
+  readonly list: Omit<ToolList<JsonObject>, 'source' | 'reason' | 'tools'>
+  readonly tools: readonly JsonObject[]
   readonly etag: string | null
   /** Whether a layer could not be read. */
   readonly isPartial: boolean
@@ -20,13 +21,12 @@ export function readList(headers: Headers, text: string, dialect: Dialect | unde
   if (isPartial && tools.length === 0)
     throw new ServiceLoss('LAYERS_LOST', 'The list is empty, and the service could not read every layer.')
   const list = {
-    tools,
     layers,
     revision: headers.get('X-Tools-Revision'),
     unknown: namesIn(headers.get('X-Tools-Unknown')),
     quarantined: namesIn(headers.get('X-Tools-Quarantined')),
   }
-  return { list, isPartial, etag: headers.get('ETag') }
+  return { list, tools, isPartial, etag: headers.get('ETag') }
 }
 
 /** Of both envelopes; what `items` adds for workflow engines is no part of a tool. */

@@ -36,6 +36,7 @@ export class ToolDefs {
   readonly #remembered = new RememberedLists()
   readonly #requests = new SharedRequests<ListAnswer>()
   readonly #outage = new Outage()
+  /** The last one; there is one wherever it is asked for. */
   #loss = new ServiceLoss('NETWORK', '')
 
   /** Throws OPTION_INVALID. */
@@ -67,11 +68,9 @@ export class ToolDefs {
       this.#requests.share(key, (signal) => this.#ask(query, token, signal), waiting)
     if (!this.#outage.isOn)
       try {
-        const { list } = await answer(caller)
-        return { ...list, source: 'service', reason: null }
+        return { ...listOf(await answer(caller)), source: 'service', reason: null }
       } catch (error) {
         if (!(error instanceof ServiceLoss)) throw error
-        this.#loss = error
       }
     else if (this.#outage.isTimeToAsk()) answer().catch(() => undefined)
     return this.#withoutService(key, query)
@@ -90,6 +89,8 @@ export class ToolDefs {
       this.#outage.end()
       return answer
     } catch (error) {
+      if (error instanceof ServiceLoss) this.#loss = error
+      // A refusal is an answer, and so is a list that lost a layer.
       if (error instanceof ServiceLoss && error.code !== 'LAYERS_LOST') this.#outage.begin(error.retryAfterMs)
       else if (error instanceof ServiceLoss || error instanceof ToolsError) this.#outage.end()
       throw error
@@ -114,7 +115,7 @@ export class ToolDefs {
     const { code, message } = this.#loss
     const reason = { code, message }
     const remembered = this.#remembered.get(key)
-    if (remembered) return { ...remembered.list, source: 'remembered', reason }
+    if (remembered) return { ...listOf(remembered), source: 'remembered', reason }
     if (this.#fallback)
       return { ...localList(this.#fallback, query), source: 'local', reason, revision: null, layers: null }
     throw new ToolsError('SERVICE_UNAVAILABLE', `${message} There is nothing to fall back to.`, {
@@ -126,4 +127,9 @@ export class ToolDefs {
 /** What a question is asked and remembered under: never the same for two who may see other tools. */
 function keyOf({ search }: ListQuery, token: string): string {
   return `${search} ${tokenSubject(token)}`
+}
+
+/** Many are given the same answer, and some add tools of their own to it. */
+function listOf({ list, tools }: ListAnswer): Omit<ToolList<JsonObject>, 'source' | 'reason'> {
+  return { ...list, tools: [...tools] }
 }

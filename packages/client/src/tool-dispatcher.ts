@@ -16,11 +16,11 @@ export type ToolDispatcherOptions = Partial<ServiceOptions> & {
 }
 
 /** What came of a model's calls. */
-export type Dispatched = {
+export type Dispatched<Message extends object = JsonObject> = {
   /** Null where there was no call. */
   readonly format: WireFormat['name'] | null
   /** What to append to the conversation behind the model's own message, in its vendor's shape and in the order of the calls. */
-  readonly messages: readonly JsonObject[]
+  readonly messages: Message[]
   /** One for each call, in order. */
   readonly results: readonly {
     /** The place of the call among all items of the answer. */
@@ -49,12 +49,12 @@ export class ToolDispatcher {
   /**
    * Runs the calls of a model's answer, of whichever vendor: a list of its items, or the message that holds them. Every call is answered,
    * an unknown one by `Unsupported tool: NAME`. Rejects with CALLS_INVALID where no list of calls can be found, and with the reason of
-   * `signal`; never because of what a tool or the service did.
+   * `signal`; never because of what a tool or the service did. `Message` is how your vendor's types call what is to be appended.
    */
-  async dispatch(
+  async dispatch<Message extends object = JsonObject>(
     answer: object,
     { signal }: { readonly signal?: AbortSignal | undefined } = {},
-  ): Promise<Dispatched> {
+  ): Promise<Dispatched<Message>> {
     signal?.throwIfAborted()
     const found = findCalls(answer as JsonValue)
     if ('fault' in found) throw new ToolsError('CALLS_INVALID', `The model's answer ${found.fault}.`)
@@ -72,7 +72,7 @@ export class ToolDispatcher {
     const answered = await Promise.all(calls.map(async (call) => ({ call, result: await run(call) })))
     return {
       format: format.name,
-      messages: format.messages(answered),
+      messages: [...format.messages(answered)] as readonly object[] as Message[],
       results: answered.map(({ call: { index, id = null, name }, result }) => ({ index, id, name, result })),
     }
   }

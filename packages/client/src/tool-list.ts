@@ -13,8 +13,8 @@ export type FallbackReason = {
 
 /** The tools for one model call, and where they come from. */
 export type ToolList<Tool extends JsonObject | ListedTool = ListedTool> = {
-  /** What the model's `tools` field takes: hand it over as it is. */
-  readonly tools: readonly Tool[]
+  /** What the model's `tools` field takes: hand it over as it is. The array is the caller's own, its elements are not. */
+  readonly tools: Tool[]
   /** `remembered` is the last good answer to the same question, `local` the definitions that came with the client. */
   readonly source: 'service' | 'remembered' | 'local'
   /** Null where the service has answered. */
