@@ -5,6 +5,7 @@ import { cold } from './cases/cold.ts'
 import { dialects } from './cases/dialects.ts'
 import { filter } from './cases/filter.ts'
 import { firestore } from './cases/firestore.ts'
+import { firstAnswer } from './cases/first-answer.ts'
 import { firstCall } from './cases/first-call.ts'
 import { framework } from './cases/framework.ts'
 import { handOff } from './cases/hand-off.ts'
@@ -37,6 +38,7 @@ const CASES = {
   'hand-off': handOff,
   'isolated-throughput': isolatedThroughput,
   'first-call': firstCall,
+  'first-answer': firstAnswer,
   'runner-start': runnerStart,
   hostile,
   'client-fallback': clientFallback,

@@ -4,12 +4,18 @@ Run as ``python -I python-runner``: Python then puts this folder on ``sys.path``
 runner's own source lies in no folder that tool code may read.
 """
 
+import gc
 import sys
 
 
 def main() -> None:
+    # Of what is imported nothing is garbage; to look for some takes a tenth of the start.
+    gc.disable()
     if "--zygote" in sys.argv:
-        from toolrack_runner.zygote.zygote import main as become_zygote
+        from toolrack_runner.zygote.at_fork import without_hooks
+
+        with without_hooks():
+            from toolrack_runner.zygote.zygote import main as become_zygote
 
         become_zygote()
     # The zygote takes as long to start as all the rest, and starts beside it.

@@ -40,5 +40,11 @@ export async function makeData(
   } finally {
     await closeServices(services)
   }
-  return { PORT: '0', HOST: '127.0.0.1', TOOLRACK_DATA: dataFolder, TOOLRACK_DEFS_DIR: emptyFolder }
+  return {
+    PORT: '0',
+    HOST: '127.0.0.1',
+    TOOLRACK_DATA: dataFolder,
+    TOOLRACK_DEFS_DIR: emptyFolder,
+    TOOLRACK_TOOLS_DIR: emptyFolder,
+  }
 }

@@ -3,6 +3,7 @@ import { serve } from '../../functions/src/local/serve.ts'
 import { textLog } from '../../functions/src/log.ts'
 import { announce } from './announce.ts'
 
-/** Our service as `npm start` serves it; the environment says where its data lies. */
-const { url, token } = await serve(parseConfig(), textLog(process.stderr))
+/** Our service as `npm start` serves it; the environment says where its data lies. Only its complaints are of interest. */
+const log = { ...textLog(process.stderr), info: () => undefined }
+const { url, token } = await serve(parseConfig(), log)
 announce({ url, ...(token !== undefined && { token }) })

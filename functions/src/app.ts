@@ -9,7 +9,7 @@ import { FAMILIES } from './http/route.ts'
 import type { Family, Route } from './http/route.ts'
 import { sendError } from './http/send-error.ts'
 import { health } from './routes/health.ts'
-import { ROUTES } from './routes/routes.ts'
+import { API_ROUTES, ROUTES } from './routes/routes.ts'
 import type { Services } from './services.ts'
 
 /**
@@ -37,8 +37,8 @@ export function createApp(services: Services, direct?: Family): RequestListener 
 function expressApp(services: Services, doors: readonly Door[]): Express {
   const app = express()
   app.disable('x-powered-by').disable('etag').set('query parser', false)
-  for (const { prefix, family } of doors) {
-    for (const route of ROUTES) {
+  for (const { prefix, family, routes } of doors) {
+    for (const route of routes) {
       const handle = handlerOf(services, family, route)
       app[method(route)](prefix + route.path, (req, res) => {
         const { search } = addressOf(req)
@@ -57,11 +57,13 @@ function expressApp(services: Services, doors: readonly Door[]): Express {
 /** The routes whose path holds no name, by method and path. */
 function exactRoutes(services: Services, doors: readonly Door[]): ReadonlyMap<string, Handle> {
   return new Map(
-    doors.flatMap(({ prefix, family }) =>
-      ROUTES.filter(({ path }) => !path.includes(':')).map((route): [string, Handle] => [
-        `${route.method} ${prefix}${route.path}`,
-        handlerOf(services, family, route),
-      ]),
+    doors.flatMap(({ prefix, family, routes }) =>
+      routes
+        .filter(({ path }) => !path.includes(':'))
+        .map((route): [string, Handle] => [
+          `${route.method} ${prefix}${route.path}`,
+          handlerOf(services, family, route),
+        ]),
     ),
   )
 }
@@ -80,12 +82,15 @@ async function answer(
   }
 }
 
-/** A family's routes below one prefix of the address. */
-type Door = { readonly prefix: string; readonly family: Family }
+/** What is asked for below one prefix of the address, and whose tokens are good there. */
+type Door = { readonly prefix: string; readonly family: Family; readonly routes: readonly Route[] }
 
 function doorsOf(direct: Family | undefined): readonly Door[] {
-  const doors = (direct ? [direct] : FAMILIES).map((family): Door => ({ prefix: `/${family}`, family }))
-  return direct ? [...doors, { prefix: '', family: direct }] : doors
+  const families = direct ? [direct] : FAMILIES
+  const doors = families.map((family): Door => ({ prefix: `/${family}`, family, routes: ROUTES }))
+  if (direct) doors.push({ prefix: '', family: direct, routes: ROUTES })
+  if (direct !== 'jobs') doors.push({ prefix: '/api', family: 'workflows', routes: API_ROUTES })
+  return doors
 }
 
 /** The one name in the path, percent-decoded by the router. */
@@ -101,8 +106,8 @@ function method(route: Route): 'get' | 'put' | 'post' | 'delete' {
 /** Nothing has matched: the path is unknown, or known with other methods. */
 function refuseMethod(doors: readonly Door[]) {
   return function refuse(req: Request, res: Response): void {
-    const known = ROUTES.filter(({ path }) =>
-      doors.some(({ prefix }) => patternOf(prefix + path).test(req.path)),
+    const known = doors.flatMap(({ prefix, routes }) =>
+      routes.filter(({ path }) => patternOf(prefix + path).test(req.path)),
     )
     const methods: string[] = known.map((route) => route.method)
     if (req.path === '/health') methods.push('GET')

@@ -1,4 +1,4 @@
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { JOB_KEYS_RULE, parseJobKeys } from './access/job-keys.ts'
 import type { JobKeys } from './access/job-keys.ts'
@@ -31,6 +31,7 @@ const TABLE = {
   FUNCTIONS_EMULATOR: optional,
   K_SERVICE: optional,
   TOOLRACK_DEFS_DIR: text(DEFS_DIR),
+  TOOLRACK_TOOLS_DIR: optional,
   LIST_ENVELOPE: choice(ENVELOPES, 'array'),
   TOOLRACK_DEFAULT_WORKFLOW: text('tools-CliTools', 256),
   TOOLRACK_CORS_ORIGINS: list(
@@ -39,6 +40,8 @@ const TABLE = {
   ),
   RUNNER_URL: matching(RUNNER_URL, RUNNER_URL_RULE),
   RUNNER_SECRET: matching(/^[!-~]+$/, 'must be printable characters without a blank'),
+  RUNNER_SERVICE: matching(/^[a-z](?:[a-z0-9-]{0,47}[a-z0-9])?$/, 'must be the name of a Cloud Run service'),
+  RUNNER_REGION: matching(/^[a-z]+-[a-z]+\d{1,2}$/, 'must be a region such as us-central1'),
   // The runner's own, which checks them.
   TOOLRACK_RUNNER_SLOTS: optional,
   TOOLRACK_RUNNER_POOL_MB: optional,
@@ -61,6 +64,8 @@ export type Config = {
   readonly definitionsFolder: string
   /** Whether that is the folder that comes with the service. */
   readonly isShippedDefinitions: boolean
+  /** The folder of modules, absolute; none where there is no home to look for one in. Whoever has named it wants it to be there. */
+  readonly toolsFolder: { readonly path: string; readonly isNamed: boolean } | undefined
   readonly envelope: (typeof ENVELOPES)[number]
   readonly defaultWorkflow: string
   readonly corsOrigins: readonly string[]
@@ -70,6 +75,9 @@ export type Config = {
   readonly runner: {
     /** Of one that runs already; none is started then. */
     readonly address: { readonly url: string; readonly secret: string | undefined } | undefined
+    /** One on Cloud Run, whose address has to be looked up; only where there is no address. */
+    readonly service:
+      { readonly projectId: string; readonly region: string; readonly service: string } | undefined
     /** The settings of one that we start, as its environment. */
     readonly environment: Readonly<Record<string, string>>
   }
@@ -104,6 +112,7 @@ export function parseConfig(env: NodeJS.ProcessEnv = process.env): Config {
     store: values.TOOLRACK_STORE,
     definitionsFolder: resolve(values.TOOLRACK_DEFS_DIR),
     isShippedDefinitions: resolve(values.TOOLRACK_DEFS_DIR) === DEFS_DIR,
+    toolsFolder: toolsFolder(values.TOOLRACK_TOOLS_DIR, set['HOME']),
     envelope: values.LIST_ENVELOPE,
     defaultWorkflow: values.TOOLRACK_DEFAULT_WORKFLOW,
     corsOrigins: values.TOOLRACK_CORS_ORIGINS,
@@ -111,9 +120,15 @@ export function parseConfig(env: NodeJS.ProcessEnv = process.env): Config {
     jobKeys: values.TOOLRACK_JOB_KEYS,
     runner: {
       address: values.RUNNER_URL ? { url: values.RUNNER_URL, secret: values.RUNNER_SECRET } : undefined,
+      service: values.RUNNER_URL ? undefined : runnerService(values),
       environment: runnerSettings(values),
     },
   }
+}
+
+function toolsFolder(named: string | undefined, home: string | undefined): Config['toolsFolder'] {
+  if (named !== undefined) return { path: resolve(named), isNamed: true }
+  return home === undefined ? undefined : { path: join(home, '.toolrack', 'tools'), isNamed: false }
 }
 
 const RUNNER_SETTINGS = [
@@ -129,6 +144,16 @@ function runnerSettings(values: VariableValues<typeof TABLE>): Readonly<Record<s
   )
 }
 
+function runnerService(values: VariableValues<typeof TABLE>): Config['runner']['service'] {
+  const { RUNNER_SERVICE: service, RUNNER_REGION: region } = values
+  if (service === undefined) return undefined
+  const projectId = projectIdOf(values)
+  if (region === undefined) throw new ConfigError('RUNNER_REGION must be set where RUNNER_SERVICE is')
+  if (projectId === undefined)
+    throw new ConfigError('GOOGLE_CLOUD_PROJECT must be set to the project id where RUNNER_SERVICE is')
+  return { projectId, region, service }
+}
+
 /** With an emulator's address set, tokens need no signature and data go elsewhere: production does not start. */
 function refuseEmulators(set: NodeJS.ProcessEnv): void {
   const emulators = Object.keys(set).filter((name) => name.endsWith('_EMULATOR_HOST'))
@@ -137,7 +162,7 @@ function refuseEmulators(set: NodeJS.ProcessEnv): void {
 }
 
 function firebaseAuth(values: VariableValues<typeof TABLE>): FirebaseAuth {
-  const projectId = values.GOOGLE_CLOUD_PROJECT ?? values.GCLOUD_PROJECT
+  const projectId = projectIdOf(values)
   if (projectId === undefined)
     throw new ConfigError('GOOGLE_CLOUD_PROJECT must be set to the project id when TOOLRACK_AUTH is firebase')
   return {
@@ -147,6 +172,10 @@ function firebaseAuth(values: VariableValues<typeof TABLE>): FirebaseAuth {
     jobAccounts: values.TOOLRACK_JOB_ACCOUNTS,
     jobAudiences: values.TOOLRACK_JOB_AUDIENCES,
   }
+}
+
+function projectIdOf(values: VariableValues<typeof TABLE>): string | undefined {
+  return values.GOOGLE_CLOUD_PROJECT ?? values.GCLOUD_PROJECT
 }
 
 /** Whether this is a deployed service: on Cloud Run or Cloud Functions, and not in the emulator. */

@@ -5,6 +5,8 @@ import type { Layer } from '@toolrack/contract'
 import type { Envelope } from './catalog/list-query.ts'
 import type { DefinitionStore } from './definitions/definition-store.ts'
 import { DefinitionWriter, storedLayer } from './definitions/definition-writer.ts'
+import { FolderLayer } from './folder/folder-layer.ts'
+import { ModuleFolder } from './folder/module-folder.ts'
 import type { InvocationLogs } from './invoke/invocation-logs.ts'
 import type { SourceOf } from './invoke/invoke-parts.ts'
 import { Invoker } from './invoke/invoker.ts'
@@ -28,6 +30,8 @@ export type Services = {
   readonly modules: { readonly reader: ModuleReader; readonly writer: ModuleWriter }
   readonly store: DefinitionStore
   readonly runner: Runner
+  /** The watched folder of modules, as a part of the file layer; only the embedded server has one. */
+  readonly folder?: FolderLayer | undefined
   readonly log: Log
   /** The envelope of a list that asks for none. */
   readonly envelope: Envelope
@@ -43,6 +47,8 @@ export type Services = {
 export type ServiceParts = {
   readonly store: (checker: SchemaChecker) => DefinitionStore
   readonly files: (checker: SchemaChecker) => LayerSource
+  /** The path of a folder of modules that joins them in the file layer. */
+  readonly toolsFolder?: string | undefined
   readonly runner: Runner
   readonly logs: InvocationLogs
   /** Where the sources of modules are, if not in the store. */
@@ -62,9 +68,16 @@ export type ServiceParts = {
 export function createServices({ store: storeWith, files, ...parts }: ServiceParts): Services {
   const checker = new SchemaChecker()
   const store = storeWith(checker)
-  const catalog = new Catalog(
+  const definitions = files(checker)
+  const { runner, logs, log, toolsFolder, now = Date.now, deadlineMsMax = Infinity } = parts
+  const changed = (): void => catalog.markFilesChanged()
+  const folder =
+    toolsFolder === undefined
+      ? undefined
+      : new FolderLayer(definitions, new ModuleFolder({ path: toolsFolder, runner, checker, log, changed }))
+  const catalog: Catalog = new Catalog(
     {
-      file: logged(files(checker), parts.log),
+      file: logged(folder ?? definitions, parts.log),
       global: logged(store.layer({ kind: 'global' }), parts.log),
       user: (uid) => logged(store.layer({ kind: 'user', uid }), parts.log),
     },
@@ -72,14 +85,7 @@ export function createServices({ store: storeWith, files, ...parts }: ServicePar
   )
   const reader = new ModuleReader(store)
   const argumentChecker = new ArgumentChecker()
-  const {
-    runner,
-    logs,
-    log,
-    now = Date.now,
-    sourceOf = storedSource(store),
-    deadlineMsMax = Infinity,
-  } = parts
+  const { sourceOf = sourceIn(store, folder) } = parts
   return {
     ...parts,
     now,
@@ -87,6 +93,7 @@ export function createServices({ store: storeWith, files, ...parts }: ServicePar
     checker,
     argumentChecker,
     catalog,
+    folder,
     invoker: new Invoker({
       catalog,
       checker: argumentChecker,
@@ -109,7 +116,9 @@ export async function closeServices({
   logs,
   store,
   runner,
+  folder,
 }: Services): Promise<void> {
+  folder?.folder.close()
   await runner.close()
   await checker.close()
   await argumentChecker.close()
@@ -117,10 +126,10 @@ export async function closeServices({
   await store.close()
 }
 
-/** The file layer is in no store. */
-function storedSource(store: DefinitionStore): SourceOf {
+/** The file layer is in no store: its modules are those of the folder. */
+function sourceIn(store: DefinitionStore, folder: FolderLayer | undefined): SourceOf {
   return async ({ layer, uid }, sha256) =>
-    layer === 'file' ? undefined : store.source(storedLayer(layer, uid), sha256)
+    layer === 'file' ? folder?.source(sha256) : store.source(storedLayer(layer, uid), sha256)
 }
 
 function reportLayer(log: Log, layer: Layer, event: { readonly lost: unknown } | 'back'): void {

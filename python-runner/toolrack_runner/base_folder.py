@@ -6,7 +6,17 @@ from contextlib import suppress
 
 from toolrack_runner.remove_contents import remove_contents
 
-PARENT = os.environ.get("TMPDIR", "/tmp")  # noqa: S108 - the name below can't be guessed
+#: A socket's path has 107 bytes, and what is planted below the folder takes 64 of them.
+PARENT_BYTES_MAX = 40
+
+
+def parent_folder(wanted: str | None) -> str:
+    """Where the folder is made: where TMPDIR says, as long as the path of a socket fits below it."""
+    fits = wanted and len(os.fsencode(wanted)) <= PARENT_BYTES_MAX
+    return wanted if wanted and fits else "/tmp"  # noqa: S108 - the name below can't be guessed
+
+
+PARENT = parent_folder(os.environ.get("TMPDIR"))
 ATTEMPTS = 5
 _NAME = re.compile(r"toolrack-runner-(\d+)-[0-9a-f]{16}(?:-plants)?")
 

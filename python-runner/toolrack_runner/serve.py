@@ -1,14 +1,18 @@
 """Starts the runner: reads what it is to be, tells its zygote, and serves."""
 
+import gc
 import json
 import os
 import resource
 import socket
 import sys
-from typing import NoReturn
+from contextlib import ExitStack
+from dataclasses import asdict
+from typing import Any, NoReturn
 
 from toolrack_runner.base_folder import choose_base, sweep_bases
 from toolrack_runner.jail.readable import needed_paths, readable_paths
+from toolrack_runner.level.planted import planted
 from toolrack_runner.settings import Settings, SettingsError, read_settings
 from toolrack_runner.zygote.messages import Line, Opening
 
@@ -21,21 +25,23 @@ DESCRIPTORS = 16_384
 def main(spawned: tuple[int, socket.socket] | None) -> NoReturn:
     """Runs until it is told to stop, or until its parent has gone. `spawned` is a zygote that waits for its opening."""
     allow_descriptors()
+    base = choose_base()
+    planting = ExitStack()
     try:
         settings = read_settings()
         secret = _read_secret() if settings.has_parent else None
         listener = _listen(settings)
+        plants = None if spawned is None else _plant(planting, base)
     except SettingsError as error:
         sys.stderr.write(json.dumps({"severity": "ERROR", "message": str(error)}) + "\n")
         sys.exit(BAD_SETTING)
-    base = choose_base()
     opening = Opening(
         preload=(),
         base=base,
         read_only=readable_paths(),
         needed=needed_paths(),
         without=settings.without,
-        needs_victim=True,
+        plants=plants,
     )
     first = None
     if spawned is not None:
@@ -44,8 +50,10 @@ def main(spawned: tuple[int, socket.socket] | None) -> NoReturn:
         first[1].send(opening)
     from toolrack_runner.http.server import run_server
 
+    gc.freeze()
+    gc.enable()
     sweep_bases()
-    run_server(settings, secret, listener, opening, first)
+    run_server(settings, secret, listener, opening, first, planting.close)
     # Threads of libraries must not keep a runner alive whose work is done.
     sys.stdout.flush()
     os._exit(0)
@@ -72,6 +80,16 @@ def _read_secret() -> str:
     if len(secret) < 16:
         raise SettingsError("the secret, the first line of standard input, has fewer than 16 characters")
     return secret
+
+
+def _plant(planting: ExitStack, base: str) -> dict[str, Any]:
+    """What the twins of attacks aim at, until `planting` is closed."""
+    try:
+        return asdict(planting.enter_context(planted(base)))
+    except OSError as error:
+        raise SettingsError(
+            f"TMPDIR: nothing can be put into {os.path.dirname(base)} for measuring the isolation: {error.strerror or error}"
+        ) from None
 
 
 def _listen(settings: Settings) -> socket.socket:

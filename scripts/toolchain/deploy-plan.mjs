@@ -1,21 +1,24 @@
 import { execFileSync } from 'node:child_process'
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { deployParameters, parameterFiles } from './deploy-parameters.mjs'
 
-/** What a deployment of the checkout as built now would send where, as text for a person. */
-export async function deployPlan(root, node, project) {
+/** What a deployment of the checkout as built now would send where, as text for a person; `runner` is its runnerDeployment. */
+export async function deployPlan(root, node, project, runner) {
   const config = JSON.parse(readFileSync(join(root, 'firebase.json'), 'utf8'))
   const [functions] = config.functions
   const source = join(root, functions.source)
   const uploaded = await filesOf(source, functions.ignore)
   const hosted = await filesOf(join(root, config.hosting.public), config.hosting.ignore)
   const { indexes, fieldOverrides } = JSON.parse(readFileSync(join(root, config.firestore.indexes), 'utf8'))
+  const { RUNNER_SERVICE: service = '', RUNNER_REGION: region = '' } = deployParameters(root, project)
   return [
+    ...(runner?.said ?? ['runner     none: the parameters name none, or one that is elsewhere']),
     `functions  ${endpoints(root, node).join('\n           ')}`,
     `           from ${uploaded.length} files of ${functions.source}/, ${size(uploaded)} before compression:`,
     ...uploaded.map((file) => `             ${relative(source, file.path)}  ${size([file])}`),
-    `           with the parameters of ${parameterFiles(source, project).join(' and ')}`,
+    `           with the parameters of ${filesSaid(root, project)}, RUNNER_SERVICE=${service} RUNNER_REGION=${region}`,
     `hosting    ${config.hosting.rewrites.map((rewrite) => `${rewrite.source} to ${rewrite.function.functionId}`).join(', ')}`,
     `           and ${hosted.map(({ path }) => relative(root, path)).join(', ')}`,
     `firestore  the rules of ${config.firestore.rules}, in place of those that are there`,
@@ -50,7 +53,8 @@ function endpoints(root, node) {
   })
 }
 
-function parameterFiles(source, project) {
-  const names = ['.env', `.env.${project}`]
-  return names.map((name) => `functions/${name}${existsSync(join(source, name)) ? '' : ' (none)'}`)
+function filesSaid(root, project) {
+  return parameterFiles(root, project)
+    .map(({ name, isHere }) => (isHere ? name : `${name} (none)`))
+    .join(' and ')
 }

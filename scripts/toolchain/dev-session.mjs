@@ -7,16 +7,21 @@ import { watchBundle } from './bundle.mjs'
 import { devBanner } from './dev-banner.mjs'
 import { addressesOf, secretsText } from './emulator-project.mjs'
 import { demoProject, emulatorEnvironment, startEmulators } from './emulators.mjs'
+import { startRunner } from './emulators-runner.mjs'
 import { isFree } from './ports.mjs'
 import { SetupFailure } from './setup-failure.mjs'
 
-/** Runs the emulators over a bundle that follows the source until `signal` asks for the end; resolves to the exit code. */
-export async function devSession(root, node, signal) {
+/**
+ * Runs the emulators over a bundle that follows the source, and the runner beside them, until `signal` asks for the end;
+ * resolves to the exit code. `python` is the runner's, and `missing` says why there is none; who has set RUNNER_URL has a runner already.
+ */
+export async function devSession(root, node, { python, missing }, signal) {
   const config = join(root, 'firebase.json')
   const { emulators: configured } = JSON.parse(readFileSync(config, 'utf8'))
   const machine = emulatorEnvironment(root, node)
   await refuseBusyPorts(configured)
   const bundle = await watchBundle(join(root, 'functions'))
+  let runner
   try {
     if (bundle.errors > 0) return 1 // esbuild has printed where and why
     refuseThrowing(root, node)
@@ -25,9 +30,12 @@ export async function devSession(root, node, signal) {
     writeSecrets(root, node)
     process.stdout.write('Starting the Firebase emulators ...\n')
     let isReady = false
+    const onOutput = (text) => (isReady || !text.startsWith('info')) && process.stdout.write(text)
+    if (python && !process.env.RUNNER_URL)
+      runner = await startRunner({ root, node, python, signal, onOutput })
     const emulators = await startEmulators({
       root,
-      machine,
+      machine: { ...machine, env: { ...machine.env, ...runner?.env } },
       config,
       folder: join(root, '.toolrack/emulators'),
       signal,
@@ -36,14 +44,28 @@ export async function devSession(root, node, signal) {
     const { auth, hosting } = addressesOf({ emulators: configured })
     const user = await signIn(auth, 'user@example.com')
     const admin = await signInWithClaims(auth, demoProject, 'admin@example.com', { toolrackAdmin: true })
-    process.stdout.write(devBanner({ hosting, user, admin }))
+    const health = await healthOf(hosting, user)
+    process.stdout.write(devBanner({ hosting, user, admin, health, missing }))
     isReady = true
-    await emulators.ended
+    const who = await firstToEnd({ 'The emulators have': emulators, 'The Python runner has': runner })
+    await emulators.stop()
     if (signal.aborted) return 0
-    throw new SetupFailure('The emulators have ended by themselves.')
+    throw new SetupFailure(`${who} ended without being told to.`)
   } finally {
+    await runner?.stop()
     await bundle.stop()
   }
+}
+
+async function firstToEnd(parts) {
+  const running = Object.entries(parts).filter(([, part]) => part)
+  return Promise.race(running.map(([name, { ended }]) => ended.then(() => name)))
+}
+
+/** What the functions know of the runner; undefined where they don't answer as they should. */
+async function healthOf(hosting, { idToken }) {
+  const answer = await fetch(`http://${hosting}/health`, { headers: { Authorization: `Bearer ${idToken}` } })
+  return answer.ok ? (await answer.json()).runner : undefined
 }
 
 async function refuseBusyPorts(configured) {

@@ -35,6 +35,11 @@ const { metadata, spec } = service.spec.template
 const [container] = spec.containers
 const settings = Object.fromEntries(container?.env.map(({ name, value }) => [name, value]) ?? [])
 
+/** What a list that leaves out all else lets through. */
+function takenBy(name: string): readonly string[] {
+  return [...read(`python-runner/${name}`).matchAll(/^!\/?(\S+)$/gm)].map(([, path = '']) => path).toSorted()
+}
+
 test('the image is built in two stages on one exact base of Python 3.13', () => {
   expect(saidBy('ARG', head)).toEqual([
     expect.stringMatching(/^BASE=python:3\.13\.\d+-slim-bookworm(?:@sha256:[0-9a-f]{64})?$/),
@@ -60,12 +65,13 @@ test('the image holds the packages, the runner outside of them, both compiled, a
     [image, '/runner'],
   ] as const)
     expect(saidBy('RUN', stage).join('\n')).toMatch(new RegExp(`compileall .*${folder}$`))
-  const copied =
-    read('python-runner/.dockerignore')
-      .match(/^!.*$/gm)
-      ?.map((line) => line.slice(1)) ?? []
-  expect(copied.toSorted()).toEqual(['__main__.py', 'requirements.txt', 'toolrack_runner'])
+  const copied = takenBy('.dockerignore')
+  expect(copied).toEqual(['__main__.py', 'requirements.txt', 'toolrack_runner'])
   expect(copied.filter((path) => !existsSync(new URL(`python-runner/${path}`, ROOT)))).toEqual([])
+})
+
+test('what is uploaded to be built is what the image is made of, and how', () => {
+  expect(takenBy('.gcloudignore')).toEqual([...takenBy('.dockerignore'), 'Dockerfile'].toSorted())
 })
 
 test('the runner starts as the server starts it, without a shell, and as root, who alone can change to the accounts of calls', () => {
@@ -107,12 +113,13 @@ test('a call may last as long as its longest deadline behind Hosting', () => {
   expect(spec.timeoutSeconds).toBeGreaterThan(50)
 })
 
-test('it has a kernel of its own, its processor between requests, and is reached from inside by whom IAM lets in', () => {
+test('it has a kernel of its own, its processor between requests, and is reached by whom IAM lets in', () => {
   expect(metadata.annotations).toMatchObject({
     'run.googleapis.com/execution-environment': 'gen2',
     'run.googleapis.com/cpu-throttling': 'false',
   })
-  expect(service.metadata.annotations).toEqual({ 'run.googleapis.com/ingress': 'internal' })
+  // Nothing that would let in who bears no token: no binding for everybody, and no invoker check switched off.
+  expect(service.metadata.annotations).toEqual({ 'run.googleapis.com/ingress': 'all' })
 })
 
 test('it has an account of its own, so that no role of the default one reaches it', () => {

@@ -5,7 +5,7 @@ import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { VARIABLES } from '../../functions/src/config.ts'
 import { EXIT } from '../../functions/src/local/start-error.ts'
-import { ROUTES } from '../../functions/src/routes/routes.ts'
+import { API_ROUTES, ROUTES } from '../../functions/src/routes/routes.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const read = (path: string): string => readFileSync(join(ROOT, path), 'utf8')
@@ -40,7 +40,11 @@ test('docs/api.md names each route, and no other', () => {
   const documented = [...read('docs/api.md').matchAll(/^\| \[`([A-Z]+ \/(?!health)[^`]*)`\]/gm)].map(
     ([, route]) => route,
   )
-  expect(documented.toSorted()).toEqual(ROUTES.map(({ method, path }) => `${method} ${path}`).toSorted())
+  const known = [
+    ...ROUTES.map(({ method, path }) => `${method} ${path}`),
+    ...API_ROUTES.map(({ method, path }) => `${method} /api${path}`),
+  ]
+  expect(documented.toSorted()).toEqual(known.toSorted())
 })
 
 test('docs/operations.md names each variable and exit code, and no other', () => {

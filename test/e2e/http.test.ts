@@ -70,6 +70,18 @@ test.each(FAMILIES.flatMap((family) => PATHS.map((path) => [family, path] as con
   },
 )
 
+test.each([
+  ['/api/tools', 'GET'],
+  ['/api/tools/READ_FILE', 'GET'],
+  ['/api/tools/refresh', 'POST, GET'],
+])('%s answers 405 with Allow: %s to each method it does not know', async (path, allowed) => {
+  for (const method of METHODS.filter((one) => !allowed.includes(one))) {
+    const answer = await server.fetch(path, { method })
+    expect([method, answer.headers.get('allow')]).toEqual([method, allowed])
+    expect(await errorAnswer(answer)).toMatchObject({ httpStatus: 405, reason: 'METHOD_NOT_ALLOWED' })
+  }
+})
+
 test('/health knows GET alone', async () => {
   const answer = await server.fetch('/health', { method: 'POST' })
   expect(answer.headers.get('allow')).toBe('GET')
@@ -86,6 +98,9 @@ test.each([
   '/workflows/tools/defs/a/b',
   '/workflows/tools/defs/a/versions/1',
   '/other/tools/list',
+  '/api',
+  '/api/tools/list/more',
+  '/api/tools/defs/a',
   '/workflows/jobs/tools/list',
   '//workflows/tools/list',
   '/workflows/tools/defs/../../../health',

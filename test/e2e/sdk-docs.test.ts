@@ -104,7 +104,7 @@ describe('examples', () => {
   test('`npm run example` runs them from a checkout, without a build', async () => {
     await using checkout = new FullCheckout()
     const env = { TOOLRACK_URL: server.url, TOOLRACK_TOKEN: server.token }
-    checkout.run('example.mjs', env)
+    checkout.run('example.mjs', { env })
     await checkout.said(/^\d+ tools, from: service$/m)
     expect(await checkout.ended()).toBe(0)
   })

@@ -3,8 +3,12 @@ import { randomUUID } from 'node:crypto'
 import { signIn, signInWithClaims } from '../../scripts/toolchain/auth-emulator.mjs'
 import { testWhere } from './test-where.ts'
 
-/** Where `firebase-setup.mjs` has the emulators listening, as host:port, and the project they serve. */
-export type Emulators = Readonly<Record<'auth' | 'firestore' | 'functions' | 'hosting' | 'project', string>>
+/** Where `firebase-setup.mjs` has the emulators listening, as host:port, the project they serve, and the process that keeps their runner. */
+export type Emulators = Readonly<
+  Record<'auth' | 'firestore' | 'functions' | 'hosting' | 'project', string>
+> & {
+  readonly runner?: number
+}
 
 const { TOOLRACK_TEST_EMULATORS: text } = process.env
 

@@ -1,4 +1,4 @@
-import { appendFileSync, mkdtempSync, rmSync } from 'node:fs'
+import { appendFileSync, existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { newJobKeys } from '../../functions/src/access/job-keys.ts'
@@ -11,6 +11,10 @@ import {
   noJar,
   startEmulators,
 } from '../../scripts/toolchain/emulators.mjs'
+import { startRunner } from '../../scripts/toolchain/emulators-runner.mjs'
+
+/** As `npm test` makes it; without one the functions reach no runner, and the suites that need it say so. */
+const python = join(root, 'python-runner/.venv/bin/python')
 
 /**
  * Starts the emulators once for every suite that needs them; jest calls this only when one of those is to run. An
@@ -24,15 +28,28 @@ export default async function setUp() {
     const machine = emulatorEnvironment(root, process.execPath)
     await buildFunctions(root, process.execPath, { logLevel: 'error' })
     const { config, addresses } = await makeEmulatorProject(root, folder, { TOOLRACK_JOB_KEYS: newJobKeys() })
-    const emulators = await startEmulators({ root, machine, config, folder })
+    const runner = existsSync(python)
+      ? await startRunner({ root, node: process.execPath, python })
+      : undefined
+    const env = { ...machine.env, ...runner?.env }
+    globalThis.endEmulators = async () => {
+      await runner?.stop()
+      rmSync(folder, { recursive: true, force: true })
+    }
+    const emulators = await startEmulators({ root, machine: { ...machine, env }, config, folder })
     globalThis.endEmulators = async () => {
       await emulators.stop()
+      await runner?.stop()
       rmSync(folder, { recursive: true, force: true })
     }
     process.env.FIRESTORE_EMULATOR_HOST = addresses.firestore
     // Clients of the emulator need no credentials and should not look for any.
     process.env.METADATA_SERVER_DETECTION = 'none'
-    process.env.TOOLRACK_TEST_EMULATORS = JSON.stringify({ ...addresses, project: demoProject })
+    process.env.TOOLRACK_TEST_EMULATORS = JSON.stringify({
+      ...addresses,
+      project: demoProject,
+      runner: runner?.pid,
+    })
   } catch (err) {
     if (!isMissing(err)) throw err
     announce(err.message)

@@ -3,7 +3,9 @@ import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import {
+  copyFileSync,
   cpSync,
+  existsSync,
   mkdirSync,
   mkdtempSync,
   readdirSync,
@@ -47,6 +49,7 @@ export class FullCheckout implements AsyncDisposable {
     cpSync(repository, this.root, { recursive: true, filter: (path) => !LEFT_OUT.has(basename(path)) })
     linkPackages(join(repository, 'node_modules'), join(this.root, 'node_modules'))
     linkPackages(join(repository, 'functions/node_modules'), join(this.root, 'functions/node_modules'))
+    linkPython(join(repository, 'python-runner/.venv'), join(this.root, 'python-runner/.venv'))
     const node = join(this.root, 'scripts/node')
     mkdirSync(join(node, 'node_modules'))
     // The Node that runs the tests is as good as the pinned one, for it is that one.
@@ -67,9 +70,12 @@ export class FullCheckout implements AsyncDisposable {
   }
 
   /** Runs one of the scripts. */
-  run(script: string, env: NodeJS.ProcessEnv = {}): void {
+  run(
+    script: string,
+    { args = [], env = {} }: { args?: readonly string[]; env?: NodeJS.ProcessEnv } = {},
+  ): void {
     this.#output = ''
-    const child = spawn(process.execPath, [join(this.root, 'scripts', script)], {
+    const child = spawn(process.execPath, [join(this.root, 'scripts', script), ...args], {
       cwd: this.root,
       env: { ...process.env, ...env, TEST_MARK: this.#mark },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -130,6 +136,13 @@ function linkPackages(source: string, folder: string): void {
   for (const name of readdirSync(source)) {
     if (name !== '.toolrack-stamp') symlinkSync(join(source, name), join(folder, name))
   }
+}
+
+/** The runner's environment, which is as good as new: its stamp knows locks and interpreter by what they are. */
+function linkPython(source: string, folder: string): void {
+  if (!existsSync(source)) return
+  linkPackages(source, folder)
+  copyFileSync(join(source, '.toolrack-stamp'), join(folder, '.toolrack-stamp'))
 }
 
 function stamp(folder: string, manifests: readonly string[], word: string): void {

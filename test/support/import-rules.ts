@@ -14,6 +14,7 @@ const DOMAIN = [
   'catalog',
   'definitions',
   'dispatch',
+  'folder',
   'invoke',
   'json',
   'modules',
@@ -24,10 +25,11 @@ const ADAPTERS = ['cloud-run', 'files', 'firebase-auth', 'firestore', 'jose', 'o
 const EDGE = ['http', 'routes']
 /** How the service is run: each joins the parts in its own way. */
 const HOSTS = ['cloud', 'local']
-const ENTRY = 'functions/src/(?:app|authentication|declaration|index|local|options|services)\\.ts$'
+const ENTRY =
+  'functions/src/(?:app|authentication|declaration|index|local|named-runner|options|services)\\.ts$'
 /** What serves. An adapter may ask by HTTP; where, the places below say. */
 const SERVING = 'npm:(?:express|cors)$|node:http2$|node:net$'
-const WEB = `${SERVING}|node:https?$`
+const WEB = `${SERVING}|node:https?$|^functions/src/node-http\\.ts$`
 const ADAPTER = inFunctions(ADAPTERS)
 
 export const ROOMS = [...DOMAIN, ...ADAPTERS, ...EDGE, ...HOSTS]
@@ -70,10 +72,10 @@ const RULES: readonly Rule[] = [
   },
   {
     of: new RegExp(
-      `^functions/src/(?!(?:${[...ADAPTERS, ...HOSTS].join('|')})/|(?:authentication|services|local|index)\\.ts$)`,
+      `^functions/src/(?!(?:${[...ADAPTERS, ...HOSTS].join('|')})/|(?:authentication|named-runner|services|local|index)\\.ts$)`,
     ),
     mayNot: new RegExp(ADAPTER),
-    why: 'only services.ts, authentication.ts and the entries know adapters',
+    why: 'only services.ts, authentication.ts, named-runner.ts and the entries know adapters',
   },
   {
     of: new RegExp(`^functions/src/(?!cloud/|(?:declaration|index|options)\\.ts$)`),
@@ -105,14 +107,16 @@ const PLACES = new Map([
   ['npm:lru-cache', /^(?:access|catalog|routes|schemas)\//],
   ['npm:jose', /^jose\//],
   ['npm:@google-cloud/firestore', /^firestore\//],
+  ['npm:@google-cloud/run', /^cloud-run\//],
+  ['npm:google-auth-library', /^cloud-run\//],
   ['npm:firebase-functions', /^cloud\/|^(?:declaration|options)\.ts$/],
   ['npm:firebase-admin', /^(?:firestore|firebase-auth)\//],
   ['node:sqlite', /^(?:sqlite|local)\//],
   [
     'node:http',
-    /^(?:cloud|http|local|routes)\/|^app\.ts$|^firestore\/(?:firestore-rest|metadata-token|node-http)\.ts$|^runner\/runner-line\.ts$/,
+    /^(?:cloud|http|local|routes)\/|^app\.ts$|^firestore\/(?:firestore-rest|metadata-token)\.ts$|^node-http\.ts$|^runner\/runner-line\.ts$/,
   ],
-  ['node:https', /^firestore\/node-http\.ts$|^runner\/runner-line\.ts$/],
+  ['node:https', /^node-http\.ts$/],
   ['node:net', /^local\//],
   ['node:worker_threads', /^schemas\//],
 ])

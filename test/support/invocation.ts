@@ -9,7 +9,7 @@ export type InvokeBody = {
 
 /** The answer to one call as it came. */
 export function invoke(
-  server: Server,
+  server: Pick<Server, 'fetch'>,
   body: unknown,
   init: RequestInit & { family?: string } = {},
 ): Promise<Response> {
@@ -19,7 +19,7 @@ export function invoke(
 
 /** Its status and result. */
 export async function invoked(
-  server: Server,
+  server: Pick<Server, 'fetch'>,
   name: string,
   args: unknown = {},
   more: object = {},

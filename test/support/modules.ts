@@ -39,7 +39,7 @@ export function moduleOf(name: string, ...functions: readonly string[]): string 
 
 /** As `curl -T` sends it: bytes without a Content-Type. */
 export function upload(
-  server: Server,
+  server: Pick<Server, 'fetch'>,
   name: string,
   source: string | Uint8Array,
   { layer = 'user', headers = {} }: { layer?: string; headers?: Readonly<Record<string, string>> } = {},

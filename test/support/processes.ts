@@ -13,6 +13,11 @@ export function descendantsOf(pid: number): number[] {
   return below(pid)
 }
 
+/** With its arguments; empty when there is no such process. */
+export function commandOf(pid: number): string {
+  return spawnSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' }).stdout.trim()
+}
+
 /** Every process of the machine but those that have ended. */
 function table(): { pid: number; parent: number }[] {
   const { stdout } = spawnSync('ps', ['-axo', 'pid=,ppid=,stat='], { encoding: 'utf8' })

@@ -147,6 +147,8 @@ class Run {
         ...withoutOurs(process.env),
         PORT: '0',
         TOOLRACK_DATA: data,
+        // The folder of modules in the tester's own home must not reach it either.
+        HOME: data,
         ...(definitions !== undefined && { TOOLRACK_DEFS_DIR: definitions }),
         ...env,
       },

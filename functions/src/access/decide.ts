@@ -3,10 +3,11 @@ import type { Principal } from './principal.ts'
 
 /**
  * What a principal may want to do. `read` covers the list, explain and definitions as they are, `read-versions` what
- * they were, `read-modules` the sources that some come from, `call` the tools that the list shows, `mint` a job token for one's own tools.
+ * they were, `read-modules` the sources that some come from, `refresh` a new look at the folder of modules, `call` the tools that the
+ * list shows, `mint` a job token for one's own tools.
  */
 export type Action =
-  | { readonly verb: 'read' | 'call' | 'read-versions' | 'mint' }
+  | { readonly verb: 'read' | 'call' | 'read-versions' | 'refresh' | 'mint' }
   | { readonly verb: 'write' | 'read-modules'; readonly layer: Layer }
 
 /** The answer to "may they?", with the reason that reaches the caller. */
@@ -21,7 +22,8 @@ export function decide(principal: Principal, action: Action): Decision {
   return decideOther(principal, action.verb)
 }
 
-function decideOther({ kind }: Principal, verb: 'read-versions' | 'mint'): Decision {
+function decideOther({ kind, isAdmin }: Principal, verb: 'read-versions' | 'refresh' | 'mint'): Decision {
+  if (verb === 'refresh' && !isAdmin) return deny('Only an admin may have the folder of modules read anew.')
   return verb === 'mint' && kind !== 'user' ? deny('Only a user may mint job tokens, not a job.') : ALLOWED
 }
 
@@ -43,6 +45,7 @@ const ALLOWED: Decision = { allowed: true }
 
 const WHY_NOT_BY_JOB_TOKEN = {
   write: 'A job token never writes.',
+  refresh: 'A job token has nothing read anew.',
   mint: 'A job token never mints another.',
   'read-modules': 'A job token reads what its tools are, not their source.',
   'read-versions': 'A job token reads what its tools are, not what they were.',

@@ -63,6 +63,11 @@ export class Catalog {
     else this.#users.get(layer.uid)?.layer.markWritten()
   }
 
+  /** To be called when something of the file layer is known to have changed: the next list shows it. */
+  markFilesChanged(): void {
+    this.#file.markWritten()
+  }
+
   #view(user: UserCatalog, { grant }: Viewer): CatalogView {
     const layers = { user: user.layer.state, global: this.#global.state, file: this.#file.state }
     if (!user.view?.isOf(layers)) user.view = new CatalogView(layers)

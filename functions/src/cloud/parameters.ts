@@ -24,6 +24,11 @@ defineString('TOOLRACK_JOB_AUDIENCES', {
   default: '',
   description: 'Audiences that their tokens may be for, separated by commas.',
 })
+defineString('RUNNER_SERVICE', {
+  default: 'toolrack-runner',
+  description: 'The Cloud Run service that runs Python tools; empty for none.',
+})
+defineString('RUNNER_REGION', { default: 'us-central1', description: 'Where that service is.' })
 
 /** The private key set that signs job tokens. */
 export const jobKeys = defineSecret('TOOLRACK_JOB_KEYS', {

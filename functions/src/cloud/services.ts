@@ -9,6 +9,7 @@ import { FirestoreDefinitionStore } from '../firestore/firestore-definition-stor
 import { FirestoreInvocationLogs } from '../firestore/firestore-invocation-logs.ts'
 import { absentRunner } from '../invoke/runner.ts'
 import type { Log } from '../log.ts'
+import { namedRunner } from '../named-runner.ts'
 import { createServices } from '../services.ts'
 import type { Services } from '../services.ts'
 
@@ -17,6 +18,8 @@ const BUILT_FILE_LAYER = fileURLToPath(new URL('./file-layer.json', import.meta.
 
 /** Hosting gives up on a function after 60 seconds; the answer to a call must be out before. */
 const DEADLINE_MS_MAX = 50_000
+
+const NO_RUNNER = 'No runner is named: set RUNNER_URL, or RUNNER_SERVICE and RUNNER_REGION.'
 
 /** The services in the cloud: Firestore, Firebase's tokens, and the file layer as the build has read it. */
 export function cloudServices(config: Config, log: Log): Services {
@@ -27,7 +30,7 @@ export function cloudServices(config: Config, log: Log): Services {
       isBuilt ? new BuiltFileLayer(BUILT_FILE_LAYER) : new FileLayer(config.definitionsFolder, checker),
     logs: new FirestoreInvocationLogs(firestoreConnection()),
     deadlineMsMax: DEADLINE_MS_MAX,
-    runner: absentRunner('Cloud Functions reach no runner in this version.'),
+    runner: namedRunner(config.runner, log) ?? absentRunner(NO_RUNNER),
     ...authenticationOf(config),
     log,
     envelope: config.envelope,

@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
 import { ArrayElements } from './array-elements.ts'
 import type { AccessToken } from './metadata-token.ts'
-import { http, https } from './node-http.ts'
+import { http, https } from '../node-http.ts'
 import type { RestDocument } from './rest-data.ts'
 
 /** A connection that is used again after this long may be dead without anybody knowing, in milliseconds. */

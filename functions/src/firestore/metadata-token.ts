@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import { json } from 'node:stream/consumers'
-import { http } from './node-http.ts'
+import { http } from '../node-http.ts'
 
 /** The server that tells an instance of Google Cloud about itself. */
 const METADATA_SERVER = 'http://169.254.169.254'

@@ -22,7 +22,7 @@ export type RouteRequest = {
 /** One verb on one path, the same for users and jobs; what only one of them may do, `decide` says. */
 export type Route = {
   readonly method: 'GET' | 'PUT' | 'POST' | 'DELETE'
-  /** Below `/workflows` and `/jobs`. */
+  /** Below `/workflows` and `/jobs`, or below `/api`. */
   readonly path: string
   readonly handle: (request: RouteRequest) => void | Promise<void>
 }

@@ -3,6 +3,7 @@ import type { Config } from '../config.ts'
 import { absentRunner } from '../invoke/runner.ts'
 import type { Runner } from '../invoke/runner.ts'
 import type { Log } from '../log.ts'
+import { namedRunner } from '../named-runner.ts'
 import { HttpRunner } from '../runner/http-runner.ts'
 import { RunnerProcess } from './runner-process.ts'
 import type { RunnerCommand } from './runner-child.ts'
@@ -25,13 +26,10 @@ export function pythonChoice(args: readonly string[]): PythonChoice {
 
 /** A runner that runs elsewhere, one that is started here and now, or none. Nobody waits until it is ready. */
 export function openRunner(config: Config, { python, missing = NO_PYTHON }: PythonChoice, log: Log): Runner {
-  const { runner } = config
-  if (runner.address) {
-    const { address } = runner
-    return new HttpRunner({ whereabouts: () => address })
-  }
+  const named = namedRunner(config.runner, log)
+  if (named) return named
   if (python === undefined) return absentRunner(missing)
-  const running = new RunnerProcess(runnerCommand(python, runner.environment), log)
+  const running = new RunnerProcess(runnerCommand(python, config.runner.environment), log)
   return new HttpRunner({ whereabouts: () => running.whereabouts, close: () => running.stop() })
 }
 

@@ -4,7 +4,7 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '../log.ts'
-import type { RunnerAddress } from '../runner/health-probe.ts'
+import type { RunnerAddress } from '../runner/runner-address.ts'
 import { readLines } from './read-lines.ts'
 import { forwardLine } from './runner-log.ts'
 
@@ -12,6 +12,8 @@ export type RunnerCommand = {
   readonly command: string
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
+  /** Of every life; without it each has a new one. */
+  readonly secret?: string | undefined
 }
 
 export type RunnerEnd = {
@@ -27,7 +29,7 @@ const LAST_WORDS_MS = 200
 const BAD_SETTING = 78
 
 /**
- * One life of the runner's process. It gets a secret of its own as the first line of its input, which then stays open:
+ * One life of the runner's process. It gets its secret as the first line of its input, which then stays open:
  * when we go, however we go, the input ends and the runner with it. It leads a session of its own, where a Ctrl-C at the
  * terminal does not reach it.
  */
@@ -40,8 +42,10 @@ export class RunnerChild {
   #lastWord = ''
   #fault = ''
 
-  constructor({ command, args, env }: RunnerCommand, log: Log) {
-    const secret = randomBytes(32).toString('base64url')
+  constructor(
+    { command, args, env, secret = randomBytes(32).toString('base64url') }: RunnerCommand,
+    log: Log,
+  ) {
     this.#child = spawn(command, args, { env, cwd: '/', stdio: 'pipe', detached: true })
     const { stdin, stdout, stderr } = this.#child
     this.ended = this.#end()

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { RunnerAway } from '../invoke/runner.ts'
 import type { Log } from '../log.ts'
-import type { RunnerAddress } from '../runner/health-probe.ts'
+import type { RunnerAddress } from '../runner/runner-address.ts'
 import { Backoff } from './backoff.ts'
 import type { BackoffLimits } from './backoff.ts'
 import { RunnerChild } from './runner-child.ts'

@@ -29,6 +29,13 @@ export async function serve(config: Config, log: Log, python: PythonChoice = {})
       EXIT.badConfig,
     )
   }
+  const { toolsFolder } = config
+  if (toolsFolder?.isNamed && !isFolder(toolsFolder.path)) {
+    throw new StartError(
+      `TOOLRACK_TOOLS_DIR: ${toolsFolder.path} is not a folder that can be read.`,
+      EXIT.badConfig,
+    )
+  }
   const { store, logs, authentication, token, release: releaseParts } = openParts(config)
   if (config.auth.kind === 'firebase' && config.auth.emulator)
     log.warn('FIREBASE_AUTH_EMULATOR_HOST is set: tokens of users need no signature')
@@ -37,6 +44,7 @@ export async function serve(config: Config, log: Log, python: PythonChoice = {})
     store,
     logs,
     files: (checker) => new FileLayer(config.definitionsFolder, checker),
+    toolsFolder: toolsFolder?.path,
     runner,
     ...authentication,
     log,
@@ -51,6 +59,7 @@ export async function serve(config: Config, log: Log, python: PythonChoice = {})
   try {
     await firstLook(services.catalog, config)
     const listening = await listen(createApp(services), config.host, config.port)
+    void services.folder?.folder.start()
     const stop = async (): Promise<void> => {
       await stopListening(listening)
       await release()

@@ -8,10 +8,10 @@ export function moduleRefusal(
   checked: CheckedModule,
   specs: readonly AdmittedSpec[],
 ): ToolrackError | undefined {
-  const details = [...checked.faults.map((fault) => detailOf(fault)), ...missingImports(checked)]
+  const details = [...checked.faults.map((fault) => faultDetail(fault)), ...missingImports(checked)]
   if (details.length > 0) return refusal(details)
   if (specs.some(({ admitted }) => admitted)) return undefined
-  return refusal(specs.flatMap(({ spec, faults }) => faults.map((fault) => detailOf(fault, spec.name))))
+  return refusal(specs.flatMap(({ spec, faults }) => faults.map((fault) => faultDetail(fault, spec.name))))
 }
 
 /** What is imported inside of a function would fail later, in the middle of a call. */
@@ -24,7 +24,8 @@ function missingImports({ missingImports: missing, notes }: CheckedModule): Erro
   })
 }
 
-function detailOf({ code, ...fault }: ModuleFault, name?: string | null): ErrorDetail {
+/** A fault as an answer tells it. */
+export function faultDetail({ code, ...fault }: ModuleFault, name?: string | null): ErrorDetail {
   return { reason: code, ...(name !== undefined && { name }), ...fault }
 }
 

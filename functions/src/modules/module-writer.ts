@@ -1,5 +1,4 @@
 import { ToolrackError } from '@toolrack/contract'
-import { createHash } from 'node:crypto'
 import { authorise } from '../access/authorise.ts'
 import type { Principal } from '../access/principal.ts'
 import type { Catalog } from '../catalog/catalog.ts'
@@ -12,17 +11,12 @@ import { sealedFault } from '../definitions/name-faults.ts'
 import type { Precondition } from '../definitions/precondition.ts'
 import type { Runner } from '../invoke/runner.ts'
 import type { SchemaChecker } from '../schemas/schema-checker.ts'
-import { admitSpec } from './admit-spec.ts'
+import { admitModule } from './admit-module.ts'
 import { moduleAnswer } from './module-answer.ts'
 import type { ModuleAnswer } from './module-answer.ts'
 import { isModuleName } from './module-name.ts'
 import type { ModuleReader, ModuleVersionChoice } from './module-reader.ts'
-import { moduleRefusal } from './module-refusal.ts'
-import { moduleReport } from './module-report.ts'
 import type { ModuleChange, ModuleOutcome, ModuleStore } from './module-store.ts'
-
-/** What the definitions of one module may take together: each is written twice, and a transaction of Firestore holds 10 MB. */
-export const MODULE_DEFINITIONS_BYTES_MAX = 2 * 1024 * 1024
 
 /** The file that somebody uploads, and where to. */
 export type Upload = {
@@ -54,20 +48,11 @@ export class ModuleWriter {
   /** Takes a module whose tools the runner accepts, all of its definitions at once; else rejects and leaves the old version serving. */
   async put(principal: Principal, { layer, name, source, precondition }: Upload): Promise<ModuleAnswer> {
     authorise(principal, { verb: 'write', layer })
-    const { runner, checker, catalog } = this.#parts
-    const sha256 = createHash('sha256').update(source).digest('hex')
-    const checked = await runner.check({ name, source })
-    const specs = await Promise.all(checked.specs.map((spec) => admitSpec(spec, { name, sha256 }, checker)))
-    const refused = moduleRefusal(checked, specs)
-    if (refused) throw refused
-    if (!isModuleName(name)) throw new ToolrackError('MODULE_INVALID', 'No module can have this name.')
-    const tools = specs.flatMap(({ admitted }) => admitted ?? [])
-    refuseOversize(tools)
-    const view = await catalog.view(principal)
+    const { tools, report, ...module } = await admitModule({ name, source }, this.#parts)
+    const view = await this.#parts.catalog.view(principal)
     refuseSealed(view, layer, tools)
-    const report = moduleReport(checked, specs)
-    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(source)
     const puts = tools.map(putOf)
+    const { sha256, source: text } = module
     const change = { kind: 'put', name, sha256, source: text, report, tools: puts, precondition } as const
     return moduleAnswer(await this.#write(principal, layer, change), layer, view, report)
   }
@@ -106,15 +91,6 @@ export class ModuleWriter {
 
 function putOf({ definition, text, digest }: AdmittedDefinition): DefinitionPut {
   return { kind: 'put', name: definition.function.name, text, digest, onConflict: 'upsert' }
-}
-
-function refuseOversize(tools: readonly AdmittedDefinition[]): void {
-  const bytes = tools.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0)
-  if (bytes <= MODULE_DEFINITIONS_BYTES_MAX) return
-  throw new ToolrackError(
-    'MODULE_INVALID',
-    `The definitions of the module take ${bytes} bytes together and may take ${MODULE_DEFINITIONS_BYTES_MAX}; split the module.`,
-  )
 }
 
 function refuseSealed(view: CatalogView, layer: WritableLayer, tools: readonly AdmittedDefinition[]): void {

@@ -4,10 +4,12 @@ import { deleteModule } from './delete-module.ts'
 import { dispatchCalls } from './dispatch-calls.ts'
 import { explainTool } from './explain-tool.ts'
 import { getDefinition } from './get-definition.ts'
+import { getFolderTool } from './get-folder-tool.ts'
 import { getModule } from './get-module.ts'
 import { getLog } from './get-log.ts'
 import { invokeTool } from './invoke-tool.ts'
 import { listDefinitions } from './list-definitions.ts'
+import { listFolderTools } from './list-folder-tools.ts'
 import { listModuleVersions } from './list-module-versions.ts'
 import { listModules } from './list-modules.ts'
 import { listTools } from './list-tools.ts'
@@ -16,6 +18,7 @@ import { mintToken } from './mint-token.ts'
 import { postDefinitions } from './post-definitions.ts'
 import { putDefinition } from './put-definition.ts'
 import { putModule } from './put-module.ts'
+import { refreshFolder } from './refresh-folder.ts'
 import { rollbackDefinition } from './rollback-definition.ts'
 import { rollbackModule } from './rollback-module.ts'
 
@@ -40,4 +43,11 @@ export const ROUTES: readonly Route[] = [
   { method: 'GET', path: '/tools/modules/:name/versions', handle: listModuleVersions },
   { method: 'POST', path: '/tools/modules/:name/rollback', handle: rollbackModule },
   { method: 'POST', path: '/jobs/tokens', handle: mintToken },
+]
+
+/** Every route of `/api`, for users: what the folder of modules holds. */
+export const API_ROUTES: readonly Route[] = [
+  { method: 'GET', path: '/tools', handle: listFolderTools },
+  { method: 'POST', path: '/tools/refresh', handle: refreshFolder },
+  { method: 'GET', path: '/tools/:name', handle: getFolderTool },
 ]

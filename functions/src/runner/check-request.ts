@@ -22,15 +22,20 @@ export function checkBody({ name, source }: ModuleSource): string {
   return JSON.stringify({ name: name.slice(0, NAME_CHARACTERS_MAX), ...content })
 }
 
-/** What the runner has found out. Throws RUNNER_UNAVAILABLE, RUNNER_BUSY or ISOLATION_UNAVAILABLE. */
-export function checkedIn(answer: RunnerAnswer | RunnerLost, { source }: ModuleSource): CheckedModule {
+/** What the runner has found out; `refusal` says, behind "The runner", what it means not to be let in. Throws RUNNER_UNAVAILABLE, RUNNER_BUSY or ISOLATION_UNAVAILABLE. */
+export function checkedIn(
+  answer: RunnerAnswer | RunnerLost,
+  { source }: ModuleSource,
+  refusal: string,
+): CheckedModule {
   if (!('httpStatus' in answer)) throw unavailable(answer.how)
   const { httpStatus, text } = answer
   const checked = httpStatus === 200 ? readCheck(text, { sha256: hash('sha256', source) }) : undefined
   if (checked) return checked
   const reason = reasonOf(text)
-  const refusal = REFUSALS.find((code) => code === reason)
-  if (refusal) throw new ToolrackError(refusal)
+  const known = REFUSALS.find((code) => code === reason)
+  if (known) throw new ToolrackError(known)
+  if (httpStatus === 401 || httpStatus === 403) throw unavailable(refusal)
   throw unavailable(
     httpStatus === 200 ? 'answers with what no runner says' : `answers with HTTP ${httpStatus}`,
   )

@@ -1,8 +1,7 @@
 import type { RunnerAway, RunnerHealth } from '../invoke/runner.ts'
 import { readHealth } from './read-health.ts'
-
-/** Where a runner takes requests. */
-export type RunnerAddress = { readonly url: string; readonly secret?: string | undefined }
+import { credentialFor, refusalBy } from './runner-address.ts'
+import type { RunnerAddress } from './runner-address.ts'
 
 export type HealthPatience = {
   /** Of one answer. */
@@ -36,16 +35,17 @@ export class HealthProbe {
   }
 
   async #ask(): Promise<RunnerHealth> {
-    const { url, secret } = this.address
+    const credential = await credentialFor(this.address)
+    if ('how' in credential) return unreachable(`The runner ${credential.how}.`)
     try {
-      const answer = await fetch(new URL('/health', url), {
-        headers: secret === undefined ? {} : { Authorization: `Bearer ${secret}` },
+      const answer = await fetch(new URL('/health', this.address.url), {
+        headers: credential.headers,
         redirect: 'error',
         signal: AbortSignal.timeout(this.#patience.deadlineMs),
       })
       const text = await answer.text()
       this.#hasAnswered = true
-      return readHealth(answer.status, text)
+      return readHealth(answer.status, text, refusalBy(this.address, answer.status))
     } catch (error) {
       return this.#away(error as Error)
     }

@@ -1,4 +1,5 @@
 import { ToolrackError } from '@toolrack/contract'
+import { setTimeout as pause } from 'node:timers/promises'
 import { noCheck } from '../invoke/runner.ts'
 import type {
   ModuleSource,
@@ -11,18 +12,25 @@ import type {
 import type { CheckedModule } from '../modules/checked-module.ts'
 import { checkBody, checkedIn } from './check-request.ts'
 import { HealthProbe } from './health-probe.ts'
-import type { HealthPatience, RunnerAddress } from './health-probe.ts'
+import type { HealthPatience } from './health-probe.ts'
 import { readOutcome, strange, unavailable, WANTS_SOURCE } from './read-outcome.ts'
+import { refusalBy } from './runner-address.ts'
+import type { RunnerAddress } from './runner-address.ts'
 import { RunnerLine } from './runner-line.ts'
+import type { RunnerAnswer, RunnerLost } from './runner-line.ts'
 
 export type HttpRunnerOptions = {
-  /** Where the runner is right now, or why it is nowhere; the same object as long as it is the same runner. */
-  readonly whereabouts: () => RunnerAddress | RunnerAway
+  /** Where the runner is right now, or why it is nowhere; the same object as long as it is the same runner. A promise where it has to be looked up; that does not reject. */
+  readonly whereabouts: () => Whereabouts | Promise<Whereabouts>
+  /** Told of an address where no runner is, or one that lets nobody in. */
+  readonly failed?: (address: RunnerAddress) => void
   readonly close?: () => Promise<void>
   readonly patience?: Partial<RunnerPatience>
 }
 
-type RunnerPatience = HealthPatience & {
+export type Whereabouts = RunnerAddress | RunnerAway
+
+export type RunnerPatience = HealthPatience & {
   /** Beyond a call's own deadline, which the runner keeps: for the way there and back, and its queue. */
   readonly graceMs: number
   /** Of a check, its wait for a turn included: above what a runner gives an import and the examples, below what Hosting waits for us. */
@@ -49,11 +57,13 @@ export class HttpRunner implements Runner {
     this.#patience = { ...PATIENCE, ...options.patience }
   }
 
-  health(): Promise<RunnerHealth> {
-    const where = this.#options.whereabouts()
-    if ('status' in where) return Promise.resolve(where)
+  async health(): Promise<RunnerHealth> {
+    const where = await this.#soonKnown()
+    if ('status' in where) return where
     if (this.#probe?.address !== where) this.#probe = new HealthProbe(where, this.#patience)
-    return this.#probe.health()
+    const health = await this.#probe.health()
+    if (health.status === 'unreachable') this.#options.failed?.(where)
+    return health
   }
 
   /** Only the answer that nothing was run for want of the source is followed by a second request. */
@@ -69,10 +79,12 @@ export class HttpRunner implements Runner {
   }
 
   async check(module: ModuleSource): Promise<CheckedModule> {
-    const where = this.#options.whereabouts()
+    const where = await this.#options.whereabouts()
     if ('status' in where) throw new ToolrackError('RUNNER_UNAVAILABLE', noCheck(where.reason))
     const request = { path: '/check', body: checkBody(module), deadlineMs: this.#patience.checkMs } as const
-    return checkedIn(await this.#line.post(where, request), module)
+    const answer = await this.#line.post(where, request)
+    if (isFailed(answer)) this.#options.failed?.(where)
+    return checkedIn(answer, module, refusalOf(where, answer))
   }
 
   async close(): Promise<void> {
@@ -85,13 +97,37 @@ export class HttpRunner implements Runner {
     endMs: number,
     signal: AbortSignal,
   ): Promise<RunnerOutcome | typeof WANTS_SOURCE> {
-    const where = this.#options.whereabouts()
+    const where = await this.#options.whereabouts()
     if ('status' in where)
       return { code: 'RUNNER_UNAVAILABLE', error: `Nothing was run: ${where.reason}`, retryAfterSeconds: 1 }
     const body = JSON.stringify({ ...call, ...(minIsolation && { limits: { minIsolation } }) })
     const deadlineMs = Math.max(1, Math.ceil(endMs - performance.now()))
     const answer = await this.#line.post(where, { path: '/invoke', body, deadlineMs, signal })
-    if ('httpStatus' in answer) return readOutcome(answer)
-    return answer.wasSent ? strange(answer.how) : unavailable(answer.how)
+    const outcome = outcomeOf(answer, refusalOf(where, answer))
+    if (outcome !== WANTS_SOURCE && isFailed(answer)) this.#options.failed?.(where)
+    return outcome
   }
+
+  /** Who asks how it is does not wait for as long as a call would. */
+  #soonKnown(): Whereabouts | Promise<Whereabouts> {
+    const where = this.#options.whereabouts()
+    if (!(where instanceof Promise)) return where
+    return Promise.race([where, pause(this.#patience.deadlineMs, LOOKED_UP, { ref: false })])
+  }
+}
+
+const LOOKED_UP: RunnerAway = { status: 'starting', reason: 'The runner is being looked up.' }
+
+function outcomeOf(answer: RunnerAnswer | RunnerLost, refusal: string): RunnerOutcome | typeof WANTS_SOURCE {
+  if ('httpStatus' in answer) return readOutcome(answer, refusal)
+  return answer.wasSent ? strange(answer.how) : unavailable(answer.how)
+}
+
+/** Whether what answered may be no runner of ours, or nothing did. */
+function isFailed(answer: RunnerAnswer | RunnerLost): boolean {
+  return 'httpStatus' in answer ? [401, 403, 404].includes(answer.httpStatus) : !answer.wasSent
+}
+
+function refusalOf(where: RunnerAddress, answer: RunnerAnswer | RunnerLost): string {
+  return refusalBy(where, 'httpStatus' in answer ? answer.httpStatus : 0)
 }

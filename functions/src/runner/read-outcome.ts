@@ -9,11 +9,14 @@ export const WANTS_SOURCE = 'wants the source'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** From an answer of `/invoke` to what came of the call; what no runner says may have run the tool, and says so. */
-export function readOutcome(answer: RunnerAnswer): RunnerOutcome | typeof WANTS_SOURCE {
+/**
+ * From an answer of `/invoke` to what came of the call; what no runner says may have run the tool, and says so. `refusal`
+ * says, behind "The runner", what it means not to be let in.
+ */
+export function readOutcome(answer: RunnerAnswer, refusal: string): RunnerOutcome | typeof WANTS_SOURCE {
   const body = parse(answer.text)
   if (answer.httpStatus === 200) return ran(body) ?? strange('answers with what no runner says')
-  return refused(answer, reasonIn(body))
+  return refused(answer, reasonIn(body), refusal)
 }
 
 /** The call came to an end in the runner. */
@@ -42,6 +45,7 @@ function ran(body: Fields): RunnerOutcome | undefined {
 function refused(
   { httpStatus, retryAfterSeconds }: RunnerAnswer,
   reason: { readonly code: unknown; readonly message: string } | undefined,
+  refusal: string,
 ): RunnerOutcome | typeof WANTS_SOURCE {
   const again = retryAfterSeconds === undefined ? {} : { retryAfterSeconds }
   if (reason?.code === 'MODULE_UNKNOWN') return WANTS_SOURCE
@@ -55,7 +59,7 @@ function refused(
     }
   if (reason?.code === 'RUNNER_UNAVAILABLE')
     return { ...unavailable(`has no process for the call: ${reason.message}`), ...again }
-  if (httpStatus === 401 || httpStatus === 403) return unavailable('refuses the secret of this service')
+  if (httpStatus === 401 || httpStatus === 403) return unavailable(refusal)
   if (reason !== undefined && httpStatus < 500)
     return unavailable(`refuses the call (${String(reason.code)})`)
   if (httpStatus === 404) return unavailable('is not at its address')

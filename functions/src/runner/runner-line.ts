@@ -1,8 +1,8 @@
 import { once } from 'node:events'
-import { Agent as HttpAgent, request as httpRequest } from 'node:http'
 import type { ClientRequest, IncomingMessage } from 'node:http'
-import { Agent as HttpsAgent, request as httpsRequest } from 'node:https'
-import type { RunnerAddress } from './health-probe.ts'
+import { http, https } from '../node-http.ts'
+import { credentialFor } from './runner-address.ts'
+import type { RunnerAddress } from './runner-address.ts'
 
 /** A result of 10 MB, and what is told beside it. Whoever says more is no runner. */
 export const ANSWER_BYTES_MAX = 12 * 1024 * 1024
@@ -29,19 +29,21 @@ export type RunnerLost = { readonly wasSent: boolean; readonly how: string }
 
 /** Connections to a runner, kept open between calls. Whatever was sent is never sent again. */
 export class RunnerLine {
-  readonly #http = new HttpAgent({ keepAlive: true, timeout: IDLE_MS })
-  readonly #https = new HttpsAgent({ keepAlive: true, timeout: IDLE_MS })
+  readonly #http = new http.Agent({ keepAlive: true, timeout: IDLE_MS })
+  readonly #https = new https.Agent({ keepAlive: true, timeout: IDLE_MS })
 
-  async post({ url, secret }: RunnerAddress, request: RunnerRequest): Promise<RunnerAnswer | RunnerLost> {
-    const target = new URL(request.path, url)
+  async post(address: RunnerAddress, request: RunnerRequest): Promise<RunnerAnswer | RunnerLost> {
+    const credential = await credentialFor(address)
+    if ('how' in credential) return { wasSent: false, how: credential.how }
+    const target = new URL(request.path, address.url)
     const isSecure = target.protocol === 'https:'
-    const sent = (isSecure ? httpsRequest : httpRequest)(target, {
+    const sent = (isSecure ? https : http).request(target, {
       method: 'POST',
       agent: isSecure ? this.#https : this.#http,
       headers: {
         'Content-Type': 'application/json',
         'Content-Length': String(Buffer.byteLength(request.body)),
-        ...(secret !== undefined && { Authorization: `Bearer ${secret}` }),
+        ...credential.headers,
       },
       ...(request.signal && { signal: request.signal }),
     })

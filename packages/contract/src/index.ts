@@ -10,7 +10,8 @@ export { canonicalJson } from './canonical-json.ts'
 export { readableName } from './confusable-name.ts'
 export { CONVERSIONS, DIALECTS } from './dialects/dialect.ts'
 export type { Conversion, Converted, Dialect, Obstacle } from './dialects/dialect.ts'
-export { inDialect, nameIn } from './dialects/in-dialect.ts'
+export { inDialect } from './dialects/in-dialect.ts'
+export { nameIn } from './dialects/name-in.ts'
 export type {
   AnthropicTool,
   DialectTools,
@@ -33,7 +34,7 @@ export { completeParameters, listedTool } from './listed-tool.ts'
 export type { ListedTool } from './listed-tool.ts'
 export { NAMES_MAX, parseNameEntry, parseNameFilter } from './name-filter.ts'
 export type { NameFilter, NameFilterFault } from './name-filter.ts'
-export { subschemas } from './schema-keywords.ts'
+export { mapSubschemas, subschemas } from './schema-keywords.ts'
 export type { SchemaPath } from './schema-keywords.ts'
 export { sha256Hex } from './sha256.ts'
 export { LAYERS, RUNNER_KINDS } from './tool-definition.ts'

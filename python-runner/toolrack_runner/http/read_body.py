@@ -45,13 +45,15 @@ def _parse(data: bytes) -> Any:
 
 
 def is_deeper(value: Any, levels: int) -> bool:
-    """Whether arrays and objects lie in each other more than `levels` deep; walks level by level, without recursion."""
+    """Whether arrays and objects, as orjson makes them, lie in each other more than `levels` deep; without recursion."""
     level = [value]
     for _ in range(levels + 1):
-        containers = [item for item in level if isinstance(item, dict | list)]
-        if not containers:
+        lists = [item for item in level if type(item) is list]
+        dicts = [item for item in level if type(item) is dict]
+        if not lists and not dicts:
             return False
-        level = [item for held in containers for item in (held.values() if isinstance(held, dict) else held)]
+        level = [item for held in lists for item in held]
+        level += [item for held in dicts for item in held.values()]
     return True
 
 

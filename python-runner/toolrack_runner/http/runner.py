@@ -28,7 +28,8 @@ class Runner:
         return self.pool
 
     def close(self) -> None:
-        """Kills every child."""
+        """Kills every child, and leaves nothing behind."""
+        self.measurement.close()
         if self.pool is not None:
             self.pool.close()
 

@@ -5,7 +5,7 @@ import os
 import signal
 import socket
 import sys
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 import orjson
@@ -27,8 +27,12 @@ from toolrack_runner.zygote.messages import Line, Opening
 GRACE_SECONDS = 8
 
 
-def make_runner(settings: Settings, opening: Opening, first: tuple[int, Line] | None) -> Runner:
-    """With the zygote that was started first; without one, a runner that says why it runs nothing."""
+def make_runner(
+    settings: Settings, opening: Opening, first: tuple[int, Line] | None, clear: Callable[[], None]
+) -> Runner:
+    """With the zygote that was started first; without one, a runner that says why it runs nothing. `clear` takes away
+    what was planted for measuring the level.
+    """
     admission = Admission(settings.slots)
     if first is None:
         return Runner(settings, None, admission, Unmeasured())
@@ -39,7 +43,7 @@ def make_runner(settings: Settings, opening: Opening, first: tuple[int, Line] | 
         first=first,
         network_allowed=settings.network_allowed,
     )
-    return Runner(settings, pool, admission, Measurement(pool, opening))
+    return Runner(settings, pool, admission, Measurement(pool, clear))
 
 
 def run_server(
@@ -48,13 +52,14 @@ def run_server(
     listener: socket.socket,
     opening: Opening,
     first: tuple[int, Line] | None,
+    clear: Callable[[], None],
 ) -> None:
     """Serves until SIGTERM, or until standard input ends where a parent holds it."""
     log_as_json()
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        runner = app.state.runner = make_runner(settings, opening, first)
+        runner = app.state.runner = make_runner(settings, opening, first, clear)
         if settings.has_parent:
             asyncio.get_running_loop().add_reader(0, _parent_speaks, runner, opening.base)
         _tell_where(listener)
@@ -74,6 +79,7 @@ def run_server(
         access_log=False,
         server_header=False,
         date_header=False,
+        proxy_headers=False,
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
     server = uvicorn.Server(config)

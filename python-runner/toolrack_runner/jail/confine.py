@@ -15,13 +15,14 @@ from toolrack_runner.jail.hygiene import (
     hide_memory,
     keep_files_private,
     start_session,
+    yield_to_runner,
 )
 from toolrack_runner.jail.identity import drop_bounding_set, drop_capabilities, drop_identity
 from toolrack_runner.jail.landlock import LandlockRules
 from toolrack_runner.jail.linux import ON_LINUX
 from toolrack_runner.jail.missing import Missing
 from toolrack_runner.jail.namespaces import Namespaces, enter_namespaces
-from toolrack_runner.jail.rlimits import ResourceLimits, data_bytes_in
+from toolrack_runner.jail.rlimits import PlannedLimits, ResourceLimits, data_bytes_in, set_limits
 from toolrack_runner.jail.seccomp.program import SeccompProgram
 from toolrack_runner.jail.who_can_read import closed_to_others
 from toolrack_runner.jail.work_directories import make_directory, start_emptying
@@ -31,6 +32,8 @@ from toolrack_runner.zygote.messages import Limits, Opening
 FIRST_UID = 60_000
 #: The kernel's account of a process has some 1,500.
 STATUS_BYTES = 1 << 14
+#: Limits that are remembered as the kernel wants them; callers choose their numbers.
+PLANS_MAX = 64
 #: Threads of one slot's uid.
 PROCESSES_MAX = 64
 
@@ -39,11 +42,12 @@ SWITCHED_OFF = Missing("switched off by the operator (--without)")
 
 @dataclass(frozen=True)
 class Workplace:
-    """Who a child is and where it may write."""
+    """Who a child is, where it may write, and what it may take."""
 
     path: str
     uid: int
     gid: int
+    limits: PlannedLimits
 
 
 class Confinement:
@@ -69,6 +73,7 @@ class Confinement:
         self._nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
         self._status = status
         self._data_bytes = 0
+        self._planned: dict[Limits, PlannedLimits] = {}
         self._zygote = os.getpid()
 
     @property
@@ -99,13 +104,24 @@ class Confinement:
     def note_memory(self) -> None:
         """What the zygote holds by now, children share, and their own memory comes on top."""
         self._data_bytes = data_bytes_in(os.pread(self._status, STATUS_BYTES, 0)) if self._status >= 0 else 0
+        self._planned.clear()
 
-    def make_workplace(self, slot: int) -> Workplace:
-        """Who the child of a slot is to be, and a directory for it where it will not mount one of its own."""
+    def make_workplace(self, slot: int, limits: Limits) -> Workplace:
+        """Who the child of a slot is to be, what it may take, and a directory for it where it will not mount one."""
         uid, gid = self._user_of(slot)
+        planned = self._plan(limits)
         if not isinstance(self._namespaces, Missing):
-            return Workplace(self._namespaces.workplace, uid, gid)
-        return Workplace(make_directory(self._base, slot, uid, gid), uid, gid)
+            return Workplace(self._namespaces.workplace, uid, gid, planned)
+        return Workplace(make_directory(self._base, slot, uid, gid), uid, gid, planned)
+
+    def _plan(self, limits: Limits) -> PlannedLimits:
+        planned = self._planned.get(limits)
+        if planned is None:
+            if len(self._planned) >= PLANS_MAX:
+                self._planned.clear()
+            planned = _limits(limits, has_uid=self._has_uid).planned(data_bytes_already_used=self._data_bytes)
+            self._planned[limits] = planned
+        return planned
 
     def clear_workplace(self, slot: int) -> int | None:
         """The child of the slot is reaped: what it wrote goes too. Tells the pid of who removes it; the slot is not
@@ -121,11 +137,12 @@ class Confinement:
             return os.geteuid(), os.getegid()
         return self._first_uid + slot, self._first_uid + slot
 
-    def confine(self, workplace: Workplace, limits: Limits, *, keep: tuple[int, ...]) -> None:
+    def confine(self, workplace: Workplace, *, keep: tuple[int, ...]) -> None:
         """Confines this process, a child of the zygote, for good. Only `keep` and the standard streams stay open."""
         start_session()
         close_stdin(self._nothing)
         keep_files_private()
+        yield_to_runner()
         if not isinstance(self._namespaces, Missing):
             self._namespaces.enter_own(workplace.uid, workplace.gid)
         else:
@@ -143,7 +160,7 @@ class Confinement:
         close_all_except((0, 1, 2, *keep))
         # Not before: the zygote's descriptors of other children are more than a child may open.
         if self._rlimits:
-            _limits(limits, has_uid=self._has_uid).apply(data_bytes_already_used=self._data_bytes)
+            set_limits(workplace.limits)
         if not isinstance(self._seccomp, Missing):
             self._seccomp.apply()
 

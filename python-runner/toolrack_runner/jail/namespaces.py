@@ -47,6 +47,9 @@ WORKPLACES: Final = ("/tmp", "/workplace", "/toolrack-workplace")  # noqa: S108 
 #: A child's quota: design section 11 allows 10 MB of output, and a file system needs some of it for itself.
 QUOTA_BYTES: Final = 16 << 20
 QUOTA_INODES: Final = 256
+#: What `mount` is told of it, but for the user and the group.
+OPTIONS: Final = b"size=%d,nr_inodes=%d,mode=0700,uid=%%d,gid=%%d" % (QUOTA_BYTES, QUOTA_INODES)
+OPTIONS_BYTES_MAX: Final = 128
 #: Devices that hold nothing.
 DEVICES: Final = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
 
@@ -59,13 +62,31 @@ class Namespaces:
     status: int
     #: Where each child has a file system of its own.
     workplace: str
+    _mount: "WorkplaceMount"
 
     def enter_own(self, uid: int, gid: int) -> None:
         """In the child, while it still has capabilities: a file tree of its own with an empty, small workplace."""
         syscall("unshare", CLONE_NEWNS | CLONE_NEWIPC)
-        options = f"size={QUOTA_BYTES},nr_inodes={QUOTA_INODES},mode=0700,uid={uid},gid={gid}"
-        _mount("tmpfs", self.workplace, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC, options)
+        self._mount.make(uid, gid)
         os.chdir(self.workplace)
+
+
+class WorkplaceMount:
+    """The mount of a child's file system, with everything in place but the child's user: each word written out in the
+    child would cost it a copied page.
+    """
+
+    def __init__(self, workplace: str) -> None:
+        self._texts = [ctypes.create_string_buffer(text) for text in (b"tmpfs", os.fsencode(workplace))]
+        self._options = ctypes.create_string_buffer(OPTIONS_BYTES_MAX)
+        source, target = map(ctypes.addressof, self._texts)
+        flags = MS_NOSUID | MS_NODEV | MS_NOEXEC
+        self._arguments = (source, target, source, flags, ctypes.addressof(self._options))
+
+    def make(self, uid: int, gid: int) -> None:
+        """Mounts it, empty; raises OSError."""
+        self._options.value = OPTIONS % (uid, gid)
+        syscall("mount", *self._arguments)
 
 
 def enter_namespaces(read_only: Sequence[str]) -> Namespaces | Missing:
@@ -89,7 +110,7 @@ def enter_namespaces(read_only: Sequence[str]) -> Namespaces | Missing:
     status = os.open("/proc/self/status", os.O_RDONLY | os.O_CLOEXEC)
     workplace = workplace_beside(read_only)
     _build_root(read_only, workplace)
-    return Namespaces(status, workplace)
+    return Namespaces(status, workplace, WorkplaceMount(workplace))
 
 
 def workplace_beside(read_only: Sequence[str]) -> str:

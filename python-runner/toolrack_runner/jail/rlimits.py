@@ -13,6 +13,9 @@ MIB: Final = 1024 * 1024
 #: enforce NPROC), so this may fail there. Seccomp denies what it would have limited.
 OPTIONAL: Final = frozenset({"MSGQUEUE"})
 
+#: Name, number, and the soft and the hard limit of each.
+PlannedLimits = tuple[tuple[str, int, tuple[int, int]], ...]
+
 
 @dataclass(frozen=True)
 class ResourceLimits:
@@ -31,27 +34,21 @@ class ResourceLimits:
     """Threads of the uid. Only for a slot uid: an ordinary user's other processes count too."""
 
     def apply(self, *, data_bytes_already_used: int) -> tuple[str, ...]:
-        """Sets the limits, soft and hard; never raises a hard limit that is lower. Names those in force.
+        """Sets them in this process; as `set_limits`."""
+        return set_limits(self.planned(data_bytes_already_used=data_bytes_already_used))
 
-        Raises OSError or ValueError where Linux refuses one that it must know.
-        """
-        in_force = []
+    def planned(self, *, data_bytes_already_used: int) -> "PlannedLimits":
+        """What is to be set, soft and hard; never above a hard limit that this process has."""
+        planned = []
         for name, soft, hard in self._wanted(data_bytes_already_used):
             number: int | None = getattr(resource, f"RLIMIT_{name}", None)
             if number is None:
                 continue
-            try:
-                ceiling = resource.getrlimit(number)[1]
-                if ceiling != resource.RLIM_INFINITY:
-                    soft, hard = min(soft, ceiling), min(hard, ceiling)  # noqa: PLW2901
-                resource.setrlimit(number, (soft, hard))
-            except (OSError, ValueError):
-                # Python tells EPERM and EINVAL of setrlimit as ValueError.
-                if ON_LINUX and name not in OPTIONAL:
-                    raise
-            else:
-                in_force.append(name)
-        return tuple(in_force)
+            ceiling = resource.getrlimit(number)[1]
+            if ceiling != resource.RLIM_INFINITY:
+                soft, hard = min(soft, ceiling), min(hard, ceiling)  # noqa: PLW2901
+            planned.append((name, number, (soft, hard)))
+        return tuple(planned)
 
     def _wanted(self, data_bytes_already_used: int) -> list[tuple[str, int, int]]:
         data = data_bytes_already_used + self.memory_bytes
@@ -68,6 +65,24 @@ class ResourceLimits:
         if self.processes is not None:
             wanted.append(("NPROC", self.processes, self.processes))
         return wanted
+
+
+def set_limits(planned: PlannedLimits) -> tuple[str, ...]:
+    """Sets them in this process, for good. Names those in force.
+
+    Raises OSError or ValueError where Linux refuses one that it must know.
+    """
+    in_force = []
+    for name, number, both in planned:
+        try:
+            resource.setrlimit(number, both)
+        except (OSError, ValueError):
+            # Python tells EPERM and EINVAL of setrlimit as ValueError.
+            if ON_LINUX and name not in OPTIONAL:
+                raise
+        else:
+            in_force.append(name)
+    return tuple(in_force)
 
 
 def data_bytes_in_use() -> int:

@@ -11,8 +11,11 @@ from toolrack_runner.zygote.place import LINE_DESCRIPTOR, ROOT
 
 
 @contextmanager
-def planted(base: str, *, victim: int) -> Iterator[Plants]:
-    """Files in a folder beside `base`, and sockets that are never answered from; all of it goes when it was aimed at."""
+def planted(base: str) -> Iterator[Plants]:
+    """Files in a folder beside `base`, and sockets that are never answered from; all of it goes when it was aimed at.
+
+    The victim is the zygote's to plant.
+    """
     folder = f"{base}-plants"
     os.mkdir(folder, 0o755)
     os.chmod(folder, 0o755)  # noqa: S103 - whatever the umask
@@ -29,7 +32,7 @@ def planted(base: str, *, victim: int) -> Iterator[Plants]:
         _bound(stack, socket.AF_UNIX, socket.SOCK_DGRAM, socket_file)
         os.chmod(socket_file, 0o666)  # noqa: S103 - as above
         yield Plants(
-            victim=victim,
+            victim=0,
             open_file=_write(f"{folder}/for-everybody", 0o644),
             private_file=_write(f"{folder}/for-nobody", 0o600),
             source=f"{ROOT}/__main__.py",

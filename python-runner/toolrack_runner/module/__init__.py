@@ -6,6 +6,8 @@ Knows no socket and no jail.
 from toolrack_runner.module.call import call_tool
 from toolrack_runner.module.check import check_module
 from toolrack_runner.module.fault import Fault, ModuleFault
+from toolrack_runner.module.imports_of_code import imports_of_code
+from toolrack_runner.module.known import load_known, places, portable_code
 from toolrack_runner.module.load import LoadedModule, load_module
 from toolrack_runner.module.parse import ParsedModule, parse_module
 
@@ -16,6 +18,10 @@ __all__ = [
     "ParsedModule",
     "call_tool",
     "check_module",
+    "imports_of_code",
+    "load_known",
     "load_module",
     "parse_module",
+    "places",
+    "portable_code",
 ]

@@ -6,20 +6,22 @@ from typing import Any
 
 from toolrack_runner.module.bind import arguments_fault
 from toolrack_runner.module.class_facts import has_method
-from toolrack_runner.module.handler import CONTEXT
+from toolrack_runner.module.fault import ModuleFault
+from toolrack_runner.module.handler import CONTEXT, Handler
+from toolrack_runner.module.known import KnownModule
 from toolrack_runner.module.load import LoadedModule
 from toolrack_runner.module.near_miss import did_you_mean
 from toolrack_runner.module.plain import JsonObject, JsonValue
 from toolrack_runner.module.raised import raised
 from toolrack_runner.module.result import ResultInvalid, result_of
-from toolrack_runner.module.tool import Tool
 from toolrack_runner.module.user_traceback import exception_line
 
 Outcome = dict[str, JsonValue]
+Module = LoadedModule | KnownModule
 
 
 def call_tool(
-    module: LoadedModule, tool: str, arguments: JsonObject, context: JsonObject, *, output_bytes_max: int
+    module: Module, tool: str, arguments: JsonObject, context: JsonObject, *, output_bytes_max: int
 ) -> Outcome:
     """Calls a handler and tells what came of it; never raises, whatever the handler does.
 
@@ -27,13 +29,15 @@ def call_tool(
     `{"outcome": "failure", "code", "error"}`. Everything in it is plain JSON.
     """
     try:
-        found = module.tools.get(tool)
-        if found is None:
+        handler = module.find(tool)
+        if handler is None:
             return failure("TOOL_NOT_FOUND", _unknown(module, tool))
-        refused = arguments_fault(found.handler, arguments)
+        refused = arguments_fault(handler, arguments)
         if refused:
             return failure("ARGUMENTS_INVALID", refused)
-        return _called(module, found, arguments, context, output_bytes_max)
+        return _called(module, handler, arguments, context, output_bytes_max)
+    except ModuleFault as refused:
+        return failure("MODULE_BROKEN", refused.fault.message)
     except MemoryError:
         return failure(
             "MEMORY_LIMIT", f"{module.name}.py: the tool used up its memory. Work on less at a time."
@@ -51,19 +55,19 @@ def failure(code: str, error: str) -> Outcome:
 
 
 def _called(
-    module: LoadedModule, tool: Tool, arguments: JsonObject, context: JsonObject, bytes_max: int
+    module: Module, handler: Handler, arguments: JsonObject, context: JsonObject, bytes_max: int
 ) -> Outcome:
     given: dict[str, Any] = dict(arguments)
-    if tool.handler.takes_context:
+    if handler.takes_context:
         given[CONTEXT] = context
-    call = tool.handler.call
+    call = handler.call
     try:
         returned = module.trusted.run(lambda: _flushed(call, given))
         if has_method(returned, "__await__"):
             returned = module.trusted.run(lambda: _flushed(_await, {"awaitable": returned}))
         result = module.trusted.keep(lambda: result_of(returned))
     except ResultInvalid as invalid:
-        return failure("RESULT_INVALID", f"{tool.handler.title}(): {invalid}.")
+        return failure("RESULT_INVALID", f"{handler.title}(): {invalid}.")
     except BaseException as error:  # noqa: BLE001 - a handler may raise anything
         came_up = error
         told = module.trusted.keep(lambda: raised(came_up, module.name, module.lines))
@@ -73,7 +77,7 @@ def _called(
         cure = "Return less: a page, a summary, or the part that was asked for"
         return failure(
             "RESULT_TOO_LARGE",
-            f"{tool.handler.title}(): the result is {size:,} bytes; at most {bytes_max:,} are allowed. {cure}.",
+            f"{handler.title}(): the result is {size:,} bytes; at most {bytes_max:,} are allowed. {cure}.",
         )
     if result.is_json:
         return {"outcome": "success", "value": result.value, "text": result.text}
@@ -101,7 +105,7 @@ def _flushed(call: Callable[..., Any], given: dict[str, Any]) -> Any:
                 continue
 
 
-def _unknown(module: LoadedModule, tool: str) -> str:
+def _unknown(module: Module, tool: str) -> str:
     for refused in module.faults:
         if refused.name == tool:
             return f"Unsupported tool: {tool[:128]}. Its spec is refused: {refused.faults[0].message}"

@@ -4,6 +4,7 @@ import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
+from types import FunctionType
 from typing import Any
 
 from toolrack_runner.module.class_facts import type_name
@@ -23,15 +24,12 @@ class HandlerParameter:
 
 @dataclass(frozen=True, slots=True)
 class Handler:
-    """A callable that takes keyword arguments; `takes_context` and `takes_any` (**kwargs) are not among its parameters."""
+    """A callable that takes keyword arguments, and what a call of it takes to know; `takes_context` and `takes_any`
+    (**kwargs) are not among its parameters.
+    """
 
     call: Callable[..., Any]
-    #: The function that `call` leads to, past partials, methods and decorators.
-    function: Any
     title: str
-    line: int | None
-    doc: str | None
-    signature: inspect.Signature
     parameters: tuple[HandlerParameter, ...]
     takes_context: bool
     takes_any: bool
@@ -47,6 +45,17 @@ class Handler:
         return tuple(parameter.name for parameter in self.parameters if parameter.required)
 
 
+@dataclass(frozen=True, slots=True)
+class DescribedHandler(Handler):
+    """And what it takes to describe it."""
+
+    #: The function that `call` leads to, past partials, methods and decorators.
+    function: Any
+    line: int | None
+    doc: str | None
+    signature: inspect.Signature
+
+
 class HandlerRefused(Exception):
     """A callable that can't be a handler, with the reason as a sentence."""
 
@@ -56,7 +65,27 @@ class HandlerRefused(Exception):
         self.sentence = sentence
 
 
-def read_handler(value: Any, module_file: str) -> Handler:
+def plain_handler(value: object) -> Handler | None:
+    """What a call of a plain function takes to know, read off its code; None for what is another kind of callable."""
+    if type(value) is not FunctionType or value.__dict__:
+        return None
+    code = value.__code__
+    positional, named = code.co_argcount, code.co_kwonlyargcount
+    names = code.co_varnames[: positional + named]
+    optional = {
+        *names[positional - len(value.__defaults__ or ()) : positional],
+        *(value.__kwdefaults__ or ()),
+    }
+    return Handler(
+        call=value,
+        title=_title(value),
+        parameters=tuple(HandlerParameter(name, name not in optional) for name in names if name != CONTEXT),
+        takes_context=CONTEXT in names,
+        takes_any=bool(code.co_flags & inspect.CO_VARKEYWORDS),
+    )
+
+
+def read_handler(value: Any, module_file: str) -> DescribedHandler:
     """Reads a handler's signature, which may run code of the module; raises HandlerRefused."""
     if isinstance(value, type):
         raise HandlerRefused(
@@ -83,13 +112,9 @@ def read_handler(value: Any, module_file: str) -> Handler:
         ) from None
     _refuse_positional(title, signature)
     named = [parameter for parameter in signature.parameters.values() if parameter.kind in _NAMED]
-    return Handler(
+    return DescribedHandler(
         call=value,
-        function=function,
         title=title,
-        line=_line(function, module_file),
-        doc=inspect.getdoc(function) if isinstance(function.__doc__, str) else None,
-        signature=signature,
         parameters=tuple(
             HandlerParameter(parameter.name, parameter.default is parameter.empty)
             for parameter in named
@@ -97,6 +122,10 @@ def read_handler(value: Any, module_file: str) -> Handler:
         ),
         takes_context=any(parameter.name == CONTEXT for parameter in named),
         takes_any=any(parameter.kind is parameter.VAR_KEYWORD for parameter in signature.parameters.values()),
+        function=function,
+        line=_line(function, module_file),
+        doc=inspect.getdoc(function) if isinstance(function.__doc__, str) else None,
+        signature=signature,
     )
 
 

@@ -11,7 +11,7 @@ from toolrack_runner.module.declared_specs import NOTHING_DECLARED, DeclaredSpec
 from toolrack_runner.module.denied import denied
 from toolrack_runner.module.exception_facts import is_a, missing_package
 from toolrack_runner.module.fault import Fault, FaultKind, ModuleFault, fault
-from toolrack_runner.module.imports_of_code import imports_of_code
+from toolrack_runner.module.handler import Handler
 from toolrack_runner.module.module_name import module_name_fault
 from toolrack_runner.module.raised import raised
 from toolrack_runner.module.source_text import source_text
@@ -23,7 +23,8 @@ from toolrack_runner.module.user_traceback import exception_line, user_line, use
 
 _INSTALLED = "Use the standard library, or ask the operator to add the package"
 
-Announce = Callable[[tuple[str, ...]], None]
+#: Hears of the compiled module before any of it runs.
+Announce = Callable[[CodeType], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +36,11 @@ class LoadedModule:
     faults: tuple[SpecFault, ...]
     lines: tuple[str, ...]
     trusted: Names
+
+    def find(self, tool: str) -> Handler | None:
+        """The handler of a tool; None where no spec of that name was accepted."""
+        found = self.tools.get(tool)
+        return None if found is None else found.handler
 
 
 class ModuleSource:
@@ -66,21 +72,26 @@ def load_module(
     if refused:
         raise ModuleFault(refused)
     text = source_text(name, source)
-    lines = tuple(text.splitlines())
     code = code_object(name, text)
     if announce:
-        announce(imports_of_code(code))
-    module = _new_module(name, text)
+        announce(code)
     trusted: Names = NamesLeftAlone() if for_one_call else TrustedNames()
+    namespace = import_code(name, code, text, trusted)
+    tools, faults = read_specs(name, namespace, declared, trusted)
+    return LoadedModule(name, tools, faults, tuple(text.splitlines()), trusted)
+
+
+def import_code(name: str, code: CodeType, text: str, trusted: Names) -> dict[str, Any]:
+    """Runs a compiled module under its name; the names that it then has. Raises ModuleFault."""
+    namespace = vars(_new_module(name, text))
     try:
-        trusted.run(lambda: _execute(code, vars(module)))
+        trusted.run(lambda: _execute(code, namespace))
     except BaseException as error:  # noqa: BLE001 - an import may raise anything
         came_up = error
-        found = trusted.keep(lambda: _import_fault(name, lines, came_up))
+        found = trusted.keep(lambda: _import_fault(name, tuple(text.splitlines()), came_up))
         sys.modules.pop(name, None)
         raise ModuleFault(found) from None
-    tools, faults = read_specs(name, vars(module), declared, trusted)
-    return LoadedModule(name, tools, faults, lines, trusted)
+    return namespace
 
 
 def _new_module(name: str, text: str) -> ModuleType:

@@ -6,7 +6,7 @@ import warnings
 from typing import Any
 
 from toolrack_runner.module.docstring import read_docstring
-from toolrack_runner.module.handler import CONTEXT, Handler
+from toolrack_runner.module.handler import CONTEXT, DescribedHandler
 from toolrack_runner.module.limits import SCHEMA_DEPTH_MAX
 from toolrack_runner.module.plain import JsonObject, NotPlain, plain_object
 
@@ -17,7 +17,7 @@ class Underivable(Exception):
     """A signature that says nothing JSON Schema could say; its text is the sentence."""
 
 
-def signature_schema(handler: Handler) -> JsonObject:
+def signature_schema(handler: DescribedHandler) -> JsonObject:
     """Derives the JSON Schema of a handler's arguments; may run code of the module. Raises Underivable."""
     if handler.takes_any and not handler.parameters:
         raise Underivable(
@@ -36,7 +36,7 @@ def signature_schema(handler: Handler) -> JsonObject:
     return schema
 
 
-def _hints(handler: Handler) -> dict[str, Any]:
+def _hints(handler: DescribedHandler) -> dict[str, Any]:
     try:
         return typing.get_type_hints(handler.function, include_extras=True)
     except Exception as error:  # noqa: BLE001 - an annotation may raise anything
@@ -46,7 +46,7 @@ def _hints(handler: Handler) -> dict[str, Any]:
         ) from None
 
 
-def _schema(handler: Handler, named: list[inspect.Parameter], hints: dict[str, Any]) -> JsonObject:
+def _schema(handler: DescribedHandler, named: list[inspect.Parameter], hints: dict[str, Any]) -> JsonObject:
     try:
         return plain_object(_pydantic_schema(named, hints), "parameters", depth_max=SCHEMA_DEPTH_MAX)
     except NotPlain as refused:
@@ -91,7 +91,7 @@ def _pydantic_schema(named: list[inspect.Parameter], hints: dict[str, Any]) -> J
     return schema
 
 
-def _describe(schema: JsonObject, handler: Handler) -> None:
+def _describe(schema: JsonObject, handler: DescribedHandler) -> None:
     properties = schema.get("properties")
     if not handler.doc or not isinstance(properties, dict):
         return

@@ -9,7 +9,7 @@ from toolrack_runner.module.class_facts import class_name, type_name
 from toolrack_runner.module.contradiction import contradictions
 from toolrack_runner.module.example import ExamplesRefused, read_examples
 from toolrack_runner.module.fault import Fault, FaultKind, Note, fault, note
-from toolrack_runner.module.handler import Handler, HandlerRefused, read_handler
+from toolrack_runner.module.handler import DescribedHandler, HandlerRefused, read_handler
 from toolrack_runner.module.limits import DESCRIPTION_CHARS_MAX, SCHEMA_BYTES_MAX, SCHEMA_DEPTH_MAX
 from toolrack_runner.module.near_miss import did_you_mean
 from toolrack_runner.module.plain import JsonObject, NotPlain, as_items, as_text, plain_object
@@ -115,7 +115,7 @@ class _SpecReader:
             own = name.rpartition(":")[2] or "<function>"
             self._refuse("name_prefix", f"a tool is named after its file. Write '{prefix}{own}'.")
 
-    def _handler(self) -> Handler | None:
+    def _handler(self) -> DescribedHandler | None:
         if "handler" not in self._fields:
             self._refuse("handler_missing", "it has no handler. Write 'handler': the function to call.")
             return None
@@ -134,7 +134,7 @@ class _SpecReader:
             )
         return None
 
-    def _description(self, handler: Handler | None) -> str | None:
+    def _description(self, handler: DescribedHandler | None) -> str | None:
         value = self._fields.get("description")
         text = as_text(value)
         if value is not None and text is None:
@@ -149,7 +149,7 @@ class _SpecReader:
             )
         return text if text and text.strip() else None
 
-    def _parameters(self, handler: Handler | None) -> JsonObject | None:
+    def _parameters(self, handler: DescribedHandler | None) -> JsonObject | None:
         value = self._fields.get("parameters")
         if value is None:
             return None

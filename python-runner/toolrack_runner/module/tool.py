@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from toolrack_runner.module.example import Example
 from toolrack_runner.module.fault import Fault, Note
-from toolrack_runner.module.handler import Handler
+from toolrack_runner.module.handler import DescribedHandler
 from toolrack_runner.module.plain import JsonObject
 
 
@@ -15,7 +15,7 @@ class Tool:
     index: int
     name: str
     line: int | None
-    handler: Handler
+    handler: DescribedHandler
     description: str | None = None
     parameters: JsonObject | None = None
     annotations: JsonObject | None = None

@@ -27,12 +27,19 @@ class Call:
 
 async def run_call(pool: Pool, call: Call) -> Outcome:
     """Runs it in a child of its own; raises PoolFailure before anything ran."""
+    with pool.busy():
+        return await _run(pool, call)
+
+
+async def _run(pool: Pool, call: Call) -> Outcome:
     started = time.monotonic()
     worker = await pool.take(call.key, call.source)
     cpu_before = worker.cpu_seconds()
+    has_result = False
     try:
         worker.send({"tool": call.tool, "arguments": call.arguments, "context": call.context})
         outcome = await _watch(pool, worker, call, started + call.deadline_seconds)
+        has_result = outcome.code is None
         return replace(
             outcome,
             log=worker.output.text(),
@@ -40,8 +47,7 @@ async def run_call(pool: Pool, call: Call) -> Outcome:
             usage=_usage(worker, time.monotonic() - started, cpu_before),
         )
     finally:
-        # After the answer has been written: a child that waits for its end costs nobody anything.
-        asyncio.get_running_loop().call_soon(worker.kill)
+        pool.let_go(worker, has_result=has_result)
 
 
 async def _watch(pool: Pool, worker: Worker, call: Call, deadline: float) -> Outcome:
@@ -73,10 +79,12 @@ async def _answer(pool: Pool, worker: Worker, call: Call) -> dict[str, Any]:
     message = await worker.receive()
     if not worker.has_imported and isinstance(imports := message.get("imports"), list):
         # Said before any code of the module ran: nobody else chooses which packages a zygote is started with.
-        pool.learn(call.key, imports)
+        code = message.get("code")
+        pool.learn(call.key, imports, code if isinstance(code, str) else None)
         message = await worker.receive()
         worker.has_imported = True
     if message.get("ready") is True:
+        pool.learn_places(call.key, message.get("places"))
         message = await worker.receive()
     while call.key.network and isinstance(wish := message.get("connect"), dict):
         await _connect(pool, worker, call.key, wish)

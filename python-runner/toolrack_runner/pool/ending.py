@@ -13,7 +13,7 @@ from toolrack_runner.pool.worker import Worker
 ENDING_SECONDS = 0.05
 #: How long the zygote may take to tell of an end.
 REAPING_SECONDS = 2.0
-#: How long the interpreter has to write which line it ran.
+#: How long the interpreter has to write which line it runs.
 WHERE_SECONDS = 0.01
 SIGKILL, SIGXCPU = 9, 24
 
@@ -80,11 +80,18 @@ async def where(worker: Worker, module: str) -> str:
 
 
 async def line_now(worker: Worker, module: str) -> int | None:
-    """Which line of the module runs now, asked of the interpreter and not of the module."""
-    before = worker.output.length
+    """Which line of the module runs now, asked of the interpreter and not of the module; its log ends here."""
+    output, line = worker.output, None
+    if output.is_full:
+        return None
+    before = output.length
     worker.ask_where()
-    await asyncio.sleep(WHERE_SECONDS)
-    return _line_in(worker.output.take_from(before), module)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(WHERE_SECONDS):
+            while (line := _line_in(output.text_from(before), module)) is None:
+                await output.more()
+    output.end_at(before)
+    return line
 
 
 def crash_line(worker: Worker, module: str) -> int | None:
@@ -98,7 +105,7 @@ def crash_line(worker: Worker, module: str) -> int | None:
 
 def _line_in(dump: str, module: str) -> int | None:
     """The innermost line of the module in what faulthandler wrote."""
-    found = re.search(rf'File "{re.escape(module)}\.py", line ([0-9]{{1,7}})\b', dump)
+    found = re.search(rf'File "{re.escape(module)}\.py", line ([0-9]{{1,7}}) in ', dump)
     return int(found[1]) if found else None
 
 

@@ -1,4 +1,4 @@
-"""What a child prints, capped: the rest is read and dropped, so that a flood costs the child and not main."""
+"""What a child prints, capped: the rest is read and dropped, and no faster than main can do it beside everything else."""
 
 import asyncio
 import os
@@ -6,6 +6,8 @@ import os
 #: How much of what a call prints is kept.
 LOG_BYTES = 64 << 10
 _READ_BYTES = 1 << 16
+#: Between two reads of what is dropped: a flood then costs main some thousandths of its time, and its child the rest.
+_PAUSE_SECONDS = 0.002
 
 
 class Output:
@@ -15,7 +17,10 @@ class Output:
         self._ours, self.child_end = os.pipe()
         os.set_blocking(self._ours, False)
         self._kept = bytearray()
+        self._bytes_max = LOG_BYTES
         self.is_truncated = False
+        self._waiter: asyncio.Future[None] | None = None
+        self._pause: asyncio.TimerHandle | None = None
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(self._ours, self._read)
 
@@ -31,6 +36,11 @@ class Output:
         self._read()
         return len(self._kept)
 
+    @property
+    def is_full(self) -> bool:
+        """Whether nothing more is kept."""
+        return self.length >= self._bytes_max
+
     def text(self) -> str:
         """All that was printed so far and is kept."""
         self._read()
@@ -43,13 +53,37 @@ class Output:
         del self._kept[position:]
         return taken
 
+    def text_from(self, position: int) -> str:
+        """What was printed since `position`."""
+        self._read()
+        return self._kept[position:].decode(errors="replace")
+
+    async def more(self) -> None:
+        """Returns when something more is printed."""
+        self._waiter = self._loop.create_future()
+        try:
+            await self._waiter
+        finally:
+            self._waiter = None
+
+    def end_at(self, position: int) -> None:
+        """The log ends there: what was printed since, and what still comes, is none of it."""
+        del self._kept[position:]
+        self._bytes_max = position
+
     def close(self) -> None:
         """Reads no more."""
         self.handed_over()
+        if self._pause is not None:
+            self._pause.cancel()
         if self._ours >= 0:
             self._loop.remove_reader(self._ours)
             os.close(self._ours)
             self._ours = -1
+
+    def _go_on(self) -> None:
+        self._pause = None
+        self._loop.add_reader(self._ours, self._read)
 
     def _read(self) -> None:
         if self._ours < 0:
@@ -61,6 +95,11 @@ class Output:
         if not data:
             self._loop.remove_reader(self._ours)
             return
-        room = LOG_BYTES - len(self._kept)
+        room = self._bytes_max - len(self._kept)
         self._kept += data[:room]
-        self.is_truncated = self.is_truncated or len(data) > room
+        self.is_truncated = self.is_truncated or (len(data) > room and self._bytes_max == LOG_BYTES)
+        if len(data) > room and self._pause is None:
+            self._loop.remove_reader(self._ours)
+            self._pause = self._loop.call_later(_PAUSE_SECONDS, self._go_on)
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)

@@ -7,6 +7,8 @@ one at first, twice as many each time a call found none, and none again when oth
 import asyncio
 import logging
 from collections import OrderedDict, deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +26,9 @@ WAITING_OF_ONE_MAX = 8
 BLANKS = 2
 #: Imports under way ahead of calls: more would take the processors from the calls themselves.
 REFILLS_AT_ONCE = 2
+#: So long children are not made while calls run that need the processors, if some still wait: calls that come together,
+#: as a model's do, are answered first.
+HOLD_SECONDS = 0.02
 #: How long an import ahead of a call may take.
 IMPORT_SECONDS = 10.0
 #: What a waiting child costs at least: its page tables and what it wrote since the fork.
@@ -54,6 +59,10 @@ class Shelf:
     waiting: deque[Worker]
     wanted: int = 1
     coming: int = 0
+    #: The compiled module, as the first of its children told it before any of it ran.
+    code: str | None = None
+    #: Where each tool's spec stands; that child's word, for its own module's calls.
+    places: dict[str, int] | None = None
     packages: Packages = PLAIN
 
 
@@ -83,7 +92,11 @@ class Pool:
         self._costs: dict[int, int] = {}
         self._shelves: OrderedDict[Key, Shelf] = OrderedDict()
         self._blanks: deque[Worker] = deque()
-        self._refills: deque[Key] = deque()
+        #: Whose child is to be made, and since when on the loop's clock.
+        self._refills: deque[tuple[Key, float]] = deque()
+        self._calls = 0
+        self._answered: list[Worker] = []
+        self._loop = asyncio.get_running_loop()
         self._refilling = 0
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_closed = False
@@ -122,7 +135,7 @@ class Pool:
             worker.kill()
         shelf.wanted = min(shelf.wanted * 2, WAITING_OF_ONE_MAX)
         worker = await self.blank(key.limits, shelf.packages)
-        worker.send(_order(key, source, tell=True))
+        worker.send(_order(key, source, _known(shelf), has_time=False))
         return worker
 
     async def blank(self, limits: Limits, packages: Packages = PLAIN) -> Worker:
@@ -134,14 +147,25 @@ class Pool:
             worker.kill()
         return self._spawn(limits, await self._zygote(packages))
 
-    def learn(self, key: Key, imports: list[str]) -> None:
-        """Notes what a module imports, so that its next children come from a zygote that holds it."""
+    def learn(self, key: Key, imports: list[str], code: str | None) -> None:
+        """Notes what a module imports, so that its next children come from a zygote that holds it, and its code."""
         shelf = self._shelves.get(key)
+        if shelf is None:
+            return
+        shelf.code = code
         packages = self.zygotes.packages_of(imports)
-        if shelf is not None and packages != shelf.packages:
+        if packages != shelf.packages:
             shelf.packages = packages
             if packages:
                 self.zygotes.prepare(packages)
+
+    def learn_places(self, key: Key, told: object) -> None:
+        """Notes where the specs of its tools stand, as its child says it."""
+        shelf = self._shelves.get(key)
+        if shelf is not None and isinstance(told, dict):
+            shelf.places = {
+                name: place for name, place in told.items() if isinstance(place, int) and place >= 0
+            }
 
     async def refill(self, key: Key | None = None) -> None:
         """Starts what is missing: children for the key, and blanks. Called when an answer is on its way."""
@@ -149,7 +173,8 @@ class Pool:
             shelf = self._shelves[key]
             for _ in range(shelf.wanted - len(shelf.waiting) - shelf.coming):
                 shelf.coming += 1
-                self._refills.append(key)
+                self._refills.append((key, self._loop.time()))
+                self._loop.call_later(HOLD_SECONDS, self._go_on)
         self._go_on()
 
     def give_up(self, key: Key) -> None:
@@ -174,14 +199,45 @@ class Pool:
         self._shelves.move_to_end(key)
         return shelf
 
+    def let_go(self, worker: Worker, *, has_result: bool) -> None:
+        """Has a child killed that was taken, behind the answer; one with a result when no other call waits."""
+        if has_result:
+            self._answered.append(worker)
+            self._loop.call_later(HOLD_SECONDS, self._kill_answered)
+        else:
+            self._loop.call_soon(worker.kill)
+
+    def _kill_answered(self) -> None:
+        while self._answered:
+            self._answered.pop().kill()
+
+    @contextmanager
+    def busy(self) -> Iterator[None]:
+        """For as long as a call runs."""
+        self._calls += 1
+        try:
+            yield
+        finally:
+            self._calls -= 1
+            if not self._calls:
+                self._loop.call_soon(self._kill_answered)
+
     def _go_on(self) -> None:
         while self._refilling < REFILLS_AT_ONCE and self._refills and not self._is_closed:
+            if self._is_held(*self._refills[0]):
+                return
             self._refilling += 1
-            task = asyncio.create_task(self._refill_one(self._refills.popleft()))
+            key, _ = self._refills.popleft()
+            task = asyncio.create_task(self._refill_one(key))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
         if not self._refilling and not self._is_closed:
             self._add_blanks()
+
+    def _is_held(self, key: Key, since: float) -> bool:
+        shelf = self._shelves.get(key)
+        has_waiting = shelf is not None and bool(shelf.waiting)
+        return self._calls > 0 and has_waiting and self._loop.time() - since < HOLD_SECONDS
 
     def _add_blanks(self) -> None:
         zygote = self.zygotes.choose(PLAIN)
@@ -218,7 +274,8 @@ class Pool:
     async def _warm(self, key: Key, shelf: Shelf) -> Worker | None:
         """A child that has imported the module and waits; None where the import fails."""
         worker = self._spawn(key.limits, await self._zygote(shelf.packages))
-        worker.send(_order(key, shelf.source, tell=False))
+        # Behind a backlog a child's time is a call's.
+        worker.send(_order(key, shelf.source, _known(shelf), has_time=not self._refills))
         try:
             async with asyncio.timeout(IMPORT_SECONDS):
                 message = await worker.receive()
@@ -326,6 +383,21 @@ class Pool:
                 worker.buried(None)
 
 
-def _order(key: Key, source: str, *, tell: bool) -> dict[str, Any]:
-    """What a child is to do: import the module, with `tell` saying first what that imports, and run one call."""
-    return {"do": "call", "module": key.module, "source": source, "tell": tell, "network": bool(key.network)}
+def _order(key: Key, source: str, known: dict[str, Any] | None, *, has_time: bool) -> dict[str, Any]:
+    """What a child is to do: import the module, from what is known of it or else telling that, and run one call; first
+    rehearsing one where it has time.
+    """
+    return {
+        "do": "call",
+        "module": key.module,
+        "source": source,
+        "known": known,
+        "rehearse": has_time,
+        "network": bool(key.network),
+    }
+
+
+def _known(shelf: Shelf) -> dict[str, Any] | None:
+    if shelf.code is None or shelf.places is None:
+        return None
+    return {"code": shelf.code, "places": shelf.places}

@@ -20,8 +20,8 @@ from toolrack_runner.wire.frames import HEADER_BYTES, FrameSplitter, FrameTooLar
 from toolrack_runner.wire.json_weight import is_too_heavy
 from toolrack_runner.zygote.messages import Gone, Limits
 
-#: What a frame may hold beside the result: its keys, and an escaped character takes up to six bytes.
-FRAME_SLACK_BYTES = 64 << 10
+#: What a frame may hold beside the result: its keys, the names of a module's tools, or its code.
+FRAME_SLACK_BYTES = 1 << 20
 #: Frames of a whole life: a check announces each of 20 examples of 50 specs, and has a few stages beside them. Written
 #: out, for main does without the module library, which takes long to import; a test compares them.
 MESSAGES_MAX = 1_010
@@ -150,18 +150,7 @@ class Worker:
         return self._status("VmHWM:")
 
     def _status(self, name: str) -> int:
-        try:
-            file = os.open(f"/proc/{self.pid}/status", os.O_RDONLY)
-        except OSError:
-            return 0
-        try:
-            text = os.read(file, STATUS_BYTES)
-        except OSError:
-            return 0
-        finally:
-            os.close(file)
-        _, _, rest = text.partition(name.encode())
-        words = rest.split(None, 1)
+        words = _read_whole(f"/proc/{self.pid}/status").partition(name.encode())[2].split(None, 1)
         return int(words[0]) * 1024 if words else 0
 
     def ask_where(self) -> None:
@@ -271,11 +260,22 @@ def _parse(payload: bytes, left: int) -> dict[str, Any]:
 
 def pid_of(pidfd: int) -> int:
     """The process's number as this process sees it, whatever namespace it lives in; -1 once it is reaped."""
-    with open(f"/proc/self/fdinfo/{pidfd}") as lines:
-        for line in lines:
-            if line.startswith("Pid:"):
-                return int(line[4:])
-    return -1
+    words = _read_whole(f"/proc/self/fdinfo/{pidfd}").partition(b"\nPid:")[2].split(None, 1)
+    return int(words[0]) if words else -1
+
+
+def _read_whole(path: str) -> bytes:
+    """What a short file of /proc says; nothing where it is gone."""
+    try:
+        file = os.open(path, os.O_RDONLY)
+    except OSError:
+        return b""
+    try:
+        return os.read(file, STATUS_BYTES)
+    except OSError:
+        return b""
+    finally:
+        os.close(file)
 
 
 def _kill(pidfd: int, number: signal.Signals) -> None:

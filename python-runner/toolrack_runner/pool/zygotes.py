@@ -3,7 +3,6 @@
 import asyncio
 import logging
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
 from toolrack_runner.pool.spawn_zygote import spawn_zygote
 from toolrack_runner.pool.zygote_process import ZygoteProcess
@@ -79,9 +78,9 @@ class Zygotes:
             oldest.retire()
         self._start(packages)
 
-    def need_no_victim(self) -> None:
-        """The level is measured: zygotes that start from now on plant none."""
-        self._opening = replace(self._opening, needs_victim=False)
+    def probe_no_more(self) -> None:
+        """The level is measured: zygotes that start from now on have nothing tried."""
+        self._opening = self._opening._replace(plants=None)
 
     def close(self) -> None:
         """Lets all go, and waits for their ends: until then they may clear folders away, or make them."""
@@ -109,7 +108,8 @@ class Zygotes:
     def _spawn(self, packages: Packages) -> tuple[int, Line]:
         pid, end = spawn_zygote()
         line = Line(end)
-        line.send(replace(self._opening, preload=tuple(sorted(packages))))
+        plants = None if packages else self._opening.plants
+        line.send(self._opening._replace(preload=tuple(sorted(packages)), plants=plants))
         return pid, line
 
     def _became_ready(self, packages: Packages, ready: asyncio.Future[Ready]) -> None:

@@ -3,17 +3,29 @@
 import gc
 import os
 import sys
-from binascii import a2b_base64
+from binascii import a2b_base64, b2a_base64
 from contextlib import suppress
+from types import CodeType
 from typing import Any, NoReturn
 
 from toolrack_runner.jail.confine import Confinement, Workplace
 from toolrack_runner.level.plants import Plants
 from toolrack_runner.level.twins import TWINS
-from toolrack_runner.module import Fault, ModuleFault, call_tool, check_module, load_module
-from toolrack_runner.module.call import Outcome
+from toolrack_runner.module import (
+    Fault,
+    ModuleFault,
+    call_tool,
+    check_module,
+    imports_of_code,
+    load_known,
+    load_module,
+    places,
+    portable_code,
+)
+from toolrack_runner.module.call import Module, Outcome
 from toolrack_runner.network.brokered_socket import connect_by_broker
 from toolrack_runner.wire.frames import FrameError, read_frame, write_frame
+from toolrack_runner.zygote.at_fork import be_another_process
 from toolrack_runner.zygote.messages import Spawn
 from toolrack_runner.zygote.rehearsal import load_rehearsal, rehearse
 
@@ -33,9 +45,10 @@ def live(confinement: Confinement, workplace: Workplace, spawn: Spawn, channel: 
     The order is the jail's promise: everything up to the first `load` is ours, everything after it may be anybody's.
     """
     try:
+        be_another_process()
         os.dup2(output, 1)
         os.dup2(output, 2)
-        confinement.confine(workplace, spawn.limits, keep=(channel,))
+        confinement.confine(workplace, keep=(channel,))
         order = read_frame(channel)
         gc.enable()  # Off in the zygote, whose garbage would be everybody's.
         match order["do"]:
@@ -54,30 +67,41 @@ def live(confinement: Confinement, workplace: Workplace, spawn: Spawn, channel: 
 
 
 def _call(channel: int, order: dict[str, Any], output_bytes_max: int) -> None:
-    source = order["source"].encode("utf-8", "replace")
-    if not order["tell"]:
+    if order["rehearse"]:
         rehearse(REHEARSAL)
     if order["network"]:
         connect_by_broker(channel)
 
-    def announce(imports: tuple[str, ...]) -> None:
-        write_frame(channel, {"imports": imports})
-
     try:
-        module = load_module(
-            order["module"], source, for_one_call=True, announce=announce if order["tell"] else None
-        )
+        module, offer = _loaded(channel, order)
     except ModuleFault as refused:
         _flush()
         write_frame(channel, {"answer": _broken(refused.fault)})
     else:
-        write_frame(channel, {"ready": True})
+        write_frame(channel, {"ready": True} | offer)
         call = read_frame(channel)
         outcome = call_tool(
             module, call["tool"], call["arguments"], call["context"], output_bytes_max=output_bytes_max
         )
         write_frame(channel, {"answer": _answer(outcome)})
     return _wait_for_the_end(channel)
+
+
+def _loaded(channel: int, order: dict[str, Any]) -> tuple[Module, dict[str, Any]]:
+    """The module, and what is told of it to the children that come after this one; raises ModuleFault."""
+    known = order["known"]
+    if known is not None:
+        code = a2b_base64(known["code"])
+        return load_known(order["module"], order["source"], code, known["places"]), {}
+
+    def announce(code: CodeType) -> None:
+        portable = portable_code(code)
+        told = None if portable is None else b2a_base64(portable, newline=False).decode()
+        write_frame(channel, {"imports": imports_of_code(code), "code": told})
+
+    source = order["source"].encode("utf-8", "replace")
+    module = load_module(order["module"], source, for_one_call=True, announce=announce)
+    return module, {"places": places(module)}
 
 
 def _answer(outcome: Outcome) -> dict[str, Any]:

@@ -1,18 +1,25 @@
-"""What main and a zygote say to each other: one JSON object a packet, descriptors beside it."""
+"""What main and a zygote say to each other: one JSON array a packet, its kind and its fields; descriptors beside it.
 
-import json
+After each fork a zygote copies every page that it writes to, so that of an object's reference count alone: what it does
+for a child takes few functions.
+"""
+
+import json.scanner
 import socket
-from dataclasses import dataclass, fields
-from typing import Any
+import sys
+from typing import Any, NamedTuple
 
 #: A packet holds the longest message there is: the opening one, with its paths and package names.
 PACKET_BYTES = 1 << 16
 #: A spawn brings two descriptors, a birth one.
 DESCRIPTORS_MAX = 2
+_ANCILLARY_BYTES = socket.CMSG_SPACE(DESCRIPTORS_MAX * 4)
+
+_encode = json.JSONEncoder(separators=(",", ":")).encode
+_scan = json.scanner.make_scanner(json.JSONDecoder())  # type: ignore[arg-type] # typeshed wants its own class
 
 
-@dataclass(frozen=True, slots=True)
-class Limits:
+class Limits(NamedTuple):
     """What one child may use; design section 11."""
 
     memory_bytes: int = 256 << 20
@@ -23,8 +30,7 @@ class Limits:
     output_bytes: int = 10 << 20
 
 
-@dataclass(frozen=True, slots=True)
-class Opening:
+class Opening(NamedTuple):
     """The first message to a zygote: what it is to be."""
 
     #: Packages that are imported before any child is forked.
@@ -37,12 +43,11 @@ class Opening:
     without: tuple[str, ...]
     #: Those of them without which the interpreter does not work.
     needed: tuple[str, ...]
-    #: Whether a victim is planted, for the twins of attacks to aim at: until the level is measured.
-    needs_victim: bool = False
+    #: What main has planted for the twins of attacks to aim at (`Plants` without its victim): until the level is measured.
+    plants: dict[str, Any] | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Spawn:
+class Spawn(NamedTuple):
     """Fork a child; two descriptors come with it: the child's channel and what its output goes to."""
 
     child: int
@@ -50,8 +55,7 @@ class Spawn:
     limits: Limits
 
 
-@dataclass(frozen=True, slots=True)
-class Ready:
+class Ready(NamedTuple):
     """The zygote's answer to its opening."""
 
     #: Why a layer is not on, by the layer's name; a layer that is not named is on.
@@ -61,26 +65,25 @@ class Ready:
     #: Resident bytes before any child is forked: what children share.
     resident_bytes: int
     landlock_abi: int
-    #: A process of the zygote's own user outside of every jail, for the twins of attacks to aim at; 0 where there is none.
+    #: A process of the zygote's own user outside of every jail, which the twins of attacks aimed at; 0 where there is none.
     victim: int
+    #: What the twins saw, by their names; none where nothing was planted.
+    sights: dict[str, str]
 
 
-@dataclass(frozen=True, slots=True)
-class Grown:
+class Grown(NamedTuple):
     """The zygote has done what it does when nobody waits: from now on children share this much."""
 
     resident_bytes: int
 
 
-@dataclass(frozen=True, slots=True)
-class Born:
+class Born(NamedTuple):
     """A child was forked; its pidfd comes with the message."""
 
     child: int
 
 
-@dataclass(frozen=True, slots=True)
-class Gone:
+class Gone(NamedTuple):
     """A child was reaped: nothing of it is left."""
 
     child: int
@@ -90,8 +93,7 @@ class Gone:
     resident_bytes_max: int
 
 
-@dataclass(frozen=True, slots=True)
-class Unborn:
+class Unborn(NamedTuple):
     """A child could not be forked."""
 
     child: int
@@ -112,29 +114,28 @@ class Line:
 
     def send(self, message: Message, descriptors: tuple[int, ...] = ()) -> None:
         """Sends one message; the descriptors stay the caller's to close."""
-        packet = json.dumps(message, default=_fields_of, separators=(",", ":")).encode()
-        socket.send_fds(self.end, [packet], list(descriptors))
+        packet = _encode((type(message).__name__, *message)).encode()
+        if not descriptors:
+            self.end.send(packet)
+            return
+        rights = b"".join([descriptor.to_bytes(4, sys.byteorder) for descriptor in descriptors])
+        self.end.sendmsg([packet], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
 
     def receive(self) -> tuple[Message, list[int]]:
         """The next message and the descriptors that came with it; raises EOFError when the other side has gone."""
-        packet, descriptors, _, _ = socket.recv_fds(self.end, PACKET_BYTES, DESCRIPTORS_MAX)
+        packet, ancillary, _, _ = self.end.recvmsg(PACKET_BYTES, _ANCILLARY_BYTES)
         if not packet:
             raise EOFError("the other side has gone")
-        return parse_message(json.loads(packet)), descriptors
+        descriptors = [number for _, _, rights in ancillary for number in memoryview(rights).cast("i")]
+        return parse_message(_scan(packet.decode(), 0)[0]), descriptors
 
 
-def _fields_of(message: Any) -> dict[str, Any]:
-    kind = type(message)
-    return {"is": kind.__name__} | {name: getattr(message, name) for name in kind.__slots__}
-
-
-def parse_message(value: dict[str, Any]) -> Message:
+def parse_message(value: list[Any]) -> Message:
     """The message that a packet holds. Both sides are ours: a packet of another shape is a fault of the program."""
-    kind = _TYPES[value.pop("is")]
+    name, *given = value
+    kind = _TYPES[name]
     if kind is Spawn:
-        del value["limits"]["is"]
-        value["limits"] = Limits(**value["limits"])
-    for field in fields(kind):
-        if isinstance(value[field.name], list):
-            value[field.name] = tuple(value[field.name])
-    return kind(**value)
+        given[2] = Limits(*given[2])
+    if kind is Opening:
+        given = [tuple(each) if isinstance(each, list) else each for each in given]
+    return kind(*given)

@@ -2,8 +2,9 @@
 
 import sys
 
-from toolrack_runner.module import call_tool, load_module
-from toolrack_runner.module.load import LoadedModule
+from toolrack_runner.module import call_tool, load_known, load_module, places, portable_code
+from toolrack_runner.module.known import KnownModule
+from toolrack_runner.module.syntax import code_object
 from toolrack_runner.wire.frames import encode_frame
 
 SOURCE = b"""
@@ -21,14 +22,17 @@ def practise() -> None:
     rehearse(load_rehearsal())
 
 
-def load_rehearsal() -> LoadedModule:
-    """The module of the rehearsal, ours."""
-    module = load_module("rehearsal", SOURCE, for_one_call=True)
+def load_rehearsal() -> KnownModule:
+    """The module of the rehearsal, ours, loaded in both ways."""
+    code = portable_code(code_object("rehearsal", SOURCE.decode()))
+    assert code is not None
+    whole = load_module("rehearsal", SOURCE, for_one_call=True)
+    module = load_known("rehearsal", SOURCE.decode(), code, places(whole))
     del sys.modules["rehearsal"]
     return module
 
 
-def rehearse(module: LoadedModule) -> None:
+def rehearse(module: KnownModule) -> None:
     """In the child: what a call touches is then this process's, and the call itself copies hardly a page."""
     outcome = call_tool(module, "rehearsal:echo", {"text": "x" * 1_000}, {}, output_bytes_max=1 << 20)
     encode_frame({"answer": outcome})

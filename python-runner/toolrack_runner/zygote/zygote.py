@@ -18,10 +18,13 @@ from typing import NoReturn
 
 from toolrack_runner.jail.confine import Confinement, prepare_confinement
 from toolrack_runner.jail.hygiene import die_with
+from toolrack_runner.zygote.at_fork import without_hooks
 from toolrack_runner.zygote.child import live
+from toolrack_runner.zygote.kill_group import kill_group
 from toolrack_runner.zygote.messages import Born, Gone, Grown, Line, Opening, Ready, Spawn, Unborn
 from toolrack_runner.zygote.place import LINE_DESCRIPTOR, ROOT
 from toolrack_runner.zygote.preload import STANDARD, preload
+from toolrack_runner.zygote.probe import probe, with_victim
 from toolrack_runner.zygote.rehearsal import TIMES, practise
 from toolrack_runner.zygote.resident import resident_bytes
 
@@ -40,8 +43,11 @@ def main() -> NoReturn:
         assert isinstance(opening, Opening)
         offer_for_killing()
         threading.stack_size(STACK_BYTES)
-        victim = plant_victim() if opening.needs_victim else 0
+        plants = None if opening.plants is None else with_victim(opening.plants, plant_victim())
         confinement = prepare_confinement(opening)
+        if opening.preload:
+            # What packages import of it is then there, and registers nothing that each child would have to run.
+            _preload_standard(STANDARD)
         not_preloaded = preload(opening.preload)
         sys.stdout.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]
         sys.stderr.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]
@@ -58,7 +64,8 @@ def main() -> NoReturn:
                 not_preloaded=not_preloaded,
                 resident_bytes=resident_bytes(),
                 landlock_abi=confinement.landlock_abi,
-                victim=victim,
+                victim=0 if plants is None else plants.victim,
+                sights={} if plants is None else probe(confinement, plants),
             )
         )
         _Nursery(line, confinement).serve()
@@ -96,7 +103,7 @@ def forget_own_source() -> None:
 def _chores(confinement: Confinement) -> Iterator[bool]:
     """What makes children cheaper and is done when nobody waits for one, a little at a time."""
     for name in STANDARD:
-        preload((name,))
+        _preload_standard((name,))
         yield True
     for _ in range(TIMES):
         practise()
@@ -104,6 +111,11 @@ def _chores(confinement: Confinement) -> Iterator[bool]:
     gc.collect()
     gc.freeze()
     confinement.note_memory()
+
+
+def _preload_standard(names: tuple[str, ...]) -> None:
+    with without_hooks():
+        preload(names)
 
 
 class _Nursery:
@@ -141,7 +153,7 @@ class _Nursery:
         assert isinstance(spawn, Spawn)
         channel, output = descriptors
         try:
-            workplace = self._confinement.make_workplace(spawn.slot)
+            workplace = self._confinement.make_workplace(spawn.slot, spawn.limits)
             pid = os.fork()
         except OSError as error:
             self._line.send(Unborn(spawn.child, str(error)))
@@ -161,7 +173,7 @@ class _Nursery:
         self._poll.unregister(pidfd)
         os.close(pidfd)
         if "seccomp" in self._confinement.missing:
-            _kill_group(pid)
+            kill_group(pid)
         _, status, usage = os.wait4(pid, 0)
         gone = Gone(
             child,
@@ -183,14 +195,3 @@ class _Nursery:
         os.close(pidfd)
         os.waitpid(pid, 0)
         self._line.send(gone)
-
-
-def _kill_group(pid: int) -> None:
-    """Kills what a child left in its process group, while its pid can't be another's: it is not reaped yet.
-
-    Only where forking is not denied; see docs/security.md for what is not promised there.
-    """
-    try:
-        os.killpg(pid, signal.SIGKILL)
-    except ProcessLookupError:
-        pass

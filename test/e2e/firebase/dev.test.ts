@@ -5,39 +5,60 @@ import { once } from 'node:events'
 import { join } from 'node:path'
 import { describeWithEmulators } from '../../support/emulators.ts'
 import { FullCheckout } from '../../support/full-checkout.ts'
+import { commandOf, descendantsOf, isAlive } from '../../support/processes.ts'
+import { withPython } from '../../support/runner-environment.ts'
+import { until } from '../../support/until.ts'
 
 describeWithEmulators('npm run dev', () => {
   let checkout: FullCheckout
+  /** The runner hides its environment, and with it the mark, from its own children; it is below what bears one. */
+  const runners = (): number[] =>
+    [...new Set(checkout.processes().flatMap(descendantsOf))].filter((pid) =>
+      commandOf(pid).includes('--parent=stdin'),
+    )
   beforeAll(() => {
     checkout = new FullCheckout()
   })
   afterAll(() => checkout[Symbol.asyncDispose]())
 
-  test('serves its tokens through Hosting until one Ctrl-C, and leaves nothing behind', async () => {
-    const hosting = await checkout.takePorts()
-    checkout.run('dev.mjs')
-    const [, url = '', user = '', admin = ''] = await checkout.said(
-      /is ready at (\S+)\n\n {2}T='(\S+)'\n {2}A='(\S+)'[\s\S]*Ctrl-C stops everything\./,
-    )
-    expect(url).toBe(`http://127.0.0.1:${hosting}`)
-    const define = (token: string, query: string): Promise<Response> =>
-      fetch(`${url}/workflows/tools/defs/SAY_HELLO${query}`, {
-        method: 'PUT',
-        headers: { Authorization: `Bearer ${token}` },
-        body: '{"description":"Says hello."}',
-      })
-    expect((await define(user, '')).status).toBe(201)
-    expect((await define(user, '?layer=global')).status).toBe(403)
-    expect((await define(admin, '?layer=global')).status).toBe(201)
-    const listed = await fetch(`${url}/workflows/tools/list?names=SAY_HELLO,READ_FILE`, {
-      headers: { Authorization: `Bearer ${user}` },
-    })
-    expect(await listed.json()).toHaveLength(2)
+  withPython(
+    'serves its tokens and runs Python through Hosting until one Ctrl-C, and leaves nothing behind',
+    async () => {
+      const hosting = await checkout.takePorts()
+      checkout.run('dev.mjs')
+      const [, url = '', user = '', admin = '', isolation = ''] = await checkout.said(
+        /is ready at (\S+)\n\n {2}T='(\S+)'\n {2}A='(\S+)'[\s\S]*Python tools run beside them, at isolation (L\d)\.[\s\S]*Ctrl-C stops everything\./,
+      )
+      expect(url).toBe(`http://127.0.0.1:${hosting}`)
+      const define = (token: string, query: string): Promise<Response> =>
+        fetch(`${url}/workflows/tools/defs/SAY_HELLO${query}`, {
+          method: 'PUT',
+          headers: { Authorization: `Bearer ${token}` },
+          body: '{"description":"Says hello."}',
+        })
+      expect((await define(user, '')).status).toBe(201)
+      expect((await define(user, '?layer=global')).status).toBe(403)
+      expect((await define(admin, '?layer=global')).status).toBe(201)
+      const asUser = { headers: { Authorization: `Bearer ${user}` } }
+      const listed = await fetch(`${url}/workflows/tools/list?names=SAY_HELLO,READ_FILE`, asUser)
+      expect(await listed.json()).toHaveLength(2)
 
-    checkout.signal('SIGINT')
-    expect(await checkout.ended()).toBe(0)
-    expect(checkout.processes()).toEqual([])
-  })
+      const health = async (): Promise<{ runner: { status: string } }> =>
+        (await (await fetch(`${url}/health`, asUser)).json()) as { runner: { status: string } }
+      const [first = 0] = runners()
+      process.kill(first, 'SIGKILL')
+      const [second = 0] = await until(
+        () => Promise.resolve(runners()),
+        ([pid]) => pid !== undefined && pid !== first,
+      )
+      expect(await until(health, ({ runner }) => runner.status === 'ready')).toMatchObject({ isolation })
+      expect(checkout.output).toContain('runner was ended by SIGKILL; it is being started again')
+
+      checkout.signal('SIGINT')
+      expect(await checkout.ended()).toBe(0)
+      expect([checkout.processes(), isAlive(second)]).toEqual([[], false])
+    },
+  )
 
   test('functions that throw as they are loaded are told with the place, and end it', async () => {
     const entry = join(checkout.root, 'functions/src/index.ts')

@@ -1,4 +1,4 @@
-import { expect, test } from '@jest/globals'
+import { expect, jest, test } from '@jest/globals'
 import { execFile } from 'node:child_process'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -6,6 +6,9 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describeOnEmulator, EMULATOR, newProject } from '../../support/firestore-emulator.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
+
+/** Each run starts a process that loads Firestore's client. */
+jest.setTimeout(60_000)
 
 const CLI = fileURLToPath(new URL('../../../functions/src/cloud/seed-cli.ts', import.meta.url))
 

@@ -13,6 +13,7 @@ const grant = grantOf([{ name: 'READ_FILE', digest: `sha256:${'a'.repeat(64)}` }
 const tokenJob: Principal = { kind: 'job', uid: 'u', isAdmin: false, grant }
 const read: Action = { verb: 'read' }
 const readVersions: Action = { verb: 'read-versions' }
+const refresh: Action = { verb: 'refresh' }
 const mint: Action = { verb: 'mint' }
 const write = (layer: 'user' | 'global' | 'file'): Action => ({ verb: 'write', layer })
 
@@ -25,6 +26,7 @@ test.each<[string, Principal, string, Action]>([
   ['a job', job, 'read versions', readVersions],
   ['a user', user, 'mint', mint],
   ['an admin', admin, 'mint', mint],
+  ['an admin', admin, 'have the folder read anew', refresh],
   ['the local token as a job', local, 'write the global layer', write('global')],
   ['a user', user, 'write their own layer', write('user')],
   ['a job', job, "write its user's layer", write('user')],
@@ -41,6 +43,9 @@ test.each<[string, Principal, string, Action, RegExp]>([
   ['a user', user, 'write the file layer', write('file'), /editing its files/],
   ['an admin', admin, 'write the file layer', write('file'), /editing its files/],
   ['a job', job, 'mint', mint, /Only a user may mint/],
+  ['a user', user, 'have the folder read anew', refresh, /Only an admin/],
+  ['a job', job, 'have the folder read anew', refresh, /Only an admin/],
+  ['a job token', tokenJob, 'have the folder read anew', refresh, /nothing read anew/],
   ['the local token as a job', local, 'mint', mint, /Only a user may mint/],
   ['a job token', tokenJob, 'mint', mint, /never mints/],
   ['a job token', tokenJob, 'read versions', readVersions, /not what they were/],

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import type { RunnerAway } from '../../../functions/src/invoke/runner.ts'
-import type { RunnerAddress } from '../../../functions/src/runner/health-probe.ts'
+import type { RunnerAddress } from '../../../functions/src/runner/runner-address.ts'
 import { isAlive } from '../../support/processes.ts'
 import { StandInRunner } from '../../support/stand-in-runner.ts'
 import { until } from '../../support/until.ts'

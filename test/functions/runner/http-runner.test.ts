@@ -4,8 +4,9 @@ import { createServer } from 'node:http'
 import type { RequestListener, Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { RunnerAway } from '../../../functions/src/invoke/runner.ts'
-import type { HealthPatience, RunnerAddress } from '../../../functions/src/runner/health-probe.ts'
+import type { HealthPatience } from '../../../functions/src/runner/health-probe.ts'
 import { HttpRunner } from '../../../functions/src/runner/http-runner.ts'
+import type { RunnerAddress } from '../../../functions/src/runner/runner-address.ts'
 
 const SECRET = 'a secret of sixteen'
 

@@ -4,33 +4,11 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { RunnerCall, RunnerOutcome } from '../../../functions/src/invoke/runner.ts'
 import { HttpRunner } from '../../../functions/src/runner/http-runner.ts'
 import { ANSWER_BYTES_MAX } from '../../../functions/src/runner/runner-line.ts'
+import { CALL, SUCCESS } from '../../support/runner-call.ts'
 import { json, ScriptedServer } from '../../support/scripted-server.ts'
 import { until } from '../../support/until.ts'
 
 const SECRET = 'a secret of sixteen'
-
-const CALL: RunnerCall = {
-  module: 'weather',
-  sha256: 'a'.repeat(64),
-  tool: 'weather:get',
-  arguments: { location: 'Bern' },
-  context: {},
-  tenant: 'ann',
-  invocationId: 'i1',
-  deadlineMs: 10_000,
-  minIsolation: undefined,
-  network: [],
-  source: () => Promise.reject(new Error('the source was asked for')),
-  signal: new AbortController().signal,
-}
-
-const SUCCESS = {
-  outcome: 'success',
-  text: 'cloudy',
-  log: { text: 'looking\n', truncated: false },
-  usage: { wallMs: 1.5, cpuMs: 1.25, maxRssBytes: 4_096 },
-  isolation: 'L2',
-}
 
 const refusal = (httpStatus: number, reason: string, headers = {}): RequestListener => {
   const body = { error: { code: httpStatus, status: 'X', message: 'Why not.', details: [{ reason }] } }

@@ -28,12 +28,15 @@ TOOL_SPECS = [{"name": "rests:rest", "description": "Waits.", "handler": rest}]
 def test_what_is_killed_costs_the_call_under_way_and_no_other(
     any_runner: LiveRunner, victims_of: Callable[[int], set[int]]
 ) -> None:
-    until(lambda: any_runner.health()["children"]["alive"] >= 2, "a child that waits for any module")
+    any_runner.health()
+    until(lambda: len(children_of(any_runner.process.pid)) >= 2, "children that wait for any module")
     with ThreadPoolExecutor() as threads:
         call = threads.submit(any_runner.invoke, RESTS, "rests:rest", {"seconds": 20}, deadlineMs=20_000)
         until(lambda: any_runner.health()["calls"]["running"] == 1)
-        for pid in victims_of(any_runner.process.pid):
+        victims = victims_of(any_runner.process.pid)
+        for pid in victims:
             kill(pid)
+        until(lambda: not victims & descendants_of(any_runner.process.pid), "the end of them all")
     assert call.result()["code"] == "WORKER_DIED"
     until(lambda: any_runner.health()["status"] == "ok")
     assert any_runner.invoke(RESTS, "rests:rest", {"seconds": 0})["text"] == "rested"

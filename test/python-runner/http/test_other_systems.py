@@ -34,7 +34,7 @@ async def ask(settings: Settings) -> list[dict[str, Any]]:
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
-        app.state.runner = make_runner(settings, Opening((), "", (), (), ()), None)
+        app.state.runner = make_runner(settings, Opening((), "", (), (), ()), None, lambda: None)
         yield
 
     guarded = make_app(lifespan, None)

@@ -1,6 +1,6 @@
-import { aliasOf } from '../alias.ts'
 import type { ToolDefinition } from '../tool-definition.ts'
 import type { Converted, Dialect } from './dialect.ts'
+import { nameIn } from './name-in.ts'
 import { Unfit } from './unfit.ts'
 import type { DialectTools, McpTool, ObjectSchema, OpenaiTool } from './vendor-tools.ts'
 import {
@@ -11,11 +11,6 @@ import {
   openaiStrictParameters,
 } from './vendor-parameters.ts'
 import type { ToParameters } from './vendor-parameters.ts'
-
-/** The name that a vendor is given for a tool; Gemini takes every name as it is. */
-export function nameIn(dialect: Dialect, name: string): string {
-  return dialect === 'gemini' ? name : aliasOf(name)
-}
 
 /**
  * A definition as a vendor's `tools` field takes it, or where and why it can't be. Whatever is rewritten admits the same

@@ -1,0 +1,91 @@
+"""Has the twins of the attacks tried, in children like those that calls get, before there is any of those.
+
+The zygote does it at its start, while main still imports what serves.
+"""
+
+import os
+import select
+import signal
+import socket
+import time
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from typing import Final
+
+from toolrack_runner.jail.confine import Confinement
+from toolrack_runner.level.plants import Plants
+from toolrack_runner.level.twin import ESCAPED
+from toolrack_runner.level.twins import TWINS
+from toolrack_runner.wire.frames import FrameError, read_frame, write_frame
+from toolrack_runner.zygote.child import live
+from toolrack_runner.zygote.kill_group import kill_group
+from toolrack_runner.zygote.messages import Limits, Spawn
+
+#: A twin that takes longer is not held.
+TWIN_SECONDS: Final = 5.0
+
+
+def probe(confinement: Confinement, plants: Plants) -> dict[str, str]:
+    """What each twin saw. Whatever ends its child is the twin's: the attack has succeeded."""
+    combined = [twin.name for twin in TWINS if twin.is_combinable]
+    alone = [[twin.name] for twin in TWINS if not twin.is_combinable]
+    children = [_Child(confinement, slot, names) for slot, names in enumerate((combined, *alone))]
+    for child in children:
+        child.order(plants)
+    ends = time.monotonic() + TWIN_SECONDS
+    sights: dict[str, str] = {}
+    for child in children:
+        sights |= child.sights(ends)
+        child.end()
+    return sights
+
+
+class _Child:
+    """One child, and the twins that it tries."""
+
+    def __init__(self, confinement: Confinement, slot: int, names: Sequence[str]) -> None:
+        self._confinement = confinement
+        self._slot = slot
+        self._names = names
+        self._channel, theirs = socket.socketpair()
+        output = os.open(os.devnull, os.O_WRONLY)
+        workplace = confinement.make_workplace(slot, Limits())
+        self._pid = os.fork()
+        if self._pid == 0:
+            live(confinement, workplace, Spawn(slot, slot, Limits()), theirs.fileno(), output)
+        theirs.close()
+        os.close(output)
+
+    def order(self, plants: Plants) -> None:
+        """Tells the child what to try."""
+        write_frame(self._channel.fileno(), {"do": "probe", "twins": self._names, "plants": asdict(plants)})
+
+    def sights(self, ends: float) -> dict[str, str]:
+        """What its twins saw, until `ends` on the monotonic clock."""
+        escaped = dict.fromkeys(self._names, ESCAPED)
+        if not select.select((self._channel,), (), (), max(0.0, ends - time.monotonic()))[0]:
+            return escaped
+        try:
+            answer = read_frame(self._channel.fileno())
+        except (FrameError, OSError, ValueError):
+            return escaped
+        if "sights" not in answer:
+            return dict.fromkeys(self._names, f"no child could be confined: {answer.get('failed')}")
+        sights: dict[str, str] = answer["sights"]
+        return sights
+
+    def end(self) -> None:
+        """Kills it; when this returns nothing of it is left."""
+        os.kill(self._pid, signal.SIGKILL)
+        self._channel.close()
+        if "seccomp" in self._confinement.missing:
+            kill_group(self._pid)
+        os.waitpid(self._pid, 0)
+        clearing = self._confinement.clear_workplace(self._slot)
+        if clearing is not None:
+            os.waitpid(clearing, 0)
+
+
+def with_victim(plants: dict[str, object], victim: int) -> Plants:
+    """What main has planted, and the process that the zygote has."""
+    return replace(Plants(**plants), victim=victim)  # type: ignore[arg-type]

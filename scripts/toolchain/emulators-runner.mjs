@@ -1,0 +1,41 @@
+import { spawn } from 'node:child_process'
+import { randomBytes } from 'node:crypto'
+import { once } from 'node:events'
+import { join } from 'node:path'
+import { freePorts } from './ports.mjs'
+
+/**
+ * Starts the Python runner for functions on the emulators, and again whenever it ends; `env` is what tells them of it. It ends
+ * with `stop()`, with `signal`, and with this process, however that goes: it holds a pipe to us that nobody writes to.
+ */
+export async function startRunner({ root, node, python, signal, onOutput = () => {} }) {
+  const [port] = await freePorts(1)
+  const env = {
+    RUNNER_URL: `http://127.0.0.1:${port}`,
+    RUNNER_SECRET: randomBytes(32).toString('base64url'),
+  }
+  const program = join(root, 'functions/src/local/runner-cli.ts')
+  const args = ['--disable-warning=ExperimentalWarning', program, `--python=${python}`, '--lifeline=3']
+  const child = spawn(node, args, {
+    cwd: root,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+    // A Ctrl-C at the terminal reaches it through us alone.
+    detached: true,
+  })
+  child.stderr.setEncoding('utf8').on('data', onOutput)
+  child.stdio[3].on('error', () => {})
+  const closed = once(child, 'close')
+  const ended = once(child, 'exit').then(() => {
+    child.stdio[3].destroy()
+    return closed
+  })
+
+  async function stop() {
+    child.kill('SIGTERM')
+    await ended
+  }
+  signal?.addEventListener('abort', stop)
+  if (signal?.aborted) child.kill('SIGTERM')
+  return { env, pid: child.pid, stop, ended }
+}

@@ -1,0 +1,100 @@
+import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
+import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import { delimiter, join } from 'node:path'
+import { parse } from 'yaml'
+import { FullCheckout } from '../support/full-checkout.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+
+jest.setTimeout(60_000)
+
+let checkout: FullCheckout
+beforeEach(() => {
+  checkout = new FullCheckout()
+})
+afterEach(() => checkout[Symbol.asyncDispose]())
+
+async function deploy(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
+  checkout.run('deploy.mjs', { args, env })
+  return { code: await checkout.ended(), said: checkout.output }
+}
+
+/** The commands that it says it runs, in their order. */
+function commandsIn(said: string): readonly string[] {
+  const [, each = ''] = said.split('Each time, which this runs in this order')
+  return each.match(/^ {2}\S.*$/gm)?.map((line) => line.trim()) ?? []
+}
+
+test('a dry run says both deployments, the runner first, and who may call it', async () => {
+  const { code, said } = await deploy(['--dry-run', '--project', 'my-project'])
+  expect(code).toBe(0)
+  expect(said).toMatch(
+    /^runner {5}toolrack-runner on Cloud Run in us-central1, .*\n {11}as toolrack-runner@my-project\./m,
+  )
+  expect(said).toMatch(/^functions {2}jobs in us-central1/m)
+  expect(said).toMatch(/RUNNER_SERVICE=toolrack-runner RUNNER_REGION=us-central1$/m)
+  const there = '--project my-project --region us-central1'
+  const account = 'serviceAccount:<project number>-compute@developer.gserviceaccount.com'
+  expect(commandsIn(said)).toEqual([
+    expect.stringMatching(
+      /^gcloud builds submit python-runner --tag us-central1-docker\.pkg\.dev\/my-project\/toolrack\/toolrack-runner:\d+\.\d+\.\d+-[0-9a-f]{12} --project my-project$/,
+    ),
+    `gcloud run services replace .toolrack/runner-service.yaml ${there}`,
+    `gcloud run services add-iam-policy-binding toolrack-runner ${there} --role roles/run.invoker --member ${account}`,
+    `gcloud run services add-iam-policy-binding toolrack-runner ${there} --role roles/run.viewer --member ${account}`,
+    'npm run build',
+    'node_modules/.bin/firebase deploy --project my-project --only functions:toolrack,hosting,firestore',
+  ])
+})
+
+test.each(['RUNNER_SERVICE=', 'RUNNER_URL=https://runner.example'])(
+  'with %s in the parameters of the project no runner is deployed',
+  async (parameter) => {
+    writeFileSync(join(checkout.root, 'functions/.env.my-project'), `${parameter}\n`)
+    const { code, said } = await deploy(['--dry-run', '--project', 'my-project'])
+    expect([code, said]).toEqual([0, expect.stringMatching(/^runner {5}none: /m)])
+    expect(commandsIn(said).map((command) => command.split(' ')[0])).toEqual([
+      'npm',
+      'node_modules/.bin/firebase',
+    ])
+  },
+)
+
+test('a runner that is not deployed keeps the functions from being deployed, and what would be deployed is whole', async () => {
+  using folder = temporaryFolder()
+  const gcloud = join(folder.path, 'gcloud')
+  // It knows the project, builds, and is then not allowed to deploy.
+  writeFileSync(
+    gcloud,
+    '#!/bin/sh\necho "asked: $*" >&2\n[ "$1" = projects ] && echo 123456\n[ "$2" != services ] || exit 3\n',
+  )
+  chmodSync(gcloud, 0o755)
+  const env = { PATH: [folder.path, process.env['PATH']].join(delimiter) }
+  const { code, said } = await deploy(['--project', 'my-project'], env)
+  expect(code).toBe(3)
+  expect(said).toContain('serviceAccount:123456-compute@developer.gserviceaccount.com')
+  expect(said.match(/^asked: run .*$/gm)).toEqual([expect.stringMatching(/services replace/)])
+  expect(said).toMatch(/The runner was not deployed, and nothing of what comes after it\.\n$/)
+
+  const text = readFileSync(join(checkout.root, '.toolrack/runner-service.yaml'), 'utf8')
+  expect(text).not.toMatch(/PROJECT_ID|IMAGE/)
+  const [, image] = /builds submit .*--tag (\S+)/.exec(said) ?? []
+  expect(parse(text)).toMatchObject({
+    metadata: { name: 'toolrack-runner' },
+    spec: {
+      template: {
+        spec: {
+          serviceAccountName: 'toolrack-runner@my-project.iam.gserviceaccount.com',
+          containers: [{ image }],
+        },
+      },
+    },
+  })
+})
+
+test('without gcloud it says so, and what to do instead', async () => {
+  const { code, said } = await deploy(['--project', 'my-project'], { PATH: '' })
+  expect([code, said]).toEqual([
+    1,
+    expect.stringMatching(/^gcloud was not found: .* leave RUNNER_SERVICE empty/m),
+  ])
+})

@@ -1,0 +1,88 @@
+import { readFileSync } from 'node:fs'
+import { request } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import { createServer } from 'node:https'
+import type { Server } from 'node:https'
+import type { AddressInfo } from 'node:net'
+import { fileURLToPath } from 'node:url'
+
+const pem = (name: string): URL => new URL(`certificates/loopback.${name}.pem`, import.meta.url)
+
+/** Whoever is to trust the door needs it: as NODE_EXTRA_CA_CERTS, or among the certificates of `tls`. */
+export const CERTIFICATE = fileURLToPath(pem('cert'))
+
+/** What came through: to which instance, and what that answered. */
+export type Passed = { readonly path: string; readonly instance: number; readonly httpStatus: number }
+
+/**
+ * Google's front end before the instances of one service, on this machine: it lets in whose ID token is for its address, takes the token's
+ * signature away, and gives each request to the next instance.
+ */
+export class FrontDoor implements AsyncDisposable {
+  /** Where the instances listen. */
+  instances: readonly string[]
+  /** What it says itself: 403 where IAM does not let the account in, 404 where there is no such service any more. */
+  refusal: 403 | 404 | undefined
+  readonly passed: Passed[] = []
+  /** What the instances were shown. */
+  readonly tokens = new Set<string>()
+  readonly #server: Server
+  #turn = 0
+
+  private constructor(instances: readonly string[]) {
+    this.instances = instances
+    const keys = { key: readFileSync(pem('key')), cert: readFileSync(pem('cert')) }
+    this.#server = createServer(keys, (req, res) => this.#admit(req, res))
+  }
+
+  static async before(...instances: readonly string[]): Promise<FrontDoor> {
+    const door = new FrontDoor(instances)
+    await new Promise<void>((resolve) => door.#server.listen(0, '127.0.0.1', resolve))
+    return door
+  }
+
+  get url(): string {
+    return `https://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.#server.closeAllConnections()
+    await new Promise((resolve) => this.#server.close(resolve))
+  }
+
+  #admit(req: IncomingMessage, res: ServerResponse): void {
+    const [head = '', claims = ''] = (req.headers.authorization ?? '').replace('Bearer ', '').split('.')
+    if (!isFor(this.url, claims)) res.writeHead(401).end('<html>Unauthorized</html>')
+    else if (this.refusal) res.writeHead(this.refusal).end('<html>No</html>')
+    else this.#pass(req, res, `Bearer ${head}.${claims}.SIGNATURE_REMOVED_BY_GOOGLE`)
+  }
+
+  #pass(req: IncomingMessage, res: ServerResponse, authorization: string): void {
+    const { url: path = '', method = '', headers } = req
+    const instance = this.#turn++ % this.instances.length
+    this.tokens.add(authorization)
+    const options = { method, headers: { ...headers, authorization }, agent: false as const }
+    const onward = request(new URL(path, this.instances[instance]), options, (answer) => {
+      this.passed.push({ path, instance, httpStatus: answer.statusCode ?? 0 })
+      res.writeHead(answer.statusCode ?? 0, answer.headers)
+      answer.pipe(res)
+    })
+    onward.on('error', () => {
+      if (!res.headersSent) res.writeHead(503).end('The request failed because the instance had an error.')
+    })
+    res.on('close', () => onward.destroy())
+    req.pipe(onward)
+  }
+}
+
+function isFor(audience: string, claims: string): boolean {
+  try {
+    const { aud, exp } = JSON.parse(Buffer.from(claims, 'base64url').toString()) as {
+      aud: unknown
+      exp: number
+    }
+    return aud === audience && exp * 1_000 > Date.now()
+  } catch {
+    return false
+  }
+}

@@ -1,0 +1,26 @@
+import type { RunnerCall } from '../../functions/src/invoke/runner.ts'
+
+/** A call whose source nobody should need. */
+export const CALL: RunnerCall = {
+  module: 'weather',
+  sha256: 'a'.repeat(64),
+  tool: 'weather:get',
+  arguments: { location: 'Bern' },
+  context: {},
+  tenant: 'ann',
+  invocationId: 'i1',
+  deadlineMs: 10_000,
+  minIsolation: undefined,
+  network: [],
+  source: () => Promise.reject(new Error('the source was asked for')),
+  signal: new AbortController().signal,
+}
+
+/** How a runner answers one that went well. */
+export const SUCCESS = {
+  outcome: 'success',
+  text: 'cloudy',
+  log: { text: 'looking\n', truncated: false },
+  usage: { wallMs: 1.5, cpuMs: 1.25, maxRssBytes: 4_096 },
+  isolation: 'L2',
+}
