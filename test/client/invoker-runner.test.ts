@@ -4,7 +4,7 @@ import { invokerRunner, ToolDispatcher } from '../../packages/client/src/index.t
 import type { InvokerRunnerOptions } from '../../packages/client/src/index.ts'
 import { json, ScriptedServer } from '../support/scripted-server.ts'
 import { chat } from './calls.ts'
-import { listAnswer, listed, silence } from './support.ts'
+import { listAnswer, listed, silence } from './scripted-service.ts'
 
 let server: ScriptedServer
 beforeEach(async () => (server = await ScriptedServer.start()))

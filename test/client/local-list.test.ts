@@ -11,7 +11,7 @@ import {
 } from '../../scripts/toolchain/standard-definitions.mjs'
 import { Server } from '../support/server.ts'
 import { tool } from '../support/tool.ts'
-import { namesOf } from './support.ts'
+import { namesOf } from './scripted-service.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 

@@ -6,7 +6,7 @@ import { ToolDefs } from '../../packages/client/src/index.ts'
 import { ScriptedServer } from '../support/scripted-server.ts'
 import { TcpProxy } from '../support/tcp-proxy.ts'
 import { until } from '../support/until.ts'
-import { jwt, listAnswer, listed, namesOf, refusal, silence, toolDefs } from './support.ts'
+import { jwt, listAnswer, listed, namesOf, refusal, silence, toolDefs } from './scripted-service.ts'
 
 let server: ScriptedServer
 beforeEach(async () => (server = await ScriptedServer.start()))

@@ -11,7 +11,7 @@ import { InstalledClient } from '../support/installed-client.ts'
 import { ScriptedServer } from '../support/scripted-server.ts'
 import { ROOT } from '../support/source-tree.ts'
 import { testWhere } from '../support/test-where.ts'
-import { listAnswer, listed } from './support.ts'
+import { listAnswer, listed } from './scripted-service.ts'
 
 jest.setTimeout(120_000)
 

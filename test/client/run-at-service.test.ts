@@ -4,7 +4,7 @@ import { ToolDispatcher } from '../../packages/client/src/index.ts'
 import type { ToolDispatcherOptions } from '../../packages/client/src/index.ts'
 import { ScriptedServer } from '../support/scripted-server.ts'
 import { anthropic, chat, gemini } from './calls.ts'
-import { listAnswer, refusal, silence } from './support.ts'
+import { listAnswer, refusal, silence } from './scripted-service.ts'
 
 let server: ScriptedServer
 type Sent = {

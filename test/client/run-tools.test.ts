@@ -4,7 +4,7 @@ import type { RunToolsOptions } from '../../packages/client/src/index.ts'
 import { calling, ChatServer, saying } from '../support/chat-server.ts'
 import { ScriptedServer } from '../support/scripted-server.ts'
 import { chat } from './calls.ts'
-import { listAnswer, listed } from './support.ts'
+import { listAnswer, listed } from './scripted-service.ts'
 
 const dispatcher = new ToolDispatcher({
   runners: [

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import type { RequestListener } from 'node:http'
 import { ScriptedServer } from '../support/scripted-server.ts'
-import { listAnswer, listed, refusal, toolDefs } from './support.ts'
+import { listAnswer, listed, refusal, toolDefs } from './scripted-service.ts'
 
 let server: ScriptedServer
 beforeEach(async () => (server = await ScriptedServer.start()))

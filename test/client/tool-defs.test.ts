@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import type { IncomingMessage } from 'node:http'
 import { ScriptedServer } from '../support/scripted-server.ts'
-import { jwt, listAnswer, listed, namesOf, silence, toolDefs } from './support.ts'
+import { jwt, listAnswer, listed, namesOf, silence, toolDefs } from './scripted-service.ts'
 
 let server: ScriptedServer
 beforeEach(async () => (server = await ScriptedServer.start()))

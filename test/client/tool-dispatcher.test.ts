@@ -4,7 +4,7 @@ import type { JsonObject } from '@toolrack/contract'
 import { ToolDispatcher } from '../../packages/client/src/index.ts'
 import type { Runner } from '../../packages/client/src/index.ts'
 import { anthropic, chat, gemini, responses } from './calls.ts'
-import { listed } from './support.ts'
+import { listed } from './scripted-service.ts'
 
 const echo: Runner = { name: 'ECHO', run: ({ text }) => text }
 

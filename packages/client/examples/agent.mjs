@@ -14,7 +14,7 @@ const { text, steps, end } = await runTools({
     fetch: MODEL_URL ? undefined : standIn,
   },
   messages: [{ role: 'user', content: 'What time is it?' }],
-  tools: () => defs.list({ names: 'GET_TIME' }),
+  tools: () => defs.list({ names: 'GET_TIME', dialect: 'openai' }),
   dispatcher: new ToolDispatcher(connection),
   stepsMax: 4,
 })
