@@ -132,6 +132,14 @@ test('callers who ask the same at the same time share one request, others do not
   expect(urls()).toHaveLength(3)
 })
 
+test('callers who ask the same with other tokens share nothing, whoever the tokens say to be', async () => {
+  server.answers = [listAnswer([listed('A')])]
+  let tokens = 0
+  const tools = toolDefs(server, { token: () => jwt({ sub: 'ann', exp: (tokens += 1) }) })
+  await Promise.all([tools.list(), tools.list()])
+  expect(new Set(asked().map(({ headers }) => headers.authorization)).size).toBe(2)
+})
+
 test('a caller who leaves does not take the answer from the others', async () => {
   const { promise: gone, resolve: answer } = Promise.withResolvers<void>()
   server.answers = [(_req, res) => void gone.then(() => res.end(JSON.stringify([listed('A')])))]

@@ -63,9 +63,10 @@ export class ToolDefs {
   }
 
   async #list(query: ListQuery, token: string, caller?: AbortSignal): Promise<ToolList<JsonObject>> {
-    const key = keyOf(query, token)
+    // Not by the subject: who says to be somebody gets no answer that somebody else's token was shown for.
+    const request = `${query.search} ${token}`
     const answer = (waiting?: AbortSignal): Promise<ListAnswer> =>
-      this.#requests.share(key, (signal) => this.#ask(query, token, signal), waiting)
+      this.#requests.share(request, (signal) => this.#ask(query, token, signal), waiting)
     if (!this.#outage.isOn)
       try {
         return { ...listOf(await answer(caller)), source: 'service', reason: null }
@@ -73,7 +74,7 @@ export class ToolDefs {
         if (!(error instanceof ServiceLoss)) throw error
       }
     else if (this.#outage.isTimeToAsk()) answer().catch(() => undefined)
-    return this.#withoutService(key, query)
+    return this.#withoutService(keyOf(query, token), query)
   }
 
   /** Asks until the deadline, and keeps what it has learned of the service. */
