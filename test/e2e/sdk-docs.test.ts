@@ -84,7 +84,7 @@ describe('examples', () => {
     expect(JSON.parse(await run(installed('run-calls')))).toMatchObject([
       {
         content: [
-          { content: 'what README.md holds' },
+          { content: '{"filepath":"README.md","text":"what it holds"}' },
           { content: 'from the service' },
           { content: 'Unsupported tool: NO_SUCH_TOOL', is_error: true },
         ],

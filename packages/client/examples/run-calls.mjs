@@ -4,7 +4,7 @@ import { connection } from './connection.mjs'
 
 const dispatcher = new ToolDispatcher({
   ...connection,
-  runners: [{ name: 'READ_FILE', run: ({ filepath }) => `what ${filepath} holds` }],
+  runners: [{ name: 'READ_FILE', run: ({ filepath }) => ({ filepath, text: 'what it holds' }) }],
 })
 
 // What a model of Anthropic's may answer; the other vendors' calls go the same way.
