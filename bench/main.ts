@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { findGenerator } from './generator/generator.ts'
+import { clientFallback } from './cases/client-fallback.ts'
 import { cold } from './cases/cold.ts'
 import { dialects } from './cases/dialects.ts'
 import { filter } from './cases/filter.ts'
@@ -40,6 +41,7 @@ const CASES = {
   'first-answer': firstAnswer,
   'runner-start': runnerStart,
   hostile,
+  'client-fallback': clientFallback,
 }
 
 /** `npm run bench -- [case …] [--rounds 5] [--seconds 3]`: measures and reports; a missed goal is no failure. */

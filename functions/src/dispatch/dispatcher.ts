@@ -1,12 +1,17 @@
-import type { InvocationResult, JsonObject } from '@toolrack/contract'
+import type {
+  AnsweredCall,
+  InvocationResult,
+  JsonObject,
+  ReadCalls,
+  ToolCall,
+  WireFormat,
+} from '@toolrack/contract'
 import { ToolrackError } from '@toolrack/contract'
 import type { Principal } from '../access/principal.ts'
 import type { CallRequest } from '../invoke/call.ts'
 import type { Invoker } from '../invoke/invoker.ts'
 import { callArguments } from '../invoke/parse-call-request.ts'
 import { readJson } from '../json/read-json.ts'
-import type { ReadCalls } from './read-calls.ts'
-import type { AnsweredCall, ToolCall, WireFormat } from './tool-call.ts'
 
 /** Calls of one request that run at the same time: as many as a runner has slots. */
 export const AT_ONCE = 8
@@ -62,7 +67,7 @@ export async function dispatch(
   }
 }
 
-function isLeftToClient({ result }: AnsweredCall): boolean {
+function isLeftToClient({ result }: AnsweredCall<InvocationResult>): boolean {
   return result.resultType === 'failure' && result.code === 'RUNS_AT_CLIENT'
 }
 

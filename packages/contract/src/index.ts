@@ -1,5 +1,11 @@
 /** What both ends of every Toolrack wire agree on. Pure: no I/O, no vendor, no Node built-in. */
 export { aliasOf } from './alias.ts'
+export { isCallId } from './calls/call-id.ts'
+export { findCalls } from './calls/find-calls.ts'
+export type { CallsFault, FoundCalls } from './calls/find-calls.ts'
+export { CALLS_MAX, readCalls } from './calls/read-calls.ts'
+export type { ReadCalls } from './calls/read-calls.ts'
+export type { AnsweredCall, ToolCall, WireFormat } from './calls/tool-call.ts'
 export { canonicalJson } from './canonical-json.ts'
 export { readableName } from './confusable-name.ts'
 export { CONVERSIONS, DIALECTS } from './dialects/dialect.ts'
