@@ -130,31 +130,115 @@ console.log(field, anthropic, why, over, new ToolsError('TOKEN_FAILED', '').stat
   },
 )
 
-test('the bundle imports nothing, and runs where there is only what the web has', async () => {
+test('the bundle imports nothing, and holds no hash of its own nor the library that the service hashes with', async () => {
   const text = readFileSync(join(client.project, 'node_modules/@toolrack/client/dist/index.js'), 'utf8')
   expect(text).not.toMatch(/^import\b|\bimport\(|\brequire\(|\bprocess\.|\bBuffer\b/m)
+  const { metafile } = await bundleClient(root, { metafile: true, write: false })
+  const [bundled] = Object.values(metafile?.outputs ?? {})
+  const inputs = Object.entries(bundled?.inputs ?? {}).filter(([, { bytesInOutput }]) => bytesInOutput > 0)
+  const paths = inputs.map(([path]) => path)
+  expect(paths).toContain('packages/client/src/sha256.ts')
+  expect(paths.filter((path) => /node_modules|contract\/src\/sha256/.test(path))).toEqual([])
+})
+
+/** What a browser, Deno and edges all have, but for `crypto`. */
+const WEB = {
+  AbortController,
+  AbortSignal,
+  atob,
+  clearTimeout,
+  fetch,
+  Headers,
+  setTimeout,
+  TextEncoder,
+  URL,
+  URLSearchParams,
+}
+
+/** Runs a program in which `toolrack` is the client; what comes of it is taken over as JSON. */
+async function runOnWeb(platform: object, program: string): Promise<unknown> {
   const { outputFiles } = await bundleClient(root, { format: 'iife', globalName: 'toolrack', write: false })
-  const script = `${outputFiles?.[0]?.text}
-    const tools = new toolrack.ToolDefs({ service: ${JSON.stringify(server.origin)}, token: 't' })
+  const answer: unknown = await runInNewContext(`${outputFiles?.[0]?.text}\n${program}`, { ...platform })
+  return JSON.parse(JSON.stringify(answer))
+}
+
+const AWAY = `new toolrack.ToolDefs({ service: 'http://127.0.0.1:1', token: 't', fallback: [
+  { type: 'function', function: { name: 'a.b', description: '', parameters: {} } } ] })`
+
+test('it runs where there is only what the web has', async () => {
+  const alias = aliasOf('a.b')
+  const answer = await runOnWeb(
+    { ...WEB, crypto },
+    `const tools = new toolrack.ToolDefs({ service: ${JSON.stringify(server.origin)}, token: 't' })
     const runners = [{ name: 'a.b', run: () => 'ran' }]
-    const call = { type: 'tool_use', id: 'c', name: ${JSON.stringify(aliasOf('a.b'))}, input: {} }
+    const call = { type: 'tool_use', id: 'c', name: ${JSON.stringify(alias)}, input: {} }
     const gone = new toolrack.ToolDefs({ service: 'http://127.0.0.1:1', token: 't' })
-    Promise.all([tools.list(), new toolrack.ToolDispatcher({ runners }).dispatch([call]), gone.list()])`
-  const answer: unknown = await runInNewContext(script, {
-    AbortController,
-    AbortSignal,
-    atob,
-    clearTimeout,
-    fetch,
-    Headers,
-    setTimeout,
-    TextEncoder,
-    URL,
-    URLSearchParams,
-  })
-  expect(JSON.parse(JSON.stringify(answer))).toMatchObject([
+    Promise.all([
+      tools.list(),
+      new toolrack.ToolDispatcher({ runners }).dispatch([call]),
+      gone.list(),
+      ${AWAY}.list({ dialect: 'anthropic' }),
+    ])`,
+  )
+  expect(answer).toMatchObject([
     { source: 'service', tools: [listed('A')] },
     { messages: [{ content: [{ content: 'ran' }] }] },
     { source: 'local' },
+    { source: 'local', tools: [{ name: alias }] },
   ])
+})
+
+test('without crypto all runs that takes no hash', async () => {
+  const answer = await runOnWeb(
+    WEB,
+    `const tools = new toolrack.ToolDefs({ service: ${JSON.stringify(server.origin)}, token: 't' })
+    const runners = ['a.b', 'ns:get'].map((name) => ({ name, run: () => 'ran ' + name }))
+    const calls = ['a.b', 'ns:get', 'ns__get', 'OTHER'].map((name, index) => (
+      { type: 'function', id: 'c' + index, function: { name, arguments: '{}' } }))
+    const gone = new toolrack.ToolDefs({ service: 'http://127.0.0.1:1', token: 't' })
+    Promise.all([
+      tools.list(),
+      new toolrack.ToolDispatcher({ runners }).dispatch(calls),
+      gone.list({ dialect: 'openai' }),
+      ${AWAY}.list(),
+      ${AWAY}.list({ dialect: 'gemini' }),
+    ])`,
+  )
+  expect(answer).toMatchObject([
+    { source: 'service', tools: [listed('A')] },
+    {
+      messages: [
+        { content: 'ran a.b' },
+        { content: 'ran ns:get' },
+        { content: 'ran ns:get' },
+        { content: 'Unsupported tool: OTHER' },
+      ],
+    },
+    { source: 'local' },
+    { source: 'local', tools: [{ function: { name: 'a.b' } }] },
+    { source: 'local', tools: [{ functionDeclarations: [{ name: 'a.b' }] }] },
+  ])
+})
+
+test('without crypto what takes a hash says so, before anything is run', async () => {
+  const answer = await runOnWeb(
+    WEB,
+    `let ran = 0
+    const runners = ['a.b', 'ECHO'].map((name) => ({ name, run: () => (ran += 1) }))
+    const calls = ['ECHO', ${JSON.stringify(aliasOf('a.b'))}].map((name, index) => (
+      { type: 'function', id: 'c' + index, function: { name, arguments: '{}' } }))
+    const told = ({ name, code, message }) => ({ name, code, message, ran })
+    Promise.all([
+      new toolrack.ToolDispatcher({ runners }).dispatch(calls).catch(told),
+      ${AWAY}.list({ dialect: 'openai' }).catch(told),
+      ${AWAY}.list({ names: 'a.b@sha256:00' }).catch(told),
+    ])`,
+  )
+  const missing = {
+    name: 'ToolsError',
+    code: 'CRYPTO_MISSING',
+    message: expect.stringMatching(/no crypto\.subtle; a page has it under https only/),
+    ran: 0,
+  }
+  expect(answer).toEqual([missing, missing, missing])
 })

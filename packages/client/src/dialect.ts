@@ -1,4 +1,4 @@
-import { inDialect, listedTool, nameIn } from '@toolrack/contract'
+import { hasAliases, inDialectAs, listedTool } from '@toolrack/contract'
 import type {
   Dialect,
   DialectTools,
@@ -7,6 +7,8 @@ import type {
   ListedTool,
   ToolDefinition,
 } from '@toolrack/contract'
+import { aliasOf } from './alias.ts'
+import type { ByName } from './by-name.ts'
 
 /** Gemini's `tools` field has one tool, which declares all functions. */
 export type GeminiTool = { readonly functionDeclarations: GeminiDeclaration[] }
@@ -24,19 +26,20 @@ export type LocalTools = {
   readonly quarantined: readonly string[]
 }
 
-/** Definitions as a list in that dialect has them; `resolve` tells which of all definitions a call by a name would run. */
-export function toolsInDialect(
+/** Definitions as a list in that dialect has them; a call is of whichever of all definitions has its name. */
+export async function toolsInDialect(
   definitions: readonly ToolDefinition[],
   dialect: Dialect | undefined,
-  resolve: (name: string) => ToolDefinition | undefined,
-): LocalTools {
+  all: ByName<ToolDefinition>,
+): Promise<LocalTools> {
   if (dialect === undefined) return { tools: definitions.map(listedTool), quarantined: [] }
   const tools: JsonObject[] = []
   const quarantined: string[] = []
   for (const definition of definitions) {
     const { name } = definition.function
-    const converted = inDialect(definition, dialect)
-    if ('item' in converted && resolve(nameIn(dialect, name)) === definition) tools.push(converted.item)
+    const called = hasAliases(dialect) ? await aliasOf(name) : name
+    const converted = inDialectAs(called, definition, dialect)
+    if ('item' in converted && (await all.find(called)) === definition) tools.push(converted.item)
     else quarantined.push(name)
   }
   const isDeclared = dialect === 'gemini' && tools.length > 0

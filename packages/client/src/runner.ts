@@ -1,5 +1,6 @@
-import { aliasOf, isToolName } from '@toolrack/contract'
+import { isToolName } from '@toolrack/contract'
 import type { JsonObject, ToolDefinition } from '@toolrack/contract'
+import { ByName } from './by-name.ts'
 import { ToolsError } from './tools-error.ts'
 
 /** What a Runner is told of a call beside its arguments. */
@@ -25,19 +26,18 @@ export type Runner = {
   readonly run: (args: JsonObject, context: RunnerContext) => unknown
 }
 
-/** Finds a Runner by the exact name, else by the alias. Throws OPTION_INVALID where a name does not fit, or is there twice. */
-export function runnersByName(runners: readonly Runner[]): ReadonlyMap<string, Runner> {
-  const byName = new Map<string, Runner>()
+/** Throws OPTION_INVALID where a name does not fit, or is there twice. */
+export function runnersByName(runners: readonly Runner[]): ByName<Runner> {
+  const names = new Set<string>()
   for (const [index, runner] of runners.entries()) {
     const { name, definition = { function: { name } } } = runner
     if (!isToolName(name)) throw unusable(index, 'no tool can have its name')
-    if (byName.has(name)) throw unusable(index, `another one is named ${name}`)
+    if (names.has(name)) throw unusable(index, `another one is named ${name}`)
     if (definition.function.name !== name)
       throw unusable(index, `it is named ${name}, and its definition otherwise`)
-    byName.set(name, runner)
+    names.add(name)
   }
-  const aliases = runners.map((runner): [string, Runner] => [aliasOf(runner.name), runner])
-  return new Map([...aliases, ...byName])
+  return new ByName(runners.map((runner) => [runner.name, runner]))
 }
 
 function unusable(index: number, fault: string): ToolsError {

@@ -48,7 +48,7 @@ export class ToolDefs {
 
   /**
    * Lists the tools for one model call. Rejects with a ToolsError where the caller is at fault: OPTION_INVALID, TOKEN_FAILED,
-   * SERVICE_REFUSED (400, 401, 403); with SERVICE_UNAVAILABLE only where `fallback` is `false`; and with the reason of `signal`.
+   * SERVICE_REFUSED (400, 401, 403); with CRYPTO_MISSING where local definitions take a hash; with SERVICE_UNAVAILABLE only where `fallback` is `false`; and with the reason of `signal`.
    */
   async list<D extends Dialect | undefined = undefined>(
     options: ListOptions<D> = {},
@@ -112,13 +112,19 @@ export class ToolDefs {
     return answer
   }
 
-  #withoutService(key: string, query: ListQuery): ToolList<JsonObject> {
+  async #withoutService(key: string, query: ListQuery): Promise<ToolList<JsonObject>> {
     const { code, message } = this.#loss
     const reason = { code, message }
     const remembered = this.#remembered.get(key)
     if (remembered) return { ...listOf(remembered), source: 'remembered', reason }
     if (this.#fallback)
-      return { ...localList(this.#fallback, query), source: 'local', reason, revision: null, layers: null }
+      return {
+        ...(await localList(this.#fallback, query)),
+        source: 'local',
+        reason,
+        revision: null,
+        layers: null,
+      }
     throw new ToolsError('SERVICE_UNAVAILABLE', `${message} There is nothing to fall back to.`, {
       cause: this.#loss,
     })

@@ -1,5 +1,6 @@
 import { findCalls, isCallId, isToolName, toolFailure } from '@toolrack/contract'
 import type { FoundCalls, JsonObject, JsonValue, ToolCall, ToolResult, WireFormat } from '@toolrack/contract'
+import type { ByName } from './by-name.ts'
 import { runAtService } from './run-at-service.ts'
 import { runLocally } from './run-locally.ts'
 import { runnersByName } from './runner.ts'
@@ -33,7 +34,7 @@ export type Dispatched<Message extends object = JsonObject> = {
 
 /** Runs what a model calls: here where there is a Runner, else at the service. */
 export class ToolDispatcher {
-  readonly #runners: ReadonlyMap<string, Runner>
+  readonly #runners: ByName<Runner>
   readonly #service: Service | undefined
   readonly #deadlineMs: number
 
@@ -48,8 +49,8 @@ export class ToolDispatcher {
 
   /**
    * Runs the calls of a model's answer, of whichever vendor: a list of its items, or the message that holds them. Every call is answered,
-   * an unknown one by `Unsupported tool: NAME`. Rejects with CALLS_INVALID where no list of calls can be found, and with the reason of
-   * `signal`; never because of what a tool or the service did. `Message` is how your vendor's types call what is to be appended.
+   * an unknown one by `Unsupported tool: NAME`. Rejects with CALLS_INVALID where no list of calls can be found, with CRYPTO_MISSING
+   * before anything is run, and with the reason of `signal`; never because of what a tool or the service did. `Message` is how your vendor's types call what is to be appended.
    */
   async dispatch<Message extends object = JsonObject>(
     answer: object,
@@ -61,11 +62,16 @@ export class ToolDispatcher {
     const { format, items } = found
     if (!format) return { format: null, messages: [], results: [] }
     const calls = items.map((item) => readCall(format, item, items))
-    const left = calls.filter(({ name, fault }) => fault === undefined && !this.#runners.has(name))
+    const runners = new Map<ReadCall, Runner>()
+    for (const call of calls) {
+      const runner = call.fault === undefined ? await this.#runners.find(call.name) : undefined
+      if (runner) runners.set(call, runner)
+    }
+    const left = calls.filter((call) => call.fault === undefined && !runners.has(call))
     const elsewhere = this.#runElsewhere(left, signal)
     const run = async (call: ReadCall): Promise<ToolResult> =>
       call.fault === undefined
-        ? ((await this.#runHere(call.name, call, signal)) ??
+        ? ((await this.#runHere(runners.get(call), call, signal)) ??
           (await elsewhere).get(call) ??
           unsupported(call.name))
         : toolFailure('BODY_INVALID', `The call ${call.fault}.`)
@@ -77,8 +83,11 @@ export class ToolDispatcher {
     }
   }
 
-  #runHere(name: string, call: ToolCall, signal: AbortSignal | undefined): Promise<ToolResult> | undefined {
-    const runner = this.#runners.get(name)
+  #runHere(
+    runner: Runner | undefined,
+    call: ToolCall,
+    signal: AbortSignal | undefined,
+  ): Promise<ToolResult> | undefined {
     return runner && runLocally(runner, call, this.#deadlineMs, signal)
   }
 
@@ -91,7 +100,7 @@ export class ToolDispatcher {
     const answers = await runAtService(this.#service, calls, this.#deadlineMs, signal)
     const results = answers.map(async ({ call, result, runsHere = '' }): Promise<[ToolCall, ToolResult]> => [
       call,
-      result ?? (await this.#runHere(runsHere, call, signal)) ?? unsupported(call.name),
+      result ?? (await this.#runHere(this.#runners.get(runsHere), call, signal)) ?? unsupported(call.name),
     ])
     return new Map(await Promise.all(results))
   }

@@ -8,6 +8,8 @@ export type ToolsErrorCode =
   | 'SERVICE_REFUSED'
   /** The service can not be had, nothing of it is remembered, and there are no local definitions. */
   | 'SERVICE_UNAVAILABLE'
+  /** A name takes a SHA-256, and the platform has none: `crypto.subtle` is missing on pages without https. */
+  | 'CRYPTO_MISSING'
   /** What was given as a model's answer holds no list of calls that can be read. */
   | 'CALLS_INVALID'
   /** The chat endpoint of `runTools` failed, or answered something else than a chat completion. */

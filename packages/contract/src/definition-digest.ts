@@ -7,11 +7,16 @@ import type { ToolDefinition } from './tool-definition.ts'
 /** `sha256:` and 64 hex digits. */
 export type Digest = `sha256:${string}`
 
-/**
- * The identity of what a caller relies on: SHA-256 of the canonical JSON of name, description, parameters (as listed),
- * annotations, runner and limits. Tags, category and `sealed` may change without changing it.
- */
+/** The identity of what a caller relies on: the SHA-256 of its text. */
 export function definitionDigest(definition: ToolDefinition): Digest {
+  return `sha256:${sha256Hex(digestedText(definition))}`
+}
+
+/**
+ * What is hashed of a definition: the canonical JSON of name, description, parameters (as listed), annotations, runner and
+ * limits. Tags, category and `sealed` may change without changing it.
+ */
+export function digestedText(definition: ToolDefinition): string {
   const { annotations, runner, limits } = definition
   const { name, description, parameters } = definition.function
   const identity = {
@@ -22,5 +27,5 @@ export function definitionDigest(definition: ToolDefinition): Digest {
     ...(runner && { runner }),
     ...(limits && { limits }),
   }
-  return `sha256:${sha256Hex(canonicalJson(identity as JsonObject))}`
+  return canonicalJson(identity as JsonObject)
 }

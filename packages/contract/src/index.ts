@@ -1,5 +1,6 @@
 /** What both ends of every Toolrack wire agree on. Pure: no I/O, no vendor, no Node built-in. */
 export { aliasOf } from './alias.ts'
+export { hashedAlias, plainAlias } from './alias-rule.ts'
 export { isCallId } from './calls/call-id.ts'
 export { findCalls } from './calls/find-calls.ts'
 export type { CallsFault, FoundCalls } from './calls/find-calls.ts'
@@ -8,9 +9,9 @@ export type { ReadCalls } from './calls/read-calls.ts'
 export type { AnsweredCall, ToolCall, WireFormat } from './calls/tool-call.ts'
 export { canonicalJson } from './canonical-json.ts'
 export { readableName } from './confusable-name.ts'
-export { CONVERSIONS, DIALECTS } from './dialects/dialect.ts'
+export { CONVERSIONS, DIALECTS, hasAliases } from './dialects/dialect.ts'
 export type { Conversion, Converted, Dialect, Obstacle } from './dialects/dialect.ts'
-export { inDialect } from './dialects/in-dialect.ts'
+export { inDialect, inDialectAs } from './dialects/in-dialect.ts'
 export { nameIn } from './dialects/name-in.ts'
 export type {
   AnthropicTool,
@@ -22,7 +23,7 @@ export type {
   OpenaiTool,
 } from './dialects/vendor-tools.ts'
 export { withoutNulls } from './dialects/without-nulls.ts'
-export { definitionDigest } from './definition-digest.ts'
+export { definitionDigest, digestedText } from './definition-digest.ts'
 export type { Digest } from './definition-digest.ts'
 export { ERROR_CODES } from './error-code.ts'
 export type { ErrorCode, ErrorKind } from './error-code.ts'

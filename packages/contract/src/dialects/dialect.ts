@@ -2,6 +2,11 @@
 export const DIALECTS = ['openai', 'openai-responses', 'openai-strict', 'anthropic', 'gemini', 'mcp'] as const
 export type Dialect = (typeof DIALECTS)[number]
 
+/** Whether a vendor is given aliases; Gemini takes every name as it is. */
+export function hasAliases(dialect: Dialect): boolean {
+  return dialect !== 'gemini'
+}
+
 /**
  * What became of a definition: sent with the schema as it is listed, with another schema of the same meaning, without
  * the strictness that was asked for, or not at all.

@@ -20,37 +20,48 @@ export function inDialect<D extends Dialect>(
   definition: ToolDefinition,
   dialect: D,
 ): Converted<DialectTools[D]> {
-  return CONVERTERS[dialect](definition)
+  return inDialectAs(nameIn(dialect, definition.function.name), definition, dialect)
 }
 
-type Convert<Tool> = (definition: ToolDefinition) => Converted<Tool>
-type Shape<Tool> = (definition: ToolDefinition, parameters: ObjectSchema) => Tool
+/** The same, by the name that the vendor is given. */
+export function inDialectAs<D extends Dialect>(
+  name: string,
+  definition: ToolDefinition,
+  dialect: D,
+): Converted<DialectTools[D]> {
+  return CONVERTERS[dialect]({ name, definition })
+}
+
+/** A definition, and the name that the vendor is given for it. */
+type Named = { readonly name: string; readonly definition: ToolDefinition }
+type Convert<Tool> = (tool: Named) => Converted<Tool>
+type Shape<Tool> = (tool: Named, parameters: ObjectSchema) => Tool
 
 const CONVERTERS: { readonly [D in Dialect]: Convert<DialectTools[D]> } = {
   openai: converter(openaiParameters, openaiTool),
-  'openai-responses': converter(openaiParameters, (definition, parameters) => ({
+  'openai-responses': converter(openaiParameters, (tool, parameters) => ({
     type: 'function',
-    ...named(definition, 'openai-responses'),
+    ...named(tool),
     parameters,
     strict: false,
   })),
   'openai-strict': convertStrict,
-  anthropic: converter(anthropicParameters, (definition, parameters) => ({
-    ...named(definition, 'anthropic'),
+  anthropic: converter(anthropicParameters, (tool, parameters) => ({
+    ...named(tool),
     input_schema: parameters,
   })),
-  gemini: converter(geminiParameters, (definition, parameters) => ({
-    ...named(definition, 'gemini'),
+  gemini: converter(geminiParameters, (tool, parameters) => ({
+    ...named(tool),
     parametersJsonSchema: parameters,
   })),
   mcp: converter(mcpParameters, mcpTool),
 }
 
 function converter<Tool>(toParameters: ToParameters, shape: Shape<Tool>): Convert<Tool> {
-  return function convert(definition) {
+  return function convert(tool) {
     try {
-      const { parameters, isRewritten } = toParameters(definition.function.parameters)
-      return { conversion: isRewritten ? 'rewritten' : 'full', item: shape(definition, parameters) }
+      const { parameters, isRewritten } = toParameters(tool.definition.function.parameters)
+      return { conversion: isRewritten ? 'rewritten' : 'full', item: shape(tool, parameters) }
     } catch (error) {
       if (!(error instanceof Unfit)) throw error
       return {
@@ -62,29 +73,28 @@ function converter<Tool>(toParameters: ToParameters, shape: Shape<Tool>): Conver
   }
 }
 
-const convertToStrict = converter(openaiStrictParameters, (definition, parameters) =>
-  openaiTool(definition, parameters, true),
+const convertToStrict = converter(openaiStrictParameters, (tool, parameters) =>
+  openaiTool(tool, parameters, true),
 )
-const convertToLoose = converter(openaiParameters, (definition, parameters) =>
-  openaiTool(definition, parameters, false),
-)
+const convertToLoose = converter(openaiParameters, (tool, parameters) => openaiTool(tool, parameters, false))
 
 /** What does not qualify is sent as it would be without strictness, and says so. */
-function convertStrict(definition: ToolDefinition): Converted<OpenaiTool> {
-  const strict = convertToStrict(definition)
+function convertStrict(tool: Named): Converted<OpenaiTool> {
+  const strict = convertToStrict(tool)
   if (strict.conversion !== 'quarantined') return strict
-  const loose = convertToLoose(definition)
+  const loose = convertToLoose(tool)
   return 'item' in loose ? { ...strict, conversion: 'non-strict', item: loose.item } : loose
 }
 
-function openaiTool(definition: ToolDefinition, parameters: ObjectSchema, strict?: boolean): OpenaiTool {
-  const tool = { ...named(definition, 'openai'), parameters }
-  return { type: 'function', function: strict === undefined ? tool : { ...tool, strict } }
+function openaiTool(tool: Named, parameters: ObjectSchema, strict?: boolean): OpenaiTool {
+  const described = { ...named(tool), parameters }
+  return { type: 'function', function: strict === undefined ? described : { ...described, strict } }
 }
 
 /** MCP's hints have the names that definitions use; any other is ours alone. */
-function mcpTool(definition: ToolDefinition, inputSchema: ObjectSchema): McpTool {
-  const { name, description } = named(definition, 'mcp')
+function mcpTool(tool: Named, inputSchema: ObjectSchema): McpTool {
+  const { name, description } = named(tool)
+  const { definition } = tool
   const { title, readOnlyHint, destructiveHint, idempotentHint, openWorldHint } = definition.annotations ?? {}
   const hints = { title, readOnlyHint, destructiveHint, idempotentHint, openWorldHint }
   const annotations = Object.fromEntries(Object.entries(hints).filter(([, hint]) => hint !== undefined))
@@ -99,6 +109,6 @@ function mcpTool(definition: ToolDefinition, inputSchema: ObjectSchema): McpTool
   }
 }
 
-function named({ function: { name, description } }: ToolDefinition, dialect: Dialect) {
-  return { name: nameIn(dialect, name), description }
+function named({ name, definition }: Named) {
+  return { name, description: definition.function.description }
 }

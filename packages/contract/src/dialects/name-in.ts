@@ -1,7 +1,8 @@
 import { aliasOf } from '../alias.ts'
+import { hasAliases } from './dialect.ts'
 import type { Dialect } from './dialect.ts'
 
-/** The name that a vendor is given for a tool; Gemini takes every name as it is. */
+/** The name that a vendor is given for a tool. */
 export function nameIn(dialect: Dialect, name: string): string {
-  return dialect === 'gemini' ? name : aliasOf(name)
+  return hasAliases(dialect) ? aliasOf(name) : name
 }
