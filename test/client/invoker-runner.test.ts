@@ -54,6 +54,7 @@ test('a workflow behind HTTP is sent the same by POST', async () => {
 test.each<[string, RequestListener, object]>([
   ['a text', listAnswer('plain'), { resultType: 'success', textResultForLlm: 'plain' }],
   ['JSON', listAnswer('[1]'), { resultType: 'success', data: [1] }],
+  ['null', listAnswer('null'), { resultType: 'success', data: null }],
   [
     'a ToolResult',
     json({ resultType: 'failure', textResultForLlm: 'no', error: 'no', code: 'TOOL_RAISED' }),

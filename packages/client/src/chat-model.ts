@@ -1,4 +1,4 @@
-import { isJsonObject } from '@toolrack/contract'
+import { isJsonObject, parsedJson } from '@toolrack/contract'
 import type { JsonObject } from '@toolrack/contract'
 import { orAborted } from './in-time.ts'
 import { ToolsError } from './tools-error.ts'
@@ -47,20 +47,12 @@ export async function complete(
 }
 
 function messageIn(status: number, text: string): JsonObject {
-  const body = parsed(text)
+  const parsed = parsedJson(text)
+  const body = isJsonObject(parsed) ? parsed : {}
   const [choice] = Array.isArray(body['choices']) ? (body['choices'] as unknown[]) : []
   const message = isJsonObject(choice) ? choice['message'] : undefined
   if (status < 300 && isJsonObject(message)) return message
   const said = isJsonObject(body['error']) ? body['error']['message'] : undefined
   const why = typeof said === 'string' ? said : 'its answer is no chat completion; is its address right?'
   throw new ToolsError('MODEL_FAILED', `The model answered ${status}: ${why}`, { status })
-}
-
-function parsed(text: string): JsonObject {
-  try {
-    const body: unknown = JSON.parse(text)
-    return isJsonObject(body) ? body : {}
-  } catch {
-    return {}
-  }
 }

@@ -1,4 +1,4 @@
-import { isJsonObject } from '@toolrack/contract'
+import { isJsonObject, parsedJson } from '@toolrack/contract'
 import type { JsonObject } from '@toolrack/contract'
 import type { Runner, RunnerContext } from './runner.ts'
 
@@ -33,18 +33,11 @@ function endpointWorkflow({ url, headers, fetch = globalThis.fetch }: WorkflowEn
       body: JSON.stringify(input),
       signal,
     })
-    const answer = parsed(await response.text())
+    const text = await response.text()
+    const body = parsedJson(text)
+    const answer = body === undefined ? text : body
     if (response.ok) return answer
     throw new Error(`the workflow answered ${response.status}${errorIn(answer)}`)
-  }
-}
-
-/** JSON where it is that, else the text itself. */
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return text
   }
 }
 

@@ -1,4 +1,4 @@
-import { isJsonObject } from '@toolrack/contract'
+import { isJsonObject, parsedJson } from '@toolrack/contract'
 import type { Dialect, JsonObject } from '@toolrack/contract'
 import { ServiceLoss } from './service-loss.ts'
 import type { LayerState, ToolList } from './tool-list.ts'
@@ -31,12 +31,7 @@ export function readList(headers: Headers, text: string, dialect: Dialect | unde
 
 /** Of both envelopes; what `items` adds for workflow engines is no part of a tool. */
 function toolsIn(text: string, dialect: Dialect | undefined): readonly JsonObject[] | undefined {
-  let body: unknown
-  try {
-    body = JSON.parse(text)
-  } catch {
-    return undefined
-  }
+  const body = parsedJson(text)
   const tools: unknown = isJsonObject(body) ? body['items'] : body
   if (!Array.isArray(tools) || !tools.every(isJsonObject)) return undefined
   const isOpenai = dialect === undefined || dialect === 'openai'

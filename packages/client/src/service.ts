@@ -1,4 +1,4 @@
-import { isJsonObject } from '@toolrack/contract'
+import { parsedJson } from '@toolrack/contract'
 import { lossOf, ServiceLoss } from './service-loss.ts'
 import { currentToken } from './token.ts'
 import type { Token } from './token.ts'
@@ -95,11 +95,10 @@ async function accepted(response: Response): Promise<Response> {
 
 /** What the service says of an error; a proxy in front of it says it otherwise. */
 function googleError(text: string): { readonly message: string; readonly reason?: string } {
-  try {
-    const { error } = JSON.parse(text) as { error: { message: string; details: { reason: string }[] } }
-    if (isJsonObject(error)) return { message: error.message, reason: String(error.details[0]?.reason) }
-  } catch {
-    // It was not the service that answered.
+  const { error } = (parsedJson(text) ?? {}) as {
+    error?: { message?: unknown; details?: { reason?: string }[] }
   }
-  return { message: 'the answer is not one of the service; is its address right?' }
+  if (typeof error?.message !== 'string')
+    return { message: 'the answer is not one of the service; is its address right?' }
+  return { message: error.message, reason: String(error.details?.[0]?.reason) }
 }

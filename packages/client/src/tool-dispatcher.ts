@@ -62,20 +62,16 @@ export class ToolDispatcher {
     const { format, items } = found
     if (!format) return { format: null, messages: [], results: [] }
     const calls = items.map((item) => readCall(format, item, items))
-    const runners = new Map<ReadCall, Runner>()
-    for (const call of calls) {
-      const runner = call.fault === undefined ? await this.#runners.find(call.name) : undefined
-      if (runner) runners.set(call, runner)
-    }
-    const left = calls.filter((call) => call.fault === undefined && !runners.has(call))
+    const runners = await Promise.all(calls.map(({ name }) => this.#runners.find(name)))
+    const left = calls.filter(({ fault }, at) => fault === undefined && !runners[at])
     const elsewhere = this.#runElsewhere(left, signal)
-    const run = async (call: ReadCall): Promise<ToolResult> =>
+    const run = async (call: ReadCall, at: number): Promise<ToolResult> =>
       call.fault === undefined
-        ? ((await this.#runHere(runners.get(call), call, signal)) ??
+        ? ((await this.#runHere(runners[at], call, signal)) ??
           (await elsewhere).get(call) ??
           unsupported(call.name))
         : toolFailure('BODY_INVALID', `The call ${call.fault}.`)
-    const answered = await Promise.all(calls.map(async (call) => ({ call, result: await run(call) })))
+    const answered = await Promise.all(calls.map(async (call, at) => ({ call, result: await run(call, at) })))
     return {
       format: format.name,
       messages: [...format.messages(answered)] as readonly object[] as Message[],

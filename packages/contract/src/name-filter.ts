@@ -1,3 +1,5 @@
+import { parsedJson } from './json.ts'
+
 /** Which names a request asks for: every tool, or these. An entry is a name, an alias, or either with `@sha256:…`. */
 export type NameFilter = 'all' | ReadonlySet<string>
 
@@ -29,10 +31,6 @@ export function parseNameEntry(entry: string): { readonly name: string; readonly
 }
 
 function parseArray(text: string): string[] | undefined {
-  try {
-    const value: unknown = JSON.parse(text)
-    return Array.isArray(value) && value.every((entry) => typeof entry === 'string') ? value : undefined
-  } catch {
-    return undefined
-  }
+  const value = parsedJson(text)
+  return Array.isArray(value) && value.every((entry) => typeof entry === 'string') ? value : undefined
 }

@@ -19,9 +19,8 @@ export function toolFailure(code: ErrorCode, error: string): ToolResult {
 /** The result of what a tool returned: a string is the text as it is, anything else its JSON; what JSON has no form for is a failure. */
 export function toolResult(returned: unknown): ToolResult {
   try {
-    const text = typeof returned === 'string' ? returned : jsonText(returned)
-    if (!text.isWellFormed()) throw new TypeError('the result holds a lone surrogate, which is no text')
-    if (typeof returned === 'string') return { resultType: 'success', textResultForLlm: text }
+    const text = jsonText(returned)
+    if (typeof returned === 'string') return { resultType: 'success', textResultForLlm: returned }
     return { resultType: 'success', textResultForLlm: text, data: JSON.parse(text) as JsonValue }
   } catch (error) {
     return toolFailure('RESULT_INVALID', error instanceof Error ? error.message : String(error))
@@ -30,16 +29,19 @@ export function toolResult(returned: unknown): ToolResult {
 
 /** JSON.stringify drops or nulls what it can't write; a tool's author is to hear of it instead. */
 function jsonText(value: unknown): string {
-  const text = JSON.stringify(value, function refuse(this: unknown, key: string, child: unknown) {
-    const place = key === '' ? 'the result' : `'${key}' of the result`
-    if (typeof child === 'number' && !Number.isFinite(child))
-      throw new TypeError(`${place} is ${child}, which JSON has no form for`)
-    if (child === undefined || typeof child === 'function' || typeof child === 'symbol')
-      throw new TypeError(`${place} is ${typeof child}, which JSON has no form for`)
-    // A lone surrogate would be escaped, and so be hidden from whoever checks the text.
-    if (typeof child === 'string' && !child.isWellFormed())
-      throw new TypeError(`${place} holds a lone surrogate, which is no text`)
+  return JSON.stringify(value, function refuse(this: unknown, key: string, child: unknown) {
+    const fault = faultOf(child)
+    if (fault) throw new TypeError(`${key === '' ? 'the result' : `'${key}' of the result`} ${fault}`)
     return child
   })
-  return text
+}
+
+function faultOf(value: unknown): string | undefined {
+  // A lone surrogate would be escaped, and so be hidden from whoever checks the text.
+  if (typeof value === 'string')
+    return value.isWellFormed() ? undefined : 'holds a lone surrogate, which is no text'
+  const isWritten = Number.isFinite(value) || typeof value === 'object' || typeof value === 'boolean'
+  // JSON.stringify itself throws on the others.
+  if (isWritten || typeof value === 'bigint') return undefined
+  return `is ${typeof value === 'number' ? value : typeof value}, which JSON has no form for`
 }
