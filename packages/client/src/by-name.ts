@@ -6,6 +6,7 @@ export class ByName<T> {
   readonly #known = new Map<string, T>()
   /** Those whose alias takes a hash, which is made when it is asked for, by how that alias begins. */
   readonly #unhashed: { readonly start: string; readonly name: string }[] = []
+  readonly #aliases = new Map<string, Promise<string>>()
 
   constructor(entries: readonly (readonly [name: string, item: T])[]) {
     // Backwards, so that the first stays.
@@ -15,6 +16,13 @@ export class ByName<T> {
       else this.#known.set(alias, item)
     }
     for (const [name, item] of entries) this.#known.set(name, item)
+  }
+
+  /** The alias of a name, hashed once. Throws CRYPTO_MISSING, if it takes a hash. */
+  aliasOf(name: string): Promise<string> {
+    const alias = this.#aliases.get(name) ?? aliasOf(name)
+    this.#aliases.set(name, alias)
+    return alias
   }
 
   /** By the exact name, or an alias that takes no hash. */
@@ -27,7 +35,8 @@ export class ByName<T> {
     const known = this.#known.get(nameOrAlias)
     if (known) return known
     for (const { start, name } of this.#unhashed)
-      if (nameOrAlias.startsWith(start) && (await aliasOf(name)) === nameOrAlias) return this.#known.get(name)
+      if (nameOrAlias.startsWith(start) && (await this.aliasOf(name)) === nameOrAlias)
+        return this.#known.get(name)
     return undefined
   }
 }

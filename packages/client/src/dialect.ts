@@ -7,7 +7,6 @@ import type {
   ListedTool,
   ToolDefinition,
 } from '@toolrack/contract'
-import { aliasOf } from './alias.ts'
 import type { ByName } from './by-name.ts'
 
 /** Gemini's `tools` field has one tool, which declares all functions. */
@@ -35,12 +34,13 @@ export async function toolsInDialect(
   if (dialect === undefined) return { tools: definitions.map(listedTool), quarantined: [] }
   const tools: JsonObject[] = []
   const quarantined: string[] = []
-  for (const definition of definitions) {
-    const { name } = definition.function
-    const called = hasAliases(dialect) ? await aliasOf(name) : name
-    const converted = inDialectAs(called, definition, dialect)
-    if ('item' in converted && (await all.find(called)) === definition) tools.push(converted.item)
-    else quarantined.push(name)
+  const names = definitions.map((definition) => definition.function.name)
+  const called = hasAliases(dialect) ? await Promise.all(names.map((name) => all.aliasOf(name))) : names
+  for (const [index, definition] of definitions.entries()) {
+    const name = called[index] ?? ''
+    const converted = inDialectAs(name, definition, dialect)
+    if ('item' in converted && (await all.find(name)) === definition) tools.push(converted.item)
+    else quarantined.push(definition.function.name)
   }
   const isDeclared = dialect === 'gemini' && tools.length > 0
   return { tools: isDeclared ? [{ functionDeclarations: tools }] : tools, quarantined }
