@@ -16,13 +16,16 @@ export function toolFailure(code: ErrorCode, error: string): ToolResult {
   return { resultType: 'failure', textResultForLlm: error, error, code }
 }
 
-/** The result of what a tool returned: a string is the text as it is, anything else its JSON; what JSON has no form for is a failure. */
-export function toolResult(returned: unknown): ToolResult {
+/**
+ * The result of what a tool returned: a string is the text as it is, anything else its JSON; what JSON has no form for is a failure.
+ * `json` is that JSON where it was written by a language that knows more numbers: `data` is what JavaScript reads in it.
+ */
+export function toolResult(returned: unknown, json?: string): ToolResult {
   try {
     const text = typeof returned === 'string' ? returned : jsonText(returned)
     if (!text.isWellFormed()) throw new TypeError('the result holds a lone surrogate, which is no text')
     if (typeof returned === 'string') return { resultType: 'success', textResultForLlm: text }
-    return { resultType: 'success', textResultForLlm: text, data: JSON.parse(text) as JsonValue }
+    return { resultType: 'success', textResultForLlm: json ?? text, data: JSON.parse(text) as JsonValue }
   } catch (error) {
     return toolFailure('RESULT_INVALID', error instanceof Error ? error.message : String(error))
   }
