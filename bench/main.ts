@@ -1,6 +1,8 @@
 import { parseArgs } from 'node:util'
 import { findGenerator } from './generator/generator.ts'
+import { clientFallback } from './cases/client-fallback.ts'
 import { cold } from './cases/cold.ts'
+import { dialects } from './cases/dialects.ts'
 import { filter } from './cases/filter.ts'
 import { firestore } from './cases/firestore.ts'
 import { firstAnswer } from './cases/first-answer.ts'
@@ -12,6 +14,7 @@ import { invoke } from './cases/invoke.ts'
 import { isolatedCall } from './cases/isolated-call.ts'
 import { isolatedThroughput } from './cases/isolated-throughput.ts'
 import { list } from './cases/list.ts'
+import { mcpServer } from './cases/mcp-server.ts'
 import { memory } from './cases/memory.ts'
 import { notModified } from './cases/not-modified.ts'
 import { secondInstance } from './cases/second-instance.ts'
@@ -23,6 +26,8 @@ const CASES = {
   list,
   'not-modified': notModified,
   filter,
+  dialects,
+  'mcp-server': mcpServer,
   memory,
   framework,
   firestore,
@@ -36,6 +41,7 @@ const CASES = {
   'first-answer': firstAnswer,
   'runner-start': runnerStart,
   hostile,
+  'client-fallback': clientFallback,
 }
 
 /** `npm run bench -- [case …] [--rounds 5] [--seconds 3]`: measures and reports; a missed goal is no failure. */

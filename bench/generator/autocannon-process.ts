@@ -4,7 +4,7 @@ import { percentile } from '../measure/median.ts'
 import type { Load } from './generator.ts'
 
 /** Runs in the generator's process: a load on its input, the result as one line of JSON on its output. */
-const { url, paths, headers, connections, seconds } = JSON.parse(await text(process.stdin)) as Load
+const { url, paths, headers, body, connections, seconds } = JSON.parse(await text(process.stdin)) as Load
 const [only, ...more] = paths.map((path) => ({ path }))
 let next = 0
 
@@ -13,6 +13,7 @@ const latenciesUs: number[] = []
 const run = autocannon({
   url,
   headers,
+  ...(body !== undefined && { method: 'POST' as const, body }),
   connections,
   duration: seconds,
   requests: [

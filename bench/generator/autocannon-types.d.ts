@@ -6,6 +6,8 @@ declare module 'autocannon' {
   type Options = {
     readonly url: string
     readonly headers: Readonly<Record<string, string>>
+    readonly method?: 'POST'
+    readonly body?: string
     readonly connections: number
     readonly duration: number
     readonly requests: readonly (Request | { setupRequest: (request: Request) => Request })[]

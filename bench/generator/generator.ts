@@ -7,6 +7,8 @@ export type Load = {
   /** Asked one after the other, again and again. */
   readonly paths: readonly string[]
   readonly headers: Readonly<Record<string, string>>
+  /** Sent by POST; without one the requests are GETs. */
+  readonly body?: string
   readonly connections: number
   readonly seconds: number
 }

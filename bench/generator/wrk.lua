@@ -1,9 +1,12 @@
--- Asks the paths of a file in turn, and tells at the end, as one line of JSON, how it went.
+-- Asks the paths of a file in turn, by POST where a second file has a body, and tells at the end, as one line of JSON, how it went.
 
 function init(args)
   local requests, at = {}, 0
+  if args[2] then
+    wrk.method, wrk.body = "POST", io.open(args[2]):read("*a")
+  end
   for path in io.lines(args[1]) do
-    requests[#requests + 1] = wrk.format("GET", path)
+    requests[#requests + 1] = wrk.format(wrk.method, path)
     wrk.path = path
   end
   -- wrk sends a single path by itself, which costs it less than asking here.

@@ -15,14 +15,23 @@ export function findWrk(): Generator | undefined {
   return version === undefined ? undefined : { name: `wrk ${version}`, run: runWrk }
 }
 
-async function runWrk({ url, paths, headers, connections, seconds }: Load): Promise<LoadResult> {
+async function runWrk({ url, paths, headers, body, connections, seconds }: Load): Promise<LoadResult> {
   const folder = mkdtempSync(join(tmpdir(), 'toolrack-wrk-'))
   try {
     const file = join(folder, 'paths')
     writeFileSync(file, paths.join('\n'))
+    const bodyFile = join(folder, 'body')
+    if (body !== undefined) writeFileSync(bodyFile, body)
     const options = ['-t1', `-c${connections}`, `-d${seconds}s`, '--timeout', '10s', '-s', SCRIPT]
     const sent = Object.entries(headers).flatMap(([name, value]) => ['-H', `${name}: ${value}`])
-    return await runGenerator('wrk', [...options, ...sent, url, '--', file])
+    return await runGenerator('wrk', [
+      ...options,
+      ...sent,
+      url,
+      '--',
+      file,
+      ...(body === undefined ? [] : [bodyFile]),
+    ])
   } finally {
     rmSync(folder, { recursive: true })
   }

@@ -12,6 +12,8 @@ export type Contender = {
   /** Called before each load: the paths that are asked in turn. */
   readonly paths: () => readonly string[]
   readonly headers: Readonly<Record<string, string>>
+  /** Sent by POST; without one the requests are GETs. */
+  readonly body?: string
 }
 
 export type Effort = {
@@ -52,11 +54,19 @@ export async function loadRounds(contenders: readonly Contender[], effort: Effor
  * `busy` is the share of its core that the server used: well below 1, something else was the limit. `cpuUs` is what it
  * used for one request: it says more than requests per second do where the machine has other work.
  */
-async function load({ server, paths, headers }: Contender, connections: number, effort: Effort) {
-  const asked = { url: server.url, paths: paths(), headers, connections, seconds: effort.seconds }
+async function load(contender: Contender, connections: number, { generator, seconds }: Effort) {
+  const { server, paths, headers, body } = contender
+  const asked = {
+    url: server.url,
+    paths: paths(),
+    headers,
+    connections,
+    seconds,
+    ...(body !== undefined && { body }),
+  }
   const before = await server.usage()
   const startedMs = performance.now()
-  const result = await effort.generator.run(asked)
+  const result = await generator.run(asked)
   const elapsedMs = performance.now() - startedMs
   const after = await server.usage()
   const cpuMs = after.cpuMs - before.cpuMs
@@ -64,7 +74,7 @@ async function load({ server, paths, headers }: Contender, connections: number, 
   return {
     ...result,
     busy: cpuMs / elapsedMs,
-    cpuUs: (cpuMs * 1_000) / (result.requestsPerSecond * effort.seconds),
+    cpuUs: (cpuMs * 1_000) / (result.requestsPerSecond * seconds),
   }
 }
 

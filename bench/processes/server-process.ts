@@ -6,6 +6,7 @@ import type { NodeProcessOptions } from './node-process.ts'
 export type ServerProcess = Address & {
   /** When it was started, as `performance.now()` says it. */
   readonly startedMs: number
+  readonly pid: number
   readonly usage: () => Promise<Usage>
   readonly stop: () => Promise<void>
 }
@@ -34,6 +35,7 @@ async function startServer(file: string, options: NodeProcessOptions = {}): Prom
   return {
     ...address,
     startedMs,
+    pid: child.pid ?? 0,
     usage() {
       child.send('usage')
       return nextMessage<Usage>(child)

@@ -127,7 +127,14 @@ function corsFor(origins: readonly string[]) {
     origin: [...origins],
     methods: ['GET', 'PUT', 'POST', 'DELETE'],
     allowedHeaders: ['Authorization', 'Content-Type', 'If-Match', 'If-None-Match'],
-    exposedHeaders: ['ETag', 'Link', 'X-Tools-Revision', 'X-Tools-Layers', 'X-Tools-Unknown'],
+    exposedHeaders: [
+      'ETag',
+      'Link',
+      'X-Tools-Revision',
+      'X-Tools-Layers',
+      'X-Tools-Unknown',
+      'X-Tools-Quarantined',
+    ],
     maxAge: 3600,
   })
 }

@@ -3,7 +3,7 @@ import { readdirSync } from 'node:fs'
 import { ROOMS, wrongImports } from '../support/import-rules.ts'
 import { importsOf, readSource, ROOT } from '../support/source-tree.ts'
 
-const tree = readSource('packages/contract/src', 'functions/src')
+const tree = readSource('packages/contract/src', 'packages/client/src', 'functions/src')
 
 test('every import points the way of the house', () => {
   expect(wrongImports(tree)).toEqual([])
@@ -15,7 +15,7 @@ test('the check reads the whole house', () => {
     expect.arrayContaining([
       'packages/contract',
       'npm:express',
-      'npm:@noble/hashes',
+      'packages/client/src/service.ts',
       'node:sqlite',
       'functions/src/catalog/catalog.ts',
     ]),
@@ -32,9 +32,18 @@ test('every folder of the service is a room that the rules know', () => {
 })
 
 test.each([
-  ['packages/contract/src/alias.ts', 'node:crypto', /itself and a sha256 library/],
-  ['packages/contract/src/alias.ts', 'zod', /itself and a sha256 library/],
-  ['packages/contract/src/alias.ts', '../../../functions/src/log.ts', /itself and a sha256 library/],
+  ['packages/contract/src/alias.ts', 'node:crypto', /contract imports itself only/],
+  ['packages/contract/src/alias.ts', 'zod', /contract imports itself only/],
+  ['packages/contract/src/alias.ts', '../../../functions/src/log.ts', /contract imports itself only/],
+  ['packages/client/src/service.ts', 'node:http', /client imports itself and the contract/],
+  ['packages/client/src/service.ts', 'zod', /client imports itself and the contract/],
+  [
+    'packages/client/src/service.ts',
+    '../../../functions/src/log.ts',
+    /client imports itself and the contract/,
+  ],
+  ['packages/client/src/service.ts', '../../contract/src/alias.ts', /by its name/],
+  ['packages/contract/src/alias.ts', '@toolrack/client', /contract imports itself only/],
   ['functions/src/catalog/catalog.ts', '../../../packages/contract/src/alias.ts', /by its name/],
   ['functions/src/log.ts', '../../test/support/tool.ts', /its own source/],
   ['functions/src/log.ts', '@toolrack/client', /its own source/],
@@ -121,7 +130,8 @@ test('a built-in that is asked for by its name is found as an import is', () => 
 })
 
 test.each([
-  ['packages/contract/src/sha256.ts', '@noble/hashes/sha2.js'],
+  ['packages/client/src/service.ts', '@toolrack/contract'],
+  ['packages/client/src/tool-defs.ts', './service.ts'],
   ['packages/contract/src/alias.ts', './sha256.ts'],
   ['functions/src/catalog/catalog.ts', '@toolrack/contract'],
   ['functions/src/catalog/catalog.ts', '../definitions/plan-write.ts'],

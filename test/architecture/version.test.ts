@@ -3,13 +3,15 @@ import { readFileSync } from 'node:fs'
 import { VERSION } from '../../functions/src/version.ts'
 import { ROOT } from '../support/source-tree.ts'
 
-test.each(['package.json', 'functions/package.json', 'packages/contract/package.json'])(
-  '%s has the version that the service tells',
-  (path) => {
-    const { version } = JSON.parse(readFileSync(new URL(path, ROOT), 'utf8')) as { version: unknown }
-    expect(version).toBe(VERSION)
-  },
-)
+test.each([
+  'package.json',
+  'functions/package.json',
+  'packages/contract/package.json',
+  'packages/client/package.json',
+])('%s has the version that the service tells', (path) => {
+  const { version } = JSON.parse(readFileSync(new URL(path, ROOT), 'utf8')) as { version: unknown }
+  expect(version).toBe(VERSION)
+})
 
 test.each([
   ['python-runner/pyproject.toml', /^version = "(.+)"$/m],

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { jsonPointer, pointerKeys } from '@toolrack/contract'
+import { jsonPointer, pointerKeys, valueAt } from '@toolrack/contract'
 import fc from 'fast-check'
 
 /** RFC 6901, section 5. */
@@ -39,4 +39,20 @@ test('the keys of a pointer are the keys it was made of', () => {
 
 test('an index is written as its digits', () => {
   expect(jsonPointer(['items', 0, 'x'])).toBe('/items/0/x')
+})
+
+test('what lies under keys is found, and nothing that every object has', () => {
+  const value = { a: [{ b: null }], '': 1 }
+  expect(valueAt(value, [])).toBe(value)
+  expect(valueAt(value, ['a', '0', 'b'])).toBeNull()
+  expect(valueAt(value, [''])).toBe(1)
+  for (const keys of [
+    ['b'],
+    ['a', '1'],
+    ['a', '0', 'b', 'c'],
+    ['toString'],
+    ['a', 'length', 'x'],
+    ['__proto__'],
+  ])
+    expect(valueAt(value, keys)).toBeUndefined()
 })

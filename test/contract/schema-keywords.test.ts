@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { jsonPointer, subschemas } from '@toolrack/contract'
+import { jsonPointer, mapSubschemas, subschemas } from '@toolrack/contract'
 import type { JsonObject } from '@toolrack/contract'
 
 const s = { type: 'string' }
@@ -57,4 +57,36 @@ test('true and false are no schema objects', () => {
   expect(
     subschemas({ additionalProperties: false, items: true, allOf: [true], properties: { a: false } }),
   ).toEqual([])
+})
+
+test('each schema directly below is mapped, with its path, and true and false are schemas too', () => {
+  const schema = {
+    properties: { a: s, b: true },
+    items: false,
+    anyOf: [s, true],
+    enum: [true, { type: 'string' }],
+    dependencies: { a: ['b'], c: s },
+  }
+  const mapped = mapSubschemas(schema, (_child, path) => ({ title: jsonPointer(path) }))
+  expect(mapped).toEqual({
+    properties: { a: { title: '/properties/a' }, b: { title: '/properties/b' } },
+    items: { title: '/items' },
+    anyOf: [{ title: '/anyOf/0' }, { title: '/anyOf/1' }],
+    enum: [true, { type: 'string' }],
+    dependencies: { a: ['b'], c: { title: '/dependencies/c' } },
+  })
+})
+
+test('a schema of which nothing is changed is the same object, and is never changed itself', () => {
+  const schema = Object.freeze({ properties: Object.freeze({ a: s }), anyOf: Object.freeze([s]), not: s })
+  expect(mapSubschemas(schema, (child) => child)).toBe(schema)
+  const changed = mapSubschemas(schema, (child, [keyword]) => (keyword === 'not' ? {} : child))
+  expect(changed).toEqual({ ...schema, not: {} })
+  expect(changed['properties']).toBe(schema.properties)
+})
+
+test('a property that is called __proto__ stays one', () => {
+  const schema = JSON.parse('{"properties":{"__proto__":{"type":"string"},"a":true}}') as JsonObject
+  const mapped = mapSubschemas(schema, (child) => (child === true ? {} : child))
+  expect(JSON.stringify(mapped)).toBe('{"properties":{"__proto__":{"type":"string"},"a":{}}}')
 })

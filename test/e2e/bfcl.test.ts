@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue, ListedTool } from '@toolrack/contract'
-import { isJsonObject } from '@toolrack/contract'
+import { DIALECTS, inDialect, isJsonObject } from '@toolrack/contract'
 import { afterAll, expect, test } from '@jest/globals'
 import type { BulkAnswer } from '../../functions/src/definitions/write-answer.ts'
 import { bfclDefinitions, inBulks } from '../support/bfcl-definitions.ts'
@@ -48,6 +48,22 @@ test('all 753 definitions go in by four POSTs and come out equal, key order kept
     expect(asWritten(one, fn.parameters)).toBe(JSON.stringify(fn.parameters))
     expect(one.function.parameters).toMatchObject({ type: 'object', properties: {} })
     expect(Array.isArray(one.function.parameters['required'])).toBe(true)
+  }
+})
+
+test('all 753 are listed in every dialect as the contract says them, and none is left out', async () => {
+  const definitions = bfclDefinitions('definitions')
+  for (const dialect of DIALECTS) {
+    const expected = definitions.map((definition) => {
+      const converted = inDialect(definition, dialect)
+      return JSON.stringify('item' in converted ? converted.item : converted)
+    })
+    const answer = await server.fetch(`/jobs/tools/list?dialect=${dialect}`)
+    expect(answer.headers.get('x-tools-quarantined')).toBeNull()
+    const body = (await answer.json()) as { functionDeclarations?: object[] }[]
+    const items = dialect === 'gemini' ? (body[0]?.functionDeclarations ?? []) : body
+    const listed = new Set(items.map((item) => JSON.stringify(item)))
+    expect([dialect, expected.filter((item) => !listed.has(item))]).toEqual([dialect, []])
   }
 })
 

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
+import { CALLS_MAX } from '@toolrack/contract'
 import type { InvocationResult } from '@toolrack/contract'
-import { CALLS_MAX } from '../../functions/src/dispatch/read-calls.ts'
 import { errorAnswer } from '../support/error-answer.ts'
 import { sharedServerWithRunner, uploaded } from '../support/modules.ts'
 import { withPython } from '../support/runner-environment.ts'

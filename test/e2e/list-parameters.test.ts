@@ -11,6 +11,7 @@ const refused = async (query: string, path = 'list') =>
 
 const LIMIT = 'must be a whole number from 1 to 1000'
 const ENVELOPE = 'must be array or items'
+const DIALECT = 'must be openai or openai-responses or openai-strict or anthropic or gemini or mcp'
 const STRICT = 'must be 0 or 1 or false or true'
 const CURSOR = 'is not one that this service gave; take it from the Link header'
 test.each([
@@ -20,6 +21,7 @@ test.each([
     LIMIT,
   ]),
   ...['', 'Array', 'object', 'items,array'].map((envelope) => ['envelope', envelope, ENVELOPE]),
+  ...['', 'OpenAI', 'claude', 'openai,gemini', 'constructor'].map((dialect) => ['dialect', dialect, DIALECT]),
   ...['', 'yes', '2', 'TRUE'].map((strict) => ['strict', strict, STRICT]),
   ...['', 'abc', '€', 'dXNlci8', '../../etc/passwd', 'x'.repeat(10_000)].map((cursor) => [
     'cursor',
@@ -39,16 +41,19 @@ test.each([
   })
 })
 
-test.each(['limit=5&limit=6', 'envelope=items&envelope=items', 'cursor=a&cursor=b', 'strict=0&strict=1'])(
-  '?%s is a 400: which of the two counts is unclear',
-  async (query) => {
-    const answer = await refused(query)
-    expect(answer).toMatchObject({ httpStatus: 400, reason: 'PARAMETER_INVALID' })
-    expect(answer.message).toMatch(/is given more than once\.$/)
-  },
-)
+test.each([
+  'limit=5&limit=6',
+  'dialect=mcp&dialect=mcp',
+  'envelope=items&envelope=items',
+  'cursor=a&cursor=b',
+  'strict=0&strict=1',
+])('?%s is a 400: which of the two counts is unclear', async (query) => {
+  const answer = await refused(query)
+  expect(answer).toMatchObject({ httpStatus: 400, reason: 'PARAMETER_INVALID' })
+  expect(answer.message).toMatch(/is given more than once\.$/)
+})
 
-const LATER = ['scope', 'budget', 'session', 'q', 'dialect']
+const LATER = ['scope', 'budget', 'session', 'q']
 test.each(LATER.flatMap((name) => [`${name}=all`, `${name}=`, `${name}[]=x`, `names=READ_FILE&${name}=1`]))(
   '?%s belongs to a later version and is a clear 400, never an unfiltered list',
   async (query) => {
@@ -65,7 +70,7 @@ test.each(['bogus=1', 'Names=a', 'limits=3', 'constructor=1', '__proto__=1', 'na
     const answer = await refused(query)
     expect(answer).toMatchObject({ httpStatus: 400, reason: 'PARAMETER_UNKNOWN' })
     expect(answer.message).toMatch(
-      /known are names, name, only, tags, category, envelope, strict, limit, cursor\.$/,
+      /known are names, name, only, tags, category, dialect, envelope, strict, limit, cursor\.$/,
     )
   },
 )

@@ -29,6 +29,7 @@ beforeEach(() => {
   )
   write('functions/src/declaration.ts', `export const declared = 1\n`)
   write('functions/src/schemas/argument-worker.ts', `import { Ajv } from 'ajv'\nconsole.log(Ajv)\n`)
+  write('functions/src/schemas/validate-arguments.ts', `export const validate = 1\n`)
   write(
     'functions/src/schemas/schema-worker.ts',
     `import { Ajv } from 'ajv/dist/2020.js'\nconsole.log(Ajv)\n`,
@@ -59,10 +60,9 @@ test('the bundle imports what the deploy manifest names and Node itself; all els
 test('the entries lie flat in dist, each with its source map', async () => {
   await bundle(join(root, 'functions'))
   expect(readdirSync(join(root, 'functions/dist')).toSorted()).toEqual(
-    ['argument-worker', 'declaration', 'index', 'local', 'schema-worker'].flatMap((name) => [
-      `${name}.js`,
-      `${name}.js.map`,
-    ]),
+    ['argument-worker', 'declaration', 'index', 'local', 'schema-worker', 'validate-arguments'].flatMap(
+      (name) => [`${name}.js`, `${name}.js.map`],
+    ),
   )
 })
 

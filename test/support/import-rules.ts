@@ -37,10 +37,19 @@ export const ROOMS = [...DOMAIN, ...ADAPTERS, ...EDGE, ...HOSTS]
 const RULES: readonly Rule[] = [
   {
     of: /^packages\/contract\//,
-    mayNot: /^(?!packages\/contract\/src\/|npm:@noble\/hashes$)/,
-    why: 'the contract imports itself and a sha256 library only',
+    mayNot: /^(?!packages\/contract\/src\/)/,
+    why: 'the contract imports itself only',
   },
-  { of: /^functions\//, mayNot: /^packages\/contract\/./, why: 'the contract is imported by its name' },
+  {
+    of: /^packages\/client\//,
+    mayNot: /^(?!packages\/client\/src\/|packages\/contract(?:$|\/))/,
+    why: 'the client imports itself and the contract only',
+  },
+  {
+    of: /^(?:functions|packages\/client)\//,
+    mayNot: /^packages\/contract\/./,
+    why: 'the contract is imported by its name',
+  },
   {
     of: /^functions\//,
     mayNot: /^(?:test|bench|scripts|console)\/|^packages\/client/,

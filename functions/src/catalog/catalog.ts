@@ -2,6 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { LayerSource } from './layer-source.ts'
 import type { StoredLayer } from './stored-layer.ts'
 import { CatalogView } from './catalog-view.ts'
+import { DialectFragments } from './dialect-fragments.ts'
 import { LayerCache } from './layer-cache.ts'
 import type { LayerReport } from './layer-cache.ts'
 import type { Viewer } from './viewer.ts'
@@ -20,6 +21,8 @@ type UserCatalog = { readonly layer: LayerCache; view: CatalogView | undefined }
 
 /** Every layer in memory, merged for whoever asks. */
 export class Catalog {
+  /** The definitions in the dialects that were asked for, of all layers. */
+  readonly fragments = new DialectFragments()
   readonly #global: LayerCache
   readonly #file: LayerCache
   readonly #users: LRUCache<string, UserCatalog>

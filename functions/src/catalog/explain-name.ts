@@ -2,6 +2,8 @@ import type { Layer } from '@toolrack/contract'
 import { aliasOf, LAYERS } from '@toolrack/contract'
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { CatalogView } from './catalog-view.ts'
+import { explainDialects } from './explain-dialects.ts'
+import type { DialectExplanations } from './explain-dialects.ts'
 import type { SkippedItem } from './layer-source.ts'
 
 export type LayerExplanation = {
@@ -34,6 +36,8 @@ export type Explanation = {
   /** Why the caller's list does not show it. */
   readonly hidden: { readonly reason: HiddenReason; readonly message: string } | null
   readonly layers: readonly LayerExplanation[]
+  /** How each vendor is told of the tool; null where nothing is called so. */
+  readonly dialects: DialectExplanations | null
 }
 
 /** Says for one name or alias what every layer holds, which definition wins, and why. */
@@ -53,6 +57,7 @@ export function explainName(view: CatalogView, nameOrAlias: string): Explanation
     callable: winner?.callable ?? null,
     hidden: winner ? null : whyHidden(view, name, layers),
     layers,
+    dialects: winner ? explainDialects(view, winner) : null,
   }
 }
 

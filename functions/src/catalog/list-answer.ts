@@ -1,9 +1,10 @@
-import { isToolName, LAYERS, ToolrackError } from '@toolrack/contract'
-import type { CatalogEntry } from './catalog-entry.ts'
+import { isToolName, LAYERS } from '@toolrack/contract'
 import type { CatalogView } from './catalog-view.ts'
 import { writeCursor } from './cursor.ts'
+import { ARRAY, joinFragments, joinItems } from './join-fragments.ts'
 import type { ListQuery } from './list-query.ts'
-import { ANSWER_BYTES_MAX, selectEntries } from './select-entries.ts'
+import { selectEntries } from './select-entries.ts'
+import type { Selection } from './select-entries.ts'
 
 /** A list, ready to be sent, and what is to be said about it. */
 export type ListAnswer = {
@@ -12,16 +13,23 @@ export type ListAnswer = {
   readonly layers: string
   /** Requested names that do not exist, for a header; undefined when there are none. */
   readonly unknown: string | undefined
+  /** Selected tools that the dialect leaves out, for a header; undefined when there are none. */
+  readonly quarantined: string | undefined
   /** Where the next page starts; undefined on the last one. */
   readonly nextCursor: string | undefined
 }
 
 /** Builds a list by joining what was serialised when the definitions were read. */
 export function listAnswer(view: CatalogView, query: ListQuery, defaultWorkflow: string): ListAnswer {
-  const { entries, unknown, hasMore } = selectEntries(view, query)
-  const last = entries.at(-1)
+  const selection = selectEntries(view, query)
+  const { listed } = selection
+  const body = query.envelope === 'items' ? joinItems(listed, defaultWorkflow) : joinFragments(ARRAY, listed)
+  return { body, quarantined: undefined, ...about(view, selection) }
+}
+
+/** What is said of a list beside its body. */
+export function about(view: CatalogView, { unknown, last, hasMore }: Selection) {
   return {
-    body: query.envelope === 'items' ? joinItems(entries, defaultWorkflow) : joinArray(entries),
     layers: layersText(view),
     unknown: unknown.length > 0 ? namesText(unknown) : undefined,
     nextCursor: hasMore && last ? writeCursor(last) : undefined,
@@ -39,62 +47,8 @@ export function layersText(view: CatalogView): string {
 const NAMES_IN_HEADER = 20
 
 /** At most 20 valid names, then how many more: nothing that a caller made up ever reaches a header. */
-function namesText(names: readonly string[]): string {
+export function namesText(names: readonly string[]): string {
   const shown = names.filter(isToolName).slice(0, NAMES_IN_HEADER)
   const more = names.length - shown.length
   return [...shown, ...(more > 0 ? [`+${more}`] : [])].join(',')
-}
-
-const NOTHING = Buffer.alloc(0)
-const COMMA = ','.charCodeAt(0)
-const ARRAY = { open: Buffer.from('['), close: Buffer.from(']') }
-const ITEMS = { open: Buffer.from('{"items":['), close: Buffer.from(']}') }
-
-function joinArray(entries: readonly CatalogEntry[]): Buffer {
-  return join(ARRAY, entries, { cut: 0, of: () => NOTHING })
-}
-
-/** An item is the listed tool with one more key: its fragment without the closing brace, and the key's text. */
-function joinItems(entries: readonly CatalogEntry[], defaultWorkflow: string): Buffer {
-  const tails = new Map<string, Buffer>()
-  function tailOf({ workflowName = defaultWorkflow }: CatalogEntry): Buffer {
-    const known = tails.get(workflowName)
-    if (known) return known
-    const tail = Buffer.from(`,"workflowName":${JSON.stringify(workflowName)}}`)
-    tails.set(workflowName, tail)
-    return tail
-  }
-  return join(ITEMS, entries, { cut: 1, of: tailOf })
-}
-
-/** What follows each fragment, and how many bytes of the fragment's end it takes the place of. */
-type Tails = { readonly cut: number; readonly of: (entry: CatalogEntry) => Buffer }
-
-/** Measures, then copies once: no list of parts is made on the way. */
-function join(
-  ends: { readonly open: Buffer; readonly close: Buffer },
-  entries: readonly CatalogEntry[],
-  tails: Tails,
-): Buffer {
-  let bytes = ends.open.length + ends.close.length + Math.max(0, entries.length - 1)
-  for (const entry of entries) bytes += entry.fragment.length - tails.cut + tails.of(entry).length
-  if (bytes > ANSWER_BYTES_MAX) {
-    throw new ToolrackError(
-      'ANSWER_TOO_LARGE',
-      `The list is ${bytes} bytes and an answer may have ${ANSWER_BYTES_MAX}; page it with limit (at most 1000) and cursor.`,
-    )
-  }
-  const body = Buffer.allocUnsafe(bytes)
-  body.set(ends.open)
-  let at = ends.open.length
-  for (const [index, entry] of entries.entries()) {
-    if (index > 0) body[at++] = COMMA
-    body.set(entry.fragment, at)
-    at += entry.fragment.length - tails.cut
-    const tail = tails.of(entry)
-    body.set(tail, at)
-    at += tail.length
-  }
-  body.set(ends.close, at)
-  return body
 }

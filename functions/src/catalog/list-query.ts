@@ -1,4 +1,4 @@
-import type { NameFilter } from '@toolrack/contract'
+import type { Dialect, NameFilter } from '@toolrack/contract'
 import type { Position } from './cursor.ts'
 
 export const ENVELOPES = ['array', 'items'] as const
@@ -12,6 +12,8 @@ export type ListQuery = {
   readonly names: NameFilter
   readonly tags: readonly string[]
   readonly categories: readonly string[]
+  /** The vendor that the list is for; undefined for the list as it is. */
+  readonly dialect: Dialect | undefined
   readonly envelope: Envelope
   readonly strict: boolean
   readonly limit: number | undefined

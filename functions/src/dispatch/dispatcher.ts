@@ -1,12 +1,17 @@
-import type { InvocationResult, JsonObject } from '@toolrack/contract'
+import type {
+  AnsweredCall,
+  InvocationResult,
+  JsonObject,
+  ReadCalls,
+  ToolCall,
+  WireFormat,
+} from '@toolrack/contract'
 import { ToolrackError } from '@toolrack/contract'
 import type { Principal } from '../access/principal.ts'
 import type { CallRequest } from '../invoke/call.ts'
 import type { Invoker } from '../invoke/invoker.ts'
 import { callArguments } from '../invoke/parse-call-request.ts'
 import { readJson } from '../json/read-json.ts'
-import type { ReadCalls } from './read-calls.ts'
-import type { AnsweredCall, ToolCall, WireFormat } from './tool-call.ts'
 
 /** Calls of one request that run at the same time: as many as a runner has slots. */
 export const AT_ONCE = 8
@@ -43,7 +48,7 @@ export async function dispatch(
   signal: AbortSignal,
 ): Promise<DispatchAnswer> {
   const results = await eachInTurn(calls, AT_ONCE, async (call) => {
-    const { result } = await invoker.invoke(principal, () => requestOf(call), signal)
+    const { result } = await invoker.invoke(principal, () => requestOf(call, format), signal)
     return { call, result }
   })
   const answered = results.filter((one) => !isLeftToClient(one))
@@ -62,7 +67,7 @@ export async function dispatch(
   }
 }
 
-function isLeftToClient({ result }: AnsweredCall): boolean {
+function isLeftToClient({ result }: AnsweredCall<InvocationResult>): boolean {
   return result.resultType === 'failure' && result.code === 'RUNS_AT_CLIENT'
 }
 
@@ -70,9 +75,11 @@ function identity({ index, id, name }: ToolCall) {
   return { index, id: id ?? null, name }
 }
 
-function requestOf({ name, arguments: sent }: ToolCall): CallRequest {
+/** Strict models, which only OpenAI has, write null for what they leave out. */
+function requestOf({ name, arguments: sent }: ToolCall, format: WireFormat): CallRequest {
   const args = 'text' in sent ? argumentsIn(sent.text) : callArguments(sent.value)
-  return { name, arguments: args, context: {}, expectedDigest: undefined }
+  const nullLeavesOut = format.name === 'openai' || format.name === 'openai-responses'
+  return { name, arguments: args, context: {}, expectedDigest: undefined, nullLeavesOut }
 }
 
 /** Models write the arguments as a text, and not always as JSON; none at all means that there are none. */

@@ -1,7 +1,7 @@
 import { ToolrackError } from '@toolrack/contract'
 
 /** Parameters of the contract that this version does not serve yet: refused, so that no list is silently unfiltered. */
-const UNAVAILABLE = new Set(['scope', 'budget', 'session', 'q', 'dialect'])
+const UNAVAILABLE = new Set(['scope', 'budget', 'session', 'q'])
 
 /** A request's query, read strictly: an unknown parameter or value is an error that names it and what is allowed. */
 export class Query {
@@ -52,8 +52,13 @@ export class Query {
   }
 
   choice<const Choice extends string>(name: string, choices: readonly Choice[], fallback: Choice): Choice {
+    return this.optional(name, choices) ?? fallback
+  }
+
+  /** One of the choices, or undefined without the parameter. */
+  optional<const Choice extends string>(name: string, choices: readonly Choice[]): Choice | undefined {
     const value = this.one(name)
-    if (value === undefined) return fallback
+    if (value === undefined) return undefined
     const choice = choices.find((allowed) => allowed === value)
     if (choice === undefined) throw invalidParameter(name, `must be ${choices.join(' or ')}`)
     return choice

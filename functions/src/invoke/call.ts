@@ -12,6 +12,8 @@ export type CallRequest = {
   readonly arguments: JsonObject
   readonly context: JsonObject
   readonly expectedDigest: Digest | undefined
+  /** Whether null says of a parameter that takes none that it is left out, as models write it that have to write all. */
+  readonly nullLeavesOut?: boolean
 }
 
 /** A call whose tool is known. */

@@ -8,6 +8,7 @@ import type { HowRun } from '../catalog/how-run.ts'
 import type { ToolLimits } from '@toolrack/contract'
 import type { Call, CallRequest, Outcome } from './call.ts'
 import { failedOutcome } from './failed-outcome.ts'
+import { withLeftOut } from './with-left-out.ts'
 import type { InvokeParts } from './invoke-parts.ts'
 import { resolveTool } from './resolve-tool.ts'
 import { STEPS } from './steps.ts'
@@ -36,9 +37,10 @@ export class Invoker {
     let call: Call | undefined
     let outcome: Outcome
     try {
-      const request = asked()
+      const sent = asked()
       view = await this.#parts.catalog.view(principal)
-      const entry = resolveTool(view, request, principal.grant)
+      const entry = resolveTool(view, sent, principal.grant)
+      const request = withLeftOut(sent, entry)
       call = { invocationId, principal, request, view, entry, ...this.#read(entry), signal }
       outcome = await this.#take(call)
     } catch (error) {

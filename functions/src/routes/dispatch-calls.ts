@@ -1,5 +1,5 @@
 import { dispatch } from '../dispatch/dispatcher.ts'
-import { readCalls } from '../dispatch/read-calls.ts'
+import { parseCalls } from '../dispatch/parse-calls.ts'
 import { callerGone } from '../http/caller-gone.ts'
 import { refuseParameters } from '../http/query.ts'
 import { readBody } from '../http/read-body.ts'
@@ -10,7 +10,7 @@ import { CALL_DEPTH_MAX } from './invoke-tool.ts'
 /** `POST /tools/dispatch`: a model's raw tool calls, answered by the messages to append to its conversation. */
 export async function dispatchCalls({ services, principal, search, req, res }: RouteRequest): Promise<void> {
   refuseParameters(search)
-  const calls = readCalls(await readBody(req, res, 'bulk', CALL_DEPTH_MAX))
+  const calls = parseCalls(await readBody(req, res, 'bulk', CALL_DEPTH_MAX))
   const answer = await dispatch(services.invoker, principal, calls, callerGone(res))
   sendJson(res, 200, answer, { 'Cache-Control': 'private, no-store' })
 }

@@ -1,9 +1,12 @@
-import { parseNameFilter, ToolrackError } from '@toolrack/contract'
+import { DIALECTS, parseNameFilter, ToolrackError } from '@toolrack/contract'
+import type { Dialect } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import { readCursor } from '../catalog/cursor.ts'
+import { dialectAnswer } from '../catalog/dialect-answer.ts'
 import { layersText, listAnswer } from '../catalog/list-answer.ts'
+import type { ListAnswer } from '../catalog/list-answer.ts'
 import { ENVELOPES, PAGE_MAX } from '../catalog/list-query.ts'
 import type { Envelope, ListQuery } from '../catalog/list-query.ts'
 import { isNotModified } from '../http/entity-tag.ts'
@@ -12,7 +15,18 @@ import type { RouteRequest } from '../http/route.ts'
 import type { Services } from '../services.ts'
 import { VERSION } from '../version.ts'
 
-const PARAMETERS = ['names', 'name', 'only', 'tags', 'category', 'envelope', 'strict', 'limit', 'cursor']
+const PARAMETERS = [
+  'names',
+  'name',
+  'only',
+  'tags',
+  'category',
+  'dialect',
+  'envelope',
+  'strict',
+  'limit',
+  'cursor',
+]
 
 /** A list as it is sent: made once for a catalog and a query, then only looked up. */
 type SentList = {
@@ -63,7 +77,7 @@ function makeList(services: Services, view: CatalogView, search: string, path: s
       details: [{ reason: 'LAYER_UNAVAILABLE', layers: layersText(view) }],
     })
   }
-  const answer = listAnswer(view, query, services.defaultWorkflow)
+  const answer = answerTo(query, services, view)
   const etag = `"${hashOf([VERSION, view.revision, services.envelope, services.defaultWorkflow, search].join('\n'))}"`
   const headers = [
     'ETag',
@@ -76,10 +90,17 @@ function makeList(services: Services, view: CatalogView, search: string, path: s
     answer.layers,
   ]
   if (answer.unknown !== undefined) headers.push('X-Tools-Unknown', answer.unknown)
+  if (answer.quarantined !== undefined) headers.push('X-Tools-Quarantined', answer.quarantined)
   if (answer.nextCursor !== undefined) headers.push('Link', nextLink(path, search, answer.nextCursor))
   const type = ['Content-Type', 'application/json; charset=utf-8', 'X-Content-Type-Options', 'nosniff']
   const bodyHeaders = [...type, ...headers, 'Content-Length', String(answer.body.length)]
   return { etag, body: answer.body, headers, bodyHeaders }
+}
+
+function answerTo(query: ListQuery, { catalog, defaultWorkflow }: Services, view: CatalogView): ListAnswer {
+  const { dialect } = query
+  if (dialect === undefined) return listAnswer(view, query, defaultWorkflow)
+  return dialectAnswer(view, { ...query, dialect }, defaultWorkflow, catalog.fragments)
 }
 
 /** Reads the query of a list; what is not understood is an error, never a list of everything. */
@@ -89,15 +110,28 @@ export function parseListQuery(search: string, envelope: Envelope): ListQuery {
   const after = cursor === undefined ? undefined : readCursor(cursor)
   if (cursor !== undefined && !after)
     throw invalidParameter('cursor', 'is not one that this service gave; take it from the Link header')
+  const dialect = query.optional('dialect', DIALECTS)
   return {
     names: parseNames(query),
     tags: query.list('tags'),
     categories: query.list('category'),
-    envelope: query.choice('envelope', ENVELOPES, envelope),
+    dialect,
+    envelope: dialect ? envelopeIn(dialect, query) : query.choice('envelope', ENVELOPES, envelope),
     strict: query.flag('strict'),
     limit: query.integer('limit', 1, PAGE_MAX),
     after,
   }
+}
+
+/** A dialect is what a vendor's field takes, whatever the envelope of other lists is; only OpenAI's shape has items. */
+function envelopeIn(dialect: Dialect, query: Query): Envelope {
+  const envelope = query.choice('envelope', ENVELOPES, 'array')
+  if (envelope === 'items' && dialect !== 'openai' && dialect !== 'openai-strict')
+    throw invalidParameter(
+      'envelope',
+      'must be array in this dialect; items go with openai and openai-strict',
+    )
+  return envelope
 }
 
 function parseNames(query: Query): ListQuery['names'] {

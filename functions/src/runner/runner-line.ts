@@ -82,15 +82,19 @@ function watchSending(sent: ClientRequest): () => boolean {
   return () => isConnected
 }
 
-async function readText(answer: IncomingMessage): Promise<string> {
+/** By events: to iterate a stream costs a call a tenth of its time. */
+function readText(answer: IncomingMessage): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
   const parts: Buffer[] = []
   let bytes = 0
-  for await (const part of answer as AsyncIterable<Buffer>) {
+  answer.on('data', (part: Buffer) => {
     bytes += part.length
-    if (bytes > ANSWER_BYTES_MAX) throw new Error(`answered more than ${ANSWER_BYTES_MAX} bytes`)
-    parts.push(part)
-  }
-  return Buffer.concat(parts).toString('utf8')
+    if (bytes <= ANSWER_BYTES_MAX) parts.push(part)
+    else answer.destroy(new Error(`answered more than ${ANSWER_BYTES_MAX} bytes`))
+  })
+  answer.once('end', () => resolve(Buffer.concat(parts).toString('utf8')))
+  answer.once('error', reject)
+  return promise
 }
 
 function retryAfter({ headers }: IncomingMessage): number | undefined {

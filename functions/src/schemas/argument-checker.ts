@@ -1,5 +1,8 @@
 import type { JsonObject } from '@toolrack/contract'
+import { LRUCache } from 'lru-cache'
 import { DeadlineWorker } from './deadline-worker.ts'
+import { areLightArguments, isLightDefinition } from './light-work.ts'
+import type { createArgumentValidator } from './validate-arguments.ts'
 
 /** How long arguments may take to be checked: a schema inside every limit can still ask for more work than anybody waits for. */
 const CHECK_MS_MAX = 1_000
@@ -15,24 +18,37 @@ export type ArgumentReport = {
 /** What the worker is asked. */
 export type ArgumentQuestion = CheckedDefinition & { readonly arguments: JsonObject }
 
-const WORKER_URL = new URL(
-  `./argument-worker.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`,
-  import.meta.url,
-)
+const EXTENSION = import.meta.url.endsWith('.ts') ? 'ts' : 'js'
+const WORKER_URL = new URL(`./argument-worker.${EXTENSION}`, import.meta.url)
+/** Loaded by path, as the worker is: a service that only lists needs no validator. */
+const VALIDATOR_URL = new URL(`./validate-arguments.${EXTENSION}`, import.meta.url)
+
+/** Definitions whose calls are counted. */
+const KNOWN_MAX = 1_000
+/** Calls before a schema is compiled where everybody waits for it: most definitions are hardly ever called. */
+const CALLS_BEFORE = 2
+
+type Validate = ReturnType<typeof createArgumentValidator>
+type Known = { readonly isLight: boolean; calls: number }
 
 /**
  * Checks arguments against their definition's schema in a worker, which keeps what it has compiled. Both are strangers':
- * a schema that compares each element with each other takes minutes over arguments of ordinary size.
+ * a schema that compares each element with each other takes minutes over arguments of ordinary size. What is light and
+ * called often is checked here, for the way to the worker and back is a third of what a call costs.
  */
 export class ArgumentChecker {
   readonly #worker: DeadlineWorker<ArgumentQuestion, ArgumentReport>
+  readonly #known = new LRUCache<string, Known>({ max: KNOWN_MAX })
+  #validate: Promise<Validate> | undefined
 
   constructor({ deadlineMs = CHECK_MS_MAX, workerUrl = WORKER_URL } = {}) {
     this.#worker = new DeadlineWorker(workerUrl, deadlineMs)
   }
 
   async check({ digest, text }: CheckedDefinition, args: JsonObject): Promise<ArgumentReport> {
-    const answer = await this.#worker.ask({ digest, text, arguments: args })
+    const question = { digest, text, arguments: args }
+    if (this.#isLight(question)) return (await (this.#validate ??= loadValidator()))(question)
+    const answer = await this.#worker.ask(question)
     if ('report' in answer) return answer.report
     return {
       faults: [
@@ -44,4 +60,18 @@ export class ArgumentChecker {
   close(): Promise<void> {
     return this.#worker.close()
   }
+
+  #isLight({ digest, text, arguments: args }: ArgumentQuestion): boolean {
+    const known = this.#known.get(digest) ?? { isLight: isLightDefinition(text), calls: 0 }
+    if (known.calls === 0) this.#known.set(digest, known)
+    known.calls += 1
+    return known.isLight && known.calls > CALLS_BEFORE && areLightArguments(args, text)
+  }
+}
+
+async function loadValidator(): Promise<Validate> {
+  const { createArgumentValidator } = (await import(VALIDATOR_URL.href)) as {
+    readonly createArgumentValidator: () => Validate
+  }
+  return createArgumentValidator()
 }

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue } from '@toolrack/contract'
-import { isJsonObject, jsonPointer, pointerKeys, subschemas } from '@toolrack/contract'
+import { isJsonObject, jsonPointer, pointerKeys, subschemas, valueAt } from '@toolrack/contract'
 import type { SchemaFault } from './schema-fault.ts'
 import { SCHEMA_LIMITS } from './schema-limits.ts'
 
@@ -108,16 +108,11 @@ function referenced(
   const keys = pointerKeys(decode(ref.slice(1), at))
   if (!keys)
     throw new Refused(at, 'the $ref must be a JSON Pointer such as #/$defs/name; anchors are not followed')
-  const target = keys.reduce<JsonValue | undefined>(step, root)
+  const target = valueAt(root, keys)
   if (target === true || target === false) return undefined
   if (!isJsonObject(target))
     throw new Refused(at, 'the $ref leads to nothing, or to something that is not a schema')
   return { schema: target, path: keys }
-}
-
-function step(value: JsonValue | undefined, key: string): JsonValue | undefined {
-  if (typeof value !== 'object' || value === null || !Object.hasOwn(value, key)) return undefined
-  return (value as { readonly [key: string]: JsonValue })[key]
 }
 
 function decode(text: string, path: readonly (string | number)[]): string {

@@ -44,3 +44,42 @@ function candidates(keyword: string, value: JsonValue): { path: SchemaPath; valu
   }
   return ONE.has(keyword) ? [{ path: [keyword], value }] : []
 }
+
+/**
+ * The schema with what `map` makes of each schema directly below it, `true` and `false` included; the same object where
+ * that changes none of them.
+ */
+export function mapSubschemas(
+  schema: JsonObject,
+  map: (schema: JsonValue, path: SchemaPath) => JsonValue,
+): JsonObject {
+  let changed: { [keyword: string]: JsonValue } | undefined
+  for (const [keyword, value] of Object.entries(schema)) {
+    const mapped = mapBelow(keyword, value, map)
+    if (mapped !== value) (changed ??= { ...schema })[keyword] = mapped
+  }
+  return changed ?? schema
+}
+
+function mapBelow(
+  keyword: string,
+  value: JsonValue,
+  map: (schema: JsonValue, path: SchemaPath) => JsonValue,
+): JsonValue {
+  const changes = new Map<string | number | undefined, JsonValue>()
+  for (const { path, value: schema } of candidates(keyword, value)) {
+    const mapped = isSchema(schema) ? map(schema, path) : schema
+    if (mapped !== schema) changes.set(path[1], mapped)
+  }
+  if (changes.size === 0) return value
+  if (Array.isArray(value)) return value.map((element: JsonValue, index) => changes.get(index) ?? element)
+  const single = changes.get(undefined)
+  if (single !== undefined) return single
+  return Object.fromEntries(
+    Object.entries(value as JsonObject).map(([key, member]) => [key, changes.get(key) ?? member]),
+  )
+}
+
+function isSchema(value: JsonValue): boolean {
+  return typeof value === 'boolean' || isJsonObject(value)
+}

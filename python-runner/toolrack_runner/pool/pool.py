@@ -33,6 +33,11 @@ HOLD_SECONDS = 0.02
 IMPORT_SECONDS = 10.0
 #: What a waiting child costs at least: its page tables and what it wrote since the fork.
 WAITING_BYTES_MIN = 4 << 20
+#: What the compiled modules that are kept may take together, as they are sent.
+CODE_BYTES_MAX = 64 << 20
+#: Tools of one module, and the characters of a name; a test compares them with the module library's.
+TOOLS_MAX = 50
+NAME_CHARACTERS_MAX = 128
 #: Modules whose waiting children are remembered.
 MODULES_MAX = 1_000
 
@@ -153,6 +158,7 @@ class Pool:
         if shelf is None:
             return
         shelf.code = code
+        self._bound_code()
         packages = self.zygotes.packages_of(imports)
         if packages != shelf.packages:
             shelf.packages = packages
@@ -162,10 +168,20 @@ class Pool:
     def learn_places(self, key: Key, told: object) -> None:
         """Notes where the specs of its tools stand, as its child says it."""
         shelf = self._shelves.get(key)
-        if shelf is not None and isinstance(told, dict):
-            shelf.places = {
-                name: place for name, place in told.items() if isinstance(place, int) and place >= 0
-            }
+        if shelf is None or not isinstance(told, dict) or len(told) > TOOLS_MAX:
+            return
+        if all(len(name) <= NAME_CHARACTERS_MAX and _is_place(place) for name, place in told.items()):
+            shelf.places = told
+
+    def _bound_code(self) -> None:
+        """The modules that were called longest ago are compiled again when they are called again."""
+        kept = sum(len(shelf.code) for shelf in self._shelves.values() if shelf.code)
+        for shelf in self._shelves.values():
+            if kept <= CODE_BYTES_MAX:
+                return
+            if shelf.code:
+                kept -= len(shelf.code)
+                shelf.code = None
 
     async def refill(self, key: Key | None = None) -> None:
         """Starts what is missing: children for the key, and blanks. Called when an answer is on its way."""
@@ -395,6 +411,10 @@ def _order(key: Key, source: str, known: dict[str, Any] | None, *, has_time: boo
         "rehearse": has_time,
         "network": bool(key.network),
     }
+
+
+def _is_place(value: object) -> bool:
+    return type(value) is int and 0 <= value < TOOLS_MAX
 
 
 def _known(shelf: Shelf) -> dict[str, Any] | None:

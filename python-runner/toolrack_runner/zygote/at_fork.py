@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _register = os.register_at_fork
+_modules = sys.modules
 
 
 @contextmanager
@@ -28,9 +29,15 @@ def _ignore(**_hooks: object) -> None:
     pass
 
 
+with without_hooks():
+    import threading
+
+_main_thread = threading.main_thread()
+_get_native_id = threading.get_native_id
+
+
 def be_another_process() -> None:
     """In a child that was just forked: its chance numbers are its own, and its thread has its own number."""
-    if (random := sys.modules.get("random")) is not None:
+    if (random := _modules.get("random")) is not None:
         Random.seed(random._inst)  # noqa: SLF001 - as its own hook does
-    if (threading := sys.modules.get("threading")) is not None:
-        threading.main_thread()._set_native_id()  # noqa: SLF001 - as its own hook does
+    _main_thread._native_id = _get_native_id()  # type: ignore[attr-defined] # noqa: SLF001 - as its own hook does

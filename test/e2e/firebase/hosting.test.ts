@@ -71,6 +71,28 @@ describeWithEmulators('what Hosting does to answers', () => {
     expect(answer.headers.get('x-tools-unknown')).toMatch(/,\+10$/)
   })
 
+  test('a list in a dialect comes through with the name of what it leaves out', async () => {
+    const ann = await newUser()
+    const unsayable = {
+      description: 'U.',
+      parameters: { type: 'object', properties: { a: {} }, anyOf: [{ required: ['a'] }] },
+    }
+    const put = {
+      method: 'PUT',
+      body: JSON.stringify(unsayable),
+      headers: { 'Content-Type': 'application/json' },
+    }
+    expect((await ann.fetch(`${HOSTING}/workflows/tools/defs/unsayable`, put)).status).toBe(201)
+    const answer = await ann.fetch(`${LIST}?dialect=anthropic&names=unsayable,READ_FILE`, {
+      headers: { Origin: ALLOWED },
+    })
+    expect(answer.headers.get('x-tools-quarantined')).toBe('unsayable')
+    expect(answer.headers.get('access-control-expose-headers')).toContain('X-Tools-Quarantined')
+    expect(await answer.json()).toEqual([
+      expect.objectContaining({ name: 'READ_FILE', input_schema: expect.anything() }),
+    ])
+  })
+
   test('every answer carries the security headers of firebase.json', async () => {
     const { hosting } = JSON.parse(
       readFileSync(new URL('../../../firebase.json', import.meta.url), 'utf8'),

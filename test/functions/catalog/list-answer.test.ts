@@ -11,6 +11,7 @@ const ALL: ListQuery = {
   names: 'all',
   tags: [],
   categories: [],
+  dialect: undefined,
   envelope: 'array',
   strict: false,
   limit: undefined,

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { toolResult } from '@toolrack/contract'
 import { AT_ONCE, dispatch } from '../../../functions/src/dispatch/dispatcher.ts'
-import { readCalls } from '../../../functions/src/dispatch/read-calls.ts'
+import { parseCalls } from '../../../functions/src/dispatch/parse-calls.ts'
 import type { Invoker } from '../../../functions/src/invoke/invoker.ts'
 
 const USER = { kind: 'user', uid: 'ann', isAdmin: false } as const
@@ -16,7 +16,7 @@ const meta = {
   replayed: false,
 }
 const calls = (count: number) =>
-  readCalls(
+  parseCalls(
     Array.from({ length: count }, (_, index) => ({
       type: 'tool_use',
       id: `c${index}`,

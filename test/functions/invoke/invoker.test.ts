@@ -8,7 +8,7 @@ import type { CatalogView } from '../../../functions/src/catalog/catalog-view.ts
 import { explainName } from '../../../functions/src/catalog/explain-name.ts'
 import { grantOf } from '../../../functions/src/catalog/grant.ts'
 import { dispatch } from '../../../functions/src/dispatch/dispatcher.ts'
-import { readCalls } from '../../../functions/src/dispatch/read-calls.ts'
+import { parseCalls } from '../../../functions/src/dispatch/parse-calls.ts'
 import type { CallRequest } from '../../../functions/src/invoke/call.ts'
 import type { InvokeParts } from '../../../functions/src/invoke/invoke-parts.ts'
 import { Invoker } from '../../../functions/src/invoke/invoker.ts'
@@ -210,7 +210,7 @@ test('whatever the layers and the token hold, what is listed is called as explai
           expect(result.code).toBe(explained.callable === 'client' ? 'RUNS_AT_CLIENT' : 'KIND_NOT_SERVED')
 
         const call = { type: 'tool_use', id: 'c', name, input: { text: 'echoed' } }
-        const dispatched = await dispatch(invoker, principal, readCalls([call]), SIGNAL)
+        const dispatched = await dispatch(invoker, principal, parseCalls([call]), SIGNAL)
         expect(dispatched.pending.length).toBe(explained.callable === 'client' ? 1 : 0)
         const [{ result: same } = { result: null }] = dispatched.results
         if (explained.callable !== 'client')

@@ -1,4 +1,4 @@
-import { expect, jest, test } from '@jest/globals'
+import { describe, expect, jest, test } from '@jest/globals'
 import type { JsonObject } from '@toolrack/contract'
 import { definitionDigest } from '@toolrack/contract'
 import { ArgumentChecker } from '../../../functions/src/schemas/argument-checker.ts'
@@ -116,4 +116,42 @@ test('the event loop never waits for a check', async () => {
   const turns = await whilePending(checking, () => nextTurn())
   await checker.close()
   expect(turns).toBeGreaterThan(100)
+})
+
+describe('a definition that is light and called again', () => {
+  const light: JsonObject = {
+    properties: { days: { type: 'integer', minimum: 1 } },
+    required: ['days'],
+    additionalProperties: false,
+  }
+  const nowhere = new URL('file:///no-such-worker.js')
+
+  test('is checked without the worker, with the same words', async () => {
+    const [withWorker, without] = [new ArgumentChecker(), new ArgumentChecker({ workerUrl: nowhere })]
+    const definition = stored(light)
+    for (let calls = 0; calls < 2; calls += 1)
+      await expect(without.check(definition, { days: 1 })).rejects.toThrow('no-such-worker')
+    for (const args of [{ days: 1 }, { days: 0 }, {}, { days: 1, dais: 2 }] as JsonObject[])
+      expect(await without.check(definition, args)).toEqual(await withWorker.check(definition, args))
+    await withWorker.close()
+    await without.close()
+  })
+
+  test('has arguments that are not light checked by the worker all the same', async () => {
+    const checker = new ArgumentChecker({ workerUrl: nowhere })
+    const definition = stored({ properties: { text: { type: 'string' } } })
+    for (let calls = 0; calls < 3; calls += 1)
+      await checker.check(definition, { text: 'x' }).catch(() => undefined)
+    expect(await checker.check(definition, { text: 'x' })).toEqual({ faults: [] })
+    await expect(checker.check(definition, { text: 'x'.repeat(200_000) })).rejects.toThrow('no-such-worker')
+    await checker.close()
+  })
+
+  test('that is not light goes to the worker however often it is called', async () => {
+    const checker = new ArgumentChecker({ workerUrl: nowhere })
+    const definition = stored({ properties: { list: { uniqueItems: true } } })
+    for (let calls = 0; calls < 5; calls += 1)
+      await expect(checker.check(definition, { list: [1] })).rejects.toThrow('no-such-worker')
+    await checker.close()
+  })
 })

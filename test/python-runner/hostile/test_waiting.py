@@ -47,6 +47,7 @@ def test_a_child_that_waits_takes_no_memory_of_the_runner(any_runner: LiveRunner
 
 def test_a_child_that_waits_takes_no_processor_time(any_runner: LiveRunner) -> None:
     has_waiting(any_runner, "spinner", SPINS)
+    until(lambda: kept_beside_waiting(any_runner)() <= 2, "the last of the children that are made ahead")
     before = {pid: cpu_seconds(pid) for pid in children_of(any_runner.process.pid)}
     time.sleep(0.4)
     still = children_of(any_runner.process.pid) & before.keys()

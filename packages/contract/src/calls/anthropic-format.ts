@@ -1,14 +1,14 @@
-import { callId } from './call-id.ts'
 import type { WireFormat } from './tool-call.ts'
 
 /** Messages: `{"type":"tool_use","id","name","input":{…}}`, answered by one user message of `tool_result` blocks. */
 export const anthropicFormat: WireFormat = {
   name: 'anthropic',
   isCall: ({ type }) => type === 'tool_use',
-  read: ({ id, name, input = {} }) => {
-    if (!callId(id)) return 'must have an id'
+  id: ({ id }) => id,
+  idFault: 'must have an id',
+  read: ({ name, input = {} }) => {
     if (typeof name !== 'string') return 'must have a name'
-    return { id, name, arguments: { value: input } }
+    return { name, arguments: { value: input } }
   },
   messages: (answered) => {
     if (answered.length === 0) return []

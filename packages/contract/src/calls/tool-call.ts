@@ -1,4 +1,5 @@
-import type { InvocationResult, JsonObject, JsonValue } from '@toolrack/contract'
+import type { JsonObject, JsonValue } from '../json.ts'
+import type { ToolResult } from '../tool-result.ts'
 
 /** One call as a model made it, of whatever vendor. */
 export type ToolCall = {
@@ -14,15 +15,22 @@ export type ToolCall = {
 }
 
 /** A call with what came of it. */
-export type AnsweredCall = { readonly call: ToolCall; readonly result: InvocationResult }
+export type AnsweredCall<Result extends ToolResult = ToolResult> = {
+  readonly call: Pick<ToolCall, 'id' | 'name'>
+  readonly result: Result
+}
 
 /** How one vendor writes calls, and wants their answers. */
 export type WireFormat = {
   readonly name: 'openai' | 'openai-responses' | 'anthropic' | 'gemini'
   /** Whether the item is a call of this format, well-formed or not. */
   readonly isCall: (item: JsonObject) => boolean
+  /** What an item of this format has for an id, whatever that is. */
+  readonly id: (item: JsonObject) => JsonValue | undefined
+  /** What is wrong with a call without an id, to go behind "it"; undefined where it needs none. */
+  readonly idFault: string | undefined
   /** The call that an item is, or what is wrong with it, to go behind "it". */
-  readonly read: (item: JsonObject) => Omit<ToolCall, 'index' | 'item'> | string
+  readonly read: (item: JsonObject) => Pick<ToolCall, 'name' | 'arguments'> | string
   /** The messages to append to the conversation, in the order of the calls. */
   readonly messages: (answered: readonly AnsweredCall[]) => readonly JsonObject[]
 }

@@ -1,16 +1,16 @@
-import { isJsonObject } from '@toolrack/contract'
-import { callId } from './call-id.ts'
+import { isJsonObject } from '../json.ts'
 import type { AnsweredCall, WireFormat } from './tool-call.ts'
 
 /** Gemini: parts `{"functionCall":{"id"?,"name","args":{…}}}`, answered by one user content of `functionResponse` parts. */
 export const geminiFormat: WireFormat = {
   name: 'gemini',
   isCall: (item) => item['functionCall'] !== undefined,
+  id: ({ functionCall }) => (isJsonObject(functionCall) ? functionCall['id'] : undefined),
+  idFault: undefined,
   read: ({ functionCall }) => {
-    const { id, name, args = {} } = isJsonObject(functionCall) ? functionCall : {}
-    if (id !== undefined && !callId(id)) return 'must have a functionCall.id that is a text, or none'
+    const { name, args = {} } = isJsonObject(functionCall) ? functionCall : {}
     if (typeof name !== 'string') return 'must have a functionCall.name'
-    return { id, name, arguments: { value: args } }
+    return { name, arguments: { value: args } }
   },
   messages: (answered) => {
     if (answered.length === 0) return []

@@ -1,0 +1,57 @@
+import { ANSWER_BYTES_MAX, answerTooLarge } from './select-entries.ts'
+import type { Listed } from './select-entries.ts'
+
+/** What stands before and behind the fragments. */
+export type Ends = { readonly open: Buffer; readonly close: Buffer }
+
+export const ARRAY = ends('[', ']')
+export const ITEMS = ends('{"items":[', ']}')
+/** Gemini has all functions declared by one tool. */
+export const DECLARATIONS = ends('[{"functionDeclarations":[', ']}]')
+
+const NOTHING = Buffer.alloc(0)
+const COMMA = ','.charCodeAt(0)
+
+export function joinFragments(around: Ends, listed: readonly Listed[]): Buffer {
+  return join(around, listed, { cut: 0, of: () => NOTHING })
+}
+
+/** An item is the listed tool with one more key: its fragment without the closing brace, and the key's text. */
+export function joinItems(listed: readonly Listed[], defaultWorkflow: string): Buffer {
+  const tails = new Map<string, Buffer>()
+  function tailOf({ workflowName = defaultWorkflow }: Listed): Buffer {
+    const known = tails.get(workflowName)
+    if (known) return known
+    const tail = Buffer.from(`,"workflowName":${JSON.stringify(workflowName)}}`)
+    tails.set(workflowName, tail)
+    return tail
+  }
+  return join(ITEMS, listed, { cut: 1, of: tailOf })
+}
+
+/** What follows each fragment, and how many bytes of the fragment's end it takes the place of. */
+type Tails = { readonly cut: number; readonly of: (one: Listed) => Buffer }
+
+/** Measures, then copies once: no list of parts is made on the way. */
+function join(around: Ends, listed: readonly Listed[], tails: Tails): Buffer {
+  let bytes = around.open.length + around.close.length + Math.max(0, listed.length - 1)
+  for (const one of listed) bytes += one.fragment.length - tails.cut + tails.of(one).length
+  if (bytes > ANSWER_BYTES_MAX) throw answerTooLarge()
+  const body = Buffer.allocUnsafe(bytes)
+  body.set(around.open)
+  let at = around.open.length
+  for (const [index, one] of listed.entries()) {
+    if (index > 0) body[at++] = COMMA
+    body.set(one.fragment, at)
+    at += one.fragment.length - tails.cut
+    const tail = tails.of(one)
+    body.set(tail, at)
+    at += tail.length
+  }
+  body.set(around.close, at)
+  return body
+}
+
+function ends(open: string, close: string): Ends {
+  return { open: Buffer.from(open), close: Buffer.from(close) }
+}

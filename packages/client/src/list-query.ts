@@ -1,0 +1,45 @@
+import { DIALECTS, parseNameFilter } from '@toolrack/contract'
+import type { Dialect, NameFilter } from '@toolrack/contract'
+import { optionInvalid } from './service.ts'
+
+/** Which tools, and for which model. Everything narrows; nothing at all means every tool. */
+export type ListOptions<D extends Dialect | undefined = Dialect | undefined> = {
+  /** Names or aliases, also with `@sha256:…`: a list, comma-separated, or a JSON array. Blanks mean no filter, `[]` no tool. */
+  readonly names?: string | readonly string[] | undefined
+  /** Tools that have any of these tags. */
+  readonly tags?: readonly string[] | undefined
+  /** Tools of any of these categories. */
+  readonly category?: string | readonly string[] | undefined
+  readonly dialect?: D
+  /** Rather what is remembered than a list in which a layer is missing. */
+  readonly strict?: boolean | undefined
+  /** Ends the waiting of this caller: the list rejects with its reason. */
+  readonly signal?: AbortSignal | undefined
+}
+
+/** A query in one spelling, so that equal ones are the same request and the same memory. */
+export type ListQuery = {
+  readonly names: NameFilter
+  readonly tags: readonly string[]
+  readonly categories: readonly string[]
+  readonly dialect: Dialect | undefined
+  /** As it stands behind the address, with its question mark. */
+  readonly search: string
+}
+
+/** Throws OPTION_INVALID. */
+export function listQuery({ names = '', tags = [], category = [], dialect, strict }: ListOptions): ListQuery {
+  const filter = parseNameFilter(typeof names === 'string' ? [names] : names.length > 0 ? names : ['[]'])
+  if (typeof filter === 'object' && 'fault' in filter) throw optionInvalid(`names ${filter.fault}`)
+  if (dialect !== undefined && !DIALECTS.includes(dialect))
+    throw optionInvalid(`dialect must be one of ${DIALECTS.join(', ')}`)
+  const categories = [category].flat()
+  const parameters = new URLSearchParams()
+  if (filter !== 'all') parameters.set('names', [...filter].join() || '[]')
+  if (tags.length > 0) parameters.set('tags', tags.join())
+  if (categories.length > 0) parameters.set('category', categories.join())
+  if (dialect !== undefined) parameters.set('dialect', dialect)
+  if (strict) parameters.set('strict', '1')
+  const search = parameters.size > 0 ? `?${parameters.toString()}` : ''
+  return { names: filter, tags, categories, dialect, search }
+}

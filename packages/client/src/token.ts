@@ -1,0 +1,38 @@
+import { ToolsError } from './tools-error.ts'
+
+/**
+ * The token that the service is shown: a text, or a function that gives the present one and is asked for each request.
+ * After a 401 the function is asked once more, with `refused: true`: then it must not answer from its cache.
+ */
+export type Token = string | ((asked: { readonly refused: boolean }) => string | Promise<string>)
+
+/** Throws TOKEN_FAILED. */
+export async function currentToken(token: Token, refused = false): Promise<string> {
+  let current: unknown = token
+  try {
+    if (typeof token === 'function') current = await token({ refused })
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause)
+    throw new ToolsError('TOKEN_FAILED', `The token function failed: ${why}`, { cause })
+  }
+  const text = typeof current === 'string' ? current.trim() : ''
+  if (/^[\x21-\x7E]+$/.test(text)) return text
+  throw new ToolsError('TOKEN_FAILED', 'The token must be a text of printable characters without blanks.')
+}
+
+const TIMES = { iat: 0, exp: 0, nbf: 0, jti: 0, auth_time: 0 }
+
+/** What tells the holders of tokens apart: all that a JWT says but its times, so a refreshed one is the same; else the token. */
+export function tokenSubject(token: string): string {
+  const [, payload = ''] = token.split('.')
+  try {
+    const claims = JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/'))) as object
+    return JSON.stringify({
+      ...TIMES,
+      ...claims,
+      ...TIMES,
+    })
+  } catch {
+    return token
+  }
+}

@@ -1,0 +1,2 @@
+export function standardDefinitionsPath(root: string): string
+export function standardDefinitionsText(root: string): string

@@ -1,0 +1,205 @@
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
+import type { IncomingMessage } from 'node:http'
+import { ScriptedServer } from '../support/scripted-server.ts'
+import { jwt, listAnswer, listed, namesOf, silence, toolDefs } from './scripted-service.ts'
+
+let server: ScriptedServer
+beforeEach(async () => (server = await ScriptedServer.start()))
+afterEach(() => server[Symbol.asyncDispose]())
+
+const asked = (): IncomingMessage[] => server.asked
+const urls = (): (string | undefined)[] => asked().map(({ url }) => url)
+
+test("a list is the service's own, and says what the service says of it", async () => {
+  const headers = {
+    'X-Tools-Revision': 'r7',
+    'X-Tools-Layers': 'user=3,global=stale,file=14',
+    'X-Tools-Unknown': 'NOPE,NADA,+3',
+    'X-Tools-Quarantined': 'odd:one',
+  }
+  server.answers = [listAnswer([listed('A'), listed('B')], headers)]
+  expect(await toolDefs(server).list()).toEqual({
+    tools: [listed('A'), listed('B')],
+    source: 'service',
+    reason: null,
+    revision: 'r7',
+    layers: { user: 3, global: 'stale', file: 14 },
+    unknown: ['NOPE', 'NADA'],
+    quarantined: ['odd:one'],
+  })
+  expect(asked()[0]).toMatchObject({
+    url: '/workflows/tools/list',
+    headers: { authorization: 'Bearer secret-token' },
+  })
+})
+
+test('the envelope with items is read too, and what it adds is no part of a tool', async () => {
+  server.answers = [listAnswer({ items: [{ ...listed('A'), workflowName: 'tools-CliTools' }] })]
+  expect((await toolDefs(server).list()).tools).toEqual([listed('A')])
+  server.answers = [listAnswer({ items: [] })]
+  expect(await toolDefs(server).list()).toMatchObject({ tools: [], source: 'service' })
+})
+
+test('jobs have their own route, and a service account says for whom it asks', async () => {
+  server.answers = [listAnswer([])]
+  const options = { route: 'jobs', userId: 'ann', service: `${server.origin}/behind/proxy/` } as const
+  await toolDefs(server, options).list()
+  expect(asked()[0]).toMatchObject({ url: '/behind/proxy/jobs/tools/list', headers: { 'x-user-id': 'ann' } })
+})
+
+test.each<[unknown, string]>([
+  [undefined, ''],
+  ['', ''],
+  [',, ', ''],
+  [[''], ''],
+  ['A', '?names=A'],
+  [',A,B', '?names=A%2CB'],
+  [['A', 'B', 'A'], '?names=A%2CB'],
+  ['["A","B"]', '?names=A%2CB'],
+  ['[]', '?names=%5B%5D'],
+  [[], '?names=%5B%5D'],
+  [['a:b@sha256:00'], '?names=a%3Ab%40sha256%3A00'],
+])('names %p are asked for as %p', async (names, search) => {
+  server.answers = [listAnswer([])]
+  await toolDefs(server).list({ names: names as string })
+  expect(urls()).toEqual([`/workflows/tools/list${search}`])
+})
+
+test('tags, category, dialect and strict are asked for', async () => {
+  server.answers = [listAnswer([{ name: 'A', input_schema: {} }])]
+  const options = { tags: ['x', 'y'], category: ['cli'], dialect: 'anthropic', strict: true } as const
+  const { tools } = await toolDefs(server).list(options)
+  expect(tools).toEqual([{ name: 'A', input_schema: {} }])
+  expect(urls()).toEqual(['/workflows/tools/list?tags=x%2Cy&category=cli&dialect=anthropic&strict=1'])
+})
+
+test.each([
+  ['a broken JSON array', '["A"', /names is not a JSON array/],
+  ['too many', Array.from({ length: 201 }, (_, index) => `T${index}`), /names holds 201 names/],
+])('%s of names is refused before anything is asked', async (_title, names, message) => {
+  await expect(toolDefs(server).list({ names })).rejects.toMatchObject({
+    code: 'OPTION_INVALID',
+    message: expect.stringMatching(message),
+  })
+  expect(asked()).toEqual([])
+})
+
+test('a list that has not changed is asked for with its ETag, and is still the service’s own', async () => {
+  server.answers = [
+    listAnswer([listed('A')], { ETag: '"e1"', 'X-Tools-Revision': 'r1' }),
+    (_req, res) => res.writeHead(304, { ETag: '"e1"' }).end(),
+    listAnswer([listed('B')], { ETag: '"e2"' }),
+    (_req, res) => res.writeHead(304).end(),
+  ]
+  const tools = toolDefs(server)
+  const lists = [await tools.list(), await tools.list(), await tools.list(), await tools.list()]
+  expect(lists.map((list) => [list.source, namesOf(list.tools)])).toEqual([
+    ['service', ['A']],
+    ['service', ['A']],
+    ['service', ['B']],
+    ['service', ['B']],
+  ])
+  expect(asked().map(({ headers }) => headers['if-none-match'])).toEqual([undefined, '"e1"', '"e1"', '"e2"'])
+  expect(lists[1]?.revision).toBe('r1')
+})
+
+test('an ETag is shown only by the subject and for the question that it belongs to', async () => {
+  server.answers = [listAnswer([listed('A')], { ETag: '"e1"' })]
+  let subject = 'ann'
+  const tools = toolDefs(server, { token: () => jwt({ sub: subject, iat: asked().length }) })
+  await tools.list()
+  await tools.list({ names: 'A' })
+  subject = 'bob'
+  await tools.list()
+  subject = 'ann'
+  await tools.list()
+  expect(asked().map(({ headers }) => headers['if-none-match'])).toEqual([
+    undefined,
+    undefined,
+    undefined,
+    '"e1"',
+  ])
+})
+
+test('callers who ask the same at the same time share one request, others do not', async () => {
+  server.answers = [(_req, res) => setImmediate(() => res.end(JSON.stringify([listed('A')])))]
+  const tools = toolDefs(server)
+  const options = [{ names: 'A' }, { names: ['A'] }, { names: '["A"]' }, { names: ',A' }, { names: 'B' }]
+  const lists = await Promise.all(options.map((each) => tools.list(each)))
+  expect(lists.map(({ source }) => source)).toEqual(options.map(() => 'service'))
+  expect(urls().toSorted()).toEqual(['/workflows/tools/list?names=A', '/workflows/tools/list?names=B'])
+  await tools.list({ names: 'A' })
+  expect(urls()).toHaveLength(3)
+})
+
+test('callers who ask the same with other tokens share nothing, whoever the tokens say to be', async () => {
+  server.answers = [listAnswer([listed('A')])]
+  let tokens = 0
+  const tools = toolDefs(server, { token: () => jwt({ sub: 'ann', exp: (tokens += 1) }) })
+  await Promise.all([tools.list(), tools.list()])
+  expect(new Set(asked().map(({ headers }) => headers.authorization)).size).toBe(2)
+})
+
+test('a caller who leaves does not take the answer from the others', async () => {
+  const { promise: gone, resolve: answer } = Promise.withResolvers<void>()
+  server.answers = [(_req, res) => void gone.then(() => res.end(JSON.stringify([listed('A')])))]
+  const tools = toolDefs(server)
+  const leaving = new AbortController()
+  const left = tools.list({ signal: leaving.signal })
+  const stayed = tools.list()
+  await untilAsked(1)
+  leaving.abort(new Error('I have gone'))
+  await expect(left).rejects.toThrow('I have gone')
+  answer()
+  expect(await stayed).toMatchObject({ source: 'service' })
+  expect(asked()).toHaveLength(1)
+})
+
+test('when the last caller leaves the request ends, and it counts as no loss of the service', async () => {
+  let ended: (() => void) | undefined
+  const closed = new Promise<void>((resolve) => (ended = resolve))
+  server.answers = [(req) => req.on('close', () => ended?.()), listAnswer([listed('A')])]
+  const tools = toolDefs(server)
+  const leaving = new AbortController()
+  const left = [tools.list({ signal: leaving.signal }), tools.list({ signal: leaving.signal })]
+  await untilAsked(1)
+  leaving.abort(new Error('all gone'))
+  for (const list of left) await expect(list).rejects.toThrow('all gone')
+  await closed
+  expect(await tools.list()).toMatchObject({ source: 'service', tools: [listed('A')] })
+})
+
+test('a caller may add tools to a list, and nobody else sees them', async () => {
+  server.answers = [
+    listAnswer([listed('A')], { ETag: '"e"' }),
+    (_req, res) => res.writeHead(304).end(),
+    silence,
+  ]
+  const tools = toolDefs(server, { deadlineMs: 200 })
+  for (const source of ['service', 'service', 'remembered']) {
+    const [one, other] = await Promise.all([tools.list(), tools.list()])
+    expect([one.source, namesOf(one.tools)]).toEqual([source, ['A']])
+    one.tools.push(...one.tools)
+    expect(namesOf(other.tools)).toEqual(['A'])
+  }
+})
+
+test('a signal that was given before asks for nothing', async () => {
+  server.answers = [silence]
+  const signal = AbortSignal.abort(new Error('too late'))
+  await expect(toolDefs(server).list({ signal })).rejects.toThrow('too late')
+  expect(asked()).toEqual([])
+})
+
+test.each([
+  [{ service: 'not an address' }, /service must be an http or https address/],
+  [{ service: 'ftp://tools.example' }, /service must be an http or https address/],
+  [{ service: 'http://ann:pw@tools.example' }, /without a user name/],
+])('options %p are refused when it is made', (options, message) => {
+  expect(() => toolDefs(server, options)).toThrow(message)
+  expect(() => toolDefs(server, options)).toThrow(expect.objectContaining({ code: 'OPTION_INVALID' }))
+})
+
+async function untilAsked(count: number): Promise<void> {
+  while (asked().length < count) await new Promise((resolve) => setTimeout(resolve, 5))
+}

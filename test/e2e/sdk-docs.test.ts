@@ -1,0 +1,120 @@
+import { afterAll, beforeAll, describe, expect, jest, test } from '@jest/globals'
+import { execFile, spawnSync } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { calling, ChatServer, saying } from '../support/chat-server.ts'
+import { FullCheckout } from '../support/full-checkout.ts'
+import { InstalledClient } from '../support/installed-client.ts'
+import { Server } from '../support/server.ts'
+import { ROOT } from '../support/source-tree.ts'
+
+jest.setTimeout(120_000)
+
+const EXAMPLES = new URL('packages/client/examples/', ROOT)
+const call = { id: 'call_1', type: 'function', function: { name: 'GET_TIME', arguments: '{}' } }
+
+let server: Server
+let client: InstalledClient
+beforeAll(async () => {
+  server = await Server.start()
+  client = await InstalledClient.make()
+})
+afterAll(async () => {
+  client[Symbol.dispose]()
+  await server[Symbol.asyncDispose]()
+})
+
+/** The programs of a page with what they print, where that is shown. */
+function programs(page: string): { readonly title: string; readonly text: string; readonly shown: string }[] {
+  const text = readFileSync(new URL(page, ROOT), 'utf8')
+  const blocks = [...text.matchAll(/^```js\n(.*?)\n```\n(?:\n```text\n(.*?)\n```)?/gms)]
+  return blocks.map(([, program = '', shown = '…'], index) => ({
+    title: `${page}, program ${index}`,
+    text: program,
+    shown,
+  }))
+}
+
+const DOCUMENTED = ['README.md', 'docs/sdk.md', 'packages/client/README.md'].flatMap(programs)
+
+async function run(path: string, env: NodeJS.ProcessEnv = {}, ...args: readonly string[]): Promise<string> {
+  const { stdout } = await promisify(execFile)(process.execPath, [path, ...args], {
+    cwd: client.project,
+    env: { PATH: process.env['PATH'], TOOLRACK_URL: server.url, TOOLRACK_TOKEN: server.token, ...env },
+  })
+  return stdout.trimEnd()
+}
+
+test('the pages show programs', () => {
+  expect(DOCUMENTED.length).toBeGreaterThanOrEqual(8)
+})
+
+test.each(DOCUMENTED)('$title does what the page says', async ({ text, shown }) => {
+  await using model = await ChatServer.start(calling(call), saying('It is late.'))
+  const program = text
+    .replaceAll('http://127.0.0.1:8787', server.url)
+    .replaceAll('https://api.openai.com/v1/chat/completions', model.url)
+  const printed = await run(client.write('program.mjs', program))
+  const pattern = shown.split('…').map((part) => part.replaceAll(/[\\^$.*+?()[\]{}|]/g, String.raw`\$&`))
+  expect(printed).toMatch(new RegExp(`^${pattern.join('[^]*')}$`))
+})
+
+function installed(example: string): string {
+  return `${client.project}/node_modules/@toolrack/client/examples/${example}.mjs`
+}
+
+describe('examples', () => {
+  test('there are no others', () => {
+    expect(readdirSync(EXAMPLES).toSorted()).toEqual([
+      'agent.mjs',
+      'connection.mjs',
+      'list-tools.mjs',
+      'run-calls.mjs',
+    ])
+  })
+
+  test('list-tools lists', async () => {
+    expect(await run(installed('list-tools'), {}, 'ECHO,NOPE')).toMatch(
+      /^ECHO: .*\n1 tools, from: service\nno tool is named NOPE$/,
+    )
+  })
+
+  test('run-calls runs here and there', async () => {
+    expect(JSON.parse(await run(installed('run-calls')))).toMatchObject([
+      {
+        content: [
+          { content: '{"filepath":"README.md","text":"what it holds"}' },
+          { content: 'from the service' },
+          { content: 'Unsupported tool: NO_SUCH_TOOL', is_error: true },
+        ],
+      },
+    ])
+  })
+
+  test('agent has its stand-in ask for the time, or a model', async () => {
+    expect(await run(installed('agent'))).toMatch(/^The service says: .*UTC.* \(answered after 2 steps\)$/)
+    await using model = await ChatServer.start(calling(call), saying('It is late.'))
+    expect(await run(installed('agent'), { MODEL_URL: model.url, MODEL_NAME: 'm' })).toBe(
+      'It is late. (answered after 2 steps)',
+    )
+    expect(model.requests[0]?.tools).toHaveLength(1)
+  })
+
+  test('`npm run example` runs them from a checkout, without a build', async () => {
+    await using checkout = new FullCheckout()
+    const env = { TOOLRACK_URL: server.url, TOOLRACK_TOKEN: server.token }
+    checkout.run('example.mjs', { env })
+    await checkout.said(/^\d+ tools, from: service$/m)
+    expect(await checkout.ended()).toBe(0)
+  })
+
+  test('`npm run example` says where the examples are when there is none of that name', () => {
+    const script = fileURLToPath(new URL('scripts/example.mjs', ROOT))
+    const { status, stderr } = spawnSync(process.execPath, [script, '../etc'], { encoding: 'utf8' })
+    expect([status, stderr]).toEqual([
+      64,
+      'There is no such example: packages/client/examples holds agent, list-tools and run-calls.\n',
+    ])
+  })
+})
