@@ -22,6 +22,12 @@ const rows = (text: string): string[][] =>
       : [],
   )
 
+/** The table whose first column has this heading. */
+const tableOf = (text: string, heading: string): string => {
+  const [table = ''] = text.slice(text.indexOf(`| ${heading} |`)).split('\n\n')
+  return table
+}
+
 test('docs/errors.md has a row for each error code, with its status and whether to retry, and for no other', () => {
   const documented = rows(read('docs/errors.md')).map(([code, status, retry]) => [
     code?.replaceAll('`', ''),
@@ -56,6 +62,21 @@ test('docs/operations.md names each variable and exit code, and no other', () =>
   expect(variables.toSorted()).toEqual(VARIABLES.toSorted())
   const codes = [...text.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code))
   expect(codes).toEqual([0, ...Object.values(EXIT)].toSorted((a, b) => a - b))
+})
+
+test('docs/modules.md names each kind of fault that the service finds in a module, and its code', () => {
+  const guide = read('docs/modules.md')
+  const codes = rows(tableOf(guide, 'code')).map(([code]) => code?.replaceAll('`', ''))
+  expect(codes.filter((code) => code === undefined || !Object.hasOwn(ERROR_CODES, code))).toEqual([])
+  const documented = ['kind of the service', 'kind in a folder'].flatMap((heading) =>
+    rows(tableOf(guide, heading)).map(([kind]) => kind?.replaceAll('`', '')),
+  )
+  const sources = ['functions/src/folder', 'functions/src/modules'].flatMap((folder) =>
+    readdirSync(join(ROOT, folder)).map((name) => read(join(folder, name))),
+  )
+  const kinds = [...sources.join('\n').matchAll(/(?:\bkind: |faulty\(\s*entry,\s*)'([a-z]+_[a-z_]+)'/g)]
+  const own = kinds.map(([, kind]) => kind).filter((kind) => kind !== 'import_not_installed')
+  expect(new Set(documented)).toEqual(new Set(own))
 })
 
 describe('links', () => {

@@ -1,34 +1,80 @@
-import { expect } from '@jest/globals'
+import { expect, test } from '@jest/globals'
 import { execFile, spawnSync } from 'node:child_process'
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { promisify } from 'node:util'
-import type { ListedTool } from '@toolrack/contract'
+import type { InvocationResult, ListedTool } from '@toolrack/contract'
 import { banner } from '../../functions/src/local/banner.ts'
+import { moduleOf, serverWithRunner } from '../support/modules.ts'
+import { withPython } from '../support/runner-environment.ts'
 import { Server } from '../support/server.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testWhere } from '../support/test-where.ts'
+import { until } from '../support/until.ts'
 
-async function run(line: string): Promise<string> {
-  return (await promisify(execFile)('sh', ['-c', line.replace('curl ', 'curl -sSf ')])).stdout
+const hasCurl = spawnSync('curl', ['--version']).status === 0
+const withCurl = testWhere(hasCurl, 'curl is missing: the printed lines can not be tried.')
+
+/** What each of the lines to copy answers, pasted in order into one shell, in another folder than the checkout. */
+async function pasted(printed: string): Promise<readonly string[]> {
+  using elsewhere = temporaryFolder()
+  const lines = (printed.match(/^ {2}(?:T=|curl ).+$/gm) ?? []).map((line) => line.trim())
+  const [token = '', ...curls] = lines
+  expect(token).toMatch(/^T=\S+$/)
+  const script = [token, ...curls.map((line) => `${line.replace('curl ', 'curl -sSf ')} && echo`)].join('\n')
+  const { stdout } = await promisify(execFile)('sh', ['-ec', script], { cwd: elsewhere.path })
+  return stdout.split('\n').filter((line) => line !== '')
 }
 
-const withCurl = testWhere(
-  spawnSync('curl', ['--version']).status === 0,
-  'curl is missing: the printed lines can not be tried.',
-)
+function names(list: string): readonly string[] {
+  return (JSON.parse(list) as ListedTool[]).map((listed) => listed.function.name)
+}
+
+withPython('the printed lines list the tools, upload a file and call one of its tools', async () => {
+  expect(hasCurl).toBe(true)
+  await using server = await serverWithRunner()
+  const answers = await pasted(server.said)
+  expect(answers).toHaveLength(3)
+  const [listed = '', uploaded = '', called = ''] = answers
+  expect(names(listed)).toContain('READ_FILE')
+  expect(JSON.parse(uploaded)).toMatchObject({ name: 'weather', outcome: 'created' })
+  const result = JSON.parse(called) as InvocationResult
+  expect(result).toMatchObject({ resultType: 'success', textResultForLlm: 'Bern: cloudy for 1 day(s).' })
+})
+
+withPython('where a folder of modules is watched, a line shows what is loaded from it', async () => {
+  using home = temporaryFolder()
+  const folder = join(home.path, '.toolrack/tools')
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'notes.py'), moduleOf('notes', 'find'))
+  await using server = await serverWithRunner({ env: { HOME: home.path } })
+  expect(server.said).toContain(`saved in ${folder} `)
+  await until(
+    async () => server.fetch('/workflows/tools/list?names=notes:find').then((answer) => answer.text()),
+    (listed) => listed !== '[]',
+  )
+  const [answer = ''] = (await pasted(server.said)).slice(-1)
+  expect(JSON.parse(answer)).toMatchObject({ folder, tools: [{ name: 'notes:find', file: 'notes.py' }] })
+})
 
 withCurl(
-  'the three printed lines list the tools, define one and list it again; after kill -9 it is still there',
+  'without Python the printed lines list the tools, define one and list it again; after kill -9 it is still there',
   async () => {
     await using server = await Server.start()
-    const lines = banner(server, 0).match(/^ {2}curl .+$/gm) ?? []
-    expect(lines).toHaveLength(3)
-    const [listAll = '', define = '', listOne = ''] = lines
-    const before = JSON.parse(await run(listAll)) as ListedTool[]
-    expect(before.map((listed) => listed.function.name)).toContain('READ_FILE')
-    expect(JSON.parse(await run(define))).toMatchObject({ name: 'SAY_HELLO', outcome: 'created' })
-    const after = await run(listOne)
-    expect(JSON.parse(after)).toMatchObject([{ function: { name: 'SAY_HELLO' } }])
+    expect(server.said).toContain('Python tools do not run here.')
+    const [listed = '', defined = '', after = '', ...rest] = await pasted(server.said)
+    expect(rest).toEqual([])
+    expect(names(listed)).toContain('READ_FILE')
+    expect(JSON.parse(defined)).toMatchObject({ name: 'SAY_HELLO', outcome: 'created' })
+    expect(names(after)).toEqual(['SAY_HELLO'])
     await server.kill9()
     await server.restart()
     expect(await (await server.fetch('/workflows/tools/list?names=SAY_HELLO')).text()).toBe(after)
   },
 )
+
+test('where users come with Firebase tokens there is nothing to copy', () => {
+  const printed = banner({ url: 'http://127.0.0.1:8787', token: undefined, watched: '/tools' }, 1)
+  expect(printed).not.toMatch(/^ {2}/m)
+  expect(printed).toContain('Firebase ID tokens')
+})

@@ -61,6 +61,15 @@ const gemini = (id: string | undefined, name: string, args?: unknown): object =>
   functionCall: { ...(id !== undefined && { id }), name, ...(args !== undefined && { args }) },
 })
 
+const LEDGER = `
+def newest() -> dict:
+    "Gives the newest entry."
+    return {"id": 2**53 + 1}
+
+
+TOOL_SPECS = [{"name": "ledger:newest", "handler": newest}]
+`
+
 const SAID = ['one', 'Unsupported tool: NOPE', 'two'] as const
 const MESSAGES = {
   openai: SAID.map((content, index) => ({ role: 'tool', tool_call_id: `c${index}`, content })),
@@ -175,6 +184,19 @@ withPython(
       },
     ])
     expect(results.map(({ id }) => id)).toEqual([null, null, null])
+  },
+)
+
+withPython(
+  'a number that JavaScript can not hold reaches a model of each vendor as the tool returned it',
+  async () => {
+    const server = await start()
+    await uploaded(server, 'ledger', LEDGER)
+    const exact = '{"id":9007199254740993}'
+    for (const call of [chat, responses, anthropic, gemini]) {
+      const { messages } = await dispatch(server, [call('c1', 'ledger__newest', {})])
+      expect(JSON.stringify(messages)).toContain(JSON.stringify(exact))
+    }
   },
 )
 

@@ -18,6 +18,27 @@ async function withWeather(): Promise<Server> {
   return server
 }
 
+const FIGURES = `
+def all() -> dict:
+    "Gives numbers of every kind."
+    return {"id": 2**53 + 1, "mean": 1.0, "10": "ten", "9": -0.0, "value": {"value": [1e-07]}}
+
+
+def bare() -> int:
+    "Gives a large number."
+    return 123456789012345678901234567890
+
+
+def beyond() -> int:
+    "Gives a number that is infinite for JavaScript."
+    return 10**400
+
+
+TOOL_SPECS = [
+    {"name": f"figures:{handler.__name__}", "handler": handler} for handler in (all, bare, beyond)
+]
+`
+
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 withPython('a Python tool answers with its text, and with what the call was', async () => {
@@ -56,6 +77,24 @@ withPython(
     expect(who).toMatchObject({ data: { context: { session: 's1' } } })
   },
 )
+
+withPython('numbers that JavaScript can not hold are in the text as the tool has them', async () => {
+  const server = await start()
+  await uploaded(server, 'figures', FIGURES)
+  const [, result] = await invoked(server, 'figures:all')
+  expect(result).toMatchObject({
+    resultType: 'success',
+    textResultForLlm: '{"id":9007199254740993,"mean":1.0,"10":"ten","9":-0.0,"value":{"value":[1e-07]}}',
+    data: { id: 9_007_199_254_740_992, mean: 1, 9: 0, 10: 'ten', value: { value: [1e-7] } },
+  })
+  const [, bare] = await invoked(server, 'figures:bare')
+  expect(bare).toMatchObject({
+    textResultForLlm: '123456789012345678901234567890',
+    data: 1.2345678901234568e29,
+  })
+  const [, beyond] = await invoked(server, 'figures:beyond')
+  expect(beyond).toMatchObject({ resultType: 'failure', code: 'RESULT_INVALID' })
+})
 
 withPython('every call has a process of its own', async () => {
   const server = await withWeather()

@@ -237,7 +237,8 @@ TOOL_SPECS = [{"name": f"huge:t{i}", "description": "d" * 16_000, "handler": run
 `
   const answer = await errorAnswer(await upload(server, 'huge', source))
   expect(answer).toMatchObject({ httpStatus: 422, reason: 'MODULE_INVALID' })
-  expect(answer.message).toMatch(/2097152; split the module/)
+  expect(answer.message).toMatch(/^huge\.py: .* may take 2,097,152\. Split the module\.$/)
+  expect(answer.details).toMatchObject([{ kind: 'definitions_too_large', message: answer.message }])
   expect((await uploaded(server, 'huge', source.replace('range(50)', 'range(40)'))).tools.added).toHaveLength(
     40,
   )

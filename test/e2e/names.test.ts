@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { errorAnswer } from '../support/error-answer.ts'
+import { answersTo, NO_TOOL_NAMES } from '../support/no-tool-names.ts'
 import { Server } from '../support/server.ts'
 import { listedNames, post, put, tool } from '../support/tool.ts'
 
@@ -92,6 +93,11 @@ test.each([
 ])('%s is a name like any other', async (name) => {
   expect((await put(server, name, { description: 'X.' })).status).toBe(201)
   expect(await listedNames(server, `names=${name}`)).toEqual([name])
+})
+
+test.each(NO_TOOL_NAMES)('%j in a path is a 404 for every other route of a definition', async (name) => {
+  for (const answer of await answersTo(name, (path, init) => server.fetch(path, init)))
+    expect(answer).toMatchObject({ httpStatus: 404, reason: 'TOOL_NOT_FOUND' })
 })
 
 test('nothing that was refused is listed', async () => {

@@ -158,6 +158,16 @@ test.each(MATRIX)("%s does not reach Ann's layer by %s %s", async (_who, method,
   expect(await hers()).toBe(before)
 })
 
+test('a job token of hers reads the logs of the tools that it names, and of no other', async () => {
+  const path = `/tools/invocations/${INVOCATION}/log`
+  const named = await ask(jobOf('ann', { name: 'hers', digest: DIGEST }), 'GET', path)
+  expect(await named.text()).toContain(SECRET)
+  const other = jobOf('ann', { name: 'shared', digest: definitionDigest(SHARED) })
+  const never = await ask(other, 'GET', `/tools/invocations/${INVOCATION.replace('1', '2')}/log`)
+  const told = await ask(other, 'GET', path)
+  expect([told.status, await told.text()]).toEqual([404, await never.text()])
+})
+
 test("Ann's module is for others, and for a job token of her own, one that there is none of", async () => {
   const callers = [...OTHERS.map(([, caller]) => caller), jobOf('ann', { name: 'hers', digest: DIGEST })]
   for (const caller of callers) {

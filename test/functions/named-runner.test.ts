@@ -72,6 +72,19 @@ test('a service that has moved is lost for the call that found it gone, looked u
   await runner.close()
 })
 
+test('a caller who goes before the runner is reached makes nobody doubt its address or the token', async () => {
+  await using google = await GoogleCloud.start()
+  await using there = await place()
+  const { runner } = named(ENV, google)
+  google.services.set(PATH, there.door.url)
+  expect(await runner.invoke(CALL)).toMatchObject({ returned: 'cloudy' })
+  const gone = AbortSignal.abort()
+  expect(await runner.invoke({ ...CALL, signal: gone })).toMatchObject({ code: 'RUNNER_UNAVAILABLE' })
+  expect(await runner.invoke(CALL)).toMatchObject({ returned: 'cloudy' })
+  expect([google.looked.length, google.audiences.length]).toEqual([1, 1])
+  await runner.close()
+})
+
 test('a service that is not deployed runs nothing, says so to the operator too, and is found once it is', async () => {
   await using google = await GoogleCloud.start()
   await using there = await place()

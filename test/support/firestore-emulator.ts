@@ -1,7 +1,7 @@
 import { describe } from '@jest/globals'
 import { Firestore } from '@google-cloud/firestore'
 import { randomUUID } from 'node:crypto'
-import type { FirestoreConnection } from '../../functions/src/firestore/connect-firestore.ts'
+import { FirestoreConnection } from '../../functions/src/firestore/firestore-connection.ts'
 import { FirestoreRest } from '../../functions/src/firestore/firestore-rest.ts'
 import { firestoreSettings, STORE_DEADLINES } from '../../functions/src/firestore/firestore-settings.ts'
 import { EMULATOR_TOKEN } from '../../functions/src/firestore/metadata-token.ts'
@@ -50,8 +50,7 @@ export function connectionTo(
   projectId: string,
   { reading = 'REST', address = EMULATOR }: { reading?: Reading; address?: string } = {},
 ): FirestoreConnection {
-  return {
-    connect: () => Promise.resolve(openFirestore(projectId, address)),
-    rest: reading === 'REST' ? new FirestoreRest(`http://${address}`, projectId, EMULATOR_TOKEN) : undefined,
-  }
+  const rest =
+    reading === 'REST' ? new FirestoreRest(`http://${address}`, projectId, EMULATOR_TOKEN) : undefined
+  return new FirestoreConnection(() => Promise.resolve(openFirestore(projectId, address)), rest)
 }

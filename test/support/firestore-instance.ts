@@ -1,6 +1,6 @@
 import { Catalog } from '../../functions/src/catalog/catalog.ts'
 import { REVISION_CHECK_MS } from '../../functions/src/catalog/layer-cache.ts'
-import type { FirestoreConnection } from '../../functions/src/firestore/connect-firestore.ts'
+import type { FirestoreConnection } from '../../functions/src/firestore/firestore-connection.ts'
 import { FirestoreDefinitionStore } from '../../functions/src/firestore/firestore-definition-store.ts'
 import { SchemaChecker } from '../../functions/src/schemas/schema-checker.ts'
 import { tool } from './definition-changes.ts'
@@ -16,7 +16,7 @@ export class FirestoreInstance {
 
   constructor(connection: FirestoreConnection) {
     const now = (): number => this.time
-    this.store = new FirestoreDefinitionStore({ ...connection, checker: this.checker, now })
+    this.store = new FirestoreDefinitionStore({ connection, checker: this.checker, now })
     const sources = {
       file: new ScriptedLayerSource(tool('inFile')),
       global: this.store.layer({ kind: 'global' }),

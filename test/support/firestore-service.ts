@@ -3,7 +3,7 @@ import { createApp } from '../../functions/src/app.ts'
 import type { Authentication } from '../../functions/src/authentication.ts'
 import type { LayerSource } from '../../functions/src/catalog/layer-source.ts'
 import { FileLayer } from '../../functions/src/files/file-layer.ts'
-import type { FirestoreConnection } from '../../functions/src/firestore/connect-firestore.ts'
+import type { FirestoreConnection } from '../../functions/src/firestore/firestore-connection.ts'
 import { FirestoreDefinitionStore } from '../../functions/src/firestore/firestore-definition-store.ts'
 import { STORE_DEADLINES } from '../../functions/src/firestore/firestore-settings.ts'
 import { listen, stopListening } from '../../functions/src/local/listen.ts'
@@ -51,7 +51,7 @@ export async function firestoreService(
   const services = createServices({
     ...access,
     now,
-    store: (checker) => new FirestoreDefinitionStore({ ...connection, checker, deadlines }),
+    store: (checker) => new FirestoreDefinitionStore({ connection, checker, deadlines }),
     files: (checker) =>
       definitions === undefined ? fixed(tool('inFile')) : new FileLayer(definitions, checker),
     logs: memoryInvocationLogs(),

@@ -77,6 +77,11 @@ export class Server implements AsyncDisposable {
     return this.#run.child.pid ?? 0
   }
 
+  /** What it has printed: its banner. */
+  get said(): string {
+    return this.#run.stdout
+  }
+
   /** Everything the server has logged since it was last started. */
   get log(): string {
     return this.#run.stderr

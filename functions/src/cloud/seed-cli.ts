@@ -10,7 +10,7 @@ import { seedLayer } from './seed-layer.ts'
 /** `npm run seed -- <folder>`: exit code 0 when the folder's definitions are in the global layer, 1 when not. */
 const { positionals } = parseArgs({ allowPositionals: true })
 const checker = new SchemaChecker()
-const store = new FirestoreDefinitionStore({ checker, ...firestoreConnection() })
+const store = new FirestoreDefinitionStore({ checker, connection: firestoreConnection() })
 // The client throws the lack of credentials where nobody can catch it.
 process.on('unhandledRejection', (error) => leave(failed(notSeeded(error as Error))))
 leave(await seed(resolve(positionals[0] ?? '')))

@@ -23,12 +23,13 @@ const NO_RUNNER = 'No runner is named: set RUNNER_URL, or RUNNER_SERVICE and RUN
 
 /** The services in the cloud: Firestore, Firebase's tokens, and the file layer as the build has read it. */
 export function cloudServices(config: Config, log: Log): Services {
+  const connection = firestoreConnection()
   const isBuilt = config.isShippedDefinitions && existsSync(BUILT_FILE_LAYER)
   return createServices({
-    store: (checker) => new FirestoreDefinitionStore({ checker, ...firestoreConnection() }),
+    store: (checker) => new FirestoreDefinitionStore({ checker, connection }),
     files: (checker) =>
       isBuilt ? new BuiltFileLayer(BUILT_FILE_LAYER) : new FileLayer(config.definitionsFolder, checker),
-    logs: new FirestoreInvocationLogs(firestoreConnection()),
+    logs: new FirestoreInvocationLogs(connection),
     deadlineMsMax: DEADLINE_MS_MAX,
     runner: namedRunner(config.runner, log) ?? absentRunner(NO_RUNNER),
     ...authenticationOf(config),

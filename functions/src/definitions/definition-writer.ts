@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue, Layer } from '@toolrack/contract'
-import { isJsonObject, ToolrackError } from '@toolrack/contract'
+import { isJsonObject, isToolName, ToolrackError } from '@toolrack/contract'
 import type { Principal } from '../access/principal.ts'
 import { authorise } from '../access/authorise.ts'
 import type { Catalog } from '../catalog/catalog.ts'
@@ -12,6 +12,7 @@ import type { Precondition } from './precondition.ts'
 import type { DefinitionFault } from './definition-fault.ts'
 import type { DefinitionStore, DefinitionVersion } from './definition-store.ts'
 import type { StoredLayer } from '../catalog/stored-layer.ts'
+import { keptVersions } from './kept-versions.ts'
 import { nameFaults, sealedFault } from './name-faults.ts'
 import type { BulkAnswer, RefusedItem, WriteAnswer } from './write-answer.ts'
 import type { ChangeOutcome } from './write-outcome.ts'
@@ -86,6 +87,7 @@ export class DefinitionWriter {
     precondition: Precondition,
   ): Promise<ChangeOutcome> {
     authorise(principal, { verb: 'write', layer })
+    if (!isToolName(name)) throw new ToolrackError('TOOL_NOT_FOUND')
     const [outcome] = await this.#write(principal, layer, [{ kind: 'delete', name, precondition }])
     return must(outcome)
   }
@@ -99,8 +101,7 @@ export class DefinitionWriter {
     precondition: Precondition,
   ): Promise<WriteAnswer> {
     authorise(principal, { verb: 'write', layer })
-    const versions = await this.#store.versions(storedLayer(layer, principal.uid), name)
-    if (versions.length === 0) throw new ToolrackError('TOOL_NOT_FOUND')
+    const versions = await keptVersions(this.#store, storedLayer(layer, principal.uid), name)
     const version = versions.find((candidate) => isChosen(candidate, choice))
     if (!version?.text) throw new ToolrackError('VERSION_NOT_FOUND')
     return this.put(principal, layer, name, JSON.parse(version.text) as JsonValue, precondition)

@@ -1,17 +1,12 @@
 import type { Firestore } from 'firebase-admin/firestore'
+import { FirestoreConnection } from './firestore-connection.ts'
 import { FirestoreRest } from './firestore-rest.ts'
 import { firestoreSettings } from './firestore-settings.ts'
 import { EMULATOR_TOKEN, MetadataToken } from './metadata-token.ts'
 
-/** How Firestore is asked: by the client, which is loaded with the first call, and layers by REST where that is set. */
-export type FirestoreConnection = {
-  readonly connect: () => Promise<Firestore>
-  readonly rest: FirestoreRest | undefined
-}
-
 /** Firestore of the project that the environment names. */
 export function firestoreConnection(env: NodeJS.ProcessEnv = process.env): FirestoreConnection {
-  return { connect: () => connectFirestore(env), rest: firestoreRest(env) }
+  return new FirestoreConnection(() => connectFirestore(env), firestoreRest(env))
 }
 
 /** The client without firebase-admin around it, which would take a quarter longer to load. */

@@ -1,4 +1,4 @@
-import type { DocumentReference, Firestore } from 'firebase-admin/firestore'
+import type { DocumentReference } from 'firebase-admin/firestore'
 import type { LayerSource } from '../catalog/layer-source.ts'
 import type { StoredLayer } from '../catalog/stored-layer.ts'
 import type { DefinitionChange } from '../definitions/definition-change.ts'
@@ -13,14 +13,13 @@ import type {
   StoredModule,
 } from '../modules/module-store.ts'
 import type { SchemaChecker } from '../schemas/schema-checker.ts'
-import { CallsUnderWay } from './calls-under-way.ts'
 import { ClientLayerReader } from './client-layer-reader.ts'
 import { Deadline } from './deadline.ts'
 import { DefinitionWrite } from './definition-write.ts'
+import type { FirestoreConnection } from './firestore-connection.ts'
 import { firestoreError, unconfirmed } from './firestore-error.ts'
 import { readModule, readModules, readModuleVersions, readSource } from './firestore-modules.ts'
 import { FirestoreLayerSource } from './firestore-layer-source.ts'
-import type { FirestoreRest } from './firestore-rest.ts'
 import { foundDocument } from './found-document.ts'
 import { STORE_DEADLINES } from './firestore-settings.ts'
 import type { StoreDeadlines } from './firestore-settings.ts'
@@ -37,14 +36,8 @@ import type { ChangeOutcome, WriteContext } from '../definitions/write-outcome.t
 /** Writers of one layer meet at its revision; each gets this many turns before it gives up with STORE_BUSY. */
 const ATTEMPTS_MAX = 20
 
-/** How long an end waits for calls that are still under way, in milliseconds. */
-const CLOSE_MS = 5_000
-
 export type FirestoreStoreParts = {
-  /** Called at the first use: the client costs more to load than the rest of the service. Again after it has failed. */
-  readonly connect: () => Promise<Firestore>
-  /** What layers are read by; without it the client reads them too. */
-  readonly rest?: FirestoreRest | undefined
+  readonly connection: FirestoreConnection
   readonly checker: SchemaChecker
   readonly deadlines?: StoreDeadlines
   readonly now?: () => number
@@ -55,8 +48,6 @@ export class FirestoreDefinitionStore implements DefinitionStore {
   readonly #parts: FirestoreStoreParts
   readonly #deadlines: StoreDeadlines
   readonly #turns = new Turns()
-  readonly #calls = new CallsUnderWay()
-  #connection: Promise<Firestore> | undefined
 
   constructor(parts: FirestoreStoreParts) {
     this.#parts = parts
@@ -64,13 +55,14 @@ export class FirestoreDefinitionStore implements DefinitionStore {
   }
 
   layer(layer: StoredLayer): LayerSource {
-    const { rest, checker, now = () => performance.now() } = this.#parts
+    const { connection, checker, now = () => performance.now() } = this.#parts
+    const { rest, calls } = connection
     return new FirestoreLayerSource({
       reader: rest
         ? new RestLayerReader(rest, layer)
         : new ClientLayerReader(() => this.#layerDocument(layer)),
       checker,
-      calls: this.#calls,
+      calls,
       deadlines: this.#deadlines,
       now,
     })
@@ -110,16 +102,8 @@ export class FirestoreDefinitionStore implements DefinitionStore {
     return this.#read(layer, (document) => readSource(document, sha256))
   }
 
-  /** Returns without the calls that go on for longer; then the client is closed after them. */
-  async close(): Promise<void> {
-    const firestore = await this.#connection?.catch(() => undefined)
-    const closed = this.#calls.ended().then(() => {
-      this.#parts.rest?.close()
-      return firestore?.terminate()
-    })
-    const deadline = new Deadline(CLOSE_MS)
-    await deadline.race(closed).catch(() => undefined)
-    deadline.end()
+  close(): Promise<void> {
+    return this.#parts.connection.close()
   }
 
   async #write<T>(layer: StoredLayer, writeOf: (document: DocumentReference) => StoreWrite<T>): Promise<T> {
@@ -129,7 +113,7 @@ export class FirestoreDefinitionStore implements DefinitionStore {
       try {
         const document = await deadline.race(this.#layerDocument(layer))
         write = writeOf(document)
-        return await deadline.race(this.#calls.track(attempt(document, write, deadline)))
+        return await deadline.race(this.#parts.connection.calls.track(attempt(document, write, deadline)))
       } finally {
         deadline.end()
       }
@@ -144,7 +128,7 @@ export class FirestoreDefinitionStore implements DefinitionStore {
 
   async #read<T>(layer: StoredLayer, read: (document: DocumentReference) => Promise<T>): Promise<T> {
     try {
-      return await this.#calls.within(this.#deadlines.readMs, async () =>
+      return await this.#parts.connection.calls.within(this.#deadlines.readMs, async () =>
         read(await this.#layerDocument(layer)),
       )
     } catch (error) {
@@ -153,15 +137,9 @@ export class FirestoreDefinitionStore implements DefinitionStore {
   }
 
   async #layerDocument(layer: StoredLayer): Promise<DocumentReference> {
-    this.#connection ??= this.#connect()
-    return layerDocument(await this.#connection, layer)
-  }
-
-  async #connect(): Promise<Firestore> {
     try {
-      return await this.#parts.connect()
+      return layerDocument(await this.#parts.connection.client(), layer)
     } catch (error) {
-      this.#connection = undefined
       throw firestoreError(error)
     }
   }

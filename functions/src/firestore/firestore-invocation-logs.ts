@@ -1,33 +1,31 @@
-import type { DocumentReference, Firestore } from 'firebase-admin/firestore'
+import type { DocumentReference } from 'firebase-admin/firestore'
 import { LOG_KEPT_MS } from '../invoke/invocation-logs.ts'
 import type { InvocationLog, InvocationLogs } from '../invoke/invocation-logs.ts'
-import { CallsUnderWay } from './calls-under-way.ts'
+import type { FirestoreConnection } from './firestore-connection.ts'
 
 /** How long a call waits for its log to be kept, or a reader for it. */
 const DEADLINE_MS = 2_000
 
 /** What calls have printed, below their user; Firestore deletes a document some time after its `expiresAt`. */
 export class FirestoreInvocationLogs implements InvocationLogs {
-  readonly #connect: () => Promise<Firestore>
+  readonly #connection: FirestoreConnection
   readonly #now: () => number
-  readonly #calls = new CallsUnderWay()
-  #connection: Promise<Firestore> | undefined
 
-  constructor({ connect, now = Date.now }: { connect: () => Promise<Firestore>; now?: () => number }) {
-    this.#connect = connect
+  constructor(connection: FirestoreConnection, now: () => number = Date.now) {
+    this.#connection = connection
     this.#now = now
   }
 
   keep = async (uid: string, { invocationId, tool, at, text, truncated }: InvocationLog): Promise<void> => {
     const expiresAt = new Date(this.#now() + LOG_KEPT_MS)
-    await this.#calls.within(DEADLINE_MS, async () => {
+    await this.#connection.calls.within(DEADLINE_MS, async () => {
       const document = await this.#document(uid, invocationId)
       await document.set({ tool, at, text, truncated, expiresAt })
     })
   }
 
   find = async (uid: string, invocationId: string): Promise<InvocationLog | undefined> => {
-    return this.#calls.within(DEADLINE_MS, async () => {
+    return this.#connection.calls.within(DEADLINE_MS, async () => {
       const found = await (await this.#document(uid, invocationId)).get()
       const expiresAt = found.get('expiresAt') as { toMillis(): number } | undefined
       if (!expiresAt || expiresAt.toMillis() <= this.#now()) return undefined
@@ -44,19 +42,11 @@ export class FirestoreInvocationLogs implements InvocationLogs {
     })
   }
 
-  close = async (): Promise<void> => {
-    const firestore = await this.#connection?.catch(() => undefined)
-    await this.#calls.ended()
-    await firestore?.terminate()
-  }
+  close = (): Promise<void> => this.#connection.close()
 
   /** Built segment by segment, so that no uid can lead elsewhere. */
   async #document(uid: string, invocationId: string): Promise<DocumentReference> {
-    this.#connection ??= this.#connect().catch((error: unknown) => {
-      this.#connection = undefined
-      throw error
-    })
-    const user = (await this.#connection).collection('users').doc(uid)
+    const user = (await this.#connection.client()).collection('users').doc(uid)
     return user.collection('tools').doc('invocations').collection('logs').doc(invocationId)
   }
 }

@@ -47,7 +47,7 @@ function normalised(outcome: RunnerOutcome): Outcome {
   const { isolation = null, usage = null, log = null } = outcome
   const facts = { isolation, usage, log, executionTimeMs: 0 }
   if ('returned' in outcome)
-    return { ...facts, result: toolResult(outcome.returned), retryAfterSeconds: null }
+    return { ...facts, result: toolResult(outcome.returned, outcome.json), retryAfterSeconds: null }
   const { code, error, retryAfterSeconds = null } = outcome
   return { ...facts, result: toolFailure(code, error), retryAfterSeconds }
 }

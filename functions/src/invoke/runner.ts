@@ -63,6 +63,8 @@ export type RunnerOutcome = RunnerReturn | RunnerFailure
 
 export type RunnerReturn = {
   readonly returned: JsonValue
+  /** Its JSON as it was written, where it is no text: JavaScript reads `1.0` as 1, and large integers only nearly. */
+  readonly json?: string | undefined
   readonly isolation: IsolationLevel
   readonly usage: ResourceUsage
   readonly log: PrintedLog

@@ -1,5 +1,6 @@
 import { jsonPointer } from '@toolrack/contract'
 import type { JsonFault } from './json-fault.ts'
+import { stringEnd } from './string-end.ts'
 
 /** Nesting outside of schemas; a schema's own depth is judged, with its pointer, when it is admitted. */
 export const JSON_DEPTH_MAX = 32
@@ -69,11 +70,5 @@ const NUMBER_PART = /[-+.0-9eE]/
 function numberEnd(text: string, start: number): number {
   let end = start + 1
   while (NUMBER_PART.test(text[end] ?? '')) end += 1
-  return end
-}
-
-function stringEnd(text: string, start: number): number {
-  let end = start + 1
-  while (text[end] !== '"') end += text[end] === '\\' ? 2 : 1
   return end
 }

@@ -2,6 +2,7 @@ import { authenticationOf } from '../authentication.ts'
 import type { Authentication } from '../authentication.ts'
 import type { Config } from '../config.ts'
 import { firestoreConnection } from '../firestore/connect-firestore.ts'
+import type { FirestoreConnection } from '../firestore/firestore-connection.ts'
 import { FirestoreDefinitionStore } from '../firestore/firestore-definition-store.ts'
 import { FirestoreInvocationLogs } from '../firestore/firestore-invocation-logs.ts'
 import type { ServiceParts } from '../services.ts'
@@ -25,9 +26,10 @@ export type Parts = {
 export function openParts(config: Config): Parts {
   const { store, auth } = config
   if (store === 'firestore' && auth.kind === 'firebase') {
+    const connection = firestoreConnection()
     return {
-      store: firestoreStore,
-      logs: new FirestoreInvocationLogs(firestoreConnection()),
+      store: firestoreStore(connection),
+      logs: new FirestoreInvocationLogs(connection),
       authentication: authenticationOf(config),
       token: undefined,
       release: () => undefined,
@@ -38,7 +40,7 @@ export function openParts(config: Config): Parts {
   const jobKeys = config.jobKeys ?? openJobKeys(folder.path)
   const token = auth.kind === 'local' ? openToken(folder.path) : undefined
   return {
-    store: embedded ? () => embedded : firestoreStore,
+    store: embedded ? () => embedded : firestoreStore(firestoreConnection()),
     logs: openLogs(folder.path),
     authentication: authenticationOf({ auth, jobKeys }, token),
     token,
@@ -46,5 +48,6 @@ export function openParts(config: Config): Parts {
   }
 }
 
-const firestoreStore: ServiceParts['store'] = (checker) =>
-  new FirestoreDefinitionStore({ checker, ...firestoreConnection() })
+function firestoreStore(connection: FirestoreConnection): ServiceParts['store'] {
+  return (checker) => new FirestoreDefinitionStore({ checker, connection })
+}

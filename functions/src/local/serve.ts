@@ -17,6 +17,8 @@ export type Serving = {
   readonly token: string | undefined
   /** Why Python tools can't run here, when that is so. */
   readonly withoutRunner: string | undefined
+  /** The watched folder of modules, if there is one. */
+  readonly watched: string | undefined
   /** Answers what is under way, then closes everything. */
   readonly stop: () => Promise<void>
 }
@@ -66,7 +68,8 @@ export async function serve(config: Config, log: Log, python: PythonChoice = {})
     }
     const health = await runner.health()
     const withoutRunner = health.status === 'absent' ? health.reason : undefined
-    return { url: listening.url, token, withoutRunner, stop }
+    const watched = toolsFolder && isFolder(toolsFolder.path) ? toolsFolder.path : undefined
+    return { url: listening.url, token, withoutRunner, watched, stop }
   } catch (error) {
     await release()
     throw error

@@ -34,16 +34,16 @@ export async function admitModule(
   if (refused) throw refused
   if (!isModuleName(name)) throw new ToolrackError('MODULE_INVALID', 'No module can have this name.')
   const tools = specs.flatMap(({ admitted }) => admitted ?? [])
-  refuseOversize(tools)
+  refuseOversize(name, tools)
   const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(source)
   return { name, sha256, source: text, specs, tools, report: moduleReport(checked, specs) }
 }
 
-function refuseOversize(tools: readonly AdmittedDefinition[]): void {
+function refuseOversize(name: string, tools: readonly AdmittedDefinition[]): void {
   const bytes = tools.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0)
   if (bytes <= MODULE_DEFINITIONS_BYTES_MAX) return
-  throw new ToolrackError(
-    'MODULE_INVALID',
-    `The definitions of the module take ${bytes} bytes together and may take ${MODULE_DEFINITIONS_BYTES_MAX}; split the module.`,
-  )
+  const [size, most] = [bytes, MODULE_DEFINITIONS_BYTES_MAX].map((number) => number.toLocaleString('en-US'))
+  const message = `${name}.py: its definitions take ${size} bytes together and may take ${most}. Split the module.`
+  const fault = { reason: 'MODULE_INVALID', kind: 'definitions_too_large', message } as const
+  throw new ToolrackError('MODULE_INVALID', message, { details: [fault] })
 }

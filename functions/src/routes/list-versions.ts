@@ -1,7 +1,7 @@
 import type { JsonValue } from '@toolrack/contract'
-import { ToolrackError } from '@toolrack/contract'
 import { authorise } from '../access/authorise.ts'
 import { storedLayer } from '../definitions/definition-writer.ts'
+import { keptVersions } from '../definitions/kept-versions.ts'
 import { Query } from '../http/query.ts'
 import type { RouteRequest } from '../http/route.ts'
 import { sendJson } from '../http/send-json.ts'
@@ -11,8 +11,7 @@ import { writtenLayer } from './layer-parameter.ts'
 export async function listVersions({ services, principal, search, name, res }: RouteRequest): Promise<void> {
   authorise(principal, { verb: 'read-versions' })
   const layer = writtenLayer(new Query(search, ['layer']))
-  const versions = await services.store.versions(storedLayer(layer, principal.uid), name)
-  if (versions.length === 0) throw new ToolrackError('TOOL_NOT_FOUND')
+  const versions = await keptVersions(services.store, storedLayer(layer, principal.uid), name)
   const items = versions.map(({ revision, digest, text, at, by }) => ({
     revision,
     at,

@@ -104,7 +104,8 @@ export class HttpRunner implements Runner {
     const deadlineMs = Math.max(1, Math.ceil(endMs - performance.now()))
     const answer = await this.#line.post(where, { path: '/invoke', body, deadlineMs, signal })
     const outcome = outcomeOf(answer, refusalOf(where, answer))
-    if (outcome !== WANTS_SOURCE && isFailed(answer)) this.#options.failed?.(where)
+    // Who went before the runner was reached says nothing of where it is.
+    if (outcome !== WANTS_SOURCE && !signal.aborted && isFailed(answer)) this.#options.failed?.(where)
     return outcome
   }
 

@@ -2,6 +2,7 @@ import { ERROR_CODES } from '@toolrack/contract'
 import type { ErrorCode, JsonValue } from '@toolrack/contract'
 import { ISOLATION_LEVELS } from '../invoke/runner.ts'
 import type { RunnerFailure, RunnerOutcome } from '../invoke/runner.ts'
+import { memberText } from '../json/member-text.ts'
 import type { RunnerAnswer } from './runner-line.ts'
 
 /** The runner asks for the source of the module: nothing was run. */
@@ -15,12 +16,12 @@ type Fields = Readonly<Record<string, unknown>>
  */
 export function readOutcome(answer: RunnerAnswer, refusal: string): RunnerOutcome | typeof WANTS_SOURCE {
   const body = parse(answer.text)
-  if (answer.httpStatus === 200) return ran(body) ?? strange('answers with what no runner says')
+  if (answer.httpStatus === 200) return ran(body, answer.text) ?? strange('answers with what no runner says')
   return refused(answer, reasonIn(body), refusal)
 }
 
 /** The call came to an end in the runner. */
-function ran(body: Fields): RunnerOutcome | undefined {
+function ran(body: Fields, answered: string): RunnerOutcome | undefined {
   const isolation = ISOLATION_LEVELS.find((level) => level === body['isolation'])
   const [usage, log] = [fields(body['usage']), fields(body['log'])]
   const { wallMs, cpuMs, maxRssBytes } = usage
@@ -38,7 +39,8 @@ function ran(body: Fields): RunnerOutcome | undefined {
     return isCode(code) && typeof error === 'string' ? { ...facts, code, error } : undefined
   if (outcome !== 'success') return undefined
   if (typeof text === 'string') return { ...facts, returned: text }
-  return 'value' in body ? { ...facts, returned: value as JsonValue } : undefined
+  if (!('value' in body)) return undefined
+  return { ...facts, returned: value as JsonValue, json: memberText(answered, 'value') }
 }
 
 /** Refusals of the runner, which come before anything runs, and of what stands in front of it. */

@@ -16,12 +16,16 @@ export function toolFailure(code: ErrorCode, error: string): ToolResult {
   return { resultType: 'failure', textResultForLlm: error, error, code }
 }
 
-/** The result of what a tool returned: a string is the text as it is, anything else its JSON; what JSON has no form for is a failure. */
-export function toolResult(returned: unknown): ToolResult {
+/**
+ * The result of what a tool returned: a string is the text as it is, anything else its JSON; what JSON has no form for is a failure.
+ * `json` is that JSON where it was written by a language that knows more numbers: `data` is what JavaScript reads in it.
+ */
+export function toolResult(returned: unknown, json?: string): ToolResult {
   try {
-    const text = jsonText(returned)
-    if (typeof returned === 'string') return { resultType: 'success', textResultForLlm: returned }
-    return { resultType: 'success', textResultForLlm: text, data: JSON.parse(text) as JsonValue }
+    const text = typeof returned === 'string' ? returned : jsonText(returned)
+    if (!text.isWellFormed()) throw new TypeError('the result holds a lone surrogate, which is no text')
+    if (typeof returned === 'string') return { resultType: 'success', textResultForLlm: text }
+    return { resultType: 'success', textResultForLlm: json ?? text, data: JSON.parse(text) as JsonValue }
   } catch (error) {
     return toolFailure('RESULT_INVALID', error instanceof Error ? error.message : String(error))
   }
@@ -29,19 +33,16 @@ export function toolResult(returned: unknown): ToolResult {
 
 /** JSON.stringify drops or nulls what it can't write; a tool's author is to hear of it instead. */
 function jsonText(value: unknown): string {
-  return JSON.stringify(value, function refuse(this: unknown, key: string, child: unknown) {
-    const fault = faultOf(child)
-    if (fault) throw new TypeError(`${key === '' ? 'the result' : `'${key}' of the result`} ${fault}`)
+  const text = JSON.stringify(value, function refuse(this: unknown, key: string, child: unknown) {
+    const place = key === '' ? 'the result' : `'${key}' of the result`
+    if (typeof child === 'number' && !Number.isFinite(child))
+      throw new TypeError(`${place} is ${child}, which JSON has no form for`)
+    if (child === undefined || typeof child === 'function' || typeof child === 'symbol')
+      throw new TypeError(`${place} is ${typeof child}, which JSON has no form for`)
+    // A lone surrogate would be escaped, and so be hidden from whoever checks the text.
+    if (typeof child === 'string' && !child.isWellFormed())
+      throw new TypeError(`${place} holds a lone surrogate, which is no text`)
     return child
   })
-}
-
-function faultOf(value: unknown): string | undefined {
-  // A lone surrogate would be escaped, and so be hidden from whoever checks the text.
-  if (typeof value === 'string')
-    return value.isWellFormed() ? undefined : 'holds a lone surrogate, which is no text'
-  const isWritten = Number.isFinite(value) || typeof value === 'object' || typeof value === 'boolean'
-  // JSON.stringify itself throws on the others.
-  if (isWritten || typeof value === 'bigint') return undefined
-  return `is ${typeof value === 'number' ? value : typeof value}, which JSON has no form for`
+  return text
 }

@@ -135,7 +135,6 @@ class Pool:
             worker = shelf.waiting.popleft()
             self._uncount(worker)
             if worker.is_alive and not worker.has_said_more:
-                worker.go_on()
                 return worker
             worker.kill()
         shelf.wanted = min(shelf.wanted * 2, WAITING_OF_ONE_MAX)

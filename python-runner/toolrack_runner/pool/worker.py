@@ -57,6 +57,7 @@ class Worker:
         self._waiter: asyncio.Future[None] | None = None
         self._unsent: bytes = b""
         self._is_closed = False
+        self._rests = False
         self._loop.add_reader(self._channel.fileno(), self._hear)
 
     @property
@@ -77,7 +78,7 @@ class Worker:
         self.pid = pid_of(pidfd)
 
     def send(self, *orders: dict[str, Any]) -> None:
-        """Sends what fits now and the rest when the child reads; never blocks."""
+        """Sends what fits now and the rest when the child reads, and lets it run again; never blocks."""
         data = self._unsent + b"".join(map(_frame, orders))
         try:
             data = data[self._channel.send(data) :]
@@ -88,6 +89,10 @@ class Worker:
         if data and not self._unsent:
             self._loop.add_writer(self._channel.fileno(), self._send_rest)
         self._unsent = data
+        if self._rests:
+            # Not before: it would wake up, find nothing, and fall asleep again.
+            self._rests = False
+            _kill(self.pidfd, signal.SIGCONT)
 
     def _send_rest(self) -> None:
         rest, self._unsent = self._unsent, b""
@@ -158,12 +163,9 @@ class Worker:
         _kill(self.pidfd, signal.SIGUSR1)
 
     def rest(self) -> None:
-        """Stops it until it is woken: what its module left running takes no time and no more memory meanwhile."""
+        """Stops it until it is sent something: what its module left running takes no time and no more memory meanwhile."""
+        self._rests = True
         _kill(self.pidfd, signal.SIGSTOP)
-
-    def go_on(self) -> None:
-        """Lets it run again."""
-        _kill(self.pidfd, signal.SIGCONT)
 
     def kill(self) -> None:
         """Kills it and lets go of its channel; `gone` tells when nothing is left."""

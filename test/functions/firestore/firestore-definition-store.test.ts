@@ -19,7 +19,9 @@ describeOnEmulatorByEach('the contract of stores', (reading) => {
     const projectId = newProject()
     return Promise.resolve({
       open: () =>
-        Promise.resolve(new FirestoreDefinitionStore({ checker, ...connectionTo(projectId, { reading }) })),
+        Promise.resolve(
+          new FirestoreDefinitionStore({ checker, connection: connectionTo(projectId, { reading }) }),
+        ),
       dispose: () => Promise.resolve(),
     })
   }

@@ -1,8 +1,14 @@
 import { expect, test } from '@jest/globals'
 import { randomUUID } from 'node:crypto'
+import { FirestoreConnection } from '../../../functions/src/firestore/firestore-connection.ts'
 import { FirestoreInvocationLogs } from '../../../functions/src/firestore/firestore-invocation-logs.ts'
 import { LOG_KEPT_MS } from '../../../functions/src/invoke/invocation-logs.ts'
-import { describeOnEmulator, newProject, openFirestore } from '../../support/firestore-emulator.ts'
+import {
+  connectionTo,
+  describeOnEmulator,
+  newProject,
+  openFirestore,
+} from '../../support/firestore-emulator.ts'
 import { invocationLogsContract } from '../../support/invocation-logs.contract.ts'
 
 const log = () => ({ invocationId: randomUUID(), tool: 't', at: '', text: 'x', truncated: false })
@@ -10,10 +16,8 @@ const log = () => ({ invocationId: randomUUID(), tool: 't', at: '', text: 'x', t
 describeOnEmulator('the logs of calls on Firestore', () => {
   invocationLogsContract(() => {
     const clock = { nowMs: 1_700_000_000_000 }
-    const projectId = newProject()
-    const connect = () => Promise.resolve(openFirestore(projectId))
     return Promise.resolve({
-      logs: new FirestoreInvocationLogs({ connect, now: () => clock.nowMs }),
+      logs: new FirestoreInvocationLogs(connectionTo(newProject()), () => clock.nowMs),
       clock,
       dispose: () => Promise.resolve(),
     })
@@ -21,10 +25,7 @@ describeOnEmulator('the logs of calls on Firestore', () => {
 
   test('a log lies below its user, and says when Firestore may delete it', async () => {
     const projectId = newProject()
-    const logs = new FirestoreInvocationLogs({
-      connect: () => Promise.resolve(openFirestore(projectId)),
-      now: () => 1_700_000_000_000,
-    })
+    const logs = new FirestoreInvocationLogs(connectionTo(projectId), () => 1_700_000_000_000)
     const kept = log()
     await logs.keep('ann', kept)
     const firestore = openFirestore(projectId)
@@ -43,7 +44,7 @@ test('a client that can not be made fails that log only', async () => {
     tries += 1
     return Promise.reject(new Error('no credentials'))
   }
-  const logs = new FirestoreInvocationLogs({ connect })
+  const logs = new FirestoreInvocationLogs(new FirestoreConnection(connect))
   await expect(logs.keep('ann', log())).rejects.toThrow('no credentials')
   await expect(logs.keep('ann', log())).rejects.toThrow('no credentials')
   expect(tries).toBe(2)

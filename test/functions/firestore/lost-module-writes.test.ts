@@ -36,7 +36,7 @@ describeOnEmulator('a module’s write while Firestore is lost', () => {
     direct = openFirestore(projectId)
     tools = direct.collection('users').doc('ann').collection('tools').doc('modules')
     const throughProxy = () => connectionTo(projectId, { address: proxy.address })
-    store = new FirestoreDefinitionStore({ checker, ...throughProxy() })
+    store = new FirestoreDefinitionStore({ checker, connection: throughProxy() })
   })
   afterEach(async () => {
     traffic[Symbol.dispose]()

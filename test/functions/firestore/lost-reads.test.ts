@@ -1,6 +1,6 @@
 import type { ListedTool } from '@toolrack/contract'
 import { afterAll, afterEach, beforeEach, expect, jest, test } from '@jest/globals'
-import type { FirestoreConnection } from '../../../functions/src/firestore/connect-firestore.ts'
+import type { FirestoreConnection } from '../../../functions/src/firestore/firestore-connection.ts'
 import { FirestoreDefinitionStore } from '../../../functions/src/firestore/firestore-definition-store.ts'
 import { SchemaChecker } from '../../../functions/src/schemas/schema-checker.ts'
 import { by, put, tool } from '../../support/definition-changes.ts'
@@ -52,7 +52,7 @@ describeOnEmulatorByEach('a list while Firestore is lost', (reading) => {
     const projectId = newProject()
     direct = new FirestoreDefinitionStore({
       checker,
-      ...connectionTo(projectId, { reading }),
+      connection: connectionTo(projectId, { reading }),
     })
     await direct.write({ kind: 'global' }, [put(tool('inGlobal'))], by('root'))
     await direct.write({ kind: 'user', uid: 'ann' }, [put(tool('own'))], by('ann'))

@@ -5,7 +5,7 @@ import type { CheckOutcome } from '../../../functions/src/folder/check-file.ts'
 import type { Runner } from '../../../functions/src/invoke/runner.ts'
 import { absentRunner } from '../../../functions/src/invoke/runner.ts'
 import { SchemaChecker } from '../../../functions/src/schemas/schema-checker.ts'
-import { readingRunner } from '../../support/reading-runner.ts'
+import { checkedModule, readingRunner } from '../../support/reading-runner.ts'
 
 const checker = new SchemaChecker()
 afterAll(() => checker.close())
@@ -51,6 +51,23 @@ test('a runner that is starting refuses for a while, one that is absent or below
   expect(await checked(refusing(below, ready))).toEqual({ refusal: 'It is below.', isLasting: true })
   const busy = new ToolrackError('RUNNER_BUSY', 'It is busy.')
   expect(await checked(refusing(busy, ready))).toEqual({ refusal: 'It is busy.', isLasting: false })
+})
+
+test('definitions that are too large together are a fault with its kind and cure', async () => {
+  const names = Array.from({ length: 140 }, (_, index) => `"notes:tool_${index}"`)
+  const large = checkedModule(names.join(), 'x'.repeat(16_000))
+  const runner: Runner = { ...readingRunner(), check: () => Promise.resolve(large) }
+  expect(await checked(runner)).toEqual({
+    faults: [
+      {
+        reason: 'MODULE_INVALID',
+        kind: 'definitions_too_large',
+        message: expect.stringMatching(
+          /^notes\.py: its definitions take 2,\d{3},\d{3} bytes together and may take 2,097,152\. Split/,
+        ),
+      },
+    ],
+  })
 })
 
 test('a fault of the service is told without its reason, which is in the log', async () => {

@@ -59,8 +59,12 @@ test('a call goes out with the secret, and comes back with what it returned, cos
 })
 
 test.each([
-  ['a value', { ...SUCCESS, text: undefined, value: { a: [1] } }, { returned: { a: [1] } }],
-  ['null', { ...SUCCESS, text: undefined, value: null }, { returned: null }],
+  [
+    'a value',
+    { ...SUCCESS, text: undefined, value: { a: [1] } },
+    { returned: { a: [1] }, json: '{"a":[1]}' },
+  ],
+  ['null', { ...SUCCESS, text: undefined, value: null }, { returned: null, json: 'null' }],
   [
     'a failure',
     { ...SUCCESS, outcome: 'failure', text: undefined, code: 'TOOL_RAISED', error: 'Trace' },

@@ -1,4 +1,6 @@
 import { isJsonObject } from '../json.ts'
+import type { JsonValue } from '../json.ts'
+import type { ToolResult } from '../tool-result.ts'
 import type { AnsweredCall, WireFormat } from './tool-call.ts'
 
 /** Gemini: parts `{"functionCall":{"id"?,"name","args":{…}}}`, answered by one user content of `functionResponse` parts. */
@@ -20,9 +22,19 @@ export const geminiFormat: WireFormat = {
 
 /** Named as it was called; whether it was a failure is told by the key. */
 function functionResponse({ call: { id, name }, result }: AnsweredCall) {
-  const response =
-    result.resultType === 'failure'
-      ? { error: result.error }
-      : { output: result.data ?? result.textResultForLlm }
+  const response = result.resultType === 'failure' ? { error: result.error } : { output: outputOf(result) }
   return { ...(id !== undefined && { id }), name, response }
+}
+
+/** A value as a value; as its text where JavaScript holds a number of it only nearly, for the model is to read what the tool returned. */
+function outputOf({
+  data,
+  textResultForLlm: text,
+}: Extract<ToolResult, { resultType: 'success' }>): JsonValue {
+  return data === undefined || data === null || holdsLargeInteger(data) ? text : data
+}
+
+function holdsLargeInteger(value: JsonValue): boolean {
+  if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value)
+  return typeof value === 'object' && value !== null && Object.values(value).some(holdsLargeInteger)
 }
