@@ -15,7 +15,6 @@ from toolrack_runner.jail.hygiene import (
     hide_memory,
     keep_files_private,
     start_session,
-    yield_to_runner,
 )
 from toolrack_runner.jail.identity import drop_bounding_set, drop_capabilities, drop_identity
 from toolrack_runner.jail.landlock import LandlockRules
@@ -142,7 +141,6 @@ class Confinement:
         start_session()
         close_stdin(self._nothing)
         keep_files_private()
-        yield_to_runner()
         if not isinstance(self._namespaces, Missing):
             self._namespaces.enter_own(workplace.uid, workplace.gid)
         else:

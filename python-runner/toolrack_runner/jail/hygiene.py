@@ -9,9 +9,6 @@ from typing import Final
 
 from toolrack_runner.jail.linux import prctl
 
-#: A third of the processor time of who has none.
-NICENESS: Final = 5
-
 PR_SET_PDEATHSIG: Final = 1
 PR_SET_DUMPABLE: Final = 4
 PR_SET_NO_NEW_PRIVS: Final = 38
@@ -46,11 +43,6 @@ def forbid_new_privileges() -> None:
 def keep_files_private() -> None:
     """What the child creates is for its own uid."""
     os.umask(0o077)
-
-
-def yield_to_runner() -> None:
-    """Where there is too little processor for all, what hands out calls and ends them at their deadline comes first."""
-    os.nice(NICENESS)
 
 
 def close_stdin(nothing: int) -> None:

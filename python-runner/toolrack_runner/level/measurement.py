@@ -47,7 +47,7 @@ class Measurement:
 
     async def done(self) -> Measured:
         """The level, once it is known."""
-        return await asyncio.shield(self._task)
+        return self._task.result() if self._task.done() else await asyncio.shield(self._task)
 
     async def known(self, seconds: float) -> Measured | None:
         """The level, if it is known within so long."""

@@ -12,6 +12,9 @@ from toolrack_runner.pool.outcome import Outcome, Usage, failure
 from toolrack_runner.pool.pool import Key, Pool
 from toolrack_runner.pool.worker import SaidNonsense, SaidNothing, SaidTooMuch, Worker
 
+#: A call that takes longer yields to the others and to the runner; most have been answered by then.
+LONG_SECONDS = 0.02
+
 
 @dataclass(frozen=True, slots=True)
 class Call:
@@ -36,6 +39,7 @@ async def _run(pool: Pool, call: Call) -> Outcome:
     worker = await pool.take(call.key, call.source)
     cpu_before = worker.cpu_seconds()
     has_result = False
+    late = asyncio.get_running_loop().call_later(LONG_SECONDS, worker.yield_to_others)
     try:
         worker.send({"tool": call.tool, "arguments": call.arguments, "context": call.context})
         outcome = await _watch(pool, worker, call, started + call.deadline_seconds)
@@ -47,6 +51,7 @@ async def _run(pool: Pool, call: Call) -> Outcome:
             usage=_usage(worker, time.monotonic() - started, cpu_before),
         )
     finally:
+        late.cancel()
         pool.let_go(worker, has_result=has_result)
 
 

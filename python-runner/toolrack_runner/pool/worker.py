@@ -27,6 +27,8 @@ FRAME_SLACK_BYTES = 1 << 20
 MESSAGES_MAX = 1_010
 #: Room of a channel, so that a call and its source are handed over in one write.
 CHANNEL_BYTES = 1 << 20
+#: A third of the processor time of who has none.
+NICENESS = 5
 #: The kernel's account of a process has some 1,500.
 STATUS_BYTES = 8_192
 
@@ -89,10 +91,8 @@ class Worker:
         if data and not self._unsent:
             self._loop.add_writer(self._channel.fileno(), self._send_rest)
         self._unsent = data
-        if self._rests:
-            # Not before: it would wake up, find nothing, and fall asleep again.
-            self._rests = False
-            _kill(self.pidfd, signal.SIGCONT)
+        # Not before: it would wake up, find nothing, and fall asleep again.
+        self.go_on()
 
     def _send_rest(self) -> None:
         rest, self._unsent = self._unsent, b""
@@ -155,12 +155,33 @@ class Worker:
         return self._status("VmHWM:")
 
     def _status(self, name: str) -> int:
-        words = _read_whole(f"/proc/{self.pid}/status").partition(name.encode())[2].split(None, 1)
-        return int(words[0]) * 1024 if words else 0
+        return int(_field(_read_whole(f"/proc/{self.pid}/status"), name.encode()) or 0) * 1024
+
+    def caught_signals(self) -> bytes:
+        """The signals that it has handlers for, as the kernel tells them; nothing once it is reaped."""
+        return _field(_read_whole(f"/proc/{self.pid}/status"), b"SigCgt:")
+
+    def is_quiet(self, caught_signals: bytes) -> bool:
+        """Whether it has one thread, and handlers for these signals only: then nothing of it runs while it waits."""
+        status = _read_whole(f"/proc/{self.pid}/status")
+        return _field(status, b"Threads:") == b"1" and _field(status, b"SigCgt:") == caught_signals
+
+    def yield_to_others(self) -> None:
+        """From now on it comes after whoever hands out calls and ends them at their deadline, where time is short."""
+        if self.has_exited:
+            return
+        with suppress(OSError):
+            os.setpriority(os.PRIO_PROCESS, self.pid, NICENESS)
 
     def ask_where(self) -> None:
         """Makes the interpreter write to its output which line it runs (faulthandler), without its help."""
         _kill(self.pidfd, signal.SIGUSR1)
+
+    def go_on(self) -> None:
+        """Lets it run again, as sending something does."""
+        if self._rests:
+            self._rests = False
+            _kill(self.pidfd, signal.SIGCONT)
 
     def rest(self) -> None:
         """Stops it until it is sent something: what its module left running takes no time and no more memory meanwhile."""
@@ -262,8 +283,13 @@ def _parse(payload: bytes, left: int) -> dict[str, Any]:
 
 def pid_of(pidfd: int) -> int:
     """The process's number as this process sees it, whatever namespace it lives in; -1 once it is reaped."""
-    words = _read_whole(f"/proc/self/fdinfo/{pidfd}").partition(b"\nPid:")[2].split(None, 1)
-    return int(words[0]) if words else -1
+    return int(_field(_read_whole(f"/proc/self/fdinfo/{pidfd}"), b"\nPid:") or -1)
+
+
+def _field(text: bytes, name: bytes) -> bytes:
+    """The first word behind a name."""
+    words = text.partition(name)[2].split(None, 1)
+    return words[0] if words else b""
 
 
 def _read_whole(path: str) -> bytes:

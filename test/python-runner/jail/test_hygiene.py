@@ -9,7 +9,6 @@ import pytest
 
 from jail.forked import fork, in_child
 from toolrack_runner.jail.hygiene import (
-    NICENESS,
     PR_SET_DUMPABLE,
     close_stdin,
     die_with,
@@ -17,7 +16,6 @@ from toolrack_runner.jail.hygiene import (
     hide_memory,
     keep_files_private,
     start_session,
-    yield_to_runner,
 )
 from toolrack_runner.jail.linux import ON_LINUX, prctl
 
@@ -35,15 +33,6 @@ def test_a_child_has_a_session_and_a_group_of_its_own() -> None:
         return os.getsid(0) == os.getpgrp() == os.getpid()
 
     assert in_child(look) is True
-
-
-def test_a_child_comes_after_who_hands_out_calls() -> None:
-    def look(_: int) -> object:
-        before = os.nice(0)
-        yield_to_runner()
-        return os.nice(0) - before
-
-    assert in_child(look) == NICENESS
 
 
 def test_a_child_dies_with_its_parent() -> None:
