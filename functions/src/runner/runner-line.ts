@@ -10,6 +10,9 @@ export const ANSWER_BYTES_MAX = 12 * 1024 * 1024
 /** The runner lets go of an idle connection after five seconds; one that is used at that moment would be lost with its call. */
 const IDLE_MS = 4_000
 
+/** Behind "The runner". */
+const STOPPED = 'was told to stop, for the caller has gone'
+
 export type RunnerRequest = {
   readonly path: '/check' | '/invoke'
   readonly body: string
@@ -35,6 +38,7 @@ export class RunnerLine {
   async post(address: RunnerAddress, request: RunnerRequest): Promise<RunnerAnswer | RunnerLost> {
     const credential = await credentialFor(address)
     if ('how' in credential) return { wasSent: false, how: credential.how }
+    if (request.signal?.aborted) return { wasSent: false, how: STOPPED }
     const target = new URL(request.path, address.url)
     const isSecure = target.protocol === 'https:'
     const sent = (isSecure ? https : http).request(target, {
@@ -45,13 +49,15 @@ export class RunnerLine {
         'Content-Length': String(Buffer.byteLength(request.body)),
         ...credential.headers,
       },
-      ...(request.signal && { signal: request.signal }),
     })
     const wasSent = watchSending(sent)
     const late = setTimeout(
       () => sent.destroy(new Error(`did not answer within ${request.deadlineMs} ms`)),
       request.deadlineMs,
     )
+    // Not as an option of the request, which would watch its streams as well.
+    const stop = (): void => void sent.destroy(request.signal?.reason as Error)
+    request.signal?.addEventListener('abort', stop)
     try {
       sent.end(request.body)
       const [answer] = (await once(sent, 'response')) as [IncomingMessage]
@@ -62,6 +68,7 @@ export class RunnerLine {
       return { wasSent: wasSent(), how: howLost(error as NodeJS.ErrnoException) }
     } finally {
       clearTimeout(late)
+      request.signal?.removeEventListener('abort', stop)
     }
   }
 
@@ -103,6 +110,6 @@ function retryAfter({ headers }: IncomingMessage): number | undefined {
 }
 
 function howLost({ name, code, message }: NodeJS.ErrnoException): string {
-  if (name === 'AbortError') return 'was told to stop, for the caller has gone'
+  if (name === 'AbortError') return STOPPED
   return code === undefined ? message : `was lost (${code})`
 }
