@@ -29,6 +29,8 @@ REFILLS_AT_ONCE = 2
 #: So long children are not made while calls run that need the processors, if some still wait: calls that come together,
 #: as a model's do, are answered first.
 HOLD_SECONDS = 0.02
+#: And so long behind an answer: who got it has the processors first.
+PAUSE_SECONDS = 0.002
 #: Children that wait without being stopped, for to wake one takes a tenth of a call: the next of the modules called last,
 #: and only such as have left nothing running.
 AWAKE_MAX = 8
@@ -198,7 +200,8 @@ class Pool:
             for _ in range(shelf.wanted - len(shelf.waiting) - shelf.coming):
                 shelf.coming += 1
                 self._refills.append((key, self._loop.time()))
-                self._loop.call_later(HOLD_SECONDS, self._go_on)
+                for seconds in (PAUSE_SECONDS, HOLD_SECONDS):
+                    self._loop.call_later(seconds, self._go_on)
         self._go_on()
 
     def give_up(self, key: Key) -> None:
@@ -244,7 +247,7 @@ class Pool:
         finally:
             self._calls -= 1
             if not self._calls:
-                self._loop.call_soon(self._kill_answered)
+                self._loop.call_later(PAUSE_SECONDS, self._kill_answered)
 
     def _go_on(self) -> None:
         while self._refilling < REFILLS_AT_ONCE and self._refills and not self._is_closed:
@@ -261,7 +264,7 @@ class Pool:
     def _is_held(self, key: Key, since: float) -> bool:
         shelf = self._shelves.get(key)
         has_waiting = shelf is not None and bool(shelf.waiting)
-        return self._calls > 0 and has_waiting and self._loop.time() - since < HOLD_SECONDS
+        return has_waiting and self._loop.time() - since < (HOLD_SECONDS if self._calls else PAUSE_SECONDS)
 
     def _add_blanks(self) -> None:
         zygote = self.zygotes.choose(PLAIN)
