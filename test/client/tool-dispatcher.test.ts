@@ -3,6 +3,7 @@ import { aliasOf } from '@toolrack/contract'
 import type { JsonObject } from '@toolrack/contract'
 import { ToolDispatcher } from '../../packages/client/src/index.ts'
 import type { Runner } from '../../packages/client/src/index.ts'
+import { MESSAGES, SAID } from '../support/answered-messages.ts'
 import { anthropic, chat, gemini, responses } from './calls.ts'
 import { listed } from './scripted-service.ts'
 
@@ -15,39 +16,6 @@ function runner(name: string, run: Runner['run'] = () => `ran ${name}`): Runner 
 async function said(dispatcher: ToolDispatcher, calls: object): Promise<string[]> {
   const { results } = await dispatcher.dispatch(calls)
   return results.map(({ result }) => result.textResultForLlm)
-}
-
-const SAID = ['one', 'Unsupported tool: NOPE', 'two'] as const
-const MESSAGES = {
-  openai: SAID.map((content, index) => ({ role: 'tool', tool_call_id: `c${index}`, content })),
-  'openai-responses': SAID.map((output, index) => ({
-    type: 'function_call_output',
-    call_id: `c${index}`,
-    output,
-  })),
-  anthropic: [
-    {
-      role: 'user',
-      content: SAID.map((content, index) => ({
-        type: 'tool_result',
-        tool_use_id: `c${index}`,
-        content,
-        ...(index === 1 && { is_error: true }),
-      })),
-    },
-  ],
-  gemini: [
-    {
-      role: 'user',
-      parts: SAID.map((text, index) => ({
-        functionResponse: {
-          id: `c${index}`,
-          name: index === 1 ? 'NOPE' : 'ECHO',
-          response: index === 1 ? { error: text } : { output: text },
-        },
-      })),
-    },
-  ],
 }
 
 test.each([

@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { CALLS_MAX } from '@toolrack/contract'
 import type { InvocationResult } from '@toolrack/contract'
+import { MESSAGES, SAID } from '../support/answered-messages.ts'
 import { errorAnswer } from '../support/error-answer.ts'
 import { sharedServerWithRunner, uploaded } from '../support/modules.ts'
 import { withPython } from '../support/runner-environment.ts'
@@ -69,39 +70,6 @@ def newest() -> dict:
 
 TOOL_SPECS = [{"name": "ledger:newest", "handler": newest}]
 `
-
-const SAID = ['one', 'Unsupported tool: NOPE', 'two'] as const
-const MESSAGES = {
-  openai: SAID.map((content, index) => ({ role: 'tool', tool_call_id: `c${index}`, content })),
-  'openai-responses': SAID.map((output, index) => ({
-    type: 'function_call_output',
-    call_id: `c${index}`,
-    output,
-  })),
-  anthropic: [
-    {
-      role: 'user',
-      content: SAID.map((content, index) => ({
-        type: 'tool_result',
-        tool_use_id: `c${index}`,
-        content,
-        ...(index === 1 && { is_error: true }),
-      })),
-    },
-  ],
-  gemini: [
-    {
-      role: 'user',
-      parts: SAID.map((said, index) => ({
-        functionResponse: {
-          id: `c${index}`,
-          name: index === 1 ? 'NOPE' : 'ECHO',
-          response: index === 1 ? { error: said } : { output: said },
-        },
-      })),
-    },
-  ],
-}
 
 type MakeCall = (id: string, name: string, args: unknown) => object
 const FORMATS: readonly [keyof typeof MESSAGES, MakeCall, string, object][] = [

@@ -11,17 +11,7 @@ import { grantOf } from '../../../functions/src/catalog/grant.ts'
 import type { ListQuery } from '../../../functions/src/catalog/list-query.ts'
 import { catalogView } from '../../support/catalog-view.ts'
 import { tool } from '../../support/definition-changes.ts'
-
-const ALL: ListQuery = {
-  names: 'all',
-  tags: [],
-  categories: [],
-  dialect: undefined,
-  envelope: 'array',
-  strict: false,
-  limit: undefined,
-  after: undefined,
-}
+import { ALL } from '../../support/list-query.ts'
 
 function list(view: CatalogView, dialect: Dialect, query: Partial<ListQuery> = {}) {
   const answer = dialectAnswer(view, { ...ALL, ...query, dialect }, 'flow', new DialectFragments())

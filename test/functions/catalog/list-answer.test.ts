@@ -6,17 +6,8 @@ import { listAnswer } from '../../../functions/src/catalog/list-answer.ts'
 import type { ListQuery } from '../../../functions/src/catalog/list-query.ts'
 import { catalogView } from '../../support/catalog-view.ts'
 import { tool } from '../../support/definition-changes.ts'
+import { ALL } from '../../support/list-query.ts'
 
-const ALL: ListQuery = {
-  names: 'all',
-  tags: [],
-  categories: [],
-  dialect: undefined,
-  envelope: 'array',
-  strict: false,
-  limit: undefined,
-  after: undefined,
-}
 const list = (view: ReturnType<typeof catalogView>, query: Partial<ListQuery> = {}) => {
   const answer = listAnswer(view, { ...ALL, ...query }, 'default-flow')
   return { ...answer, value: JSON.parse(answer.body.toString()) as ToolDefinition[] }

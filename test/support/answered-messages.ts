@@ -1,0 +1,35 @@
+/** What a model is to be told of three calls, the one in the middle of no tool. */
+export const SAID = ['one', 'Unsupported tool: NOPE', 'two'] as const
+
+/** The same as each vendor wants it, in one conversation. */
+export const MESSAGES = {
+  openai: SAID.map((content, index) => ({ role: 'tool', tool_call_id: `c${index}`, content })),
+  'openai-responses': SAID.map((output, index) => ({
+    type: 'function_call_output',
+    call_id: `c${index}`,
+    output,
+  })),
+  anthropic: [
+    {
+      role: 'user',
+      content: SAID.map((content, index) => ({
+        type: 'tool_result',
+        tool_use_id: `c${index}`,
+        content,
+        ...(index === 1 && { is_error: true }),
+      })),
+    },
+  ],
+  gemini: [
+    {
+      role: 'user',
+      parts: SAID.map((text, index) => ({
+        functionResponse: {
+          id: `c${index}`,
+          name: index === 1 ? 'NOPE' : 'ECHO',
+          response: index === 1 ? { error: text } : { output: text },
+        },
+      })),
+    },
+  ],
+}
