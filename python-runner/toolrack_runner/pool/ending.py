@@ -100,7 +100,9 @@ def crash_line(worker: Worker, module: str) -> int | None:
     start = text.rfind("Fatal Python error: ")
     if start < 0:
         return None
-    return _line_in(worker.output.take_from(len(text[:start].encode())), module)
+    line = _line_in(text[start:], module)
+    worker.output.end_at(len(text[:start].encode()))
+    return line
 
 
 def _line_in(dump: str, module: str) -> int | None:

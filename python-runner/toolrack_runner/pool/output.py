@@ -46,13 +46,6 @@ class Output:
         self._read()
         return self._kept.decode(errors="replace")
 
-    def take_from(self, position: int) -> str:
-        """Takes back what was printed since `position`: it was asked for, and is nobody's log."""
-        self._read()
-        taken = self._kept[position:].decode(errors="replace")
-        del self._kept[position:]
-        return taken
-
     def text_from(self, position: int) -> str:
         """What was printed since `position`."""
         self._read()
