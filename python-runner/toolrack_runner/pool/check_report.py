@@ -1,7 +1,8 @@
 """What main believes of a child's report on a module.
 
 The stage `parsed` comes before any code of the module has run. What comes after it may be the module's own invention, and is
-taken for no more than its claims about itself: of the right shape, and with names that are its own to give.
+taken for no more than its claims about itself: of the right shape, with names that are its own to give, and with hosts
+that a spec may name.
 """
 
 from collections.abc import Mapping
@@ -10,8 +11,9 @@ from typing import Any, TypeGuard
 import jsonschema_rs
 
 from toolrack_runner.module.fault import Fault
-from toolrack_runner.module.limits import SPECS_MAX
+from toolrack_runner.module.limits import HOSTS_MAX, SPECS_MAX
 from toolrack_runner.module.report import fault_json
+from toolrack_runner.network.hosts import read_host
 from toolrack_runner.tool_name import is_tool_name
 
 Report = dict[str, Any]
@@ -36,7 +38,7 @@ _ACCEPTED_PROPERTIES = {
     "annotations": {"type": ["object", "null"]},
     "timeoutSeconds": {"type": ["number", "null"]},
     "secrets": _NAMES,
-    "network": _NAMES,
+    "network": {**_NAMES, "maxItems": HOSTS_MAX},
 }
 _TOOL = {
     "type": "object",
@@ -78,8 +80,11 @@ def as_report(stage: object, module: str) -> Report | None:
     """The report, if it is one about this module; None for anything else."""
     if not isinstance(stage, dict) or not _validator.is_valid(stage):
         return None
-    accepted = [tool["name"] for tool in stage["tools"] if tool["accepted"]]
+    tools = [tool for tool in stage["tools"] if tool["accepted"]]
+    accepted = [tool["name"] for tool in tools]
     if len(set(accepted)) != len(accepted) or not all(_is_own(name, module) for name in accepted):
+        return None
+    if any(read_host(host) is None for tool in tools for host in tool["network"]):
         return None
     return stage | {
         "module": module,
