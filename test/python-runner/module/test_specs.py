@@ -171,8 +171,7 @@ def schema(properties: str, required: str = "['a']", more: str = "") -> str:
             (
                 spec_with(network=f"['api.example.com', '{address}']"),
                 "field_invalid",
-                "network[1] is a numeric address, and a tool is connected to hosts by their names. Write a host name "
-                "that leads there, such as 'api.example.com' or 'api.example.com:8443'",
+                "network[1] is a numeric address, and a tool is connected to hosts by their names. Write a host",
             )
             for address in (
                 "10.0.0.1",
