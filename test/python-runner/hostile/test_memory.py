@@ -249,3 +249,10 @@ def test_a_check_and_an_import_ahead_of_calls_are_watched_too(live: LiveRunner) 
 
 def test_an_honest_tool_near_its_limit_is_left_alone(live: LiveRunner) -> None:
     assert live.invoke(MODULE, "hostile:honest").get("text") == "11 1000"
+
+
+def test_without_limits_of_the_kernel_the_runner_ends_what_holds_too_much(who: str, canary: str) -> None:
+    with watched_runner(who, canary, "--without=rlimits", TOOLRACK_RUNNER_MIN_ISOLATION="L0") as live:
+        answer = live.invoke(MODULE, "hostile:unreserved")
+    assert answer.get("code") == "MEMORY_LIMIT", answer
+    assert "was ended: it held" in answer["error"]

@@ -12,6 +12,7 @@ import pytest
 from jail.forked import fork, in_child
 from toolrack_runner.jail.identity import drop_identity
 from toolrack_runner.jail.rlimits import MIB, MemoryInUse, ResourceLimits, memory_in_use
+from toolrack_runner.zygote.allocator import keep_allocations_in_one_heap
 
 NAMES = ("DATA", "AS", "STACK", "CPU", "FSIZE", "NOFILE", "CORE", "MEMLOCK", "MSGQUEUE")
 
@@ -128,6 +129,7 @@ def test_who_spins_is_ended_by_a_signal_and_who_ignores_that_one_is_killed() -> 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root has a uid to give away")
 def test_threads_of_a_slot_end_at_their_number() -> None:
     def start_many(_: int) -> object:
+        keep_allocations_in_one_heap()  # As a zygote does: a heap of its own for each thread reserves 64 MB.
         ResourceLimits(processes=16).apply(in_use=memory_in_use())
         drop_identity(60_322, 60_322)
         done = threading.Event()

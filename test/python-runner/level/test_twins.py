@@ -128,6 +128,8 @@ def test_a_twin_that_breaks_tells_so_instead_of_raising() -> None:
 def test_a_failure_that_no_layer_explains_is_not_held(saw: str) -> None:
     layers = frozenset({"rlimits", "identity", "landlock", "seccomp"})
     for twin in TWINS:
+        if (twin.name, saw) == ("grow_stack_mapping", "ENOSYS"):
+            continue  # So seccomp answers it, on purpose.
         assert judge(twin, Sight(saw), layers, as_root=True) == Unexpected(saw, _expected(twin, layers))
 
 
