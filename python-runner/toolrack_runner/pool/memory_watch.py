@@ -1,7 +1,7 @@
 """Ends children that hold more memory than they may.
 
-RLIMIT_DATA does not count all that a process can hold: memory whose write permission was dropped again, for one. RLIMIT_AS ends that
-too, but has to leave room for shared libraries. So main looks at what the kernel says of a child while it works.
+RLIMIT_DATA does not count all that a process can hold: memory whose write permission was dropped again, for one. RLIMIT_AS
+ends that too, but has to leave room for shared libraries. So main looks at what the kernel says of a child while it works.
 """
 
 import asyncio
@@ -14,8 +14,8 @@ from toolrack_runner.pool.worker import HeldTooMuch, Worker
 
 #: Who is done sooner is not looked at.
 FIRST_SECONDS: Final = 0.05
-#: How much a child can take in a second, for the time of the next look. Measured: 1.1 GB with one thread, 1.4 GB with two on two
-#: processors, 6 GB with two and huge pages.
+#: How much a child can take in a second, for the time of the next look. Measured on two processors: 1.1 GB with one thread,
+#: 1.4 GB with two, 6 GB with two and huge pages.
 BYTES_PER_SECOND: Final = 4 << 30
 #: Between two looks, which cost 25 microseconds each: in the shortest time a child takes 40 MB at that rate.
 SHORTEST_SECONDS: Final = 0.01

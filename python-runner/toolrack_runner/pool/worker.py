@@ -157,8 +157,8 @@ class Worker:
         return self._status("VmHWM:")
 
     def held_bytes(self) -> int:
-        """What the child holds now beyond what it was forked with: memory that no file is behind, also in swap, and mapped files
-        of a file system in memory. 0 once it is reaped.
+        """What the child holds now beyond what it was forked with: memory that no file is behind, also in swap, and what it
+        maps of a file system in memory. 0 once it is reaped.
         """
         status = _read_whole(f"/proc/{self.pid}/status")
         held = sum(int(_field(status, name) or 0) * 1024 for name in (b"RssAnon:", b"RssShmem:", b"VmSwap:"))
