@@ -7,10 +7,11 @@ from typing import Any
 
 from toolrack_runner.network.broker import Refused, connect
 from toolrack_runner.pool.answer import no_result, read_answer, too_large
-from toolrack_runner.pool.ending import end_of, explain_end, where
+from toolrack_runner.pool.ending import end_of, explain_end, held_too_much, where
+from toolrack_runner.pool.memory_watch import FIRST_SECONDS, MemoryWatch
 from toolrack_runner.pool.outcome import Outcome, Usage, failure
 from toolrack_runner.pool.pool import Key, Pool
-from toolrack_runner.pool.worker import SaidNonsense, SaidNothing, SaidTooMuch, Worker
+from toolrack_runner.pool.worker import HeldTooMuch, SaidNonsense, SaidNothing, SaidTooMuch, Worker
 
 #: A call that takes longer yields to the others and to the runner; most have been answered by then.
 LONG_SECONDS = 0.02
@@ -39,7 +40,8 @@ async def _run(pool: Pool, call: Call) -> Outcome:
     worker = await pool.take(call.key, call.source)
     cpu_before = worker.cpu_seconds()
     has_result = False
-    late = asyncio.get_running_loop().call_later(LONG_SECONDS, worker.yield_to_others)
+    watch = MemoryWatch(worker)
+    late = asyncio.get_running_loop().call_later(LONG_SECONDS, _go_on_as_long, worker, watch)
     try:
         worker.send({"tool": call.tool, "arguments": call.arguments, "context": call.context})
         outcome = await _watch(pool, worker, call, started + call.deadline_seconds)
@@ -52,7 +54,13 @@ async def _run(pool: Pool, call: Call) -> Outcome:
         )
     finally:
         late.cancel()
+        watch.stop()
         pool.let_go(worker, has_result=has_result)
+
+
+def _go_on_as_long(worker: Worker, watch: MemoryWatch) -> None:
+    worker.yield_to_others()
+    watch.start(FIRST_SECONDS - LONG_SECONDS)
 
 
 async def _watch(pool: Pool, worker: Worker, call: Call, deadline: float) -> Outcome:
@@ -70,6 +78,8 @@ async def _watch(pool: Pool, worker: Worker, call: Call, deadline: float) -> Out
         return too_large(call.tool, output_bytes_max)
     except SaidNonsense:
         return no_result(call.tool)
+    except HeldTooMuch as reason:
+        return await held_too_much(worker, reason, call.tool)
     except SaidNothing:
         return explain_end(await end_of(worker, call.key.module), call.tool)
     if worker.has_said_more:

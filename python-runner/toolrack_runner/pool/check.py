@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from toolrack_runner.module.fault import Fault
-from toolrack_runner.module.lost import import_crashed, import_hung
+from toolrack_runner.module.lost import import_crashed, import_hung, import_too_large
 from toolrack_runner.pool.check_report import (
     Report,
     as_report,
@@ -16,9 +16,10 @@ from toolrack_runner.pool.check_report import (
     with_lost_example,
 )
 from toolrack_runner.pool.ending import end_of, line_now
+from toolrack_runner.pool.memory_watch import watched
 from toolrack_runner.pool.outcome import Usage
 from toolrack_runner.pool.pool import Pool
-from toolrack_runner.pool.worker import SaidNonsense, SaidNothing, SaidTooMuch, Worker
+from toolrack_runner.pool.worker import HeldTooMuch, SaidNonsense, SaidNothing, SaidTooMuch, Worker
 from toolrack_runner.zygote.messages import Limits
 
 #: What a check needs beside the module's own imports; a zygote that holds them spares each check their 60 ms.
@@ -42,7 +43,8 @@ async def run_check(pool: Pool, name: str, source: bytes, *, seconds: float) -> 
     worker = await pool.blank(Limits(), LIBRARIES)
     try:
         worker.send({"do": "check", "module": name, "source": base64.b64encode(source).decode()})
-        report = await _Progress(worker, name).watch(seconds)
+        with watched(worker):
+            report = await _Progress(worker, name).watch(seconds)
         usage = Usage(
             (time.monotonic() - started) * 1000, worker.cpu_seconds() * 1000, worker.resident_bytes_max()
         )
@@ -74,6 +76,9 @@ class _Progress:
                 f"it did not end within {seconds:g} s",
                 import_hung(self._module, line, seconds),
             )
+        except HeldTooMuch as reason:
+            how = str(reason)
+            return self._ended("MEMORY_LIMIT", how, import_too_large(self._module, how))
         except (SaidTooMuch, SaidNonsense):
             how = "it wrote to the channel of the report"
         except SaidNothing:

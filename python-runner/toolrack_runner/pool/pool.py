@@ -14,8 +14,9 @@ from typing import Any
 
 from toolrack_runner.network.hosts import Host
 from toolrack_runner.network.public_address import Network
+from toolrack_runner.pool.memory_watch import watched
 from toolrack_runner.pool.slots import NoSlotLeft, Slots
-from toolrack_runner.pool.worker import SaidNonsense, SaidNothing, SaidTooMuch, Worker
+from toolrack_runner.pool.worker import HeldTooMuch, SaidNonsense, SaidNothing, SaidTooMuch, Worker
 from toolrack_runner.pool.zygote_process import ZygoteProcess
 from toolrack_runner.pool.zygotes import PLAIN, Packages, Zygotes
 from toolrack_runner.zygote.messages import Born, Gone, Limits, Line, Opening, Unborn
@@ -305,9 +306,10 @@ class Pool:
         # Behind a backlog a child's time is a call's.
         worker.send(_order(key, shelf.source, _known(shelf), has_time=not self._refills))
         try:
-            async with asyncio.timeout(IMPORT_SECONDS):
-                message = await worker.receive()
-        except (TimeoutError, SaidNothing, SaidTooMuch, SaidNonsense):
+            with watched(worker):
+                async with asyncio.timeout(IMPORT_SECONDS):
+                    message = await worker.receive()
+        except (TimeoutError, SaidNothing, SaidTooMuch, SaidNonsense, HeldTooMuch):
             message = {}
         if message.get("ready") is True:
             worker.has_imported = True
@@ -335,7 +337,7 @@ class Pool:
             raise PoolFailure("every slot has a living child") from None
         self._number += 1
         try:
-            worker = Worker(self._number, slot, limits)
+            worker = Worker(self._number, slot, limits, shared_anonymous_bytes=zygote.shared_anonymous_bytes)
         except OSError as error:
             self._slots.give_back(slot)
             raise PoolFailure(f"no child could be spoken to: {error.strerror}") from None

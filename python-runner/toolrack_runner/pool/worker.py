@@ -36,10 +36,12 @@ STATUS_BYTES = 8_192
 class Worker:
     """One child, from its order to its end."""
 
-    def __init__(self, number: int, slot: int, limits: Limits) -> None:
+    def __init__(self, number: int, slot: int, limits: Limits, *, shared_anonymous_bytes: int = 0) -> None:
         self.number = number
         self.slot = slot
         self.limits = limits
+        #: What no file is behind of the memory that it was forked with.
+        self.shared_anonymous_bytes = shared_anonymous_bytes
         self.pidfd = -1
         self.pid = 0
         #: From then on its words may be the module's own.
@@ -154,6 +156,14 @@ class Worker:
         """The most it ever had in memory, shared pages included; 0 once it is reaped."""
         return self._status("VmHWM:")
 
+    def held_bytes(self) -> int:
+        """What the child holds now beyond what it was forked with: memory that no file is behind, also in swap, and what it
+        maps of a file system in memory. 0 once it is reaped.
+        """
+        status = _read_whole(f"/proc/{self.pid}/status")
+        held = sum(int(_field(status, name) or 0) * 1024 for name in (b"RssAnon:", b"RssShmem:", b"VmSwap:"))
+        return max(held - self.shared_anonymous_bytes, 0)
+
     def _status(self, name: str) -> int:
         return int(_field(_read_whole(f"/proc/{self.pid}/status"), name.encode()) or 0) * 1024
 
@@ -187,6 +197,13 @@ class Worker:
         """Stops it until it is sent something: what its module left running takes no time and no more memory meanwhile."""
         self._rests = True
         _kill(self.pidfd, signal.SIGSTOP)
+
+    def end_for(self, reason: Exception) -> None:
+        """Kills it; who waits for its next message gets the reason."""
+        if self.is_alive:
+            self._end = reason
+            self.kill()
+            self._wake()
 
     def kill(self) -> None:
         """Kills it and lets go of its channel; `gone` tells when nothing is left."""
@@ -263,6 +280,15 @@ class SaidTooMuch(Exception):
 
 class SaidNonsense(Exception):
     """The child sent what is not one JSON object."""
+
+
+class HeldTooMuch(Exception):
+    """The child held more memory than it may, and was killed for it."""
+
+    def __init__(self, held_bytes: int, limits: Limits) -> None:
+        super().__init__(
+            f"it held {held_bytes >> 20} MB of memory, and may hold {limits.memory_bytes >> 20} MB"
+        )
 
 
 def _frame(order: dict[str, Any]) -> bytes:
