@@ -16,10 +16,15 @@ import { deployedAccess, FIREBASE, JOB, OIDC } from '../support/token-kinds.ts'
 
 const SHARED = tool('shared')
 const logs = memoryInvocationLogs(() => NOW)
-const service = await inProcess(deployedAccess(() => NOW), [SHARED], () => NOW, {
-  runner: readingRunner(),
-  logs,
-})
+const service = await inProcess(
+  deployedAccess(() => NOW),
+  [SHARED],
+  () => NOW,
+  {
+    runner: readingRunner(),
+    logs,
+  },
+)
 afterAll(() => service[Symbol.asyncDispose]())
 
 /** What there is before each request: a definition, a module and a call of Ann's, and what is everybody's. */
@@ -60,7 +65,7 @@ type Answers = readonly [
   jobAccount: string,
   jobToken: string,
 ]
-/** A request to a route: what stands for each name in its path, then the query; the body; the answers. */
+/** A request to a route: what stands for the names in its path, with blanks in between; the query; the body; the answers. */
 type Row = readonly [names: string, query: string, body: string | null, answers: Answers]
 
 const DENIED = '403 PERMISSION_DENIED'
@@ -178,12 +183,7 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
   'GET /api/tools': [['', '', null, ['200', '200', '200', NO_DOOR, NO_DOOR]]],
   'POST /api/tools/refresh': [['', '', null, [DENIED, DENIED, '200', NO_DOOR, NO_DOOR]]],
   'GET /api/tools/:name': [
-    [
-      'hers',
-      '',
-      null,
-      ['404 TOOL_NOT_FOUND', '404 TOOL_NOT_FOUND', '404 TOOL_NOT_FOUND', NO_DOOR, NO_DOOR],
-    ],
+    ['hers', '', null, ['404 TOOL_NOT_FOUND', '404 TOOL_NOT_FOUND', '404 TOOL_NOT_FOUND', NO_DOOR, NO_DOOR]],
   ],
   'GET /health': [['', '', null, EVERYBODY]],
 }
@@ -196,6 +196,12 @@ type Cell = {
   readonly expected: string
 }
 
+/** The address with names for what it names, in their order. */
+function named(address: string, names: string): string {
+  const left = names.split(' ')
+  return address.replaceAll(/:[a-z]+/gi, () => left.shift() ?? '')
+}
+
 /** Each route at each of its addresses, asked by each principal. */
 const CELLS: readonly Cell[] = TABLE.flatMap(({ method, path, isPublic, addresses }) =>
   (ROWS[`${method} ${path}`] ?? []).flatMap(([names, query, body, answers]) =>
@@ -204,7 +210,7 @@ const CELLS: readonly Cell[] = TABLE.flatMap(({ method, path, isPublic, addresse
         const known = (Object.keys(KNOWN) as Who[]).indexOf(who)
         const isAtTheirDoor = isPublic || PRINCIPALS[who].family === family
         const expected = isPublic ? '200' : isAtTheirDoor ? (answers[known] ?? '') : '401 TOKEN_INVALID'
-        return { method, address: address.replace(/:[a-z]+/i, names) + query, body, who, expected }
+        return { method, address: named(address, names) + query, body, who, expected }
       }),
     ),
   ),
@@ -307,21 +313,16 @@ test.each<[string, Who, string, string, Record<string, string>, string | null, s
   ['no JSON', 'user', 'PUT', '/tools/defs/ours?layer=global', {}, '{', DENIED],
   ['an empty list', 'job token', 'POST', '/tools/defs', {}, '[]', DENIED],
   ['no choice', 'job token', 'POST', '/tools/defs/hers/rollback', {}, '{}', DENIED],
-  [
-    'a picture',
-    'job token',
-    'PUT',
-    '/tools/modules/notes',
-    { 'Content-Type': 'image/png' },
-    'x',
-    DENIED,
-  ],
+  ['a picture', 'job token', 'PUT', '/tools/modules/notes', { 'Content-Type': 'image/png' }, 'x', DENIED],
   ['no choice', 'user', 'POST', '/tools/modules/common/rollback?layer=global', {}, '{}', DENIED],
-])('with %s, %s is answered to %s %s in its order', async (_what, who, method, path, headers, body, expected) => {
-  const family = PRINCIPALS[who].family ?? 'workflows'
-  const address = path.startsWith('/api/') ? path : `/${family}${path}`
-  expect(await inShort(await ask({ who, method, address, body }, headers))).toBe(expected)
-})
+])(
+  'with %s, %s is answered to %s %s in its order',
+  async (_what, who, method, path, headers, body, expected) => {
+    const family = PRINCIPALS[who].family ?? 'workflows'
+    const address = path.startsWith('/api/') ? path : `/${family}${path}`
+    expect(await inShort(await ask({ who, method, address, body }, headers))).toBe(expected)
+  },
+)
 
 test('who may not write is refused before the body is read', async () => {
   const { socket, answer } = await unfinished()

@@ -1,20 +1,18 @@
-import { FAMILIES } from '../../functions/src/http/route.ts'
-import { API_ROUTES, ROUTES } from '../../functions/src/routes/routes.ts'
+import { addressesOf } from '../../functions/src/http/route.ts'
+import { routeTable } from '../../functions/src/routes/route-table.ts'
+import type { RouteParts } from '../../functions/src/routes/route-table.ts'
 
-const NONE = { method: 'GET', path: '/health', isPublic: true } as const
+/** Enough to make the table, and too little to answer anything. */
+export const NO_PARTS = { modules: {} } as RouteParts
 
-export const TABLE = [
-  ...ROUTES.map(({ method, path }) => ({
-    method,
-    path,
-    isPublic: false,
-    addresses: FAMILIES.map((family) => ({ address: `/${family}${path}`, family })),
-  })),
-  ...API_ROUTES.map(({ method, path }) => ({
-    method,
-    path: `/api${path}`,
-    isPublic: false,
-    addresses: [{ address: `/api${path}`, family: 'workflows' as const }],
-  })),
-  { ...NONE, addresses: [{ address: '/health', family: 'workflows' as const }] },
-]
+/** Every route of the service with all of its addresses, without what handles it. */
+export const TABLE = routeTable(NO_PARTS).map((row) => ({
+  method: row.method,
+  path: row.path,
+  isRoot: row.isRoot === true,
+  isPublic: row.action === 'anybody',
+  addresses: addressesOf(row),
+}))
+
+/** Those that exist below both families. */
+export const FAMILY_ROUTES = TABLE.filter(({ isRoot }) => !isRoot)
