@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Action } from '../access/action.ts'
 import type { Principal } from '../access/principal.ts'
-import type { Invoker } from '../invoke/invoker.ts'
 
 export const FAMILIES = ['workflows', 'jobs'] as const
 export type Family = (typeof FAMILIES)[number]
@@ -38,9 +37,6 @@ export type KnownRequest<Path extends string = string, Asked = unknown> = FoundR
   /** Whether the sender may do what the route's `inFull` says. */
   readonly inFull: boolean
 }
-
-/** What `invokeTool` and `dispatchCalls` take: the invoker comes with the request. */
-export type RouteRequest = KnownRequest & { readonly services: { readonly invoker: Invoker } }
 
 /** A method on a path, what it does, and how. */
 export type Route<Path extends string = string, Asked = unknown> = {

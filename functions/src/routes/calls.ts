@@ -15,19 +15,18 @@ const INVOCATION_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
 /** Calls of tools, and what they have printed. */
 export function callRoutes({ invoker, logs }: CallParts): readonly Route[] {
-  const services = { invoker }
   return [
     route({
       method: 'POST',
       path: '/tools/invoke',
       action: { verb: 'call' },
-      handle: (request) => invokeTool({ ...request, services }),
+      handle: (request) => invokeTool(invoker, request),
     }),
     route({
       method: 'POST',
       path: '/tools/dispatch',
       action: { verb: 'call' },
-      handle: (request) => dispatchCalls({ ...request, services }),
+      handle: (request) => dispatchCalls(invoker, request),
     }),
     // What a call of the caller's own has printed; to a job token one of a tool that it names.
     route({
