@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from '@jest/globals'
 import { FAMILIES } from '../../functions/src/http/route.ts'
-import { API_ROUTES, ROUTES } from '../../functions/src/routes/routes.ts'
+import { TABLE } from '../support/route-table.ts'
 import { Server } from '../support/server.ts'
 import { listedNames } from '../support/tool.ts'
 
@@ -46,10 +46,9 @@ test.each(REFUSED)('%s gets the same 401 as every other, to the byte', async (_w
   expect(answer).toEqual(await whole(await ask('/workflows/tools/list', undefined)))
 })
 
-const EVERY = [
-  ...FAMILIES.flatMap((family) => ROUTES.map((route) => [`/${family}`, route] as const)),
-  ...API_ROUTES.map((route) => ['/api', route] as const),
-].map(([prefix, { method, path }]) => [method, prefix + path.replace(':name', 'READ_FILE')] as const)
+const EVERY = TABLE.filter(({ isPublic }) => !isPublic).flatMap(({ method, addresses }) =>
+  addresses.map(({ address }) => [method, address.replace(':name', 'READ_FILE')] as const),
+)
 
 test.each(EVERY)('%s %s is a 401 without a token, whatever its query and body', async (method, path) => {
   expect((await ask(path, undefined, method)).status).toBe(401)

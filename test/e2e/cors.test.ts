@@ -22,7 +22,7 @@ test.each(ANSWERS)(
     const res = await server.fetch(path, { headers: { Origin: LISTED } })
     expect([res.status, res.headers.get('access-control-allow-origin')]).toEqual([status, LISTED])
     expect(res.headers.get('access-control-expose-headers')).toBe(
-      'ETag,Link,X-Tools-Revision,X-Tools-Layers,X-Tools-Unknown,X-Tools-Quarantined',
+      'ETag,Link,Retry-After,Idempotent-Replay,X-Tools-Revision,X-Tools-Layers,X-Tools-Unknown,X-Tools-Quarantined',
     )
     expect(res.headers.get('vary')).toBe('Origin')
   },
@@ -46,6 +46,6 @@ test('a browser that asks first learns what it may send, without a token', async
   const res = await fetch(`${server.url}/workflows/tools/defs/A`, { method: 'OPTIONS', headers })
   expect([res.status, res.headers.get('access-control-allow-methods')]).toEqual([204, 'GET,PUT,POST,DELETE'])
   expect(res.headers.get('access-control-allow-headers')).toBe(
-    'Authorization,Content-Type,If-Match,If-None-Match',
+    'Authorization,Content-Type,If-Match,If-None-Match,Idempotency-Key,X-Project-Id,traceparent,Last-Event-ID',
   )
 })

@@ -9,6 +9,7 @@ import { errorAnswer } from '../support/error-answer.ts'
 import { inProcess } from '../support/in-process.ts'
 import { moduleOf } from '../support/modules.ts'
 import { checkedModule, readingRunner } from '../support/reading-runner.ts'
+import { NO_PARTS } from '../support/route-table.ts'
 import { NOW, signed } from '../support/signed-tokens.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { deployedAccess, FIREBASE, JOB, OIDC } from '../support/token-kinds.ts'
@@ -118,7 +119,7 @@ test('where no folder is, the list is empty and says why, one tool is a 404, and
 })
 
 test('of the two functions only workflows answers /api', async () => {
-  const services = { corsOrigins: [], log: { error: () => undefined } } as unknown as Services
+  const services = { ...NO_PARTS, corsOrigins: [], log: { error: () => undefined } } as unknown as Services
   const [jobs, workflows] = await Promise.all(
     (['jobs', 'workflows'] as const).map((family) =>
       listen(createApp({ ...services, authenticate: access.authenticate }, family), '127.0.0.1', 0),

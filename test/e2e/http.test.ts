@@ -2,9 +2,9 @@ import { afterAll, expect, test } from '@jest/globals'
 import { request } from 'node:http'
 import type { ErrorBody } from '@toolrack/contract'
 import { FAMILIES } from '../../functions/src/http/route.ts'
-import { ROUTES } from '../../functions/src/routes/routes.ts'
 import { errorAnswer } from '../support/error-answer.ts'
 import { rawConnection, rawExchange, readAnswer } from '../support/raw-http.ts'
+import { FAMILY_ROUTES } from '../support/route-table.ts'
 import { Server } from '../support/server.ts'
 
 const server = await Server.start()
@@ -56,11 +56,11 @@ test.each(FAMILIES.flatMap((family) => ['list', 'explain', 'defs'].map((end) => 
 )
 
 const METHODS = ['GET', 'PUT', 'POST', 'DELETE', 'PATCH', 'OPTIONS']
-const PATHS = [...new Set(ROUTES.map(({ path }) => path))]
+const PATHS = [...new Set(FAMILY_ROUTES.map(({ path }) => path))]
 test.each(FAMILIES.flatMap((family) => PATHS.map((path) => [family, path] as const)))(
   '/%s%s answers 405 with Allow to each method it does not know',
   async (family, path) => {
-    const known = ROUTES.filter((route) => route.path === path).map(({ method }) => method)
+    const known = FAMILY_ROUTES.filter((route) => route.path === path).map(({ method }) => method)
     const others = METHODS.filter((method) => !known.some((one) => one === method))
     for (const method of others) {
       const answer = await server.fetch(`/${family}${path.replace(':name', 'READ_FILE')}`, { method })

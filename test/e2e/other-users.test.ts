@@ -3,12 +3,12 @@ import { definitionDigest } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 import { FAMILIES } from '../../functions/src/http/route.ts'
 import type { Family } from '../../functions/src/http/route.ts'
-import { ROUTES } from '../../functions/src/routes/routes.ts'
 import { tool } from '../support/definition-changes.ts'
 import { inProcess } from '../support/in-process.ts'
 import { memoryInvocationLogs } from '../support/memory-invocation-logs.ts'
 import { moduleOf } from '../support/modules.ts'
 import { readingRunner } from '../support/reading-runner.ts'
+import { FAMILY_ROUTES } from '../support/route-table.ts'
 import { NOW, signed } from '../support/signed-tokens.ts'
 import { deployedAccess, FIREBASE, JOB, OIDC } from '../support/token-kinds.ts'
 
@@ -116,7 +116,7 @@ const REQUESTS: Readonly<Record<string, readonly (readonly [path: string, body?:
 }
 
 const MATRIX = OTHERS.flatMap(([who, caller]) =>
-  ROUTES.map(({ method, path }) => [who, method, path, caller] as const),
+  FAMILY_ROUTES.map(({ method, path }) => [who, method, path, caller] as const),
 )
 
 async function hers(): Promise<string> {

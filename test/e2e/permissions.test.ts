@@ -5,11 +5,11 @@ import { createApp } from '../../functions/src/app.ts'
 import { FileLayer } from '../../functions/src/files/file-layer.ts'
 import { FAMILIES } from '../../functions/src/http/route.ts'
 import { listen, stopListening } from '../../functions/src/local/listen.ts'
-import { ROUTES } from '../../functions/src/routes/routes.ts'
 import { absentRunner } from '../../functions/src/invoke/runner.ts'
 import { closeServices, createServices } from '../../functions/src/services.ts'
 import { SqliteDefinitionStore } from '../../functions/src/sqlite/sqlite-definition-store.ts'
 import { errorAnswer } from '../support/error-answer.ts'
+import { FAMILY_ROUTES } from '../support/route-table.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { memoryInvocationLogs } from '../support/memory-invocation-logs.ts'
 
@@ -47,7 +47,9 @@ const BODIES: Readonly<Record<string, string | null>> = {
 /** A call writes nothing, and knows no layer. */
 const CALLS = new Set(['/tools/invoke', '/tools/dispatch'])
 const WRITING = FAMILIES.flatMap((family) =>
-  ROUTES.filter(({ method, path }) => method !== 'GET' && path.startsWith('/tools/') && !CALLS.has(path)).map(
+  FAMILY_ROUTES.filter(
+    ({ method, path }) => method !== 'GET' && path.startsWith('/tools/') && !CALLS.has(path),
+  ).map(
     ({ method, path }) =>
       [method, `/${family}${path.replace(':name', 'READ_FILE')}`, `${method} ${path}`] as const,
   ),

@@ -71,6 +71,21 @@ const RULES: readonly Rule[] = [
     why: 'a domain folder knows no vendor',
   },
   {
+    of: new RegExp(inFunctions(EDGE)),
+    mayNot: new RegExp(ENTRY),
+    why: 'the edge is given what it works with, and does not know who joins it',
+  },
+  {
+    of: new RegExp(inFunctions(['http'])),
+    mayNot: new RegExp(inFunctions(['routes'])),
+    why: 'the edge serves any table of routes',
+  },
+  {
+    of: /^functions\/src\/(?!access\/|http\/handle-route\.ts$)/,
+    mayNot: /^functions\/src\/access\/(?:authorise|decide)\.ts$/,
+    why: 'what a request may do is decided once, in http/handle-route.ts',
+  },
+  {
     of: new RegExp(ADAPTER),
     mayNot: new RegExp(`${inFunctions([...EDGE, ...HOSTS])}|${ENTRY}|${SERVING}`),
     why: 'an adapter serves no HTTP',
@@ -101,8 +116,8 @@ const RULES: readonly Rule[] = [
 
 /** Where each package and each guarded built-in may be imported; any other package has no place yet. */
 const PLACES = new Map([
-  ['npm:express', /^(?:app|http\/read-body)\.ts$/],
-  ['npm:cors', /^app\.ts$/],
+  ['npm:express', /^http\/(?:serve-routes|read-body)\.ts$/],
+  ['npm:cors', /^http\/allow-origins\.ts$/],
   ['npm:ajv', /^schemas\//],
   ['npm:re2js', /^schemas\//],
   [

@@ -1,19 +1,11 @@
 import type { Layer } from '@toolrack/contract'
+import type { Action } from './action.ts'
 import type { Principal } from './principal.ts'
-
-/**
- * What a principal may want to do. `read` covers the list, explain and definitions as they are, `read-versions` what
- * they were, `read-modules` the sources that some come from, `refresh` a new look at the folder of modules, `call` the tools that the
- * list shows, `mint` a job token for one's own tools.
- */
-export type Action =
-  | { readonly verb: 'read' | 'call' | 'read-versions' | 'refresh' | 'mint' }
-  | { readonly verb: 'write' | 'read-modules'; readonly layer: Layer }
 
 /** The answer to "may they?", with the reason that reaches the caller. */
 export type Decision = { readonly allowed: true } | { readonly allowed: false; readonly reason: string }
 
-/** The one function that decides, for every verb and every route. What of a catalog is seen is the view's to say. */
+/** Decides for every verb and every route. Which tools of a catalog are seen and called, `maySee` and `mayCall` decide. */
 export function decide(principal: Principal, action: Action): Decision {
   if (action.verb === 'read' || action.verb === 'call') return ALLOWED
   if (principal.grant) return deny(WHY_NOT_BY_JOB_TOKEN[action.verb])

@@ -1,5 +1,6 @@
 import type { Layer } from '@toolrack/contract'
 import { aliasOf, LAYERS } from '@toolrack/contract'
+import { maySee } from '../access/visible.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 import { isAfter } from './cursor.ts'
 import type { Position } from './cursor.ts'
@@ -38,18 +39,21 @@ export class CatalogView {
   }
 
   /**
-   * What a grant lets be seen: the granted tools whose definition is still the granted one. Every other definition is
-   * as if it did not exist, whoever asks and however, for it is not in the layers of the narrowed view.
+   * The tools that `maySee` shows to the holder of a grant. Every other definition is as if it did not exist, whoever asks and
+   * however, for it is not in the layers of the narrowed view. A grant is asked about once for each view.
    */
   narrowedTo(grant: Grant): CatalogView {
     const known = this.#narrowed.get(grant)
     if (known) return known
     const seen: CatalogEntry[] = []
     const changed: string[] = []
-    for (const [name, digest] of grant.tools) {
+    // No other name is seen by a grant, and there may be 100,000 of them.
+    for (const name of grant.tools.keys()) {
       const winner = this.winner(name)
-      if (winner?.digest === digest) seen.push(winner)
-      else if (winner) changed.push(name)
+      if (!winner) continue
+      const visibility = maySee({ grant }, winner)
+      if (visibility.allowed) seen.push(winner)
+      else if (visibility.code === 'DIGEST_CHANGED') changed.push(name)
     }
     const { user, global, file } = this.layers
     const layers = { user: only(user, seen), global: only(global, seen), file: only(file, seen) }

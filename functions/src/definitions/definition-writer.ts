@@ -1,7 +1,6 @@
 import type { JsonObject, JsonValue, Layer } from '@toolrack/contract'
 import { isJsonObject, isToolName, ToolrackError } from '@toolrack/contract'
 import type { Principal } from '../access/principal.ts'
-import { authorise } from '../access/authorise.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import type { SchemaChecker } from '../schemas/schema-checker.ts'
@@ -25,7 +24,7 @@ export const BULK_MAX = 200
 export type WritableLayer = 'user' | 'global'
 export type VersionChoice = { readonly digest: string } | { readonly revision: string }
 
-/** Every change of a definition goes through here: authorise, admit, check the name, write, tell. */
+/** Every change of a definition goes through here: admit, check the name, write, tell. Whoever calls has decided that the principal may. */
 export class DefinitionWriter {
   readonly #store: DefinitionStore
   readonly #catalog: Catalog
@@ -45,7 +44,6 @@ export class DefinitionWriter {
     sent: JsonValue,
     precondition: Precondition,
   ): Promise<WriteAnswer> {
-    authorise(principal, { verb: 'write', layer })
     const view = await this.#catalog.view(principal)
     throwFirst(nameFaults(view, name, '/name'))
     const admission = await this.#admit(view, layer, named(sent, name))
@@ -62,7 +60,6 @@ export class DefinitionWriter {
     sent: readonly JsonValue[],
     options: { onConflict: OnConflict; onInvalid: 'fail' | 'skip' },
   ): Promise<BulkAnswer> {
-    authorise(principal, { verb: 'write', layer })
     const view = await this.#catalog.view(principal)
     const refused: RefusedItem[] = []
     const admitted: AdmittedDefinition[] = []
@@ -86,7 +83,6 @@ export class DefinitionWriter {
     name: string,
     precondition: Precondition,
   ): Promise<ChangeOutcome> {
-    authorise(principal, { verb: 'write', layer })
     if (!isToolName(name)) throw new ToolrackError('TOOL_NOT_FOUND')
     const [outcome] = await this.#write(principal, layer, [{ kind: 'delete', name, precondition }])
     return must(outcome)
@@ -100,7 +96,6 @@ export class DefinitionWriter {
     choice: VersionChoice,
     precondition: Precondition,
   ): Promise<WriteAnswer> {
-    authorise(principal, { verb: 'write', layer })
     const versions = await keptVersions(this.#store, storedLayer(layer, principal.uid), name)
     const version = versions.find((candidate) => isChosen(candidate, choice))
     if (!version?.text) throw new ToolrackError('VERSION_NOT_FOUND')

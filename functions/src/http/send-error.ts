@@ -4,11 +4,17 @@ import type { ServerResponse } from 'node:http'
 import type { Log } from '../log.ts'
 import { sendJson } from './send-json.ts'
 
-/** Answers an error in the one shape that errors have. What nobody foresaw is logged whole and told as INTERNAL. */
+/**
+ * Answers an error in the one shape that errors have. What nobody foresaw is logged whole and told as INTERNAL. An answer that
+ * has begun is broken off and the error is logged: an answer that was ended would look whole to its reader.
+ */
 export function sendError(res: ServerResponse, thrown: unknown, log: Log): void {
   const error = toolrackError(thrown, log)
   const { httpStatus, retry } = ERROR_CODES[error.code]
-  if (res.headersSent) return void res.destroy()
+  if (res.headersSent) {
+    log.error('answer broken off', { code: error.code, error: error.message })
+    return void res.destroy()
+  }
   sendJson(res, httpStatus, errorBody(error), {
     ...(httpStatus === 401 && { 'WWW-Authenticate': 'Bearer realm="toolrack"' }),
     ...(httpStatus === 413 && { Connection: 'close' }),

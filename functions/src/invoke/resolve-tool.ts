@@ -1,4 +1,5 @@
-import { aliasOf, isToolName, LAYERS, toolNameFault, ToolrackError } from '@toolrack/contract'
+import { isToolName, LAYERS, toolNameFault, ToolrackError } from '@toolrack/contract'
+import { whyNotCalled } from '../access/visible.ts'
 import type { CatalogEntry } from '../catalog/catalog-entry.ts'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import type { Grant } from '../catalog/grant.ts'
@@ -26,8 +27,8 @@ export function resolveTool(
 function whyNone(view: CatalogView, name: string, grant: Grant | undefined): ToolrackError {
   if (!isToolName(name))
     return new ToolrackError('TOOL_NOT_FOUND', `Unsupported tool: ${toolNameFault(name)}`)
-  if (grant && !names(grant, name))
-    return new ToolrackError('PERMISSION_DENIED', `The token of this job does not name the tool ${name}.`)
+  const denied = whyNotCalled({ grant }, name)
+  if (denied) return denied
   if (view.hasChanged(name))
     return new ToolrackError(
       'DIGEST_CHANGED',
@@ -40,8 +41,4 @@ function whyNone(view: CatalogView, name: string, grant: Grant | undefined): Too
       `${name} was not found, and the layer ${lost.join(' and ')}, which may define it, could not be read; try again.`,
     )
   return new ToolrackError('TOOL_NOT_FOUND', `Unsupported tool: ${name}`)
-}
-
-function names({ tools }: Grant, nameOrAlias: string): boolean {
-  return tools.has(nameOrAlias) || [...tools.keys()].some((name) => aliasOf(name) === nameOrAlias)
 }

@@ -1,4 +1,4 @@
-import { authorise } from '../access/authorise.ts'
+import { authoriseCall } from '../access/visible.ts'
 import type { Call, Outcome } from './call.ts'
 import type { InvokeParts } from './invoke-parts.ts'
 import { keepLog } from './keep-log.ts'
@@ -16,7 +16,7 @@ export type Step = {
 
 /** The order of one call, between the look-up of its tool and the answer. */
 export const STEPS: readonly Step[] = [
-  { name: 'authorise', before: ({ principal }) => authorise(principal, { verb: 'call' }) },
+  { name: 'authorise', before: ({ principal, entry }) => authoriseCall(principal, entry) },
   { name: 'idempotency' },
   { name: 'quota' },
   { name: 'permissions' },

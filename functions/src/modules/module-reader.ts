@@ -1,7 +1,5 @@
 import { ToolrackError } from '@toolrack/contract'
-import { decide } from '../access/decide.ts'
 import type { Principal } from '../access/principal.ts'
-import type { StoredLayer } from '../catalog/stored-layer.ts'
 import { storedLayer } from '../definitions/definition-writer.ts'
 import type { WritableLayer } from '../definitions/definition-writer.ts'
 import { isModuleName } from './module-name.ts'
@@ -10,7 +8,7 @@ import type { ModulePage, ModuleStore, ModuleSummary, ModuleVersion, StoredModul
 /** How a version is named: by its content, or by its revision. */
 export type ModuleVersionChoice = { readonly sha256: string } | { readonly revision: string }
 
-/** Every look at modules goes through here. Who may not look is told what they would be told if there were none. */
+/** Every look at modules goes through here. Whoever calls has decided that the principal may. */
 export class ModuleReader {
   readonly #store: ModuleStore
 
@@ -23,8 +21,8 @@ export class ModuleReader {
     layer: WritableLayer,
     name: string,
   ): Promise<StoredModule & { readonly source: string }> {
-    const target = isModuleName(name) ? readable(principal, layer) : undefined
-    const module = target && (await this.#store.module(target, name))
+    const target = storedLayer(layer, principal.uid)
+    const module = isModuleName(name) ? await this.#store.module(target, name) : undefined
     const source = module && (await this.#store.source(target, module.sha256))
     if (!module || source === undefined) throw new ToolrackError('MODULE_NOT_FOUND')
     return { ...module, source }
@@ -35,8 +33,7 @@ export class ModuleReader {
     layer: WritableLayer,
     page: ModulePage,
   ): Promise<readonly ModuleSummary[]> {
-    const target = readable(principal, layer)
-    return target ? this.#store.modules(target, page) : []
+    return this.#store.modules(storedLayer(layer, principal.uid), page)
   }
 
   async versions(
@@ -44,8 +41,8 @@ export class ModuleReader {
     layer: WritableLayer,
     name: string,
   ): Promise<readonly ModuleVersion[]> {
-    const target = isModuleName(name) ? readable(principal, layer) : undefined
-    const versions = target ? await this.#store.moduleVersions(target, name) : []
+    const target = storedLayer(layer, principal.uid)
+    const versions = isModuleName(name) ? await this.#store.moduleVersions(target, name) : []
     if (versions.length === 0) throw new ToolrackError('MODULE_NOT_FOUND')
     return versions
   }
@@ -59,17 +56,13 @@ export class ModuleReader {
   ): Promise<string> {
     const versions = await this.versions(principal, layer, name)
     const version = versions.find((candidate) => isChosen(candidate, choice))
-    const target = readable(principal, layer)
     const source =
-      target && version?.sha256 !== undefined ? await this.#store.source(target, version.sha256) : undefined
+      version?.sha256 === undefined
+        ? undefined
+        : await this.#store.source(storedLayer(layer, principal.uid), version.sha256)
     if (source === undefined) throw new ToolrackError('VERSION_NOT_FOUND')
     return source
   }
-}
-
-function readable(principal: Principal, layer: WritableLayer): StoredLayer | undefined {
-  const { allowed } = decide(principal, { verb: 'read-modules', layer })
-  return allowed ? storedLayer(layer, principal.uid) : undefined
 }
 
 function isChosen(version: ModuleVersion, choice: ModuleVersionChoice): boolean {

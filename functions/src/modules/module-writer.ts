@@ -1,5 +1,4 @@
 import { ToolrackError } from '@toolrack/contract'
-import { authorise } from '../access/authorise.ts'
 import type { Principal } from '../access/principal.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { CatalogView } from '../catalog/catalog-view.ts'
@@ -37,7 +36,7 @@ type Parts = {
   readonly runner: Runner
 }
 
-/** Every change of a module goes through here: authorise, check, admit, look for seals, write, tell. */
+/** Every change of a module goes through here: check, admit, look for seals, write, tell. Whoever calls has decided that the principal may. */
 export class ModuleWriter {
   readonly #parts: Parts
 
@@ -47,7 +46,6 @@ export class ModuleWriter {
 
   /** Takes a module whose tools the runner accepts, all of its definitions at once; else rejects and leaves the old version serving. */
   async put(principal: Principal, { layer, name, source, precondition }: Upload): Promise<ModuleAnswer> {
-    authorise(principal, { verb: 'write', layer })
     const { tools, report, ...module } = await admitModule({ name, source }, this.#parts)
     const view = await this.#parts.catalog.view(principal)
     refuseSealed(view, layer, tools)
@@ -60,7 +58,6 @@ export class ModuleWriter {
   /** Puts an older source back, as a new version. */
   async rollback(principal: Principal, { choice, ...target }: Rollback): Promise<ModuleAnswer> {
     const { layer, name } = target
-    authorise(principal, { verb: 'write', layer })
     const source = await this.#parts.reader.sourceOf(principal, layer, name, choice)
     return this.put(principal, { ...target, source: Buffer.from(source) })
   }
@@ -71,7 +68,6 @@ export class ModuleWriter {
     name: string,
     precondition: Precondition,
   ): Promise<ModuleAnswer> {
-    authorise(principal, { verb: 'write', layer })
     if (!isModuleName(name)) throw new ToolrackError('MODULE_NOT_FOUND')
     const outcome = await this.#write(principal, layer, { kind: 'delete', name, precondition })
     return moduleAnswer(outcome, layer, await this.#parts.catalog.view(principal))

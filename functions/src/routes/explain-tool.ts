@@ -1,13 +1,26 @@
+import { isToolName } from '@toolrack/contract'
+import type { Catalog } from '../catalog/catalog.ts'
 import { explainName } from '../catalog/explain-name.ts'
 import { invalidParameter, Query } from '../http/query.ts'
-import type { RouteRequest } from '../http/route.ts'
+import { route } from '../http/route.ts'
+import type { FoundRequest, Route } from '../http/route.ts'
 import { sendJson } from '../http/send-json.ts'
-import { isToolName } from '@toolrack/contract'
 
 /** `GET /tools/explain`: what each layer says of a name, and which definition wins. */
-export async function explainTool({ services, principal, search, res }: RouteRequest): Promise<void> {
+export function explainRoute({ catalog }: { readonly catalog: Catalog }): Route {
+  return route({
+    method: 'GET',
+    path: '/tools/explain',
+    ask: askedName,
+    action: { verb: 'read' },
+    async handle({ principal, asked: name, res }) {
+      sendJson(res, 200, explainName(await catalog.view(principal), name))
+    },
+  })
+}
+
+function askedName({ search }: FoundRequest): string {
   const name = new Query(search, ['name']).required('name')
   if (!isToolName(name)) throw invalidParameter('name', 'must be one tool name or alias')
-  const view = await services.catalog.view(principal)
-  sendJson(res, 200, explainName(view, name))
+  return name
 }

@@ -1,42 +1,33 @@
-import { isToolrackError, LAYERS } from '@toolrack/contract'
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Principal } from '../access/principal.ts'
+import { LAYERS } from '@toolrack/contract'
+import type { Catalog } from '../catalog/catalog.ts'
 import type { CatalogView } from '../catalog/catalog-view.ts'
+import type { PublicRoute } from '../http/route.ts'
 import { sendJson } from '../http/send-json.ts'
-import type { IsolationLevel, RunnerHealth } from '../invoke/runner.ts'
-import type { Services } from '../services.ts'
+import type { IsolationLevel, Runner, RunnerHealth } from '../invoke/runner.ts'
 import { VERSION } from '../version.ts'
 
-/** `GET /health`: whether the service works; with a token also what it works with. */
-export async function health(services: Services, req: IncomingMessage, res: ServerResponse): Promise<void> {
-  const principal = await principalOf(services, req)
-  const { catalog } = services
-  const [view, runner] = await Promise.all([
-    principal ? catalog.view(principal) : catalog.shared(),
-    services.runner.health(),
-  ])
-  const head = { status: statusOf(view, runner), version: VERSION, isolation: isolationOf(runner) }
-  if (!principal) {
-    sendJson(res, 200, head)
-    return
-  }
-  const layers = Object.fromEntries(LAYERS.map((layer) => [layer, layerHealth(view, layer)]))
-  sendJson(res, 200, {
-    ...head,
-    revision: view.revision,
-    layers,
-    runner,
-  })
-}
+export type HealthParts = { readonly catalog: Catalog; readonly runner: Pick<Runner, 'health'> }
 
-/** Whoever can't be known, for whatever reason, gets the public answer: a probe must not fail by its token. */
-async function principalOf({ authenticate }: Services, req: IncomingMessage): Promise<Principal | undefined> {
-  const { authorization } = req.headers
-  try {
-    return await authenticate({ authorization, userId: undefined, family: 'workflows' })
-  } catch (error) {
-    if (isToolrackError(error)) return undefined
-    throw error
+/** `GET /health`: whether the service works; with a token also what it works with. */
+export function healthRoute({ catalog, runner }: HealthParts): PublicRoute {
+  return {
+    method: 'GET',
+    path: '/health',
+    isRoot: true,
+    action: 'anybody',
+    async handle({ principal, res }) {
+      const [view, known] = await Promise.all([
+        principal ? catalog.view(principal) : catalog.shared(),
+        runner.health(),
+      ])
+      const head = { status: statusOf(view, known), version: VERSION, isolation: isolationOf(known) }
+      if (!principal) {
+        sendJson(res, 200, head)
+        return
+      }
+      const layers = Object.fromEntries(LAYERS.map((layer) => [layer, layerHealth(view, layer)]))
+      sendJson(res, 200, { ...head, revision: view.revision, layers, runner: known })
+    },
   }
 }
 

@@ -3,17 +3,21 @@ import type { JsonValue, ToolResult } from '@toolrack/contract'
 import { callerGone } from '../http/caller-gone.ts'
 import { refuseParameters } from '../http/query.ts'
 import { readBody } from '../http/read-body.ts'
-import type { RouteRequest } from '../http/route.ts'
+import type { KnownRequest } from '../http/route.ts'
 import { sendJson } from '../http/send-json.ts'
 import { requestError } from '../http/send-error.ts'
+import type { Invoker } from '../invoke/invoker.ts'
 import { parseCallRequest } from '../invoke/parse-call-request.ts'
 
 /** Above what arguments may have: how deep they are is told by their own check, which names the argument. */
 export const CALL_DEPTH_MAX = 64
 
 /** `POST /tools/invoke`: one call. Whatever comes of it, the body is a ToolResult that a model can be handed. */
-export async function invokeTool({ services, principal, search, req, res }: RouteRequest): Promise<void> {
-  const { result, retryAfterSeconds } = await services.invoker.invoke(
+export async function invokeTool(
+  invoker: Invoker,
+  { principal, search, req, res }: KnownRequest,
+): Promise<void> {
+  const { result, retryAfterSeconds } = await invoker.invoke(
     principal,
     await askedBy(async () => {
       refuseParameters(search)

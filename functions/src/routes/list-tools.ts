@@ -2,6 +2,7 @@ import { DIALECTS, parseNameFilter, ToolrackError } from '@toolrack/contract'
 import type { Dialect } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
+import type { Catalog } from '../catalog/catalog.ts'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import { readCursor } from '../catalog/cursor.ts'
 import { dialectAnswer } from '../catalog/dialect-answer.ts'
@@ -11,8 +12,8 @@ import { ENVELOPES, PAGE_MAX } from '../catalog/list-query.ts'
 import type { Envelope, ListQuery } from '../catalog/list-query.ts'
 import { isNotModified } from '../http/entity-tag.ts'
 import { invalidParameter, Query } from '../http/query.ts'
-import type { RouteRequest } from '../http/route.ts'
-import type { Services } from '../services.ts'
+import { route } from '../http/route.ts'
+import type { KnownRequest, Route } from '../http/route.ts'
 import { VERSION } from '../version.ts'
 
 const PARAMETERS = [
@@ -38,47 +39,57 @@ type SentList = {
 
 /** Bytes of ready lists that an instance keeps; the full list of the catalog it serves is always among them. */
 const SENT_BYTES_MAX = 64 * 1024 * 1024
-const LISTS = new WeakMap<Services, LRUCache<string, SentList>>()
 
-/** `GET /tools/list`: the definitions that the caller's model may be given. Callers without definitions of their own share their lists. */
-export function listTools(request: RouteRequest): void | Promise<void> {
-  const view = request.services.catalog.view(request.principal)
-  return view instanceof Promise ? view.then((read) => sendList(request, read)) : sendList(request, view)
+export type ListParts = {
+  readonly catalog: Catalog
+  /** The envelope of a list that asks for none. */
+  readonly envelope: Envelope
+  /** `workflowName` of items whose runner names none. */
+  readonly defaultWorkflow: string
 }
 
-function sendList({ services, principal, path, search, req, res }: RouteRequest, view: CatalogView): void {
-  const lists = listsOf(services)
-  const owner = view.hasOwn ? `${principal.uid} ` : ''
-  const key = `${owner}${view.revision} ${req.url}`
-  let list = lists.get(key)
-  if (!list) lists.set(key, (list = makeList(services, view, search, path)))
-  if (isNotModified(req.headers['if-none-match'], list.etag)) {
-    res.writeHead(304, list.headers).end()
-    return
-  }
-  res.writeHead(200, list.bodyHeaders).end(list.body)
-}
-
-function listsOf(services: Services): LRUCache<string, SentList> {
-  const known = LISTS.get(services)
-  if (known) return known
+/**
+ * `GET /tools/list`: the definitions that the caller's model may be given. Callers without definitions of their own share their
+ * lists. The query is read where a list is made, for one that is ready is found by its address.
+ */
+export function listRoute(parts: ListParts): Route {
   const lists = new LRUCache<string, SentList>({
     maxSize: SENT_BYTES_MAX,
     sizeCalculation: (list, key) => list.body.length + 2 * key.length + 1_024,
   })
-  LISTS.set(services, lists)
-  return lists
+
+  function send({ principal, path, search, req, res }: KnownRequest, view: CatalogView): void {
+    const owner = view.hasOwn ? `${principal.uid} ` : ''
+    const key = `${owner}${view.revision} ${req.url}`
+    let list = lists.get(key)
+    if (!list) lists.set(key, (list = makeList(parts, view, search, path)))
+    if (isNotModified(req.headers['if-none-match'], list.etag)) {
+      res.writeHead(304, list.headers).end()
+      return
+    }
+    res.writeHead(200, list.bodyHeaders).end(list.body)
+  }
+
+  return route({
+    method: 'GET',
+    path: '/tools/list',
+    action: { verb: 'read' },
+    handle(request) {
+      const view = parts.catalog.view(request.principal)
+      return view instanceof Promise ? view.then((read) => send(request, read)) : send(request, view)
+    },
+  })
 }
 
-function makeList(services: Services, view: CatalogView, search: string, path: string): SentList {
-  const query = parseListQuery(search, services.envelope)
+function makeList(parts: ListParts, view: CatalogView, search: string, path: string): SentList {
+  const query = parseListQuery(search, parts.envelope)
   if (query.strict && !view.isWhole) {
     throw new ToolrackError('LAYER_UNAVAILABLE', undefined, {
       details: [{ reason: 'LAYER_UNAVAILABLE', layers: layersText(view) }],
     })
   }
-  const answer = answerTo(query, services, view)
-  const etag = `"${hashOf([VERSION, view.revision, services.envelope, services.defaultWorkflow, search].join('\n'))}"`
+  const answer = answerTo(query, parts, view)
+  const etag = `"${hashOf([VERSION, view.revision, parts.envelope, parts.defaultWorkflow, search].join('\n'))}"`
   const headers = [
     'ETag',
     etag,
@@ -97,7 +108,7 @@ function makeList(services: Services, view: CatalogView, search: string, path: s
   return { etag, body: answer.body, headers, bodyHeaders }
 }
 
-function answerTo(query: ListQuery, { catalog, defaultWorkflow }: Services, view: CatalogView): ListAnswer {
+function answerTo(query: ListQuery, { catalog, defaultWorkflow }: ListParts, view: CatalogView): ListAnswer {
   const { dialect } = query
   if (dialect === undefined) return listAnswer(view, query, defaultWorkflow)
   return dialectAnswer(view, { ...query, dialect }, defaultWorkflow, catalog.fragments)

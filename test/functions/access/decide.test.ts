@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { authorise } from '../../../functions/src/access/authorise.ts'
+import type { Action } from '../../../functions/src/access/action.ts'
 import { decide } from '../../../functions/src/access/decide.ts'
-import type { Action } from '../../../functions/src/access/decide.ts'
 import type { Principal } from '../../../functions/src/access/principal.ts'
 import { grantOf } from '../../../functions/src/catalog/grant.ts'
 

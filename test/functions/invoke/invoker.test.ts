@@ -111,6 +111,15 @@ test('a level that a definition asks for goes to the runner; one that nobody mea
   expect(result).toMatchObject({ code: 'ISOLATION_UNAVAILABLE' })
 })
 
+test('a tool that a job token does not name is not run, even where the catalog shows it', async () => {
+  const { invoker, ran } = invokerOver(catalogView({ user: [python('mine', 'a')] }))
+  const grant = grantOf([{ name: 'other', digest: `sha256:${'a'.repeat(64)}` }])
+  const job: Principal = { kind: 'job', uid: 'ann', isAdmin: false, grant }
+  const { result } = await invoker.invoke(job, ask('mine'), SIGNAL)
+  expect(result).toMatchObject({ code: 'PERMISSION_DENIED', error: expect.stringMatching(/mine/) })
+  expect(ran).toEqual([])
+})
+
 test('while a layer is lost, a tool that it may define is not called unsupported', async () => {
   const { invoker } = invokerOver(catalogView({ user: 'error', file: [python('t', 'a')] }))
   const { result } = await invoker.invoke(ANN, ask('mine'), SIGNAL)

@@ -1,32 +1,47 @@
 import type { JsonObject, JsonValue } from '@toolrack/contract'
 import { isJsonObject, ToolrackError } from '@toolrack/contract'
-import { authorise } from '../access/authorise.ts'
 import { isDigest, JOB_TOKEN_SECONDS, JOB_TOKEN_TOOLS_MAX } from '../access/job-token.ts'
+import type { SignJobToken } from '../access/job-token.ts'
 import { mintJobToken } from '../access/mint-job-token.ts'
 import type { MintRequest } from '../access/mint-job-token.ts'
+import type { Catalog } from '../catalog/catalog.ts'
 import type { GrantedTool } from '../catalog/grant.ts'
 import { refuseParameters } from '../http/query.ts'
 import { readBody } from '../http/read-body.ts'
-import type { RouteRequest } from '../http/route.ts'
+import { route } from '../http/route.ts'
+import type { Route } from '../http/route.ts'
 import { sendJson } from '../http/send-json.ts'
 import { objectBody } from './object-body.ts'
 
 const WORKFLOW_ID = /^[A-Za-z0-9][A-Za-z0-9_.:/@-]{0,255}$/
 
+export type TokenParts = {
+  readonly catalog: Catalog
+  /** Undefined on a server that has no keys for job tokens. */
+  readonly signJobToken?: SignJobToken | undefined
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+}
+
 /** `POST /jobs/tokens`: a short-lived token by which a workflow acts for the user, with the named tools and no others. */
-export async function mintToken({ services, principal, search, req, res }: RouteRequest): Promise<void> {
-  authorise(principal, { verb: 'mint' })
-  refuseParameters(search)
-  const request = mintRequest(objectBody(await readBody(req, res, 'single')))
-  const { signJobToken: sign, now } = services
-  if (!sign)
-    throw new ToolrackError(
-      'KEYS_UNAVAILABLE',
-      'This server has no key that signs job tokens; set TOOLRACK_JOB_KEYS.',
-    )
-  const view = await services.catalog.view(principal)
-  const minted = await mintJobToken(principal, request, { view, sign, now })
-  sendJson(res, 201, minted, { 'Cache-Control': 'private, no-store' })
+export function tokenRoute({ catalog, signJobToken: sign, now }: TokenParts): Route {
+  return route({
+    method: 'POST',
+    path: '/jobs/tokens',
+    ask: ({ search }) => refuseParameters(search),
+    action: { verb: 'mint' },
+    async handle({ principal, req, res }) {
+      const request = mintRequest(objectBody(await readBody(req, res, 'single')))
+      if (!sign)
+        throw new ToolrackError(
+          'KEYS_UNAVAILABLE',
+          'This server has no key that signs job tokens; set TOOLRACK_JOB_KEYS.',
+        )
+      const view = await catalog.view(principal)
+      const minted = await mintJobToken(principal, request, { view, sign, now })
+      sendJson(res, 201, minted, { 'Cache-Control': 'private, no-store' })
+    },
+  })
 }
 
 function mintRequest({

@@ -2,7 +2,7 @@ import type { JsonObject, JsonValue } from '@toolrack/contract'
 import type { CatalogEntry } from '../catalog/catalog-entry.ts'
 
 /** A stored definition as the routes show it. */
-export function definitionBody(entry: CatalogEntry): JsonObject {
+export function shownDefinition(entry: CatalogEntry): JsonObject {
   const { revision, updatedAt, updatedBy, source, text } = entry.stored
   return {
     name: entry.name,

@@ -1,0 +1,342 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import { definitionDigest } from '@toolrack/contract'
+import type { ErrorBody, InvocationResult } from '@toolrack/contract'
+import { createHash } from 'node:crypto'
+import { once } from 'node:events'
+import type { Socket } from 'node:net'
+import { tool } from '../support/definition-changes.ts'
+import { inProcess } from '../support/in-process.ts'
+import { memoryInvocationLogs } from '../support/memory-invocation-logs.ts'
+import { moduleOf } from '../support/modules.ts'
+import { rawConnection } from '../support/raw-http.ts'
+import { readingRunner } from '../support/reading-runner.ts'
+import { TABLE } from '../support/route-table.ts'
+import { NOW, signed } from '../support/signed-tokens.ts'
+import { deployedAccess, FIREBASE, JOB, OIDC } from '../support/token-kinds.ts'
+
+const SHARED = tool('shared')
+const logs = memoryInvocationLogs(() => NOW)
+const service = await inProcess(
+  deployedAccess(() => NOW),
+  [SHARED],
+  () => NOW,
+  {
+    runner: readingRunner(),
+    logs,
+  },
+)
+afterAll(() => service[Symbol.asyncDispose]())
+
+/** What there is before each request: a definition, a module and a call of Ann's, and what is everybody's. */
+const HERS = tool('hers')
+const OURS = tool('ours')
+const NOTES = moduleOf('notes', 'write')
+const COMMON = moduleOf('common', 'read')
+const CALL = '11111111-1111-4111-8111-111111111111'
+/** A call of a tool that her job token does not name. */
+const OTHER_CALL = '22222222-2222-4222-8222-222222222222'
+const HERS_GRANTED = { name: 'hers', digest: definitionDigest(HERS) }
+
+const bearer = (token: string): Record<string, string> => ({ Authorization: `Bearer ${token}` })
+
+/** Who asks, and below which family their token is good. */
+const KNOWN = {
+  user: { family: 'workflows', headers: bearer(signed(FIREBASE, { sub: 'ann' })) },
+  'another user': { family: 'workflows', headers: bearer(signed(FIREBASE, { sub: 'bob' })) },
+  admin: { family: 'workflows', headers: bearer(signed(FIREBASE, { sub: 'root', toolrackAdmin: true })) },
+  'job account': { family: 'jobs', headers: { ...bearer(signed(OIDC)), 'X-User-Id': 'ann' } },
+  'job token': {
+    family: 'jobs',
+    headers: bearer(signed(JOB, { uid: 'ann', tools: [HERS_GRANTED], jti: '1' })),
+  },
+} as const
+const UNKNOWN = {
+  nobody: { family: undefined, headers: {} },
+  'wrong token': { family: undefined, headers: bearer('wrong') },
+} as const
+const PRINCIPALS = { ...KNOWN, ...UNKNOWN }
+type Who = keyof typeof PRINCIPALS
+
+/** What each of the five is answered: a status, with the code of an error, or the whole body where the status alone says too little. */
+type Answers = readonly [
+  user: string,
+  anotherUser: string,
+  admin: string,
+  jobAccount: string,
+  jobToken: string,
+]
+/** A request to a route: what stands for the names in its path, with blanks in between; the query; the body; the answers. */
+type Row = readonly [names: string, query: string, body: string | null, answers: Answers]
+
+const DENIED = '403 PERMISSION_DENIED'
+const EVERYBODY: Answers = ['200', '200', '200', '200', '200']
+const NOT_BY_JOB_TOKEN: Answers = ['200', '200', '200', '200', DENIED]
+const ADMIN_ALONE: Answers = [DENIED, DENIED, '200', DENIED, DENIED]
+/** A job has no way to a route that is for users alone. */
+const NO_DOOR = '401 TOKEN_INVALID'
+const json = (value: unknown): string => JSON.stringify(value)
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+/** What `answers` are, with this where a thing that is not one's own is not found. */
+const annAlone = (found: string, none: string, byJobToken: string): Answers => [
+  found,
+  none,
+  none,
+  found,
+  byJobToken,
+]
+const hiddenModule: Answers = [
+  '404 MODULE_NOT_FOUND',
+  '404 MODULE_NOT_FOUND',
+  '200',
+  '404 MODULE_NOT_FOUND',
+  '404 MODULE_NOT_FOUND',
+]
+
+/** Every route has its row here; the test fails for one that has none. */
+const ROWS: Readonly<Record<string, readonly Row[]>> = {
+  'GET /tools/list': [['', '', null, EVERYBODY]],
+  'POST /tools/invoke': [
+    [
+      '',
+      '',
+      json({ name: 'hers' }),
+      annAlone('409 RUNS_AT_CLIENT', '404 TOOL_NOT_FOUND', '409 RUNS_AT_CLIENT'),
+    ],
+    [
+      '',
+      '',
+      json({ name: 'shared' }),
+      ['409 RUNS_AT_CLIENT', '409 RUNS_AT_CLIENT', '409 RUNS_AT_CLIENT', '409 RUNS_AT_CLIENT', DENIED],
+    ],
+  ],
+  'POST /tools/dispatch': [
+    ['', '', json([{ type: 'tool_use', id: 'a', name: 'shared', input: {} }]), EVERYBODY],
+  ],
+  'GET /tools/invocations/:id/log': [
+    [CALL, '', null, annAlone('200', '404 INVOCATION_NOT_FOUND', '200')],
+    [OTHER_CALL, '', null, annAlone('200', '404 INVOCATION_NOT_FOUND', '404 INVOCATION_NOT_FOUND')],
+  ],
+  'GET /tools/explain': [['', '?name=hers', null, EVERYBODY]],
+  'GET /tools/defs': [
+    ['', '', null, EVERYBODY],
+    ['', '?layer=global', null, EVERYBODY],
+    ['', '?layer=file', null, EVERYBODY],
+  ],
+  'POST /tools/defs': [
+    ['', '', json([tool('made')]), NOT_BY_JOB_TOKEN],
+    ['', '?layer=global', json([tool('made')]), ADMIN_ALONE],
+  ],
+  'GET /tools/defs/:name': [
+    ['hers', '', null, annAlone('200', '404 TOOL_NOT_FOUND', '200')],
+    ['ours', '?layer=global', null, ['200', '200', '200', '200', '404 TOOL_NOT_FOUND']],
+    ['shared', '?layer=file', null, ['200', '200', '200', '200', '404 TOOL_NOT_FOUND']],
+  ],
+  'PUT /tools/defs/:name': [
+    ['made', '', json({ description: 'Made.' }), ['201', '201', '201', '201', DENIED]],
+    ['ours', '?layer=global', json({ description: 'Other.' }), ADMIN_ALONE],
+  ],
+  'DELETE /tools/defs/:name': [
+    ['hers', '', null, annAlone('200', '404 TOOL_NOT_FOUND', DENIED)],
+    ['ours', '?layer=global', null, ADMIN_ALONE],
+  ],
+  'GET /tools/defs/:name/versions': [
+    ['hers', '', null, annAlone('200', '404 TOOL_NOT_FOUND', DENIED)],
+    ['ours', '?layer=global', null, NOT_BY_JOB_TOKEN],
+  ],
+  'POST /tools/defs/:name/rollback': [
+    ['hers', '', json({ digest: definitionDigest(HERS) }), annAlone('200', '404 TOOL_NOT_FOUND', DENIED)],
+    ['ours', '?layer=global', json({ digest: definitionDigest(OURS) }), ADMIN_ALONE],
+  ],
+  'GET /tools/modules': [
+    ['', '', null, EVERYBODY],
+    ['', '?layer=global', null, EVERYBODY],
+  ],
+  'GET /tools/modules/:name': [
+    ['notes', '', null, annAlone('200', '404 MODULE_NOT_FOUND', '404 MODULE_NOT_FOUND')],
+    ['common', '?layer=global', null, hiddenModule],
+  ],
+  'PUT /tools/modules/:name': [
+    ['made', '', moduleOf('made', 'it'), ['201', '201', '201', '201', DENIED]],
+    ['common', '?layer=global', moduleOf('common', 'other'), ADMIN_ALONE],
+  ],
+  'DELETE /tools/modules/:name': [
+    ['notes', '', null, annAlone('200', '404 MODULE_NOT_FOUND', DENIED)],
+    ['common', '?layer=global', null, ADMIN_ALONE],
+  ],
+  'GET /tools/modules/:name/versions': [
+    ['notes', '', null, annAlone('200', '404 MODULE_NOT_FOUND', '404 MODULE_NOT_FOUND')],
+    ['common', '?layer=global', null, hiddenModule],
+  ],
+  'POST /tools/modules/:name/rollback': [
+    ['notes', '', json({ sha256: sha256(NOTES) }), annAlone('200', '404 MODULE_NOT_FOUND', DENIED)],
+    ['common', '?layer=global', json({ sha256: sha256(COMMON) }), ADMIN_ALONE],
+  ],
+  'POST /jobs/tokens': [
+    [
+      '',
+      '',
+      json({ workflowId: 'w', tools: [{ name: 'shared', digest: definitionDigest(SHARED) }] }),
+      ['201', '201', '201', DENIED, DENIED],
+    ],
+  ],
+  'GET /api/tools': [['', '', null, ['200', '200', '200', NO_DOOR, NO_DOOR]]],
+  'POST /api/tools/refresh': [['', '', null, [DENIED, DENIED, '200', NO_DOOR, NO_DOOR]]],
+  'GET /api/tools/:name': [
+    ['hers', '', null, ['404 TOOL_NOT_FOUND', '404 TOOL_NOT_FOUND', '404 TOOL_NOT_FOUND', NO_DOOR, NO_DOOR]],
+  ],
+  'GET /health': [['', '', null, EVERYBODY]],
+}
+
+type Cell = {
+  readonly method: string
+  readonly address: string
+  readonly body: string | null
+  readonly who: Who
+  readonly expected: string
+}
+
+/** The address with names for what it names, in their order. */
+function named(address: string, names: string): string {
+  const left = names.split(' ')
+  return address.replaceAll(/:[a-z]+/gi, () => left.shift() ?? '')
+}
+
+/** Each route at each of its addresses, asked by each principal. */
+const CELLS: readonly Cell[] = TABLE.flatMap(({ method, path, isPublic, addresses }) =>
+  (ROWS[`${method} ${path}`] ?? []).flatMap(([names, query, body, answers]) =>
+    addresses.flatMap(({ address, family }) =>
+      (Object.keys(PRINCIPALS) as Who[]).map((who) => {
+        const known = (Object.keys(KNOWN) as Who[]).indexOf(who)
+        const isAtTheirDoor = isPublic || PRINCIPALS[who].family === family
+        const expected = isPublic ? '200' : isAtTheirDoor ? (answers[known] ?? '') : '401 TOKEN_INVALID'
+        return { method, address: named(address, names) + query, body, who, expected }
+      }),
+    ),
+  ),
+)
+
+function ask(
+  { method, address, body = null, who }: Pick<Cell, 'method' | 'address' | 'who'> & Partial<Cell>,
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Response> {
+  return fetch(service.url + address, {
+    method,
+    headers: { ...PRINCIPALS[who].headers, ...headers },
+    body,
+  })
+}
+
+/** Its status, and the code of an error. */
+async function inShort(answer: Response): Promise<string> {
+  if (answer.status < 400) return String(answer.status)
+  const body = (await answer.json()) as ErrorBody | InvocationResult
+  const reason = 'meta' in body ? 'code' in body && body.code : body.error.details[0]?.reason
+  return `${answer.status} ${String(reason)}`
+}
+
+beforeAll(async () => {
+  const log = { at: '', text: 'printed', truncated: false }
+  await logs.keep('ann', { invocationId: CALL, tool: 'hers', ...log })
+  await logs.keep('ann', { invocationId: OTHER_CALL, tool: 'shared', ...log })
+})
+
+let isChanged = true
+
+/** Puts everything back after a request that may have changed something. */
+async function reset(): Promise<void> {
+  if (!isChanged) return
+  for (const who of ['user', 'another user', 'admin'] as const)
+    for (const path of ['defs/made', 'defs/made?layer=global', 'modules/made'])
+      await ask({ who, method: 'DELETE', address: `/workflows/tools/${path}` })
+  for (const [who, path, body] of [
+    ['user', 'defs/hers', json(HERS)],
+    ['admin', 'defs/ours?layer=global', json(OURS)],
+    ['user', 'modules/notes', NOTES],
+    ['admin', 'modules/common?layer=global', COMMON],
+  ] as const) {
+    const answer = await ask({ who, method: 'PUT', address: `/workflows/tools/${path}`, body })
+    expect(answer.ok).toBe(true)
+  }
+}
+
+test('every route has a row of what each principal is answered, and every row has a route', () => {
+  const routes = TABLE.map(({ method, path }) => `${method} ${path}`)
+  expect(Object.keys(ROWS).toSorted()).toEqual(routes.toSorted())
+  for (const rows of Object.values(ROWS)) expect(rows.length).toBeGreaterThan(0)
+})
+
+test.each(CELLS)('$method $address by $who is answered $expected', async (cell) => {
+  await reset()
+  isChanged = cell.method !== 'GET'
+  expect(await inShort(await ask(cell))).toBe(cell.expected)
+})
+
+test('the modules of a layer that somebody may not read are none', async () => {
+  await reset()
+  const address = '/tools/modules?layer=global'
+  const names = async (who: keyof typeof KNOWN): Promise<unknown> =>
+    (await ask({ who, method: 'GET', address: `/${KNOWN[who].family}${address}` })).json()
+  expect(await names('admin')).toMatchObject({ layer: 'global', items: [{ name: 'common' }] })
+  for (const who of ['user', 'another user', 'job account', 'job token'] as const)
+    expect(await names(who)).toEqual({ layer: 'global', items: [] })
+})
+
+/** What is told first where several things are wrong with one request. */
+test.each<[string, Who, string, string, Record<string, string>, string | null, string]>([
+  ['an unknown parameter', 'job token', 'GET', '/tools/defs/hers/versions?bogus=1', {}, null, DENIED],
+  ['an unknown parameter and no JSON', 'job account', 'POST', '/jobs/tokens?bogus=1', {}, '{', DENIED],
+  ['an unknown parameter', 'user', 'POST', '/api/tools/refresh?bogus=1', {}, null, DENIED],
+  ['no such layer', 'job token', 'PUT', '/tools/defs/a?layer=file', {}, '{}', '400 PARAMETER_INVALID'],
+  ['an unknown parameter', 'user', 'POST', '/tools/defs?layer=global&a=1', {}, '[]', '400 PARAMETER_UNKNOWN'],
+  [
+    'a precondition that cannot be read',
+    'user',
+    'DELETE',
+    '/tools/defs/ours?layer=global',
+    { 'If-Match': 'x' },
+    null,
+    '400 HEADER_INVALID',
+  ],
+  [
+    'a precondition of many',
+    'job token',
+    'POST',
+    '/tools/defs',
+    { 'If-Match': '*' },
+    '[]',
+    '400 HEADER_INVALID',
+  ],
+  ['a bad limit', 'job token', 'GET', '/tools/modules?limit=0', {}, null, '400 PARAMETER_INVALID'],
+  ['a bad cursor', 'user', 'GET', '/tools/modules?layer=global&cursor=-', {}, null, '400 PARAMETER_INVALID'],
+  ['no such layer', 'job token', 'GET', '/tools/modules/notes?layer=file', {}, null, '400 PARAMETER_INVALID'],
+  ['no JSON', 'user', 'PUT', '/tools/defs/ours?layer=global', {}, '{', DENIED],
+  ['an empty list', 'job token', 'POST', '/tools/defs', {}, '[]', DENIED],
+  ['no choice', 'job token', 'POST', '/tools/defs/hers/rollback', {}, '{}', DENIED],
+  ['a picture', 'job token', 'PUT', '/tools/modules/notes', { 'Content-Type': 'image/png' }, 'x', DENIED],
+  ['no choice', 'user', 'POST', '/tools/modules/common/rollback?layer=global', {}, '{}', DENIED],
+])(
+  'with %s, %s is answered to %s %s in its order',
+  async (_what, who, method, path, headers, body, expected) => {
+    const family = PRINCIPALS[who].family ?? 'workflows'
+    const address = path.startsWith('/api/') ? path : `/${family}${path}`
+    expect(await inShort(await ask({ who, method, address, body }, headers))).toBe(expected)
+  },
+)
+
+test('who may not write is refused before the body is read', async () => {
+  const { socket, answer } = await unfinished()
+  expect(answer).toMatch(/^HTTP\/1\.1 403 /)
+  socket.destroy()
+})
+
+/** A write of the global layer by a user, of which nothing but the headers is ever sent. */
+async function unfinished(): Promise<{ readonly socket: Socket; readonly answer: string }> {
+  const socket = await rawConnection(service.url)
+  const { Authorization } = KNOWN.user.headers
+  socket.write(
+    `PUT /workflows/tools/defs/ours?layer=global HTTP/1.1\r\nHost: localhost\r\nAuthorization: ${Authorization}\r\nContent-Length: 100\r\n\r\n`,
+  )
+  const [chunk] = (await once(socket, 'data')) as [Buffer]
+  return { socket, answer: chunk.toString() }
+}

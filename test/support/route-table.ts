@@ -1,0 +1,18 @@
+import { addressesOf } from '../../functions/src/http/route.ts'
+import { routeTable } from '../../functions/src/routes/route-table.ts'
+import type { RouteParts } from '../../functions/src/routes/route-table.ts'
+
+/** Enough to make the table, and too little to answer anything. */
+export const NO_PARTS = { modules: {} } as RouteParts
+
+/** Every route of the service with all of its addresses, without what handles it. */
+export const TABLE = routeTable(NO_PARTS).map((row) => ({
+  method: row.method,
+  path: row.path,
+  isRoot: row.isRoot === true,
+  isPublic: row.action === 'anybody',
+  addresses: addressesOf(row),
+}))
+
+/** Those that exist below both families. */
+export const FAMILY_ROUTES = TABLE.filter(({ isRoot }) => !isRoot)
