@@ -7,11 +7,10 @@ import type { Catalog } from '../../../functions/src/catalog/catalog.ts'
 import type { CatalogView } from '../../../functions/src/catalog/catalog-view.ts'
 import { explainName } from '../../../functions/src/catalog/explain-name.ts'
 import { grantOf } from '../../../functions/src/catalog/grant.ts'
-import { dispatch } from '../../../functions/src/dispatch/dispatcher.ts'
-import { parseCalls } from '../../../functions/src/dispatch/parse-calls.ts'
+import { dispatch, parseCalls } from '../../../functions/src/dispatch/dispatcher.ts'
 import type { CallRequest } from '../../../functions/src/invoke/call.ts'
-import type { InvokeParts } from '../../../functions/src/invoke/invoke-parts.ts'
 import { Invoker } from '../../../functions/src/invoke/invoker.ts'
+import type { InvokeParts } from '../../../functions/src/invoke/invoker.ts'
 import { absentRunner } from '../../../functions/src/invoke/runner.ts'
 import type { RunnerCall } from '../../../functions/src/invoke/runner.ts'
 import type { ArgumentChecker } from '../../../functions/src/schemas/argument-checker.ts'
@@ -21,6 +20,7 @@ import { memoryInvocationLogs } from '../../support/memory-invocation-logs.ts'
 
 const ANN: Principal = { kind: 'user', uid: 'ann', isAdmin: false }
 const SIGNAL = new AbortController().signal
+const NO_HEADERS = { idempotencyKey: undefined, traceparent: undefined }
 
 /** An invoker over a catalog, with a runner that keeps what it is asked and returns whose tool it was. */
 function invokerOver(view: CatalogView, parts: Partial<InvokeParts> = {}) {
@@ -71,8 +71,8 @@ const python = (name: string, digit: string, more: Partial<ToolDefinition> = {})
 test('whoever has written a module, the process is the caller’s, and the source that of its layer', async () => {
   const view = catalogView({ user: [python('mine', 'a')], global: [python('ours', 'b')] })
   const { invoker, ran } = invokerOver(view)
-  await invoker.invoke(ANN, ask('mine'), SIGNAL)
-  await invoker.invoke(ANN, ask('ours', { context: { session: 's' } }), SIGNAL)
+  await invoker.invoke({ principal: ANN, read: ask('mine'), signal: SIGNAL })
+  await invoker.invoke({ principal: ANN, read: ask('ours', { context: { session: 's' } }), signal: SIGNAL })
   expect(ran).toMatchObject([
     { tenant: 'ann', tool: 'mine', module: 'm', sha256: 'a'.repeat(64), arguments: { text: 'echoed' } },
     { tenant: 'ann', tool: 'ours', context: { session: 's' } },
@@ -92,7 +92,7 @@ test.each([
   async (limits, deadlineMsMax, expected) => {
     const view = catalogView({ user: [python('t', 'a', limits && { limits })] })
     const { invoker, ran } = invokerOver(view, { deadlineMsMax })
-    await invoker.invoke(ANN, ask('t'), SIGNAL)
+    await invoker.invoke({ principal: ANN, read: ask('t'), signal: SIGNAL })
     expect(ran[0]?.deadlineMs).toBe(expected)
   },
 )
@@ -105,15 +105,15 @@ test('a level that a definition asks for goes to the runner; one that nobody mea
     ],
   })
   const { invoker, ran } = invokerOver(view)
-  await invoker.invoke(ANN, ask('t'), SIGNAL)
-  const { result } = await invoker.invoke(ANN, ask('u'), SIGNAL)
+  await invoker.invoke({ principal: ANN, read: ask('t'), signal: SIGNAL })
+  const { result } = await invoker.invoke({ principal: ANN, read: ask('u'), signal: SIGNAL })
   expect(ran.map(({ minIsolation }) => minIsolation)).toEqual(['L4'])
   expect(result).toMatchObject({ code: 'ISOLATION_UNAVAILABLE' })
 })
 
 test('while a layer is lost, a tool that it may define is not called unsupported', async () => {
   const { invoker } = invokerOver(catalogView({ user: 'error', file: [python('t', 'a')] }))
-  const { result } = await invoker.invoke(ANN, ask('mine'), SIGNAL)
+  const { result } = await invoker.invoke({ principal: ANN, read: ask('mine'), signal: SIGNAL })
   expect(result).toMatchObject({
     code: 'LAYER_UNAVAILABLE',
     error: expect.stringMatching(/mine was not found.*user/),
@@ -123,18 +123,19 @@ test('while a layer is lost, a tool that it may define is not called unsupported
 test('what nobody foresaw is a result too; the log has its reason, and the caller the id to find it by', async () => {
   const failing = { ...absentRunner(''), invoke: () => Promise.reject(new TypeError('SECRET')) }
   const { invoker, logged } = invokerOver(catalogView({ user: [python('t', 'a')] }), { runner: failing })
-  const { result } = await invoker.invoke(ANN, ask('t'), SIGNAL)
+  const { result } = await invoker.invoke({ principal: ANN, read: ask('t'), signal: SIGNAL })
   expect(result).toMatchObject({ code: 'INTERNAL', meta: { tool: 't' } })
   expect(JSON.stringify(result)).not.toContain('SECRET')
   expect(logged).toEqual(['call failed'])
 })
 
-test('a log that can not be kept is no fault of the call', async () => {
+test('a log that cannot be kept is no fault of the call; it is logged and counted', async () => {
   const logs = { ...memoryInvocationLogs(), keep: () => Promise.reject(new Error('the disk is full')) }
   const { invoker, logged } = invokerOver(catalogView({ user: [python('t', 'a')] }), { logs })
-  const { result } = await invoker.invoke(ANN, ask('t'), SIGNAL)
+  const { result } = await invoker.invoke({ principal: ANN, read: ask('t'), signal: SIGNAL })
   expect(result.resultType).toBe('success')
-  expect(logged).toEqual(['log of a call could not be kept'])
+  expect(logged).toEqual(['step failed after the call; the outcome stands'])
+  expect(invoker.failedAfterAnswer).toBe(1)
 })
 
 const NAMES = ['a:b', 'a__b', 'a.b', 'ECHO', 'plain'] as const
@@ -191,7 +192,7 @@ test('whatever the layers and the token hold, what is listed is called as explai
 
       for (const name of [...NAMES, ...OUTSIDE]) {
         const { invoker, ran } = invokerOver(view)
-        const { result } = await invoker.invoke(principal, ask(name), SIGNAL)
+        const { result } = await invoker.invoke({ principal, read: ask(name), signal: SIGNAL })
         const explained = explainName(view, name)
         const entry = means(name)
         expect(explained.visible).toBe(entry !== undefined)
@@ -210,7 +211,11 @@ test('whatever the layers and the token hold, what is listed is called as explai
           expect(result.code).toBe(explained.callable === 'client' ? 'RUNS_AT_CLIENT' : 'KIND_NOT_SERVED')
 
         const call = { type: 'tool_use', id: 'c', name, input: { text: 'echoed' } }
-        const dispatched = await dispatch(invoker, principal, parseCalls([call]), SIGNAL)
+        const dispatched = await dispatch(
+          invoker,
+          { principal, headers: NO_HEADERS, signal: SIGNAL },
+          parseCalls([call]),
+        )
         expect(dispatched.pending.length).toBe(explained.callable === 'client' ? 1 : 0)
         const [{ result: same } = { result: null }] = dispatched.results
         if (explained.callable !== 'client')
