@@ -45,7 +45,7 @@ export function validateArguments({ checker }: Pick<StepParts, 'checker'>): Step
       if (faults.length > 0)
         throw new ToolrackError('ARGUMENTS_INVALID', `${entry.name}: ${faults.join(' ')}`)
     }
-    return await next(call)
+    return next(call)
   }
 }
 

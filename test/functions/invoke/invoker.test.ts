@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import type { Layer, ToolDefinition } from '@toolrack/contract'
-import { aliasOf, definitionDigest } from '@toolrack/contract'
+import { aliasOf, definitionDigest, ToolrackError } from '@toolrack/contract'
 import fc from 'fast-check'
 import type { Principal } from '../../../functions/src/access/principal.ts'
 import type { Catalog } from '../../../functions/src/catalog/catalog.ts'
@@ -8,11 +8,14 @@ import type { CatalogView } from '../../../functions/src/catalog/catalog-view.ts
 import { explainName } from '../../../functions/src/catalog/explain-name.ts'
 import { grantOf } from '../../../functions/src/catalog/grant.ts'
 import { dispatch, parseCalls } from '../../../functions/src/dispatch/dispatcher.ts'
-import type { CallRequest } from '../../../functions/src/invoke/call.ts'
+import type { CallEvent, CallRequest, Outcome, Received } from '../../../functions/src/invoke/call.ts'
 import { Invoker } from '../../../functions/src/invoke/invoker.ts'
 import type { InvokeParts } from '../../../functions/src/invoke/invoker.ts'
+import { Onion } from '../../../functions/src/invoke/onion.ts'
+import type { Step } from '../../../functions/src/invoke/onion.ts'
 import { absentRunner } from '../../../functions/src/invoke/runner.ts'
 import type { RunnerCall } from '../../../functions/src/invoke/runner.ts'
+import { callSteps } from '../../../functions/src/invoke/steps.ts'
 import type { ArgumentChecker } from '../../../functions/src/schemas/argument-checker.ts'
 import { catalogView } from '../../support/catalog-view.ts'
 import { tool } from '../../support/definition-changes.ts'
@@ -23,32 +26,35 @@ const SIGNAL = new AbortController().signal
 const NO_HEADERS = { idempotencyKey: undefined, traceparent: undefined }
 
 /** An invoker over a catalog, with a runner that keeps what it is asked and returns whose tool it was. */
-function invokerOver(view: CatalogView, parts: Partial<InvokeParts> = {}) {
+function invokerOver(view: CatalogView, parts: Partial<InvokeParts> = {}, steps?: typeof callSteps) {
   const ran: RunnerCall[] = []
   const logged: string[] = []
-  const invoker = new Invoker({
-    catalog: { view: () => view } as unknown as Catalog,
-    checker: { check: () => Promise.resolve({ faults: [] }) } as unknown as ArgumentChecker,
-    runner: {
-      ...absentRunner('None.'),
-      invoke: (call) => {
-        ran.push(call)
-        const usage = { wallMs: 1, cpuMs: 1, maxRssBytes: 1 }
-        return Promise.resolve({
-          returned: call.sha256,
-          isolation: 'L2',
-          usage,
-          log: { text: 'printed', truncated: false },
-        })
+  const invoker = new Invoker(
+    {
+      catalog: { view: () => view } as unknown as Catalog,
+      checker: { check: () => Promise.resolve({ faults: [] }) } as unknown as ArgumentChecker,
+      runner: {
+        ...absentRunner('None.'),
+        invoke: (call) => {
+          ran.push(call)
+          const usage = { wallMs: 1, cpuMs: 1, maxRssBytes: 1 }
+          return Promise.resolve({
+            returned: call.sha256,
+            isolation: 'L2',
+            usage,
+            log: { text: 'printed', truncated: false },
+          })
+        },
       },
+      sourceOf: ({ layer, uid }) => Promise.resolve(`${layer} of ${uid}`),
+      logs: memoryInvocationLogs(),
+      log: { info: () => undefined, warn: (text) => logged.push(text), error: (text) => logged.push(text) },
+      now: Date.now,
+      deadlineMsMax: Infinity,
+      ...parts,
     },
-    sourceOf: ({ layer, uid }) => Promise.resolve(`${layer} of ${uid}`),
-    logs: memoryInvocationLogs(),
-    log: { info: () => undefined, warn: (text) => logged.push(text), error: (text) => logged.push(text) },
-    now: Date.now,
-    deadlineMsMax: Infinity,
-    ...parts,
-  })
+    steps,
+  )
   return { invoker, ran, logged }
 }
 
@@ -136,6 +142,147 @@ test('a log that cannot be kept is no fault of the call; it is logged and counte
   expect(result.resultType).toBe('success')
   expect(logged).toEqual(['step failed after the call; the outcome stands'])
   expect(invoker.failedAfterAnswer).toBe(1)
+})
+
+/** The steps that are served, inside one of the test's own. */
+function within(step: Step<Received>): typeof callSteps {
+  return (parts, failures) => {
+    const served = callSteps(parts, failures)
+    return Onion.withoutSteps(failures).step('of the test', step).run('the served steps', served)
+  }
+}
+
+test('the outermost step sees every call: what ran, what was refused, and what could not be read', async () => {
+  const seen: string[] = []
+  const look = within(async (call, next) => {
+    const outcome = await next(call)
+    const { result, call: known } = outcome
+    const end = result.resultType === 'failure' ? result.code : 'success'
+    seen.push([known.request?.name, known.view?.revision, known.entry?.name, end].join(' '))
+    return outcome
+  })
+  const view = catalogView({ user: [python('t', 'a')] })
+  const { invoker } = invokerOver(view, {}, look)
+  const grant = grantOf([{ name: 'u', digest: definitionDigest(python('u', 'b')) }])
+  const job: Principal = { kind: 'job', uid: 'ann', isAdmin: false, grant }
+  const unreadable = () => Promise.reject(new ToolrackError('BODY_INVALID'))
+  await invoker.invoke({ principal: ANN, read: ask('t'), signal: SIGNAL })
+  await invoker.invoke({ principal: ANN, read: ask('none'), signal: SIGNAL })
+  await invoker.invoke({ principal: job, read: ask('none'), signal: SIGNAL })
+  await invoker.invoke({ principal: ANN, read: unreadable, signal: SIGNAL })
+  expect(seen).toEqual([
+    `t ${view.revision} t success`,
+    `none ${view.revision}  TOOL_NOT_FOUND`,
+    `none ${view.revision}  PERMISSION_DENIED`,
+    '   BODY_INVALID',
+  ])
+})
+
+test('a step makes another call through the whole pipeline, and the caller gets one result', async () => {
+  const calls: (readonly [string | null, string])[] = []
+  const fallBack = within(async (call, next) => {
+    const outcome = await next(call)
+    calls.push([call.parentInvocationId, call.invocationId])
+    if (outcome.result.resultType === 'success' || call.parentInvocationId !== null) return outcome
+    return call.pipeline.invoke({
+      principal: call.principal,
+      read: ask('ECHO'),
+      signal: call.signal,
+      parentInvocationId: call.invocationId,
+    })
+  })
+  const echo: ToolDefinition = { ...tool('ECHO'), runner: { kind: 'builtin', builtin: 'echo' } }
+  const { invoker } = invokerOver(catalogView({ user: [echo] }), {}, fallBack)
+  const { result } = await invoker.invoke({ principal: ANN, read: ask('none'), signal: SIGNAL })
+  expect(result).toMatchObject({ textResultForLlm: 'echoed', meta: { tool: 'ECHO' } })
+  const [first, second] = calls
+  expect(calls.length).toBe(2)
+  expect(first?.[0]).toBeNull()
+  expect(second?.[0]).toBe(first?.[1])
+  expect(second?.[1]).not.toBe(first?.[1])
+  // The caller knows one call only: the first.
+  expect(result.meta.invocationId).toBe(first?.[1])
+})
+
+test('what a step says of an outcome is told in the meta, and nothing where nothing is said', async () => {
+  const approval = { id: 'p1', expiresAt: '2030-01-01T00:00:00Z' }
+  const say = (more: Partial<Outcome>) => within(async (call, next) => ({ ...(await next(call)), ...more }))
+  const view = catalogView({ user: [python('t', 'a')] })
+  const metaWith = async (more: Partial<Outcome>) => {
+    const { invoker } = invokerOver(view, {}, say(more))
+    return (await invoker.invoke({ principal: ANN, read: ask('t'), signal: SIGNAL })).result.meta
+  }
+  expect(await metaWith({ replayed: true, artifact: 'a1', approval })).toMatchObject({
+    replayed: true,
+    artifact: 'a1',
+    approval,
+  })
+  const meta = await metaWith({})
+  expect(meta.replayed).toBe(false)
+  expect(Object.keys(meta)).not.toEqual(expect.arrayContaining(['artifact']))
+  expect(Object.keys(meta)).not.toEqual(expect.arrayContaining(['approval']))
+})
+
+test('a listener hears the events of its call in order, and none after the answer', async () => {
+  const heard: CallEvent[] = []
+  let emit: Received['emit'] | undefined
+  const speak = within((call, next) => {
+    emit = call.emit
+    call.emit({ type: 'log', text: 'a' })
+    call.emit({ type: 'progress', fraction: 0.5, text: 'half' })
+    return next(call)
+  })
+  const { invoker } = invokerOver(catalogView({ user: [python('t', 'a')] }), {}, speak)
+  const listen = (event: CallEvent) => void heard.push(event)
+  await invoker.invoke({ principal: ANN, read: ask('t'), signal: SIGNAL, listen })
+  emit?.({ type: 'log', text: 'too late' })
+  expect(heard).toEqual([
+    { type: 'log', text: 'a' },
+    { type: 'progress', fraction: 0.5, text: 'half' },
+  ])
+})
+
+const BROKEN: readonly (readonly [string, () => void])[] = [
+  [
+    'throws',
+    () => {
+      throw new Error('the socket is gone')
+    },
+  ],
+  ['rejects', async () => Promise.reject(new Error('the socket is gone'))],
+]
+test.each(BROKEN)(
+  'a listener that %s changes nothing of the call, and is logged once',
+  async (_how, listen) => {
+    const speak = within(async (call, next) => {
+      call.emit({ type: 'log', text: 'a' })
+      call.emit({ type: 'log', text: 'b' })
+      await new Promise(setImmediate)
+      return next(call)
+    })
+    const { invoker, logged } = invokerOver(catalogView({ user: [python('t', 'a')] }), {}, speak)
+    const { result } = await invoker.invoke({ principal: ANN, read: ask('t'), signal: SIGNAL, listen })
+    expect(result.resultType).toBe('success')
+    expect(logged).toEqual(['listener of a call failed'])
+  },
+)
+
+test('every step is told the headers that the edge has read', async () => {
+  const seen: unknown[] = []
+  const look = within((call, next) => {
+    seen.push(call.headers)
+    return next(call)
+  })
+  const { invoker } = invokerOver(catalogView({ user: [python('t', 'a')] }), {}, look)
+  const headers = { idempotencyKey: 'k1', traceparent: '00-1-2-01' }
+  await invoker.invoke({ principal: ANN, read: ask('t'), signal: SIGNAL, headers })
+  const calls = ['c1', 'c2'].map((id) => ({ type: 'tool_use', id, name: 't', input: {} }))
+  await dispatch(invoker, { principal: ANN, headers, signal: SIGNAL }, parseCalls(calls))
+  expect(seen).toEqual([
+    headers,
+    { ...headers, idempotencyKey: 'k1\nc1' },
+    { ...headers, idempotencyKey: 'k1\nc2' },
+  ])
 })
 
 const NAMES = ['a:b', 'a__b', 'a.b', 'ECHO', 'plain'] as const
