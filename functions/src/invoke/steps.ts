@@ -1,6 +1,6 @@
 import { toolFailure, ToolrackError } from '@toolrack/contract'
 import type { ArgumentChecker } from '../schemas/argument-checker.ts'
-import type { Received, Requested, Resolved } from './call.ts'
+import type { CallRequest, Outcome, Received, Requested, Resolved } from './call.ts'
 import type { InvocationLogs } from './invocation-logs.ts'
 import { Onion } from './onion.ts'
 import type { Next, Step, StepFailures } from './onion.ts'
@@ -31,9 +31,15 @@ export function callSteps(parts: StepParts, failures: StepFailures): Next<Receiv
 export const readRequest: Step<Received, Requested> = (call, next) => {
   const request = call.read()
   // A request of dispatch is at hand, and waiting for nothing costs a warm call a tenth.
-  return request instanceof Promise
-    ? request.then((read) => next({ ...call, request: read }))
-    : next({ ...call, request })
+  return request instanceof Promise ? waitForRequest(call, request, next) : next({ ...call, request })
+}
+
+async function waitForRequest(
+  call: Received,
+  request: Promise<CallRequest>,
+  next: Next<Requested>,
+): Promise<Outcome> {
+  return next({ ...call, request: await request })
 }
 
 /** Refuses arguments that do not fit the definition's schema. Only the tools that the service runs are checked here. */

@@ -3,7 +3,6 @@ import type { Layer, ToolDefinition } from '@toolrack/contract'
 import { aliasOf, definitionDigest, ToolrackError } from '@toolrack/contract'
 import fc from 'fast-check'
 import type { Principal } from '../../../functions/src/access/principal.ts'
-import type { Catalog } from '../../../functions/src/catalog/catalog.ts'
 import type { CatalogView } from '../../../functions/src/catalog/catalog-view.ts'
 import { explainName } from '../../../functions/src/catalog/explain-name.ts'
 import { grantOf } from '../../../functions/src/catalog/grant.ts'
@@ -31,7 +30,7 @@ function invokerOver(view: CatalogView, parts: Partial<InvokeParts> = {}, steps?
   const logged: string[] = []
   const invoker = new Invoker(
     {
-      catalog: { view: () => view } as unknown as Catalog,
+      catalog: { view: () => view },
       checker: { check: () => Promise.resolve({ faults: [] }) } as unknown as ArgumentChecker,
       runner: {
         ...absentRunner('None.'),
@@ -152,6 +151,8 @@ function within(step: Step<Received>): typeof callSteps {
   }
 }
 
+const unreadable = () => Promise.reject(new ToolrackError('BODY_INVALID'))
+
 test('the outermost step sees every call: what ran, what was refused, and what could not be read', async () => {
   const seen: string[] = []
   const look = within(async (call, next) => {
@@ -165,7 +166,6 @@ test('the outermost step sees every call: what ran, what was refused, and what c
   const { invoker } = invokerOver(view, {}, look)
   const grant = grantOf([{ name: 'u', digest: definitionDigest(python('u', 'b')) }])
   const job: Principal = { kind: 'job', uid: 'ann', isAdmin: false, grant }
-  const unreadable = () => Promise.reject(new ToolrackError('BODY_INVALID'))
   await invoker.invoke({ principal: ANN, read: ask('t'), signal: SIGNAL })
   await invoker.invoke({ principal: ANN, read: ask('none'), signal: SIGNAL })
   await invoker.invoke({ principal: job, read: ask('none'), signal: SIGNAL })
@@ -204,9 +204,13 @@ test('a step makes another call through the whole pipeline, and the caller gets 
   expect(result.meta.invocationId).toBe(first?.[1])
 })
 
+/** The served steps, inside one that says this of every outcome. */
+function say(more: Partial<Outcome>): typeof callSteps {
+  return within(async (call, next) => ({ ...(await next(call)), ...more }))
+}
+
 test('what a step says of an outcome is told in the meta, and nothing where nothing is said', async () => {
   const approval = { id: 'p1', expiresAt: '2030-01-01T00:00:00Z' }
-  const say = (more: Partial<Outcome>) => within(async (call, next) => ({ ...(await next(call)), ...more }))
   const view = catalogView({ user: [python('t', 'a')] })
   const metaWith = async (more: Partial<Outcome>) => {
     const { invoker } = invokerOver(view, {}, say(more))

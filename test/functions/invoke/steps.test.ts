@@ -124,14 +124,15 @@ test('validate the arguments: those that fit go on; those of a tool that the cli
   expect(got.map((call) => call.entry.name)).toEqual(['ECHO', 'AT_CLIENT'])
 })
 
+const echoCall = (invocationId: string) => resolvedCall(ECHO, {}, { invocationId })
+
 test('keep the log: what was printed is kept for the caller, and nothing where nothing was', async () => {
   const logs = memoryInvocationLogs(() => 0)
   const step = keepLog({ logs, now: () => 0 })
   const printed = { text: 'printed', truncated: true }
-  const call = (invocationId: string) => resolvedCall(ECHO, {}, { invocationId })
-  await step(call('i1'), inside({ log: printed }).next)
-  await step(call('i2'), inside({ log: { text: '', truncated: false } }).next)
-  await step(call('i3'), inside().next)
+  await step(echoCall('i1'), inside({ log: printed }).next)
+  await step(echoCall('i2'), inside({ log: { text: '', truncated: false } }).next)
+  await step(echoCall('i3'), inside().next)
   expect(await logs.find('ann', 'i1')).toEqual({
     invocationId: 'i1',
     tool: 'ECHO',
