@@ -94,7 +94,7 @@ test.each([
   ['functions/src/runner/http-runner.ts', 'google-auth-library', /own place/],
   ['functions/src/cloud/services.ts', '@google-cloud/run', /own place/],
   ['functions/src/invoke/call.ts', '../node-http.ts', /domain folder knows no HTTP/],
-  ['functions/src/invoke/run-python.ts', '../named-runner.ts', /domain folder knows no HTTP/],
+  ['functions/src/invoke/run-tool.ts', '../named-runner.ts', /domain folder knows no HTTP/],
   ['functions/src/local/serve.ts', '../cloud/log.ts', /only the functions know the cloud/],
   ['functions/src/cloud/services.ts', '../local/open-store.ts', /the cloud is not local/],
   ['functions/src/catalog/catalog.ts', '../cloud/log.ts', /domain folder knows no HTTP/],
@@ -167,7 +167,7 @@ test.each([
   ['functions/src/named-runner.ts', './cloud-run/id-tokens.ts'],
   ['functions/src/cloud-run/id-tokens.ts', 'google-auth-library'],
   ['functions/src/runner/runner-line.ts', 'node:http'],
-  ['functions/src/invoke/invoker.ts', '../catalog/how-run.ts'],
+  ['functions/src/invoke/resolve-tool.ts', '../catalog/how-run.ts'],
   ['functions/src/cloud/log.ts', 'firebase-functions/logger'],
 ])('%s may import %s', (path, specifier) => {
   expect(wrongImports(new Map([[path, `import { it } from '${specifier}'\n`]]))).toEqual([])

@@ -5,7 +5,7 @@ import type { Principal } from './principal.ts'
 /** The answer to "may they?", with the reason that reaches the caller. */
 export type Decision = { readonly allowed: true } | { readonly allowed: false; readonly reason: string }
 
-/** Decides for every verb and every route. Which tools of a catalog are seen and called, `maySee` and `mayCall` decide. */
+/** Decides for every verb and every route. Which tools of a catalog are seen and called, `maySee` decides. */
 export function decide(principal: Principal, action: Action): Decision {
   if (action.verb === 'read' || action.verb === 'call') return ALLOWED
   if (principal.grant) return deny(WHY_NOT_BY_JOB_TOKEN[action.verb])

@@ -20,25 +20,14 @@ export type Visibility =
 const ALLOWED: Visibility = { allowed: true }
 
 /**
- * Decides what a principal sees of the catalog. A view of the catalog asks when it is made, so the list, explain, invoke and
- * dispatch see the same tools. A grant shows a tool that it names while the tool has the digest that it names.
+ * Decides what a principal sees of the catalog and may call. A view of the catalog asks when it is made, so the list, explain,
+ * invoke and dispatch see the same tools. A grant shows a tool that it names while the tool has the digest that it names.
  */
 export function maySee({ grant }: Looking, { name, digest }: Looked): Visibility {
   if (!grant) return ALLOWED
   const granted = grant.tools.get(name)
   if (granted === undefined) return notNamed(name)
   return digest === undefined || digest === granted ? ALLOWED : changed(name)
-}
-
-/** Decides what a principal may call: a tool that they see, and no other. */
-export function mayCall(looking: Looking, entry: Required<Looked>): Visibility {
-  return maySee(looking, entry)
-}
-
-/** Throws PERMISSION_DENIED or DIGEST_CHANGED for a tool that the principal may not call. */
-export function authoriseCall(looking: Looking, entry: Required<Looked>): void {
-  const decision = mayCall(looking, entry)
-  if (!decision.allowed) throw new ToolrackError(decision.code, decision.reason)
 }
 
 /** Why a name or alias that means no visible tool may not be called; undefined where nothing forbids it. */

@@ -2,14 +2,13 @@ import type {
   AnsweredCall,
   InvocationResult,
   JsonObject,
+  JsonValue,
   ReadCalls,
   ToolCall,
   WireFormat,
 } from '@toolrack/contract'
-import { ToolrackError } from '@toolrack/contract'
-import type { Principal } from '../access/principal.ts'
-import type { CallRequest } from '../invoke/call.ts'
-import type { Invoker } from '../invoke/invoker.ts'
+import { readCalls, ToolrackError } from '@toolrack/contract'
+import type { Asked, CallHeaders, CallRequest, Pipeline } from '../invoke/call.ts'
 import { callArguments } from '../invoke/parse-call-request.ts'
 import { readJson } from '../json/read-json.ts'
 
@@ -40,15 +39,25 @@ export type DispatchAnswer = {
   }[]
 }
 
-/** Runs a model's calls, a few at a time, each as if it had come alone; answers in their order. */
+/** The one place where a model's raw calls become calls. Throws what is wrong with them before any of them is run. */
+export function parseCalls(body: JsonValue): ReadCalls {
+  const read = readCalls(body)
+  if ('fault' in read) throw new ToolrackError('BODY_INVALID', `The body ${read.fault}.`)
+  return read
+}
+
+/** Who sent the calls, as for one call. */
+export type Sender = Pick<Asked, 'principal' | 'signal'> & { readonly headers: CallHeaders }
+
+/** Runs a model's calls, a few at a time, each through the same pipeline as a single call; answers in their order. */
 export async function dispatch(
-  invoker: Invoker,
-  principal: Principal,
+  pipeline: Pipeline,
+  sender: Sender,
   { format, calls }: ReadCalls,
-  signal: AbortSignal,
 ): Promise<DispatchAnswer> {
   const results = await eachInTurn(calls, AT_ONCE, async (call) => {
-    const { result } = await invoker.invoke(principal, () => requestOf(call, format), signal)
+    const headers = headersOf(call, sender.headers)
+    const { result } = await pipeline.invoke({ ...sender, headers, read: () => requestOf(call, format) })
     return { call, result }
   })
   const answered = results.filter((one) => !isLeftToClient(one))
@@ -73,6 +82,12 @@ function isLeftToClient({ result }: AnsweredCall<InvocationResult>): boolean {
 
 function identity({ index, id, name }: ToolCall) {
   return { index, id: id ?? null, name }
+}
+
+/** The calls of one request need a key each: the header's, and what tells the call from its siblings. No header holds a line feed. */
+function headersOf({ id, index }: ToolCall, { idempotencyKey, ...headers }: CallHeaders): CallHeaders {
+  if (idempotencyKey === undefined) return { ...headers, idempotencyKey }
+  return { ...headers, idempotencyKey: `${idempotencyKey}\n${id ?? index}` }
 }
 
 /** Strict models, which only OpenAI has, write null for what they leave out. */

@@ -1,86 +1,99 @@
-import type { InvocationMeta, InvocationResult, ToolDefinition } from '@toolrack/contract'
+import type { InvocationMeta } from '@toolrack/contract'
 import { randomUUID } from 'node:crypto'
-import type { Principal } from '../access/principal.ts'
-import type { CatalogEntry } from '../catalog/catalog-entry.ts'
-import type { CatalogView } from '../catalog/catalog-view.ts'
-import { howRun } from '../catalog/how-run.ts'
-import type { HowRun } from '../catalog/how-run.ts'
-import type { ToolLimits } from '@toolrack/contract'
-import type { Call, CallRequest, Outcome } from './call.ts'
-import { failedOutcome } from './failed-outcome.ts'
-import { withLeftOut } from './with-left-out.ts'
-import type { InvokeParts } from './invoke-parts.ts'
-import { resolveTool } from './resolve-tool.ts'
-import { STEPS } from './steps.ts'
+import { inspect } from 'node:util'
+import type { Log } from '../log.ts'
+import type { Asked, CallEvent, CallHeaders, Invocation, Outcome, Pipeline, Received } from './call.ts'
+import type { Next } from './onion.ts'
+import { callSteps } from './steps.ts'
+import type { StepParts } from './steps.ts'
 
-/** An answered call. */
-export type Invocation = {
-  readonly result: InvocationResult
-  /** When the same call may succeed, where the runner has said so. */
-  readonly retryAfterSeconds: number | null
+export type InvokeParts = StepParts & { readonly log: Log }
+
+/** Every call of a tool goes through here, whichever route it came by: through the steps of `steps.ts`, to one ToolResult. */
+export class Invoker implements Pipeline {
+  readonly #log: Log
+  readonly #take: Next<Received>
+  #failedAfterAnswer = 0
+
+  /** `steps` puts the steps together; what is served takes those of `steps.ts`. */
+  constructor(parts: InvokeParts, steps: typeof callSteps = callSteps) {
+    const { log } = parts
+    this.#log = log
+    this.#take = steps(parts, { log, countLate: () => void (this.#failedAfterAnswer += 1) })
+  }
+
+  /** How often a step has failed after the rest of its call had an outcome. Those outcomes stood. */
+  get failedAfterAnswer(): number {
+    return this.#failedAfterAnswer
+  }
+
+  async invoke({
+    principal,
+    read,
+    headers = NO_HEADERS,
+    parentInvocationId,
+    signal,
+    listen,
+  }: Asked): Promise<Invocation> {
+    const invocationId = randomUUID()
+    const events = listen ? eventsTo(listen, invocationId, this.#log) : NO_EVENTS
+    const outcome = await this.#take({
+      invocationId,
+      parentInvocationId: parentInvocationId ?? null,
+      principal,
+      headers,
+      read,
+      signal,
+      emit: events.emit,
+      pipeline: this,
+    })
+    events.end()
+    return { ...outcome, result: { ...outcome.result, meta: metaOf(invocationId, outcome) } }
+  }
 }
 
-/** Every call of a tool goes through here, whatever door it came by: look it up, then one step after the other. */
-export class Invoker {
-  readonly #parts: InvokeParts
-  /** How an entry is run, read from its text once. */
-  readonly #known = new WeakMap<CatalogEntry, { readonly howRun: HowRun; readonly limits: ToolLimits }>()
+const NO_HEADERS: CallHeaders = { idempotencyKey: undefined, traceparent: undefined }
 
-  constructor(parts: InvokeParts) {
-    this.#parts = parts
+type Events = { readonly emit: Received['emit']; readonly end: () => void }
+
+const NO_EVENTS: Events = { emit: () => undefined, end: () => undefined }
+
+/** Hands events to a listener until the call has ended, or the listener has failed. */
+function eventsTo(listen: (event: CallEvent) => unknown, invocationId: string, log: Log): Events {
+  let isListening = true
+  function end(): void {
+    isListening = false
   }
-
-  /** `asked` is the call, or throws why what came is none. Never rejects: whatever happens is a result that a model can be handed. */
-  async invoke(principal: Principal, asked: () => CallRequest, signal: AbortSignal): Promise<Invocation> {
-    const invocationId = randomUUID()
-    let view: CatalogView | undefined
-    let call: Call | undefined
-    let outcome: Outcome
+  function fail(error: unknown): void {
+    if (isListening) log.warn('listener of a call failed', { invocationId, error: inspect(error) })
+    end()
+  }
+  function emit(event: CallEvent): void {
+    if (!isListening) return
     try {
-      const sent = asked()
-      view = await this.#parts.catalog.view(principal)
-      const entry = resolveTool(view, sent, principal.grant)
-      const request = withLeftOut(sent, entry)
-      call = { invocationId, principal, request, view, entry, ...this.#read(entry), signal }
-      outcome = await this.#take(call)
+      const heard = listen(event)
+      if (heard instanceof Promise) heard.catch(fail)
     } catch (error) {
-      outcome = failedOutcome(error, invocationId, this.#parts.log)
+      fail(error)
     }
-    const meta: InvocationMeta = {
-      invocationId,
-      tool: call?.entry.name ?? null,
-      digest: call?.entry.digest ?? null,
-      revision: view?.revision ?? null,
-      isolation: outcome.isolation,
-      executionTimeMs: outcome.executionTimeMs,
-      resourceUsage: outcome.usage,
-      replayed: false,
-    }
-    return { result: { ...outcome.result, meta }, retryAfterSeconds: outcome.retryAfterSeconds }
   }
+  return { emit, end }
+}
 
-  /** A step that refuses or fails ends the way to the run; what comes behind the run is done for every outcome. */
-  async #take(call: Call): Promise<Outcome> {
-    let outcome: Outcome | undefined
-    for (const { before, run, after } of STEPS) {
-      try {
-        if (!outcome && before) await before(call, this.#parts)
-        if (!outcome && run) outcome = await run(call, this.#parts)
-      } catch (error) {
-        outcome = failedOutcome(error, call.invocationId, this.#parts.log)
-      }
-      if (outcome && after) outcome = await after(outcome, call, this.#parts)
-    }
-    if (!outcome) throw new Error('no step runs the tool')
-    return outcome
+function metaOf(
+  invocationId: string,
+  { call, isolation, executionTimeMs, usage, replayed, artifact, approval }: Outcome,
+): InvocationMeta {
+  const meta = {
+    invocationId,
+    tool: call.entry?.name ?? null,
+    digest: call.entry?.digest ?? null,
+    revision: call.view?.revision ?? null,
+    isolation,
+    executionTimeMs,
+    resourceUsage: usage,
+    replayed,
   }
-
-  #read(entry: CatalogEntry): { readonly howRun: HowRun; readonly limits: ToolLimits } {
-    const known = this.#known.get(entry)
-    if (known) return known
-    const { runner, limits = {} } = JSON.parse(entry.stored.text) as ToolDefinition
-    const read = { howRun: howRun(runner), limits }
-    this.#known.set(entry, read)
-    return read
-  }
+  if (artifact === null && approval === null) return meta
+  return { ...meta, ...(artifact !== null && { artifact }), ...(approval !== null && { approval }) }
 }

@@ -1,27 +1,62 @@
-import { isToolName, LAYERS, toolNameFault, ToolrackError } from '@toolrack/contract'
-import { whyNotCalled } from '../access/visible.ts'
+import type { ToolDefinition, ToolLimits } from '@toolrack/contract'
+import {
+  isToolName,
+  LAYERS,
+  toolFailure,
+  toolNameFault,
+  ToolrackError,
+  withoutNulls,
+} from '@toolrack/contract'
+import type { Catalog } from '../catalog/catalog.ts'
+import { maySee, whyNotCalled } from '../access/visible.ts'
 import type { CatalogEntry } from '../catalog/catalog-entry.ts'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import type { Grant } from '../catalog/grant.ts'
-import type { CallRequest } from './call.ts'
+import { howRun as howRunOf } from '../catalog/how-run.ts'
+import type { HowRun } from '../catalog/how-run.ts'
+import type { CallRequest, Outcome, Requested, Resolved } from './call.ts'
+import { outcomeOf } from './call.ts'
+import type { Next, Step } from './onion.ts'
+
+export type ResolveParts = { readonly catalog: Pick<Catalog, 'view'> }
 
 /**
- * The tool that a call means: the one that the list shows under that name or alias. Throws the reason why there is none;
- * what a job's token does not name is refused in the same words whether it exists or not.
+ * Finds the tool that a call means: the one that the list shows this caller under that name or alias. Refuses every other call.
+ * A tool that a job token does not name is refused in the same words as one that does not exist.
  */
-export function resolveTool(
-  view: CatalogView,
-  { name, expectedDigest }: CallRequest,
-  grant: Grant | undefined,
-): CatalogEntry {
+export function resolveTool({ catalog }: ResolveParts): Step<Requested, Resolved> {
+  const readOnce = definitionReader()
+
+  function resolveIn(view: CatalogView, call: Requested, next: Next<Resolved>): Promise<Outcome> {
+    const found = find(view, call)
+    if (found instanceof ToolrackError)
+      return Promise.resolve(outcomeOf({ ...call, view }, toolFailure(found.code, found.message)))
+    const { howRun, limits } = readOnce(found)
+    const request = withLeftOut(call.request, found)
+    return next({ ...call, request, view, entry: found, howRun, limits })
+  }
+  return (call, next) => {
+    const view = catalog.view(call.principal)
+    // The view is at hand when its layers were checked a moment ago, and waiting for nothing costs a warm call a tenth.
+    return view instanceof Promise
+      ? view.then((read) => resolveIn(read, call, next))
+      : resolveIn(view, call, next)
+  }
+}
+
+/** The tool, or why there is none for this caller. */
+function find(view: CatalogView, { request, principal }: Requested): CatalogEntry | ToolrackError {
+  const { name, expectedDigest } = request
   const entry = view.resolve(name)
-  if (!entry) throw whyNone(view, name, grant)
-  if (expectedDigest !== undefined && expectedDigest !== entry.digest)
-    throw new ToolrackError(
-      'DIGEST_CHANGED',
-      `${entry.name} has changed since it was listed; nothing was run. List the tools again.`,
-    )
-  return entry
+  if (!entry) return whyNone(view, name, principal.grant)
+  // The view shows nothing else. A call must not depend on that alone.
+  const decision = maySee(principal, entry)
+  if (!decision.allowed) return new ToolrackError(decision.code, decision.reason)
+  if (expectedDigest === undefined || expectedDigest === entry.digest) return entry
+  return new ToolrackError(
+    'DIGEST_CHANGED',
+    `${entry.name} has changed since it was listed; nothing was run. List the tools again.`,
+  )
 }
 
 function whyNone(view: CatalogView, name: string, grant: Grant | undefined): ToolrackError {
@@ -41,4 +76,26 @@ function whyNone(view: CatalogView, name: string, grant: Grant | undefined): Too
       `${name} was not found, and the layer ${lost.join(' and ')}, which may define it, could not be read; try again.`,
     )
   return new ToolrackError('TOOL_NOT_FOUND', `Unsupported tool: ${name}`)
+}
+
+type Reading = { readonly howRun: HowRun; readonly limits: ToolLimits }
+
+/** Reads from an entry's text how it is run and within what limits, once for each entry. */
+function definitionReader(): (entry: CatalogEntry) => Reading {
+  const readings = new WeakMap<CatalogEntry, Reading>()
+  return (entry) => {
+    const known = readings.get(entry)
+    if (known) return known
+    const { runner, limits = {} } = JSON.parse(entry.stored.text) as ToolDefinition
+    const reading = { howRun: howRunOf(runner), limits }
+    readings.set(entry, reading)
+    return reading
+  }
+}
+
+/** The request without the arguments that null leaves out (see `nullLeavesOut`). */
+function withLeftOut(request: CallRequest, { stored }: CatalogEntry): CallRequest {
+  if (!request.nullLeavesOut || !JSON.stringify(request.arguments).includes('null')) return request
+  const { parameters } = (JSON.parse(stored.text) as ToolDefinition).function
+  return { ...request, arguments: withoutNulls(parameters, request.arguments) }
 }

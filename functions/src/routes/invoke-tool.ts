@@ -1,12 +1,13 @@
 import { ERROR_CODES } from '@toolrack/contract'
-import type { JsonValue, ToolResult } from '@toolrack/contract'
+import type { ToolResult } from '@toolrack/contract'
+import type { IncomingMessage } from 'node:http'
 import { callerGone } from '../http/caller-gone.ts'
 import { refuseParameters } from '../http/query.ts'
 import { readBody } from '../http/read-body.ts'
 import type { KnownRequest } from '../http/route.ts'
 import { sendJson } from '../http/send-json.ts'
 import { requestError } from '../http/send-error.ts'
-import type { Invoker } from '../invoke/invoker.ts'
+import type { CallHeaders, Pipeline } from '../invoke/call.ts'
 import { parseCallRequest } from '../invoke/parse-call-request.ts'
 
 /** Above what arguments may have: how deep they are is told by their own check, which names the argument. */
@@ -14,17 +15,22 @@ export const CALL_DEPTH_MAX = 64
 
 /** `POST /tools/invoke`: one call. Whatever comes of it, the body is a ToolResult that a model can be handed. */
 export async function invokeTool(
-  invoker: Invoker,
+  pipeline: Pipeline,
   { principal, search, req, res }: KnownRequest,
 ): Promise<void> {
-  const { result, retryAfterSeconds } = await invoker.invoke(
+  const { result, retryAfterSeconds } = await pipeline.invoke({
     principal,
-    await askedBy(async () => {
-      refuseParameters(search)
-      return readBody(req, res, 'single', CALL_DEPTH_MAX)
-    }),
-    callerGone(res),
-  )
+    headers: callHeaders(req),
+    signal: callerGone(res),
+    async read() {
+      try {
+        refuseParameters(search)
+        return parseCallRequest(await readBody(req, res, 'single', CALL_DEPTH_MAX))
+      } catch (error) {
+        throw requestError(error) ?? error
+      }
+    },
+  })
   const { httpStatus, retry } = kindOf(result)
   const again = retryAfterSeconds ?? (retry ? 1 : undefined)
   sendJson(res, httpStatus, result, {
@@ -34,15 +40,11 @@ export async function invokeTool(
   })
 }
 
-/** Reads now, and throws what was wrong with it where the call is made: there it becomes a ToolResult. */
-async function askedBy(read: () => Promise<JsonValue>): Promise<() => ReturnType<typeof parseCallRequest>> {
-  try {
-    const body = await read()
-    return () => parseCallRequest(body)
-  } catch (error) {
-    return () => {
-      throw requestError(error) ?? error
-    }
+/** The headers that a call carries on. */
+export function callHeaders({ headers }: IncomingMessage): CallHeaders {
+  return {
+    idempotencyKey: headers['idempotency-key']?.toString(),
+    traceparent: headers.traceparent?.toString(),
   }
 }
 

@@ -22,6 +22,10 @@ export type InvocationMeta = {
   readonly resourceUsage: ResourceUsage | null
   /** Whether the result is that of an earlier call. */
   readonly replayed: boolean
+  /** The id of the artifact that holds the whole result, where one does. */
+  readonly artifact?: string
+  /** The approval that the call waits for, where it does. `expiresAt` is RFC 3339, UTC. */
+  readonly approval?: { readonly id: string; readonly expiresAt: string }
 }
 
 /** The answer to one call. */

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { aliasOf } from '@toolrack/contract'
-import { authoriseCall, mayCall, maySee, whyNotCalled } from '../../../functions/src/access/visible.ts'
+import { maySee, whyNotCalled } from '../../../functions/src/access/visible.ts'
 import type { Principal } from '../../../functions/src/access/principal.ts'
 import { grantOf } from '../../../functions/src/catalog/grant.ts'
 
@@ -15,14 +15,11 @@ test.each([
   ['a job of an account', job],
 ])('%s sees and calls every tool of their catalog', (_who, principal) => {
   expect(maySee(principal, { name: 'any', digest: NOW })).toEqual({ allowed: true })
-  expect(mayCall(principal, { name: 'any', digest: NOW })).toEqual({ allowed: true })
-  expect(() => authoriseCall(principal, { name: 'any', digest: NOW })).not.toThrow()
   expect(whyNotCalled(principal, 'any')).toBeUndefined()
 })
 
 test('a job token sees and calls the tools that it names at their digests', () => {
   expect(maySee(tokenJob, { name: 'math.pi', digest: NOW })).toEqual({ allowed: true })
-  expect(mayCall(tokenJob, { name: 'math.pi', digest: NOW })).toEqual({ allowed: true })
 })
 
 test.each([
@@ -33,10 +30,6 @@ test.each([
   (_what, name, digest, code, reason) => {
     const denied = { allowed: false, code, reason: expect.stringMatching(reason) }
     expect(maySee(tokenJob, { name, digest })).toEqual(denied)
-    expect(mayCall(tokenJob, { name, digest })).toEqual(denied)
-    expect(() => authoriseCall(tokenJob, { name, digest })).toThrow(
-      expect.objectContaining({ code, message: expect.stringMatching(reason) }),
-    )
   },
 )
 

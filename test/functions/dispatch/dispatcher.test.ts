@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals'
 import { toolResult } from '@toolrack/contract'
-import { AT_ONCE, dispatch } from '../../../functions/src/dispatch/dispatcher.ts'
-import { parseCalls } from '../../../functions/src/dispatch/parse-calls.ts'
-import type { Invoker } from '../../../functions/src/invoke/invoker.ts'
+import { AT_ONCE, dispatch, parseCalls } from '../../../functions/src/dispatch/dispatcher.ts'
+import type { Asked, Pipeline } from '../../../functions/src/invoke/call.ts'
 
 const USER = { kind: 'user', uid: 'ann', isAdmin: false } as const
+const NO_HEADERS = { idempotencyKey: undefined, traceparent: undefined }
 const meta = {
   invocationId: 'i',
   tool: 'T',
@@ -29,9 +29,9 @@ test(`${AT_ONCE} calls run at the same time, and never more; the answers keep th
   let running = 0
   let most = 0
   const begun: (() => void)[] = []
-  const invoker: Pick<Invoker, 'invoke'> = {
-    invoke: async (_principal, asked) => {
-      const { index } = asked().arguments
+  const pipeline = {
+    invoke: async ({ read }: Asked) => {
+      const { index } = (await read()).arguments
       running += 1
       most = Math.max(most, running)
       // The first calls end only when all of them have begun, the last of them first.
@@ -44,7 +44,11 @@ test(`${AT_ONCE} calls run at the same time, and never more; the answers keep th
     },
   }
   const signal = new AbortController().signal
-  const answer = await dispatch(invoker as Invoker, USER, calls(20), signal)
+  const answer = await dispatch(
+    pipeline as unknown as Pipeline,
+    { principal: USER, headers: NO_HEADERS, signal },
+    calls(20),
+  )
   expect(most).toBe(AT_ONCE)
   expect(answer.results.map(({ id, result }) => [id, result?.textResultForLlm])).toEqual(
     Array.from({ length: 20 }, (_, index) => [`c${index}`, `said ${index}`]),
