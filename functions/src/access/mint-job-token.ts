@@ -1,8 +1,6 @@
-import { LAYERS, ToolrackError } from '@toolrack/contract'
+import { ToolrackError } from '@toolrack/contract'
 import type { Digest, ErrorCode } from '@toolrack/contract'
 import { randomUUID } from 'node:crypto'
-import type { CatalogEntry } from '../catalog/catalog-entry.ts'
-import type { CatalogView } from '../catalog/catalog-view.ts'
 import type { GrantedTool } from '../catalog/grant.ts'
 import type { SignJobToken } from './job-token.ts'
 import type { Principal } from './principal.ts'
@@ -21,6 +19,13 @@ export type MintedToken = {
   readonly tools: readonly GrantedTool[]
 }
 
+/** The tools that a user has now. The view of their catalog is one. */
+export type OwnedTools = {
+  resolve(nameOrAlias: string): GrantedTool | undefined
+  /** The layers that could not be read at all: a tool that is not found may be theirs. */
+  readonly lostLayers: readonly string[]
+}
+
 /** Node refuses requests whose headers are above 16 KB; a token must leave room for the others. */
 const MINTED_BYTES_MAX = 12 * 1024
 
@@ -28,7 +33,7 @@ const MINTED_BYTES_MAX = 12 * 1024
 export async function mintJobToken(
   { uid }: Principal,
   { workflowId, tools, ttlSeconds }: MintRequest,
-  parts: { readonly view: CatalogView; readonly sign: SignJobToken; readonly now: () => number },
+  parts: { readonly view: OwnedTools; readonly sign: SignJobToken; readonly now: () => number },
 ): Promise<MintedToken> {
   const granted = currentTools(parts.view, tools)
   const iat = Math.floor(parts.now() / 1_000)
@@ -44,7 +49,7 @@ export async function mintJobToken(
 }
 
 /** The tools by their canonical names, or an error that names every one which can't be granted. */
-function currentTools(view: CatalogView, tools: readonly GrantedTool[]): readonly GrantedTool[] {
+function currentTools(view: OwnedTools, tools: readonly GrantedTool[]): readonly GrantedTool[] {
   const granted = new Map<string, Digest>()
   const faults: Fault[] = []
   for (const [index, { name, digest }] of tools.entries()) {
@@ -78,9 +83,9 @@ const CHANGED: Kind = {
 }
 const TWICE: Kind = { reason: 'BODY_INVALID', field: 'name', message: 'the tool is named twice' }
 
-function faultOf(view: CatalogView, entry: CatalogEntry | undefined, digest: Digest): Kind | undefined {
+function faultOf(view: OwnedTools, entry: GrantedTool | undefined, digest: Digest): Kind | undefined {
   if (entry) return entry.digest === digest ? undefined : CHANGED
-  return LAYERS.some((layer) => view.layers[layer].status === 'error') ? LOST : UNKNOWN
+  return view.lostLayers.length > 0 ? LOST : UNKNOWN
 }
 
 function refusal(first: Fault, faults: readonly Fault[]): ToolrackError {

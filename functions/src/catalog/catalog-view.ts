@@ -19,6 +19,8 @@ export class CatalogView {
   /** Changes when the catalog does; a layer that was lost or is not the newest shows in it, and so does a grant. */
   readonly revision: string
   readonly isWhole: boolean
+  /** The layers that could not be read at all: a tool that is not found may be theirs. */
+  readonly lostLayers: readonly Layer[]
   /** Whether the user has definitions of their own, seen or not: then this view is nobody else's. */
   readonly hasOwn: boolean
   readonly #changed: readonly string[]
@@ -28,6 +30,7 @@ export class CatalogView {
     this.layers = layers
     const revision = `${revisionOf(layers.user)}.${revisionOf(layers.global)}.${revisionOf(layers.file)}`
     this.revision = narrowing ? `${revision}.${narrowing.grantId}` : revision
+    this.lostLayers = LAYERS.filter((layer) => layers[layer].status === 'error')
     this.isWhole = LAYERS.every((layer) => layers[layer].status === 'fresh')
     this.hasOwn = narrowing?.of.hasOwn ?? (layers.user.snapshot?.byName.size ?? 0) > 0
     this.#changed = narrowing?.changed ?? []

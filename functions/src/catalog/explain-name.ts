@@ -100,7 +100,7 @@ function whyHidden(
   name: string,
   layers: readonly LayerExplanation[],
 ): Explanation['hidden'] {
-  const lost = LAYERS.filter((layer) => view.layers[layer].status === 'error')
+  const lost = view.lostLayers
   if (lost.length === 0 && view.hasChanged(name))
     return {
       reason: 'DIGEST_CHANGED',

@@ -1,12 +1,5 @@
 import type { ToolDefinition, ToolLimits } from '@toolrack/contract'
-import {
-  isToolName,
-  LAYERS,
-  toolFailure,
-  toolNameFault,
-  ToolrackError,
-  withoutNulls,
-} from '@toolrack/contract'
+import { isToolName, toolFailure, toolNameFault, ToolrackError, withoutNulls } from '@toolrack/contract'
 import type { Catalog } from '../catalog/catalog.ts'
 import { maySee, whyNotCalled } from '../access/visible.ts'
 import type { CatalogEntry } from '../catalog/catalog-entry.ts'
@@ -69,7 +62,7 @@ function whyNone(view: CatalogView, name: string, grant: Grant | undefined): Too
       'DIGEST_CHANGED',
       `${name} has changed since the token of this job was made; nothing was run.`,
     )
-  const lost = LAYERS.filter((layer) => view.layers[layer].status === 'error')
+  const lost = view.lostLayers
   if (lost.length > 0)
     return new ToolrackError(
       'LAYER_UNAVAILABLE',
