@@ -10,7 +10,6 @@ export const DIALECT_RULE =
 
 const OPTIONS: Options = {
   strict: false,
-  allErrors: true,
   logger: false,
   validateFormats: false,
   addUsedSchema: false,
@@ -26,8 +25,12 @@ export function dialectOf(schema: JsonObject): Dialect | undefined {
   return /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/.test(named) ? 'draft-07' : undefined
 }
 
-export function newAjv(dialect: Dialect): Ajv {
-  const ajv = dialect === 'draft-07' ? new Ajv(OPTIONS) : new Ajv2020(OPTIONS)
+export function newAjv(
+  dialect: Dialect,
+  more: Pick<Options, 'allErrors' | 'validateSchema'> = { allErrors: true },
+): Ajv {
+  const options = { ...OPTIONS, ...more }
+  const ajv = dialect === 'draft-07' ? new Ajv(options) : new Ajv2020(options)
   // The name of `$id` in draft-04, which Ajv refuses; in our dialects it says nothing.
   ajv.removeKeyword('id')
   return ajv

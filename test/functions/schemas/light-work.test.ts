@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import type { JsonObject } from '@toolrack/contract'
-import { areLightArguments, isLightDefinition } from '../../../functions/src/schemas/light-work.ts'
+import { lightArguments, lightDefinition } from '../../../functions/src/schemas/light-work.ts'
 import { tool } from '../../support/definition-changes.ts'
 
 function textOf(parameters: JsonObject): string {
@@ -14,7 +14,7 @@ test.each<JsonObject>([
   { properties: { a: { enum: ['x', 1, null] }, b: { anyOf: [{ const: 1 }, { type: 'array', items: {} }] } } },
   { properties: { a: { type: 'object', additionalProperties: { type: 'integer', minimum: 1 } } } },
 ])('%j is light', (parameters) => {
-  expect(isLightDefinition(textOf(parameters))).toBe(true)
+  expect(lightDefinition(textOf(parameters))).toBeDefined()
 })
 
 test.each<JsonObject>([
@@ -29,15 +29,24 @@ test.each<JsonObject>([
   { properties: { a: { what: 'nobody knows' } } },
   { properties: { a: { description: 'long '.repeat(1_000) } } },
 ])('%j is not', (parameters) => {
-  expect(isLightDefinition(textOf(parameters))).toBe(false)
+  expect(lightDefinition(textOf(parameters))).toBeUndefined()
 })
 
 test('arguments are light as long as they are few and short beside their definition', () => {
   const text = textOf({ properties: { a: { type: 'string' } } })
+  const light = { characters: text.length, weight: 4 }
+  expect(lightDefinition(text)).toEqual(light)
   const room = Math.floor(2_000_000 / text.length)
-  expect(areLightArguments({ a: 'x'.repeat(room - 100) }, text)).toBe(true)
-  expect(areLightArguments({ a: 'x'.repeat(room) }, text)).toBe(false)
-  expect(areLightArguments({ a: Array.from({ length: room / 8 }, () => null) }, text)).toBe(false)
-  expect(areLightArguments({ a: { ['k'.repeat(room)]: 1 } }, text)).toBe(false)
-  expect(areLightArguments({ a: [[1, { b: 'x' }]] }, `${text}${' '.repeat(100_000)}`)).toBe(false)
+  expect(lightArguments({ a: 'x'.repeat(room - 100) }, light)).toBe(2)
+  expect(lightArguments({ a: 'x'.repeat(room) }, light)).toBeUndefined()
+  expect(lightArguments({ a: Array.from({ length: room / 8 }, () => null) }, light)).toBeUndefined()
+  expect(lightArguments({ a: { ['k'.repeat(room)]: 1 } }, light)).toBeUndefined()
+  expect(lightArguments({ a: [[1, { b: 'x' }]] }, { ...light, characters: 100_000 })).toBeUndefined()
+})
+
+test('arguments that could be found fault with very often are not light, however short', () => {
+  const manyValues = { a: Array.from({ length: 97 }, () => 1) }
+  expect(lightArguments(manyValues, { characters: 100, weight: 202 })).toBe(99)
+  expect(lightArguments(manyValues, { characters: 100, weight: 203 })).toBeUndefined()
+  expect(lightArguments({ a: Array.from({ length: 200_000 }, () => 1) }, { characters: 1, weight: 1 })).toBeUndefined()
 })
