@@ -23,3 +23,10 @@ export function slowSchema(): JsonObject {
   }))
   return { type: 'object', properties: { list: { type: 'array', prefixItems } } }
 }
+
+/** Inside every limit but the memory it takes to compile: RE2 writes out each of 50 times 100 repetitions, a thousandfold. */
+export function greedySchema(): JsonObject {
+  const pattern = 'x{0,1000}'.repeat(100)
+  const properties = Object.fromEntries(Array.from({ length: 50 }, (_, index) => [`p${index}`, { pattern }]))
+  return { type: 'object', properties }
+}

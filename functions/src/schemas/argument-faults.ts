@@ -18,7 +18,11 @@ export function argumentFaults(
   parameters: JsonObject,
 ): readonly string[] {
   const known = isJsonObject(parameters['properties']) ? Object.keys(parameters['properties']) : []
-  const names = { known, unknown: without(Object.keys(sent), known), unsent: without(known, Object.keys(sent)) }
+  const names = {
+    known,
+    unknown: without(Object.keys(sent), known),
+    unsent: without(known, Object.keys(sent)),
+  }
   const isTold = outsideChoices(errors)
   const sentences = new Set<string>()
   for (const error of errors) {

@@ -2,6 +2,7 @@ import type { JsonObject } from '@toolrack/contract'
 import type { CompileReport } from './compile-schema.ts'
 import { SCHEMA_LIMITS } from './schema-limits.ts'
 import { WorkerProcess } from './worker-process.ts'
+import type { WorkerOptions } from './worker-process.ts'
 
 const WORKER_URL = new URL(
   `./schema-worker.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`,
@@ -12,9 +13,11 @@ const WORKER_URL = new URL(
 export class SchemaChecker {
   readonly #worker: WorkerProcess<string, CompileReport>
 
-  constructor(options: { readonly deadlineMs?: number; readonly workerUrl?: URL } = {}) {
-    const { deadlineMs = SCHEMA_LIMITS.compileMsMax, workerUrl = WORKER_URL } = options
-    this.#worker = new WorkerProcess(workerUrl, { deadlineMs })
+  constructor({
+    workerUrl = WORKER_URL,
+    ...options
+  }: Partial<WorkerOptions> & { readonly workerUrl?: URL } = {}) {
+    this.#worker = new WorkerProcess(workerUrl, { deadlineMs: SCHEMA_LIMITS.compileMsMax, ...options })
   }
 
   async compile(schema: JsonObject): Promise<CompileReport> {

@@ -72,7 +72,9 @@ export class WorkerProcess<Question extends Serializable, Report> {
       return answer
     } catch (error) {
       await this.#discard()
-      return { fault: late.signal.aborted ? `within ${this.#deadlineMs} ms` : `(${(error as Error).message})` }
+      return {
+        fault: late.signal.aborted ? `within ${this.#deadlineMs} ms` : `(${(error as Error).message})`,
+      }
     } finally {
       clearTimeout(deadline)
       child.channel?.unref()
@@ -126,6 +128,7 @@ export class WorkerProcess<Question extends Serializable, Report> {
 async function kill(child: ChildProcess): Promise<string> {
   const isRunning = child.pid !== undefined && child.exitCode === null && child.signalCode === null
   if (isRunning) {
+    child.ref()
     const ended = once(child, 'exit')
     child.kill('SIGKILL')
     await ended

@@ -108,6 +108,36 @@ test('arguments that are never done with are refused at the deadline, and the ne
   }
 })
 
+/** So many that no memory holds an error for each, whichever is told. */
+const COUNTLESS = {
+  parameters: { properties: { list: { contains: { anyOf: Array.from({ length: 1_000 }, () => false) } } } },
+  args: { list: Array.from({ length: 50_000 }, () => 1) },
+}
+
+test('arguments with more errors than fit into the memory of the worker end nothing but the worker', async () => {
+  const checker = new ArgumentChecker({ deadlineMs: 2_000_000_000 })
+  const { faults } = await checker.check(stored(COUNTLESS.parameters), COUNTLESS.args)
+  expect(faults).toEqual([
+    'the arguments could not be checked against its schema within 128 MB of memory; send less, or simplify the schema.',
+  ])
+  expect(await checker.check(stored(weather), { location: 'Bern' })).toEqual({ faults: [] })
+  await checker.close()
+})
+
+test('of arguments that could be wrong in very many ways the first mistake is told', async () => {
+  const kinds = Array.from({ length: 60 }, (_, index) => ({ required: [`k${index}`] }))
+  const parameters: JsonObject = {
+    properties: { list: { items: { allOf: [...kinds, { type: 'object' }] } } },
+    required: ['a', 'b'],
+  }
+  const list = Array.from({ length: 9_000 }, () => ({}))
+  expect(await faultsOf(parameters, { list, b: 1 })).toEqual(["'a' is missing."])
+  expect(await faultsOf(parameters, { list, a: 1, b: 1 })).toEqual([
+    "'k0' of 'list' (at /list/0) is missing.",
+  ])
+  expect(await faultsOf(parameters, { list: [{}], b: 1 })).toHaveLength(5)
+})
+
 test('the event loop never waits for a check', async () => {
   const everyPair: JsonObject = { properties: { list: { uniqueItems: true } } }
   const list = Array.from({ length: 60_000 }, (_, index) => ({ index }))

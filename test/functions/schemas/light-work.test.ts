@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals'
-import type { JsonObject } from '@toolrack/contract'
+import type { JsonObject, JsonValue } from '@toolrack/contract'
 import { lightArguments, lightDefinition } from '../../../functions/src/schemas/light-work.ts'
+import { newAjv } from '../../../functions/src/schemas/schema-dialect.ts'
 import { tool } from '../../support/definition-changes.ts'
 
 function textOf(parameters: JsonObject): string {
@@ -48,5 +49,45 @@ test('arguments that could be found fault with very often are not light, however
   const manyValues = { a: Array.from({ length: 97 }, () => 1) }
   expect(lightArguments(manyValues, { characters: 100, weight: 202 })).toBe(99)
   expect(lightArguments(manyValues, { characters: 100, weight: 203 })).toBeUndefined()
-  expect(lightArguments({ a: Array.from({ length: 200_000 }, () => 1) }, { characters: 1, weight: 1 })).toBeUndefined()
+  expect(
+    lightArguments({ a: Array.from({ length: 200_000 }, () => 1) }, { characters: 1, weight: 1 }),
+  ).toBeUndefined()
 })
+
+const times = (length: number, of: (index: number) => JsonValue): JsonValue[] =>
+  Array.from({ length }, (_, index) => of(index))
+/** Schemas of which each part finds fault with each of its values. */
+const FAULT_FINDING: readonly (readonly [string, (length: number) => JsonObject, JsonValue])[] = [
+  ['anyOf of false', (length) => ({ anyOf: times(length, () => false) }), 1],
+  ['oneOf', (length) => ({ oneOf: times(length, () => ({ type: 'null' })) }), 1],
+  ['allOf', (length) => ({ allOf: times(length, () => ({ type: 'null', enum: ['x'] })) }), 1],
+  ['anyOf in anyOf', (length) => ({ anyOf: times(length, () => ({ anyOf: [false, false] })) }), 1],
+  ['required', (length) => ({ required: times(length, (index) => `r${index}`) }), {}],
+  [
+    'additionalProperties',
+    (length) => ({ allOf: times(length, () => ({ additionalProperties: false })) }),
+    { a: 1, b: 2 },
+  ],
+  ['not', (length) => ({ allOf: times(length, () => ({ not: {} })) }), 'x'],
+]
+
+test.each(FAULT_FINDING)(
+  'as many arguments as are light have at most 20,000 errors: %s',
+  (_title, schemaOf, value) => {
+    const listOf = (length: number): JsonObject => ({ l: times(length, () => value) })
+    const most: number[] = []
+    for (const length of [5, 60, 150, 250]) {
+      const parameters = { properties: { l: { items: schemaOf(length) } } }
+      const light = lightDefinition(textOf(parameters))
+      if (!light) continue
+      let size = 0
+      for (let step = 16_384; step >= 1; step /= 2)
+        if (lightArguments(listOf(size + step), light) !== undefined) size += step
+      const validate = newAjv('2020-12', { allErrors: true }).compile(parameters)
+      validate(listOf(size))
+      most.push(validate.errors?.length ?? 0)
+    }
+    expect(Math.max(...most)).toBeGreaterThan(1_000)
+    expect(Math.max(...most)).toBeLessThanOrEqual(20_000)
+  },
+)

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, writeFileSync } from 'node:fs'
 import { answerQuestions } from '../../../functions/src/schemas/answer-questions.ts'
 
 /** Answers as the schema worker does and does what the title of a schema says, so that a test decides how it fails. */
@@ -22,22 +22,10 @@ answerQuestions((text: string) => {
       throw new Error('the worker threw after its answer')
     })
   if (command === 'environment') return { ...report, unenforced: Object.keys(process.env) }
-  if (command === 'descriptors') return { ...report, unenforced: descriptors() }
   return { ...report, unenforced: command === 'pid' ? [String(process.pid)] : [] }
 })
 
 function fillTheHeap(): never {
   const kept: unknown[] = []
   for (;;) kept.push({ kept: kept.length })
-}
-
-/** What each open descriptor leads to. */
-function descriptors(): string[] {
-  return readdirSync('/proc/self/fd').flatMap((fd) => {
-    try {
-      return [readlinkSync(`/proc/self/fd/${fd}`)]
-    } catch {
-      return []
-    }
-  })
 }
