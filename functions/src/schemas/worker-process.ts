@@ -1,7 +1,6 @@
 import { fork } from 'node:child_process'
 import type { ChildProcess, Serializable } from 'node:child_process'
 import { once } from 'node:events'
-import { Socket } from 'node:net'
 
 /** What a worker answered, or why it did not, to be put into a sentence. */
 export type WorkerAnswer<Report> = { readonly report: Report } | { readonly fault: string }
@@ -101,7 +100,6 @@ export class WorkerProcess<Question extends Serializable, Report> {
       if (this.#child === child) this.#child = undefined
     })
     child.unref()
-    if (child.stdin instanceof Socket) child.stdin.unref()
     try {
       const ready = await nextMessage(child, AbortSignal.timeout(START_MS_MAX))
       if (ready !== undefined) return child
