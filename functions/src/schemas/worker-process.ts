@@ -59,26 +59,17 @@ export class WorkerProcess<Question extends Serializable, Report> {
     clearTimeout(this.#idle)
     const child = (this.#child ??= await this.#start())
     child.channel?.ref()
-    const late = new AbortController()
-    // A busy main thread finds the timer due and the report waiting: the report is taken first.
-    const deadline = setTimeout(() => setImmediate(() => late.abort()), this.#deadlineMs)
-    try {
-      child.send(question)
-      const answer = await nextMessage<WorkerAnswer<Report>>(child, late.signal)
-      if (answer === undefined) return { fault: withinWhat(await kill(child)) }
-      // What has thrown may have left anything behind.
-      if ('fault' in answer) await this.#discard()
-      return answer
-    } catch (error) {
-      await this.#discard()
-      return {
-        fault: late.signal.aborted ? `within ${this.#deadlineMs} ms` : `(${(error as Error).message})`,
-      }
-    } finally {
-      clearTimeout(deadline)
-      child.channel?.unref()
+    child.send(question)
+    const heard = await nextMessage<WorkerAnswer<Report>>(child, this.#deadlineMs)
+    child.channel?.unref()
+    if (typeof heard === 'object' && 'report' in heard) {
       this.#idle = setTimeout(() => void this.#discard(), this.#idleMs).unref()
+      return heard
     }
+    this.#child = undefined
+    const end = await kill(child)
+    if (heard === 'late') return { fault: `within ${this.#deadlineMs} ms` }
+    return heard === 'gone' ? { fault: withinWhat(end) } : heard
   }
 
   /**
@@ -93,25 +84,20 @@ export class WorkerProcess<Question extends Serializable, Report> {
       detached: true,
       stdio: ['pipe', 'ignore', 'ignore', 'ipc'],
     })
+    let failure: Error | undefined
     // An error that nobody listens to would end the service.
-    child.on('error', () => undefined)
+    child.on('error', (error) => (failure = error))
     child.stdin?.on('error', () => undefined)
     child.on('exit', () => {
       if (this.#child === child) this.#child = undefined
     })
     child.unref()
-    try {
-      const ready = await nextMessage(child, AbortSignal.timeout(START_MS_MAX))
-      if (ready !== undefined) return child
-    } catch (error) {
-      await kill(child)
-      throw this.#notStarted((error as Error).message)
-    }
-    throw this.#notStarted(await kill(child))
-  }
-
-  #notStarted(reason: string): Error {
-    return new Error(`the worker process ${this.#url.pathname} could not be started (${reason})`)
+    const heard = await nextMessage(child, START_MS_MAX)
+    if (heard === 'ready') return child
+    const end = await kill(child)
+    throw new Error(
+      `the worker process ${this.#url.pathname} could not be started (${failure?.message ?? end})`,
+    )
   }
 
   async #discard(): Promise<void> {
@@ -140,18 +126,23 @@ function withinWhat(end: string): string {
   return isOutOfMemory ? `within ${HEAP_MB} MB of memory` : `(its process has ended: ${end})`
 }
 
-/** The next message, or undefined when the process ends before it sends one: its channel ends behind all that it has sent. */
-async function nextMessage<T>(child: ChildProcess, signal: AbortSignal): Promise<T | undefined> {
-  if (!child.connected) return undefined
-  const over = new AbortController()
-  const options = { signal: AbortSignal.any([signal, over.signal]) }
-  try {
-    const [message] = (await Promise.race([
-      once(child, 'message', options),
-      once(child, 'disconnect', options).then(() => []),
-    ])) as [T?]
-    return message
-  } finally {
-    over.abort()
-  }
+/**
+ * The next message; `late` when there is none in time, `gone` when the process ends before it sends one: its channel ends
+ * behind all that it has sent.
+ */
+function nextMessage<T>(child: ChildProcess, timeoutMs: number): Promise<T | 'late' | 'gone'> {
+  return new Promise((resolve) => {
+    // A busy main thread finds the timer due and the message waiting: the message is taken first.
+    const timer = setTimeout(() => setImmediate(heard, 'late'), timeoutMs)
+    function gone(): void {
+      heard('gone')
+    }
+    function heard(what: T | 'late' | 'gone'): void {
+      clearTimeout(timer)
+      child.off('message', heard).off('disconnect', gone).off('error', gone)
+      resolve(what)
+    }
+    child.on('message', heard).on('disconnect', gone).on('error', gone)
+    if (!child.connected) gone()
+  })
 }
