@@ -15,12 +15,12 @@ const END_WITH_PARENT = `
  * The child's side of a WorkerProcess: one question in, one report out, in order. A question at which `report` throws is
  * answered with the sentence of the error.
  */
-export function answerQuestions<Question, Report>(report: (question: Question) => Report): void {
+export function answerQuestions(report: (question: never) => unknown): void {
   new Worker(END_WITH_PARENT, { eval: true }).unref()
   beFirstToGo()
-  process.on('message', (question: Question) => {
+  process.on('message', (question) => {
     try {
-      process.send?.({ report: report(question) })
+      process.send?.({ report: report(question as never) })
     } catch (error) {
       process.send?.({ fault: `(${(error as Error).message})` })
     }

@@ -1,16 +1,16 @@
 import type { JsonObject, JsonValue, ToolDefinition } from '@toolrack/contract'
 import { completeParameters } from '@toolrack/contract'
-import type { Ajv, AnySchema, ValidateFunction } from 'ajv'
+import type { ValidateFunction } from 'ajv'
 import { LRUCache } from 'lru-cache'
 import type { ArgumentQuestion, ArgumentReport } from './argument-checker.ts'
 import { argumentFaults } from './argument-faults.ts'
 import { enforceableSchema } from './enforceable-schema.ts'
 import { expandedWeight } from './expanded-weight.ts'
-import { anonymous, dialectOf, newAjv } from './schema-dialect.ts'
-import type { Dialect } from './schema-dialect.ts'
+import { anonymous, newCompiler, dialectOf } from './schema-dialect.ts'
 
-/** Validators that are kept. */
-const VALIDATORS_MAX = 1_000
+/** Values of the schemas whose validators are kept: 800 schemas of ordinary size, and 25 MB for the costliest that were found. */
+const VALUES_KEPT = 20_000
+
 /**
  * Errors that are collected to tell several mistakes at once: 40 MB. Values of a schema times values of arguments is the
  * most that there can be, for no value is held against a part of a schema more than once. Where there could be more, the
@@ -22,19 +22,18 @@ type Known = {
   readonly parameters: JsonObject
   /** JSON values of the schema, with every reference written out. */
   readonly weight: number
-  readonly validators: { [tells in Tells]?: ValidateFunction }
   readonly compile: (tells: Tells) => ValidateFunction
-  readonly forget: () => void
+  readonly validators: { [tells in Tells]?: ValidateFunction }
 }
 
-const TELLS = ['all', 'first'] as const
-type Tells = (typeof TELLS)[number]
+type Tells = 'all' | 'first'
 
 /** Checks arguments, compiling each schema once. It may take long, or never end, unless the work is known to be light. */
 export function createArgumentValidator(): (question: ArgumentQuestion, values?: number) => ArgumentReport {
-  // Ajv keeps what it has compiled until it is told to forget it.
-  const known = new LRUCache<string, Known>({ max: VALIDATORS_MAX, dispose: ({ forget }) => forget() })
-  const ajvFor = instances()
+  const known = new LRUCache<string, Known>({
+    maxSize: VALUES_KEPT,
+    sizeCalculation: ({ weight }) => Math.min(weight, VALUES_KEPT),
+  })
 
   function find({ digest, text }: ArgumentQuestion): Known {
     const found = known.get(digest)
@@ -42,16 +41,13 @@ export function createArgumentValidator(): (question: ArgumentQuestion, values?:
     const { parameters: written } = (JSON.parse(text) as ToolDefinition).function
     const parameters = completeParameters(written)
     const dialect = dialectOf(parameters) ?? '2020-12'
-    const schema = enforceableSchema(anonymous(parameters)).schema as AnySchema
+    const { schema } = enforceableSchema(anonymous(parameters))
     const expanded = expandedWeight(parameters)
     const made: Known = {
       parameters,
       weight: 'weight' in expanded ? expanded.weight : Infinity,
+      compile: (tells) => newCompiler(dialect, { allErrors: tells === 'all' }).compile(schema),
       validators: {},
-      compile: (tells) => ajvFor(dialect, tells).compile(schema),
-      forget: () => {
-        for (const tells of TELLS) if (made.validators[tells]) ajvFor(dialect, tells).removeSchema(schema)
-      },
     }
     known.set(digest, made)
     return made
@@ -66,17 +62,6 @@ export function createArgumentValidator(): (question: ArgumentQuestion, values?:
   }
 }
 
-/** Ajv's instances, each made when it is first needed. */
-function instances(): (dialect: Dialect, tells: Tells) => Ajv {
-  const made = new Map<string, Ajv>()
-  return (dialect, tells) => {
-    const key = `${dialect} ${tells}`
-    const ajv = made.get(key) ?? newAjv(dialect, { allErrors: tells === 'all', validateSchema: false })
-    made.set(key, ajv)
-    return ajv
-  }
-}
-
 /** Every value of the arguments, themselves included. */
 function valuesIn(args: JsonObject): number {
   let values = 0
@@ -84,7 +69,7 @@ function valuesIn(args: JsonObject): number {
   for (let value = pending.pop(); value !== undefined; value = pending.pop()) {
     values += 1
     if (typeof value !== 'object' || value === null) continue
-    for (const below of Object.values(value) as JsonValue[]) pending.push(below)
+    for (const below of Object.values<JsonValue>(value)) pending.push(below)
   }
   return values
 }

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import type { JsonObject, JsonValue } from '@toolrack/contract'
 import { lightArguments, lightDefinition } from '../../../functions/src/schemas/light-work.ts'
-import { newAjv } from '../../../functions/src/schemas/schema-dialect.ts'
+import { newCompiler } from '../../../functions/src/schemas/schema-dialect.ts'
 import { tool } from '../../support/definition-changes.ts'
 
 function textOf(parameters: JsonObject): string {
@@ -83,7 +83,7 @@ test.each(FAULT_FINDING)(
       let size = 0
       for (let step = 16_384; step >= 1; step /= 2)
         if (lightArguments(listOf(size + step), light) !== undefined) size += step
-      const validate = newAjv('2020-12', { allErrors: true }).compile(parameters)
+      const validate = newCompiler('2020-12', { allErrors: true }).compile(parameters)
       validate(listOf(size))
       most.push(validate.errors?.length ?? 0)
     }

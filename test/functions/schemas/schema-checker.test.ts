@@ -67,7 +67,7 @@ test('a schema that fills the memory of the worker ends nothing but the worker',
   await using checker = checkerWith({ workerUrl: OBEDIENT, deadlineMs: FOREVER })
   const { faults } = await checker.it.compile({ title: 'fill' })
   expect(faults).toEqual([
-    { pointer: '', message: 'the schema could not be compiled within 128 MB of memory; simplify it' },
+    { pointer: '', message: 'the schema could not be compiled within 96 MB of memory; simplify it' },
   ])
   expect(await checker.it.compile({})).toEqual(ADMITTED)
 })
@@ -76,7 +76,7 @@ test('patterns that need more memory than the worker has are refused, and the ne
   await using checker = checkerWith({ deadlineMs: FOREVER })
   const { faults } = await checker.it.compile(greedySchema())
   expect(faults).toEqual([
-    { pointer: '', message: 'the schema could not be compiled within 128 MB of memory; simplify it' },
+    { pointer: '', message: 'the schema could not be compiled within 96 MB of memory; simplify it' },
   ])
   expect(await checker.it.compile({})).toEqual(ADMITTED)
 })
