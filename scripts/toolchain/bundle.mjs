@@ -4,7 +4,7 @@ import { join } from 'node:path'
 /**
  * Bundles our own code into what `firebase deploy` uploads. One rule and no list to keep: what the deploy manifest
  * names stays an import, everything else is bundled. `index` is what Cloud Functions load, `local` the server of the
- * container; the functions' declaration, the two workers and the validator are files of their own because they are loaded by path.
+ * container; the functions' declaration, the programs of the two worker processes and the validator are files of their own because they are loaded by path.
  */
 export async function bundle(functionsDir, options) {
   // Imported here: the scripts are read before anything is installed.

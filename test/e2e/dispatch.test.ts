@@ -190,6 +190,7 @@ test.each([
   ['{"text":"a","text":"b"}', /same key twice.*\/text/],
   ['"text"', /must be a JSON object/],
   [`{"text":${'['.repeat(40)}${']'.repeat(40)}}`, /'text' is nested deeper/],
+  ['{"text":"\\ud800"}', /^The argument 'text' holds a lone surrogate/],
 ])('arguments that are %s are a result that the model can mend', async (text, error) => {
   const answer = await dispatch(await start(), [chat('c1', 'ECHO', text), chat('c2', 'ECHO', { text: 'b' })])
   expect(answer.results).toMatchObject([

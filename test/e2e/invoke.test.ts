@@ -41,6 +41,14 @@ TOOL_SPECS = [
 
 const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
+withPython('half a character is refused before a Python tool is asked, and a whole one arrives', async () => {
+  const server = await withWeather()
+  const [status, result] = await invoked(server, 'weather:get', { location: 'Bern\ud83d' })
+  expect([status, result]).toEqual([400, expect.objectContaining({ code: 'ARGUMENTS_INVALID' })])
+  const [, whole] = await invoked(server, 'weather:get', { location: 'Bern\ud83d\ude00', days: 2 })
+  expect(whole).toMatchObject({ textResultForLlm: 'Bern\u{1F600}: cloudy for 2 day(s)' })
+})
+
 withPython('a Python tool answers with its text, and with what the call was', async () => {
   const [status, result] = await invoked(await withWeather(), 'weather:get', { location: 'Bern', days: 2 })
   expect(status).toBe(200)
@@ -177,6 +185,48 @@ test.each<[string, string, number, string, RegExp]>([
     /'text' holds the key constructor/,
   ],
   ['prototype as an argument', raw('{"prototype":1}'), 400, 'ARGUMENTS_INVALID', /'prototype' has a name/],
+  [
+    'half a character',
+    raw('{"text":"a\\ud800"}'),
+    400,
+    'ARGUMENTS_INVALID',
+    /^The argument 'text' holds a lone surrogate, which is no text/,
+  ],
+  [
+    'the other half, deep inside',
+    raw('{"text":[{"a":"\\ude00\\ud83d"}]}'),
+    400,
+    'ARGUMENTS_INVALID',
+    /^The argument 'text' holds a lone surrogate/,
+  ],
+  [
+    'half a character in a key',
+    raw('{"text":{"a\\ud800":1}}'),
+    400,
+    'ARGUMENTS_INVALID',
+    /^The argument 'text' holds a key with a lone surrogate/,
+  ],
+  [
+    'half a character in a name',
+    raw('{"a\\ud800":1}'),
+    400,
+    'ARGUMENTS_INVALID',
+    /^The argument \(its name is not repeated\) has a name with a lone surrogate/,
+  ],
+  [
+    'half a character in the context',
+    '{"name":"ECHO","arguments":{"text":"a"},"context":{"user":"\\ud800"}}',
+    400,
+    'BODY_INVALID',
+    /\/context: its field 'user' holds a lone surrogate/,
+  ],
+  [
+    'half a character in a key of the context',
+    '{"name":"ECHO","arguments":{"text":"a"},"context":{"\\ud800":1}}',
+    400,
+    'BODY_INVALID',
+    /\/context: its field .* has a name with a lone surrogate/,
+  ],
   ['an argument twice', raw('{"text":"a","text":"b"}'), 400, 'BODY_INVALID', /same key twice/],
   ['no object', raw('["text"]'), 400, 'ARGUMENTS_INVALID', /must be a JSON object/],
   ['no JSON', '{"name":"ECHO"', 400, 'BODY_INVALID', /not valid JSON/],

@@ -76,10 +76,10 @@ test('it carries nothing of the workspace by name, so no registry is ever asked 
   expect(readFileSync(join(folder, 'package-lock.json'), 'utf8')).not.toContain('@toolrack/')
 })
 
-/** Tells what the functions say of themselves, and every connection, name and worker that loading them has asked for. */
+/** Tells what the functions say of themselves, and every connection, name, process and thread that loading them has asked for. */
 const LOADED = `
   const asked = []
-  for (const [module, names] of [['node:net', ['connect', 'createConnection']], ['node:dns', ['lookup']], ['node:worker_threads', ['Worker']]]) {
+  for (const [module, names] of [['node:net', ['connect', 'createConnection']], ['node:dns', ['lookup']], ['node:child_process', ['fork', 'spawn']], ['node:worker_threads', ['Worker']]]) {
     const real = process.getBuiltinModule(module)
     for (const name of names) real[name] = () => { throw asked.push(module + ' ' + name) }
   }

@@ -138,7 +138,8 @@ const PLACES = new Map([
   ],
   ['node:https', /^node-http\.ts$/],
   ['node:net', /^local\//],
-  ['node:worker_threads', /^schemas\//],
+  ['node:child_process', /^(?:local|schemas)\//],
+  ['node:worker_threads', /^schemas\/answer-questions\.ts$/],
 ])
 
 /** Every import that points the wrong way, as `file imports what: why`. */

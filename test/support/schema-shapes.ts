@@ -23,3 +23,9 @@ export function slowSchema(): JsonObject {
   }))
   return { type: 'object', properties: { list: { type: 'array', prefixItems } } }
 }
+
+/** Inside every limit but the memory it takes to compile: RE2 writes out 100 repetitions a thousandfold each, three times. */
+export function greedySchema(): JsonObject {
+  const allOf = Array.from({ length: 3 }, (_, index) => ({ pattern: 'x{0,1000}'.repeat(100) + index }))
+  return { type: 'object', properties: { text: { type: 'string', allOf } }, required: ['text'] }
+}

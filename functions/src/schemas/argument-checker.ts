@@ -1,8 +1,9 @@
 import type { JsonObject } from '@toolrack/contract'
 import { LRUCache } from 'lru-cache'
-import { DeadlineWorker } from './deadline-worker.ts'
-import { areLightArguments, isLightDefinition } from './light-work.ts'
+import { lightDefinition, lightArguments } from './light-work.ts'
+import type { LightDefinition } from './light-work.ts'
 import type { createArgumentValidator } from './validate-arguments.ts'
+import { WorkerProcess } from './worker-process.ts'
 
 /** How long arguments may take to be checked: a schema inside every limit can still ask for more work than anybody waits for. */
 const CHECK_MS_MAX = 1_000
@@ -29,25 +30,27 @@ const KNOWN_MAX = 1_000
 const CALLS_BEFORE = 2
 
 type Validate = ReturnType<typeof createArgumentValidator>
-type Known = { readonly isLight: boolean; calls: number }
+type Known = { readonly light: LightDefinition | undefined; calls: number }
 
 /**
- * Checks arguments against their definition's schema in a worker, which keeps what it has compiled. Both are strangers':
- * a schema that compares each element with each other takes minutes over arguments of ordinary size. What is light and
- * called often is checked here, for the way to the worker and back is a third of what a call costs.
+ * Checks arguments against their definition's schema. Both are strangers': a schema that compares each element with each
+ * other takes minutes over arguments of ordinary size, and one that finds fault with each in many ways fills the memory.
+ * So they are checked in a process of their own, which keeps what it has compiled. What is called often and is surely little
+ * work (`light-work.ts`) is checked here, for the way to the process and back is a third of what a call costs.
  */
 export class ArgumentChecker {
-  readonly #worker: DeadlineWorker<ArgumentQuestion, ArgumentReport>
+  readonly #worker: WorkerProcess<ArgumentQuestion, ArgumentReport>
   readonly #known = new LRUCache<string, Known>({ max: KNOWN_MAX })
   #validate: Promise<Validate> | undefined
 
   constructor({ deadlineMs = CHECK_MS_MAX, workerUrl = WORKER_URL } = {}) {
-    this.#worker = new DeadlineWorker(workerUrl, deadlineMs)
+    this.#worker = new WorkerProcess(workerUrl, { deadlineMs })
   }
 
   async check({ digest, text }: CheckedDefinition, args: JsonObject): Promise<ArgumentReport> {
     const question = { digest, text, arguments: args }
-    if (this.#isLight(question)) return (await (this.#validate ??= loadValidator()))(question)
+    const values = this.#lightValues(question)
+    if (values !== undefined) return (await (this.#validate ??= loadValidator()))(question, values)
     const answer = await this.#worker.ask(question)
     if ('report' in answer) return answer.report
     return {
@@ -61,11 +64,13 @@ export class ArgumentChecker {
     return this.#worker.close()
   }
 
-  #isLight({ digest, text, arguments: args }: ArgumentQuestion): boolean {
-    const known = this.#known.get(digest) ?? { isLight: isLightDefinition(text), calls: 0 }
+  /** How many values the arguments hold, where checking them here is surely little work. */
+  #lightValues({ digest, text, arguments: args }: ArgumentQuestion): number | undefined {
+    const known = this.#known.get(digest) ?? { light: lightDefinition(text), calls: 0 }
     if (known.calls === 0) this.#known.set(digest, known)
     known.calls += 1
-    return known.isLight && known.calls > CALLS_BEFORE && areLightArguments(args, text)
+    if (!known.light || known.calls <= CALLS_BEFORE) return undefined
+    return lightArguments(args, known.light)
   }
 }
 

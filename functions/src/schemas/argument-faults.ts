@@ -8,43 +8,69 @@ const FAULTS_MAX = 5
 /** What an author has written into a schema is repeated as far as this. */
 const SENTENCE_LENGTH_MAX = 300
 
-/** What Ajv found, as sentences that name the argument and what would be right, and never repeat a value that was sent. */
+/**
+ * What Ajv found, as sentences that name the argument and what would be right, and never repeat a value that was sent. No
+ * more sentences are made than are told, however many errors there are.
+ */
 export function argumentFaults(
   errors: readonly ErrorObject[],
   sent: JsonObject,
   parameters: JsonObject,
 ): readonly string[] {
   const known = isJsonObject(parameters['properties']) ? Object.keys(parameters['properties']) : []
-  const choices = errors.filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf')
-  const told = errors.filter(
-    (error) =>
-      error.keyword !== 'if' &&
-      !choices.some((choice) => choice !== error && error.schemaPath.startsWith(`${choice.schemaPath}/`)),
-  )
-  const sentences = new Set(told.map((error) => sentence(error, Object.keys(sent), known)))
-  return [...sentences].slice(0, FAULTS_MAX)
+  const names = {
+    known,
+    unknown: without(Object.keys(sent), known),
+    unsent: without(known, Object.keys(sent)),
+  }
+  const isTold = outsideChoices(errors)
+  const sentences = new Set<string>()
+  for (const error of errors) {
+    if (error.keyword !== 'if' && isTold(error.schemaPath)) sentences.add(sentence(error, names))
+    if (sentences.size === FAULTS_MAX) break
+  }
+  return [...sentences]
 }
 
-function sentence(error: ErrorObject, sent: readonly string[], known: readonly string[]): string {
+/** Whether a place in the schema is outside each choice of which no branch fits: that the choice does not fit is told instead. */
+function outsideChoices(errors: readonly ErrorObject[]): (schemaPath: string) => boolean {
+  const choices = new Set<string>()
+  for (const { keyword, schemaPath } of errors)
+    if (keyword === 'anyOf' || keyword === 'oneOf') choices.add(schemaPath)
+  return (schemaPath) => {
+    for (let end = schemaPath.indexOf('/'); end >= 0; end = schemaPath.indexOf('/', end + 1))
+      if (choices.has(schemaPath.slice(0, end))) return false
+    return true
+  }
+}
+
+type Names = {
+  /** The arguments that the definition takes. */
+  readonly known: readonly string[]
+  /** Those that were sent and that it does not take. */
+  readonly unknown: readonly string[]
+  /** Those that it takes and that were not sent. */
+  readonly unsent: readonly string[]
+}
+
+function without(names: readonly string[], others: readonly string[]): readonly string[] {
+  const left = new Set(names)
+  for (const other of others) left.delete(other)
+  return [...left]
+}
+
+function sentence(error: ErrorObject, { known, unknown, unsent }: Names): string {
   const { keyword, instancePath } = error
   const isRoot = instancePath === ''
   if (keyword === 'required') {
     const missing = String(error.params['missingProperty'])
-    const meant = isRoot
-      ? nearMiss(
-          missing,
-          sent.filter((name) => !known.includes(name)),
-        )
-      : undefined
+    const meant = isRoot ? nearMiss(missing, unknown) : undefined
     return `${within(error, missing)} is missing${meant === undefined ? '.' : `; did you mean it by ${quoted(meant)}?`}`
   }
   if (keyword === 'additionalProperties' || keyword === 'unevaluatedProperties') {
     const extra = String(error.params['additionalProperty'] ?? error.params['unevaluatedProperty'])
     if (!isRoot) return `${within(error, extra)} is not known there.`
-    const meant = nearMiss(
-      extra,
-      known.filter((name) => !sent.includes(name)),
-    )
+    const meant = nearMiss(extra, unsent)
     const hint = meant === undefined ? '.' : `; did you mean ${quoted(meant)}?`
     return `${quoted(extra)} is not one of its arguments${hint} ${takes(known)}`
   }

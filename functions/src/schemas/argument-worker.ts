@@ -1,11 +1,6 @@
-import { parentPort } from 'node:worker_threads'
-import type { ArgumentQuestion } from './argument-checker.ts'
+import { answerQuestions } from './answer-questions.ts'
 import { createArgumentValidator } from './validate-arguments.ts'
 
-/** The worker's side: one definition and its arguments in, one report out, in order. */
+/** A program of its own: definitions and their arguments in, reports out. */
 const validateArguments = createArgumentValidator()
-
-parentPort?.on('message', (question: ArgumentQuestion) => {
-  parentPort?.postMessage(validateArguments(question))
-})
-parentPort?.postMessage('ready')
+answerQuestions(validateArguments)

@@ -1,7 +1,8 @@
 import type { JsonObject } from '@toolrack/contract'
-import type { Ajv, AnySchema, ErrorObject } from 'ajv'
+import type { Ajv, ErrorObject } from 'ajv'
 import { enforceableSchema } from './enforceable-schema.ts'
-import { anonymous, DIALECT_RULE, dialectOf, newAjv } from './schema-dialect.ts'
+import { expandedWeight } from './expanded-weight.ts'
+import { anonymous, DIALECT_RULE, dialectOf, newAjv, newCompiler } from './schema-dialect.ts'
 import type { Dialect } from './schema-dialect.ts'
 import type { SchemaFault, Unenforced } from './schema-fault.ts'
 
@@ -10,35 +11,43 @@ export type CompileReport = {
   readonly unenforced: readonly Unenforced[]
 }
 
-/** Ajv keeps what it compiled; a new instance after so many schemas keeps the worker small. */
-const SCHEMAS_PER_INSTANCE = 500
+/** Ajv keeps what it has compiled; a new instance after so many values of schemas keeps the process small. */
+const WEIGHT_PER_COMPILER = 2_000
 const FAULTS_MAX = 10
 
-/** Compiles schemas one after the other and forgets them. Runs in the schema worker: it may take long, or never end. */
+/** Compiles schemas one after the other and forgets them. Runs in the schema worker: it may take long, or never end, or fill the memory. */
 export function createSchemaCompiler(): (schema: JsonObject) => CompileReport {
-  const instances = new Map<string, { ajv: Ajv; compiled: number }>()
+  const metaValidators = new Map<Dialect, Ajv>()
+  const compilers = new Map<Dialect, { readonly ajv: Ajv; weight: number }>()
 
-  function ajvFor(dialect: Dialect): Ajv {
-    const known = instances.get(dialect)
-    if (known && known.compiled < SCHEMAS_PER_INSTANCE) {
-      known.compiled += 1
-      return known.ajv
-    }
-    const ajv = newAjv(dialect)
-    instances.set(dialect, { ajv, compiled: 1 })
+  function metaValidatorFor(dialect: Dialect): Ajv {
+    const ajv = metaValidators.get(dialect) ?? newAjv(dialect)
+    metaValidators.set(dialect, ajv)
     return ajv
+  }
+
+  function compilerFor(dialect: Dialect, schema: JsonObject): Ajv {
+    const known = compilers.get(dialect)
+    const compiler =
+      known && known.weight < WEIGHT_PER_COMPILER
+        ? known
+        : { ajv: newCompiler(dialect, { allErrors: true }), weight: 0 }
+    const expanded = expandedWeight(schema)
+    compiler.weight += 'weight' in expanded ? expanded.weight : WEIGHT_PER_COMPILER
+    compilers.set(dialect, compiler)
+    return compiler.ajv
   }
 
   return function compileSchema(root) {
     const dialect = dialectOf(root)
     if (!dialect) return { faults: [{ pointer: '/$schema', message: DIALECT_RULE }], unenforced: [] }
-    const ajv = ajvFor(dialect)
+    const ajv = metaValidatorFor(dialect)
     const nameless = anonymous(root)
     if (ajv.validateSchema(nameless) !== true) return { faults: metaFaults(ajv.errors ?? []), unenforced: [] }
     const { schema, faults, unenforced } = enforceableSchema(nameless)
     if (faults.length > 0) return { faults, unenforced }
     try {
-      ajv.compile(schema as AnySchema)
+      compilerFor(dialect, schema).compile(schema)
       return { faults: [], unenforced }
     } catch (error) {
       return {

@@ -6,6 +6,9 @@ import { SCHEMA_LIMITS } from './schema-limits.ts'
 /** Keywords whose target is not known before validation, or that move what `#` means: never needed by a tool's parameters. */
 const DYNAMIC = ['$dynamicRef', '$recursiveRef', '$dynamicAnchor', '$recursiveAnchor', '$vocabulary'] as const
 
+/** The JSON values of a schema once every `$ref` is written out, or why they are not counted. */
+export type ExpandedWeight = { readonly weight: number } | { readonly fault: SchemaFault }
+
 class Refused extends Error {
   readonly fault: SchemaFault
   constructor(path: readonly (string | number)[], message: string) {
@@ -19,7 +22,7 @@ class Refused extends Error {
  * `weightMax` values. Costs one visit per schema object, however large the written-out form would be. The caller has
  * checked the depth, so recursion is bounded by depth plus the number of references.
  */
-export function expandedWeightFault(root: JsonObject): SchemaFault | undefined {
+export function expandedWeight(root: JsonObject): ExpandedWeight {
   const weights = new Map<JsonObject, number>()
   const open = new Set<JsonObject>()
   const schemas = new Set(schemasOf(root))
@@ -61,12 +64,17 @@ export function expandedWeightFault(root: JsonObject): SchemaFault | undefined {
   }
 
   try {
-    weigh(root, [])
-    return undefined
+    return { weight: weigh(root, []) }
   } catch (error) {
-    if (error instanceof Refused) return error.fault
+    if (error instanceof Refused) return { fault: error.fault }
     throw error
   }
+}
+
+/** Why a schema is refused for its references; undefined when all is well. */
+export function expandedWeightFault(root: JsonObject): SchemaFault | undefined {
+  const expanded = expandedWeight(root)
+  return 'fault' in expanded ? expanded.fault : undefined
 }
 
 /** The schema and every schema below it. */

@@ -1,10 +1,19 @@
 import type { JsonObject, JsonValue, ToolDefinition } from '@toolrack/contract'
 import { isJsonObject, subschemas } from '@toolrack/contract'
+import { expandedWeight } from './expanded-weight.ts'
 
-/** Characters of a definition. */
+/** Characters of a definition: 600 branches are as many as fit, and compile in 30 ms. */
 const TEXT_MAX = 4_096
-/** Characters of a definition times the weight of arguments: some milliseconds for the worst, in which each value fails everywhere. */
+/**
+ * Characters of a definition times the weight of arguments, which stands for time: 10 ms for the worst that was found, in
+ * which each value fails everywhere. A value weighs its characters and those of its name, and 8.
+ */
 const WORK_MAX = 2_000_000
+/**
+ * Values of a schema times values of arguments, which stands for memory: no value is held against a part of a schema more
+ * than once, so there are never more errors than that. So many take 5 MB.
+ */
+const ERRORS_MAX = 20_000
 
 /** What each value that is met costs little beside its own length, or says nothing. */
 const LIGHT = new Set(
@@ -15,31 +24,47 @@ const LIGHT = new Set(
     .concat(['anyOf', 'oneOf', 'allOf', 'not']),
 )
 
+/** What a light definition has of what its checks cost. */
+export type LightDefinition = {
+  readonly characters: number
+  /** JSON values of its schema. */
+  readonly weight: number
+}
+
 /**
- * Whether checking arguments against a definition is so little work that nobody notices: no reference that leads in
- * circles, no pattern, nothing that holds each element against each other, and few of everything.
+ * What checking arguments against a definition costs, where that is so little that nobody notices: no reference, no
+ * pattern, nothing that holds each element against each other, and few of everything. Undefined for any other definition.
  */
-export function isLightDefinition(text: string): boolean {
-  if (text.length > TEXT_MAX) return false
-  const pending: JsonObject[] = [(JSON.parse(text) as ToolDefinition).function.parameters]
+export function lightDefinition(text: string): LightDefinition | undefined {
+  if (text.length > TEXT_MAX) return undefined
+  const { parameters } = (JSON.parse(text) as ToolDefinition).function
+  const pending: JsonObject[] = [parameters]
   for (let schema = pending.pop(); schema; schema = pending.pop()) {
     for (const [keyword, value] of Object.entries(schema)) {
-      if (!LIGHT.has(keyword)) return false
-      if (keyword === 'enum' && !(Array.isArray(value) && value.every(isScalar))) return false
-      if (keyword === 'const' && !isScalar(value)) return false
+      if (!LIGHT.has(keyword)) return undefined
+      if (keyword === 'enum' && !(Array.isArray(value) && value.every(isScalar))) return undefined
+      if (keyword === 'const' && !isScalar(value)) return undefined
     }
     pending.push(...subschemas(schema).map((below) => below.schema))
   }
-  return true
+  const expanded = expandedWeight(parameters)
+  return 'fault' in expanded ? undefined : { characters: text.length, weight: expanded.weight }
 }
 
-/** Whether arguments for a light definition are light themselves. */
-export function areLightArguments(args: JsonObject, text: string): boolean {
-  let left = WORK_MAX / text.length
+/** How many values arguments for a light definition hold; undefined where they are not light themselves. */
+export function lightArguments(
+  args: JsonObject,
+  { characters, weight }: LightDefinition,
+): number | undefined {
+  const valuesMax = ERRORS_MAX / weight
+  let left = WORK_MAX / characters
+  let values = 0
   const pending: JsonValue[] = [args]
-  for (let value = pending.pop(); value !== undefined && left > 0; value = pending.pop()) {
+  for (let value = pending.pop(); value !== undefined; value = pending.pop()) {
+    values += 1
     left -= typeof value === 'string' ? 8 + value.length : 8
-    if (Array.isArray(value)) pending.push(...(value as JsonValue[]))
+    if (left <= 0 || values > valuesMax) return undefined
+    if (Array.isArray(value)) for (const below of value as JsonValue[]) pending.push(below)
     else if (isJsonObject(value)) {
       for (const [name, below] of Object.entries(value)) {
         left -= name.length
@@ -47,7 +72,7 @@ export function areLightArguments(args: JsonObject, text: string): boolean {
       }
     }
   }
-  return left > 0
+  return values
 }
 
 function isScalar(value: JsonValue): boolean {

@@ -9,19 +9,29 @@ export function measureSchema(schema: JsonObject): SchemaFault | undefined {
   return treeFault(schema) ?? sizeFault(schema) ?? expandedWeightFault(schema)
 }
 
-type Visit = { readonly value: JsonValue; readonly path: readonly (string | number)[] }
+type Visit = {
+  readonly value: JsonValue
+  readonly path: readonly (string | number)[]
+  readonly pointerLength: number
+}
 
 /** Walks with a stack of its own: a schema of any depth is measured, never recursed into. */
 function treeFault(schema: JsonObject): SchemaFault | undefined {
-  const stack: Visit[] = [{ value: schema, path: [] }]
+  const stack: Visit[] = [{ value: schema, path: [], pointerLength: 0 }]
   let nodes = 0
   for (let visit = stack.pop(); visit; visit = stack.pop()) {
-    const { value, path } = visit
+    const { value, path, pointerLength } = visit
     nodes += 1
     if (nodes > SCHEMA_LIMITS.nodesMax) {
       return {
         pointer: '',
         message: `the schema has more than ${SCHEMA_LIMITS.nodesMax} values; split the tool or simplify it`,
+      }
+    }
+    if (pointerLength > SCHEMA_LIMITS.pointerMax) {
+      return {
+        pointer: jsonPointer(path.slice(0, -1)),
+        message: `the JSON Pointer to a value in it is longer than ${SCHEMA_LIMITS.pointerMax} characters; use shorter names, or nest less`,
       }
     }
     if (typeof value === 'number' && Number.isInteger(value) && !Number.isSafeInteger(value)) {
@@ -39,7 +49,7 @@ function treeFault(schema: JsonObject): SchemaFault | undefined {
       }
     }
     for (const [key, child] of Object.entries(value).toReversed())
-      stack.push({ value: child, path: [...path, key] })
+      stack.push({ value: child, path: [...path, key], pointerLength: pointerLength + 1 + key.length })
   }
   return undefined
 }

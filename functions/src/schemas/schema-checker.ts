@@ -1,20 +1,23 @@
 import type { JsonObject } from '@toolrack/contract'
 import type { CompileReport } from './compile-schema.ts'
-import { DeadlineWorker } from './deadline-worker.ts'
 import { SCHEMA_LIMITS } from './schema-limits.ts'
+import { WorkerProcess } from './worker-process.ts'
+import type { WorkerOptions } from './worker-process.ts'
 
 const WORKER_URL = new URL(
   `./schema-worker.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`,
   import.meta.url,
 )
 
-/** Compiles schemas in a worker that is killed and replaced when one takes too long. */
+/** Compiles schemas in a process of its own, which is killed and replaced when one takes too long. */
 export class SchemaChecker {
-  readonly #worker: DeadlineWorker<string, CompileReport>
+  readonly #worker: WorkerProcess<string, CompileReport>
 
-  constructor(options: { readonly deadlineMs?: number; readonly workerUrl?: URL } = {}) {
-    const { deadlineMs = SCHEMA_LIMITS.compileMsMax, workerUrl = WORKER_URL } = options
-    this.#worker = new DeadlineWorker(workerUrl, deadlineMs)
+  constructor({
+    workerUrl = WORKER_URL,
+    ...options
+  }: Partial<WorkerOptions> & { readonly workerUrl?: URL } = {}) {
+    this.#worker = new WorkerProcess(workerUrl, { deadlineMs: SCHEMA_LIMITS.compileMsMax, ...options })
   }
 
   async compile(schema: JsonObject): Promise<CompileReport> {

@@ -26,8 +26,18 @@ export function dialectOf(schema: JsonObject): Dialect | undefined {
   return /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/.test(named) ? 'draft-07' : undefined
 }
 
-export function newAjv(dialect: Dialect): Ajv {
-  const ajv = dialect === 'draft-07' ? new Ajv(OPTIONS) : new Ajv2020(OPTIONS)
+/**
+ * An instance that compiles schemas which its meta-schema was seen to admit, into validators that tell all errors or stop
+ * at the first. It never lets go of what it has compiled, so each validator that is kept gets an instance of its own: 0.2 ms and 18 kB.
+ */
+export function newCompiler(dialect: Dialect, { allErrors }: { readonly allErrors: boolean }): Ajv {
+  return newAjv(dialect, { allErrors, meta: false, validateSchema: false })
+}
+
+/** An instance that also validates schemas against their meta-schema, which takes 40 ms to compile. */
+export function newAjv(dialect: Dialect, more: Options = {}): Ajv {
+  const options = { ...OPTIONS, ...more }
+  const ajv = dialect === 'draft-07' ? new Ajv(options) : new Ajv2020(options)
   // The name of `$id` in draft-04, which Ajv refuses; in our dialects it says nothing.
   ajv.removeKeyword('id')
   return ajv

@@ -1,14 +1,10 @@
 import type { JsonObject } from '@toolrack/contract'
-import { parentPort } from 'node:worker_threads'
+import { answerQuestions } from './answer-questions.ts'
 import { createSchemaCompiler } from './compile-schema.ts'
 
-/** The worker's side: one schema text in, one report out, in order. */
+/** A program of its own: the texts of schemas in, reports out. */
 const compileSchema = createSchemaCompiler()
 
 // Reading the meta-schema takes longer than most schemas; it must not count against the first one's deadline.
 compileSchema({})
-
-parentPort?.on('message', (text: string) => {
-  parentPort?.postMessage(compileSchema(JSON.parse(text) as JsonObject))
-})
-parentPort?.postMessage('ready')
+answerQuestions((text: string) => compileSchema(JSON.parse(text) as JsonObject))

@@ -2,6 +2,7 @@ import { describe, expect, jest, test } from '@jest/globals'
 import type { JsonObject } from '@toolrack/contract'
 import { definitionDigest } from '@toolrack/contract'
 import { ArgumentChecker } from '../../../functions/src/schemas/argument-checker.ts'
+import { spawnSync } from 'node:child_process'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { tool } from '../../support/definition-changes.ts'
 import { whilePending } from '../../support/while-pending.ts'
@@ -108,6 +109,36 @@ test('arguments that are never done with are refused at the deadline, and the ne
   }
 })
 
+/** So many that no memory holds an error for each, whichever is told. */
+const COUNTLESS = {
+  parameters: { properties: { list: { contains: { anyOf: Array.from({ length: 1_000 }, () => false) } } } },
+  args: { list: Array.from({ length: 50_000 }, () => 1) },
+}
+
+test('arguments with more errors than fit into the memory of the worker end nothing but the worker', async () => {
+  const checker = new ArgumentChecker({ deadlineMs: 2_000_000_000 })
+  const { faults } = await checker.check(stored(COUNTLESS.parameters), COUNTLESS.args)
+  expect(faults).toEqual([
+    'the arguments could not be checked against its schema within 96 MB of memory; send less, or simplify the schema.',
+  ])
+  expect(await checker.check(stored(weather), { location: 'Bern' })).toEqual({ faults: [] })
+  await checker.close()
+})
+
+test('of arguments that could be wrong in very many ways the first mistake is told', async () => {
+  const kinds = Array.from({ length: 60 }, (_, index) => ({ required: [`k${index}`] }))
+  const parameters: JsonObject = {
+    properties: { list: { items: { allOf: [...kinds, { type: 'object' }] } } },
+    required: ['a', 'b'],
+  }
+  const list = Array.from({ length: 9_000 }, () => ({}))
+  expect(await faultsOf(parameters, { list, b: 1 })).toEqual(["'a' is missing."])
+  expect(await faultsOf(parameters, { list, a: 1, b: 1 })).toEqual([
+    "'k0' of 'list' (at /list/0) is missing.",
+  ])
+  expect(await faultsOf(parameters, { list: [{}], b: 1 })).toHaveLength(5)
+})
+
 test('the event loop never waits for a check', async () => {
   const everyPair: JsonObject = { properties: { list: { uniqueItems: true } } }
   const list = Array.from({ length: 60_000 }, (_, index) => ({ index }))
@@ -116,6 +147,34 @@ test('the event loop never waits for a check', async () => {
   const turns = await whilePending(checking, () => nextTurn())
   await checker.close()
   expect(turns).toBeGreaterThan(100)
+})
+
+/** Runs in a process whose heap would be full if what was compiled were kept. */
+const COMPILE_MANY = `
+  const { createArgumentValidator } = await import(process.argv[1])
+  const validate = createArgumentValidator()
+  const anyOf = Array.from({ length: 600 }, () => false)
+  let refused = 0
+  for (let n = 0; n < 400; n += 1) {
+    const parameters = { properties: { l: { items: { anyOf } } }, title: 't' + n }
+    const text = JSON.stringify({ function: { name: 't', parameters } })
+    refused += validate({ digest: text, text, arguments: { l: [1] } }).faults.length
+  }
+  console.log(refused)
+`
+
+test('as many definitions as anybody likes are checked, and the validators of a few are kept', () => {
+  const validator = new URL('../../../functions/src/schemas/validate-arguments.ts', import.meta.url)
+  const flags = [
+    '--max-old-space-size=64',
+    '--input-type=module',
+    '--eval',
+    COMPILE_MANY,
+    '--',
+    validator.href,
+  ]
+  const { stdout, signal } = spawnSync(process.execPath, flags, { encoding: 'utf8' })
+  expect([signal, stdout]).toEqual([null, '400\n'])
 })
 
 describe('a definition that is light and called again', () => {

@@ -14,6 +14,7 @@ test.each<[string, JsonObject]>([
   ['32 levels', nestedSchema(32)],
   ['32 levels, the last one an array', { enum: [nestedList(30)] }],
   ['2,000 values', { enum: Array.from({ length: 1_998 }, (_, n) => n) }],
+  ['a name of 1,012 characters', { properties: { ['k'.repeat(1_012)]: {} } }],
   ['the largest safe integer', { maximum: Number.MAX_SAFE_INTEGER, minimum: Number.MIN_SAFE_INTEGER }],
   ['fractions of any size', { maximum: 1.5e-300, minimum: -0.1 }],
 ])('%s passes', (_title, schema) => {
@@ -23,6 +24,12 @@ test.each<[string, JsonObject]>([
 test.each<[string, JsonObject, string, RegExp]>([
   ['32,769 bytes', textOf(32_769), '', /32769 bytes; at most 32768/],
   ['32,769 bytes of two-byte characters', { title: 'é'.repeat(16_380) }, '', /at most 32768/],
+  [
+    'a name of 1,013 characters',
+    { properties: { ['k'.repeat(1_013)]: {} } },
+    '/properties',
+    /longer than 1024 characters; use shorter names/,
+  ],
   ['33 levels', nestedSchema(33), '/not'.repeat(32), /deeper than 32 levels/],
   [
     '33 levels, the last one an empty array',

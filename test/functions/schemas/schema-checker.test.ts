@@ -1,11 +1,13 @@
 import { expect, jest, test } from '@jest/globals'
-import { spawnSync } from 'node:child_process'
-import { copyFileSync, existsSync, writeFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { fileURLToPath, pathToFileURL } from 'node:url'
+import { pathToFileURL } from 'node:url'
 import { SchemaChecker } from '../../../functions/src/schemas/schema-checker.ts'
-import { slowSchema } from '../../support/schema-shapes.ts'
+import { isAlive } from '../../support/processes.ts'
+import { greedySchema, slowSchema } from '../../support/schema-shapes.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 import { until } from '../../support/until.ts'
 
@@ -49,10 +51,85 @@ test('a worker that never answers is killed and replaced', async () => {
   expect(await untilAdmitted(checker.it)).toEqual(ADMITTED)
 })
 
-test('a worker that exits without a word is replaced', async () => {
-  await using checker = checkerWith({ workerUrl: OBEDIENT, deadlineMs: 50 })
-  expect((await checker.it.compile({ title: 'exit' })).faults).toHaveLength(1)
-  expect(await untilAdmitted(checker.it)).toEqual(ADMITTED)
+test('a worker that exits without a word is replaced, and nobody waits for the deadline', async () => {
+  await using checker = checkerWith({ workerUrl: OBEDIENT, deadlineMs: FOREVER })
+  const { faults } = await checker.it.compile({ title: 'exit' })
+  expect(faults).toEqual([
+    {
+      pointer: '',
+      message: 'the schema could not be compiled (its process has ended: exit code 1); simplify it',
+    },
+  ])
+  expect(await checker.it.compile({})).toEqual(ADMITTED)
+})
+
+test('a schema that fills the memory of the worker ends nothing but the worker', async () => {
+  await using checker = checkerWith({ workerUrl: OBEDIENT, deadlineMs: FOREVER })
+  const { faults } = await checker.it.compile({ title: 'fill' })
+  expect(faults).toEqual([
+    { pointer: '', message: 'the schema could not be compiled within 96 MB of memory; simplify it' },
+  ])
+  expect(await checker.it.compile({})).toEqual(ADMITTED)
+})
+
+test('patterns that need more memory than the worker has are refused, and the next schema is admitted', async () => {
+  await using checker = checkerWith({ deadlineMs: FOREVER })
+  const { faults } = await checker.it.compile(greedySchema())
+  expect(faults).toEqual([
+    { pointer: '', message: 'the schema could not be compiled within 96 MB of memory; simplify it' },
+  ])
+  expect(await checker.it.compile({})).toEqual(ADMITTED)
+})
+
+/** The process that answers. */
+async function pidOf(checker: SchemaChecker): Promise<number> {
+  return Number((await checker.compile({ title: 'pid' })).unenforced[0])
+}
+
+test('the worker is a process of its own, is kept, and is gone when the checker is closed', async () => {
+  const checker = new SchemaChecker({ workerUrl: OBEDIENT, deadlineMs: FOREVER })
+  const pid = await pidOf(checker)
+  expect(pid).not.toBe(process.pid)
+  expect(await pidOf(checker)).toBe(pid)
+  await checker.close()
+  expect(isAlive(pid)).toBe(false)
+})
+
+test('a worker without work is ended, and another is started for the next schema', async () => {
+  await using checker = checkerWith({ workerUrl: OBEDIENT, deadlineMs: FOREVER, idleMs: 1 })
+  const pid = await pidOf(checker.it)
+  await until(
+    () => Promise.resolve(isAlive(pid)),
+    (lives) => !lives,
+  )
+  expect(await pidOf(checker.it)).not.toBe(pid)
+})
+
+test('a worker that is busy for ever is gone when the process that asked it was killed', async () => {
+  using folder = temporaryFolder()
+  const busy = join(folder.path, 'busy')
+  const checkerUrl = new URL('../../../functions/src/schemas/schema-checker.ts', import.meta.url)
+  const asks = `
+    const { SchemaChecker } = await import(${JSON.stringify(checkerUrl.href)})
+    const checker = new SchemaChecker({ workerUrl: new URL(${JSON.stringify(OBEDIENT.href)}), deadlineMs: ${FOREVER} })
+    const { unenforced: [pid] } = await checker.compile({ title: 'pid' })
+    console.log(pid)
+    await checker.compile({ title: ${JSON.stringify(`mark-and-hang ${busy}`)} })`
+  const parent = spawn(process.execPath, ['--input-type=module', '--eval', asks], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+  })
+  const [said] = (await once(parent.stdout, 'data')) as [Buffer]
+  const pid = Number(said.toString())
+  await until(
+    () => Promise.resolve(existsSync(busy)),
+    (isBusy) => isBusy,
+  )
+  expect(isAlive(pid)).toBe(true)
+  parent.kill('SIGKILL')
+  await until(
+    () => Promise.resolve(isAlive(pid)),
+    (lives) => !lives,
+  )
 })
 
 test('a schema that crashes the worker is refused, and the next one is admitted by another worker', async () => {
@@ -76,8 +153,8 @@ test('a worker that could not start is started again for the next schema', async
   using folder = temporaryFolder()
   const path = join(folder.path, 'worker.ts')
   await using checker = checkerWith({ workerUrl: pathToFileURL(path), deadlineMs: FOREVER })
-  await expect(checker.it.compile({})).rejects.toThrow(/find module/)
-  copyFileSync(fileURLToPath(OBEDIENT), path)
+  await expect(checker.it.compile({})).rejects.toThrow(/could not be started \(exit code 1\)/)
+  writeFileSync(path, `import ${JSON.stringify(OBEDIENT.href)}`)
   expect(await checker.it.compile({})).toEqual(ADMITTED)
 })
 

@@ -1,19 +1,31 @@
 import { existsSync, writeFileSync } from 'node:fs'
-import { parentPort } from 'node:worker_threads'
+import { answerQuestions } from '../../../functions/src/schemas/answer-questions.ts'
 
-/** Speaks the schema worker's protocol and does what the title of a schema says, so that a test decides how it fails. */
-const report = { faults: [], unenforced: [] }
+/** Answers as the schema worker does and does what the title of a schema says, so that a test decides how it fails. */
+const report = { faults: [], unenforced: [] as readonly string[] }
 
-parentPort?.on('message', (text: string) => {
+answerQuestions((text: string) => {
   const { title = '' } = JSON.parse(text) as { title?: string }
   const [command, path = ''] = title.split(' ')
   if (command === 'hang') for (;;);
+  if (command === 'mark-and-hang') {
+    writeFileSync(path, '')
+    for (;;);
+  }
   if (command === 'exit') process.exit(1)
   if (command === 'throw') throw new Error('the worker threw')
+  if (command === 'fill') fillTheHeap()
   if (command === 'await') while (!existsSync(path));
-  if (command === 'environment') parentPort?.postMessage({ ...report, unenforced: Object.keys(process.env) })
-  else parentPort?.postMessage(report)
-  if (command === 'mark') writeFileSync(path, '')
-  if (command === 'answer-and-throw') throw new Error('the worker threw after its answer')
+  if (command === 'mark') setImmediate(() => writeFileSync(path, ''))
+  if (command === 'answer-and-throw')
+    setImmediate(() => {
+      throw new Error('the worker threw after its answer')
+    })
+  if (command === 'environment') return { ...report, unenforced: Object.keys(process.env) }
+  return { ...report, unenforced: command === 'pid' ? [String(process.pid)] : [] }
 })
-parentPort?.postMessage('ready')
+
+function fillTheHeap(): never {
+  const kept: unknown[] = []
+  for (;;) kept.push({ kept: kept.length })
+}

@@ -1,0 +1,260 @@
+import { afterAll, describe, expect, test } from '@jest/globals'
+import type { InvocationResult, JsonObject, JsonValue } from '@toolrack/contract'
+import { mkdirSync, readlinkSync, readdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { errorAnswer } from '../support/error-answer.ts'
+import { folderWhen } from '../support/folder.ts'
+import { invoke } from '../support/invocation.ts'
+import { moduleOf, sharedServerWithRunner, upload } from '../support/modules.ts'
+import { commandOf, descendantsOf, isAlive } from '../support/processes.ts'
+import { withPython } from '../support/runner-environment.ts'
+import { greedySchema } from '../support/schema-shapes.ts'
+import { Server } from '../support/server.ts'
+import { temporaryFolder } from '../support/temporary-folder.ts'
+import { testWhere } from '../support/test-where.ts'
+import { listedNames, post, put, tool } from '../support/tool.ts'
+import { until } from '../support/until.ts'
+import { whilePending } from '../support/while-pending.ts'
+
+/** Everything that costs memory here would end the process in which it is done. */
+const GREEDY = greedySchema()
+const REFUSED = /the schema could not be compiled within (?:2000 ms|96 MB of memory); simplify it/
+
+const outer = temporaryFolder()
+afterAll(() => outer[Symbol.dispose]())
+const folderIn = (name: string): string => {
+  const path = join(outer.path, name)
+  mkdirSync(path)
+  return path
+}
+const withSchema = (name: string, parameters: JsonObject): JsonObject => ({
+  ...tool(name),
+  function: { name, description: 'Is greedy.', parameters },
+})
+
+const definitions = folderIn('defs')
+const file = { family: 'mixed', tools: [withSchema('greedy_file', GREEDY), tool('modest_file')] }
+writeFileSync(join(definitions, 'mixed.json'), JSON.stringify(file))
+
+const moduleWith = (name: string): string =>
+  moduleOf(name, 'modest', 'greedy').replace(
+    '"handler": greedy',
+    `"parameters": ${JSON.stringify(GREEDY)}, "handler": greedy`,
+  )
+const tools = folderIn('tools')
+writeFileSync(join(tools, 'watched.py'), moduleWith('watched'))
+
+/** A small container's heap: what fits into a large one would only take longer. */
+const env = { NODE_OPTIONS: '--max-old-space-size=256', TOOLRACK_TOOLS_DIR: tools }
+const server = await Server.start({ definitions, env })
+const { pid } = server
+afterAll(() => server[Symbol.asyncDispose]())
+
+/** Others are answered while the work goes on, and it is still the same process that answers. */
+async function whileOthersList<T>(work: Promise<T>): Promise<T> {
+  await whilePending(work, async (count) => {
+    const answer = await server.fetch(`/workflows/tools/list?names=modest_file,n${count}`)
+    expect(answer.status).toBe(200)
+  })
+  expect(await listedNames(server, 'names=modest_file')).toEqual(['modest_file'])
+  expect(isAlive(pid)).toBe(true)
+  return work
+}
+
+const times = (length: number, of: (index: number) => JsonValue): JsonValue[] =>
+  Array.from({ length }, (_, index) => of(index))
+const inList = (items: JsonObject): JsonObject => ({ properties: { list: { items } } })
+const keyed = (length: number, of: (index: number) => readonly [string, JsonValue]): JsonObject =>
+  Object.fromEntries(Array.from({ length }, (_, index) => of(index)))
+
+/** Schemas that are admitted, with arguments of at most 256 kB that have millions of errors. */
+const CALLS: readonly (readonly [string, JsonObject, JsonObject])[] = [
+  [
+    'anyOf of 60 branches',
+    inList({
+      anyOf: times(60, (index) => ({
+        required: ['name', 'value', `k${index}`],
+        properties: { a: { const: index } },
+      })),
+    }),
+    { list: times(9_000, () => ({ a: 'xxxxxxxxxxxx' })) },
+  ],
+  [
+    'if and else',
+    inList({ allOf: times(200, () => ({ if: { type: 'string' }, else: { type: 'string' } })) }),
+    { list: times(100_000, () => 1) },
+  ],
+  [
+    'branches that admit nothing',
+    inList({ anyOf: times(1_500, () => false) }),
+    { list: times(100_000, () => 1) },
+  ],
+  [
+    'allOf of anyOf',
+    inList({ allOf: times(40, () => ({ anyOf: times(10, (index) => ({ const: index })) })) }),
+    { list: times(60_000, () => 'x') },
+  ],
+  [
+    'references that fan out',
+    {
+      $defs: { leaf: { anyOf: times(60, () => ({ type: 'null' })) } },
+      ...inList({ allOf: times(30, () => ({ $ref: '#/$defs/leaf' })) }),
+    },
+    { list: times(100_000, () => 1) },
+  ],
+  [
+    'contains, which looks at each element whatever it finds',
+    { properties: { list: { contains: { anyOf: times(1_000, () => false) } } } },
+    { list: times(100_000, () => 1) },
+  ],
+  [
+    'required',
+    inList({ required: times(1_500, (index) => `r${index}`) }),
+    { list: times(80_000, () => ({})) },
+  ],
+  [
+    'patterns of names',
+    { patternProperties: keyed(100, (index) => [`k.{0,${index + 1}}`, { type: 'null' }]) },
+    keyed(15_000, (index) => [`k${index}`, 1]),
+  ],
+  [
+    'names of arguments',
+    { additionalProperties: false, propertyNames: { allOf: times(100, () => ({ maxLength: 0 })) } },
+    keyed(15_000, (index) => [`k${index}`, 1]),
+  ],
+  [
+    'unevaluatedProperties',
+    inList({ anyOf: times(60, () => ({ properties: { b: {} }, unevaluatedProperties: false })) }),
+    { list: times(6_000, () => ({ a: 1, c: 2, d: 3 })) },
+  ],
+  ['uniqueItems', { properties: { list: { uniqueItems: true } } }, { list: times(15_000, (a) => ({ a })) }],
+  [
+    'large constants',
+    inList({ enum: times(50, (b) => ({ a: times(25, (index) => index), b })) }),
+    { list: times(2_500, () => ({ a: times(25, (index) => index), b: -1 })) },
+  ],
+]
+
+test.each(CALLS)(
+  'arguments with countless errors are a 400, and the service goes on: %s',
+  async (_title, schema, args) => {
+    const runner = { kind: 'builtin', builtin: 'echo' }
+    expect((await put(server, 'greedy', { ...withSchema('greedy', schema), runner })).ok).toBe(true)
+    const answer = await whileOthersList(invoke(server, { name: 'greedy', arguments: args }))
+    expect(answer.status).toBe(400)
+    const result = (await answer.json()) as InvocationResult
+    expect(result).toMatchObject({ resultType: 'failure', code: 'ARGUMENTS_INVALID' })
+  },
+)
+
+test('the same arguments in a call of a model are answered to the model, and the service goes on', async () => {
+  const [, schema, args] = CALLS.find(([title]) => title.startsWith('contains')) ?? ['', {}, {}]
+  const runner = { kind: 'builtin', builtin: 'echo' }
+  expect((await put(server, 'greedy', { ...withSchema('greedy', schema), runner })).ok).toBe(true)
+  const calls = [{ type: 'tool_use', id: 'toolu_1', name: 'greedy', input: args }]
+  const body = JSON.stringify({ role: 'assistant', content: calls })
+  const answer = await whileOthersList(server.fetch('/workflows/tools/dispatch', { method: 'POST', body }))
+  const { results } = (await answer.json()) as { results: { result: InvocationResult }[] }
+  expect(results.map(({ result }) => result)).toEqual([
+    expect.objectContaining({
+      code: 'ARGUMENTS_INVALID',
+      error: expect.stringMatching(
+        /could not be checked against its schema within (?:1000 ms|96 MB of memory); send less/,
+      ),
+    }),
+  ])
+})
+
+test('a schema that takes more memory than there is is a 422, and the service goes on', async () => {
+  const answer = await whileOthersList(put(server, 'greedy_put', withSchema('greedy_put', GREEDY)))
+  const { httpStatus, reason, message } = await errorAnswer(answer)
+  expect([httpStatus, reason, message]).toEqual([422, 'SCHEMA_REJECTED', expect.stringMatching(REFUSED)])
+})
+
+test('in a bulk it is refused alone', async () => {
+  const items = [withSchema('greedy_bulk', GREEDY), tool('modest_bulk')]
+  const answer = await whileOthersList(post(server, items, 'layer=user&onInvalid=skip'))
+  expect(await answer.json()).toMatchObject({
+    results: [{ name: 'modest_bulk' }],
+    refused: [{ index: 0, reason: 'SCHEMA_REJECTED', message: expect.stringMatching(REFUSED) }],
+  })
+})
+
+test('a bulk of long names and much to say about each is refused, and its answer is no larger than its body', async () => {
+  const inner = keyed(600, (index) => [`p${index}`, { type: 'str' }])
+  const parameters = { properties: { ['k'.repeat(14_000)]: { properties: inner } } }
+  const items = times(32, (index) => withSchema(`long_${index}`, parameters))
+  const answer = await whileOthersList(post(server, items, 'layer=user&onInvalid=skip'))
+  const text = await answer.text()
+  expect(text.length).toBeLessThan(32 * 1024)
+  expect(JSON.parse(text)).toMatchObject({ results: [] })
+})
+
+test('in a definitions file it is skipped when the server starts', async () => {
+  expect(await listedNames(server, 'names=greedy_file,modest_file')).toEqual(['modest_file'])
+  expect(server.log).toMatch(REFUSED)
+})
+
+describe('in a module', () => {
+  const started = sharedServerWithRunner({ env })
+
+  withPython('that is uploaded it is refused alone, and the service goes on', async () => {
+    const withRunner = await started()
+    const answer = await upload(withRunner, 'uploaded', moduleWith('uploaded'))
+    expect(await answer.text()).toMatch(REFUSED)
+    expect(await listedNames(withRunner, 'category=uploaded')).toEqual(['uploaded:modest'])
+    expect(isAlive(withRunner.pid)).toBe(true)
+  })
+
+  withPython('of the watched folder too', async () => {
+    const withRunner = await started()
+    const { skipped } = await folderWhen(withRunner, ({ checking }) => checking.length === 0)
+    expect(skipped.map(({ message }) => message)).toEqual([expect.stringMatching(REFUSED)])
+    expect(isAlive(withRunner.pid)).toBe(true)
+  })
+})
+
+/** What the descriptors of a process lead to, but what every process of Node has of its own. */
+function descriptorsOf(pid: number): readonly string[] {
+  return readdirSync(`/proc/${pid}/fd`)
+    .flatMap((fd) => {
+      try {
+        return [readlinkSync(`/proc/${pid}/fd/${fd}`)]
+      } catch {
+        return [] // It was that of the reading itself.
+      }
+    })
+    .filter((path) => path !== '/dev/null' && !path.startsWith('anon_inode:'))
+}
+
+const onLinux = testWhere(
+  process.platform === 'linux',
+  'The descriptors of a process are only seen on Linux.',
+)
+
+onLinux(
+  'the processes that check have none of the descriptors of the service, and are gone when it was killed',
+  async () => {
+    await using other = await Server.start({ definitions })
+    const runner = { kind: 'builtin', builtin: 'echo' }
+    expect((await put(other, 'calm', { ...tool('calm'), runner })).ok).toBe(true)
+    expect((await invoke(other, { name: 'calm', arguments: { text: 'x' } })).status).toBe(200)
+    const checking = descendantsOf(other.pid).filter((each) =>
+      /(argument|schema)-worker/.test(commandOf(each)),
+    )
+    expect(checking).toHaveLength(2)
+    // What the tests were started with is everybody's.
+    const inherited = new Set(descriptorsOf(process.pid))
+    const own = new Set(descriptorsOf(other.pid).filter((path) => !inherited.has(path)))
+    expect(own.size).toBeGreaterThan(3)
+    for (const each of checking) {
+      expect(descriptorsOf(each).length).toBeGreaterThan(1)
+      expect(descriptorsOf(each).filter((path) => own.has(path))).toEqual([])
+    }
+    await other.kill9()
+    await until(
+      () => Promise.resolve(checking.filter(isAlive)),
+      (left) => left.length === 0,
+    )
+  },
+)
