@@ -26,8 +26,6 @@ class ZygoteProcess:
         self._on_lost = on_lost
         #: What its children share with it, in bytes.
         self.shared_bytes = 0
-        #: The signals that a child has handlers for when it is born.
-        self.caught_signals = b""
         self._is_lost = False
         self._children = 0
         self.is_retired = False

@@ -41,6 +41,12 @@ def read_frame(descriptor: int) -> dict[str, Any]:
     return message
 
 
+def decode_frame(frame: bytes) -> dict[str, Any]:
+    """The message of one whole frame of a trusted sender."""
+    message: dict[str, Any] = _decode(frame[HEADER_BYTES:].decode())
+    return message
+
+
 def _read_exactly(descriptor: int, length: int) -> bytes:
     parts: list[bytes] = []
     missing = length
