@@ -1,6 +1,7 @@
 """Leaves the processors to calls that came together, and to whoever was just answered.
 
-Children are killed and made a little later. All of the pool's timers are here. Without this file children would be killed with the answer and made at once.
+Children are killed and made a little later for it. All of the pool's timers are here; without this file children would be
+killed with the answer and made at once.
 """
 
 from collections.abc import Callable, Iterator

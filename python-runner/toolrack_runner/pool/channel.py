@@ -93,7 +93,8 @@ class Channel:
         """The child's next message; raises ChannelClosed, MessageTooLarge or another ProtocolError."""
         while not self._messages:
             if self._end is not None:
-                raise self._end
+                # A new one, for it gets a traceback.
+                raise type(self._end)(*self._end.args)
             self._waiter = self._loop.create_future()
             try:
                 await self._waiter
@@ -157,12 +158,15 @@ class Channel:
         except FrameTooLarge:
             self._stop(MessageTooLarge("a message is larger than any may be"))
         except ProtocolError as broken:
-            self._stop(broken)
+            # A new one: this one leads, by its traceback and what caused it, to all that was held for this child.
+            self._stop(type(broken)(*broken.args))
         self._wake()
         return True
 
     def _stop(self, reason: Exception) -> None:
         self._end = reason
+        if isinstance(reason, ProtocolError):
+            self._splitter.clear()
         self._loop.remove_reader(self._ours.fileno())
         self._wake()
         self._on_end()

@@ -46,8 +46,11 @@ class Worker:
 
     def born(self, pidfd: int) -> None:
         """The zygote has forked it."""
+        # Its channel may have been heard before the zygote was.
         if self._is_killed:
             _kill(pidfd, signal.SIGKILL)
+        elif self._is_stopped:
+            _kill(pidfd, signal.SIGSTOP)
         self.pidfd = pidfd
         self.pid = pid_of(pidfd)
 

@@ -71,6 +71,10 @@ class FrameSplitter:
         """Whether bytes have come that are no whole frame yet."""
         return bool(self._held)
 
+    def clear(self) -> None:
+        """Lets go of what is held: nothing more of this sender is of use."""
+        self._held.clear()
+
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Yields each payload that is whole now; raises FrameTooLarge before one above the bound is held."""
         self._held += data
