@@ -25,7 +25,7 @@ def test_main_reads_each_message_as_the_child_wrote_it(kind: str) -> None:
     reads()
 
 
-@settings(max_examples=5_000, deadline=None)
+@settings(max_examples=3_000, deadline=None)
 @given(FORGED)
 def test_anything_else_breaks_the_protocol_and_nothing_of_it_is_left_out(value: Any) -> None:
     try:
