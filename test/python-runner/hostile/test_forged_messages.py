@@ -103,15 +103,22 @@ def test_what_is_forged_at_the_import_is_the_tool_s_failure_each_time(
         assert "SECRET TEXT" not in str(answer)
 
 
-def test_a_failure_forged_by_a_module_that_is_known_is_the_tool_s(any_runner: LiveRunner) -> None:
-    """The first child tells its code like any other; those after it are told it, and forge."""
+@pytest.mark.parametrize(
+    "message", [{"failed": "SECRET TEXT"}, {"imports": [["x"]], "code": None}], ids=["failed", "imports"]
+)
+def test_what_a_module_forges_that_is_known_already_is_the_tool_s_failure(
+    any_runner: LiveRunner, message: dict[str, Any]
+) -> None:
+    """The first child tells its code like any other; those after it are told it, and forge what would come before it."""
     source = upload(
-        """
+        f"""
 caller = sys._getframe()
 while caller and caller.f_code.co_name != "load_known":
     caller = caller.f_back
 if caller:
-    say({"failed": "SECRET TEXT"})
+    time.sleep(0.3)  # Meanwhile calls come that find nobody who waits.
+    say({message!r})
+    time.sleep(9)
 
 
 def attack():
@@ -120,15 +127,14 @@ def attack():
         "attack",
     )
     assert answered(any_runner, source, tenant="known")["text"] == "reached"
-    # Several at once: more than wait already, so that some are told it while their call is under way.
-    with ThreadPoolExecutor(6) as threads:
-        answers = list(
-            threads.map(lambda _: any_runner.invoke(source, "hostile:attack", tenant="known"), range(12))
-        )
-    codes = [answer.get("code") for answer in answers]
-    assert set(codes) <= {"RESULT_INVALID", None}, answers
+    body = invocation(source, "hostile:attack", tenant="known", deadlineMs=5_000)
+    with ThreadPoolExecutor(4) as threads:
+        answers = list(threads.map(lambda _: any_runner.client.post("/invoke", json=body), range(4)))
+    assert [answer.status_code for answer in answers] == [200] * 4
+    codes = {answer.json().get("code") for answer in answers}
+    assert codes <= {"RESULT_INVALID", None}, codes
     assert "RESULT_INVALID" in codes
-    assert "SECRET TEXT" not in str(answers)
+    assert not any("SECRET TEXT" in answer.text for answer in answers)
 
 
 @pytest.mark.parametrize("levels", [100, 101, 1_000])
