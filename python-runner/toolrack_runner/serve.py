@@ -47,7 +47,7 @@ def main(spawned: tuple[int, socket.socket] | None) -> NoReturn:
     if spawned is not None:
         pid, end = spawned
         first = pid, Line(end)
-        first[1].send(opening)
+        first[1].open(opening)
     from toolrack_runner.http.server import run_server
 
     gc.freeze()

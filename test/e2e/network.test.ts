@@ -1,6 +1,8 @@
 import { expect } from '@jest/globals'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { join } from 'node:path'
+import { DatabaseSync } from 'node:sqlite'
 import { invoked } from '../support/invocation.ts'
 import { serverWithRunner, uploaded } from '../support/modules.ts'
 import { withPython } from '../support/runner-environment.ts'
@@ -38,3 +40,23 @@ withPython('a tool reaches the host that its spec names, and no other', async ()
     pages.close()
   }
 })
+
+withPython(
+  'a stored spec with a numeric address, which is refused now, is no failure to try again after',
+  async () => {
+    await using server = await serverWithRunner()
+    await uploaded(server, 'fetches', fetches(['example.com']))
+    using database = new DatabaseSync(join(server.data, 'toolrack.db'))
+    const stored = database
+      .prepare(`UPDATE definitions SET text = replace(text, '"example.com"', '"10.0.0.1"') WHERE name = ?`)
+      .run('fetches:fetch')
+    expect(stored.changes).toBe(1)
+    const [status, answer] = await invoked(server, 'fetches:fetch', { url: 'http://10.0.0.1/' })
+    expect([status, answer]).toMatchObject([200, { resultType: 'failure', code: 'MODULE_BROKEN' }])
+    expect(answer).toMatchObject({
+      error: expect.stringMatching(
+        /nothing was run: network\[0\] is a numeric address.*upload the module again/,
+      ),
+    })
+  },
+)

@@ -170,6 +170,11 @@ export const BAD: readonly Bad[] = [
     message: /timeoutSeconds is not a number above 0/,
   },
   {
+    kind: 'field_invalid',
+    source: withSpec({ network: '["api.example.com", "10.0.0.1:8080"]' }),
+    message: /network\[1\] is a numeric address.*Write a host name that leads there/,
+  },
+  {
     kind: 'examples_invalid',
     source: withSpec({ examples: '[{"argument": {}}]' }),
     message: /did you mean 'arguments'/,

@@ -105,7 +105,7 @@ export const ERROR_CODES = {
   ),
   WORKER_DIED: kind(503, 'UNAVAILABLE', 'The process of the call was lost; the tool may have run.'),
   DEADLINE_EXCEEDED: kind(504, 'DEADLINE_EXCEEDED', 'The tool did not end in time and was killed.'),
-  MODULE_BROKEN: ofTool('The module of the tool can not be imported.'),
+  MODULE_BROKEN: ofTool('The module of the tool cannot be imported, or its stored spec is refused now.'),
   TOOL_RAISED: ofTool('The tool raised an exception.'),
   TOOL_CRASHED: ofTool('The tool ended its own process.'),
   RESULT_INVALID: ofTool('The tool returned what JSON has no form for.'),

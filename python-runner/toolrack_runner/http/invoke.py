@@ -16,7 +16,7 @@ from toolrack_runner.pool.admission import QueueFull
 from toolrack_runner.pool.call import Call, run_call
 from toolrack_runner.pool.children import PoolFailure
 from toolrack_runner.pool.key import Key
-from toolrack_runner.pool.outcome import Outcome, Usage
+from toolrack_runner.pool.outcome import Outcome, Usage, failure
 
 
 async def invoke(request: Request) -> Response:
@@ -25,6 +25,12 @@ async def invoke(request: Request) -> Response:
     invocation = parse_invocation(await read_body(request))
     source = _source(runner, invocation)
     level = await runner.require_level(invocation.min_isolation)
+    if invocation.spec_fault is not None:
+        sentence = (
+            f"the spec of {invocation.tool} can't be used, and nothing was run: "
+            f"{invocation.spec_fault}, and upload the module again."
+        )
+        return Response(_answer(failure("MODULE_BROKEN", sentence), level), media_type="application/json")
     pool = runner.require_pool()
     key = Key(invocation.tenant, invocation.module, invocation.sha256, invocation.limits, invocation.network)
     call = Call(
@@ -44,8 +50,8 @@ async def invoke(request: Request) -> Response:
         outcome = await unless_gone(request, run())
     except QueueFull:
         raise runner.busy() from None
-    except PoolFailure as failure:
-        raise Fault("RUNNER_UNAVAILABLE", f"{failure}", retry_after_seconds=1) from None
+    except PoolFailure as lost:
+        raise Fault("RUNNER_UNAVAILABLE", f"{lost}", retry_after_seconds=1) from None
     # When the answer is on its way: what comes next must not slow it down.
     behind = BackgroundTask(pool.refill, key)
     return Response(_answer(outcome, level), media_type="application/json", background=behind)

@@ -6,7 +6,7 @@ from typing import Any
 
 from toolrack_runner.http.fault import Fault
 from toolrack_runner.http.fields import an_object, optional_text, refuse_unknown, text, whole_number
-from toolrack_runner.network.hosts import Host, read_host
+from toolrack_runner.network.hosts import Host, is_address, read_host, why_no_address
 from toolrack_runner.settings import LEVELS
 from toolrack_runner.zygote.messages import Limits
 
@@ -28,6 +28,7 @@ FIELDS = frozenset(
 LIMITS = frozenset({"memoryBytes", "cpuSeconds", "outputBytes", "fileBytes", "minIsolation"})
 DEADLINE_MS = 30_000
 HOSTS_MAX = 20
+NO_HOSTS = "network must name hosts, as api.example.com or api.example.com:8443"
 DEADLINE_MS_MAX = 3_600_000
 _SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _DEFAULTS = Limits()
@@ -50,6 +51,8 @@ class Invocation:
     source: str | None
     #: The hosts that the tool's spec names; none, and it has no network.
     network: tuple[Host, ...]
+    #: Why the tool's spec can't be used; then nothing is to be run. Earlier versions stored specs that are refused now.
+    spec_fault: str | None
 
 
 def parse_invocation(body: dict[str, Any]) -> Invocation:
@@ -59,6 +62,8 @@ def parse_invocation(body: dict[str, Any]) -> Invocation:
     if not _SHA256.fullmatch(sha256):
         raise Fault("BODY_INVALID", "sha256 must be 64 lower-case hexadecimal digits")
     limits, min_isolation = _limits(an_object(body, "limits", default={}))
+    hosts = _hosts(body.get("network", []))
+    spec_fault = next((why_no_address(at) for at, host in enumerate(hosts) if is_address(host)), None)
     return Invocation(
         module=text(body, "module", characters_max=128),
         sha256=sha256,
@@ -74,17 +79,24 @@ def parse_invocation(body: dict[str, Any]) -> Invocation:
         tenant=text(body, "tenant", characters_max=256),
         invocation_id=text(body, "invocationId", characters_max=128),
         source=optional_text(body, "source"),
-        network=_hosts(body.get("network", [])),
+        network=() if spec_fault else _parsed(hosts),
+        spec_fault=spec_fault,
     )
 
 
-def _hosts(value: object) -> tuple[Host, ...]:
+def _hosts(value: object) -> list[str]:
     if not isinstance(value, list) or len(value) > HOSTS_MAX:
         raise Fault("BODY_INVALID", f"network must be a list of at most {HOSTS_MAX} hosts")
-    hosts = [read_host(text) if isinstance(text, str) else None for text in value]
-    if None in hosts:
-        raise Fault("BODY_INVALID", "network must name hosts, as api.example.com or api.example.com:8443")
-    return tuple(host for host in hosts if host is not None)
+    if not all(isinstance(text, str) for text in value):
+        raise Fault("BODY_INVALID", NO_HOSTS)
+    return value
+
+
+def _parsed(texts: list[str]) -> tuple[Host, ...]:
+    hosts = tuple(host for text in texts if (host := read_host(text)) is not None)
+    if len(hosts) != len(texts):
+        raise Fault("BODY_INVALID", NO_HOSTS)
+    return hosts
 
 
 def _limits(limits: dict[str, Any]) -> tuple[Limits, str | None]:

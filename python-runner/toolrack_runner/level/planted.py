@@ -1,12 +1,15 @@
 """Plants what the twins aim at, for as long as the level is measured."""
 
 import os
+import select
 import socket
+import struct
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from toolrack_runner.base_folder import remove_base
 from toolrack_runner.level.plants import Plants
+from toolrack_runner.network.confirm_connected import confirm_connected
 from toolrack_runner.zygote.place import LINE_DESCRIPTOR, ROOT
 
 
@@ -31,6 +34,7 @@ def planted(base: str) -> Iterator[Plants]:
         socket_file = f"{open_directory}/socket"
         _bound(stack, socket.AF_UNIX, socket.SOCK_DGRAM, socket_file)
         os.chmod(socket_file, 0o666)  # noqa: S103 - as above
+        passed, severed = stack.enter_context(connections())
         yield Plants(
             victim=0,
             open_file=_write(f"{folder}/for-everybody", 0o644),
@@ -41,9 +45,45 @@ def planted(base: str) -> Iterator[Plants]:
             udp_port=udp.getsockname()[1],
             abstract_name=abstract_name,
             socket_file=socket_file,
+            passed=passed,
+            severed=severed,
             inherited=LINE_DESCRIPTOR,
             workdir="",  # Each child puts its own.
         )
+
+
+@contextmanager
+def connections() -> Iterator[tuple[int, int]]:
+    """The descriptors of two connections over loopback, made as the broker makes them: one whose peer is there, and one
+    whose peer has gone.
+    """
+    with ExitStack() as stack:
+        listener = _bound(stack, socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0))
+        severed = _connected(stack, listener)
+        peer, _ = listener.accept()
+        # It ends by RST, not by FIN.
+        peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        peer.close()
+        _wait_for(severed, 0)
+        yield _connected(stack, listener).fileno(), severed.fileno()
+
+
+def _connected(stack: ExitStack, listener: socket.socket) -> socket.socket:
+    """Without waiting, as the event loop does it, and then confirmed."""
+    connected = stack.enter_context(socket.socket())
+    connected.setblocking(False)
+    connected.connect_ex(listener.getsockname())
+    _wait_for(connected, select.POLLOUT)
+    confirm_connected(connected, listener.getsockname())
+    connected.setblocking(True)
+    return connected
+
+
+def _wait_for(one: socket.socket, events: int) -> None:
+    """Until these events or the end of the connection, a second at most: over loopback they are there at once."""
+    poll = select.poll()
+    poll.register(one, events)
+    poll.poll(1_000)
 
 
 def _write(path: str, mode: int) -> str:

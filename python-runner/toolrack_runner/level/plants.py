@@ -1,6 +1,10 @@
 """What the twins of the attacks aim at, planted for them."""
 
 from dataclasses import dataclass
+from typing import Final
+
+#: The fields that are descriptors of connections: they go to a zygote beside its opening, and stay open in its probes.
+CONNECTIONS: Final = ("passed", "severed")
 
 
 @dataclass(frozen=True)
@@ -25,6 +29,10 @@ class Plants:
     """Somebody listens on this abstract unix socket (a stream), named without its leading NUL."""
     socket_file: str
     """Somebody receives on this unix socket (datagrams), which everyone may write to."""
+    passed: int
+    """A TCP connection, passed in as the broker passes them; its peer is there and never answers."""
+    severed: int
+    """Another one, whose peer has ended it by RST."""
     inherited: int
     """The number of a descriptor that the zygote has open and the child must not."""
     workdir: str

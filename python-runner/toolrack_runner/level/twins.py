@@ -1,6 +1,6 @@
 """The attacks that the level of isolation is measured by, each with the layers that hold it.
 
-The last five are ways past one layer that look like none: each shows why another layer is there.
+The last eight are ways past one layer that look like none: each shows why another layer is there.
 """
 
 from collections.abc import Callable
@@ -110,4 +110,9 @@ TWINS: Final[tuple[Twin, ...]] = (
     _twin(network.send_to_socket_file, "L2", both={"seccomp": "EPERM", "namespaces": "ENOENT"}),
     _twin(resources.allocate_shared, "L2", both={"seccomp": "EPERM"}),
     _twin(resources.allocate_downwards, "L2", both={"seccomp": "EPERM"}),
+    # A passed connection is of the network of the runner, whatever namespace its holder lives in. The kernel refuses to
+    # connect it again as long as the broker confirms each connection (`network/confirm_connected.py`).
+    _twin(network.reconnect_by_fastopen, "L2", both={"seccomp": "EPERM", "kernel": "EISCONN"}),
+    _twin(network.reconnect, "L2", both={"landlock": "EACCES", "seccomp": "EPERM"}),
+    _twin(network.set_socket_option, "L2", both={"seccomp": "EPERM"}),
 )

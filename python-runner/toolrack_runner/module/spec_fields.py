@@ -1,16 +1,17 @@
 """The optional fields of a spec, each read by one function that raises FieldRefused with a sentence."""
 
 import re
+from collections.abc import Callable
 
 from toolrack_runner.module.class_facts import type_name
 from toolrack_runner.module.limits import FIELD_BYTES_MAX, HOSTS_MAX, SECRETS_MAX, TIMEOUT_SECONDS_MAX
 from toolrack_runner.module.plain import JsonObject, JsonValue, NotPlain, plain_value
+from toolrack_runner.network.hosts import is_address, read_host, why_no_address
 
 _FIELD_DEPTH_MAX = 32
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 _SECRET = re.compile(r"[A-Z_][A-Z0-9_]{0,127}")
-_LABEL = r"[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?"
-_HOST = re.compile(rf"(?=.{{1,253}}(?::|$))(?:{_LABEL}\.)*{_LABEL}(?::([1-9][0-9]{{0,4}}))?")
+_PORT = re.compile(r"[1-9][0-9]{4}")
 
 
 class FieldRefused(Exception):
@@ -59,28 +60,28 @@ def read_timeout(value: object) -> float:
 
 def read_secrets(value: object) -> tuple[str, ...]:
     """The names of the secrets that a call is given."""
-    return _names(
-        "secrets", value, SECRETS_MAX, _SECRET, "names such as 'WEATHER_API_KEY' (capitals, digits and _)"
-    )
+    wanted = "names such as 'WEATHER_API_KEY' (capitals, digits and _)"
+    return _names("secrets", value, SECRETS_MAX, lambda text: _SECRET.fullmatch(text) is not None, wanted)
 
 
 def read_network(value: object) -> tuple[str, ...]:
     """The hosts that a call may reach."""
-    hosts = _names(
-        "network", value, HOSTS_MAX, _HOST, "host names such as 'api.example.com' or 'api.example.com:8443'"
-    )
-    for host in hosts:
-        port = host.partition(":")[2]
-        if port and int(port) > 65_535:
+    listed = read_plain("network", value)
+    for position, host in enumerate(listed if isinstance(listed, list) else ()):
+        if isinstance(host, str) and is_address(host):
+            raise FieldRefused(why_no_address(position))
+        port = host.rpartition(":")[2] if isinstance(host, str) else ""
+        if _PORT.fullmatch(port) and int(port) > 65_535:
             raise FieldRefused("network names a port above 65535")
-    return hosts
+    wanted = "host names such as 'api.example.com' or 'api.example.com:8443'"
+    return _names("network", listed, HOSTS_MAX, lambda text: read_host(text) is not None, wanted)
 
 
-def _names(key: str, value: object, count_max: int, rule: re.Pattern[str], wanted: str) -> tuple[str, ...]:
+def _names(
+    key: str, value: object, count_max: int, is_name: Callable[[str], bool], wanted: str
+) -> tuple[str, ...]:
     listed = read_plain(key, value)
-    if not isinstance(listed, list) or not all(
-        isinstance(each, str) and rule.fullmatch(each) for each in listed
-    ):
+    if not isinstance(listed, list) or not all(isinstance(each, str) and is_name(each) for each in listed):
         raise FieldRefused(f"{key} is not a list of {wanted}")
     if len(listed) > count_max:
         raise FieldRefused(f"{key} has {len(listed)} entries; at most {count_max} are allowed")

@@ -3,6 +3,7 @@
 import asyncio
 import socket
 
+from toolrack_runner.network.confirm_connected import confirm_connected
 from toolrack_runner.network.hosts import Host, is_named
 from toolrack_runner.network.public_address import Network, is_public
 from toolrack_runner.wire.child_messages import Connect
@@ -43,6 +44,7 @@ async def _connect(name: str, port: int, allowed: tuple[Network, ...]) -> socket
         connected.setblocking(False)
         try:
             await loop.sock_connect(connected, address)
+            confirm_connected(connected, address)
         except BaseException as error:
             connected.close()
             if not isinstance(error, OSError) or isinstance(error, TimeoutError):

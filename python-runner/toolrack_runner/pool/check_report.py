@@ -1,7 +1,8 @@
 """What main believes of a child's report on a module.
 
 The stage `parsed` comes before any code of the module has run. What comes after it may be the module's own invention, and is
-taken for no more than its claims about itself: of the right shape, and with names that are its own to give.
+taken for no more than its claims about itself: of the right shape, with names that are its own to give, and with hosts
+that a spec may name.
 """
 
 from typing import Any
@@ -9,8 +10,9 @@ from typing import Any
 import jsonschema_rs
 
 from toolrack_runner.module.fault import Fault
-from toolrack_runner.module.limits import SPECS_MAX
+from toolrack_runner.module.limits import HOSTS_MAX, SPECS_MAX
 from toolrack_runner.module.report import fault_json
+from toolrack_runner.network.hosts import read_host
 from toolrack_runner.tool_name import is_tool_name
 from toolrack_runner.wire.child_messages import ExampleStarts, ProtocolError, StageReport
 from toolrack_runner.wire.json_depth import is_deeper
@@ -40,7 +42,7 @@ _ACCEPTED_PROPERTIES = {
     "annotations": {"type": ["object", "null"]},
     "timeoutSeconds": {"type": ["number", "null"]},
     "secrets": _NAMES,
-    "network": _NAMES,
+    "network": {**_NAMES, "maxItems": HOSTS_MAX},
 }
 _TOOL = {
     "type": "object",
@@ -83,9 +85,12 @@ def as_report(stage: StageReport, module: str) -> Report:
     report = stage.report
     if is_deeper(report, REPORT_DEPTH_MAX) or not _validator.is_valid(report):
         raise ProtocolError("a report has another shape")
-    accepted = [tool["name"] for tool in report["tools"] if tool["accepted"]]
+    tools = [tool for tool in report["tools"] if tool["accepted"]]
+    accepted = [tool["name"] for tool in tools]
     if len(set(accepted)) != len(accepted) or not all(_is_own(name, module) for name in accepted):
         raise ProtocolError("a report names tools that are not the module's")
+    if any(read_host(host) is None for tool in tools for host in tool["network"]):
+        raise ProtocolError("a report names hosts that no spec may name")
     return report | {
         "module": module,
         "ok": not report["faults"] and (bool(accepted) or stage.stage == "parsed"),

@@ -109,7 +109,7 @@ class Zygotes:
         pid, end = spawn_zygote()
         line = Line(end)
         plants = None if packages else self._opening.plants
-        line.send(self._opening._replace(preload=tuple(sorted(packages)), plants=plants))
+        line.open(self._opening._replace(preload=tuple(sorted(packages)), plants=plants))
         return pid, line
 
     def _became_ready(self, packages: Packages, ready: asyncio.Future[Ready]) -> None:

@@ -56,8 +56,15 @@ _exit = os._exit
 _read = os.read
 
 
-def live(confinement: Confinement, workplace: Workplace, spawn: Spawn, channel: int, output: int) -> NoReturn:
-    """Runs in the forked child and never returns.
+def live(
+    confinement: Confinement,
+    workplace: Workplace,
+    spawn: Spawn,
+    channel: int,
+    output: int,
+    kept: tuple[int, ...] = (),
+) -> NoReturn:
+    """Runs in the forked child and never returns. `kept` stays open beside the channel, for a probe.
 
     The order is the jail's promise: everything up to the first `load` is ours, everything after it may be anybody's.
     """
@@ -65,7 +72,7 @@ def live(confinement: Confinement, workplace: Workplace, spawn: Spawn, channel: 
         be_another_process()
         os.dup2(output, 1)
         os.dup2(output, 2)
-        confinement.confine(workplace, keep=(channel,))
+        confinement.confine(workplace, keep=(channel, *kept))
         order = read_order(read_frame(channel))
         gc.enable()  # Off in the zygote, whose garbage would be everybody's.
         match order:

@@ -9,9 +9,11 @@ import socket
 import sys
 from typing import Any, NamedTuple
 
+from toolrack_runner.level.plants import CONNECTIONS
+
 #: A packet holds the longest message there is: the opening one, with its paths and package names.
 PACKET_BYTES = 1 << 16
-#: A spawn brings two descriptors, a birth one.
+#: A spawn brings two descriptors, an opening with plants too, a birth one.
 DESCRIPTORS_MAX = 2
 _ANCILLARY_BYTES = socket.CMSG_SPACE(DESCRIPTORS_MAX * 4)
 
@@ -120,6 +122,11 @@ class Line:
             return
         rights = b"".join([descriptor.to_bytes(4, sys.byteorder) for descriptor in descriptors])
         self.end.sendmsg([packet], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+
+    def open(self, opening: Opening) -> None:
+        """Sends the first message, and with it the connections that were planted."""
+        plants = opening.plants
+        self.send(opening, () if plants is None else tuple(plants[name] for name in CONNECTIONS))
 
     def receive(self) -> tuple[Message, list[int]]:
         """The next message and the descriptors that came with it; raises EOFError when the other side has gone."""

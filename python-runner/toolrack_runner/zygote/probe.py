@@ -13,7 +13,7 @@ from dataclasses import asdict, replace
 from typing import Final
 
 from toolrack_runner.jail.confine import Confinement
-from toolrack_runner.level.plants import Plants
+from toolrack_runner.level.plants import CONNECTIONS, Plants
 from toolrack_runner.level.twin import ESCAPED
 from toolrack_runner.level.twins import TWINS
 from toolrack_runner.wire.child_messages import Failed, ProbeOrder, ProtocolError, Sights, parse_child_message
@@ -30,7 +30,8 @@ def probe(confinement: Confinement, plants: Plants) -> dict[str, str]:
     """What each twin saw. Whatever ends its child is the twin's: the attack has succeeded."""
     combined = [twin.name for twin in TWINS if twin.is_combinable]
     alone = [[twin.name] for twin in TWINS if not twin.is_combinable]
-    children = [_Child(confinement, slot, names) for slot, names in enumerate((combined, *alone))]
+    kept = tuple(getattr(plants, name) for name in CONNECTIONS)
+    children = [_Child(confinement, slot, names, kept) for slot, names in enumerate((combined, *alone))]
     for child in children:
         child.order(plants)
     ends = time.monotonic() + TWIN_SECONDS
@@ -44,7 +45,9 @@ def probe(confinement: Confinement, plants: Plants) -> dict[str, str]:
 class _Child:
     """One child, and the twins that it tries."""
 
-    def __init__(self, confinement: Confinement, slot: int, names: Sequence[str]) -> None:
+    def __init__(
+        self, confinement: Confinement, slot: int, names: Sequence[str], kept: tuple[int, ...]
+    ) -> None:
         self._confinement = confinement
         self._slot = slot
         self._names = names
@@ -53,7 +56,7 @@ class _Child:
         workplace = confinement.make_workplace(slot, Limits())
         self._pid = os.fork()
         if self._pid == 0:
-            live(confinement, workplace, Spawn(slot, slot, Limits()), theirs.fileno(), output)
+            live(confinement, workplace, Spawn(slot, slot, Limits()), theirs.fileno(), output, kept)
         theirs.close()
         os.close(output)
 
@@ -89,6 +92,7 @@ class _Child:
             os.waitpid(clearing, 0)
 
 
-def with_victim(plants: dict[str, object], victim: int) -> Plants:
-    """What main has planted, and the process that the zygote has."""
-    return replace(Plants(**plants), victim=victim)  # type: ignore[arg-type]
+def as_seen_here(plants: dict[str, object], victim: int, connections: Sequence[int]) -> Plants:
+    """What main has planted, with the zygote's process and the zygote's numbers of the descriptors that main sent."""
+    descriptors = dict(zip(CONNECTIONS, connections, strict=True))
+    return replace(Plants(**plants), victim=victim, **descriptors)  # type: ignore[arg-type]

@@ -24,7 +24,7 @@ from toolrack_runner.zygote.kill_group import kill_group
 from toolrack_runner.zygote.messages import Born, Gone, Grown, Line, Opening, Ready, Spawn, Unborn
 from toolrack_runner.zygote.place import LINE_DESCRIPTOR, ROOT
 from toolrack_runner.zygote.preload import STANDARD, preload
-from toolrack_runner.zygote.probe import probe, with_victim
+from toolrack_runner.zygote.probe import as_seen_here, probe
 from toolrack_runner.zygote.rehearsal import TIMES, practise
 from toolrack_runner.zygote.resident import resident_bytes
 
@@ -39,11 +39,13 @@ def main() -> NoReturn:
     die_with(os.getppid())
     line = Line(socket.socket(fileno=LINE_DESCRIPTOR))
     try:
-        opening, _ = line.receive()
+        opening, connections = line.receive()
         assert isinstance(opening, Opening)
         offer_for_killing()
         threading.stack_size(STACK_BYTES)
-        plants = None if opening.plants is None else with_victim(opening.plants, plant_victim())
+        plants = None
+        if opening.plants is not None:
+            plants = as_seen_here(opening.plants, plant_victim(), connections)
         confinement = prepare_confinement(opening)
         if opening.preload:
             # What packages import of it is then there, and registers nothing that each child would have to run.
@@ -68,6 +70,8 @@ def main() -> NoReturn:
                 sights={} if plants is None else probe(confinement, plants),
             )
         )
+        for connection in connections:
+            os.close(connection)
         _Nursery(line, confinement).serve()
     except (EOFError, BrokenPipeError, ConnectionResetError):
         pass  # Main has gone; so do we, and our children with us.

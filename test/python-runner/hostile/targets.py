@@ -4,9 +4,11 @@ import os
 import secrets
 import shutil
 import socket
+import struct
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -39,6 +41,8 @@ class Targets:
     listeners: dict[str, socket.socket] = field(default_factory=dict)
     victim: "subprocess.Popen[str] | None" = None
     address: int = 0
+    #: The host that a spec may name listens there, and ends each connection by RST once it was sent a byte.
+    peer_port: int = 0
     mark: str = field(default_factory=lambda: f"mark-{secrets.token_hex(8)}")
 
     def aim(self) -> dict[str, Any]:
@@ -54,6 +58,7 @@ class Targets:
             "source": self._source(),
             "open_directory": f"{self.folder}/everybody",
             "tcp_port": self.listeners["tcp"].getsockname()[1],
+            "peer_port": self.peer_port,
             "udp_port": self.listeners["udp"].getsockname()[1],
             "abstract_name": self.folder.name,
             "socket_file": f"{self.folder}/everybody/socket",
@@ -129,7 +134,29 @@ def planted(live: LiveRunner, canary: str, *, as_nobody: bool) -> Iterator[Targe
                 listener.listen(128)
             targets.listeners[name] = listener
         os.chmod(folder / "everybody/socket", 0o666)
+        targets.peer_port = stack.enter_context(_peer())
         yield targets
+
+
+@contextmanager
+def _peer() -> Iterator[int]:
+    """Its port."""
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+
+        def serve() -> None:
+            with suppress(OSError):
+                while True:
+                    connection, _ = listener.accept()
+                    with suppress(ConnectionError):
+                        connection.recv(1)
+                    connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                    connection.close()
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        yield listener.getsockname()[1]
+        listener.shutdown(socket.SHUT_RDWR)
+        thread.join(5)
 
 
 def _has_come(name: str, listener: socket.socket) -> bool:

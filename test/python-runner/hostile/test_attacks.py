@@ -22,6 +22,8 @@ from toolrack_runner.level.twins import TWINS
 from toolrack_runner.settings import LAYERS
 
 MODULE = Path(__file__).parent / "modules/attacks.py"
+#: So that a tool may be connected to the peer that the test plants.
+ALLOW = {"TOOLRACK_RUNNER_NETWORK_ALLOW": "127.0.0.0/8"}
 WHO = ("as_started", "as_nobody")
 
 
@@ -32,7 +34,8 @@ def is_root(who: str) -> bool:
 def attack(live: LiveRunner, targets: Targets, twin: Twin) -> tuple[str, str]:
     """What the tool says came of it, and all that it answered."""
     arguments = {"name": twin.name, "aim": targets.aim()}
-    answer = live.invoke(MODULE.read_text(), "attacks:attack", arguments, deadlineMs=5_000)
+    network = [f"localhost:{targets.peer_port}"] if twin.name in OF_A_CONNECTION else []
+    answer = live.invoke(MODULE.read_text(), "attacks:attack", arguments, network=network, deadlineMs=5_000)
     everything = json.dumps(answer)
     if targets.mark in answer["log"]["text"]:
         return "through: another program ran in its place", everything
@@ -62,6 +65,9 @@ def judge(live: LiveRunner, targets: Targets, layers: frozenset[str], *, as_root
     return wrong
 
 
+#: Those that need a connection to the host that their spec names.
+OF_A_CONNECTION = {"reconnect_by_fastopen", "reconnect", "set_socket_option"}
+
 #: Those whose success shows at what was planted.
 LEAVES_A_TRACE = {
     "read_environment",
@@ -72,6 +78,7 @@ LEAVES_A_TRACE = {
     "send_udp",
     "connect_abstract",
     "send_to_socket_file",
+    "reconnect",
     "signal_victim",
     "read_victim",
 }
@@ -99,13 +106,13 @@ def cases() -> Iterator[Any]:
 def test_there_is_an_attack_for_every_twin(any_runner: LiveRunner) -> None:
     names = any_runner.invoke(MODULE.read_text(), "attacks:names")["value"]
     assert set(names) == {twin.name for twin in TWINS}
-    assert len(names) >= 29
+    assert len(names) >= 37
 
 
 @pytest.mark.parametrize("who", WHO)
 def test_with_every_layer_no_attack_succeeds_and_nothing_is_touched(who: str, canary: str) -> None:
     with (
-        watched_runner(who, canary) as live,
+        watched_runner(who, canary, **ALLOW) as live,
         planted(live, canary, as_nobody=who == "as_nobody") as targets,
     ):
         assert live.health()["isolation"] == "L3"
@@ -118,7 +125,7 @@ def test_without_its_layers_an_attack_succeeds(who: str, without: tuple[str, ...
     switches = [f"--without={layer}" for layer in without]
     as_root = is_root(who)
     with (
-        watched_runner(who, canary, *switches, TOOLRACK_RUNNER_MIN_ISOLATION="L0") as live,
+        watched_runner(who, canary, *switches, TOOLRACK_RUNNER_MIN_ISOLATION="L0", **ALLOW) as live,
         planted(live, canary, as_nobody=who == "as_nobody") as targets,
     ):
         health = live.health()

@@ -85,6 +85,18 @@ def test_a_report_speaks_for_its_own_module_alone(any_runner: LiveRunner, name: 
     assert "Not mine" not in json.dumps(report["tools"])
 
 
+@pytest.mark.parametrize("network", [["10.0.0.1"], ["[::1]:80"], ["http://a.example"], ["a.example"] * 21])
+def test_a_report_names_no_host_that_a_spec_may_not(any_runner: LiveRunner, network: list[str]) -> None:
+    def report_on(hosts: list[str]) -> dict[str, object]:
+        stage = FORGED | {"stage": "loaded", "tools": [TOOL | {"name": "hostile:tool", "network": hosts}]}
+        says = f"say({{'stage': json.loads({json.dumps(stage)!r})}})\nsay({{'done': True}})\ntime.sleep(9)"
+        return any_runner.check("hostile", upload(says))
+
+    assert report_on(["a.example"])["ok"]
+    refused = report_on(network)
+    assert (refused["ok"], refused["tools"]) == (False, [])
+
+
 @pytest.mark.parametrize(
     "says",
     [

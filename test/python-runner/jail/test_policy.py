@@ -215,6 +215,13 @@ PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_MM, PR_CAP_AMBIENT, PR
     0x59616D61,
 )
 
+FLAGS = [1 << bit for bit in range(32)]
+MSG_FASTOPEN = 0x20000000
+#: MSG_DONTWAIT, MSG_NOSIGNAL and MSG_MORE.
+SENDS = (0x40, 0x4000, 0x8000)
+#: MSG_PEEK, MSG_DONTWAIT, MSG_WAITALL, MSG_NOSIGNAL and MSG_CMSG_CLOEXEC.
+RECEIVES = (0x2, 0x40, 0x100, 0x4000, 0x40000000)
+
 CASES: list[tuple[str, tuple[int, ...], int]] = [
     ("clone", (PTHREAD,), ALLOW),
     ("clone", (PTHREAD | 0x400000,), ALLOW),  # musl
@@ -294,20 +301,24 @@ CASES: list[tuple[str, tuple[int, ...], int]] = [
     ("socketpair", (1, 5), EPERM),
     ("socketpair", (2, 1), EPERM),
     ("socketpair", (16, 1), EPERM),
-    ("sendto", (3, 0, 0, 0x4000, 0, 0), ALLOW),
-    ("sendto", (3, 0, 0, 1, 0, 0), EPERM),
+    *[("sendto", (3, 0, 0, flags, 0, 0), ALLOW) for flags in (0, *SENDS, sum(SENDS), UPPER)],
+    *[("sendto", (3, 0, 0, flag, 0, 0), EPERM) for flag in set(FLAGS) - set(SENDS)],
+    ("sendto", (3, 0, 0, sum(SENDS) | MSG_FASTOPEN, 0, 0), EPERM),
     ("sendto", (3, 0, 0, 0, 0x7FFF0000, 16), EPERM),
     ("sendto", (3, 0, 0, 0, 0x7FFF00000000, 16), EPERM),
-    ("sendmsg", (3, 0, 0x4000), ALLOW),
-    ("sendmsg", (3, 0, 0x4001), EPERM),
-    ("recvfrom", (3, 0, 0, 2), ALLOW),
-    ("recvfrom", (3, 0, 0, 1), EPERM),
-    ("recvmsg", (3, 0, 0), ALLOW),
-    ("recvmsg", (3, 0, 1), EPERM),
+    *[("sendmsg", (3, 0, flags), ALLOW) for flags in (0, *SENDS, sum(SENDS), UPPER)],
+    *[("sendmsg", (3, 0, flag), EPERM) for flag in set(FLAGS) - set(SENDS)],
+    ("sendmsg", (3, 0, sum(SENDS) | MSG_FASTOPEN), EPERM),
+    *[("recvfrom", (3, 0, 0, flags), ALLOW) for flags in (0, *RECEIVES, sum(RECEIVES), UPPER)],
+    *[("recvfrom", (3, 0, 0, flag), EPERM) for flag in set(FLAGS) - set(RECEIVES)],
+    *[("recvmsg", (3, 0, flags), ALLOW) for flags in (0, *RECEIVES, sum(RECEIVES), UPPER)],
+    *[("recvmsg", (3, 0, flag), EPERM) for flag in set(FLAGS) - set(RECEIVES)],
     ("setsockopt", (3, 1, 7), ALLOW),
     ("setsockopt", (3, 6, 1), ALLOW),
     ("setsockopt", (3, 1, 26), EPERM),  # SO_ATTACH_FILTER
-    ("setsockopt", (3, 6, 2), EPERM),
+    *[("setsockopt", (3, 1, option), EPERM) for option in (25, 36)],  # SO_BINDTODEVICE, SO_MARK
+    # TCP_MAXSEG, TCP_REPAIR, TCP_FASTOPEN, TCP_FASTOPEN_CONNECT, TCP_ULP.
+    *[("setsockopt", (3, 6, option), EPERM) for option in (2, 19, 23, 30, 31)],
     ("setsockopt", (3, 0, 7), EPERM),
 ]
 

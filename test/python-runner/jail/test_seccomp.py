@@ -4,12 +4,15 @@ import ctypes
 import errno
 import mmap
 import os
+import select
 import signal
 import socket
+import struct
 import subprocess
 import sys
 import textwrap
 import threading
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -25,6 +28,7 @@ from toolrack_runner.jail.seccomp.program import SeccompProgram
 
 RUNNER = Path(__file__).parents[3] / "python-runner"
 NOBODY = 65534
+MSG_FASTOPEN = 0x20000000
 NOT_DONE = {0x00050001, 0x00050026, 0x0005005F, 0x00050000}
 
 CONFINE = f"""
@@ -72,6 +76,17 @@ HONEST = {
             writer.write(b"line\\n")
             assert await reader.readline() == b"line\\n"
         asyncio.run(main())
+    """,
+    "the flags that programs send and receive with": """
+        import socket
+        one, other = socket.socketpair()
+        assert one.send(b"line", socket.MSG_NOSIGNAL | socket.MSG_DONTWAIT | socket.MSG_MORE) == 4
+        assert one.sendmsg([b"more"], [], socket.MSG_NOSIGNAL) == 4
+        assert other.recv(4, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b"line"
+        assert other.recv(8, socket.MSG_WAITALL | socket.MSG_NOSIGNAL) == b"linemore"
+        socket.send_fds(one, [b"."], [0])
+        _, received, _, _ = socket.recv_fds(other, 1, 1, socket.MSG_CMSG_CLOEXEC)
+        assert len(received) == 1
     """,
     "ssl": """
         import ssl
@@ -294,6 +309,46 @@ def test_a_signal_by_way_of_a_descriptor_is_denied(program: SeccompProgram) -> N
         return fcntl.fcntl(reading, fcntl.F_SETOWN, os.getppid())
 
     assert in_child(own_a_pipe) == "EPERM"
+
+
+@pytest.mark.parametrize(("family", "host"), [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")])
+def test_a_connection_that_the_kernel_would_lead_elsewhere_is_not(
+    program: SeccompProgram, family: socket.AddressFamily, host: str
+) -> None:
+    """What `connect` without waiting leaves behind, when its peer has gone; the broker hands in no such socket."""
+
+    def send_elsewhere(*, confined: bool) -> object:
+        with ExitStack() as stack:
+            peer, elsewhere = (
+                stack.enter_context(socket.create_server((host, 0), family=family)) for _ in range(2)
+            )
+            end = stack.enter_context(socket.socket(family, socket.SOCK_STREAM))
+            end.setblocking(False)
+            assert end.connect_ex(peer.getsockname()) == errno.EINPROGRESS
+            gone, _ = peer.accept()
+            gone.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            gone.close()
+            poll = select.poll()
+            poll.register(end, 0)
+            assert poll.poll(5_000)
+            end.setblocking(True)
+
+            def try_twice(_: int) -> object:
+                if confined:
+                    under(program)
+                seen = []
+                for _attempt in range(2):
+                    try:
+                        end.sendmsg([b"x"], [], MSG_FASTOPEN, elsewhere.getsockname())
+                        seen.append("escaped")
+                    except OSError as error:
+                        seen.append(errno.errorcode[error.errno or 0])
+                return seen
+
+            return in_child(try_twice)
+
+    assert send_elsewhere(confined=False) == ["ECONNRESET", "escaped"]
+    assert send_elsewhere(confined=True) == ["EPERM", "EPERM"]
 
 
 @pytest.mark.skipif(MACHINE != "x86_64", reason="only x86_64 has calls of another kind")

@@ -74,7 +74,7 @@ class Jail:
         start_session()
         if self.namespaces is not None:
             self.namespaces.enter_own(uid, uid)
-        close_all_except({0, 1, 2, answer, *self.landlock.descriptors})
+        close_all_except({0, 1, 2, answer, plants.passed, plants.severed, *self.landlock.descriptors})
         if "rlimits" in layers:
             limits = ResourceLimits(processes=64 if "identity" in layers else None)
             limits.apply(data_bytes_already_used=self.data_bytes)

@@ -12,6 +12,7 @@ from contextlib import ExitStack, contextmanager
 
 from toolrack_runner.jail.hygiene import PR_SET_DUMPABLE
 from toolrack_runner.jail.linux import prctl
+from toolrack_runner.level.planted import connections
 from toolrack_runner.level.plants import Plants
 
 
@@ -42,6 +43,7 @@ def planted(*, worker: int) -> Iterator[Plants]:
         inherited = stack.enter_context(open(f"{base}/private_file", "rb"))
         number = fcntl.fcntl(inherited, fcntl.F_DUPFD, 100)
         stack.callback(os.close, number)
+        passed, severed = stack.enter_context(connections())
         yield Plants(
             victim=stack.enter_context(_victim()),
             open_file=f"{base}/open_file",
@@ -52,6 +54,8 @@ def planted(*, worker: int) -> Iterator[Plants]:
             udp_port=udp.getsockname()[1],
             abstract_name=abstract_name,
             socket_file=f"{base}/socket",
+            passed=passed,
+            severed=severed,
             inherited=number,
             workdir=f"{base}/workdir",
         )

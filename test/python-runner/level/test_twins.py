@@ -21,6 +21,8 @@ NOWHERE = Plants(
     udp_port=0,
     abstract_name="",
     socket_file="",
+    passed=-1,
+    severed=-1,
     inherited=-1,
     workdir="",
 )
@@ -100,8 +102,18 @@ def test_another_identity_alone_keeps_what_is_root_s_from_a_child(matrix: Matrix
 @pytest.mark.parametrize(
     ("world", "held"),
     [
-        ("root", {"read_environment", "open_raw", "trace_victim", "read_victim", "use_inherited"}),
-        ("user", {"open_raw", "use_inherited", "become_root"}),
+        (
+            "root",
+            {
+                "read_environment",
+                "open_raw",
+                "trace_victim",
+                "read_victim",
+                "use_inherited",
+                "reconnect_by_fastopen",
+            },
+        ),
+        ("user", {"open_raw", "use_inherited", "become_root", "reconnect_by_fastopen"}),
     ],
     indirect=["world"],
 )
@@ -140,7 +152,7 @@ def test_a_layer_that_is_off_explains_nothing() -> None:
 
 
 def test_the_names_are_unique_and_every_level_is_proven() -> None:
-    assert len({twin.name for twin in TWINS}) == len(TWINS) == 34
+    assert len({twin.name for twin in TWINS}) == len(TWINS) == 37
     assert {twin.level for twin in TWINS} == {"L1", "L2", "L3"}
     assert all(twin.attack.endswith(".") for twin in TWINS)
 

@@ -167,6 +167,23 @@ def schema(properties: str, required: str = "['a']", more: str = "") -> str:
         (spec_with(network="['https://a.b']"), "field_invalid", "network is not a list of host names"),
         (spec_with(network="['*.example.com']"), "field_invalid", "network"),
         (spec_with(network="['example.com:99999']"), "field_invalid", "a port above 65535"),
+        *[
+            (
+                spec_with(network=f"['api.example.com', '{address}']"),
+                "field_invalid",
+                "network[1] is a numeric address, and a tool is connected to hosts by their names. Write a host",
+            )
+            for address in (
+                "10.0.0.1",
+                "127.0.0.1:8080",
+                "127.1",
+                "0x7f.1",
+                "2130706433",
+                "[::1]",
+                "::1",
+                "a.1",
+            )
+        ],
         (spec_with(annotations="[]"), "field_invalid", "annotations is not a dict"),
         (
             spec_with(annotations="{'readOnlyHint': 1}"),

@@ -138,10 +138,22 @@ def test_a_name_that_leads_to_a_private_address_is_not_connected_to(runner: Live
     assert "an address that is not public" in answer["error"]
 
 
-@pytest.mark.parametrize(
-    "network", ["localhost", ["http://localhost"], ["127.0.0.1"], [1], ["a.example"] * 21]
-)
+@pytest.mark.parametrize("network", ["localhost", ["http://localhost"], [1], ["a.example"] * 21])
 def test_a_network_that_is_no_list_of_hosts_is_refused(runner: LiveRunner, network: object) -> None:
     answer = runner.client.post("/invoke", json=invocation(FETCH, "fetches:fetch", network=network))
     assert answer.status_code == 400
     assert "network must" in answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "10.0.0.1:80", "0x7f000001", "2130706433", "127.1"])
+def test_a_call_whose_stored_spec_names_an_address_is_told_whose_fault_it_is(
+    runner: LiveRunner, address: str
+) -> None:
+    """Earlier versions stored such specs. To ask again helps nobody; its author can upload another one."""
+    answer = runner.invoke(FETCH, "fetches:fetch", {"url": "http://a/"}, network=["a.example", address])
+    assert (answer["outcome"], answer["code"]) == ("failure", "MODULE_BROKEN")
+    assert answer["error"] == (
+        "the spec of fetches:fetch can't be used, and nothing was run: network[1] is a numeric address, and a tool is "
+        "connected to hosts by their names. Write a host name that leads there, such as 'api.example.com' or "
+        "'api.example.com:8443', and upload the module again."
+    )

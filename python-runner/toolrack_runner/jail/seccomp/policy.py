@@ -53,6 +53,11 @@ class Condition:
 Rule = tuple[tuple[Condition, ...], ...]
 
 
+def has_only(argument: int, bits: int) -> Condition:
+    """No bit of an int is set but these."""
+    return Condition(argument, (0,), mask=~bits & 0xFFFFFFFF)
+
+
 def is_null(argument: int) -> tuple[Condition, Condition]:
     """Both halves of a pointer are 0."""
     return Condition(argument, (0,)), Condition(argument, (0,), is_upper_half=True)
@@ -78,7 +83,19 @@ MAP_ANONYMOUS: Final = 0x20
 MAP_GROWSDOWN: Final = 0x100
 
 PRIO_PROCESS: Final = 0
-MSG_OOB: Final = 1
+MSG_PEEK: Final = 0x2
+MSG_DONTWAIT: Final = 0x40
+MSG_WAITALL: Final = 0x100
+MSG_NOSIGNAL: Final = 0x4000
+MSG_MORE: Final = 0x8000
+MSG_CMSG_CLOEXEC: Final = 0x40000000
+#: What programs send with: without waiting, without SIGPIPE, and with more to come. The kernel's other flags are for
+#: what a tool does not do. MSG_FASTOPEN connects a socket to another address, and Landlock does not look at it.
+#: MSG_OOB had a use after free (CVE-2025-38236).
+SENDING: Final = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE
+#: What programs receive with. MSG_CMSG_CLOEXEC is for a descriptor that comes over a pair of sockets. Some programs
+#: give the flags of sending, so MSG_NOSIGNAL is here too; it means nothing. Not MSG_OOB, MSG_ERRQUEUE and MSG_TRUNC.
+RECEIVING: Final = MSG_PEEK | MSG_DONTWAIT | MSG_WAITALL | MSG_NOSIGNAL | MSG_CMSG_CLOEXEC
 SOL_SOCKET: Final = 1
 IPPROTO_TCP: Final = 6
 
@@ -113,11 +130,12 @@ CONDITIONAL: Final[Mapping[str, Rule]] = {
     "rt_tgsigqueueinfo": tuple((Condition(0, (OWN_PROCESS,)), other) for other in is_not(2, SIGKILL)),
     # A datagram pair can send to any unix socket by its path, so only streams (the type without its flags).
     "socketpair": ((Condition(0, (socket.AF_UNIX.value,)), Condition(1, (1,), mask=0xF)),),
-    # Without an address; and without out-of-band data, which no honest program of a pair uses (CVE-2025-38236).
-    "sendto": ((Condition(3, (0,), mask=MSG_OOB), *is_null(4)),),
-    "sendmsg": ((Condition(2, (0,), mask=MSG_OOB),),),
-    "recvfrom": ((Condition(3, (0,), mask=MSG_OOB),),),
-    "recvmsg": ((Condition(2, (0,), mask=MSG_OOB),),),
+    # Without an address. That of sendmsg lies in memory, where no program can look: a stream socket that is connected
+    # ignores it or fails, as long as MSG_FASTOPEN is denied.
+    "sendto": ((has_only(3, SENDING), *is_null(4)),),
+    "sendmsg": ((has_only(2, SENDING),),),
+    "recvfrom": ((has_only(3, RECEIVING),),),
+    "recvmsg": ((has_only(2, RECEIVING),),),
     # SO_REUSEADDR, SNDBUF, RCVBUF, KEEPALIVE, RCVTIMEO, SNDTIMEO; TCP_NODELAY. Not SO_ATTACH_FILTER and its kin.
     "setsockopt": (
         (Condition(1, (SOL_SOCKET,)), Condition(2, (2, 7, 8, 9, 20, 21))),

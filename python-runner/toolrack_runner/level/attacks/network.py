@@ -1,10 +1,21 @@
 """Attacks through sockets."""
 
+import ctypes
+import errno
+import os
 import socket
+from typing import Final
 
+from toolrack_runner.jail.linux import syscall
 from toolrack_runner.level.plants import Plants
 
 LOOPBACK = "127.0.0.1"
+MSG_FASTOPEN: Final = 0x2000_0000
+TCP_FASTOPEN_CONNECT: Final = 30
+#: The kernel says once that a peer has gone.
+GONE: Final = frozenset({errno.EPIPE, errno.ECONNRESET, errno.ECONNABORTED})
+#: A `struct sockaddr` of AF_UNSPEC, to which `connect` disconnects.
+NOBODY: Final = ctypes.create_string_buffer(16)
 
 
 def connect_tcp(plants: Plants) -> None:
@@ -40,3 +51,46 @@ def open_raw(_: Plants) -> None:
 def open_netlink(_: Plants) -> None:
     """Opens the kernel's own interface to the network's configuration."""
     socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE).close()
+
+
+def reconnect_by_fastopen(plants: Plants) -> None:
+    """Sends to another address over a passed connection whose peer has gone; Landlock does not look at MSG_FASTOPEN."""
+    there = (LOOPBACK, plants.tcp_port)
+    with _another(plants.severed) as end:
+        try:
+            end.sendmsg([b"twin"], [], MSG_FASTOPEN, there)
+        except OSError as error:
+            if error.errno not in GONE:
+                raise
+            end.sendmsg([b"twin"], [], MSG_FASTOPEN, there)
+
+
+def reconnect(plants: Plants) -> None:
+    """Connects a passed connection to another address, and back."""
+    with _another(plants.passed) as end:
+        peer = end.getpeername()
+        try:
+            end.connect((LOOPBACK, plants.tcp_port))
+        except OSError as error:
+            if error.errno != errno.EISCONN:
+                raise
+            _disconnect(end)
+            end.connect((LOOPBACK, plants.tcp_port))
+        _disconnect(end)
+        end.connect(peer)
+
+
+def set_socket_option(plants: Plants) -> None:
+    """Has the kernel put off the next connect of a passed connection until something is sent."""
+    with _another(plants.severed) as end:
+        end.setsockopt(socket.IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 1)
+        end.setsockopt(socket.IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 0)
+
+
+def _another(descriptor: int) -> socket.socket:
+    """A socket object of its own over the same connection."""
+    return socket.socket(fileno=os.dup(descriptor))
+
+
+def _disconnect(end: socket.socket) -> None:
+    syscall("connect", end.fileno(), ctypes.addressof(NOBODY), ctypes.sizeof(NOBODY))

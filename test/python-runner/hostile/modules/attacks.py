@@ -1,4 +1,4 @@
-"""Thirty-four attacks as somebody would upload them. Each really tries, and says what came of it.
+"""Thirty-seven attacks as somebody would upload them. Each really tries, and says what came of it.
 
 An attack answers "through: ..." where it got what it wanted, else the name of the errno that it met. It is given what it
 aims at as arguments. The names are those of the runner's own twins; nothing else is shared with them.
@@ -9,6 +9,7 @@ import errno
 import mmap
 import os
 import resource
+import select
 import signal
 import socket
 import stat
@@ -273,6 +274,51 @@ def send_to_socket_file(aim):
     return "through: sent"
 
 
+def severed(aim):
+    """A connection to the host that the spec names, which has ended it by RST."""
+    end = socket.create_connection(("localhost", aim["peer_port"]), 5)
+    end.settimeout(None)
+    end.send(b"x")
+    poll = select.poll()
+    poll.register(end.fileno(), 0)
+    if not poll.poll(5_000):
+        raise TimeoutError("the peer is still there")
+    return end
+
+
+def reconnect_by_fastopen(aim):
+    with severed(aim) as end:
+        for _ in range(3):
+            try:
+                end.sendmsg([b"attack"], [], 0x20000000, ("127.0.0.1", aim["tcp_port"]))
+                return "through: sent"
+            except OSError as error:
+                last = error
+        raise last
+
+
+def reconnect(aim):
+    with severed(aim) as end:
+        there = ("127.0.0.1", aim["tcp_port"])
+        try:
+            socket.SocketType.connect(end, there)
+        except OSError as error:
+            if error.errno != errno.EISCONN:
+                raise
+            nobody = ctypes.create_string_buffer(16)
+            if libc.connect(end.fileno(), nobody, 16) < 0:
+                raise OSError(ctypes.get_errno(), "connect") from None
+            socket.SocketType.connect(end, there)
+        return f"through: {end.getpeername()}"
+
+
+def set_socket_option(aim):
+    with severed(aim) as end:
+        if libc.setsockopt(end.fileno(), 6, 30, struct.pack("i", 1), 4) < 0:
+            raise OSError(ctypes.get_errno(), "setsockopt")
+        return "through: set"
+
+
 def attack(name: str, aim: dict) -> str:
     try:
         return ATTACKS[name](aim)
@@ -294,7 +340,7 @@ ATTACKS = {
         trace_victim, read_victim, fork_often, allocate, allocate_shared, allocate_downwards,
         make_shared_segment, make_memory_file, fill_one_file, make_many_files, daemonise, use_inherited,
         make_user_namespace, execute, execute_written, become_root, set_up_io_uring, lift_cpu_limit,
-        change_mode, see_file, send_to_socket_file,
+        change_mode, see_file, send_to_socket_file, reconnect_by_fastopen, reconnect, set_socket_option,
     )
 }
 
