@@ -21,7 +21,7 @@ from toolrack_runner.jail.landlock import LandlockRules
 from toolrack_runner.jail.linux import ON_LINUX
 from toolrack_runner.jail.missing import Missing
 from toolrack_runner.jail.namespaces import Namespaces, enter_namespaces
-from toolrack_runner.jail.rlimits import PlannedLimits, ResourceLimits, data_bytes_in, set_limits
+from toolrack_runner.jail.rlimits import MemoryInUse, PlannedLimits, ResourceLimits, memory_in, set_limits
 from toolrack_runner.jail.seccomp.program import SeccompProgram
 from toolrack_runner.jail.who_can_read import closed_to_others
 from toolrack_runner.jail.work_directories import make_directory, start_emptying
@@ -71,7 +71,7 @@ class Confinement:
         self._namespaces = namespaces
         self._nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
         self._status = status
-        self._data_bytes = 0
+        self._in_use = MemoryInUse()
         self._planned: dict[Limits, PlannedLimits] = {}
         self._zygote = os.getpid()
 
@@ -102,8 +102,14 @@ class Confinement:
 
     def note_memory(self) -> None:
         """What the zygote holds by now, children share, and their own memory comes on top."""
-        self._data_bytes = data_bytes_in(os.pread(self._status, STATUS_BYTES, 0)) if self._status >= 0 else 0
+        if self._status >= 0:
+            self._in_use = memory_in(os.pread(self._status, STATUS_BYTES, 0))
         self._planned.clear()
+
+    @property
+    def anonymous_bytes(self) -> int:
+        """Of the memory that children share with the zygote, what no file is behind."""
+        return self._in_use.anonymous_bytes
 
     def make_workplace(self, slot: int, limits: Limits) -> Workplace:
         """Who the child of a slot is to be, what it may take, and a directory for it where it will not mount one."""
@@ -118,7 +124,7 @@ class Confinement:
         if planned is None:
             if len(self._planned) >= PLANS_MAX:
                 self._planned.clear()
-            planned = _limits(limits, has_uid=self._has_uid).planned(data_bytes_already_used=self._data_bytes)
+            planned = _limits(limits, has_uid=self._has_uid).planned(in_use=self._in_use)
             self._planned[limits] = planned
         return planned
 

@@ -50,8 +50,8 @@ QUOTA_INODES: Final = 256
 #: What `mount` is told of it, but for the user and the group.
 OPTIONS: Final = b"size=%d,nr_inodes=%d,mode=0700,uid=%%d,gid=%%d" % (QUOTA_BYTES, QUOTA_INODES)
 OPTIONS_BYTES_MAX: Final = 128
-#: Devices that hold nothing.
-DEVICES: Final = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom")
+#: Devices that hold nothing. Not /dev/zero: mapped shared, it is anonymous memory that no limit counts.
+DEVICES: Final = ("/dev/null", "/dev/full", "/dev/random", "/dev/urandom")
 
 
 @dataclass(frozen=True)

@@ -9,6 +9,14 @@ from toolrack_runner.jail.linux import ON_LINUX
 
 MIB: Final = 1024 * 1024
 
+#: What the stack of the main thread may grow to: the usual limit of a Linux system. RLIMIT_DATA does not count it.
+STACK_BYTES: Final = 8 * MIB
+#: Of the address space, for files that are mapped after the fork and that RLIMIT_DATA does not count: the code of
+#: shared libraries above all. numpy takes 40 MB and pandas 26 MB more; this is twice their sum.
+MAPPED_FILES_BYTES: Final = 128 * MIB
+#: What else an honest child holds beside its memory: the stack, and its own files where it maps them (their quota).
+BESIDE_BYTES: Final = STACK_BYTES + 16 * MIB
+
 #: gVisor refuses every limit but AS, CORE, CPU, DATA, FSIZE, MEMLOCK, NOFILE, NPROC, RSS and STACK (and does not
 #: enforce NPROC), so this may fail there. Seccomp denies what it would have limited.
 OPTIONAL: Final = frozenset({"MSGQUEUE"})
@@ -18,13 +26,26 @@ PlannedLimits = tuple[tuple[str, int, tuple[int, int]], ...]
 
 
 @dataclass(frozen=True)
+class MemoryInUse:
+    """What a process has already when its limits are set: its limits come on top. In bytes."""
+
+    data_bytes: int = 0
+    """What RLIMIT_DATA counts (VmData)."""
+    mapped_bytes: int = 0
+    """What RLIMIT_AS counts (VmSize)."""
+    anonymous_bytes: int = 0
+    """Resident memory that no file is behind (RssAnon); a child shares it until it writes to it."""
+
+
+@dataclass(frozen=True)
 class ResourceLimits:
     """What a call may take where nothing else is asked for."""
 
     memory_bytes: int = 256 * MIB
     """Private writable memory above what the zygote had (RLIMIT_DATA)."""
     address_space_bytes: int = 4096 * MIB
-    """All mappings (RLIMIT_AS): for what RLIMIT_DATA does not count, such as shared anonymous memory."""
+    """All mappings (RLIMIT_AS) at most, whatever the zygote had. For what RLIMIT_DATA does not count, such as memory whose
+    write permission was dropped."""
     cpu_seconds: int = 10
     """SIGXCPU at this second of CPU, SIGKILL one later."""
     file_bytes: int = 10 * MIB
@@ -33,14 +54,14 @@ class ResourceLimits:
     processes: int | None = None
     """Threads of the uid. Only for a slot uid: an ordinary user's other processes count too."""
 
-    def apply(self, *, data_bytes_already_used: int) -> tuple[str, ...]:
+    def apply(self, *, in_use: "MemoryInUse") -> tuple[str, ...]:
         """Sets them in this process; as `set_limits`."""
-        return set_limits(self.planned(data_bytes_already_used=data_bytes_already_used))
+        return set_limits(self.planned(in_use=in_use))
 
-    def planned(self, *, data_bytes_already_used: int) -> "PlannedLimits":
+    def planned(self, *, in_use: "MemoryInUse") -> "PlannedLimits":
         """What is to be set, soft and hard; never above a hard limit that this process has."""
         planned = []
-        for name, soft, hard in self._wanted(data_bytes_already_used):
+        for name, soft, hard in self._wanted(in_use):
             number: int | None = getattr(resource, f"RLIMIT_{name}", None)
             if number is None:
                 continue
@@ -50,11 +71,14 @@ class ResourceLimits:
             planned.append((name, number, (soft, hard)))
         return tuple(planned)
 
-    def _wanted(self, data_bytes_already_used: int) -> list[tuple[str, int, int]]:
-        data = data_bytes_already_used + self.memory_bytes
+    def _wanted(self, in_use: "MemoryInUse") -> list[tuple[str, int, int]]:
+        data = in_use.data_bytes + self.memory_bytes
+        mapped = in_use.mapped_bytes + self.memory_bytes + BESIDE_BYTES + MAPPED_FILES_BYTES
+        mapped = min(mapped, self.address_space_bytes)
         wanted = [
             ("DATA", data, data),
-            ("AS", self.address_space_bytes, self.address_space_bytes),
+            ("AS", mapped, mapped),
+            ("STACK", STACK_BYTES, STACK_BYTES),
             ("CPU", self.cpu_seconds, self.cpu_seconds + 1),
             ("FSIZE", self.file_bytes, self.file_bytes),
             ("NOFILE", self.open_files, self.open_files),
@@ -85,15 +109,19 @@ def set_limits(planned: PlannedLimits) -> tuple[str, ...]:
     return tuple(in_force)
 
 
-def data_bytes_in_use() -> int:
-    """What RLIMIT_DATA counts of this process now (VmData); 0 where the system does not tell."""
+def memory_in_use() -> MemoryInUse:
+    """Of this process now; zeros where the system does not tell."""
     try:
-        return data_bytes_in(Path("/proc/self/status").read_bytes())
+        return memory_in(Path("/proc/self/status").read_bytes())
     except OSError:
-        return 0
+        return MemoryInUse()
 
 
-def data_bytes_in(status: bytes) -> int:
+def memory_in(status: bytes) -> MemoryInUse:
     """The same of the process whose `/proc/<pid>/status` this is."""
-    lines = status.splitlines()
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(b"VmData:")), 0)
+    sizes = {
+        name: int(value.split()[0]) * 1024
+        for name, _, value in (line.partition(b":") for line in status.splitlines())
+        if name in (b"VmData", b"VmSize", b"RssAnon")
+    }
+    return MemoryInUse(sizes.get(b"VmData", 0), sizes.get(b"VmSize", 0), sizes.get(b"RssAnon", 0))

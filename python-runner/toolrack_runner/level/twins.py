@@ -108,8 +108,10 @@ TWINS: Final[tuple[Twin, ...]] = (
     ),
     _twin(files.see_file, "L3", both={"namespaces": "ENOENT"}),
     _twin(network.send_to_socket_file, "L2", both={"seccomp": "EPERM", "namespaces": "ENOENT"}),
-    _twin(resources.allocate_shared, "L2", both={"seccomp": "EPERM"}),
-    _twin(resources.allocate_downwards, "L2", both={"seccomp": "EPERM"}),
+    _twin(resources.allocate_shared, "L2", both={"seccomp": "EPERM", "rlimits": "ENOMEM"}),
+    _twin(resources.allocate_downwards, "L2", both={"seccomp": "EPERM", "rlimits": "ENOMEM"}),
+    _twin(resources.grow_stack_mapping, "L1", both={"seccomp": "ENOSYS", "rlimits": "ENOMEM"}),
+    _twin(resources.hide_by_mprotect, "L1", both={"rlimits": "ENOMEM"}),
     # A passed connection is of the network of the runner, whatever namespace its holder lives in. The kernel refuses to
     # connect it again as long as the broker confirms each connection (`network/confirm_connected.py`).
     _twin(network.reconnect_by_fastopen, "L2", both={"seccomp": "EPERM", "kernel": "EISCONN"}),

@@ -13,3 +13,9 @@ def import_crashed(module: str, line: int | None, how: str) -> Fault:
     """The process of the import ended by itself; `how` is such as `signal 11` or `exit status 0`."""
     sentence = f"importing the module ended its process ({how}). Remove what does (os._exit, a signal, a faulty extension)."
     return fault("import_crashed", module, line, sentence)
+
+
+def import_too_large(module: str, how: str) -> Fault:
+    """The import was ended for its memory; `how` says how much that was."""
+    sentence = f"importing the module was ended: {how}. Load less, and inside a handler."
+    return fault("import_memory", module, None, sentence)

@@ -8,11 +8,12 @@ from typing import Any
 from toolrack_runner.network.broker import Refused, connect
 from toolrack_runner.pool.answer import no_result, read_answer, too_large
 from toolrack_runner.pool.channel import ChannelClosed
-from toolrack_runner.pool.ending import end_of, explain_end, where
+from toolrack_runner.pool.ending import end_of, explain_end, held_too_much, where
 from toolrack_runner.pool.key import Key
+from toolrack_runner.pool.memory_watch import FIRST_SECONDS, MemoryWatch
 from toolrack_runner.pool.outcome import Outcome, Usage, failure
 from toolrack_runner.pool.pool import Pool
-from toolrack_runner.pool.worker import Worker
+from toolrack_runner.pool.worker import HeldTooMuch, Worker
 from toolrack_runner.wire.child_messages import (
     Answer,
     CallFailure,
@@ -55,7 +56,8 @@ async def _run(pool: Pool, call: Call) -> Outcome:
     worker = await pool.take(call.key, call.source)
     cpu_before = worker.cpu_seconds()
     has_result = False
-    late = asyncio.get_running_loop().call_later(LONG_SECONDS, worker.yield_to_others)
+    watch = MemoryWatch(worker)
+    late = asyncio.get_running_loop().call_later(LONG_SECONDS, _go_on_as_long, worker, watch)
     try:
         worker.send(Invocation(call.tool, call.arguments, call.context))
         outcome = await _watch(pool, worker, call, started + call.deadline_seconds)
@@ -68,7 +70,13 @@ async def _run(pool: Pool, call: Call) -> Outcome:
         )
     finally:
         late.cancel()
+        watch.stop()
         pool.let_go(worker, has_result=has_result)
+
+
+def _go_on_as_long(worker: Worker, watch: MemoryWatch) -> None:
+    worker.yield_to_others()
+    watch.start(FIRST_SECONDS - LONG_SECONDS)
 
 
 async def _watch(pool: Pool, worker: Worker, call: Call, deadline: float) -> Outcome:
@@ -86,6 +94,8 @@ async def _watch(pool: Pool, worker: Worker, call: Call, deadline: float) -> Out
         return too_large(call.tool, output_bytes_max)
     except ProtocolError as broken:
         return no_result(call.tool, broken)
+    except HeldTooMuch as reason:
+        return await held_too_much(worker, reason, call.tool)
     except ChannelClosed:
         return explain_end(await end_of(worker, call.key.module), call.tool)
     if isinstance(answer, Failed):

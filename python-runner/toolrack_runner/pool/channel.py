@@ -110,6 +110,12 @@ class Channel:
             self._end = ChannelClosed()
         self._wake()
 
+    def end(self, reason: Exception) -> None:
+        """Nothing more is heard; who waits for a message gets the reason."""
+        if self._end is None:
+            self._end = reason
+        self._wake()
+
     def close(self) -> None:
         """Says and hears nothing more."""
         if self._ours.fileno() < 0:

@@ -6,14 +6,15 @@ import time
 from dataclasses import dataclass
 
 from toolrack_runner.module.fault import Fault
-from toolrack_runner.module.lost import import_crashed, import_hung
+from toolrack_runner.module.lost import import_crashed, import_hung, import_too_large
 from toolrack_runner.pool.channel import ChannelClosed
 from toolrack_runner.pool.check_report import Report, as_report, refused_report, with_lost_example
 from toolrack_runner.pool.children import PoolFailure
 from toolrack_runner.pool.ending import end_of, line_now
+from toolrack_runner.pool.memory_watch import watched
 from toolrack_runner.pool.outcome import Usage
 from toolrack_runner.pool.pool import Pool
-from toolrack_runner.pool.worker import Worker
+from toolrack_runner.pool.worker import HeldTooMuch, Worker
 from toolrack_runner.wire.child_messages import (
     CheckOrder,
     ChildMessage,
@@ -45,7 +46,8 @@ async def run_check(pool: Pool, name: str, source: bytes, *, seconds: float) -> 
     worker = await pool.blank(Limits(), LIBRARIES)
     try:
         worker.send(CheckOrder(name, base64.b64encode(source).decode()))
-        report = await _Progress(worker, name).watch(seconds)
+        with watched(worker):
+            report = await _Progress(worker, name).watch(seconds)
         usage = Usage(
             (time.monotonic() - started) * 1000, worker.cpu_seconds() * 1000, worker.resident_bytes_max()
         )
@@ -77,6 +79,9 @@ class _Progress:
                 f"it did not end within {seconds:g} s",
                 import_hung(self._module, line, seconds),
             )
+        except HeldTooMuch as reason:
+            how = str(reason)
+            return self._ended("MEMORY_LIMIT", how, import_too_large(self._module, how))
         except ProtocolError as broken:
             how = f"it wrote to the channel of the report ({broken})"
         except ChannelClosed:

@@ -40,7 +40,7 @@ class Children(Generic[Child, Zygote]):
     """Every child that is not reaped yet. `on_end` is called with each whose end is known, before its slot is another's."""
 
     def __init__(
-        self, make: Callable[[int, int, Limits], Child], on_end: Callable[[Child], None], slots: Slots
+        self, make: Callable[[int, int, Limits, Zygote], Child], on_end: Callable[[Child], None], slots: Slots
     ) -> None:
         self._make = make
         self._on_end = on_end
@@ -61,7 +61,7 @@ class Children(Generic[Child, Zygote]):
             raise PoolFailure("every slot has a living child") from None
         self._number += 1
         try:
-            child = self._make(self._number, slot, limits)
+            child = self._make(self._number, slot, limits, zygote)
         except OSError as error:
             self._slots.give_back(slot)
             raise PoolFailure(f"no child could be spoken to: {error.strerror}") from None

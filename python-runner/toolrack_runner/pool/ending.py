@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from toolrack_runner.pool.outcome import Outcome, failure
-from toolrack_runner.pool.worker import Worker
+from toolrack_runner.pool.worker import HeldTooMuch, Worker
 
 #: How long a child that closed its channel has to end by itself before it is killed.
 ENDING_SECONDS = 0.05
@@ -71,6 +71,12 @@ def explain_end(end: End, tool: str) -> Outcome:
             return failure(
                 "WORKER_DIED", f"the worker was lost: {end.how}. Whether {tool} was done is not known"
             )
+
+
+async def held_too_much(worker: Worker, reason: HeldTooMuch, tool: str) -> Outcome:
+    """The outcome of a call whose child was killed for its memory; waits until it is reaped, for what it cost."""
+    await _is_reaped(worker, REAPING_SECONDS)
+    return failure("MEMORY_LIMIT", f"{tool} was ended: {reason}. Work on less at a time")
 
 
 async def where(worker: Worker, module: str) -> str:

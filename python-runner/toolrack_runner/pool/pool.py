@@ -15,10 +15,11 @@ from toolrack_runner.pool.channel import ChannelClosed
 from toolrack_runner.pool.children import Children, PoolFailure
 from toolrack_runner.pool.key import Key
 from toolrack_runner.pool.known_modules import KnownModules
+from toolrack_runner.pool.memory_watch import watched
 from toolrack_runner.pool.refills import Refills
 from toolrack_runner.pool.slots import Slots
 from toolrack_runner.pool.warm_queue import WarmQueue, WarmQueues
-from toolrack_runner.pool.worker import Worker
+from toolrack_runner.pool.worker import HeldTooMuch, Worker
 from toolrack_runner.pool.zygote_process import ZygoteProcess
 from toolrack_runner.pool.zygotes import PLAIN, Packages, Zygotes
 from toolrack_runner.wire.child_messages import CallOrder, Imports, ProtocolError, Ready, Starting
@@ -50,7 +51,7 @@ class Pool:
         self._known = KnownModules()
         # Which packages a module imports is told with its code: without the queue that notes them, it has to be told again.
         self._queues: WarmQueues[Worker] = WarmQueues(bytes_max, on_drop=self._known.forget)
-        self._children: Children[Worker, ZygoteProcess] = Children(Worker, self._queues.remove, Slots())
+        self._children: Children[Worker, ZygoteProcess] = Children(_make_worker, self._queues.remove, Slots())
         self._behind = BehindAnswers(self._loop)
         self._refills = Refills(self._is_held)
         self._blanks: deque[Worker] = deque()
@@ -193,11 +194,12 @@ class Pool:
         # Behind a backlog a child's time is a call's.
         worker.send(self._order(key, queue.source, rehearse=not self._refills.has_backlog))
         try:
-            async with asyncio.timeout(IMPORT_SECONDS):
-                while isinstance(message := await worker.receive(), Imports | Starting):
-                    if isinstance(message, Imports):
-                        self.learn(key, message)
-        except (TimeoutError, ChannelClosed, ProtocolError):
+            with watched(worker):
+                async with asyncio.timeout(IMPORT_SECONDS):
+                    while isinstance(message := await worker.receive(), Imports | Starting):
+                        if isinstance(message, Imports):
+                            self.learn(key, message)
+        except (TimeoutError, ChannelClosed, ProtocolError, HeldTooMuch):
             message = None
         if isinstance(message, Ready):
             self.learn_places(key, message)
@@ -234,3 +236,7 @@ class Pool:
     def _is_retired(self, worker: Worker) -> bool:
         zygote = self._children.zygote_of(worker)
         return zygote is None or zygote.is_retired
+
+
+def _make_worker(number: int, slot: int, limits: Limits, zygote: ZygoteProcess) -> Worker:
+    return Worker(number, slot, limits, shared_anonymous_bytes=zygote.shared_anonymous_bytes)

@@ -21,10 +21,12 @@ STATUS_BYTES = 8_192
 class Worker:
     """One child, from its order to its end."""
 
-    def __init__(self, number: int, slot: int, limits: Limits) -> None:
+    def __init__(self, number: int, slot: int, limits: Limits, *, shared_anonymous_bytes: int = 0) -> None:
         self.number = number
         self.slot = slot
         self.limits = limits
+        #: What no file is behind of the memory that it was forked with.
+        self.shared_anonymous_bytes = shared_anonymous_bytes
         self.pidfd = -1
         self.pid = 0
         #: Set when the zygote has reaped it; nothing is left of it then.
@@ -100,6 +102,14 @@ class Worker:
         """The most it ever had in memory, shared pages included; 0 once it is reaped."""
         return self._status("VmHWM:")
 
+    def held_bytes(self) -> int:
+        """What the child holds now beyond what it was forked with: memory that no file is behind, also in swap, and what it
+        maps of a file system in memory. 0 once it is reaped.
+        """
+        status = _read_whole(f"/proc/{self.pid}/status")
+        held = sum(int(_field(status, name) or 0) * 1024 for name in (b"RssAnon:", b"RssShmem:", b"VmSwap:"))
+        return max(held - self.shared_anonymous_bytes, 0)
+
     def _status(self, name: str) -> int:
         return int(_field(_read_whole(f"/proc/{self.pid}/status"), name.encode()) or 0) * 1024
 
@@ -128,6 +138,12 @@ class Worker:
             self._is_stopped = False
             _kill(self.pidfd, signal.SIGCONT)
 
+    def end_for(self, reason: Exception) -> None:
+        """Kills it; who waits for its next message gets the reason."""
+        if self.is_alive:
+            self._channel.end(reason)
+            self.kill()
+
     def kill(self) -> None:
         """Kills it and lets go of its channel; `gone` tells when nothing is left."""
         if self._is_killed:
@@ -152,6 +168,10 @@ class Worker:
         """Who runs a call or a check kills the child when the answer is made; one that waits has nobody who would."""
         if self._is_stopped:
             self.kill()
+
+
+class HeldTooMuch(Exception):
+    """The child held more memory than it may, and was killed for it."""
 
 
 def pid_of(pidfd: int) -> int:

@@ -26,6 +26,8 @@ class ZygoteProcess:
         self._on_lost = on_lost
         #: What its children share with it, in bytes.
         self.shared_bytes = 0
+        #: Of that, what no file is behind.
+        self.shared_anonymous_bytes = 0
         self._is_lost = False
         self._children = 0
         self.is_retired = False
@@ -73,10 +75,10 @@ class ZygoteProcess:
     def _act(self, message: Message, descriptors: list[int]) -> None:
         match message:
             case Ready():
-                self.shared_bytes = message.resident_bytes
+                self._note_memory(message)
                 self.ready.set_result(message)
             case Grown():
-                self.shared_bytes = message.resident_bytes
+                self._note_memory(message)
             case Born():
                 self._on_born(message, descriptors[0])
             case Gone() | Unborn():
@@ -86,6 +88,10 @@ class ZygoteProcess:
                     self._lose()
             case _:
                 raise AssertionError(f"a zygote never sends {type(message).__name__}")
+
+    def _note_memory(self, told: Ready | Grown) -> None:
+        self.shared_bytes = told.resident_bytes
+        self.shared_anonymous_bytes = told.anonymous_bytes
 
     def _lose(self) -> None:
         if self._is_lost:

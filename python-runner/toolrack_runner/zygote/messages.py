@@ -66,6 +66,8 @@ class Ready(NamedTuple):
     not_preloaded: dict[str, str]
     #: Resident bytes before any child is forked: what children share.
     resident_bytes: int
+    #: Those of them that no file is behind.
+    anonymous_bytes: int
     landlock_abi: int
     #: A process of the zygote's own user outside of every jail, which the twins of attacks aimed at; 0 where there is none.
     victim: int
@@ -77,6 +79,7 @@ class Grown(NamedTuple):
     """The zygote has done what it does when nobody waits: from now on children share this much."""
 
     resident_bytes: int
+    anonymous_bytes: int
 
 
 class Born(NamedTuple):

@@ -18,6 +18,7 @@ from typing import NoReturn
 
 from toolrack_runner.jail.confine import Confinement, prepare_confinement
 from toolrack_runner.jail.hygiene import die_with
+from toolrack_runner.zygote.allocator import keep_allocations_in_one_heap
 from toolrack_runner.zygote.at_fork import without_hooks
 from toolrack_runner.zygote.child import live
 from toolrack_runner.zygote.kill_group import kill_group
@@ -43,6 +44,7 @@ def main() -> NoReturn:
         assert isinstance(opening, Opening)
         offer_for_killing()
         threading.stack_size(STACK_BYTES)
+        keep_allocations_in_one_heap()
         plants = None
         if opening.plants is not None:
             plants = as_seen_here(opening.plants, plant_victim(), connections)
@@ -65,6 +67,7 @@ def main() -> NoReturn:
                 missing=confinement.missing,
                 not_preloaded=not_preloaded,
                 resident_bytes=resident_bytes(),
+                anonymous_bytes=confinement.anonymous_bytes,
                 landlock_abi=confinement.landlock_abi,
                 victim=0 if plants is None else plants.victim,
                 sights={} if plants is None else probe(confinement, plants),
@@ -143,7 +146,7 @@ class _Nursery:
                 # Nobody waits for a child now; those that come later cost less.
                 has_more = next(chores, False)
                 if not has_more:
-                    self._line.send(Grown(resident_bytes()))
+                    self._line.send(Grown(resident_bytes(), self._confinement.anonymous_bytes))
             for descriptor, _ in ready:
                 if descriptor == self._line.end.fileno():
                     self._obey()

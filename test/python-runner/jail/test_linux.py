@@ -60,11 +60,11 @@ def test_elsewhere_everything_imports_and_each_layer_says_that_it_is_missing(pla
             delattr(os, name)
         import toolrack_runner.jail.descriptors, toolrack_runner.jail.identity, toolrack_runner.level.twins
         from toolrack_runner.jail.landlock import LandlockRules
-        from toolrack_runner.jail.rlimits import ResourceLimits
+        from toolrack_runner.jail.rlimits import MemoryInUse, ResourceLimits
         from toolrack_runner.jail.seccomp.program import SeccompProgram
         print(SeccompProgram.prepare().reason)
         print(LandlockRules.prepare(["/"]).reason)
-        print("FSIZE" in ResourceLimits().apply(data_bytes_already_used=0))
+        print("FSIZE" in ResourceLimits().apply(in_use=MemoryInUse()))
     """
     ended = subprocess.run(
         [sys.executable, "-I", "-c", textwrap.dedent(text)], capture_output=True, text=True, check=False

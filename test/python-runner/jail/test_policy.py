@@ -73,6 +73,7 @@ ONLY_X86_64 = """
 #: What is not done and yet not answered by EPERM.
 ANSWERED = {
     "clone3": ENOSYS,
+    "mremap": ENOSYS,
     **dict.fromkeys(
         ["chmod", "fchmod", "fchmodat", "fchmodat2", "utime", "utimes", "futimesat", "utimensat"], PRETEND
     ),
@@ -267,6 +268,8 @@ CASES: list[tuple[str, tuple[int, ...], int]] = [
     ("mmap", (0, 4096, 3, 0x23), EPERM),
     ("mmap", (0, 4096, 3, 0x122), EPERM),
     ("mmap", (0, 4096, 3, 0x102), EPERM),
+    ("mmap", (0, 1 << 21, 3, 0x40022), EPERM),
+    ("mmap", (0, 1 << 21, 3, 0x40002), EPERM),
     *[("fcntl", (0, command), ALLOW) for command in (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030)],
     *[
         ("fcntl", (0, command), EPERM)

@@ -1,3 +1,5 @@
+import ctypes
+import errno
 import mmap
 import os
 import resource
@@ -9,23 +11,25 @@ import pytest
 
 from jail.forked import fork, in_child
 from toolrack_runner.jail.identity import drop_identity
-from toolrack_runner.jail.rlimits import MIB, ResourceLimits, data_bytes_in_use
+from toolrack_runner.jail.rlimits import MIB, MemoryInUse, ResourceLimits, memory_in_use
+from toolrack_runner.zygote.allocator import keep_allocations_in_one_heap
 
-NAMES = ("DATA", "AS", "CPU", "FSIZE", "NOFILE", "CORE", "MEMLOCK", "MSGQUEUE")
+NAMES = ("DATA", "AS", "STACK", "CPU", "FSIZE", "NOFILE", "CORE", "MEMLOCK", "MSGQUEUE")
 
 
 def apply(**limits: int) -> tuple[str, ...]:
-    return ResourceLimits(**limits).apply(data_bytes_already_used=data_bytes_in_use())
+    return ResourceLimits(**limits).apply(in_use=memory_in_use())
 
 
 def test_the_defaults_are_those_promised_and_all_are_in_force() -> None:
     def read(_: int) -> object:
-        in_force = ResourceLimits(processes=64).apply(data_bytes_already_used=1000)
+        in_force = ResourceLimits(processes=64).apply(in_use=MemoryInUse(data_bytes=1000, mapped_bytes=2000))
         return [[name, *resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))] for name in in_force]
 
     assert in_child(read) == [
         ["DATA", 256 * MIB + 1000, 256 * MIB + 1000],
-        ["AS", 4096 * MIB, 4096 * MIB],
+        ["AS", (256 + 8 + 16 + 128) * MIB + 2000, (256 + 8 + 16 + 128) * MIB + 2000],
+        ["STACK", 8 * MIB, 8 * MIB],
         ["CPU", 10, 11],
         ["FSIZE", 10 * MIB, 10 * MIB],
         ["NOFILE", 64, 64],
@@ -55,12 +59,37 @@ def test_memory_ends_at_the_limit_above_what_was_in_use() -> None:
     assert in_child(take) == "held"
 
 
-def test_shared_memory_ends_at_the_address_space() -> None:
+def test_memory_that_is_not_counted_as_data_ends_at_the_address_space() -> None:
     def take(_: int) -> object:
-        apply(address_space_bytes=2048 * MIB)
-        return len(mmap.mmap(-1, 2048 * MIB, flags=mmap.MAP_SHARED))
+        apply(memory_bytes=64 * MIB)
+        taken = [mmap.mmap(-1, 60 * MIB, flags=mmap.MAP_SHARED) for _number in range(3)]
+        try:
+            taken.append(mmap.mmap(-1, 60 * MIB, flags=mmap.MAP_SHARED))
+        except OSError as error:
+            return [len(taken), errno.errorcode[error.errno or 0]]
+        return "escaped"
 
-    assert in_child(take) == "ENOMEM"
+    assert in_child(take) == [3, "ENOMEM"]
+
+
+def test_the_address_space_is_never_above_what_was_asked_for() -> None:
+    def read(_: int) -> object:
+        apply(memory_bytes=4096 * MIB, address_space_bytes=4096 * MIB)
+        return resource.getrlimit(resource.RLIMIT_AS)
+
+    assert in_child(read) == [4096 * MIB, 4096 * MIB]
+
+
+def test_the_stack_ends_at_its_limit() -> None:
+    def overflow(_: int) -> object:
+        resource.setrlimit(resource.RLIMIT_STACK, (64 * MIB, resource.getrlimit(resource.RLIMIT_STACK)[1]))
+        apply()
+        top = ctypes.c_void_p.in_dll(ctypes.CDLL(None), "__libc_stack_end").value
+        assert top is not None
+        ctypes.memset(top - 16 * MIB, 0, 1)
+        return "escaped"
+
+    assert fork(overflow).code in (-signal.SIGSEGV, -signal.SIGBUS)
 
 
 def test_a_file_ends_at_its_limit() -> None:
@@ -100,7 +129,8 @@ def test_who_spins_is_ended_by_a_signal_and_who_ignores_that_one_is_killed() -> 
 @pytest.mark.skipif(os.getuid() != 0, reason="only root has a uid to give away")
 def test_threads_of_a_slot_end_at_their_number() -> None:
     def start_many(_: int) -> object:
-        ResourceLimits(processes=16).apply(data_bytes_already_used=data_bytes_in_use())
+        keep_allocations_in_one_heap()  # As a zygote does: a heap of its own for each thread reserves 64 MB.
+        ResourceLimits(processes=16).apply(in_use=memory_in_use())
         drop_identity(60_322, 60_322)
         done = threading.Event()
         started = 0
@@ -151,8 +181,8 @@ def test_any_other_refusal_is_an_error(monkeypatch: pytest.MonkeyPatch, name: st
 
 
 def test_what_is_in_use_grows_with_what_is_taken() -> None:
-    before = data_bytes_in_use()
+    before = memory_in_use().data_bytes
     taken = mmap.mmap(-1, 64 * MIB, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
 
-    assert data_bytes_in_use() - before >= 64 * MIB
+    assert memory_in_use().data_bytes - before >= 64 * MIB
     taken.close()

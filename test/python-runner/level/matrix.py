@@ -25,7 +25,7 @@ from toolrack_runner.jail.landlock import LandlockRules
 from toolrack_runner.jail.linux import prctl
 from toolrack_runner.jail.missing import Missing
 from toolrack_runner.jail.namespaces import Namespaces, enter_namespaces
-from toolrack_runner.jail.rlimits import ResourceLimits, data_bytes_in_use
+from toolrack_runner.jail.rlimits import MemoryInUse, ResourceLimits, memory_in_use
 from toolrack_runner.jail.seccomp.program import SeccompProgram
 from toolrack_runner.level.plants import Plants
 from toolrack_runner.level.twin import ESCAPED, Twin
@@ -65,7 +65,7 @@ class Jail:
     landlock: LandlockRules
     seccomp: SeccompProgram
     namespaces: Namespaces | None
-    data_bytes: int
+    in_use: MemoryInUse
     parent: int
 
     def confine(self, layers: frozenset[str], plants: Plants, answer: int) -> None:
@@ -77,7 +77,7 @@ class Jail:
         close_all_except({0, 1, 2, answer, plants.passed, plants.severed, *self.landlock.descriptors})
         if "rlimits" in layers:
             limits = ResourceLimits(processes=64 if "identity" in layers else None)
-            limits.apply(data_bytes_already_used=self.data_bytes)
+            limits.apply(in_use=self.in_use)
         if "identity" in layers:
             drop_identity(uid, uid)
         drop_capabilities()
@@ -139,7 +139,7 @@ def as_runner(world: World) -> object:
 
 
 def _as_zygote(world: World, own: Plants, slots: Plants) -> Matrix | str:
-    data_bytes = data_bytes_in_use()
+    in_use = memory_in_use()
     namespaces = enter_namespaces(READ_ONLY) if world.has_namespaces else None
     landlock, seccomp = LandlockRules.prepare(READ_ONLY), SeccompProgram.prepare()
     for layer in (namespaces, landlock, seccomp):
@@ -150,7 +150,7 @@ def _as_zygote(world: World, own: Plants, slots: Plants) -> Matrix | str:
     assert not isinstance(namespaces, Missing)
     if landlock.abi < 6:
         return f"this kernel's Landlock (ABI {landlock.abi}) knows no scopes"
-    jail = Jail(landlock, seccomp, namespaces, data_bytes, os.getpid())
+    jail = Jail(landlock, seccomp, namespaces, in_use, os.getpid())
     together = [twin for twin in TWINS if twin.is_combinable]
     matrix: Matrix = {}
     for layers in world.sets_of_layers():

@@ -140,6 +140,8 @@ def test_a_twin_that_breaks_tells_so_instead_of_raising() -> None:
 def test_a_failure_that_no_layer_explains_is_not_held(saw: str) -> None:
     layers = frozenset({"rlimits", "identity", "landlock", "seccomp"})
     for twin in TWINS:
+        if (twin.name, saw) == ("grow_stack_mapping", "ENOSYS"):
+            continue  # So seccomp answers it, on purpose.
         assert judge(twin, Sight(saw), layers, as_root=True) == Unexpected(saw, _expected(twin, layers))
 
 
@@ -152,7 +154,7 @@ def test_a_layer_that_is_off_explains_nothing() -> None:
 
 
 def test_the_names_are_unique_and_every_level_is_proven() -> None:
-    assert len({twin.name for twin in TWINS}) == len(TWINS) == 37
+    assert len({twin.name for twin in TWINS}) == len(TWINS) == 39
     assert {twin.level for twin in TWINS} == {"L1", "L2", "L3"}
     assert all(twin.attack.endswith(".") for twin in TWINS)
 

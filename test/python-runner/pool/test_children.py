@@ -17,7 +17,7 @@ class Held:
         self.slots = Slots(slots)
         self.children: Children[FakeChild, FakeZygote] = Children(self.make, self.ended.append, self.slots)
 
-    def make(self, number: int, slot: int, limits: Limits) -> FakeChild:
+    def make(self, number: int, slot: int, limits: Limits, _zygote: FakeZygote) -> FakeChild:
         """One more."""
         self.made.append(FakeChild(number, slot, limits))
         return self.made[-1]
@@ -72,7 +72,7 @@ def test_a_zygote_that_takes_no_order_costs_neither_a_slot_nor_a_channel() -> No
 
 
 def test_where_no_channel_can_be_made_no_slot_is_lost() -> None:
-    def refuse(number: int, slot: int, limits: Limits) -> FakeChild:
+    def refuse(number: int, slot: int, limits: Limits, zygote: FakeZygote) -> FakeChild:
         raise OSError(24, "Too many open files")
 
     slots = Slots(1)

@@ -7,7 +7,7 @@ process, mounts, changes an identity, a limit or a namespace, makes links, or ke
 
 from typing import Final
 
-MEMORY = "brk munmap mremap mprotect msync madvise"
+MEMORY = "brk munmap mprotect msync madvise"
 
 # Landlock says which files. `truncate` by path is missing: Landlock knows it only from ABI 3 on.
 FILES = """

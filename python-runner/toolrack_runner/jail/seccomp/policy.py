@@ -81,6 +81,9 @@ CLONE_LOOKED_AT: Final = 0xFE03F0FF
 MAP_SHARED: Final = 0x01
 MAP_ANONYMOUS: Final = 0x20
 MAP_GROWSDOWN: Final = 0x100
+MAP_HUGETLB: Final = 0x40000
+#: Memory that no limit counts whole: what grows downwards like a stack, and what is not resident memory to the kernel.
+MAP_UNCOUNTED: Final = MAP_GROWSDOWN | MAP_HUGETLB
 
 PRIO_PROCESS: Final = 0
 MSG_PEEK: Final = 0x2
@@ -102,10 +105,10 @@ IPPROTO_TCP: Final = 6
 CONDITIONAL: Final[Mapping[str, Rule]] = {
     # Threads, and nothing else that clone can make.
     "clone": ((Condition(0, (CLONE_THREAD,), mask=CLONE_LOOKED_AT),),),
-    # RLIMIT_DATA counts neither shared anonymous memory nor what grows downwards like a stack.
+    # RLIMIT_DATA does not count shared anonymous memory.
     "mmap": (
-        (Condition(3, (0,), mask=MAP_SHARED | MAP_GROWSDOWN),),
-        (Condition(3, (0,), mask=MAP_ANONYMOUS | MAP_GROWSDOWN),),
+        (Condition(3, (0,), mask=MAP_SHARED | MAP_UNCOUNTED),),
+        (Condition(3, (0,), mask=MAP_ANONYMOUS | MAP_UNCOUNTED),),
     ),
     # DUPFD, GETFD, SETFD, GETFL, SETFL, GETLK, SETLK, SETLKW, OFD_GETLK, OFD_SETLK, OFD_SETLKW, DUPFD_CLOEXEC,
     # GETPIPE_SZ. Not SETOWN and SETSIG: they have the kernel send any signal to any process of the same user.
@@ -147,6 +150,9 @@ CONDITIONAL: Final[Mapping[str, Rule]] = {
 ANSWERS: Final[Mapping[str, int]] = {
     # Its flags lie in memory, where no program can look; the C library then uses clone.
     "clone3": UNKNOWN,
+    # It makes a page of the stack as large as it is told, and RLIMIT_DATA does not count what came from the stack. No
+    # program can compare the old size with the new one. The C library then copies (zygote/allocator.py keeps that rare).
+    "mremap": UNKNOWN,
     # Landlock does not look at metadata, so these would reach every file of the user's, also outside. `shutil.copy`
     # must not fail, though: it is told that mode and times have been set, and that there are no extended attributes.
     **dict.fromkeys(("chmod", "fchmod", "fchmodat", "fchmodat2"), PRETEND),

@@ -10,7 +10,13 @@ from toolrack_runner.jail.linux import syscall
 from toolrack_runner.level.plants import Plants
 
 MUCH = 700 << 20
+#: Each below the limit of a call.
+HIDDEN_PARTS = 7
+NO_FILE = (1 << 64) - 1
+#: The kernel put these sixteen bytes on the stack of the first thread (`linux/auxvec.h`).
+AT_RANDOM = 25
 MAP_GROWSDOWN = 0x100
+MREMAP_MAYMOVE = 1
 IPC_PRIVATE = 0
 IPC_CREAT = 0o1000
 IPC_RMID = 0
@@ -29,6 +35,47 @@ def allocate_shared(_: Plants) -> None:
 def allocate_downwards(_: Plants) -> None:
     """Takes 700 MB that would grow like a stack, which RLIMIT_DATA does not count either."""
     mmap.mmap(-1, MUCH, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_GROWSDOWN).close()
+
+
+def grow_stack_mapping(_: Plants) -> None:
+    """Makes 700 MB of one page of the stack, which RLIMIT_DATA does not count, and gives them back."""
+    grown = syscall("mremap", _lowest_page_of_the_stack(), mmap.PAGESIZE, MUCH, MREMAP_MAYMOVE)
+    syscall("munmap", grown, MUCH)
+
+
+def hide_by_mprotect(_: Plants) -> None:
+    """Takes 700 MB in parts and drops the right to write to each, after which RLIMIT_DATA counts it no more."""
+    size = MUCH // HIDDEN_PARTS
+    hidden: list[int] = []
+    try:
+        for _part in range(HIDDEN_PARTS):
+            hidden.append(
+                syscall(
+                    "mmap",
+                    0,
+                    size,
+                    mmap.PROT_READ | mmap.PROT_WRITE,
+                    mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS,
+                    NO_FILE,
+                )
+            )
+            syscall("mprotect", hidden[-1], size, mmap.PROT_READ)
+    finally:
+        for address in hidden:
+            syscall("munmap", address, size)
+
+
+def _lowest_page_of_the_stack() -> int:
+    """The address of a page that nothing lies in now; the kernel makes another when the stack needs one."""
+    ask = ctypes.CDLL(None).getauxval
+    ask.argtypes, ask.restype = (ctypes.c_ulong,), ctypes.c_ulong
+    page: int = ask(AT_RANDOM) & -mmap.PAGESIZE
+    try:
+        while True:
+            syscall("madvise", page - mmap.PAGESIZE, mmap.PAGESIZE, mmap.MADV_NORMAL)
+            page -= mmap.PAGESIZE
+    except OSError:
+        return page
 
 
 def make_shared_segment(_: Plants) -> None:

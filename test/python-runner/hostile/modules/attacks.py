@@ -1,4 +1,4 @@
-"""Thirty-seven attacks as somebody would upload them. Each really tries, and says what came of it.
+"""Thirty-nine attacks as somebody would upload them. Each really tries, and says what came of it.
 
 An attack answers "through: ..." where it got what it wanted, else the name of the errno that it met. It is given what it
 aims at as arguments. The names are those of the runner's own twins; nothing else is shared with them.
@@ -135,8 +135,9 @@ def fork_often(_aim):
 
 
 def allocate(_aim):
-    taken = bytearray(700_000_000)
-    return f"through: {len(taken)}"
+    # Not touched: the runner would end what holds it.
+    with mmap.mmap(-1, 700_000_000, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS) as taken:
+        return f"through: {len(taken)}"
 
 
 def allocate_shared(_aim):
@@ -152,6 +153,39 @@ def allocate_downwards(_aim):
         raise OSError(ctypes.get_errno(), "mmap")
     libc.munmap(ctypes.c_void_p(address), size)
     return "through: mapped"
+
+
+def lowest_page_of_the_stack():
+    page = ctypes.c_size_t.in_dll(libc, "__libc_stack_end").value & -4096
+    while not libc.madvise(ctypes.c_void_p(page - 4096), ctypes.c_size_t(4096), 0):
+        page -= 4096
+    return page
+
+
+def grow_stack_mapping(_aim):
+    libc.mremap.restype = ctypes.c_void_p
+    page, size = ctypes.c_void_p(lowest_page_of_the_stack()), ctypes.c_size_t(700_000_000)
+    address = libc.mremap(page, ctypes.c_size_t(4096), size, 1)
+    if address == ctypes.c_void_p(-1).value:
+        raise OSError(ctypes.get_errno(), "mremap")
+    libc.munmap(ctypes.c_void_p(address), size)
+    return "through: grown"
+
+
+def hide_by_mprotect(_aim):
+    libc.mmap.restype = ctypes.c_void_p
+    hidden, size = [], ctypes.c_size_t(100_000_000)
+    try:
+        for _ in range(7):
+            address = libc.mmap(None, size, 3, 0x22, -1, ctypes.c_long(0))
+            if address == ctypes.c_void_p(-1).value:
+                raise OSError(ctypes.get_errno(), "mmap")
+            hidden.append(ctypes.c_void_p(address))
+            libc.mprotect(hidden[-1], size, 1)
+    finally:
+        for address in hidden:
+            libc.munmap(address, size)
+    return "through: hidden"
 
 
 def make_shared_segment(_aim):
@@ -340,7 +374,8 @@ ATTACKS = {
         trace_victim, read_victim, fork_often, allocate, allocate_shared, allocate_downwards,
         make_shared_segment, make_memory_file, fill_one_file, make_many_files, daemonise, use_inherited,
         make_user_namespace, execute, execute_written, become_root, set_up_io_uring, lift_cpu_limit,
-        change_mode, see_file, send_to_socket_file, reconnect_by_fastopen, reconnect, set_socket_option,
+        change_mode, see_file, send_to_socket_file, grow_stack_mapping, hide_by_mprotect,
+        reconnect_by_fastopen, reconnect, set_socket_option,
     )
 }
 
