@@ -1,15 +1,25 @@
 """What main holds of one child."""
 
+import asyncio
+import os
+import signal
+import socket
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
+
+from support.until import until
 from toolrack_runner.module.known import CODE_BYTES_MAX
 from toolrack_runner.module.limits import ERROR_CHARS_MAX, EXAMPLES_MAX, RESULT_DEPTH_MAX, SPECS_MAX
 from toolrack_runner.pool import answer
 from toolrack_runner.pool.channel import MESSAGES_MAX
+from toolrack_runner.pool.worker import Worker
 from toolrack_runner.tool_name import is_tool_name
 from toolrack_runner.wire import child_messages
+from toolrack_runner.zygote.messages import Limits
 
 ROOT = Path(__file__).parents[3] / "python-runner"
 
@@ -36,3 +46,49 @@ def test_main_starts_without_the_library_that_children_work_with() -> None:
     )
     done = subprocess.run([sys.executable, "-I", "-c", program], capture_output=True, text=True, check=True)
     assert done.stdout == "[]\n"
+
+
+@pytest.fixture
+def process() -> Iterator["subprocess.Popen[bytes]"]:
+    """A process in the place of a child."""
+    with subprocess.Popen(["/bin/sleep", "60"]) as started:
+        yield started
+        started.kill()
+
+
+def test_a_child_that_speaks_while_it_waits_is_killed(process: "subprocess.Popen[bytes]") -> None:
+    async def speak() -> bool:
+        worker = Worker(1, 0, Limits())
+        worker.born(os.pidfd_open(process.pid))
+        childs_end = socket.socket(fileno=os.dup(worker.descriptors[0]))
+        worker.stop()
+        childs_end.sendall(b"\0\0\0\2{}")
+        ended = await asyncio.to_thread(os.waitid, os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
+        assert ended
+        assert ended.si_status == signal.SIGKILL
+        is_alive = worker.is_alive
+        childs_end.close()
+        worker.reaped(None)
+        return is_alive
+
+    assert asyncio.run(asyncio.wait_for(speak(), 20)) is False
+
+
+def test_a_child_that_is_to_wait_before_main_hears_of_its_birth_is_stopped_then(
+    process: "subprocess.Popen[bytes]",
+) -> None:
+    async def be_born() -> None:
+        worker = Worker(1, 0, Limits())
+        worker.stop()
+        worker.born(os.pidfd_open(process.pid))
+        until(lambda: is_stopped(process.pid), "the stop")
+        worker.resume()
+        until(lambda: not is_stopped(process.pid), "the end of the stop")
+        worker.reaped(None)
+
+    asyncio.run(be_born())
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether the kernel says so."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
