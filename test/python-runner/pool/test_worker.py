@@ -58,20 +58,21 @@ def process() -> Iterator["subprocess.Popen[bytes]"]:
 
 def test_a_child_that_speaks_while_it_waits_is_killed(process: "subprocess.Popen[bytes]") -> None:
     async def speak() -> bool:
-        worker = Worker(1, 0, Limits())
+        worker, ended = Worker(1, 0, Limits()), asyncio.Event()
         worker.born(os.pidfd_open(process.pid))
+        asyncio.get_running_loop().add_reader(worker.pidfd, ended.set)
         childs_end = socket.socket(fileno=os.dup(worker.descriptors[0]))
         worker.stop()
         childs_end.sendall(b"\0\0\0\2{}")
-        ended = await asyncio.to_thread(os.waitid, os.P_PID, process.pid, os.WEXITED | os.WNOWAIT)
-        assert ended
-        assert ended.si_status == signal.SIGKILL
+        await asyncio.wait_for(ended.wait(), 20)
+        asyncio.get_running_loop().remove_reader(worker.pidfd)
         is_alive = worker.is_alive
         childs_end.close()
         worker.reaped(None)
         return is_alive
 
-    assert asyncio.run(asyncio.wait_for(speak(), 20)) is False
+    assert asyncio.run(speak()) is False
+    assert process.wait() == -signal.SIGKILL
 
 
 def test_a_child_that_is_to_wait_before_main_hears_of_its_birth_is_stopped_then(
