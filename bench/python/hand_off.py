@@ -22,7 +22,9 @@ import uvloop
 from toolrack_runner.base_folder import choose_base
 from toolrack_runner.jail.readable import needed_paths, readable_paths
 from toolrack_runner.pool.call import Call, run_call
-from toolrack_runner.pool.pool import Key, Pool
+from toolrack_runner.pool.key import Key
+from toolrack_runner.pool.pool import Pool
+from toolrack_runner.wire.child_messages import Invocation, JsonResult
 from toolrack_runner.zygote.messages import Limits, Opening
 
 TOOL = "echo_json:echo"
@@ -82,11 +84,11 @@ class Confined:
     async def bare(self) -> Callable[[], Awaitable[None]]:
         """Only the hand-off: to the child and back."""
         worker = await self.pool.take(self._key, self._source)
-        worker.send({"tool": TOOL, "arguments": self._arguments, "context": {}})
+        worker.send(Invocation(TOOL, self._arguments, {}))
         message = await worker.receive()
-        while "answer" not in message:
+        while not isinstance(message, JsonResult):
             message = await worker.receive()
-        assert json.loads(message["answer"]["json"]) == self._arguments
+        assert json.loads(message.json) == self._arguments
 
         async def clear() -> None:
             worker.kill()

@@ -14,7 +14,7 @@ from toolrack_runner.http.read_body import read_body
 from toolrack_runner.http.runner import Runner
 from toolrack_runner.http.unless_gone import unless_gone
 from toolrack_runner.pool.admission import QueueFull
-from toolrack_runner.pool.pool import PoolFailure
+from toolrack_runner.pool.children import PoolFailure
 
 FIELDS = frozenset({"name", "source", "sourceBase64", "deadlineMs"})
 #: An import, and every example after it.

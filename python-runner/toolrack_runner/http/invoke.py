@@ -14,8 +14,9 @@ from toolrack_runner.http.runner import Runner
 from toolrack_runner.http.unless_gone import unless_gone
 from toolrack_runner.pool.admission import QueueFull
 from toolrack_runner.pool.call import Call, run_call
+from toolrack_runner.pool.children import PoolFailure
+from toolrack_runner.pool.key import Key
 from toolrack_runner.pool.outcome import Outcome, Usage, failure
-from toolrack_runner.pool.pool import Key, PoolFailure
 
 
 async def invoke(request: Request) -> Response:

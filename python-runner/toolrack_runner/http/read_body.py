@@ -6,6 +6,7 @@ import orjson
 from starlette.requests import Request
 
 from toolrack_runner.http.fault import Fault
+from toolrack_runner.wire.json_depth import is_deeper
 
 #: A source of 256 KB, each byte of it escaped, and arguments of 256 KB beside it.
 BODY_BYTES_MAX = 2 << 20
@@ -42,19 +43,6 @@ def _parse(data: bytes) -> Any:
     if data.count(b"[") + data.count(b"{") > DEPTH_MAX and is_deeper(value, DEPTH_MAX):
         raise Fault("BODY_INVALID", f"the body has more than {DEPTH_MAX} levels of arrays and objects")
     return value
-
-
-def is_deeper(value: Any, levels: int) -> bool:
-    """Whether arrays and objects, as orjson makes them, lie in each other more than `levels` deep; without recursion."""
-    level = [value]
-    for _ in range(levels + 1):
-        lists = [item for item in level if type(item) is list]
-        dicts = [item for item in level if type(item) is dict]
-        if not lists and not dicts:
-            return False
-        level = [item for held in lists for item in held]
-        level += [item for held in dicts for item in held.values()]
-    return True
 
 
 def _too_large() -> Fault:

@@ -2,11 +2,11 @@
 
 import asyncio
 import socket
-from typing import Any
 
 from toolrack_runner.network.confirm_connected import confirm_connected
 from toolrack_runner.network.hosts import Host, is_named
 from toolrack_runner.network.public_address import Network, is_public
+from toolrack_runner.wire.child_messages import Connect
 
 #: For resolving and connecting together.
 CONNECT_SECONDS = 10.0
@@ -16,13 +16,9 @@ class Refused(Exception):
     """The connection is not made; the text is for the tool."""
 
 
-async def connect(
-    hosts: tuple[Host, ...], allowed: tuple[Network, ...], wish: dict[str, Any]
-) -> socket.socket:
-    """A connected TCP socket, blocking; raises Refused. `wish` is what the child sent, and may be anything."""
-    name, port = wish.get("host"), wish.get("port")
-    if not isinstance(name, str) or not isinstance(port, int) or isinstance(port, bool):
-        raise Refused("a connection is asked for by host name and port")
+async def connect(hosts: tuple[Host, ...], allowed: tuple[Network, ...], wish: Connect) -> socket.socket:
+    """A connected TCP socket, blocking; raises Refused. `wish` is what the child sent."""
+    name, port = wish
     if not is_named(hosts, name, port):
         raise Refused(
             f"port {port} of this host is not in the spec's network: name it there, as host or host:port"

@@ -11,7 +11,8 @@ import socket
 import threading
 from typing import Any
 
-from toolrack_runner.wire.frames import write_frame
+from toolrack_runner.wire.child_messages import ConnectReply, connect_wish
+from toolrack_runner.wire.frames import decode_frame, write_frame
 
 _lock = threading.Lock()
 _INET = (socket.AF_INET, socket.AF_INET6)
@@ -66,14 +67,23 @@ class BrokeredSocket(socket.socket):
 
 
 def _ask(channel: int, address: Any) -> int:
-    host, port = address[:2]
+    if channel < 0:
+        raise _refused("a module has no network while it is imported: connect inside the handler")
+    try:
+        wish = connect_wish(*address[:2])
+    except ValueError as wrong:
+        raise _refused(str(wrong)) from None
     with _lock:
-        write_frame(channel, {"connect": {"host": host, "port": port}})
+        write_frame(channel, wish.as_json())
         with socket.socket(fileno=os.dup(channel)) as line:
             packet, descriptors, _, _ = socket.recv_fds(line, 4_096, 1)
     if not descriptors:
-        raise ConnectionRefusedError(errno.ECONNREFUSED, packet[4:].decode(errors="replace"))
+        raise _refused(ConnectReply(**decode_frame(packet)).refused or "the connection was lost on its way")
     return descriptors[0]
+
+
+def _refused(reason: str) -> ConnectionRefusedError:
+    return ConnectionRefusedError(errno.ECONNREFUSED, reason)
 
 
 def resolve_by_broker(host: Any, port: Any, family: int = 0, *_: Any, **__: Any) -> list[Any]:
@@ -85,9 +95,13 @@ def resolve_by_broker(host: Any, port: Any, family: int = 0, *_: Any, **__: Any)
     return [(kind, socket.SOCK_STREAM, socket.IPPROTO_TCP, "", (name, int(number or 0)))]
 
 
-def connect_by_broker(channel: int) -> None:
-    """Puts all of this in the place of the socket module's own."""
-    BrokeredSocket.channel = channel
+def connect_by_broker() -> None:
+    """Puts all of this in the place of the socket module's own. Until `open_broker` every connection is refused."""
     socket.socket = BrokeredSocket  # type: ignore[misc]
     socket.getaddrinfo = resolve_by_broker
     socket.gethostbyname = lambda host: host
+
+
+def open_broker(channel: int) -> None:
+    """The call has come: main listens for wishes now. Before, an order of main's could be taken for a reply."""
+    BrokeredSocket.channel = channel

@@ -1,59 +1,56 @@
 """What main believes of a child's answer: that it is this call's result, and nothing more."""
 
-from typing import Any
-
 import orjson
 
 from toolrack_runner.pool.outcome import Outcome, failure
+from toolrack_runner.wire.child_messages import Answer, CallFailure, ProtocolError, TextResult
+from toolrack_runner.wire.json_depth import is_deeper
 from toolrack_runner.wire.json_weight import VALUES_MAX, is_too_heavy
 
-#: Codes that a child may give its own failure; what is missing here is main's to say.
-CHILD_CODES = frozenset(
-    {
-        "MODULE_BROKEN",
-        "TOOL_NOT_FOUND",
-        "ARGUMENTS_INVALID",
-        "TOOL_RAISED",
-        "RESULT_INVALID",
-        "RESULT_TOO_LARGE",
-        "MEMORY_LIMIT",
-        "DISK_LIMIT",
-        "TOOL_CRASHED",
-    }
-)
-ERROR_CHARACTERS_MAX = 20_000
+#: Levels of a result, as the module library and docs/modules.md have it; a test compares them. The answers of the runner and
+#: the service put it at most two levels deeper, and every reader of JSON on the way takes 128 or more (orjson writes 254).
+RESULT_DEPTH_MAX = 100
 
 
-def read_answer(message: dict[str, Any], *, tool: str, output_bytes_max: int) -> Outcome:
-    """The outcome that a message of a child stands for; RESULT_INVALID where it stands for none."""
-    answer = message.get("answer")
-    if not isinstance(answer, dict):
-        return no_result(tool)
-    code, error, text, value = (answer.get(name) for name in ("code", "error", "text", "json"))
-    if isinstance(code, str) and code in CHILD_CODES and isinstance(error, str):
-        return failure(code, error[:ERROR_CHARACTERS_MAX])
-    result = value if isinstance(value, str) else text
-    if not isinstance(result, str):
-        return no_result(tool)
-    data = result.encode("utf-8", "replace")
+def read_answer(answer: Answer, *, tool: str, output_bytes_max: int) -> Outcome:
+    """The outcome that an answer stands for; a failure where the result is too large, too deep, or no JSON."""
+    match answer:
+        case CallFailure():
+            return failure(answer.code, answer.error)
+        case TextResult():
+            text = answer.text.encode("utf-8", "replace")
+            return (
+                too_large(tool, output_bytes_max)
+                if len(text) > output_bytes_max
+                else Outcome(text=text.decode())
+            )
+    data = answer.json.encode("utf-8", "replace")
     if len(data) > output_bytes_max:
         return too_large(tool, output_bytes_max)
-    if result is text:
-        return Outcome(text=data.decode())
     if is_too_heavy(data):
         return failure(
             "RESULT_TOO_LARGE",
             f"{tool}: the result holds more than the {VALUES_MAX:,} values it may have. "
             "Return less, or a part of it and a way to ask for the next",
         )
-    return Outcome(value=data) if _is_json(data) else no_result(tool)
+    try:
+        value = orjson.loads(data)
+    except ValueError:
+        return no_result(tool, ProtocolError("the result is not JSON"))
+    # Fewer brackets than levels allowed: no need to look.
+    if data.count(b"[") + data.count(b"{") > RESULT_DEPTH_MAX and is_deeper(value, RESULT_DEPTH_MAX):
+        return failure(
+            "RESULT_INVALID",
+            f"{tool}: the result is nested deeper than the {RESULT_DEPTH_MAX} levels it may have. Flatten it",
+        )
+    return Outcome(value=data)
 
 
-def no_result(tool: str) -> Outcome:
+def no_result(tool: str, broken: ProtocolError) -> Outcome:
     """The tool, or what it did to its process, sent something of its own."""
     return failure(
         "RESULT_INVALID",
-        f"{tool}: what came back over the channel is not a result. A tool answers by returning; "
+        f"{tool}: what came back over the channel is not a result ({broken}). A tool answers by returning; "
         "it must not write to descriptors that it did not open",
     )
 
@@ -65,11 +62,3 @@ def too_large(tool: str, output_bytes_max: int) -> Outcome:
         f"{tool}: the result is larger than the {output_bytes_max} bytes it may have. "
         "Return less, or a part of it and a way to ask for the next",
     )
-
-
-def _is_json(data: bytes) -> bool:
-    try:
-        orjson.loads(data)
-    except ValueError:
-        return False
-    return True

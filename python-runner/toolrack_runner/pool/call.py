@@ -7,11 +7,27 @@ from typing import Any
 
 from toolrack_runner.network.broker import Refused, connect
 from toolrack_runner.pool.answer import no_result, read_answer, too_large
+from toolrack_runner.pool.channel import ChannelClosed
 from toolrack_runner.pool.ending import end_of, explain_end, held_too_much, where
+from toolrack_runner.pool.key import Key
 from toolrack_runner.pool.memory_watch import FIRST_SECONDS, MemoryWatch
 from toolrack_runner.pool.outcome import Outcome, Usage, failure
-from toolrack_runner.pool.pool import Key, Pool
-from toolrack_runner.pool.worker import HeldTooMuch, SaidNonsense, SaidNothing, SaidTooMuch, Worker
+from toolrack_runner.pool.pool import Pool
+from toolrack_runner.pool.worker import HeldTooMuch, Worker
+from toolrack_runner.wire.child_messages import (
+    Answer,
+    CallFailure,
+    Connect,
+    ConnectReply,
+    Failed,
+    Imports,
+    Invocation,
+    JsonResult,
+    MessageTooLarge,
+    ProtocolError,
+    Ready,
+    TextResult,
+)
 
 #: A call that takes longer yields to the others and to the runner; most have been answered by then.
 LONG_SECONDS = 0.02
@@ -43,7 +59,7 @@ async def _run(pool: Pool, call: Call) -> Outcome:
     watch = MemoryWatch(worker)
     late = asyncio.get_running_loop().call_later(LONG_SECONDS, _go_on_as_long, worker, watch)
     try:
-        worker.send({"tool": call.tool, "arguments": call.arguments, "context": call.context})
+        worker.send(Invocation(call.tool, call.arguments, call.context))
         outcome = await _watch(pool, worker, call, started + call.deadline_seconds)
         has_result = outcome.code is None
         return replace(
@@ -67,55 +83,51 @@ async def _watch(pool: Pool, worker: Worker, call: Call, deadline: float) -> Out
     output_bytes_max = call.key.limits.output_bytes
     try:
         async with asyncio.timeout(deadline - time.monotonic()):
-            message = await _answer(pool, worker, call)
+            answer = await _answer(pool, worker, call)
     except TimeoutError:
         return failure(
             "DEADLINE_EXCEEDED",
             f"{call.tool} did not answer within {call.deadline_seconds:g} s{await where(worker, call.key.module)}; "
             "it was killed. Do less in one call, or raise timeoutSeconds in its spec",
         )
-    except SaidTooMuch:
+    except MessageTooLarge:
         return too_large(call.tool, output_bytes_max)
-    except SaidNonsense:
-        return no_result(call.tool)
+    except ProtocolError as broken:
+        return no_result(call.tool, broken)
     except HeldTooMuch as reason:
         return await held_too_much(worker, reason, call.tool)
-    except SaidNothing:
+    except ChannelClosed:
         return explain_end(await end_of(worker, call.key.module), call.tool)
+    if isinstance(answer, Failed):
+        return failure("WORKER_DIED", f"the worker could not be confined or fed: {answer.reason}")
     if worker.has_said_more:
-        return no_result(call.tool)
-    if not worker.has_imported and isinstance(broken := message.get("failed"), str):
-        return failure("WORKER_DIED", f"the worker could not be confined or fed: {broken[:500]}")
-    return read_answer(message, tool=call.tool, output_bytes_max=output_bytes_max)
+        return no_result(call.tool, ProtocolError("something came behind the answer"))
+    return read_answer(answer, tool=call.tool, output_bytes_max=output_bytes_max)
 
 
-async def _answer(pool: Pool, worker: Worker, call: Call) -> dict[str, Any]:
-    """What comes behind what the module imports and that it is imported, each of which is said once at most."""
-    message = await worker.receive()
-    if not worker.has_imported and isinstance(imports := message.get("imports"), list):
-        # Said before any code of the module ran: nobody else chooses which packages a zygote is started with.
-        code = message.get("code")
-        pool.learn(call.key, imports, code if isinstance(code, str) else None)
-        message = await worker.receive()
-        worker.has_imported = True
-    if message.get("ready") is True:
-        pool.learn_places(call.key, message.get("places"))
-        message = await worker.receive()
-    while call.key.network and isinstance(wish := message.get("connect"), dict):
-        await _connect(pool, worker, call.key, wish)
-        message = await worker.receive()
-    return message
+async def _answer(pool: Pool, worker: Worker, call: Call) -> Answer | Failed:
+    """The answer; what the child says before it is noted, or granted. Each comes at its time (`ChildLife`)."""
+    while True:
+        match await worker.receive():
+            case TextResult() | JsonResult() | CallFailure() | Failed() as answer:
+                return answer
+            case Imports() as told:
+                pool.learn(call.key, told)
+            case Ready() as told:
+                pool.learn_places(call.key, told)
+            case Connect() as wish:
+                await _connect(pool, worker, call.key, wish)
 
 
-async def _connect(pool: Pool, worker: Worker, key: Key, wish: dict[str, Any]) -> None:
+async def _connect(pool: Pool, worker: Worker, key: Key, wish: Connect) -> None:
     """Makes the connection that a tool asks for, and hands it in; or says why not."""
     try:
         connected = await connect(key.network, pool.network_allowed, wish)
     except Refused as refused:
-        worker.give({"refused": str(refused)})
+        worker.reply(ConnectReply(str(refused)))
         return
     with connected:
-        worker.give({"connected": True}, connected.fileno())
+        worker.reply(ConnectReply(), connected.fileno())
 
 
 def _usage(worker: Worker, seconds: float, cpu_before: float) -> Usage:

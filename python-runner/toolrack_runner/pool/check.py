@@ -4,22 +4,25 @@ import asyncio
 import base64
 import time
 from dataclasses import dataclass
-from typing import Any
 
 from toolrack_runner.module.fault import Fault
 from toolrack_runner.module.lost import import_crashed, import_hung, import_too_large
-from toolrack_runner.pool.check_report import (
-    Report,
-    as_report,
-    is_start_of_example,
-    refused_report,
-    with_lost_example,
-)
+from toolrack_runner.pool.channel import ChannelClosed
+from toolrack_runner.pool.check_report import Report, as_report, refused_report, with_lost_example
+from toolrack_runner.pool.children import PoolFailure
 from toolrack_runner.pool.ending import end_of, line_now
 from toolrack_runner.pool.memory_watch import watched
 from toolrack_runner.pool.outcome import Usage
 from toolrack_runner.pool.pool import Pool
-from toolrack_runner.pool.worker import HeldTooMuch, SaidNonsense, SaidNothing, SaidTooMuch, Worker
+from toolrack_runner.pool.worker import HeldTooMuch, Worker
+from toolrack_runner.wire.child_messages import (
+    CheckOrder,
+    ChildMessage,
+    ExampleStarts,
+    Failed,
+    ProtocolError,
+    StageReport,
+)
 from toolrack_runner.zygote.messages import Limits
 
 #: What a check needs beside the module's own imports; a zygote that holds them spares each check their 60 ms.
@@ -37,12 +40,12 @@ class Checked:
 
 
 async def run_check(pool: Pool, name: str, source: bytes, *, seconds: float) -> Checked:
-    """Checks a module; raises PoolFailure before anything ran."""
+    """Checks a module; raises PoolFailure before anything of it ran."""
     pool.zygotes.prepare(LIBRARIES)
     started = time.monotonic()
     worker = await pool.blank(Limits(), LIBRARIES)
     try:
-        worker.send({"do": "check", "module": name, "source": base64.b64encode(source).decode()})
+        worker.send(CheckOrder(name, base64.b64encode(source).decode()))
         with watched(worker):
             report = await _Progress(worker, name).watch(seconds)
         usage = Usage(
@@ -60,14 +63,14 @@ class _Progress:
         self._worker = worker
         self._module = module
         self._report: Report | None = None
-        self._example: dict[str, Any] | None = None
+        self._example: ExampleStarts | None = None
 
     async def watch(self, seconds: float) -> Report:
         """Follows the stages to the last; what the child did not live to tell is told for it."""
         try:
             async with asyncio.timeout(seconds):
                 while self._report is None or self._report["stage"] != "loaded":
-                    self._note((await self._worker.receive()).get("stage"))
+                    self._note(await self._worker.receive())
                 return self._report
         except TimeoutError:
             line = await line_now(self._worker, self._module)
@@ -79,22 +82,23 @@ class _Progress:
         except HeldTooMuch as reason:
             how = str(reason)
             return self._ended("MEMORY_LIMIT", how, import_too_large(self._module, how))
-        except (SaidTooMuch, SaidNonsense):
-            how = "it wrote to the channel of the report"
-        except SaidNothing:
+        except ProtocolError as broken:
+            how = f"it wrote to the channel of the report ({broken})"
+        except ChannelClosed:
             how = (await end_of(self._worker, self._module)).how
         return self._ended("TOOL_CRASHED", how, import_crashed(self._module, None, how))
 
-    def _note(self, stage: object) -> None:
-        if is_start_of_example(stage):
-            self._example = stage
-        elif (report := as_report(stage, self._module)) is not None:
-            self._report = report
-        else:
-            raise SaidNonsense
+    def _note(self, message: ChildMessage) -> None:
+        match message:
+            case StageReport():
+                self._report = as_report(message, self._module)
+            case ExampleStarts():
+                self._example = message
+            case Failed():
+                raise PoolFailure(f"the child could not be confined or fed: {message.reason}")
 
     def _ended(self, code: str, how: str, fault: Fault) -> Report:
         report = self._report
         if report is None or report["stage"] == "parsed":
             return refused_report(report, self._module, fault)
-        return with_lost_example(report, self._example or {}, code, how)
+        return with_lost_example(report, self._example, code, how)

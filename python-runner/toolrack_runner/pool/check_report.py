@@ -5,8 +5,7 @@ taken for no more than its claims about itself: of the right shape, with names t
 that a spec may name.
 """
 
-from collections.abc import Mapping
-from typing import Any, TypeGuard
+from typing import Any
 
 import jsonschema_rs
 
@@ -15,9 +14,14 @@ from toolrack_runner.module.limits import HOSTS_MAX, SPECS_MAX
 from toolrack_runner.module.report import fault_json
 from toolrack_runner.network.hosts import read_host
 from toolrack_runner.tool_name import is_tool_name
+from toolrack_runner.wire.child_messages import ExampleStarts, ProtocolError, StageReport
+from toolrack_runner.wire.json_depth import is_deeper
 
 Report = dict[str, Any]
 
+#: Below the report, its tools and one of them, the 32 levels that a schema or another field of a spec may have, and room.
+#: What answers a check can write 254 levels.
+REPORT_DEPTH_MAX = 40
 _TEXT = {"type": "string", "maxLength": 32_768}
 _LINE = {"type": "integer", "minimum": 1, "maximum": 1 << 20}
 _NAMES = {"type": "array", "items": {"type": "string", "maxLength": 256}, "maxItems": 1_000}
@@ -76,25 +80,21 @@ _REPORT = {
 _validator = jsonschema_rs.validator_for(_REPORT, offline=True)
 
 
-def as_report(stage: object, module: str) -> Report | None:
-    """The report, if it is one about this module; None for anything else."""
-    if not isinstance(stage, dict) or not _validator.is_valid(stage):
-        return None
-    tools = [tool for tool in stage["tools"] if tool["accepted"]]
+def as_report(stage: StageReport, module: str) -> Report:
+    """The report, if it is one about this module; raises ProtocolError for anything else."""
+    report = stage.report
+    if is_deeper(report, REPORT_DEPTH_MAX) or not _validator.is_valid(report):
+        raise ProtocolError("a report has another shape")
+    tools = [tool for tool in report["tools"] if tool["accepted"]]
     accepted = [tool["name"] for tool in tools]
     if len(set(accepted)) != len(accepted) or not all(_is_own(name, module) for name in accepted):
-        return None
+        raise ProtocolError("a report names tools that are not the module's")
     if any(read_host(host) is None for tool in tools for host in tool["network"]):
-        return None
-    return stage | {
+        raise ProtocolError("a report names hosts that no spec may name")
+    return report | {
         "module": module,
-        "ok": not stage["faults"] and (bool(accepted) or stage["stage"] == "parsed"),
+        "ok": not report["faults"] and (bool(accepted) or stage.stage == "parsed"),
     }
-
-
-def is_start_of_example(stage: object) -> TypeGuard[dict[str, Any]]:
-    """Whether the child says which example it runs next."""
-    return isinstance(stage, dict) and stage.get("stage") == "running"
 
 
 def refused_report(report: Report | None, module: str, fault: Fault) -> Report:
@@ -108,10 +108,12 @@ def refused_report(report: Report | None, module: str, fault: Fault) -> Report:
     )
 
 
-def with_lost_example(report: Report, running: Mapping[str, Any], code: str, how: str) -> Report:
+def with_lost_example(report: Report, running: ExampleStarts | None, code: str, how: str) -> Report:
     """A module that was imported, and whose process ended while an example ran."""
+    if running is None:
+        return report | {"stage": "loaded"}
     lost = {
-        "index": running.get("example"),
+        "index": running.example,
         "outcome": "failure",
         "code": code,
         "error": how,
@@ -119,11 +121,11 @@ def with_lost_example(report: Report, running: Mapping[str, Any], code: str, how
     }
     note = {
         "kind": "example_failed",
-        "message": f"{running.get('tool')}: an example ended its process: {how}",
+        "message": f"{running.tool}: an example ended its process: {how}",
     }
     tools = [
         tool | {"examples": [*tool["examples"], lost], "notes": [*tool["notes"], note]}
-        if tool["name"] == running.get("tool")
+        if tool["name"] == running.tool
         else tool
         for tool in report["tools"]
     ]

@@ -45,7 +45,10 @@ class MemoryWatch:
         held = worker.held_bytes()
         left = worker.limits.memory_bytes + BESIDE_BYTES - held
         if left < 0:
-            worker.end_for(HeldTooMuch(held, worker.limits))
+            may_hold = worker.limits.memory_bytes
+            worker.end_for(
+                HeldTooMuch(f"it held {held >> 20} MB of memory, and may hold {may_hold >> 20} MB")
+            )
         else:
             self.start(min(max(left / BYTES_PER_SECOND, SHORTEST_SECONDS), LONGEST_SECONDS))
 

@@ -28,8 +28,6 @@ class ZygoteProcess:
         self.shared_bytes = 0
         #: Of that, what no file is behind.
         self.shared_anonymous_bytes = 0
-        #: The signals that a child has handlers for when it is born.
-        self.caught_signals = b""
         self._is_lost = False
         self._children = 0
         self.is_retired = False

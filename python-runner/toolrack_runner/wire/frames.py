@@ -41,6 +41,12 @@ def read_frame(descriptor: int) -> dict[str, Any]:
     return message
 
 
+def decode_frame(frame: bytes) -> dict[str, Any]:
+    """The message of one whole frame of a trusted sender."""
+    message: dict[str, Any] = _decode(frame[HEADER_BYTES:].decode())
+    return message
+
+
 def _read_exactly(descriptor: int, length: int) -> bytes:
     parts: list[bytes] = []
     missing = length
@@ -64,6 +70,10 @@ class FrameSplitter:
     def has_rest(self) -> bool:
         """Whether bytes have come that are no whole frame yet."""
         return bool(self._held)
+
+    def clear(self) -> None:
+        """Lets go of what is held: nothing more of this sender is of use."""
+        self._held.clear()
 
     def feed(self, data: bytes) -> Iterator[bytes]:
         """Yields each payload that is whole now; raises FrameTooLarge before one above the bound is held."""

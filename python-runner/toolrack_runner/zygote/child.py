@@ -22,9 +22,26 @@ from toolrack_runner.module import (
     places,
     portable_code,
 )
-from toolrack_runner.module.call import Module, Outcome
-from toolrack_runner.network.brokered_socket import connect_by_broker
+from toolrack_runner.module.call import Module
+from toolrack_runner.network.brokered_socket import connect_by_broker, open_broker
+from toolrack_runner.wire.child_messages import (
+    CallFailure,
+    CallOrder,
+    CheckOrder,
+    ChildMessage,
+    Done,
+    Failed,
+    Imports,
+    Invocation,
+    ProbeOrder,
+    Ready,
+    Sights,
+    Starting,
+    parse_child_message,
+    read_order,
+)
 from toolrack_runner.wire.frames import FrameError, read_frame, write_frame
+from toolrack_runner.zygote.answer_of import answer_of
 from toolrack_runner.zygote.at_fork import be_another_process
 from toolrack_runner.zygote.messages import Spawn
 from toolrack_runner.zygote.rehearsal import load_rehearsal, rehearse
@@ -56,89 +73,89 @@ def live(
         os.dup2(output, 1)
         os.dup2(output, 2)
         confinement.confine(workplace, keep=(channel, *kept))
-        order = read_frame(channel)
+        order = read_order(read_frame(channel))
         gc.enable()  # Off in the zygote, whose garbage would be everybody's.
-        match order["do"]:
-            case "call":
+        match order:
+            case CallOrder():
                 _call(channel, order, spawn.limits.output_bytes)
-            case "check":
+            case CheckOrder():
                 _check(channel, order)
-            case "probe":
+            case ProbeOrder():
                 _probe(channel, order)
     except FrameError:
         pass  # Main let go of this child before it was needed.
     except BaseException as error:  # noqa: BLE001 - whatever it is, main must hear of it
-        write_frame(channel, {"failed": f"{type(error).__name__}: {error}"})
+        _say(channel, Failed(f"{type(error).__name__}: {error}"))
     finally:
         _exit(0)
 
 
-def _call(channel: int, order: dict[str, Any], output_bytes_max: int) -> None:
-    if order["rehearse"]:
+def _call(channel: int, order: CallOrder, output_bytes_max: int) -> None:
+    if order.rehearse:
         rehearse(REHEARSAL)
-    if order["network"]:
-        connect_by_broker(channel)
+    if order.network:
+        connect_by_broker()
 
     try:
-        module, offer = _loaded(channel, order)
+        module, ready = _loaded(channel, order)
     except ModuleFault as refused:
         _flush()
-        write_frame(channel, {"answer": _broken(refused.fault)})
+        _say(channel, _broken(refused.fault))
     else:
-        write_frame(channel, {"ready": True} | offer)
-        call = read_frame(channel)
+        _say(channel, ready)
+        call = Invocation(**read_frame(channel))
+        if order.network:
+            open_broker(channel)
         outcome = call_tool(
-            module, call["tool"], call["arguments"], call["context"], output_bytes_max=output_bytes_max
+            module, call.tool, call.arguments, call.context, output_bytes_max=output_bytes_max
         )
-        write_frame(channel, {"answer": _answer(outcome)})
+        _say(channel, answer_of(outcome))
     return _wait_for_the_end(channel)
 
 
-def _loaded(channel: int, order: dict[str, Any]) -> tuple[Module, dict[str, Any]]:
+def _loaded(channel: int, order: CallOrder) -> tuple[Module, Ready]:
     """The module, and what is told of it to the children that come after this one; raises ModuleFault."""
-    known = order["known"]
-    if known is not None:
-        code = a2b_base64(known["code"])
-        return load_known(order["module"], order["source"], code, known["places"]), {}
+    if order.known is not None:
+        code = a2b_base64(order.known.code)
+        _say(channel, Starting())
+        return load_known(order.module, order.source, code, order.known.places), Ready()
 
     def announce(code: CodeType) -> None:
         portable = portable_code(code)
         told = None if portable is None else b2a_base64(portable, newline=False).decode()
-        write_frame(channel, {"imports": imports_of_code(code), "code": told})
+        _say(channel, Imports(list(imports_of_code(code)), told))
+        _say(channel, Starting())
 
-    source = order["source"].encode("utf-8", "replace")
-    module = load_module(order["module"], source, for_one_call=True, announce=announce)
-    return module, {"places": places(module)}
-
-
-def _answer(outcome: Outcome) -> dict[str, Any]:
-    """Of a result that is JSON, only its text crosses: main checks that and passes it on as it is."""
-    if "value" in outcome:
-        return {"json": outcome["text"]}
-    return outcome
+    source = order.source.encode("utf-8", "replace")
+    module = load_module(order.module, source, for_one_call=True, announce=announce)
+    return module, Ready(places(module))
 
 
-def _broken(fault: Fault) -> dict[str, Any]:
+def _broken(fault: Fault) -> CallFailure:
     code = fault.code if fault.code in LIMIT_CODES else "MODULE_BROKEN"
     error = fault.message if fault.traceback is None else f"{fault.message}\n{fault.traceback}"
-    return {"code": code, "error": error}
+    return CallFailure(code, error)
 
 
-def _check(channel: int, order: dict[str, Any]) -> None:
+def _check(channel: int, order: CheckOrder) -> None:
     def send(stage: dict[str, Any]) -> None:
-        write_frame(channel, {"stage": stage})
+        _say(channel, parse_child_message({"stage": stage}))
 
-    check_module(order["module"], a2b_base64(order["source"]), send=send)
+    check_module(order.module, a2b_base64(order.source), send=send)
     _flush()
-    write_frame(channel, {"done": True})
+    _say(channel, Done())
     _wait_for_the_end(channel)
 
 
-def _probe(channel: int, order: dict[str, Any]) -> None:
-    plants = Plants(**order["plants"] | {"workdir": os.getcwd()})
-    twins = {twin.name: twin for twin in TWINS}
-    write_frame(channel, {"sights": {name: twins[name].try_it(plants).saw for name in order["twins"]}})
+def _probe(channel: int, order: ProbeOrder) -> None:
+    plants = Plants(**order.plants | {"workdir": os.getcwd()})
+    probes = {probe.name: probe for probe in TWINS}
+    _say(channel, Sights({name: probes[name].try_it(plants).saw for name in order.probes}))
     _wait_for_the_end(channel)
+
+
+def _say(channel: int, message: ChildMessage) -> None:
+    write_frame(channel, message.as_json())
 
 
 def _wait_for_the_end(channel: int) -> None:

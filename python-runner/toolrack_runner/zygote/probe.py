@@ -16,6 +16,7 @@ from toolrack_runner.jail.confine import Confinement
 from toolrack_runner.level.plants import CONNECTIONS, Plants
 from toolrack_runner.level.twin import ESCAPED
 from toolrack_runner.level.twins import TWINS
+from toolrack_runner.wire.child_messages import Failed, ProbeOrder, ProtocolError, Sights, parse_child_message
 from toolrack_runner.wire.frames import FrameError, read_frame, write_frame
 from toolrack_runner.zygote.child import live
 from toolrack_runner.zygote.kill_group import kill_group
@@ -61,7 +62,7 @@ class _Child:
 
     def order(self, plants: Plants) -> None:
         """Tells the child what to try."""
-        write_frame(self._channel.fileno(), {"do": "probe", "twins": self._names, "plants": asdict(plants)})
+        write_frame(self._channel.fileno(), ProbeOrder(list(self._names), asdict(plants)).as_json())
 
     def sights(self, ends: float) -> dict[str, str]:
         """What its twins saw, until `ends` on the monotonic clock."""
@@ -69,13 +70,15 @@ class _Child:
         if not select.select((self._channel,), (), (), max(0.0, ends - time.monotonic()))[0]:
             return escaped
         try:
-            answer = read_frame(self._channel.fileno())
-        except (FrameError, OSError, ValueError):
+            answer = parse_child_message(read_frame(self._channel.fileno()))
+        except (FrameError, OSError, ValueError, ProtocolError):
             return escaped
-        if "sights" not in answer:
-            return dict.fromkeys(self._names, f"no child could be confined: {answer.get('failed')}")
-        sights: dict[str, str] = answer["sights"]
-        return sights
+        match answer:
+            case Sights():
+                return escaped | answer.saw
+            case Failed():
+                return dict.fromkeys(self._names, f"no child could be confined: {answer.reason}")
+        return escaped
 
     def end(self) -> None:
         """Kills it; when this returns nothing of it is left."""

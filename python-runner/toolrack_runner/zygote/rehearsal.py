@@ -6,6 +6,7 @@ from toolrack_runner.module import call_tool, load_known, load_module, places, p
 from toolrack_runner.module.known import KnownModule
 from toolrack_runner.module.syntax import code_object
 from toolrack_runner.wire.frames import encode_frame
+from toolrack_runner.zygote.answer_of import answer_of
 
 SOURCE = b"""
 def echo(text: str) -> str:
@@ -35,4 +36,4 @@ def load_rehearsal() -> KnownModule:
 def rehearse(module: KnownModule) -> None:
     """In the child: what a call touches is then this process's, and the call itself copies hardly a page."""
     outcome = call_tool(module, "rehearsal:echo", {"text": "x" * 1_000}, {}, output_bytes_max=1 << 20)
-    encode_frame({"answer": outcome})
+    encode_frame(answer_of(outcome).as_json())

@@ -18,6 +18,23 @@ SAYS_NONSENSE = "later(0.05, lambda: say(b'nonsense'))"
 HANGS_UP = "import socket\nlater(0.05, lambda: socket.socket(fileno=channel()).shutdown(socket.SHUT_RDWR))"
 ANNOUNCES_MUCH = "later(0.05, lambda: write((20_000_000).to_bytes(4, 'big') + b'x' * 19_000_000))"
 SPINS = "def spin():\n    while True:\n        pass\nlater(0.05, spin)"
+#: Starts a thread when the child has said that it is imported and listens for its call.
+SPINS_AFTER_THE_IMPORT = """
+def spin():
+    while True:
+        pass
+
+
+def wait_and_read(*arguments):
+    frames._read = read
+    time.sleep(0.05)
+    threading.Thread(target=spin, daemon=True).start()
+    return read(*arguments)
+
+
+frames = sys.modules["toolrack_runner.wire.frames"]
+read, frames._read = frames._read, wait_and_read
+"""
 GROWS = "def grow():\n    global taken\n    taken = bytearray(b'x') * (150 << 20)\nlater(0.6, grow)"
 
 
@@ -45,8 +62,9 @@ def test_a_child_that_waits_takes_no_memory_of_the_runner(any_runner: LiveRunner
     assert resident_bytes(any_runner.process.pid) - before < 8 << 20
 
 
-def test_a_child_that_waits_takes_no_processor_time(any_runner: LiveRunner) -> None:
-    has_waiting(any_runner, "spinner", SPINS)
+@pytest.mark.parametrize("code", [SPINS, SPINS_AFTER_THE_IMPORT], ids=["at the import", "after it"])
+def test_a_child_that_waits_takes_no_processor_time(any_runner: LiveRunner, code: str) -> None:
+    has_waiting(any_runner, "spinner", code)
     until(lambda: kept_beside_waiting(any_runner)() <= 2, "the last of the children that are made ahead")
     before = {pid: cpu_seconds(pid) for pid in children_of(any_runner.process.pid)}
     time.sleep(0.4)

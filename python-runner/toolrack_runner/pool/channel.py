@@ -1,0 +1,199 @@
+"""Main's end of a child's channel: orders go out, messages come in.
+
+Every byte that a child sends may be meant to bring main down: it is bounded before it is held, parsed when it is whole, and
+believed only as far as the child's own call goes.
+"""
+
+import asyncio
+import socket
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+import orjson
+
+from toolrack_runner.pool.child_life import ChildLife
+from toolrack_runner.wire.child_messages import (
+    ChildMessage,
+    ConnectReply,
+    MessageTooLarge,
+    Order,
+    ProtocolError,
+    parse_child_message,
+)
+from toolrack_runner.wire.frames import HEADER_BYTES, FrameSplitter, FrameTooLarge
+from toolrack_runner.wire.json_weight import is_too_heavy
+
+#: What a frame may hold beside the result: its keys, the names of a module's tools, or its code.
+FRAME_SLACK_BYTES = 1 << 20
+#: Messages of a whole life: a check announces each of 20 examples of 50 specs, and has a few stages beside them. Written
+#: out, for main does without the module library, which takes long to import; a test compares them.
+MESSAGES_MAX = 1_010
+#: Room of a channel, so that a call and its source are handed over in one write.
+CHANNEL_BYTES = 1 << 20
+_READ_BYTES = 1 << 18
+
+
+class ChannelClosed(Exception):
+    """The child's end of the channel is closed, and no whole message is left."""
+
+
+class Channel:
+    """One for each child, from its order to its end. `on_end` is called once, when no more will be heard."""
+
+    def __init__(self, output_bytes: int, on_end: Callable[[], None]) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._on_end = on_end
+        self._ours, self._theirs = socket.socketpair()
+        self._ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, CHANNEL_BYTES)
+        self._ours.setblocking(False)
+        self._life = ChildLife()
+        self._splitter = FrameSplitter(output_bytes * 2 + FRAME_SLACK_BYTES)
+        self._messages: list[ChildMessage] = []
+        self._messages_left = MESSAGES_MAX
+        self._bytes_left = output_bytes * 2 + 2 * FRAME_SLACK_BYTES
+        self._end: Exception | None = None
+        self._waiter: asyncio.Future[None] | None = None
+        self._unsent: bytes = b""
+        self._loop.add_reader(self._ours.fileno(), self._hear)
+
+    @property
+    def childs_end(self) -> int:
+        """The descriptor that the child is to have."""
+        return self._theirs.fileno()
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the child has neither gone nor broken the protocol, as far as main has heard."""
+        return self._end is None
+
+    @property
+    def has_more(self) -> bool:
+        """Whether anything has come behind what was received."""
+        return bool(self._messages) or self._splitter.has_rest or isinstance(self._end, ProtocolError)
+
+    def handed_over(self) -> None:
+        """The child has its end; ours of it would keep the channel open after its death."""
+        self._theirs.close()
+
+    def send(self, *orders: Order) -> None:
+        """Sends what fits now and the rest when the child reads; never blocks."""
+        for order in orders:
+            self._life.told(order)
+        self._send(self._unsent + b"".join(map(_frame, orders)))
+
+    def reply(self, reply: ConnectReply, descriptor: int | None = None) -> None:
+        """Answers a Connect, with the descriptor where it is granted, if the child listens."""
+        self._life.told(reply)
+        descriptors = [] if descriptor is None else [descriptor]
+        with suppress(OSError):
+            socket.send_fds(self._ours, [_frame(reply)], descriptors)
+
+    async def receive(self) -> ChildMessage:
+        """The child's next message; raises ChannelClosed, MessageTooLarge or another ProtocolError."""
+        while not self._messages:
+            if self._end is not None:
+                # A new one, for it gets a traceback.
+                raise type(self._end)(*self._end.args)
+            self._waiter = self._loop.create_future()
+            try:
+                await self._waiter
+            finally:
+                self._waiter = None
+        return self._messages.pop(0)
+
+    def hear_the_rest(self) -> None:
+        """The child has ended: what it said before is taken in, for an answer that came with the end is an answer."""
+        while self._end is None and self._ours.fileno() >= 0 and self._hear():
+            pass
+        if self._end is None:
+            self._end = ChannelClosed()
+        self._wake()
+
+    def end(self, reason: Exception) -> None:
+        """Nothing more is heard; who waits for a message gets the reason."""
+        if self._end is None:
+            self._end = reason
+        self._wake()
+
+    def close(self) -> None:
+        """Says and hears nothing more."""
+        if self._ours.fileno() < 0:
+            return
+        self._loop.remove_reader(self._ours.fileno())
+        self._loop.remove_writer(self._ours.fileno())
+        self._ours.close()
+        self._theirs.close()
+
+    def _send(self, data: bytes) -> None:
+        try:
+            rest = data[self._ours.send(data) :]
+        except BlockingIOError:
+            rest = data
+        except OSError:
+            rest = b""  # The child has gone; hearing of it is the reader's.
+        if rest and not self._unsent:
+            self._loop.add_writer(self._ours.fileno(), self._send_rest)
+        self._unsent = rest
+
+    def _send_rest(self) -> None:
+        rest, self._unsent = self._unsent, b""
+        self._loop.remove_writer(self._ours.fileno())
+        self._send(rest)
+
+    def _hear(self) -> bool:
+        """Takes in what has come; whether there was anything."""
+        try:
+            data = self._ours.recv(_READ_BYTES)
+        except BlockingIOError:
+            return False
+        except OSError:
+            data = b""
+        if not data:
+            self._stop(ChannelClosed())
+            return False
+        self._bytes_left -= len(data)
+        try:
+            for payload in self._splitter.feed(data):
+                self._messages_left -= 1
+                message = _parse(payload, self._messages_left)
+                self._life.heard(message)
+                self._messages.append(message)
+            if self._bytes_left < 0:
+                raise MessageTooLarge("a child said more than a whole life has to say")
+        except FrameTooLarge:
+            self._stop(MessageTooLarge("a message is larger than any may be"))
+        except ProtocolError as broken:
+            # A new one: this one leads, by its traceback and what caused it, to all that was held for this child.
+            self._stop(type(broken)(*broken.args))
+        self._wake()
+        return True
+
+    def _stop(self, reason: Exception) -> None:
+        self._end = reason
+        if isinstance(reason, ProtocolError):
+            self._splitter.clear()
+        self._loop.remove_reader(self._ours.fileno())
+        self._wake()
+        self._on_end()
+
+    def _wake(self) -> None:
+        if self._waiter is not None and not self._waiter.done():
+            self._waiter.set_result(None)
+
+
+def _frame(order: Order) -> bytes:
+    payload = orjson.dumps(order.as_json())
+    return len(payload).to_bytes(HEADER_BYTES, "big") + payload
+
+
+def _parse(payload: bytes, messages_left: int) -> ChildMessage:
+    if messages_left < 0:
+        raise ProtocolError("a child sent more messages than a whole life has")
+    if is_too_heavy(payload):
+        raise MessageTooLarge("a message holds more values than any may hold")
+    try:
+        value: Any = orjson.loads(payload)  # Refuses NaN, invalid UTF-8 and more than 1,024 levels.
+    except ValueError:
+        raise ProtocolError("a message is not JSON") from None
+    return parse_child_message(value)

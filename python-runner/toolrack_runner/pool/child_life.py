@@ -1,0 +1,123 @@
+"""The life of one child as main sees it: which message may come when.
+
+A call goes UNTOLD, ORDERED, (ANNOUNCED,) IMPORTING, READY, CALLED, ANSWERED; a check goes UNTOLD, READING, READ, EXAMPLES,
+LOADED, DONE. Up to ANNOUNCED, and in READING, only our own code has run in the child, and its words are trusted. After that
+they may be the module's.
+"""
+
+from enum import Enum, auto
+
+from toolrack_runner.wire.child_messages import (
+    CallFailure,
+    CallOrder,
+    CheckOrder,
+    ChildMessage,
+    Connect,
+    ConnectReply,
+    Done,
+    ExampleStarts,
+    Failed,
+    Imports,
+    Invocation,
+    JsonResult,
+    Order,
+    ProtocolError,
+    Ready,
+    StageReport,
+    Starting,
+    TextResult,
+)
+
+
+class Moment(Enum):
+    """Where a child stands."""
+
+    #: It is confined, or about to be, and has no order.
+    UNTOLD = auto()
+    #: It was told to import a module and has not begun.
+    ORDERED = auto()
+    #: It has said what the module imports.
+    ANNOUNCED = auto()
+    #: The module's code runs.
+    IMPORTING = auto()
+    #: The module is imported, and no invocation was sent.
+    READY = auto()
+    #: The module is imported, and its tool runs.
+    CALLED = auto()
+    #: The end of a call.
+    ANSWERED = auto()
+    #: It was told to check a module, and reads it.
+    READING = auto()
+    #: The module was read; its code runs.
+    READ = auto()
+    #: The module is imported, and its examples run.
+    EXAMPLES = auto()
+    #: The last report has come.
+    LOADED = auto()
+    #: The end of a check.
+    DONE = auto()
+    #: The child could not do what it was told: the runner's fault.
+    FAILED = auto()
+
+
+#: What may be heard at each moment, and where it leads. Connect is looked at in `heard`.
+_NEXT: dict[Moment, dict[object, Moment]] = {
+    Moment.UNTOLD: {Failed: Moment.FAILED},
+    Moment.ORDERED: {
+        Failed: Moment.FAILED,
+        Imports: Moment.ANNOUNCED,
+        Starting: Moment.IMPORTING,
+        CallFailure: Moment.ANSWERED,
+    },
+    Moment.ANNOUNCED: {Failed: Moment.FAILED, Starting: Moment.IMPORTING},
+    Moment.IMPORTING: {Ready: Moment.READY, CallFailure: Moment.ANSWERED},
+    Moment.READY: {},
+    Moment.CALLED: dict.fromkeys((TextResult, JsonResult, CallFailure), Moment.ANSWERED),
+    Moment.ANSWERED: {},
+    Moment.READING: {Failed: Moment.FAILED, "parsed": Moment.READ},
+    Moment.READ: {"imported": Moment.EXAMPLES, "loaded": Moment.LOADED},
+    Moment.EXAMPLES: {ExampleStarts: Moment.EXAMPLES, "loaded": Moment.LOADED},
+    Moment.LOADED: {Done: Moment.DONE},
+    Moment.DONE: {},
+    Moment.FAILED: {},
+}
+
+
+class ChildLife:
+    """Follows one child by what it was sent and by what it says."""
+
+    def __init__(self) -> None:
+        self.moment = Moment.UNTOLD
+        self._is_called = False
+        self._has_network = False
+        self._is_connecting = False
+
+    def told(self, order: Order) -> None:
+        """Main has sent this. An invocation may be sent right behind the order to import."""
+        match order:
+            case Invocation():
+                self._is_called = True
+                if self.moment is Moment.READY:
+                    self.moment = Moment.CALLED
+            case CallOrder():
+                self.moment = Moment.ORDERED
+                self._has_network = order.network
+            case ConnectReply():
+                self._is_connecting = False
+            case CheckOrder():
+                self.moment = Moment.READING
+
+    def heard(self, message: ChildMessage) -> None:
+        """The child has said this; raises ProtocolError where it may not, now."""
+        kind = type(message)
+        if kind is Connect:
+            # One at a time: the child's own code waits for the reply.
+            if self.moment is not Moment.CALLED or not self._has_network or self._is_connecting:
+                raise ProtocolError("'connect' came at the wrong time")
+            self._is_connecting = True
+            return
+        said = message.stage if isinstance(message, StageReport) else kind
+        following = _NEXT[self.moment].get(said)
+        if following is None:
+            raise ProtocolError(f"'{kind.__name__}' came at the wrong time")
+        self.moment = Moment.CALLED if following is Moment.READY and self._is_called else following

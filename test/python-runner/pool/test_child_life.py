@@ -1,0 +1,114 @@
+"""A child says each thing at its time; what only our own code may say is not taken from a module."""
+
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from toolrack_runner.pool.child_life import ChildLife, Moment
+from toolrack_runner.wire import child_messages as m
+
+Told = m.CallOrder | m.CheckOrder | m.Invocation | m.ConnectReply
+Step = Told | m.ChildMessage
+
+CALL = m.CallOrder("m", "", None, rehearse=False, network=False)
+CALL_WITH_NETWORK = CALL._replace(network=True)
+CHECK = m.CheckOrder("m", "")
+INVOCATION = m.Invocation("m:a", {}, {})
+IMPORTS, STARTING, READY = m.Imports([], None), m.Starting(), m.Ready()
+TEXT, JSON, BROKEN = m.TextResult(""), m.JsonResult("1"), m.CallFailure("MODULE_BROKEN", "")
+CONNECT, REPLY = m.Connect("a.example", 80), m.ConnectReply()
+PARSED, IMPORTED, LOADED = (
+    m.StageReport(stage, {"stage": stage}) for stage in ("parsed", "imported", "loaded")
+)
+EXAMPLE, DONE = m.ExampleStarts("m:a", 0), m.Done()
+FAILED, SIGHTS = m.Failed(""), m.Sights({})
+EVERY_MESSAGE: tuple[m.ChildMessage, ...] = (
+    *(FAILED, IMPORTS, STARTING, READY, CONNECT, TEXT, JSON, BROKEN),
+    *(PARSED, IMPORTED, LOADED, EXAMPLE, DONE, SIGHTS),
+)
+EVERY_ORDER: tuple[Told, ...] = (CALL, CALL_WITH_NETWORK, CHECK, INVOCATION, REPLY)
+
+
+def lived(steps: Sequence[Step]) -> ChildLife:
+    """A life so far; raises ProtocolError."""
+    life = ChildLife()
+    for step in steps:
+        if isinstance(step, Told):
+            life.told(step)
+        else:
+            life.heard(step)
+    return life
+
+
+#: What has happened, the moment that it leads to, and all that the child may say then.
+MOMENTS: list[tuple[tuple[Step, ...], Moment, list[m.ChildMessage]]] = [
+    ((), Moment.UNTOLD, [FAILED]),
+    ((CALL,), Moment.ORDERED, [FAILED, IMPORTS, STARTING, BROKEN]),
+    ((CALL, INVOCATION), Moment.ORDERED, [FAILED, IMPORTS, STARTING, BROKEN]),
+    ((CALL, IMPORTS), Moment.ANNOUNCED, [FAILED, STARTING]),
+    ((CALL, IMPORTS, STARTING), Moment.IMPORTING, [READY, BROKEN]),
+    ((CALL_WITH_NETWORK, INVOCATION, STARTING), Moment.IMPORTING, [READY, BROKEN]),
+    ((CALL, STARTING, READY), Moment.READY, []),
+    ((CALL_WITH_NETWORK, STARTING, READY), Moment.READY, []),
+    ((CALL, STARTING, READY, INVOCATION), Moment.CALLED, [TEXT, JSON, BROKEN]),
+    ((CALL, INVOCATION, IMPORTS, STARTING, READY), Moment.CALLED, [TEXT, JSON, BROKEN]),
+    ((CALL_WITH_NETWORK, STARTING, READY, INVOCATION), Moment.CALLED, [TEXT, JSON, BROKEN, CONNECT]),
+    # One wish at a time; another thread of the tool may answer meanwhile.
+    ((CALL_WITH_NETWORK, INVOCATION, STARTING, READY, CONNECT), Moment.CALLED, [TEXT, JSON, BROKEN]),
+    (
+        (CALL_WITH_NETWORK, INVOCATION, STARTING, READY, CONNECT, REPLY),
+        Moment.CALLED,
+        [TEXT, JSON, BROKEN, CONNECT],
+    ),
+    ((CALL, INVOCATION, STARTING, READY, TEXT), Moment.ANSWERED, []),
+    ((CALL, BROKEN), Moment.ANSWERED, []),
+    ((CHECK,), Moment.READING, [FAILED, PARSED]),
+    ((CHECK, PARSED), Moment.READ, [IMPORTED, LOADED]),
+    ((CHECK, PARSED, IMPORTED), Moment.EXAMPLES, [EXAMPLE, LOADED]),
+    ((CHECK, PARSED, IMPORTED, EXAMPLE), Moment.EXAMPLES, [EXAMPLE, LOADED]),
+    ((CHECK, PARSED, LOADED), Moment.LOADED, [DONE]),
+    ((CHECK, PARSED, LOADED, DONE), Moment.DONE, []),
+    ((FAILED,), Moment.FAILED, []),
+    ((CALL, FAILED), Moment.FAILED, []),
+]
+
+
+@pytest.mark.parametrize(("steps", "moment", "allowed"), MOMENTS, ids=[str(each[1]) for each in MOMENTS])
+def test_at_each_moment_only_what_belongs_there_is_taken(
+    steps: tuple[Step, ...], moment: Moment, allowed: list[m.ChildMessage]
+) -> None:
+    assert lived(steps).moment is moment
+    for message in EVERY_MESSAGE:
+        if any(message is each for each in allowed):
+            lived((*steps, message))
+        else:
+            with pytest.raises(m.ProtocolError, match="at the wrong time"):
+                lived((*steps, message))
+
+
+def test_every_moment_is_among_them() -> None:
+    assert {moment for _, moment, _ in MOMENTS} == set(Moment)
+
+
+@settings(max_examples=3_000, deadline=None)
+@given(st.lists(st.sampled_from((*EVERY_ORDER, *EVERY_MESSAGE)), max_size=12))
+def test_no_module_says_what_only_our_own_code_may(steps: list[Step]) -> None:
+    life, heard = ChildLife(), []
+    for step in steps:
+        if isinstance(step, Told):
+            if life.moment is Moment.UNTOLD or isinstance(step, m.Invocation | m.ConnectReply):
+                life.told(step)
+            continue
+        try:
+            life.heard(step)
+        except m.ProtocolError:
+            break
+        heard.append(step)
+    from_the_module = next(
+        (at for at, each in enumerate(heard) if isinstance(each, m.Starting | m.StageReport)), len(heard)
+    )
+    assert not any(isinstance(each, m.Failed | m.Imports) for each in heard[from_the_module:])
+    assert sum(isinstance(each, m.TextResult | m.JsonResult | m.CallFailure) for each in heard) <= 1
+    assert sum(isinstance(each, m.Imports) for each in heard) <= 1

@@ -1,0 +1,44 @@
+"""Children are made in the order in which they were asked for, a few at a time, and not while they are held."""
+
+from pool.fakes import key_of
+from toolrack_runner.pool.key import Key
+from toolrack_runner.pool.refills import REFILLS_AT_ONCE, Refills
+
+A, B, C = key_of("a"), key_of("b"), key_of("c")
+
+
+def never(_key: Key, _since: float) -> bool:
+    return False
+
+
+def test_first_asked_is_first_made_and_never_more_at_once_than_may_be() -> None:
+    refills = Refills(never)
+    assert REFILLS_AT_ONCE == 2
+    for key in (A, B, C):
+        refills.ask(key, 0.0)
+    assert [refills.begin(), refills.begin(), refills.begin()] == [A, B, None]
+    assert (refills.is_idle, refills.has_backlog) == (False, True)
+    refills.ended()
+    assert [refills.begin(), refills.begin()] == [C, None]
+    assert (refills.is_idle, refills.has_backlog, refills.begin()) == (False, False, None)
+    refills.ended()
+    refills.ended()
+    assert (refills.is_idle, refills.has_backlog, refills.begin()) == (True, False, None)
+
+
+def test_one_that_is_held_keeps_its_place_until_it_is_not() -> None:
+    held = {A}
+    asked: list[tuple[Key, float]] = []
+
+    def is_held(key: Key, since: float) -> bool:
+        asked.append((key, since))
+        return key in held
+
+    refills = Refills(is_held)
+    refills.ask(A, 7.0)
+    refills.ask(B, 8.0)
+    assert refills.begin() is None
+    assert (refills.is_idle, refills.has_backlog) == (True, True)
+    held.clear()
+    assert [refills.begin(), refills.begin()] == [A, B]
+    assert asked == [(A, 7.0), (A, 7.0), (B, 8.0)]

@@ -1,0 +1,128 @@
+"""Children wait for their own key, the oldest is called first, and together they stay within their budget."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from pool.fakes import FakeChild, key_of
+from toolrack_runner.pool.key import Key
+from toolrack_runner.pool.warm_queue import WAITING_BYTES_MIN, WAITING_OF_ONE_MAX, WarmQueues
+
+ROOM = 3 * WAITING_BYTES_MIN
+A, B, C = key_of("a"), key_of("b"), key_of("c")
+
+
+def put(queues: "WarmQueues[FakeChild]", key: Key, number: int, bytes_used: int = 0) -> FakeChild:
+    child = FakeChild(number)
+    queues.put(queues.called(key, ""), child, bytes_used)
+    return child
+
+
+def test_who_has_waited_longest_is_taken_and_waits_no_more() -> None:
+    queues = WarmQueues[FakeChild](ROOM)
+    first, second = put(queues, A, 1), put(queues, A, 2)
+    queue = queues.called(A, "")
+    assert [queues.take(queue), queues.take(queue), queues.take(queue)] == [first, second, None]
+    assert (queues.waiting, queues.bytes) == (0, 0)
+
+
+def test_who_has_died_or_spoken_while_waiting_is_killed_and_the_next_is_taken() -> None:
+    queues = WarmQueues[FakeChild](ROOM)
+    dead, talker, good = put(queues, A, 1), put(queues, A, 2), put(queues, A, 3)
+    dead.is_alive = False
+    talker.has_said_more = True
+    assert queues.take(queues.called(A, "")) is good
+    assert (dead.done, talker.done, good.done) == (["killed"], ["killed"], [])
+    assert queues.bytes == 0
+
+
+def test_no_child_is_taken_for_another_key() -> None:
+    queues = WarmQueues[FakeChild](ROOM)
+    put(queues, A, 1)
+    assert queues.take(queues.called(B, "")) is None
+    assert queues.waiting == 1
+
+
+def test_the_queue_that_was_called_longest_ago_makes_room() -> None:
+    dropped: list[Key] = []
+    queues = WarmQueues[FakeChild](ROOM, on_drop=dropped.append)
+    oldest, other = put(queues, A, 1), put(queues, B, 2)
+    queues.called(A, "")  # Now B's was called longest ago.
+    put(queues, C, 3, bytes_used=2 * WAITING_BYTES_MIN)
+    assert (oldest.done, other.done) == ([], ["killed"])
+    assert dropped == [B]
+    assert queues.find(B) is None
+    assert queues.bytes == ROOM
+
+
+def test_a_child_that_takes_more_than_there_is_room_for_does_not_wait() -> None:
+    queues = WarmQueues[FakeChild](ROOM)
+    large = put(queues, A, 1, bytes_used=ROOM + 1)
+    assert large.done == ["killed"]
+    assert (queues.waiting, queues.bytes) == (0, 0)
+
+
+def test_a_child_that_is_reaped_while_it_waits_is_counted_no_more() -> None:
+    queues = WarmQueues[FakeChild](ROOM)
+    child = put(queues, A, 1)
+    for _ in range(2):  # The second time it is nowhere.
+        queues.remove(child)
+        assert (queues.waiting, queues.bytes) == (0, 0)
+    assert queues.find(A) is not None
+
+
+def test_of_too_many_modules_the_one_called_longest_ago_is_forgotten() -> None:
+    queues = WarmQueues[FakeChild](ROOM, modules_max=2)
+    child = put(queues, A, 1)
+    queues.called(B, "")
+    queues.called(C, "")
+    assert queues.find(A) is None
+    assert child.done == ["killed"]
+
+
+def test_only_those_that_are_meant_are_discarded_and_their_queue_stays() -> None:
+    queues = WarmQueues[FakeChild](ROOM)
+    one, other = put(queues, A, 1), put(queues, A, 2)
+    queues.discard(lambda child: child is one)
+    assert (one.done, other.done) == (["killed"], [])
+    assert queues.take(queues.called(A, "")) is other
+
+
+def test_as_many_are_wanted_as_calls_found_none_and_never_too_many() -> None:
+    queue = WarmQueues[FakeChild](ROOM).called(A, "")
+    assert queue.missing == 1
+    wanted = []
+    for _ in range(5):
+        queue.found_none()
+        wanted.append(queue.wanted)
+    assert wanted == [2, 4, 8, WAITING_OF_ONE_MAX, WAITING_OF_ONE_MAX]
+    queue.coming = 3
+    assert queue.missing == WAITING_OF_ONE_MAX - 3
+
+
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from(["put", "take", "remove", "drop"]),
+            st.sampled_from([A, B, C]),
+            st.integers(0, ROOM),
+        )
+    )
+)
+def test_whatever_happens_the_budget_holds_and_every_byte_is_given_back(
+    steps: list[tuple[str, Key, int]],
+) -> None:
+    queues = WarmQueues[FakeChild](ROOM)
+    children: list[FakeChild] = []
+    for number, (what, key, size) in enumerate(steps):
+        if what == "put":
+            children.append(put(queues, key, number, size))
+        elif what == "take":
+            queues.take(queues.called(key, ""))
+        elif what == "remove" and children:
+            queues.remove(children[size % len(children)])
+        else:
+            queues.drop(key)
+        assert 0 <= queues.bytes <= ROOM
+    for key in (A, B, C):
+        queues.drop(key)
+    assert (queues.waiting, queues.bytes) == (0, 0)
