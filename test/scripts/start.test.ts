@@ -9,7 +9,7 @@ test(
     using checkout = makeCheckout()
     const run = checkout.run('start.mjs', ['--port=0', '--exit=3'])
     expect(await run.ended()).toBe(3)
-    expect(run.output()).toMatch(/^ready --lifeline=3 --python=\S+ --port=0 --exit=3$/m)
+    expect(run.output()).toMatch(/^ready --parent-pipe=3 --python=\S+ --port=0 --exit=3$/m)
   },
   limitMs,
 )
@@ -44,14 +44,14 @@ test(
 )
 
 test(
-  'kill -9 of start closes the lifeline, and the service ends by itself',
+  'kill -9 of start closes the parent pipe, and the service ends by itself',
   async () => {
     using checkout = makeCheckout()
     const run = checkout.run('start.mjs')
     await run.said('ready')
     run.child.kill('SIGKILL')
     await run.ended()
-    expect(run.output()).toContain('lifeline closed')
+    expect(run.output()).toContain('parent pipe closed')
   },
   limitMs,
 )
