@@ -5,10 +5,10 @@ import { runWithNode } from './checkout.mjs'
  * The pause before each new start, by how many deaths came one after the other. A start takes half a second, so each of
  * these brings the service back within three seconds; together they give what is short, such as memory, 11 s to come back.
  */
-const pausesMs = [100, 200, 400, 800, 1_600, 2_000, 2_000, 2_000, 2_000]
+const PAUSES_MS = [100, 200, 400, 800, 1_600, 2_000, 2_000, 2_000, 2_000]
 
 /** A service that was ready for so long is worth starting again however often it dies: the deaths before count no more. */
-const healthyMs = 10_000
+const HEALTHY_MS = 10_000
 
 /** `EXIT.crashLoop` of functions/src/local/start-error.ts, which the machine's own Node may be too old to read. */
 export const crashLoopCode = 70
@@ -22,7 +22,11 @@ export const crashLoopCode = 70
  * The service gets a pipe on descriptor 3. The address that it writes there says that it is ready. The pipe closes when
  * this process ends, even by SIGKILL, and the service ends with it.
  */
-export async function supervise(node, args, { signal, env = process.env, ...options }) {
+export async function supervise(
+  node,
+  args,
+  { signal, pausesMs = PAUSES_MS, env = process.env, ...options },
+) {
   let port
   let deaths = 0
   for (;;) {
@@ -33,7 +37,7 @@ export async function supervise(node, args, { signal, env = process.env, ...opti
     port ??= life.port
     if (signal.aborted) return life.endedBy === life.interruptedBy ? 0 : life.code
     if (life.endedBy === null && (life.code === 0 || port === undefined)) return life.code
-    deaths = life.healthMs < healthyMs ? deaths + 1 : 1
+    deaths = life.healthMs < HEALTHY_MS ? deaths + 1 : 1
     const how = life.endedBy ? `was ended by ${life.endedBy}` : `has ended with exit code ${life.code}`
     const pauseMs = pausesMs[deaths - 1]
     if (pauseMs === undefined) {
