@@ -22,11 +22,7 @@ export const crashLoopCode = 70
  * The service gets a pipe on descriptor 3. The address that it writes there says that it is ready. The pipe closes when
  * this process ends, even by SIGKILL, and the service ends with it.
  */
-export async function supervise(
-  node,
-  args,
-  { signal, pausesMs = PAUSES_MS, env = process.env, ...options },
-) {
+export async function supervise(node, args, { signal, pausesMs = PAUSES_MS, env = process.env, ...options }) {
   let port
   let deaths = 0
   for (;;) {
