@@ -2,10 +2,11 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { runWithNode } from './checkout.mjs'
 
 /**
- * The pause before each new start, by how many deaths came one after the other. A start takes half a second, so each of
- * these brings the service back within three seconds; together they give what is short, such as memory, 11 s to come back.
+ * The pause before each new start, by how many deaths came one after the other. A start takes half a second, and on a
+ * busy machine two, so that the service is back within three seconds even after the longest. Together they wait 6.5 s
+ * for what is short, such as memory.
  */
-const PAUSES_MS = [100, 200, 400, 800, 1_600, 2_000, 2_000, 2_000, 2_000]
+const PAUSES_MS = [100, 200, 400, 800, 1_000, 1_000, 1_000, 1_000, 1_000]
 
 /** A service that was ready for so long is worth starting again however often it dies: the deaths before count no more. */
 const HEALTHY_MS = 10_000
