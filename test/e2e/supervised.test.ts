@@ -7,6 +7,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { ListedTool } from '@toolrack/contract'
 import { EXIT } from '../../functions/src/local/start-error.ts'
+import { processesWith } from '../../scripts/toolchain/kept-processes.mjs'
 import { descendantsOf, isAlive } from '../support/processes.ts'
 import { withPython } from '../support/runner-environment.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -76,8 +77,10 @@ class NpmStart {
     return this.#child.exitCode
   }
 
+  /** A test that failed may have left a service without a parent, which holds the output open. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.#child.kill('SIGKILL')
+    for (const pid of processesWith(`TOOLRACK_DATA=${this.data.path}`)) process.kill(pid, 'SIGKILL')
     await this.#closed
     this.data[Symbol.dispose]()
   }
