@@ -1,6 +1,6 @@
 import { ConfigError, isProduction, parseConfig, unknownVariables } from './config.ts'
-import { banner } from './local/banner.ts'
-import { onLifelineCut } from './local/lifeline.ts'
+import { banner, restartLine } from './local/banner.ts'
+import { watchParent } from './local/parent-pipe.ts'
 import { pythonChoice } from './local/open-runner.ts'
 import { serve } from './local/serve.ts'
 import { EXIT, StartError } from './local/start-error.ts'
@@ -22,8 +22,10 @@ async function main(): Promise<void> {
     )
   }
   process.on('SIGINT', stop).on('SIGTERM', stop).on('SIGHUP', stop)
-  onLifelineCut(process.argv, stop)
-  console.log(banner(serving, performance.now()))
+  // Before anybody can read the address: from now on a new start takes the same port.
+  watchParent(process.argv, stop).tell(serving.url)
+  const say = process.argv.includes('--restarted') ? restartLine : banner
+  console.log(say(serving, performance.now()))
 }
 
 /** A reason that a person can act on is told in one sentence; anything else is a fault of the program. */

@@ -7,7 +7,8 @@ const signals = isWindows ? ['SIGINT', 'SIGTERM'] : ['SIGINT', 'SIGTERM', 'SIGHU
 const onePressMs = 1_000
 
 /**
- * Runs a child to its end; resolves to its exit code and to the signal that asked us to stop, if one did.
+ * Runs a child to its end; resolves to its exit code, the signal that ended it, which is null where none did, and the
+ * signal that asked us to stop, if one did.
  *
  * The child sits in a session of its own, so a Ctrl-C in the terminal reaches it only through us. One key press
  * reaches us twice under `npm start` (from the terminal, and passed on by npm): the echo is dropped, so the child sees
@@ -44,7 +45,7 @@ export function runChild(command, args, { onSpawn, ...options } = {}) {
     })
     child.once('close', (code, signal) => {
       stopListening()
-      resolve({ code: code ?? exitCodeOf(signal), interruptedBy })
+      resolve({ code: code ?? exitCodeOf(signal), endedBy: signal, interruptedBy })
     })
     if (child.pid !== undefined) onSpawn?.(child)
   })

@@ -15,7 +15,7 @@ export async function startRunner({ root, node, python, signal, onOutput = () =>
     RUNNER_SECRET: randomBytes(32).toString('base64url'),
   }
   const program = join(root, 'functions/src/local/runner-cli.ts')
-  const args = ['--disable-warning=ExperimentalWarning', program, `--python=${python}`, '--lifeline=3']
+  const args = ['--disable-warning=ExperimentalWarning', program, `--python=${python}`, '--parent-pipe=3']
   const child = spawn(node, args, {
     cwd: root,
     env: { ...process.env, ...env },

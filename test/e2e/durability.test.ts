@@ -122,10 +122,10 @@ test('SIGTERM, SIGINT and SIGHUP end the server with code 0', async () => {
   await Promise.all(stops)
 })
 
-test('closing the other end of --lifeline=3 ends the server with code 0', async () => {
-  await using server = await Server.start({ args: ['--lifeline=3'] })
+test('closing the other end of --parent-pipe=3 ends the server with code 0', async () => {
+  await using server = await Server.start({ args: ['--parent-pipe=3'] })
   expect((await server.fetch('/health')).status).toBe(200)
-  server.lifeline.destroy()
-  await once(server.lifeline, 'close')
+  server.parentPipe.destroy()
+  await once(server.parentPipe, 'close')
   expect(await server.ended()).toMatchObject({ code: 0, stderr: '' })
 })

@@ -73,9 +73,9 @@ test('a second signal while stopping changes nothing', async () => {
 })
 
 test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
-  '%s ends the server while npm start still holds its lifeline',
+  '%s ends the server while npm start still holds the parent pipe',
   async (signal) => {
-    await using server = await Server.start({ args: ['--lifeline=3'] })
+    await using server = await Server.start({ args: ['--parent-pipe=3'] })
     server.signal(signal)
     expect(await server.ended()).toMatchObject({ code: 0, signal: null, stderr: '' })
   },

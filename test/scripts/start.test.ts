@@ -1,7 +1,15 @@
 import { expect, test } from '@jest/globals'
+import { descendantsOf } from '../support/processes.ts'
+import { until } from '../support/until.ts'
 import { makeCheckout } from './support/checkout.ts'
 
 const limitMs = 60_000
+
+function childOf(pid = 0): number {
+  const [child] = descendantsOf(pid)
+  if (child === undefined) throw new Error('it has no child')
+  return child
+}
 
 test(
   'start hands its arguments to the service, and the exit code of the service back',
@@ -9,7 +17,7 @@ test(
     using checkout = makeCheckout()
     const run = checkout.run('start.mjs', ['--port=0', '--exit=3'])
     expect(await run.ended()).toBe(3)
-    expect(run.output()).toMatch(/^ready --lifeline=3 --python=\S+ --port=0 --exit=3$/m)
+    expect(run.output()).toMatch(/^ready --parent-pipe=3 --python=\S+ --port=0 --exit=3$/m)
   },
   limitMs,
 )
@@ -44,14 +52,78 @@ test(
 )
 
 test(
-  'kill -9 of start closes the lifeline, and the service ends by itself',
+  'kill -9 of start closes the parent pipe, and the service ends by itself',
   async () => {
     using checkout = makeCheckout()
     const run = checkout.run('start.mjs')
     await run.said('ready')
     run.child.kill('SIGKILL')
     await run.ended()
-    expect(run.output()).toContain('lifeline closed')
+    expect(run.output()).toContain('parent pipe closed')
+  },
+  limitMs,
+)
+
+test(
+  'a service that was ready and died is started again with the port that it had',
+  async () => {
+    using checkout = makeCheckout()
+    const run = checkout.run('start.mjs', ['--tell'], 'works', 'works', { PORT: '0' })
+    await run.said('ready')
+    const [, first = ''] = /process (\d+) port 0\n/.exec(run.output()) ?? []
+    process.kill(Number(first), 'SIGKILL')
+    await run.said('--restarted')
+    expect(run.output()).toContain('The service was ended by SIGKILL; it is being started again.\n')
+    expect(run.output()).toMatch(/process \d+ port 4711\nready .* --tell --restarted\n/)
+    run.child.kill('SIGTERM')
+    expect(await run.ended()).toBe(7)
+  },
+  limitMs,
+)
+
+test(
+  'a service that a signal ends before it was ready is started again',
+  async () => {
+    using checkout = makeCheckout()
+    const run = checkout.run('start.mjs')
+    await run.said('ready')
+    process.kill(childOf(run.child.pid), 'SIGKILL')
+    await run.said('The service was ended by SIGKILL; it is being started again.')
+    await until(
+      () => Promise.resolve(run.output().match(/^ready /gm)?.length),
+      (lives) => lives === 2,
+    )
+    run.child.kill('SIGTERM')
+    expect(await run.ended()).toBe(7)
+  },
+  limitMs,
+)
+
+test(
+  'a service that was stopped by somebody else, and ends with code 0, is not started again',
+  async () => {
+    using checkout = makeCheckout()
+    const run = checkout.run('start.mjs', ['--tell', '--exit=0'])
+    expect(await run.ended()).toBe(0)
+    expect(run.output()).not.toContain('again')
+  },
+  limitMs,
+)
+
+test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
+  '%s between two starts ends npm start with code 0, and nothing is started any more',
+  async (signal) => {
+    using checkout = makeCheckout()
+    const run = checkout.run('start.mjs', ['--tell', '--die'])
+    const deaths = (): number => run.output().match(/is being started again/g)?.length ?? 0
+    // From the fifth on the pause is one second.
+    await until(
+      () => Promise.resolve(deaths()),
+      (count) => count === 6,
+    )
+    run.child.kill(signal)
+    expect(await run.ended()).toBe(0)
+    expect(deaths()).toBe(6)
   },
   limitMs,
 )

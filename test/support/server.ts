@@ -88,7 +88,7 @@ export class Server implements AsyncDisposable {
   }
 
   /** The parent's end of descriptor 3. */
-  get lifeline(): Writable {
+  get parentPipe(): Writable {
     return this.#run.child.stdio[3] as Writable
   }
 

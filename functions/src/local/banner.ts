@@ -29,6 +29,11 @@ Ctrl-C stops the server.
 `
 }
 
+/** What `npm start` prints in place of the banner when the service has died and is ready again. */
+export function restartLine({ url }: Served, readyMs: number): string {
+  return `Toolrack ${VERSION} is ready again at ${url} (${Math.round(readyMs)} ms)`
+}
+
 const CURL = 'curl -H "Authorization: Bearer $T"'
 
 function pythonLines(url: string, token: string): string {

@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
+import { readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { newJobKeys, parseJobKeys } from '../access/job-keys.ts'
 import type { JobKeys } from '../access/job-keys.ts'
@@ -24,7 +24,6 @@ function keyText(path: string): string {
   try {
     const text = newJobKeys()
     writeFileSync(path, text, { mode: 0o600 })
-    chmodSync(path, 0o600)
     return text
   } catch (error) {
     throw unusable(path, error)

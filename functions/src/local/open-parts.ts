@@ -5,6 +5,7 @@ import { firestoreConnection } from '../firestore/connect-firestore.ts'
 import type { FirestoreConnection } from '../firestore/firestore-connection.ts'
 import { FirestoreDefinitionStore } from '../firestore/firestore-definition-store.ts'
 import { FirestoreInvocationLogs } from '../firestore/firestore-invocation-logs.ts'
+import type { Log } from '../log.ts'
 import type { ServiceParts } from '../services.ts'
 import { claimDataFolder } from './data-folder.ts'
 import { openJobKeys } from './open-job-keys.ts'
@@ -23,7 +24,7 @@ export type Parts = {
 }
 
 /** Opens the parts. With Firestore and Firebase's tokens nothing is kept on this machine, and any number of servers may run. */
-export function openParts(config: Config): Parts {
+export function openParts(config: Config, log: Log): Parts {
   const { store, auth } = config
   if (store === 'firestore' && auth.kind === 'firebase') {
     const connection = firestoreConnection()
@@ -35,7 +36,7 @@ export function openParts(config: Config): Parts {
       release: () => undefined,
     }
   }
-  const folder = claimDataFolder(config.dataFolder)
+  const folder = claimDataFolder(config.dataFolder, log)
   const embedded = store === 'sqlite' ? openStore(folder.path) : undefined
   const jobKeys = config.jobKeys ?? openJobKeys(folder.path)
   const token = auth.kind === 'local' ? openToken(folder.path) : undefined

@@ -1,12 +1,14 @@
 import { join } from 'node:path'
 import { DatabaseFileError } from '../sqlite/open-database.ts'
 import { SqliteDefinitionStore } from '../sqlite/sqlite-definition-store.ts'
+import { makePrivateFile } from './private-files.ts'
 import { EXIT, StartError } from './start-error.ts'
 
 /** Opens the embedded store, or says in one sentence why it can't be. */
 export function openStore(folder: string): SqliteDefinitionStore {
   const path = join(folder, 'toolrack.db')
   try {
+    makePrivateFile(path)
     return new SqliteDefinitionStore(path)
   } catch (error) {
     if (error instanceof DatabaseFileError) {

@@ -1,12 +1,12 @@
 import { parseConfig } from '../config.ts'
 import { textLog } from '../log.ts'
-import { onLifelineCut } from './lifeline.ts'
+import { watchParent } from './parent-pipe.ts'
 import { pythonChoice, runnerCommand } from './open-runner.ts'
 import { RunnerProcess } from './runner-process.ts'
 import { EXIT } from './start-error.ts'
 
 /**
- * The runner beside the emulators: `runner-cli.ts --python=<path> --lifeline=3`. RUNNER_URL and RUNNER_SECRET, by which the
+ * The runner beside the emulators: `runner-cli.ts --python=<path> --parent-pipe=3`. RUNNER_URL and RUNNER_SECRET, by which the
  * functions ask it, say where it listens and what it is told; in each of its lives, for they are not told again.
  */
 const { address, environment } = parseConfig().runner
@@ -28,6 +28,6 @@ function stop(): void {
 }
 
 process.on('SIGINT', stop).on('SIGTERM', stop).on('SIGHUP', stop)
-onLifelineCut(process.argv, stop)
+watchParent(process.argv, stop)
 await running.over
 process.exit(exitCode)

@@ -38,7 +38,7 @@ export async function serve(config: Config, log: Log, python: PythonChoice = {})
       EXIT.badConfig,
     )
   }
-  const { store, logs, authentication, token, release: releaseParts } = openParts(config)
+  const { store, logs, authentication, token, release: releaseParts } = openParts(config, log)
   if (config.auth.kind === 'firebase' && config.auth.emulator)
     log.warn('FIREBASE_AUTH_EMULATOR_HOST is set: tokens of users need no signature')
   const runner = openRunner(config, python, log)

@@ -14,6 +14,8 @@ export const EXIT = {
   damagedData: 65,
   /** EX_UNAVAILABLE: the port or address can't be had. */
   addressTaken: 69,
+  /** EX_SOFTWARE: the service died again and again; npm start ends with it (scripts/toolchain/supervise.mjs). */
+  crashLoop: 70,
   /** EX_CANTCREAT: the data folder can't be written. */
   unwritableData: 73,
   /** EX_TEMPFAIL: another server has the data. */

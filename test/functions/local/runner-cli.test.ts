@@ -20,7 +20,7 @@ afterAll(() => started.forEach((child) => child.kill('SIGKILL')))
 async function start(env: NodeJS.ProcessEnv = {}) {
   const [port = 0] = await freePorts(1)
   const url = `http://127.0.0.1:${port}`
-  const args = ['--disable-warning=ExperimentalWarning', PROGRAM, `--python=${PYTHON}`, '--lifeline=3']
+  const args = ['--disable-warning=ExperimentalWarning', PROGRAM, `--python=${PYTHON}`, '--parent-pipe=3']
   const child = spawn(process.execPath, args, {
     env: { PATH: process.env['PATH'], RUNNER_URL: url, RUNNER_SECRET: SECRET, ...env },
     stdio: ['ignore', 'ignore', 'pipe', 'pipe'],

@@ -1,0 +1,11 @@
+export const crashLoopCode: number
+export function supervise(
+  node: string,
+  args: readonly string[],
+  options: {
+    readonly signal: AbortSignal
+    readonly pausesMs?: readonly number[]
+    readonly env?: NodeJS.ProcessEnv
+    readonly cwd?: string
+  },
+): Promise<number>

@@ -1,0 +1,83 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { runWithNode } from './checkout.mjs'
+
+/**
+ * The pause before each new start, by how many deaths came one after the other. A start takes half a second, and on a
+ * busy machine two, so that the service is back within three seconds even after the longest. Together they wait 6.5 s
+ * for what is short, such as memory.
+ */
+const PAUSES_MS = [100, 200, 400, 800, 1_000, 1_000, 1_000, 1_000, 1_000]
+
+/** A service that was ready for so long is worth starting again however often it dies: the deaths before count no more. */
+const HEALTHY_MS = 10_000
+
+/** `EXIT.crashLoop` of functions/src/local/start-error.ts, which the machine's own Node may be too old to read. */
+export const crashLoopCode = 70
+
+/**
+ * Runs the service, `args` of Node, and starts it again with the same port whenever it has died; resolves to the exit
+ * code when it is over. It is over when `signal` aborts (whoever aborts it passes on nothing: the signals that reach
+ * this process reach the service too), when the service ends with code 0, when it ends with a code before it was ever
+ * ready, for it would end the same way again, and when it dies ten times without ten seconds of good health.
+ *
+ * The service gets a pipe on descriptor 3. The address that it writes there says that it is ready. The pipe closes when
+ * this process ends, even by SIGKILL, and the service ends with it.
+ */
+export async function supervise(node, args, { signal, pausesMs = PAUSES_MS, env = process.env, ...options }) {
+  let port
+  let deaths = 0
+  for (;;) {
+    const life =
+      port === undefined
+        ? await live(node, args, { env, ...options })
+        : await live(node, [...args, '--restarted'], { env: { ...env, PORT: port }, ...options })
+    port ??= life.port
+    if (signal.aborted) return life.endedBy === life.interruptedBy ? 0 : life.code
+    if (life.endedBy === null && (life.code === 0 || port === undefined)) return life.code
+    deaths = life.healthMs < HEALTHY_MS ? deaths + 1 : 1
+    const how = life.endedBy ? `was ended by ${life.endedBy}` : `has ended with exit code ${life.code}`
+    const pauseMs = pausesMs[deaths - 1]
+    if (pauseMs === undefined) {
+      say(
+        `The service has died ${deaths} times in a row and is not started again; the last time it ${how}. ` +
+          'Correct what the lines above name, then run npm start again.',
+      )
+      return crashLoopCode
+    }
+    say(`The service ${how}; it is being started again.`)
+    await pause(pauseMs, undefined, { signal }).catch(() => {})
+    if (signal.aborted) return 0
+  }
+}
+
+/** One life of the service: how it ended, the port that it had, and how long it was ready. */
+async function live(node, args, options) {
+  let port
+  let readyAtMs
+  function onReady(url) {
+    readyAtMs = performance.now()
+    port = new URL(url).port || '80'
+  }
+  const end = await runWithNode(node, args, {
+    ...options,
+    stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
+    onSpawn: (child) => watchPipe(child, onReady),
+  })
+  return { ...end, port, healthMs: readyAtMs === undefined ? 0 : performance.now() - readyAtMs }
+}
+
+function watchPipe(child, onReady) {
+  const pipe = child.stdio[3]
+  let text = ''
+  pipe.setEncoding('utf8').on('error', () => {})
+  pipe.on('data', (piece) => {
+    text += piece
+    if (text.endsWith('\n')) onReady(text.trim())
+  })
+  // Whatever the service started may have inherited the pipe; its end alone is what we wait for.
+  child.once('exit', () => pipe.destroy())
+}
+
+function say(line) {
+  process.stderr.write(`${line}\n`)
+}
