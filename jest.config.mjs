@@ -16,7 +16,7 @@ const suites = {
 }
 
 /** The suites that need the Firebase emulators, which are started once for all of them and for no other. */
-const firebase = ['test/functions/firestore', 'test/rules', 'test/e2e/firebase']
+const firebase = ['test/functions/stores/firestore', 'test/rules', 'test/e2e/firebase']
 
 export default {
   projects: [

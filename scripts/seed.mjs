@@ -14,7 +14,7 @@ import { runCommand, SetupFailure } from './toolchain/setup-failure.mjs'
 await runCommand(async () => {
   const { folder, project } = chosen()
   const node = await prepare('runtime')
-  const args = [join(root, 'functions/src/cloud/seed-cli.ts'), folder]
+  const args = [join(root, 'functions/src/hosts/cloud/seed-cli.ts'), folder]
   return (await runWithNode(node, args, { env: environment(project) })).code
 })
 

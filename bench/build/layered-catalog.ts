@@ -1,10 +1,10 @@
 import { definitionDigest, LAYERS } from '@toolrack/contract'
 import type { Layer, ToolDefinition } from '@toolrack/contract'
 import assert from 'node:assert/strict'
-import { CatalogView } from '../../functions/src/catalog/catalog-view.ts'
-import { LayerSnapshot } from '../../functions/src/catalog/layer-snapshot.ts'
-import { listAnswer } from '../../functions/src/catalog/list-answer.ts'
-import { parseListQuery } from '../../functions/src/routes/list-tools.ts'
+import { CatalogView } from '../../functions/src/tools/catalog/catalog-view.ts'
+import { LayerSnapshot } from '../../functions/src/tools/catalog/layer-snapshot.ts'
+import { listAnswer } from '../../functions/src/tools/catalog/list-answer.ts'
+import { parseListQuery } from '../../functions/src/edge/routes/list-tools.ts'
 import { mergeAndFilter } from './merge-and-filter.ts'
 
 /** Builds the list of these names. */

@@ -37,7 +37,7 @@ export async function makeDeployment(
 
 /** As `npm run build` does, but of the copy. */
 function writeFileLayer(ours: string): void {
-  const script = join(ours, 'src/files/write-file-layer.ts')
+  const script = join(ours, 'src/stores/files/write-file-layer.ts')
   const { status, stderr } = spawnSync(process.execPath, [script], { encoding: 'utf8' })
   if (status !== 0) throw new Error(`the file layer could not be written: ${stderr}`)
 }

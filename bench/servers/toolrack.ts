@@ -1,5 +1,5 @@
-import { parseConfig } from '../../functions/src/config.ts'
-import { serve } from '../../functions/src/local/serve.ts'
+import { parseConfig } from '../../functions/src/hosts/config.ts'
+import { serve } from '../../functions/src/hosts/local/serve.ts'
 import { textLog } from '../../functions/src/log.ts'
 import { announce } from './announce.ts'
 

@@ -1,9 +1,9 @@
-import { ConfigError, isProduction, parseConfig, unknownVariables } from './config.ts'
-import { banner, restartLine } from './local/banner.ts'
-import { watchParent } from './local/parent-pipe.ts'
-import { pythonChoice } from './local/open-runner.ts'
-import { serve } from './local/serve.ts'
-import { EXIT, StartError } from './local/start-error.ts'
+import { ConfigError, isProduction, parseConfig, unknownVariables } from './hosts/config.ts'
+import { banner, restartLine } from './hosts/local/banner.ts'
+import { watchParent } from './hosts/local/parent-pipe.ts'
+import { pythonChoice } from './hosts/local/open-runner.ts'
+import { serve } from './hosts/local/serve.ts'
+import { EXIT, StartError } from './hosts/local/start-error.ts'
 import { jsonLog, textLog } from './log.ts'
 
 /** The embedded server: what `npm start` runs. */

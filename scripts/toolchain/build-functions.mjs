@@ -11,7 +11,7 @@ export async function buildFunctions(root, node, options) {
 
 /** Reads and admits the definition files once, so that no cold start has to compile their schemas. */
 export async function writeFileLayer(root, node) {
-  const script = join(root, 'functions/src/files/write-file-layer.ts')
+  const script = join(root, 'functions/src/stores/files/write-file-layer.ts')
   const { code } = await runWithNode(node, [script], { cwd: root })
   if (code !== 0) throw new SetupFailure('The definition files could not be read.', code)
 }

@@ -14,7 +14,7 @@ export async function startRunner({ root, node, python, signal, onOutput = () =>
     RUNNER_URL: `http://127.0.0.1:${port}`,
     RUNNER_SECRET: randomBytes(32).toString('base64url'),
   }
-  const program = join(root, 'functions/src/local/runner-cli.ts')
+  const program = join(root, 'functions/src/hosts/local/runner-cli.ts')
   const args = ['--disable-warning=ExperimentalWarning', program, `--python=${python}`, '--parent-pipe=3']
   const child = spawn(node, args, {
     cwd: root,

@@ -11,7 +11,7 @@ const PAUSES_MS = [100, 200, 400, 800, 1_000, 1_000, 1_000, 1_000, 1_000]
 /** A service that was ready for so long is worth starting again however often it dies: the deaths before count no more. */
 const HEALTHY_MS = 10_000
 
-/** `EXIT.crashLoop` of functions/src/local/start-error.ts, which the machine's own Node may be too old to read. */
+/** `EXIT.crashLoop` of functions/src/hosts/local/start-error.ts, which the machine's own Node may be too old to read. */
 export const crashLoopCode = 70
 
 /**

@@ -14,7 +14,7 @@ const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8')
 const config = JSON.parse(read('firebase.json')) as Config
 
 test('Hosting sends every path of the service to the function that serves it, in the region where it is', () => {
-  const [, region] = /region: '([a-z0-9-]+)'/.exec(read('functions/src/options.ts')) ?? []
+  const [, region] = /region: '([a-z0-9-]+)'/.exec(read('functions/src/hosts/cloud/options.ts')) ?? []
   const to = (source: string, functionId: string) => ({ source, function: { functionId, region } })
   expect(config.hosting.rewrites).toEqual([
     to('/workflows/**', 'workflows'),
@@ -46,7 +46,7 @@ test('the fields that the store asks by keep their indexes, and the others need 
   const { fieldOverrides } = JSON.parse(read('firestore.indexes.json')) as {
     fieldOverrides: readonly { readonly fieldPath: string; readonly indexes: readonly unknown[] }[]
   }
-  const asked = [...readSource('functions/src/firestore').values()].flatMap((text) =>
+  const asked = [...readSource('functions/src/stores/firestore').values()].flatMap((text) =>
     [...text.matchAll(/\.(?:where|orderBy)\('([^']+)'/g)].map(([, field]) => field),
   )
   expect(new Set(asked)).toEqual(new Set(['listedAs', 'revision', 'textHash']))

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { existsSync, readFileSync } from 'node:fs'
 import { parse } from 'yaml'
-import { VARIABLES } from '../../functions/src/config.ts'
+import { VARIABLES } from '../../functions/src/hosts/config.ts'
 import { environmentOf, parseDockerfile, saidBy } from '../support/dockerfile.ts'
 import { ROOT } from '../support/source-tree.ts'
 

@@ -3,7 +3,7 @@ import { completeParameters, inDialect, withoutNulls } from '@toolrack/contract'
 import type { Dialect, JsonObject, JsonValue, ToolDefinition } from '@toolrack/contract'
 import type { AnySchema, ValidateFunction } from 'ajv'
 import fc from 'fast-check'
-import { anonymous, dialectOf, newAjv } from '../../functions/src/schemas/schema-dialect.ts'
+import { anonymous, dialectOf, newAjv } from '../../functions/src/tools/schemas/schema-dialect.ts'
 
 const DRAFT_07 = 'http://json-schema.org/draft-07/schema#'
 const KEYS = ['a', 'b', 'c'] as const

@@ -3,8 +3,8 @@ import { ERROR_CODES } from '@toolrack/contract'
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { VARIABLES } from '../../functions/src/config.ts'
-import { EXIT } from '../../functions/src/local/start-error.ts'
+import { VARIABLES } from '../../functions/src/hosts/config.ts'
+import { EXIT } from '../../functions/src/hosts/local/start-error.ts'
 import { TABLE } from '../support/route-table.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -68,7 +68,7 @@ test('docs/modules.md names each kind of fault that the service finds in a modul
   const documented = ['kind of the service', 'kind in a folder'].flatMap((heading) =>
     rows(tableOf(guide, heading)).map(([kind]) => kind?.replaceAll('`', '')),
   )
-  const sources = ['functions/src/folder', 'functions/src/modules'].flatMap((folder) =>
+  const sources = ['functions/src/tools/folder', 'functions/src/tools/modules'].flatMap((folder) =>
     readdirSync(join(ROOT, folder)).map((name) => read(join(folder, name))),
   )
   const kinds = [...sources.join('\n').matchAll(/(?:\bkind: |faulty\(\s*entry,\s*)'([a-z]+_[a-z_]+)'/g)]

@@ -3,7 +3,7 @@ import { chmodSync, closeSync, mkdirSync, openSync, readdirSync, readFileSync } 
 import { statSync, truncateSync, writeFileSync, writeSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { EXIT } from '../../functions/src/local/start-error.ts'
+import { EXIT } from '../../functions/src/hosts/local/start-error.ts'
 import { failedStart, Server } from '../support/server.ts'
 import type { Ended } from '../support/server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'

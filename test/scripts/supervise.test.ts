@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { EXIT } from '../../functions/src/local/start-error.ts'
+import { EXIT } from '../../functions/src/hosts/local/start-error.ts'
 import { crashLoopCode } from '../../scripts/toolchain/supervise.mjs'
 
 const SUPERVISE = new URL('../../scripts/toolchain/supervise.mjs', import.meta.url).href

@@ -1,7 +1,10 @@
 import { definitionDigest } from '@toolrack/contract'
 import type { ToolDefinition } from '@toolrack/contract'
-import type { DefinitionDelete, DefinitionPut } from '../../functions/src/definitions/definition-change.ts'
-import type { WriteContext } from '../../functions/src/definitions/write-outcome.ts'
+import type {
+  DefinitionDelete,
+  DefinitionPut,
+} from '../../functions/src/tools/definitions/definition-change.ts'
+import type { WriteContext } from '../../functions/src/tools/definitions/write-outcome.ts'
 
 /** A small tool of that name; another description makes another content. */
 export function tool(name: string, description = `Does ${name}.`): ToolDefinition {

@@ -1,10 +1,13 @@
 import { describe } from '@jest/globals'
 import { Firestore } from '@google-cloud/firestore'
 import { randomUUID } from 'node:crypto'
-import { FirestoreConnection } from '../../functions/src/firestore/firestore-connection.ts'
-import { FirestoreRest } from '../../functions/src/firestore/firestore-rest.ts'
-import { firestoreSettings, STORE_DEADLINES } from '../../functions/src/firestore/firestore-settings.ts'
-import { EMULATOR_TOKEN } from '../../functions/src/firestore/metadata-token.ts'
+import { FirestoreConnection } from '../../functions/src/stores/firestore/firestore-connection.ts'
+import { FirestoreRest } from '../../functions/src/stores/firestore/firestore-rest.ts'
+import {
+  firestoreSettings,
+  STORE_DEADLINES,
+} from '../../functions/src/stores/firestore/firestore-settings.ts'
+import { EMULATOR_TOKEN } from '../../functions/src/stores/firestore/metadata-token.ts'
 import { testWhere } from './test-where.ts'
 
 /** Where the emulator listens; empty where there is none, and then the suites of `describeOnEmulator` are skipped. */

@@ -1,38 +1,37 @@
 import { importsOf } from './source-tree.ts'
 import type { SourceTree } from './source-tree.ts'
 
-/** What each room of the house may not know (design, section 3). */
+/** What a part of the tree must not import, and the sentence that says why. */
 type Rule = { readonly of: RegExp; readonly mayNot: RegExp; readonly why: string }
 
-const inFunctions = (rooms: readonly string[]): string => `^functions/src/(?:${rooms.join('|')})/`
-const DOMAIN = [
-  'access',
-  'agents',
-  'audit',
-  'authoring',
-  'builtin',
-  'catalog',
-  'definitions',
-  'dispatch',
-  'folder',
-  'invoke',
-  'json',
-  'modules',
-  'schemas',
-  'sessions',
-]
-const ADAPTERS = ['cloud-run', 'files', 'firebase-auth', 'firestore', 'jose', 'openai', 'runner', 'sqlite']
-const EDGE = ['http', 'routes']
-/** How the service is run: each joins the parts in its own way. */
-const HOSTS = ['cloud', 'local']
-const ENTRY =
-  'functions/src/(?:app|authentication|declaration|index|local|named-runner|options|services)\\.ts$'
-/** What serves. An adapter may ask by HTTP; where, the places below say. */
+/**
+ * The floors of the service, the highest first. A floor imports the floors below it and never one above it.
+ * `stores` and `platform` are the adapters: only `hosts` imports them.
+ */
+export const FLOORS = ['hosts', 'edge', 'stores', 'platform', 'calls', 'tools', 'access'] as const
+type Floor = (typeof FLOORS)[number]
+
+/** What stands above all floors (the entries) and below all floors (the ground). */
+export const ENTRIES = ['declaration.ts', 'index.ts', 'local.ts'] as const
+export const GROUND = ['log.ts', 'node-http.ts', 'version.ts'] as const
+
+/** The folders of each adapter floor. An adapter imports no other adapter. */
+const ADAPTERS = ['stores/files', 'stores/firestore', 'stores/sqlite'].concat(
+  ['cloud-run', 'firebase-auth', 'jose', 'runner'].map((name) => `platform/${name}`),
+)
+
+const inFunctions = (paths: readonly string[]): string => `^functions/src/(?:${paths.join('|')})`
+const folders = (paths: readonly string[]): string[] => paths.map((path) => `${path}/`)
+const files = (names: readonly string[]): string[] => names.map((name) => `${name.replace('.', '\\.')}$`)
+
+/** What serves HTTP. An adapter may send requests: the places below say which file. */
 const SERVING = 'npm:(?:express|cors)$|node:http2$|node:net$'
 const WEB = `${SERVING}|node:https?$|^functions/src/node-http\\.ts$`
-const ADAPTER = inFunctions(ADAPTERS)
+const DOMAIN: readonly Floor[] = ['calls', 'tools', 'access']
 
-export const ROOMS = [...DOMAIN, ...ADAPTERS, ...EDGE, ...HOSTS]
+function above(floor: Floor): string {
+  return inFunctions([...folders(FLOORS.slice(0, FLOORS.indexOf(floor))), ...files(ENTRIES)])
+}
 
 const RULES: readonly Rule[] = [
   {
@@ -60,86 +59,88 @@ const RULES: readonly Rule[] = [
     mayNot: /^(?:test|bench|scripts|console)\/|^packages\/client/,
     why: 'the service imports its own source and the contract only',
   },
+  ...FLOORS.map((floor) => ({
+    of: new RegExp(inFunctions(folders([floor]))),
+    mayNot: new RegExp(above(floor)),
+    why: `the floor ${floor} imports only floors below it`,
+  })),
   {
-    of: new RegExp(inFunctions(DOMAIN)),
-    mayNot: new RegExp(`${inFunctions([...EDGE, ...HOSTS])}|${ENTRY}|${WEB}`),
-    why: 'a domain folder knows no HTTP',
+    of: new RegExp(inFunctions(files(GROUND))),
+    mayNot: new RegExp(inFunctions([...folders(FLOORS), ...files(ENTRIES)])),
+    why: 'the ground imports no floor',
   },
   {
-    of: new RegExp(inFunctions(DOMAIN)),
-    mayNot: new RegExp(`${ADAPTER}|^node:sqlite$`),
-    why: 'a domain folder knows no vendor',
+    of: new RegExp(inFunctions(folders(DOMAIN))),
+    mayNot: new RegExp(`${WEB}|^node:sqlite$`),
+    why: 'calls, tools and access know no HTTP and no vendor',
   },
   {
-    of: new RegExp(inFunctions(EDGE)),
-    mayNot: new RegExp(ENTRY),
-    why: 'the edge is given what it works with, and does not know who joins it',
+    of: new RegExp(inFunctions(folders(['edge/http', 'edge/routes']))),
+    mayNot: new RegExp(inFunctions(files(['edge/app.ts']))),
+    why: 'http and routes do not know the app',
   },
   {
-    of: new RegExp(inFunctions(['http'])),
-    mayNot: new RegExp(inFunctions(['routes'])),
-    why: 'the edge serves any table of routes',
+    of: new RegExp(inFunctions(folders(['edge/http']))),
+    mayNot: new RegExp(inFunctions(folders(['edge/routes']))),
+    why: 'edge/http serves any table of routes',
   },
   {
-    of: /^functions\/src\/(?!access\/|http\/handle-route\.ts$)/,
+    of: /^functions\/src\/(?!access\/|edge\/http\/handle-route\.ts$)/,
     mayNot: /^functions\/src\/access\/(?:authorise|decide)\.ts$/,
-    why: 'what a request may do is decided once, in http/handle-route.ts',
+    why: 'what a request may do is decided once, in edge/http/handle-route.ts',
   },
   {
-    of: new RegExp(ADAPTER),
-    mayNot: new RegExp(`${inFunctions([...EDGE, ...HOSTS])}|${ENTRY}|${SERVING}`),
+    of: new RegExp(inFunctions(folders(['stores', 'platform']))),
+    mayNot: new RegExp(SERVING),
     why: 'an adapter serves no HTTP',
   },
   {
-    of: new RegExp(
-      `^functions/src/(?!(?:${[...ADAPTERS, ...HOSTS].join('|')})/|(?:authentication|named-runner|services|local|index)\\.ts$)`,
-    ),
-    mayNot: new RegExp(ADAPTER),
-    why: 'only services.ts, authentication.ts, named-runner.ts and the entries know adapters',
+    of: new RegExp(`^functions/src/(?!(?:hosts|stores|platform)/)`),
+    mayNot: new RegExp(inFunctions(folders(ADAPTERS))),
+    why: 'only hosts imports adapters',
   },
-  {
-    of: new RegExp(`^functions/src/(?!cloud/|(?:declaration|index|options)\\.ts$)`),
-    mayNot: new RegExp(inFunctions(['cloud'])),
-    why: 'only the functions know the cloud',
-  },
-  {
-    of: new RegExp(inFunctions(['cloud'])),
-    mayNot: new RegExp(inFunctions(['local'])),
-    why: 'the cloud is not local',
-  },
-  ...ADAPTERS.map((room) => ({
-    of: new RegExp(inFunctions([room])),
-    mayNot: new RegExp(inFunctions(ADAPTERS.filter((other) => other !== room))),
-    why: 'an adapter knows no other adapter',
+  ...ADAPTERS.map((adapter) => ({
+    of: new RegExp(inFunctions(folders([adapter]))),
+    mayNot: new RegExp(inFunctions(folders(ADAPTERS.filter((other) => other !== adapter)))),
+    why: 'an adapter imports no other adapter',
   })),
+  {
+    of: new RegExp('^functions/src/(?!hosts/cloud/|(?:declaration|index)\\.ts$)'),
+    mayNot: new RegExp(inFunctions(folders(['hosts/cloud']))),
+    why: 'only the functions import hosts/cloud',
+  },
+  {
+    of: new RegExp('^functions/src/(?!hosts/local/|local\\.ts$)'),
+    mayNot: new RegExp(inFunctions(folders(['hosts/local']))),
+    why: 'only the embedded server imports hosts/local',
+  },
 ]
 
 /** Where each package and each guarded built-in may be imported; any other package has no place yet. */
 const PLACES = new Map([
-  ['npm:express', /^http\/(?:serve-routes|read-body)\.ts$/],
-  ['npm:cors', /^http\/allow-origins\.ts$/],
-  ['npm:ajv', /^schemas\//],
-  ['npm:re2js', /^schemas\//],
+  ['npm:express', /^edge\/http\/(?:serve-routes|read-body)\.ts$/],
+  ['npm:cors', /^edge\/http\/allow-origins\.ts$/],
+  ['npm:ajv', /^tools\/schemas\//],
+  ['npm:re2js', /^tools\/schemas\//],
   [
     'npm:zod',
-    /^definitions\/definition-schema\.ts$|^definitions\/parse-definition\.ts$|^files\/editor-schema\.ts$/,
+    /^tools\/definitions\/definition-schema\.ts$|^tools\/definitions\/parse-definition\.ts$|^stores\/files\/editor-schema\.ts$/,
   ],
-  ['npm:lru-cache', /^(?:access|catalog|routes|schemas)\//],
-  ['npm:jose', /^jose\//],
-  ['npm:@google-cloud/firestore', /^firestore\//],
-  ['npm:@google-cloud/run', /^cloud-run\//],
-  ['npm:google-auth-library', /^cloud-run\//],
-  ['npm:firebase-functions', /^cloud\/|^(?:declaration|options)\.ts$/],
-  ['npm:firebase-admin', /^(?:firestore|firebase-auth)\//],
-  ['node:sqlite', /^(?:sqlite|local)\//],
+  ['npm:lru-cache', /^(?:access|edge\/routes|tools\/catalog|tools\/schemas)\//],
+  ['npm:jose', /^platform\/jose\//],
+  ['npm:@google-cloud/firestore', /^stores\/firestore\//],
+  ['npm:@google-cloud/run', /^platform\/cloud-run\//],
+  ['npm:google-auth-library', /^platform\/cloud-run\//],
+  ['npm:firebase-functions', /^hosts\/cloud\/|^declaration\.ts$/],
+  ['npm:firebase-admin', /^stores\/firestore\/|^platform\/firebase-auth\//],
+  ['node:sqlite', /^stores\/sqlite\/|^hosts\/local\//],
   [
     'node:http',
-    /^(?:cloud|http|local|routes)\/|^app\.ts$|^firestore\/(?:firestore-rest|metadata-token)\.ts$|^node-http\.ts$|^runner\/runner-line\.ts$/,
+    /^(?:hosts|edge)\/|^stores\/firestore\/(?:firestore-rest|metadata-token)\.ts$|^node-http\.ts$|^platform\/runner\/runner-line\.ts$/,
   ],
   ['node:https', /^node-http\.ts$/],
-  ['node:net', /^local\//],
-  ['node:child_process', /^(?:local|schemas)\//],
-  ['node:worker_threads', /^schemas\/answer-questions\.ts$/],
+  ['node:net', /^hosts\/local\//],
+  ['node:worker_threads', /^tools\/schemas\//],
 ])
 
 /** Every import that points the wrong way, as `file imports what: why`. */

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { randomUUID } from 'node:crypto'
-import { LOG_KEPT_MS } from '../../functions/src/invoke/invocation-logs.ts'
-import type { InvocationLog, InvocationLogs } from '../../functions/src/invoke/invocation-logs.ts'
+import { LOG_KEPT_MS } from '../../functions/src/calls/pipeline/invocation-logs.ts'
+import type { InvocationLog, InvocationLogs } from '../../functions/src/calls/pipeline/invocation-logs.ts'
 
 export type LogsHarness = {
   readonly logs: InvocationLogs

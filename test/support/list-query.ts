@@ -1,4 +1,4 @@
-import type { ListQuery } from '../../functions/src/catalog/list-query.ts'
+import type { ListQuery } from '../../functions/src/tools/catalog/list-query.ts'
 
 /** What a request without a parameter asks for. */
 export const ALL: ListQuery = {

@@ -1,11 +1,14 @@
-import type { DefinitionChange } from '../../functions/src/definitions/definition-change.ts'
-import { VERSIONS_KEPT } from '../../functions/src/definitions/definition-store.ts'
-import type { DefinitionStore, DefinitionVersion } from '../../functions/src/definitions/definition-store.ts'
-import type { StoredDefinition } from '../../functions/src/catalog/stored-definition.ts'
-import type { StoredLayer } from '../../functions/src/catalog/stored-layer.ts'
-import type { LayerRead, LayerSource } from '../../functions/src/catalog/layer-source.ts'
-import { planWrite } from '../../functions/src/definitions/plan-write.ts'
-import type { Room } from '../../functions/src/definitions/plan-write.ts'
+import type { DefinitionChange } from '../../functions/src/tools/definitions/definition-change.ts'
+import { VERSIONS_KEPT } from '../../functions/src/tools/definitions/definition-store.ts'
+import type {
+  DefinitionStore,
+  DefinitionVersion,
+} from '../../functions/src/tools/definitions/definition-store.ts'
+import type { StoredDefinition } from '../../functions/src/tools/catalog/stored-definition.ts'
+import type { StoredLayer } from '../../functions/src/tools/catalog/stored-layer.ts'
+import type { LayerRead, LayerSource } from '../../functions/src/tools/catalog/layer-source.ts'
+import { planWrite } from '../../functions/src/tools/definitions/plan-write.ts'
+import type { Room } from '../../functions/src/tools/definitions/plan-write.ts'
 import type {
   ModuleChange,
   ModuleOutcome,
@@ -13,10 +16,10 @@ import type {
   ModuleSummary,
   ModuleVersion,
   StoredModule,
-} from '../../functions/src/modules/module-store.ts'
-import { planModuleWrite } from '../../functions/src/modules/plan-module-write.ts'
+} from '../../functions/src/tools/modules/module-store.ts'
+import { planModuleWrite } from '../../functions/src/tools/modules/plan-module-write.ts'
 import { MemoryModules } from './memory-modules.ts'
-import type { ChangeOutcome, WriteContext } from '../../functions/src/definitions/write-outcome.ts'
+import type { ChangeOutcome, WriteContext } from '../../functions/src/tools/definitions/write-outcome.ts'
 
 type Kept = {
   revision: number

@@ -1,5 +1,5 @@
-import { LOG_KEPT_MS } from '../../functions/src/invoke/invocation-logs.ts'
-import type { InvocationLog, InvocationLogs } from '../../functions/src/invoke/invocation-logs.ts'
+import { LOG_KEPT_MS } from '../../functions/src/calls/pipeline/invocation-logs.ts'
+import type { InvocationLog, InvocationLogs } from '../../functions/src/calls/pipeline/invocation-logs.ts'
 
 /** Keeps what calls have printed as long as the test runs. */
 export function memoryInvocationLogs(now: () => number = Date.now): InvocationLogs {

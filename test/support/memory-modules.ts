@@ -1,12 +1,12 @@
-import { VERSIONS_KEPT } from '../../functions/src/definitions/definition-store.ts'
-import type { WriteContext } from '../../functions/src/definitions/write-outcome.ts'
+import { VERSIONS_KEPT } from '../../functions/src/tools/definitions/definition-store.ts'
+import type { WriteContext } from '../../functions/src/tools/definitions/write-outcome.ts'
 import type {
   ModuleChange,
   ModulePage,
   ModuleSummary,
   ModuleVersion,
   StoredModule,
-} from '../../functions/src/modules/module-store.ts'
+} from '../../functions/src/tools/modules/module-store.ts'
 
 type Kept = ModuleVersion & { readonly source?: string }
 

@@ -1,6 +1,6 @@
 import type { ToolDefinition } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
-import type { ModuleDelete, ModulePut } from '../../functions/src/modules/module-store.ts'
+import type { ModuleDelete, ModulePut } from '../../functions/src/tools/modules/module-store.ts'
 import { put, tool } from './definition-changes.ts'
 
 export function sha256Of(source: string): string {

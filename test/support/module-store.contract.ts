@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import type { StoredLayer } from '../../functions/src/catalog/stored-layer.ts'
-import type { DefinitionStore } from '../../functions/src/definitions/definition-store.ts'
+import type { StoredLayer } from '../../functions/src/tools/catalog/stored-layer.ts'
+import type { DefinitionStore } from '../../functions/src/tools/definitions/definition-store.ts'
 import { by, put, remove, tool } from './definition-changes.ts'
 import type { StoreHarness } from './definition-store.contract.ts'
 import { moduleTool, putModule, removeModule, sha256Of } from './module-changes.ts'

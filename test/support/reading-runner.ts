@@ -1,6 +1,6 @@
-import type { Runner } from '../../functions/src/invoke/runner.ts'
-import { absentRunner } from '../../functions/src/invoke/runner.ts'
-import type { CheckedModule } from '../../functions/src/modules/checked-module.ts'
+import type { Runner } from '../../functions/src/tools/modules/runner.ts'
+import { absentRunner } from '../../functions/src/tools/modules/runner.ts'
+import type { CheckedModule } from '../../functions/src/tools/modules/checked-module.ts'
 
 /** A runner that reads names and no Python: every `"module:function"` of a source is the name of a good tool. */
 export function readingRunner(): Runner {

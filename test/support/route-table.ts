@@ -1,6 +1,6 @@
-import { addressesOf } from '../../functions/src/http/route.ts'
-import { routeTable } from '../../functions/src/routes/route-table.ts'
-import type { RouteParts } from '../../functions/src/routes/route-table.ts'
+import { addressesOf } from '../../functions/src/edge/http/route.ts'
+import { routeTable } from '../../functions/src/edge/routes/route-table.ts'
+import type { RouteParts } from '../../functions/src/edge/routes/route-table.ts'
 
 /** Enough to make the table, and too little to answer anything. */
 export const NO_PARTS = { modules: {} } as RouteParts

@@ -1,4 +1,4 @@
-import type { RunnerCall } from '../../functions/src/invoke/runner.ts'
+import type { RunnerCall } from '../../functions/src/tools/modules/runner.ts'
 
 /** A call whose source nobody should need. */
 export const CALL: RunnerCall = {

@@ -1,5 +1,5 @@
 import type { ToolDefinition } from '@toolrack/contract'
-import type { LayerRead, LayerSource } from '../../functions/src/catalog/layer-source.ts'
+import type { LayerRead, LayerSource } from '../../functions/src/tools/catalog/layer-source.ts'
 import { put } from './definition-changes.ts'
 
 /** A layer that a test holds in its hand: it can change it, break it, and hold an answer back. */

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { posix } from 'node:path'
 
-/** The text of each TypeScript file by its path from the root of the checkout. */
+/** The text of each TypeScript and JavaScript file by its path from the root of the checkout. */
 export type SourceTree = ReadonlyMap<string, string>
 
 export const ROOT = new URL('../../', import.meta.url)
@@ -12,7 +12,7 @@ export function readSource(...folders: readonly string[]): SourceTree {
       posix.join(folder, name.replaceAll('\\', '/')),
     ),
   )
-  const sources = paths.filter((path) => path.endsWith('.ts'))
+  const sources = paths.filter((path) => /\.m?ts$|\.mjs$/.test(path))
   return new Map(sources.map((path) => [path, readFileSync(new URL(path, ROOT), 'utf8')]))
 }
 

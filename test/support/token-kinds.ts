@@ -1,5 +1,5 @@
-import type { Authentication } from '../../functions/src/authentication.ts'
-import { firebaseAccess } from '../../functions/src/authentication.ts'
+import type { Authentication } from '../../functions/src/hosts/authentication.ts'
+import { firebaseAccess } from '../../functions/src/hosts/authentication.ts'
 import { ecKey, jobKeysOf, NOW_SECONDS, publicJwk, rsaKey } from './signed-tokens.ts'
 import type { TokenKind } from './signed-tokens.ts'
 

@@ -1,7 +1,7 @@
 import { ToolrackError } from '@toolrack/contract'
 import type { Digest, ErrorCode } from '@toolrack/contract'
 import { randomUUID } from 'node:crypto'
-import type { GrantedTool } from '../catalog/grant.ts'
+import type { GrantedTool } from './grant.ts'
 import type { SignJobToken } from './job-token.ts'
 import type { Principal } from './principal.ts'
 

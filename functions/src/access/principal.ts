@@ -1,4 +1,4 @@
-import type { Grant } from '../catalog/grant.ts'
+import type { Grant } from './grant.ts'
 
 /** A person or their app. */
 export type User = {

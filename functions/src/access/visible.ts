@@ -1,6 +1,6 @@
 import { aliasOf, ToolrackError } from '@toolrack/contract'
 import type { Digest } from '@toolrack/contract'
-import type { Grant } from '../catalog/grant.ts'
+import type { Grant } from './grant.ts'
 
 /** Who looks, as far as it decides what they see; without a grant they see everything in their catalog. */
 export type Looking = { readonly grant?: Grant | undefined }

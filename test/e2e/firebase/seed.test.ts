@@ -10,7 +10,7 @@ import { temporaryFolder } from '../../support/temporary-folder.ts'
 /** Each run starts a process that loads Firestore's client. */
 jest.setTimeout(60_000)
 
-const CLI = fileURLToPath(new URL('../../../functions/src/cloud/seed-cli.ts', import.meta.url))
+const CLI = fileURLToPath(new URL('../../../functions/src/hosts/cloud/seed-cli.ts', import.meta.url))
 
 type Outcome = { readonly code: number; readonly stdout: string; readonly stderr: string }
 

@@ -3,7 +3,7 @@ import { authorise } from '../../../functions/src/access/authorise.ts'
 import type { Action } from '../../../functions/src/access/action.ts'
 import { decide } from '../../../functions/src/access/decide.ts'
 import type { Principal } from '../../../functions/src/access/principal.ts'
-import { grantOf } from '../../../functions/src/catalog/grant.ts'
+import { grantOf } from '../../../functions/src/access/grant.ts'
 
 const user: Principal = { kind: 'user', uid: 'u', isAdmin: false }
 const admin: Principal = { kind: 'user', uid: 'a', isAdmin: true }

@@ -1,5 +1,5 @@
 import { existsSync, writeFileSync } from 'node:fs'
-import { answerQuestions } from '../../../functions/src/schemas/answer-questions.ts'
+import { answerQuestions } from '../../../functions/src/tools/schemas/answer-questions.ts'
 
 /** Answers as the schema worker does and does what the title of a schema says, so that a test decides how it fails. */
 const report = { faults: [], unenforced: [] as readonly string[] }

@@ -1,0 +1,99 @@
+import type { InvocationMeta } from '@toolrack/contract'
+import { randomUUID } from 'node:crypto'
+import { inspect } from 'node:util'
+import type { Log } from '../../log.ts'
+import type { Asked, CallEvent, CallHeaders, Invocation, Outcome, Pipeline, Received } from './call.ts'
+import type { Next } from './onion.ts'
+import { callSteps } from './steps.ts'
+import type { StepParts } from './steps.ts'
+
+export type InvokeParts = StepParts & { readonly log: Log }
+
+/** Every call of a tool goes through here, whichever route it came by: through the steps of `steps.ts`, to one ToolResult. */
+export class Invoker implements Pipeline {
+  readonly #log: Log
+  readonly #take: Next<Received>
+  #failedAfterAnswer = 0
+
+  /** `steps` puts the steps together; what is served takes those of `steps.ts`. */
+  constructor(parts: InvokeParts, steps: typeof callSteps = callSteps) {
+    const { log } = parts
+    this.#log = log
+    this.#take = steps(parts, { log, countLate: () => void (this.#failedAfterAnswer += 1) })
+  }
+
+  /** How often a step has failed after the rest of its call had an outcome. Those outcomes stood. */
+  get failedAfterAnswer(): number {
+    return this.#failedAfterAnswer
+  }
+
+  async invoke({
+    principal,
+    read,
+    headers = NO_HEADERS,
+    parentInvocationId,
+    signal,
+    listen,
+  }: Asked): Promise<Invocation> {
+    const invocationId = randomUUID()
+    const events = listen ? eventsTo(listen, invocationId, this.#log) : NO_EVENTS
+    const outcome = await this.#take({
+      invocationId,
+      parentInvocationId: parentInvocationId ?? null,
+      principal,
+      headers,
+      read,
+      signal,
+      emit: events.emit,
+      pipeline: this,
+    })
+    events.end()
+    return { ...outcome, result: { ...outcome.result, meta: metaOf(invocationId, outcome) } }
+  }
+}
+
+const NO_HEADERS: CallHeaders = { idempotencyKey: undefined, traceparent: undefined }
+
+type Events = { readonly emit: Received['emit']; readonly end: () => void }
+
+const NO_EVENTS: Events = { emit: () => undefined, end: () => undefined }
+
+/** Hands events to a listener until the call has ended, or the listener has failed. */
+function eventsTo(listen: (event: CallEvent) => unknown, invocationId: string, log: Log): Events {
+  let isListening = true
+  function end(): void {
+    isListening = false
+  }
+  function fail(error: unknown): void {
+    if (isListening) log.warn('listener of a call failed', { invocationId, error: inspect(error) })
+    end()
+  }
+  function emit(event: CallEvent): void {
+    if (!isListening) return
+    try {
+      const heard = listen(event)
+      if (heard instanceof Promise) heard.catch(fail)
+    } catch (error) {
+      fail(error)
+    }
+  }
+  return { emit, end }
+}
+
+function metaOf(
+  invocationId: string,
+  { call, isolation, executionTimeMs, usage, replayed, artifact, approval }: Outcome,
+): InvocationMeta {
+  const meta = {
+    invocationId,
+    tool: call.entry?.name ?? null,
+    digest: call.entry?.digest ?? null,
+    revision: call.view?.revision ?? null,
+    isolation,
+    executionTimeMs,
+    resourceUsage: usage,
+    replayed,
+  }
+  if (artifact === null && approval === null) return meta
+  return { ...meta, ...(artifact !== null && { artifact }), ...(approval !== null && { approval }) }
+}

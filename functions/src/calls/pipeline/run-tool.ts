@@ -1,0 +1,96 @@
+import type { Layer, ToolLimits } from '@toolrack/contract'
+import { toolFailure, toolResult, ToolrackError } from '@toolrack/contract'
+import type { HowRun } from '../../tools/catalog/how-run.ts'
+import type { Outcome, Resolved } from './call.ts'
+import { outcomeOf } from './call.ts'
+import { ISOLATION_LEVELS } from '../../tools/modules/runner.ts'
+import type { IsolationLevel, Runner, RunnerOutcome } from '../../tools/modules/runner.ts'
+
+/** The source of a module that a layer's definition names; a user's layer is that of the uid. Undefined when it is gone. */
+export type SourceOf = (
+  owner: { readonly layer: Layer; readonly uid: string },
+  sha256: string,
+) => Promise<string | undefined>
+
+export type RunParts = {
+  readonly runner: Runner
+  readonly sourceOf: SourceOf
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+  /** How long the platform lets a call last. */
+  readonly deadlineMsMax: number
+}
+
+/** Runs the tool in the way that its definition names, or says why the service does not. */
+export function runTool(parts: RunParts): (call: Resolved) => Promise<Outcome> {
+  return async (call) => {
+    const { howRun, entry, request } = call
+    if (howRun.by === 'client')
+      throw new ToolrackError('RUNS_AT_CLIENT', `${entry.name} is run by the client, not by the service.`)
+    if (howRun.by === 'nobody')
+      throw new ToolrackError('KIND_NOT_SERVED', `${entry.name} can not be run: ${howRun.reason}.`)
+    const startedMs = performance.now()
+    const outcome =
+      howRun.by === 'python'
+        ? await runPython(call, howRun, parts)
+        : outcomeOf(call, toolResult(await howRun.builtin(request.arguments, { now: parts.now })))
+    return { ...outcome, executionTimeMs: Math.round((performance.now() - startedMs) * 1_000) / 1_000 }
+  }
+}
+
+/** Has the runner run it, for this caller alone: the tenant is the caller, whoever wrote the module. */
+async function runPython(
+  call: Resolved,
+  { module, sha256, network }: HowRun & { by: 'python' },
+  { runner, sourceOf, deadlineMsMax }: RunParts,
+): Promise<Outcome> {
+  const { entry, principal, request, invocationId, limits, signal } = call
+  const answer = await runner.invoke({
+    module,
+    sha256,
+    tool: entry.name,
+    arguments: request.arguments,
+    context: request.context,
+    tenant: principal.uid,
+    invocationId,
+    deadlineMs: deadlineOf(limits, deadlineMsMax),
+    network,
+    minIsolation: minIsolationOf(call),
+    source: () => sourceOf({ layer: entry.layer, uid: principal.uid }, sha256),
+    signal,
+  })
+  return outcomeOfRunner(call, answer)
+}
+
+/** How long a call may take whose definition names no time (design, section 11). */
+const DEADLINE_MS = 30_000
+
+/** How long a call may take: the time that its definition names, within what the platform lets a call last. */
+function deadlineOf({ timeoutSeconds }: ToolLimits, deadlineMsMax: number): number {
+  const wantedMs =
+    timeoutSeconds === undefined ? DEADLINE_MS : Math.max(1, Math.round(timeoutSeconds * 1_000))
+  return Math.min(wantedMs, deadlineMsMax)
+}
+
+/** Refuses a level that only a later version knows: this one cannot promise it. */
+function minIsolationOf({ limits, entry }: Resolved): IsolationLevel | undefined {
+  const { minIsolation } = limits
+  if (minIsolation === undefined) return undefined
+  const level = ISOLATION_LEVELS.find((known) => known === minIsolation)
+  if (!level)
+    throw new ToolrackError(
+      'ISOLATION_UNAVAILABLE',
+      `${entry.name} asks for a level of isolation that is none of ${ISOLATION_LEVELS.join(', ')}; nothing was run.`,
+    )
+  return level
+}
+
+function outcomeOfRunner(call: Resolved, answer: RunnerOutcome): Outcome {
+  const { isolation = null, usage = null, log = null } = answer
+  if ('returned' in answer) {
+    const result = toolResult(answer.returned, answer.json)
+    return { ...outcomeOf(call, result), isolation, usage, log }
+  }
+  const { code, error, retryAfterSeconds = null } = answer
+  return { ...outcomeOf(call, toolFailure(code, error)), isolation, usage, log, retryAfterSeconds }
+}

@@ -1,0 +1,84 @@
+import { toolFailure, ToolrackError } from '@toolrack/contract'
+import type { ArgumentChecker } from '../../tools/schemas/argument-checker.ts'
+import type { CallRequest, Outcome, Received, Requested, Resolved } from './call.ts'
+import type { InvocationLogs } from './invocation-logs.ts'
+import { Onion } from './onion.ts'
+import type { Next, Step, StepFailures } from './onion.ts'
+import { resolveTool } from './resolve-tool.ts'
+import type { ResolveParts } from './resolve-tool.ts'
+import { runTool } from './run-tool.ts'
+import type { RunParts } from './run-tool.ts'
+
+/** What the steps work with. */
+export type StepParts = ResolveParts &
+  RunParts & {
+    readonly checker: ArgumentChecker
+    readonly logs: InvocationLogs
+  }
+
+/** The steps of one call, from the outside in. Each wraps all that stand below it. */
+export function callSteps(parts: StepParts, failures: StepFailures): Next<Received> {
+  return Onion.withoutSteps(failures)
+    .step('read the request', readRequest)
+    .step('resolve the tool', resolveTool(parts))
+    .step('validate the arguments', validateArguments(parts))
+    .step('keep the log', keepLog(parts))
+    .step('bound the result', boundResult)
+    .run('run the tool', runTool(parts))
+}
+
+/** Reads and parses the request. A call that cannot be read is refused here. */
+export const readRequest: Step<Received, Requested> = (call, next) => {
+  const request = call.read()
+  // A request of dispatch is at hand, and waiting for nothing costs a warm call a tenth.
+  return request instanceof Promise ? waitForRequest(call, request, next) : next({ ...call, request })
+}
+
+async function waitForRequest(
+  call: Received,
+  request: Promise<CallRequest>,
+  next: Next<Requested>,
+): Promise<Outcome> {
+  return next({ ...call, request: await request })
+}
+
+/** Refuses arguments that do not fit the definition's schema. Only the tools that the service runs are checked here. */
+export function validateArguments({ checker }: Pick<StepParts, 'checker'>): Step<Resolved> {
+  return async (call, next) => {
+    const { entry, request } = call
+    if (entry.callable === 'service') {
+      const { faults } = await checker.check(entry.stored, request.arguments)
+      if (faults.length > 0)
+        throw new ToolrackError('ARGUMENTS_INVALID', `${entry.name}: ${faults.join(' ')}`)
+    }
+    return next(call)
+  }
+}
+
+/** Keeps what the tool printed, if it printed anything. */
+export function keepLog({ logs, now }: Pick<StepParts, 'logs' | 'now'>): Step<Resolved> {
+  return async (call, next) => {
+    const outcome = await next(call)
+    const { invocationId, entry, principal } = call
+    if (outcome.log !== null && outcome.log.text !== '') {
+      const at = new Date(now()).toISOString()
+      await logs.keep(principal.uid, { invocationId, tool: entry.name, at, ...outcome.log })
+    }
+    return outcome
+  }
+}
+
+/** UTF-8 bytes. Until results can be kept as artifacts, a larger one is refused (design, section 8). */
+export const RESULT_BYTES_MAX = 256 * 1024
+
+/** Answers a failure where the result is too large for a conversation. */
+export const boundResult: Step<Resolved> = async (call, next) => {
+  const outcome = await next(call)
+  const { resultType, textResultForLlm: text } = outcome.result
+  // One UTF-16 code unit has at most three bytes, so most texts need not be measured.
+  if (resultType === 'failure' || text.length * 3 <= RESULT_BYTES_MAX) return outcome
+  const bytes = Buffer.byteLength(text)
+  if (bytes <= RESULT_BYTES_MAX) return outcome
+  const error = `The result of ${call.entry.name} has ${bytes} bytes, and ${RESULT_BYTES_MAX} are allowed; ask for less.`
+  return { ...outcome, result: toolFailure('RESULT_TOO_LARGE', error) }
+}

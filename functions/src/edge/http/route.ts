@@ -1,0 +1,94 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Action } from '../../access/action.ts'
+import type { Principal } from '../../access/principal.ts'
+
+export const FAMILIES = ['workflows', 'jobs'] as const
+export type Family = (typeof FAMILIES)[number]
+
+/** In the order in which they are advertised. */
+export const METHODS = ['GET', 'PUT', 'POST', 'PATCH', 'DELETE'] as const
+export type Method = (typeof METHODS)[number]
+
+type NamesIn<Path extends string> = Path extends `${infer Head}/${infer Tail}`
+  ? NamesIn<Head> | NamesIn<Tail>
+  : Path extends `:${infer Name}`
+    ? Name
+    : never
+
+/** What a path names, percent-decoded: `/tools/defs/:name` gives `{ name }`. */
+export type Params<Path extends string> = { readonly [Name in NamesIn<Path>]: string }
+
+/** A request that has come to a route's address. */
+export type FoundRequest<Path extends string = string> = {
+  /** The address up to its `?`. */
+  readonly path: string
+  /** What follows the `?`. */
+  readonly search: string
+  readonly params: Params<Path>
+  readonly req: IncomingMessage
+  readonly res: ServerResponse
+}
+
+/** A request whose sender is known and may do what the route does. */
+export type KnownRequest<Path extends string = string, Asked = unknown> = FoundRequest<Path> & {
+  readonly principal: Principal
+  /** What the route's `ask` has read. */
+  readonly asked: Asked
+  /** Whether the sender may do what the route's `inFull` says. */
+  readonly inFull: boolean
+}
+
+/** A method on a path, what it does, and how. */
+export type Route<Path extends string = string, Asked = unknown> = {
+  readonly method: Method
+  /** As docs/api.md has it: below `/workflows` and `/jobs`, unless the route is at the root. */
+  readonly path: Path
+  /** The path is the whole address, and takes the tokens of `/workflows`. */
+  readonly isRoot?: true
+  /** Reads the query and the headers, and throws what is wrong with them. */
+  readonly ask?: (request: FoundRequest<Path>) => Asked
+  /**
+   * What the sender has to be allowed to do. One that is always the same is decided before `ask`, one that depends on what
+   * was asked after it; both before the body is read.
+   */
+  readonly action: Action | ((asked: Asked) => Action)
+  /** Answers, in place of a 403, as if there were nothing to be read; only where the action depends on what was asked. */
+  readonly hide?: (request: KnownRequest<Path, Asked>) => void
+  /** Who may do this too gets the answer in full: `handle` finds in `inFull` whether they may. */
+  readonly inFull?: Action
+  /** May answer at once, later, or over time: `res` is written to as it is, and nothing in between keeps what is written. */
+  readonly handle: (request: KnownRequest<Path, Asked>) => void | Promise<void>
+}
+
+/** A route at the root for everybody; its principal is undefined without a token that is good below `/workflows`. */
+export type PublicRoute = {
+  readonly method: Method
+  readonly path: string
+  readonly isRoot: true
+  readonly action: 'anybody'
+  readonly handle: (
+    request: FoundRequest & { readonly principal: Principal | undefined },
+  ) => void | Promise<void>
+}
+
+/** A row of the route table. */
+export type TableRow = Route | PublicRoute
+
+/** Checks a route against the names in its path and what it asks, which a table of many routes does not know any more. */
+export function route<const Path extends string, Asked = undefined>(checked: Route<Path, Asked>): Route {
+  return checked as unknown as Route
+}
+
+/** An address of a route, and whose tokens are good there. */
+export type Address = { readonly address: string; readonly family: Family }
+
+/**
+ * Where a route is found. A function serves one family, `direct`, and sees its prefix when it is called through Hosting but
+ * not when it is called itself; what is for users at the root is not served by that of the jobs.
+ */
+export function addressesOf({ path, isRoot, action }: TableRow, direct?: Family): readonly Address[] {
+  if (isRoot) return direct === 'jobs' && action !== 'anybody' ? [] : [{ address: path, family: 'workflows' }]
+  const families = direct ? [direct] : FAMILIES
+  const addresses = families.map((family) => ({ address: `/${family}${path}`, family }))
+  return direct ? [...addresses, { address: path, family: direct }] : addresses
+}

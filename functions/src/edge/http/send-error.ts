@@ -1,0 +1,55 @@
+import { ERROR_CODES, errorBody, isToolrackError, ToolrackError } from '@toolrack/contract'
+import { randomUUID } from 'node:crypto'
+import type { ServerResponse } from 'node:http'
+import type { Log } from '../../log.ts'
+import { sendJson } from './send-json.ts'
+
+/**
+ * Answers an error in the one shape that errors have. What nobody foresaw is logged whole and told as INTERNAL. An answer that
+ * has begun is broken off and the error is logged: an answer that was ended would look whole to its reader.
+ */
+export function sendError(res: ServerResponse, thrown: unknown, log: Log): void {
+  const error = toolrackError(thrown, log)
+  const { httpStatus, retry } = ERROR_CODES[error.code]
+  if (res.headersSent) {
+    log.error('answer broken off', { code: error.code, error: error.message })
+    return void res.destroy()
+  }
+  sendJson(res, httpStatus, errorBody(error), {
+    ...(httpStatus === 401 && { 'WWW-Authenticate': 'Bearer realm="toolrack"' }),
+    ...(httpStatus === 413 && { Connection: 'close' }),
+    ...(retry && { 'Retry-After': '1' }),
+  })
+}
+
+function toolrackError(thrown: unknown, log: Log): ToolrackError {
+  if (isToolrackError(thrown)) {
+    if (ERROR_CODES[thrown.code].httpStatus >= 500)
+      log.error(thrown.message, {
+        code: thrown.code,
+        cause: thrown.cause instanceof Error ? thrown.cause.message : '',
+      })
+    return thrown
+  }
+  const fromExpress = requestError(thrown)
+  if (fromExpress) return fromExpress
+  const requestId = randomUUID()
+  log.error('request failed', {
+    requestId,
+    error: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown),
+  })
+  return new ToolrackError('INTERNAL', undefined, { details: [{ reason: 'INTERNAL', requestId }] })
+}
+
+/** Errors that Express and its body parser raise about a request. */
+export function requestError(thrown: unknown): ToolrackError | undefined {
+  const { type, status } = (thrown ?? {}) as { type?: string; status?: number }
+  if (type === 'entity.too.large') return new ToolrackError('BODY_TOO_LARGE')
+  if (type === 'encoding.unsupported')
+    return new ToolrackError(
+      'BODY_INVALID',
+      'The Content-Encoding is not known; send gzip, deflate, br or none.',
+    )
+  if (status !== undefined && status >= 400 && status < 500) return new ToolrackError('REQUEST_MALFORMED')
+  return undefined
+}

@@ -1,0 +1,20 @@
+import { dispatch, parseCalls } from '../../calls/dispatch/dispatcher.ts'
+import { callerGone } from '../http/caller-gone.ts'
+import { refuseParameters } from '../http/query.ts'
+import { readBody } from '../http/read-body.ts'
+import type { KnownRequest } from '../http/route.ts'
+import { sendJson } from '../http/send-json.ts'
+import type { Pipeline } from '../../calls/pipeline/call.ts'
+import { CALL_DEPTH_MAX, callHeaders } from './invoke-tool.ts'
+
+/** `POST /tools/dispatch`: a model's raw tool calls, answered by the messages to append to its conversation. */
+export async function dispatchCalls(
+  pipeline: Pipeline,
+  { principal, search, req, res }: KnownRequest,
+): Promise<void> {
+  refuseParameters(search)
+  const calls = parseCalls(await readBody(req, res, 'bulk', CALL_DEPTH_MAX))
+  const sender = { principal, headers: callHeaders(req), signal: callerGone(res) }
+  const answer = await dispatch(pipeline, sender, calls)
+  sendJson(res, 200, answer, { 'Cache-Control': 'private, no-store' })
+}

@@ -1,0 +1,17 @@
+import type { JsonObject, JsonValue } from '@toolrack/contract'
+import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
+
+/** A stored definition as the routes show it. */
+export function shownDefinition(entry: CatalogEntry): JsonObject {
+  const { revision, updatedAt, updatedBy, source, text } = entry.stored
+  return {
+    name: entry.name,
+    layer: entry.layer,
+    digest: entry.digest,
+    revision,
+    ...(updatedAt !== undefined && { updatedAt }),
+    ...(updatedBy !== undefined && { updatedBy }),
+    ...(source !== undefined && { source }),
+    definition: JSON.parse(text) as JsonValue,
+  }
+}

@@ -1,0 +1,81 @@
+import type { JsonObject, JsonValue } from '@toolrack/contract'
+import { isJsonObject, ToolrackError } from '@toolrack/contract'
+import { isDigest, JOB_TOKEN_SECONDS, JOB_TOKEN_TOOLS_MAX } from '../../access/job-token.ts'
+import type { SignJobToken } from '../../access/job-token.ts'
+import { mintJobToken } from '../../access/mint-job-token.ts'
+import type { MintRequest } from '../../access/mint-job-token.ts'
+import type { Catalog } from '../../tools/catalog/catalog.ts'
+import type { GrantedTool } from '../../access/grant.ts'
+import { refuseParameters } from '../http/query.ts'
+import { readBody } from '../http/read-body.ts'
+import { route } from '../http/route.ts'
+import type { Route } from '../http/route.ts'
+import { sendJson } from '../http/send-json.ts'
+import { objectBody } from './object-body.ts'
+
+const WORKFLOW_ID = /^[A-Za-z0-9][A-Za-z0-9_.:/@-]{0,255}$/
+
+export type TokenParts = {
+  readonly catalog: Catalog
+  /** Undefined on a server that has no keys for job tokens. */
+  readonly signJobToken?: SignJobToken | undefined
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+}
+
+/** `POST /jobs/tokens`: a short-lived token by which a workflow acts for the user, with the named tools and no others. */
+export function tokenRoute({ catalog, signJobToken: sign, now }: TokenParts): Route {
+  return route({
+    method: 'POST',
+    path: '/jobs/tokens',
+    ask: ({ search }) => refuseParameters(search),
+    action: { verb: 'mint' },
+    async handle({ principal, req, res }) {
+      const request = mintRequest(objectBody(await readBody(req, res, 'single')))
+      if (!sign)
+        throw new ToolrackError(
+          'KEYS_UNAVAILABLE',
+          'This server has no key that signs job tokens; set TOOLRACK_JOB_KEYS.',
+        )
+      const view = await catalog.view(principal)
+      const minted = await mintJobToken(principal, request, { view, sign, now })
+      sendJson(res, 201, minted, { 'Cache-Control': 'private, no-store' })
+    },
+  })
+}
+
+function mintRequest({
+  workflowId,
+  tools,
+  ttl = JOB_TOKEN_SECONDS.standard,
+  ...rest
+}: JsonObject): MintRequest {
+  if (Object.keys(rest).length > 0) throw invalid('', 'it takes workflowId, tools and ttl, and nothing else')
+  if (typeof workflowId !== 'string' || !WORKFLOW_ID.test(workflowId))
+    throw invalid(
+      '/workflowId',
+      'it must be 1 to 256 letters, digits, _ . : / @ or -, a letter or digit first',
+    )
+  if (typeof ttl !== 'number' || !Number.isInteger(ttl) || ttl < 1 || ttl > JOB_TOKEN_SECONDS.max)
+    throw invalid('/ttl', `it must be a whole number of seconds from 1 to ${JOB_TOKEN_SECONDS.max}`)
+  if (!Array.isArray(tools) || tools.length < 1 || tools.length > JOB_TOKEN_TOOLS_MAX)
+    throw invalid('/tools', `it must be a list of 1 to ${JOB_TOKEN_TOOLS_MAX} tools`)
+  return { workflowId, ttlSeconds: ttl, tools: tools.map(grantedTool) }
+}
+
+function grantedTool(value: JsonValue, index: number): GrantedTool {
+  const { name, digest, ...rest } = isJsonObject(value) ? value : {}
+  if (typeof name !== 'string' || !isDigest(digest) || Object.keys(rest).length > 0)
+    throw invalid(
+      `/tools/${index}`,
+      'it must be {"name": "…", "digest": "sha256:…"}, as explain shows them',
+      index,
+    )
+  return { name, digest }
+}
+
+function invalid(pointer: string, fault: string, index?: number): ToolrackError {
+  return new ToolrackError('BODY_INVALID', `The body${pointer && ` at ${pointer}`}: ${fault}.`, {
+    details: [{ reason: 'BODY_INVALID', ...(index !== undefined && { index }), pointer }],
+  })
+}

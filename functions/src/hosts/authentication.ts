@@ -1,0 +1,73 @@
+import type { Authenticate } from '../access/authenticate.ts'
+import { tokenInvalid } from '../access/authenticate.ts'
+import { firebaseUser } from '../access/firebase-user.ts'
+import { identifyBy, identifyByType } from '../access/identify.ts'
+import type { Identify } from '../access/identify.ts'
+import type { JobKeys } from '../access/job-keys.ts'
+import { JOB_TOKEN, tokenJob } from '../access/job-token.ts'
+import type { SignJobToken } from '../access/job-token.ts'
+import { localAuthentication } from '../access/local-token.ts'
+import { serviceAccount } from '../access/service-account.ts'
+import { tokenAuthentication } from '../access/token-authentication.ts'
+import type { Config, FirebaseAuth } from './config.ts'
+import { emulatorTokens } from '../platform/firebase-auth/emulator-tokens.ts'
+import { accountTokens, firebaseTokens } from '../platform/jose/google-tokens.ts'
+import { jobTokens, jobTokenSigner } from '../platform/jose/job-tokens.ts'
+import type { KeySource } from '../platform/jose/key-source.ts'
+
+/** Who is asking, and who signs job tokens: nobody on a server without keys. */
+export type Authentication = {
+  readonly authenticate: Authenticate
+  readonly signJobToken: SignJobToken | undefined
+}
+
+/** Who is asking, as the configuration says it. The embedded server brings its local token. */
+export function authenticationOf(
+  { auth, jobKeys }: Pick<Config, 'auth' | 'jobKeys'>,
+  localToken?: string,
+): Authentication {
+  if (auth.kind === 'firebase') return firebaseAccess(auth, jobKeys)
+  if (localToken === undefined) throw new Error('only the embedded server has a local token')
+  return localAccess(localToken, jobKeys)
+}
+
+/** `TOOLRACK_AUTH=local`: the token of the embedded server on both families, and job tokens. */
+export function localAccess(token: string, jobKeys: JobKeys | undefined, now = Date.now): Authentication {
+  const others = tokenAuthentication({ jobs: jobTokenDoor(jobKeys, now) }, now)
+  return {
+    authenticate: localAuthentication(token, others),
+    signJobToken: jobKeys && jobTokenSigner(jobKeys),
+  }
+}
+
+/** Google's keys, unless a test brings its own. */
+export type GoogleKeys = { readonly users?: KeySource; readonly accounts?: KeySource }
+
+/** `TOOLRACK_AUTH=firebase`: Firebase ID tokens for users; OIDC tokens of listed service accounts and job tokens for jobs. */
+export function firebaseAccess(
+  { projectId, emulator, jobAccounts, jobAudiences }: FirebaseAuth,
+  jobKeys: JobKeys | undefined,
+  now = Date.now,
+  keys: GoogleKeys = {},
+): Authentication {
+  const users = emulator ? emulatorTokens(projectId, now) : firebaseTokens(projectId, now, keys.users)
+  const accounts = identifyBy(accountTokens(jobAudiences, now, keys.accounts), (claims) =>
+    serviceAccount(claims, jobAccounts),
+  )
+  const jobs = identifyByType(
+    JOB_TOKEN.typ,
+    jobTokenDoor(jobKeys, now) ?? closed,
+    jobAudiences.length > 0 ? accounts : closed,
+  )
+  const workflows = identifyBy(users, (claims) => firebaseUser(claims, now()))
+  return {
+    authenticate: tokenAuthentication({ workflows, jobs }, now),
+    signJobToken: jobKeys && jobTokenSigner(jobKeys),
+  }
+}
+
+function jobTokenDoor(jobKeys: JobKeys | undefined, now: () => number): Identify | undefined {
+  return jobKeys && identifyBy(jobTokens(jobKeys, now), tokenJob)
+}
+
+const closed: Identify = () => Promise.reject(tokenInvalid())

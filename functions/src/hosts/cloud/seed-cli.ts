@@ -1,0 +1,60 @@
+import { ToolrackError } from '@toolrack/contract'
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { FileLayer } from '../../stores/files/file-layer.ts'
+import { firestoreConnection } from '../../stores/firestore/connect-firestore.ts'
+import { FirestoreDefinitionStore } from '../../stores/firestore/firestore-definition-store.ts'
+import { SchemaChecker } from '../../tools/schemas/schema-checker.ts'
+import { seedLayer } from './seed-layer.ts'
+
+/** `npm run seed -- <folder>`: exit code 0 when the folder's definitions are in the global layer, 1 when not. */
+const { positionals } = parseArgs({ allowPositionals: true })
+const checker = new SchemaChecker()
+const store = new FirestoreDefinitionStore({ checker, connection: firestoreConnection() })
+// The client throws the lack of credentials where nobody can catch it.
+process.on('unhandledRejection', (error) => leave(failed(notSeeded(error as Error))))
+leave(await seed(resolve(positionals[0] ?? '')))
+
+async function seed(folder: string): Promise<number> {
+  try {
+    const { definitions, skipped } = await new FileLayer(folder, checker).read()
+    for (const { source, pointer, message } of skipped)
+      say(process.stderr, `${source}${pointer && `#${pointer}`}: ${message}`)
+    if (skipped.length > 0) return failed(`Nothing was written: correct the ${skipped.length} faults first.`)
+    const outcomes = await seedLayer(definitions, store)
+    for (const { name, outcome } of outcomes)
+      if (outcome !== 'unchanged') say(process.stdout, `${outcome} ${name}`)
+    const changed = outcomes.filter(({ outcome }) => outcome !== 'unchanged').length
+    say(
+      process.stdout,
+      `${changed} of ${outcomes.length} definitions changed in the global layer of ${target()}.`,
+    )
+    return 0
+  } catch (error) {
+    const cause = error instanceof ToolrackError ? (error.cause as Error | undefined) : undefined
+    return failed(notSeeded(cause ?? (error as Error)))
+  }
+}
+
+function notSeeded(error: Error): string {
+  return `The global layer of ${target()} could not be seeded: ${error.message}`
+}
+
+/** Calls that nobody answers would keep the process for half a minute. */
+function leave(code: number): never {
+  process.exit(code)
+}
+
+function target(): string {
+  const { GOOGLE_CLOUD_PROJECT: project = '', FIRESTORE_EMULATOR_HOST: host } = process.env
+  return host ? `${project} on the emulator at ${host}` : project
+}
+
+function failed(sentence: string): number {
+  say(process.stderr, sentence)
+  return 1
+}
+
+function say(stream: NodeJS.WriteStream, line: string): void {
+  stream.write(`${line}\n`)
+}

@@ -1,0 +1,41 @@
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { authenticationOf } from '../authentication.ts'
+import type { Config } from '../config.ts'
+import { BuiltFileLayer } from '../../stores/files/built-file-layer.ts'
+import { FileLayer } from '../../stores/files/file-layer.ts'
+import { firestoreConnection } from '../../stores/firestore/connect-firestore.ts'
+import { FirestoreDefinitionStore } from '../../stores/firestore/firestore-definition-store.ts'
+import { FirestoreInvocationLogs } from '../../stores/firestore/firestore-invocation-logs.ts'
+import { absentRunner } from '../../tools/modules/runner.ts'
+import type { Log } from '../../log.ts'
+import { namedRunner } from '../named-runner.ts'
+import { createServices } from '../services.ts'
+import type { Services } from '../services.ts'
+
+/** Beside the bundle; there is none beside the source. */
+const BUILT_FILE_LAYER = fileURLToPath(new URL('./file-layer.json', import.meta.url))
+
+/** Hosting gives up on a function after 60 seconds; the answer to a call must be out before. */
+const DEADLINE_MS_MAX = 50_000
+
+const NO_RUNNER = 'No runner is named: set RUNNER_URL, or RUNNER_SERVICE and RUNNER_REGION.'
+
+/** The services in the cloud: Firestore, Firebase's tokens, and the file layer as the build has read it. */
+export function cloudServices(config: Config, log: Log): Services {
+  const connection = firestoreConnection()
+  const isBuilt = config.isShippedDefinitions && existsSync(BUILT_FILE_LAYER)
+  return createServices({
+    store: (checker) => new FirestoreDefinitionStore({ checker, connection }),
+    files: (checker) =>
+      isBuilt ? new BuiltFileLayer(BUILT_FILE_LAYER) : new FileLayer(config.definitionsFolder, checker),
+    logs: new FirestoreInvocationLogs(connection),
+    deadlineMsMax: DEADLINE_MS_MAX,
+    runner: namedRunner(config.runner, log) ?? absentRunner(NO_RUNNER),
+    ...authenticationOf(config),
+    log,
+    envelope: config.envelope,
+    defaultWorkflow: config.defaultWorkflow,
+    corsOrigins: config.corsOrigins,
+  })
+}

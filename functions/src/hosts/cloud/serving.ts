@@ -1,0 +1,41 @@
+import type { RequestListener } from 'node:http'
+import { createApp } from '../../edge/app.ts'
+import { isProduction, parseConfig, unknownVariables } from '../config.ts'
+import type { Family } from '../../edge/http/route.ts'
+import { cloudLog } from './log.ts'
+import { cloudServices } from './services.ts'
+
+export type Handler = (...request: Parameters<RequestListener>) => void
+
+/**
+ * The requests of one function. Nothing is opened or read before the first of them; only the environment is checked at
+ * once where the service is deployed, so that a bad one fails the deployment and not its users.
+ */
+export function serving(family: Family): Handler {
+  if (isProduction()) cloudConfig()
+  let app: RequestListener | undefined
+  return function serve(req, res) {
+    app ??= open(family)
+    app(req, res)
+  }
+}
+
+/** The layers are read while the first caller's token is verified: both take long in a new instance. */
+function open(family: Family): RequestListener {
+  for (const name of unknownVariables())
+    cloudLog.warn('environment variable is not known and has no effect', { name })
+  const services = cloudServices(cloudConfig(), cloudLog)
+  void services.catalog.load()
+  return createApp(services, family)
+}
+
+/** Where and on which port a function listens is the platform's affair. */
+function cloudConfig() {
+  return parseConfig({
+    ...process.env,
+    HOST: '',
+    PORT: '',
+    TOOLRACK_STORE: 'firestore',
+    TOOLRACK_AUTH: 'firebase',
+  })
+}

@@ -1,0 +1,70 @@
+import { existsSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { VERSION } from '../../version.ts'
+
+type Served = {
+  readonly url: string
+  readonly token: string | undefined
+  readonly withoutRunner?: string | undefined
+  readonly watched?: string | undefined
+}
+
+/** A module to begin with. It lies beside the source: who starts a bundle has none. */
+const EXAMPLE = fileURLToPath(new URL('../../../../docs/examples/weather.py', import.meta.url))
+
+/** What `npm start` prints when the server is ready: where it is, what is missing, the local token if there is one, and lines to copy. */
+export function banner({ url, token, withoutRunner, watched }: Served, readyMs: number): string {
+  const head = `Toolrack ${VERSION} is ready at ${url} (${Math.round(readyMs)} ms)`
+  const missing = withoutRunner === undefined ? '' : `\nPython tools do not run here. ${withoutRunner}\n`
+  if (token === undefined)
+    return `\n${head}\nUsers come with Firebase ID tokens, and no local token is good here.\n${missing}\nCtrl-C stops the server.\n`
+  const runsPython = withoutRunner === undefined && existsSync(EXAMPLE)
+  return `
+${head}
+token: ${token}
+${missing}
+${runsPython ? pythonLines(url, token) : definitionLines(url, token)}
+${watched === undefined ? '' : folderLines(url, watched)}
+Ctrl-C stops the server.
+`
+}
+
+/** What `npm start` prints in place of the banner when the service has died and is ready again. */
+export function restartLine({ url }: Served, readyMs: number): string {
+  return `Toolrack ${VERSION} is ready again at ${url} (${Math.round(readyMs)} ms)`
+}
+
+const CURL = 'curl -H "Authorization: Bearer $T"'
+
+function pythonLines(url: string, token: string): string {
+  return `List the tools, upload a Python file, and call one of its tools:
+
+  T=${token}
+  ${CURL} ${url}/workflows/tools/list
+  ${CURL} -T ${quoted(EXAMPLE)} ${url}/workflows/tools/modules/weather
+  ${CURL} -d '{"name":"weather:get_report","arguments":{"location":"Bern"}}' ${url}/workflows/tools/invoke`
+}
+
+function definitionLines(url: string, token: string): string {
+  const definition =
+    '{"description":"Says hello to somebody.","parameters":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}}'
+  return `List the tools, define one, and list it again:
+
+  T=${token}
+  ${CURL} ${url}/workflows/tools/list
+  ${CURL} -X PUT -d '${definition}' ${url}/workflows/tools/defs/SAY_HELLO
+  ${CURL} '${url}/workflows/tools/list?names=SAY_HELLO'`
+}
+
+function folderLines(url: string, folder: string): string {
+  return `
+A Python file that is saved in ${folder} brings its tools by itself; what is loaded from there, and what is not and why:
+
+  ${CURL} ${url}/api/tools
+`
+}
+
+/** As a shell reads it in one piece. */
+function quoted(path: string): string {
+  return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`
+}

@@ -1,0 +1,90 @@
+import { errorBody, ToolrackError } from '@toolrack/contract'
+import type { ErrorCode } from '@toolrack/contract'
+import { once } from 'node:events'
+import { createServer, STATUS_CODES } from 'node:http'
+import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
+import type { AddressInfo, Socket } from 'node:net'
+import { sendJson } from '../../edge/http/send-json.ts'
+import { EXIT, StartError } from './start-error.ts'
+
+/** 200 names of 128 characters, percent-encoded, fit with room for a token. */
+const HEADER_BYTES_MAX = 96 * 1024
+
+export type Listening = { readonly server: Server; readonly url: string }
+
+/** Serves on the address; port 0 takes a free one. */
+export async function listen(app: RequestListener, host: string, port: number): Promise<Listening> {
+  const server = createServer(
+    {
+      maxHeaderSize: HEADER_BYTES_MAX,
+      requestTimeout: 30_000,
+      keepAliveTimeout: 65_000,
+      requireHostHeader: false,
+    },
+    refusingHostless(app),
+  )
+  server.on('clientError', refuseMalformed).on('checkExpectation', refuseExpectation)
+  server.listen(port, host)
+  try {
+    await once(server, 'listening')
+  } catch (error) {
+    throw new StartError(addressFault(error, host, port), EXIT.addressTaken)
+  }
+  const { address, port: bound, family } = server.address() as AddressInfo
+  return { server, url: `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}` }
+}
+
+/** Ends the server: what is being answered may finish for two seconds, then every connection is cut. */
+export async function stopListening({ server }: Listening): Promise<void> {
+  const closed = once(server, 'close')
+  server.close()
+  server.closeIdleConnections()
+  // A connection whose last answer has gone out is idle from then on; no event of the server's tells.
+  const sweep = setInterval(() => server.closeIdleConnections(), 20)
+  const cut = setTimeout(() => server.closeAllConnections(), 2_000)
+  await closed
+  clearInterval(sweep)
+  clearTimeout(cut)
+}
+
+/** Node itself would answer a missing Host, and below an unknown Expect, with an empty body. */
+function refusingHostless(app: RequestListener): RequestListener {
+  return function handleRequest(req, res) {
+    if (req.headers.host === undefined && req.httpVersion === '1.1') refuse(res, 'REQUEST_MALFORMED')
+    else app(req, res)
+  }
+}
+
+function refuseExpectation(_req: IncomingMessage, res: ServerResponse): void {
+  refuse(res, 'HEADER_INVALID', 'Expect must be 100-continue, or be left out.')
+}
+
+function refuse(res: ServerResponse, code: ErrorCode, message?: string): void {
+  const body = errorBody(new ToolrackError(code, message))
+  sendJson(res, body.error.code, body, { Connection: 'close' })
+}
+
+/** What Node's HTTP parser refuses is answered in the same shape as every other error. */
+function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+  const code: ErrorCode = error.code === 'HPE_HEADER_OVERFLOW' ? 'HEADERS_TOO_LARGE' : 'REQUEST_MALFORMED'
+  const { error: body } = errorBody(new ToolrackError(code))
+  const text = `${JSON.stringify({ error: body })}\n`
+  const head = [
+    `HTTP/1.1 ${body.code} ${STATUS_CODES[body.code]}`,
+    'Content-Type: application/json; charset=utf-8',
+    'Cache-Control: private, no-store',
+  ]
+  socket.end(
+    [...head, `Content-Length: ${Buffer.byteLength(text)}`, 'Connection: close', '', text].join('\r\n'),
+  )
+}
+
+function addressFault(error: unknown, host: string, port: number): string {
+  const { code } = error as NodeJS.ErrnoException
+  if (code === 'EADDRINUSE')
+    return `Port ${port} on ${host} is in use by another program; stop it, or set PORT to another one.`
+  if (code === 'EACCES')
+    return `Port ${port} on ${host} may not be used by this account; set PORT to one above 1023.`
+  return `${host} port ${port} can not be listened on (${code}); set HOST and PORT to an address of this machine.`
+}

@@ -1,0 +1,48 @@
+import { fileURLToPath } from 'node:url'
+import type { Config } from '../config.ts'
+import { absentRunner } from '../../tools/modules/runner.ts'
+import type { Runner } from '../../tools/modules/runner.ts'
+import type { Log } from '../../log.ts'
+import { namedRunner } from '../named-runner.ts'
+import { HttpRunner } from '../../platform/runner/http-runner.ts'
+import { RunnerProcess } from './runner-process.ts'
+import type { RunnerCommand } from './runner-child.ts'
+
+/** Beside the source. Whoever starts a bundle gives no Python with it. */
+const RUNNER_DIR = fileURLToPath(new URL('../../../../python-runner', import.meta.url))
+
+const NO_PYTHON =
+  'No runner belongs to this server: npm start brings one, and RUNNER_URL names one that runs elsewhere.'
+
+/** What the program that starts the server knows of Python on this machine. */
+export type PythonChoice = { readonly python?: string | undefined; readonly missing?: string | undefined }
+
+/** From `--python=<path>` or `--no-python=<why there is none>` in the arguments. */
+export function pythonChoice(args: readonly string[]): PythonChoice {
+  const valueOf = (name: string): string | undefined =>
+    args.find((argument) => argument.startsWith(`${name}=`))?.slice(name.length + 1)
+  return { python: valueOf('--python'), missing: valueOf('--no-python') }
+}
+
+/** A runner that runs elsewhere, one that is started here and now, or none. Nobody waits until it is ready. */
+export function openRunner(config: Config, { python, missing = NO_PYTHON }: PythonChoice, log: Log): Runner {
+  const named = namedRunner(config.runner, log)
+  if (named) return named
+  if (python === undefined) return absentRunner(missing)
+  const running = new RunnerProcess(runnerCommand(python, config.runner.environment), log)
+  return new HttpRunner({ whereabouts: () => running.whereabouts, close: () => running.stop() })
+}
+
+/** The runner and what it runs see nothing of our environment but this; `-I` keeps Python from reading more. */
+export function runnerCommand(
+  python: string,
+  settings: Readonly<Record<string, string>>,
+  env: NodeJS.ProcessEnv = process.env,
+): RunnerCommand {
+  const { PATH = '/usr/bin:/bin', LANG = 'C.UTF-8', TZ } = env
+  return {
+    command: python,
+    args: ['-I', RUNNER_DIR, '--parent=stdin'],
+    env: { PATH, LANG, ...(TZ !== undefined && { TZ }), ...settings, HOST: '127.0.0.1', PORT: '0' },
+  }
+}

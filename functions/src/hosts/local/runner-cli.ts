@@ -1,0 +1,33 @@
+import { parseConfig } from '../config.ts'
+import { textLog } from '../../log.ts'
+import { watchParent } from './parent-pipe.ts'
+import { pythonChoice, runnerCommand } from './open-runner.ts'
+import { RunnerProcess } from './runner-process.ts'
+import { EXIT } from './start-error.ts'
+
+/**
+ * The runner beside the emulators: `runner-cli.ts --python=<path> --parent-pipe=3`. RUNNER_URL and RUNNER_SECRET, by which the
+ * functions ask it, say where it listens and what it is told; in each of its lives, for they are not told again.
+ */
+const { address, environment } = parseConfig().runner
+const { python } = pythonChoice(process.argv)
+if (!address || python === undefined) throw new Error('RUNNER_URL or --python is missing')
+const { env, ...command } = runnerCommand(python, environment)
+const { port } = new URL(address.url)
+const running = new RunnerProcess(
+  { ...command, env: { ...env, PORT: port }, secret: address.secret },
+  textLog(process.stderr),
+)
+
+// Where it ends and was not stopped, it would end the same way again, and has said why.
+let exitCode: number = EXIT.badConfig
+
+function stop(): void {
+  exitCode = 0
+  void running.stop()
+}
+
+process.on('SIGINT', stop).on('SIGTERM', stop).on('SIGHUP', stop)
+watchParent(process.argv, stop)
+await running.over
+process.exit(exitCode)

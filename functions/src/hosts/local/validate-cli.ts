@@ -1,0 +1,23 @@
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { parseConfig } from '../config.ts'
+import { SchemaChecker } from '../../tools/schemas/schema-checker.ts'
+import { validateFolder } from '../../stores/files/validate-folder.ts'
+
+/** `npm run validate -- [folder]`: exit code 0 when every definition of the folder would be served, 1 when not. */
+const folder = chosenFolder()
+const checker = new SchemaChecker()
+const { lines, isValid } = await validateFolder(folder, checker)
+await checker.close()
+for (const line of lines) (isValid ? console.log : console.error)(line)
+process.exitCode = isValid ? 0 : 1
+
+function chosenFolder(): string {
+  try {
+    const { positionals } = parseArgs({ allowPositionals: true })
+    return resolve(positionals[0] ?? parseConfig().definitionsFolder)
+  } catch (error) {
+    console.error((error as Error).message)
+    return process.exit(1)
+  }
+}

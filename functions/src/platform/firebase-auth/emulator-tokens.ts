@@ -1,0 +1,36 @@
+import { ToolrackError } from '@toolrack/contract'
+import type { Auth } from 'firebase-admin/auth'
+import { tokenInvalid } from '../../access/authenticate.ts'
+import { livingClaims } from '../../access/claims.ts'
+import type { VerifyToken } from '../../access/claims.ts'
+import { GOOGLE_LIFETIME_SECONDS_MAX } from '../../access/firebase-user.ts'
+
+/** What firebase-admin calls the faults of a token, and of the user that it is for. */
+const TOKEN_FAULT =
+  /^auth\/(?:argument-error|invalid-id-token|id-token-expired|id-token-revoked|user-disabled|user-not-found)$/
+
+/**
+ * Verifies the unsigned tokens of the Auth emulator, by asking it. firebase-admin finds the emulator through
+ * FIREBASE_AUTH_EMULATOR_HOST, with which no production boots.
+ */
+export function emulatorTokens(projectId: string, now: () => number): VerifyToken {
+  let auth: Promise<Auth> | undefined
+  return async function verify(token) {
+    const emulator = await (auth ??= emulatorAuth(projectId))
+    return emulator.verifyIdToken(token).then(
+      (claims) => livingClaims(claims, GOOGLE_LIFETIME_SECONDS_MAX, now()),
+      (error: { readonly code?: string }) => {
+        if (TOKEN_FAULT.test(error.code ?? '')) throw tokenInvalid(error)
+        throw new ToolrackError('KEYS_UNAVAILABLE', undefined, { cause: error })
+      },
+    )
+  }
+}
+
+async function emulatorAuth(projectId: string): Promise<Auth> {
+  const [{ initializeApp }, { getAuth }] = await Promise.all([
+    import('firebase-admin/app'),
+    import('firebase-admin/auth'),
+  ])
+  return getAuth(initializeApp({ projectId }, 'toolrack-auth'))
+}

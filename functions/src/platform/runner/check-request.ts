@@ -1,0 +1,57 @@
+import { isJsonObject, ToolrackError } from '@toolrack/contract'
+import type { JsonValue } from '@toolrack/contract'
+import { isUtf8 } from 'node:buffer'
+import { hash } from 'node:crypto'
+import type { ModuleSource } from '../../tools/modules/runner.ts'
+import type { CheckedModule } from '../../tools/modules/checked-module.ts'
+import { readCheck } from './read-check.ts'
+import type { RunnerAnswer, RunnerLost } from './runner-line.ts'
+
+/** The longest name that a runner looks at; none that long is allowed. */
+const NAME_CHARACTERS_MAX = 128
+
+/** What the runner tells when it checks nothing, and a caller can act on. */
+const REFUSALS = ['RUNNER_BUSY', 'ISOLATION_UNAVAILABLE'] as const
+
+/** The body of a request for a check. JSON has no form for bytes that are no UTF-8; what is wrong with them is the runner's to say. */
+export function checkBody({ name, source }: ModuleSource): string {
+  const bytes = Buffer.from(source.buffer, source.byteOffset, source.byteLength)
+  const content = isUtf8(bytes)
+    ? { source: bytes.toString('utf8') }
+    : { sourceBase64: bytes.toString('base64') }
+  return JSON.stringify({ name: name.slice(0, NAME_CHARACTERS_MAX), ...content })
+}
+
+/** What the runner has found out; `refusal` says, behind "The runner", what it means not to be let in. Throws RUNNER_UNAVAILABLE, RUNNER_BUSY or ISOLATION_UNAVAILABLE. */
+export function checkedIn(
+  answer: RunnerAnswer | RunnerLost,
+  { source }: ModuleSource,
+  refusal: string,
+): CheckedModule {
+  if (!('httpStatus' in answer)) throw unavailable(answer.how)
+  const { httpStatus, text } = answer
+  const checked = httpStatus === 200 ? readCheck(text, { sha256: hash('sha256', source) }) : undefined
+  if (checked) return checked
+  const reason = reasonOf(text)
+  const known = REFUSALS.find((code) => code === reason)
+  if (known) throw new ToolrackError(known)
+  if (httpStatus === 401 || httpStatus === 403) throw unavailable(refusal)
+  throw unavailable(
+    httpStatus === 200 ? 'answers with what no runner says' : `answers with HTTP ${httpStatus}`,
+  )
+}
+
+function reasonOf(text: string): unknown {
+  try {
+    const { error } = JSON.parse(text) as { error?: { details?: readonly JsonValue[] } }
+    const detail = error?.details?.[0]
+    return isJsonObject(detail) ? detail['reason'] : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** A check changes nothing, so whatever became of it, nothing has happened. */
+function unavailable(how: string): ToolrackError {
+  return new ToolrackError('RUNNER_UNAVAILABLE', `The runner ${how}; nothing was written.`)
+}

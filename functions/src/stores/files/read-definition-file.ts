@@ -1,0 +1,75 @@
+import type { JsonValue } from '@toolrack/contract'
+import { jsonPointer } from '@toolrack/contract'
+import { open } from 'node:fs/promises'
+import { basename } from 'node:path'
+import { admitDefinition } from '../../tools/definitions/admit-definition.ts'
+import type { AdmittedDefinition } from '../../tools/definitions/admit-definition.ts'
+import { definitionSchemas } from '../../tools/definitions/definition-schema.ts'
+import type { SkippedItem } from '../../tools/catalog/layer-source.ts'
+import { withFamily } from '../../tools/definitions/with-family.ts'
+import { readJson } from '../../tools/json/read-json.ts'
+import type { SchemaChecker } from '../../tools/schemas/schema-checker.ts'
+
+/** A definitions file larger than this is a mistake, and reading it would hold up the others. */
+export const FILE_BYTES_MAX = 4 * 1024 * 1024
+
+export type DefinitionFile = {
+  readonly definitions: readonly FiledDefinition[]
+  readonly skipped: readonly SkippedItem[]
+}
+export type FiledDefinition = AdmittedDefinition & { readonly source: string; readonly pointer: string }
+
+/** Reads one definitions file. Never rejects: what is wrong with the file or an item of it is told in `skipped`. */
+export async function readDefinitionFile(path: string, checker: SchemaChecker): Promise<DefinitionFile> {
+  const source = basename(path)
+  const skip = (pointer: string, message: string): DefinitionFile => ({
+    definitions: [],
+    skipped: [{ source, pointer, message }],
+  })
+  const read = await readBytes(path)
+  if ('fault' in read) return skip('', read.fault)
+  const json = readJson(read.bytes)
+  if ('fault' in json) return skip(json.fault.pointer, json.fault.message)
+  const { definitionFileSchema } = await definitionSchemas()
+  const parsed = definitionFileSchema.safeParse(json.value)
+  if (!parsed.success) {
+    const [issue] = parsed.error.issues
+    return skip(
+      jsonPointer(issue?.path ?? []),
+      `is not a definitions file {"family": …, "tools": [ … ]}: ${issue?.message ?? ''}`,
+    )
+  }
+  const { family, tools } = parsed.data
+  const definitions: FiledDefinition[] = []
+  const skipped: SkippedItem[] = []
+  for (const [index, tool] of tools.entries()) {
+    const at = `/tools/${index}`
+    const admission = await admitDefinition(withFamily(tool as JsonValue, family), checker)
+    if ('faults' in admission) {
+      skipped.push(
+        ...admission.faults.map(({ pointer, message }) => ({ source, pointer: at + pointer, message })),
+      )
+    } else definitions.push({ ...admission, source, pointer: at })
+  }
+  return { definitions, skipped }
+}
+
+async function readBytes(path: string): Promise<{ bytes: Uint8Array } | { fault: string }> {
+  try {
+    await using file = await open(path, 'r')
+    const { size } = await file.stat()
+    if (size > FILE_BYTES_MAX)
+      return { fault: `is ${size} bytes; a definitions file may have ${FILE_BYTES_MAX}` }
+    return { bytes: await file.readFile() }
+  } catch (error) {
+    return { fault: faultOf(error) }
+  }
+}
+
+function faultOf(error: unknown): string {
+  const { code } = error as NodeJS.ErrnoException
+  if (code === 'EACCES' || code === 'EPERM')
+    return 'can not be read: permission denied; let the service read it'
+  if (code === 'ENOENT') return 'is gone, or is a link to nothing'
+  return `can not be read: ${code ?? (error as Error).message}`
+}

@@ -1,0 +1,20 @@
+import type { SchemaChecker } from '../../tools/schemas/schema-checker.ts'
+import { FileLayer } from './file-layer.ts'
+
+export type Validation = { readonly isValid: boolean; readonly lines: readonly string[] }
+
+/** Reads a folder exactly as the service would and tells what would be served and what would be skipped. */
+export async function validateFolder(folder: string, checker: SchemaChecker): Promise<Validation> {
+  try {
+    const { definitions, skipped } = await new FileLayer(folder, checker).read()
+    const served = `${definitions.length} definitions would be served from ${folder}`
+    if (skipped.length === 0) return { isValid: true, lines: [served] }
+    const faults = skipped.map(
+      ({ source, pointer, message }) => `${source}${pointer && `#${pointer}`}: ${message}`,
+    )
+    return { isValid: false, lines: [...faults, `${served}; ${skipped.length} faults`] }
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    return { isValid: false, lines: [`${folder} can not be read (${code ?? (error as Error).message})`] }
+  }
+}

@@ -1,0 +1,16 @@
+import { writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { SchemaChecker } from '../../tools/schemas/schema-checker.ts'
+import { FileLayer } from './file-layer.ts'
+
+/** A step of the build: reads and admits the file layer once, so that no cold start has to. */
+const folder = fileURLToPath(new URL('../../../workflows/tools/defs', import.meta.url))
+const checker = new SchemaChecker()
+const layer = await new FileLayer(folder, checker).read()
+await checker.close()
+writeFileSync(
+  fileURLToPath(new URL('../../dist/file-layer.json', import.meta.url)),
+  `${JSON.stringify(layer)}\n`,
+)
+for (const { source, pointer, message } of layer.skipped)
+  process.stderr.write(`${source}${pointer && `#${pointer}`}: ${message}; skipped\n`)

@@ -1,0 +1,61 @@
+import { randomUUID } from 'node:crypto'
+import type { DocumentReference, Transaction } from 'firebase-admin/firestore'
+import type { DefinitionChange } from '../../tools/definitions/definition-change.ts'
+import { planWrite } from '../../tools/definitions/plan-write.ts'
+import type { ChangeOutcome, WriteContext } from '../../tools/definitions/write-outcome.ts'
+import type { SchemaChecker } from '../../tools/schemas/schema-checker.ts'
+import { itemsOf, versionsOf } from './layer-paths.ts'
+import { LayerWrite, written } from './layer-write.ts'
+import type { StoreWrite } from './store-write.ts'
+
+/** What an attempt has handed to the commit, and where one can see later whether it was done. */
+type Sent = { readonly outcomes: readonly ChangeOutcome[]; readonly proof: DocumentReference }
+
+/** One write of one or more definitions. */
+export class DefinitionWrite implements StoreWrite<readonly ChangeOutcome[]> {
+  readonly #layer: DocumentReference
+  readonly #changes: readonly DefinitionChange[]
+  readonly #context: WriteContext
+  readonly #checker: SchemaChecker
+  readonly #id = randomUUID()
+  #sent: Sent | undefined
+
+  constructor(
+    layer: DocumentReference,
+    changes: readonly DefinitionChange[],
+    context: WriteContext,
+    checker: SchemaChecker,
+  ) {
+    this.#layer = layer
+    this.#changes = changes
+    this.#context = context
+    this.#checker = checker
+  }
+
+  get isUnconfirmed(): boolean {
+    return this.#sent !== undefined
+  }
+
+  /** Reads what the changes are about, lets `planWrite` decide, and writes everything or nothing. */
+  async attempt(transaction: Transaction): Promise<readonly ChangeOutcome[]> {
+    const references = this.#changes.map(({ name }) => itemsOf(this.#layer).doc(name))
+    const [layer, ...documents] = await transaction.getAll(
+      this.#layer,
+      ...references,
+      ...(this.#sent ? [this.#sent.proof] : []),
+    )
+    if (this.#sent && documents.pop()?.get('writeId') === this.#id) return this.#sent.outcomes
+    this.#sent = undefined
+
+    const parts = { context: this.#context, checker: this.#checker, writeId: this.#id }
+    const write = await LayerWrite.of(transaction, layer, this.#layer, parts)
+    await write.know(documents)
+    const planned = planWrite(this.#changes, write.current, write.room)
+    const outcomes = write.write(planned)
+    const [first] = written(planned)
+    if (!first) return outcomes
+    const versions = versionsOf(itemsOf(this.#layer).doc(first.change.name))
+    this.#sent = { outcomes, proof: versions.doc(String(write.revisionOf(planned))) }
+    return outcomes
+  }
+}

@@ -1,0 +1,195 @@
+import type { DocumentReference, DocumentSnapshot, Transaction } from 'firebase-admin/firestore'
+import type { StoredDefinition } from '../../tools/catalog/stored-definition.ts'
+import { VERSIONS_KEPT } from '../../tools/definitions/definition-store.ts'
+import { newEpoch, revisionText } from '../../tools/definitions/layer-revision.ts'
+import type { PlannedChange, Room } from '../../tools/definitions/plan-write.ts'
+import type { ChangeOutcome, WriteContext } from '../../tools/definitions/write-outcome.ts'
+import type { SchemaChecker } from '../../tools/schemas/schema-checker.ts'
+import { foreignDefinition } from './foreign-definition.ts'
+import { foundDocument } from './found-document.ts'
+import { itemsOf, replacedOf, versionsOf } from './layer-paths.ts'
+import { storedDefinition } from './stored-definition.ts'
+import { itemDocument, layerState, textHash } from './stored-documents.ts'
+import type { ItemDocument, LayerDocument, VersionDocument } from './stored-documents.ts'
+
+/** Who wrote what another program left; no uid has these characters. */
+const ANOTHER_PROGRAM = '(another program)'
+
+/** Above every revision of ours: what other programs call a revision can't push the count beyond what numbers can hold. */
+const REVISION_MAX = 2 ** 40
+
+/** What lies under a name now: an item of ours, or a document of another program that counts as the present content where it can. */
+type Present = {
+  readonly item?: ItemDocument
+  readonly foreign?: { readonly document: DocumentSnapshot; readonly definition?: StoredDefinition }
+}
+
+/** Whose write it is, and by what it is known later. */
+export type WriteParts = {
+  readonly context: WriteContext
+  readonly checker: SchemaChecker
+  readonly writeId: string
+}
+
+/** One attempt at writing definitions, inside a transaction: what it has read, and then what it writes. */
+export class LayerWrite {
+  readonly #transaction: Transaction
+  readonly #layer: DocumentReference
+  readonly #state: LayerDocument
+  readonly #parts: WriteParts
+  readonly #present = new Map<string, Present>()
+
+  private constructor(
+    transaction: Transaction,
+    layer: DocumentReference,
+    state: LayerDocument,
+    parts: WriteParts,
+  ) {
+    this.#transaction = transaction
+    this.#layer = layer
+    this.#state = state
+    this.#parts = parts
+  }
+
+  /** Begins with the layer's own document, as the transaction has read it. */
+  static async of(
+    transaction: Transaction,
+    layer: DocumentSnapshot | undefined,
+    reference: DocumentReference,
+    parts: WriteParts,
+  ): Promise<LayerWrite> {
+    const state = layerState(layer && foundDocument(layer)) ?? (await newLayerState(transaction, reference))
+    return new LayerWrite(transaction, reference, state, parts)
+  }
+
+  get epoch(): string {
+    return this.#state.epoch
+  }
+
+  get room(): Room {
+    return { size: this.#state.size, definitionsMax: this.#parts.context.definitionsMax }
+  }
+
+  /** Takes in what the transaction has read of definitions. */
+  async know(documents: readonly DocumentSnapshot[]): Promise<void> {
+    for (const document of documents) this.#present.set(document.id, await this.#presentIn(document))
+  }
+
+  get current(): ReadonlyMap<string, StoredDefinition> {
+    return new Map(
+      [...this.#present].flatMap(([name, { item, foreign }]): [string, StoredDefinition][] => {
+        const definition = item ? storedDefinition(item, this.epoch)[0] : foreign?.definition
+        return definition ? [[name, definition]] : []
+      }),
+    )
+  }
+
+  /** The revision of everything that these changes write. What another program left becomes a version of its own first, and a version has a revision. */
+  revisionOf(planned: readonly PlannedChange[]): number {
+    const replaces = written(planned).some(({ change }) => this.#present.get(change.name)?.foreign)
+    return this.#state.revision + (replaces ? 2 : 1)
+  }
+
+  /** Writes the definitions and, if that or `isChanged` says that anything changes, the layer's revision. */
+  write(planned: readonly PlannedChange[], isChanged = false): readonly ChangeOutcome[] {
+    const { current } = this
+    const revision = this.revisionOf(planned)
+    let { size } = this.#state
+    const outcomes = planned.map(({ change, outcome }): ChangeOutcome => {
+      const { name } = change
+      const before = current.get(name)
+      if (before && (outcome === 'unchanged' || outcome === 'skipped'))
+        return { name, outcome, digest: before.digest, revision: before.revision }
+      const { item, foreign } = this.#present.get(name) ?? {}
+      const adopted = foreign && this.#keep(foreign, revision - 1)
+      const digest = change.kind === 'put' ? change.digest : before?.digest
+      if (!digest) throw new TypeError('a deletion was planned for a name that is not there')
+      const text = change.kind === 'put' ? change.text : null
+      this.#put(name, { text, digest, revision }, item?.versions ?? adopted ?? [])
+      size += (text === null ? 0 : 1) - (typeof item?.text === 'string' ? 1 : 0)
+      return { name, outcome, digest, revision: revisionText(revision, this.epoch) }
+    })
+    if (isChanged || written(planned).length > 0) {
+      const document: LayerDocument = { epoch: this.epoch, revision, size }
+      this.#transaction.set(this.#layer, document, { merge: true })
+    }
+    return outcomes
+  }
+
+  async #presentIn(document: DocumentSnapshot): Promise<Present> {
+    const found = foundDocument(document)
+    const item = itemDocument(found)
+    if (item) return { item }
+    if (!document.exists) return {}
+    const read = await foreignDefinition(found, this.#parts.checker)
+    const isOfThatName = 'definition' in read && read.definition.name === document.id
+    return { foreign: { document, ...(isOfThatName && { definition: read.definition }) } }
+  }
+
+  #put(
+    name: string,
+    content: Pick<ItemDocument, 'text' | 'digest' | 'revision'>,
+    before: readonly number[],
+  ): void {
+    const { text, digest, revision } = content
+    const { by, at } = this.#parts.context
+    const reference = itemsOf(this.#layer).doc(name)
+    const versions = [...before, revision]
+    this.#addVersion(reference, {
+      ...content,
+      digest: text === null ? null : digest,
+      at: at.toISOString(),
+      by,
+    })
+    for (const dropped of versions.slice(0, -VERSIONS_KEPT))
+      this.#transaction.delete(versionsOf(reference).doc(String(dropped)))
+    const item: ItemDocument = {
+      name,
+      ...content,
+      textHash: textHash(text),
+      updatedAt: at.toISOString(),
+      updatedBy: by,
+      versions: versions.slice(-VERSIONS_KEPT),
+    }
+    this.#transaction.set(reference, item)
+  }
+
+  /** Keeps a document that is about to be replaced: as it is, and as a version where it was a definition of that name. */
+  #keep({ document, definition }: NonNullable<Present['foreign']>, revision: number): number[] {
+    this.#transaction.set(replacedOf(document.ref).doc(String(revision)), document.data() ?? {})
+    if (!definition) return []
+    const { text, digest } = definition
+    const at = document.updateTime?.toDate().toISOString() ?? this.#parts.context.at.toISOString()
+    this.#addVersion(document.ref, { revision, text, digest, at, by: ANOTHER_PROGRAM })
+    return [revision]
+  }
+
+  #addVersion(item: DocumentReference, version: Omit<VersionDocument, 'writeId'>): void {
+    const document: VersionDocument = { ...version, writeId: this.#parts.writeId }
+    this.#transaction.set(versionsOf(item).doc(String(version.revision)), document)
+  }
+}
+
+/** The changes that do change something. */
+export function written(planned: readonly PlannedChange[]): readonly PlannedChange[] {
+  return planned.filter(({ outcome }) => outcome !== 'unchanged' && outcome !== 'skipped')
+}
+
+/**
+ * A layer that has no document of ours: it was never written, or somebody has removed the document. What it holds then
+ * still counts, and its revisions are not given a second time.
+ */
+async function newLayerState(transaction: Transaction, layer: DocumentReference): Promise<LayerDocument> {
+  const items = itemsOf(layer)
+  const newest = items
+    .where('revision', '>', 0)
+    .where('revision', '<', REVISION_MAX)
+    .orderBy('revision', 'desc')
+    .limit(1)
+  const [last, live] = await Promise.all([
+    transaction.get(newest),
+    transaction.get(items.where('textHash', '>', '').count()),
+  ])
+  const revision = Math.ceil(Number(last.docs[0]?.get('revision') ?? 0))
+  return { epoch: newEpoch(), revision, size: live.data().count }
+}

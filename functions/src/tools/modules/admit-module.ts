@@ -1,0 +1,49 @@
+import { ToolrackError } from '@toolrack/contract'
+import type { JsonObject } from '@toolrack/contract'
+import { createHash } from 'node:crypto'
+import type { AdmittedDefinition } from '../definitions/admit-definition.ts'
+import type { ModuleSource, Runner } from './runner.ts'
+import type { SchemaChecker } from '../schemas/schema-checker.ts'
+import { admitSpec } from './admit-spec.ts'
+import type { AdmittedSpec, ModuleIdentity } from './admit-spec.ts'
+import { isModuleName } from './module-name.ts'
+import { moduleRefusal } from './module-refusal.ts'
+import { moduleReport } from './module-report.ts'
+
+/** What the definitions of one module may take together: each is written twice, and a transaction of Firestore holds 10 MB. */
+export const MODULE_DEFINITIONS_BYTES_MAX = 2 * 1024 * 1024
+
+/** A module that is taken, wherever it comes from. */
+export type AdmittedModule = ModuleIdentity & {
+  readonly source: string
+  readonly specs: readonly AdmittedSpec[]
+  /** The definitions that its accepted specs have become; at least one. */
+  readonly tools: readonly AdmittedDefinition[]
+  readonly report: JsonObject
+}
+
+/** Has the runner check a file and admits its specs. Rejects with MODULE_INVALID and every reason, else as `Runner.check` does. */
+export async function admitModule(
+  { name, source }: ModuleSource,
+  { runner, checker }: { readonly runner: Runner; readonly checker: SchemaChecker },
+): Promise<AdmittedModule> {
+  const sha256 = createHash('sha256').update(source).digest('hex')
+  const checked = await runner.check({ name, source })
+  const specs = await Promise.all(checked.specs.map((spec) => admitSpec(spec, { name, sha256 }, checker)))
+  const refused = moduleRefusal(checked, specs)
+  if (refused) throw refused
+  if (!isModuleName(name)) throw new ToolrackError('MODULE_INVALID', 'No module can have this name.')
+  const tools = specs.flatMap(({ admitted }) => admitted ?? [])
+  refuseOversize(name, tools)
+  const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(source)
+  return { name, sha256, source: text, specs, tools, report: moduleReport(checked, specs) }
+}
+
+function refuseOversize(name: string, tools: readonly AdmittedDefinition[]): void {
+  const bytes = tools.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0)
+  if (bytes <= MODULE_DEFINITIONS_BYTES_MAX) return
+  const [size, most] = [bytes, MODULE_DEFINITIONS_BYTES_MAX].map((number) => number.toLocaleString('en-US'))
+  const message = `${name}.py: its definitions take ${size} bytes together and may take ${most}. Split the module.`
+  const fault = { reason: 'MODULE_INVALID', kind: 'definitions_too_large', message } as const
+  throw new ToolrackError('MODULE_INVALID', message, { details: [fault] })
+}

@@ -1,0 +1,70 @@
+import { ToolrackError } from '@toolrack/contract'
+import type { Principal } from '../../access/principal.ts'
+import { storedLayer } from '../definitions/definition-writer.ts'
+import type { WritableLayer } from '../definitions/definition-writer.ts'
+import { isModuleName } from './module-name.ts'
+import type { ModulePage, ModuleStore, ModuleSummary, ModuleVersion, StoredModule } from './module-store.ts'
+
+/** How a version is named: by its content, or by its revision. */
+export type ModuleVersionChoice = { readonly sha256: string } | { readonly revision: string }
+
+/** Every look at modules goes through here. Whoever calls has decided that the principal may. */
+export class ModuleReader {
+  readonly #store: ModuleStore
+
+  constructor(store: ModuleStore) {
+    this.#store = store
+  }
+
+  async module(
+    principal: Principal,
+    layer: WritableLayer,
+    name: string,
+  ): Promise<StoredModule & { readonly source: string }> {
+    const target = storedLayer(layer, principal.uid)
+    const module = isModuleName(name) ? await this.#store.module(target, name) : undefined
+    const source = module && (await this.#store.source(target, module.sha256))
+    if (!module || source === undefined) throw new ToolrackError('MODULE_NOT_FOUND')
+    return { ...module, source }
+  }
+
+  async modules(
+    principal: Principal,
+    layer: WritableLayer,
+    page: ModulePage,
+  ): Promise<readonly ModuleSummary[]> {
+    return this.#store.modules(storedLayer(layer, principal.uid), page)
+  }
+
+  async versions(
+    principal: Principal,
+    layer: WritableLayer,
+    name: string,
+  ): Promise<readonly ModuleVersion[]> {
+    const target = storedLayer(layer, principal.uid)
+    const versions = isModuleName(name) ? await this.#store.moduleVersions(target, name) : []
+    if (versions.length === 0) throw new ToolrackError('MODULE_NOT_FOUND')
+    return versions
+  }
+
+  /** The source of a version that is kept. Rejects with VERSION_NOT_FOUND, also for a deletion. */
+  async sourceOf(
+    principal: Principal,
+    layer: WritableLayer,
+    name: string,
+    choice: ModuleVersionChoice,
+  ): Promise<string> {
+    const versions = await this.versions(principal, layer, name)
+    const version = versions.find((candidate) => isChosen(candidate, choice))
+    const source =
+      version?.sha256 === undefined
+        ? undefined
+        : await this.#store.source(storedLayer(layer, principal.uid), version.sha256)
+    if (source === undefined) throw new ToolrackError('VERSION_NOT_FOUND')
+    return source
+  }
+}
+
+function isChosen(version: ModuleVersion, choice: ModuleVersionChoice): boolean {
+  return 'sha256' in choice ? version.sha256 === choice.sha256 : version.revision === choice.revision
+}

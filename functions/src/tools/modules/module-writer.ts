@@ -1,0 +1,103 @@
+import { ToolrackError } from '@toolrack/contract'
+import type { Principal } from '../../access/principal.ts'
+import type { Catalog } from '../catalog/catalog.ts'
+import type { CatalogView } from '../catalog/catalog-view.ts'
+import type { AdmittedDefinition } from '../definitions/admit-definition.ts'
+import type { DefinitionPut } from '../definitions/definition-change.ts'
+import { DEFINITIONS_MAX, storedLayer } from '../definitions/definition-writer.ts'
+import type { WritableLayer } from '../definitions/definition-writer.ts'
+import { sealedFault } from '../definitions/name-faults.ts'
+import type { Precondition } from '../definitions/precondition.ts'
+import type { Runner } from './runner.ts'
+import type { SchemaChecker } from '../schemas/schema-checker.ts'
+import { admitModule } from './admit-module.ts'
+import { moduleAnswer } from './module-answer.ts'
+import type { ModuleAnswer } from './module-answer.ts'
+import { isModuleName } from './module-name.ts'
+import type { ModuleReader, ModuleVersionChoice } from './module-reader.ts'
+import type { ModuleChange, ModuleOutcome, ModuleStore } from './module-store.ts'
+
+/** The file that somebody uploads, and where to. */
+export type Upload = {
+  readonly layer: WritableLayer
+  readonly name: string
+  readonly source: Uint8Array
+  readonly precondition: Precondition
+}
+
+/** Which version comes back. */
+export type Rollback = Omit<Upload, 'source'> & { readonly choice: ModuleVersionChoice }
+
+type Parts = {
+  readonly store: ModuleStore
+  readonly reader: ModuleReader
+  readonly catalog: Catalog
+  readonly checker: SchemaChecker
+  readonly runner: Runner
+}
+
+/** Every change of a module goes through here: check, admit, look for seals, write, tell. Whoever calls has decided that the principal may. */
+export class ModuleWriter {
+  readonly #parts: Parts
+
+  constructor(parts: Parts) {
+    this.#parts = parts
+  }
+
+  /** Takes a module whose tools the runner accepts, all of its definitions at once; else rejects and leaves the old version serving. */
+  async put(principal: Principal, { layer, name, source, precondition }: Upload): Promise<ModuleAnswer> {
+    const { tools, report, ...module } = await admitModule({ name, source }, this.#parts)
+    const view = await this.#parts.catalog.view(principal)
+    refuseSealed(view, layer, tools)
+    const puts = tools.map(putOf)
+    const { sha256, source: text } = module
+    const change = { kind: 'put', name, sha256, source: text, report, tools: puts, precondition } as const
+    return moduleAnswer(await this.#write(principal, layer, change), layer, view, report)
+  }
+
+  /** Puts an older source back, as a new version. */
+  async rollback(principal: Principal, { choice, ...target }: Rollback): Promise<ModuleAnswer> {
+    const { layer, name } = target
+    const source = await this.#parts.reader.sourceOf(principal, layer, name, choice)
+    return this.put(principal, { ...target, source: Buffer.from(source) })
+  }
+
+  async delete(
+    principal: Principal,
+    layer: WritableLayer,
+    name: string,
+    precondition: Precondition,
+  ): Promise<ModuleAnswer> {
+    if (!isModuleName(name)) throw new ToolrackError('MODULE_NOT_FOUND')
+    const outcome = await this.#write(principal, layer, { kind: 'delete', name, precondition })
+    return moduleAnswer(outcome, layer, await this.#parts.catalog.view(principal))
+  }
+
+  async #write(principal: Principal, layer: WritableLayer, change: ModuleChange): Promise<ModuleOutcome> {
+    const { store, catalog } = this.#parts
+    const target = storedLayer(layer, principal.uid)
+    const context = { by: principal.uid, at: new Date(), definitionsMax: DEFINITIONS_MAX[layer] }
+    try {
+      return await store.writeModule(target, change, context)
+    } finally {
+      catalog.markWritten(target)
+    }
+  }
+}
+
+function putOf({ definition, text, digest }: AdmittedDefinition): DefinitionPut {
+  return { kind: 'put', name: definition.function.name, text, digest, onConflict: 'upsert' }
+}
+
+function refuseSealed(view: CatalogView, layer: WritableLayer, tools: readonly AdmittedDefinition[]): void {
+  const sealed = tools.flatMap(({ definition }) => {
+    const { name } = definition.function
+    const fault = sealedFault(view, layer, name)
+    return fault ? [{ reason: fault.reason, name, layer: fault.layer, message: fault.message }] : []
+  })
+  const [first] = sealed
+  if (first)
+    throw new ToolrackError(first.reason, `${first.name}: ${first.message}. Nothing was written.`, {
+      details: sealed,
+    })
+}

@@ -1,0 +1,214 @@
+import { expect, test } from '@jest/globals'
+import type { ToolDefinition } from '@toolrack/contract'
+import { toolFailure, toolResult } from '@toolrack/contract'
+import type { Catalog } from '../../../../functions/src/tools/catalog/catalog.ts'
+import { grantOf } from '../../../../functions/src/access/grant.ts'
+import { outcomeOf } from '../../../../functions/src/calls/pipeline/call.ts'
+import type { Outcome, Received, Requested, Resolved } from '../../../../functions/src/calls/pipeline/call.ts'
+import { resolveTool } from '../../../../functions/src/calls/pipeline/resolve-tool.ts'
+import { runTool } from '../../../../functions/src/calls/pipeline/run-tool.ts'
+import { absentRunner } from '../../../../functions/src/tools/modules/runner.ts'
+import {
+  boundResult,
+  keepLog,
+  readRequest,
+  RESULT_BYTES_MAX,
+  validateArguments,
+} from '../../../../functions/src/calls/pipeline/steps.ts'
+import type { ArgumentChecker } from '../../../../functions/src/tools/schemas/argument-checker.ts'
+import { receivedCall, requestedCall, resolvedCall } from '../../../support/call-stages.ts'
+import { catalogView } from '../../../support/catalog-view.ts'
+import { tool } from '../../../support/definition-changes.ts'
+import { memoryInvocationLogs } from '../../../support/memory-invocation-logs.ts'
+
+/** What lies inside the step: it keeps the call that it gets, and answers so. */
+function inside<Call extends Received>(more: Partial<Outcome> = {}) {
+  const got: Call[] = []
+  function next(call: Call): Promise<Outcome> {
+    got.push(call)
+    return Promise.resolve({ ...outcomeOf(call, toolResult('ran')), ...more })
+  }
+  return { got, next }
+}
+
+const REQUEST = requestedCall({ name: 'ECHO', arguments: { text: 'a' } }).request
+const ECHO: ToolDefinition = { ...tool('ECHO'), runner: { kind: 'builtin', builtin: 'echo' } }
+
+test.each([
+  ['at hand', () => REQUEST],
+  ['to wait for', () => Promise.resolve(REQUEST)],
+])('read the request: the inner steps have it, where it is %s', async (_title, read) => {
+  const { got, next } = inside()
+  const call = receivedCall({ read })
+  await readRequest(call, next)
+  expect(got).toEqual([{ ...call, request: REQUEST }])
+})
+
+test('read the request: a call that cannot be read goes no further', async () => {
+  const { got, next } = inside()
+  const call = receivedCall({ read: () => Promise.reject(new Error('not JSON')) })
+  await expect(readRequest(call, next)).rejects.toThrow('not JSON')
+  expect(got).toEqual([])
+})
+
+/** The step over a catalog of these tools, whose layers are checked already or not. */
+function resolving(tools: readonly ToolDefinition[], isChecked = true) {
+  const view = catalogView({ user: tools })
+  const catalog = { view: () => (isChecked ? view : Promise.resolve(view)) } as Pick<Catalog, 'view'>
+  return { view, step: resolveTool({ catalog }) }
+}
+
+test.each([true, false])(
+  'resolve the tool: the inner steps know the tool, how it is run and its limits (layers checked: %s)',
+  async (isChecked) => {
+    const limits = { timeoutSeconds: 3 }
+    const { view, step } = resolving([{ ...ECHO, limits }], isChecked)
+    const { got, next } = inside()
+    await step(requestedCall({ name: 'ECHO' }), next)
+    expect(got).toMatchObject([{ entry: view.winner('ECHO'), howRun: { by: 'builtin' }, limits }])
+  },
+)
+
+test('resolve the tool: what null leaves out is not among the arguments, where the caller writes so', async () => {
+  const parameters = { type: 'object', properties: { text: { type: 'string' } } }
+  const { step } = resolving([{ ...ECHO, function: { ...ECHO.function, parameters } }])
+  const { got, next } = inside<Requested>()
+  const request = { name: 'ECHO', arguments: { text: null } }
+  await step(requestedCall({ ...request, nullLeavesOut: true }), next)
+  await step(requestedCall(request), next)
+  expect(got.map((call) => call.request.arguments)).toEqual([{}, { text: null }])
+})
+
+test('resolve the tool: a refusal knows the catalog, and no tool', async () => {
+  const { view, step } = resolving([ECHO])
+  const { got, next } = inside()
+  const expectedDigest = `sha256:${'0'.repeat(64)}` as const
+  const grant = grantOf([{ name: 'OTHER', digest: expectedDigest }])
+  const job = { kind: 'job', uid: 'ann', isAdmin: false, grant } as const
+  const refused = await Promise.all([
+    step(requestedCall({ name: 'NONE' }), next),
+    step(requestedCall({ name: 'ECHO', expectedDigest }), next),
+    step(requestedCall({ name: 'NONE' }, { principal: job }), next),
+  ])
+  expect(refused.map(({ result }) => result.resultType === 'failure' && result.code)).toEqual([
+    'TOOL_NOT_FOUND',
+    'DIGEST_CHANGED',
+    'PERMISSION_DENIED',
+  ])
+  for (const { call } of refused) {
+    expect(call.view).toBe(view)
+    expect(call.entry).toBeUndefined()
+  }
+  expect(got).toEqual([])
+})
+
+function checking(faults: readonly string[]) {
+  return validateArguments({
+    checker: { check: () => Promise.resolve({ faults }) } as unknown as ArgumentChecker,
+  })
+}
+
+test('validate the arguments: faults are told with the name of the tool, and nothing is run', async () => {
+  const { got, next } = inside()
+  await expect(checking(["'a' is missing.", 'More.'])(resolvedCall(ECHO), next)).rejects.toMatchObject({
+    code: 'ARGUMENTS_INVALID',
+    message: "ECHO: 'a' is missing. More.",
+  })
+  expect(got).toEqual([])
+})
+
+test('validate the arguments: those that fit go on; those of a tool that the client runs are not looked at', async () => {
+  const { got, next } = inside<Resolved>()
+  await checking([])(resolvedCall(ECHO), next)
+  await checking(['wrong'])(resolvedCall(tool('AT_CLIENT')), next)
+  expect(got.map((call) => call.entry.name)).toEqual(['ECHO', 'AT_CLIENT'])
+})
+
+const echoCall = (invocationId: string) => resolvedCall(ECHO, {}, { invocationId })
+
+test('keep the log: what was printed is kept for the caller, and nothing where nothing was', async () => {
+  const logs = memoryInvocationLogs(() => 0)
+  const step = keepLog({ logs, now: () => 0 })
+  const printed = { text: 'printed', truncated: true }
+  await step(echoCall('i1'), inside({ log: printed }).next)
+  await step(echoCall('i2'), inside({ log: { text: '', truncated: false } }).next)
+  await step(echoCall('i3'), inside().next)
+  expect(await logs.find('ann', 'i1')).toEqual({
+    invocationId: 'i1',
+    tool: 'ECHO',
+    at: '1970-01-01T00:00:00.000Z',
+    ...printed,
+  })
+  expect([await logs.find('ann', 'i2'), await logs.find('ann', 'i3')]).toEqual([undefined, undefined])
+})
+
+test.each([
+  ['a', RESULT_BYTES_MAX, 'success'],
+  ['a', RESULT_BYTES_MAX + 1, 'failure'],
+  ['€', Math.floor(RESULT_BYTES_MAX / 3), 'success'],
+  ['€', Math.floor(RESULT_BYTES_MAX / 3) + 1, 'failure'],
+])(
+  'bound the result: %s, %d times, is a %s; all else of the outcome stays',
+  async (text, times, resultType) => {
+    const log = { text: 'printed', truncated: false }
+    const { next } = inside({ result: toolResult(text.repeat(times)), log })
+    const outcome = await boundResult(resolvedCall(ECHO), next)
+    expect(outcome).toMatchObject({ log, result: { resultType } })
+    if (outcome.result.resultType === 'failure')
+      expect(outcome.result).toMatchObject({
+        code: 'RESULT_TOO_LARGE',
+        error: expect.stringMatching(/^The result of ECHO has/),
+      })
+  },
+)
+
+test('bound the result: a failure is told whole', async () => {
+  const result = toolFailure('TOOL_RAISED', 'x'.repeat(RESULT_BYTES_MAX + 1))
+  const { next } = inside({ result })
+  expect((await boundResult(resolvedCall(ECHO), next)).result).toBe(result)
+})
+
+const RUN_PARTS = {
+  runner: absentRunner('None here.'),
+  sourceOf: () => Promise.resolve(undefined),
+  now: Date.now,
+  deadlineMsMax: Infinity,
+}
+
+test('run the tool: a built-in tool answers, and the runner is not asked', async () => {
+  const outcome = await runTool(RUN_PARTS)(resolvedCall(ECHO, { arguments: { text: 'a' } }))
+  expect(outcome).toMatchObject({ result: toolResult('a'), isolation: null, replayed: false })
+  expect(outcome.executionTimeMs).toBeGreaterThan(0)
+})
+
+test.each([
+  [undefined, 'RUNS_AT_CLIENT'],
+  [{ kind: 'http' }, 'KIND_NOT_SERVED'],
+] as const)('run the tool: with the runner %j it is refused as %s', async (runner, code) => {
+  const call = resolvedCall({ ...tool('T'), ...(runner && { runner }) })
+  await expect(runTool(RUN_PARTS)(call)).rejects.toMatchObject({ code })
+})
+
+test('run the tool: what the runner answers is the outcome, with when to come again', async () => {
+  const usage = { wallMs: 1, cpuMs: 2, maxRssBytes: 3 }
+  const log = { text: 'printed', truncated: false }
+  const invoke = () =>
+    Promise.resolve({
+      code: 'RUNNER_BUSY',
+      error: 'Busy.',
+      isolation: 'L2',
+      usage,
+      log,
+      retryAfterSeconds: 4,
+    } as const)
+  const call = resolvedCall({ ...tool('T'), runner: { kind: 'python', module: 'm', sha256: 'a'.repeat(64) } })
+  const outcome = await runTool({ ...RUN_PARTS, runner: { ...RUN_PARTS.runner, invoke } })(call)
+  expect(outcome).toMatchObject({
+    call,
+    result: toolFailure('RUNNER_BUSY', 'Busy.'),
+    isolation: 'L2',
+    usage,
+    log,
+    retryAfterSeconds: 4,
+  })
+})

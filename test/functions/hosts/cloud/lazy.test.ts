@@ -1,0 +1,68 @@
+import { expect, test } from '@jest/globals'
+import { loadedPackages } from '../../../support/loaded-packages.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
+
+const PACKAGES = [
+  'zod',
+  'ajv',
+  '@google-cloud/firestore',
+  '@google-cloud/run',
+  'google-auth-library',
+  'firebase-admin',
+  'firebase-functions',
+]
+
+/** Nobody listens there: what is loaded on the way to Firestore is loaded all the same. */
+const ENV = {
+  FIRESTORE_EMULATOR_HOST: '127.0.0.1:9',
+  GOOGLE_CLOUD_PROJECT: 'demo-p',
+  RUNNER_SERVICE: 'toolrack-runner',
+  RUNNER_REGION: 'us-central1',
+  METADATA_SERVER_DETECTION: 'none',
+}
+
+/** What an instance does before its first list, and then this. */
+function loadedAfter(code: string): readonly string[] {
+  using folder = temporaryFolder()
+  const env = {
+    ...ENV,
+    TOOLRACK_STORE: 'firestore',
+    TOOLRACK_AUTH: 'firebase',
+    TOOLRACK_DEFS_DIR: folder.path,
+  }
+  const setup = `
+    const { cloudServices } = await import('./functions/src/hosts/cloud/services.ts')
+    const { createApp } = await import('./functions/src/edge/app.ts')
+    const { parseConfig } = await import('./functions/src/hosts/config.ts')
+    const log = { info() {}, warn() {}, error() {} }
+    const services = cloudServices(parseConfig(), log)
+    createApp(services, 'workflows')
+    const ann = { kind: 'user', uid: 'ann', isAdmin: false }
+    await services.catalog.view(ann)`
+  return loadedPackages(PACKAGES, `${setup}\n${code}\nprocess.exit()`, env)
+}
+
+test('a list loads nothing that only a write needs', () => {
+  expect(loadedAfter('')).toEqual([])
+})
+
+test('a look at the runner loads what finds it, and goes on without credentials', () => {
+  const code = `await services.runner.health()`
+  expect(loadedAfter(code)).toContain('@google-cloud/run')
+}, 30_000)
+
+test('a list does not make Node load its own fetch', () => {
+  // Node keeps the names of its built-in modules that are loaded in process.moduleLoadList.
+  const code = `if (process.moduleLoadList.includes('NativeModule internal/deps/undici/undici')) await import('zod')`
+  expect(loadedAfter(code)).toEqual([])
+})
+
+test('a definition that is sent does, and a write', () => {
+  const write = `
+    await services.writer.put(ann, 'user', 'A', {}, {}).catch(() => undefined)
+    services.writer.delete(ann, 'user', 'A', {}).catch(() => undefined)
+    while (!loaded.includes('@google-cloud/firestore')) await new Promise((resolve) => setImmediate(resolve))`
+  // The client brings the library of credentials with it, sooner or later.
+  const loaded = loadedAfter(write).filter((name) => name !== 'google-auth-library')
+  expect(loaded).toEqual(['zod', '@google-cloud/firestore'])
+}, 30_000)

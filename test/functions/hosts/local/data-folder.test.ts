@@ -1,0 +1,57 @@
+import { expect, test } from '@jest/globals'
+import { statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { claimDataFolder } from '../../../../functions/src/hosts/local/data-folder.ts'
+import type { DataFolder } from '../../../../functions/src/hosts/local/data-folder.ts'
+import { EXIT, StartError } from '../../../../functions/src/hosts/local/start-error.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
+
+/** Claims a folder that nobody is warned of. */
+function claim(path: string): DataFolder {
+  return claimDataFolder(path, {
+    warn: (message) => {
+      throw new Error(message)
+    },
+  })
+}
+
+function faultOf(act: () => unknown): StartError {
+  try {
+    act()
+  } catch (error) {
+    if (error instanceof StartError) return error
+    throw error
+  }
+  throw new Error('nothing was thrown')
+}
+
+test('a folder that is not there is made, with those above it, for its owner only', () => {
+  using folder = temporaryFolder()
+  const path = join(folder.path, 'a', 'b')
+  claim(path).release()
+  expect(statSync(path).mode & 0o777).toBe(0o700)
+})
+
+test('a folder is claimed once; released it can be claimed again', () => {
+  using folder = temporaryFolder()
+  const first = claim(folder.path)
+  const fault = faultOf(() => claim(folder.path))
+  expect(fault.exitCode).toBe(EXIT.dataInUse)
+  expect(fault.message).toMatch(/^Another Toolrack server uses the data in .*\.$/)
+  first.release()
+  claim(folder.path).release()
+})
+
+test('a path through a file, and a claim file that is damaged, are the folder that can not be written', () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'file')
+  writeFileSync(file, '')
+  for (const path of [file, join(file, 'below')]) {
+    expect(faultOf(() => claim(path))).toMatchObject({ exitCode: EXIT.unwritableData })
+  }
+  writeFileSync(
+    join(folder.path, 'in-use'),
+    'this is no database at all, but long enough to be read as one'.repeat(20),
+  )
+  expect(faultOf(() => claim(folder.path)).exitCode).toBe(EXIT.unwritableData)
+})

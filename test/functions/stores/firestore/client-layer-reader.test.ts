@@ -1,0 +1,18 @@
+import { expect, test } from '@jest/globals'
+import { ClientLayerReader } from '../../../../functions/src/stores/firestore/client-layer-reader.ts'
+
+test('is open when the client is there', async () => {
+  const { promise, resolve } = Promise.withResolvers<never>()
+  let isOpen = false
+  const opening = new ClientLayerReader(() => promise).open().then(() => (isOpen = true))
+  await new Promise((next) => setImmediate(next))
+  expect(isOpen).toBe(false)
+  resolve(undefined as never)
+  await opening
+})
+
+test('a client that can not be had fails the look, not the opening', async () => {
+  const reader = new ClientLayerReader(() => Promise.reject(new Error('no credentials')))
+  await reader.open()
+  await expect(reader.look()).rejects.toThrow('no credentials')
+})

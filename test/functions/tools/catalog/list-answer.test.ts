@@ -1,0 +1,112 @@
+import { expect, test } from '@jest/globals'
+import type { ToolDefinition } from '@toolrack/contract'
+import fc from 'fast-check'
+import { isAfter, readCursor, writeCursor } from '../../../../functions/src/tools/catalog/cursor.ts'
+import { listAnswer } from '../../../../functions/src/tools/catalog/list-answer.ts'
+import type { ListQuery } from '../../../../functions/src/tools/catalog/list-query.ts'
+import { catalogView } from '../../../support/catalog-view.ts'
+import { tool } from '../../../support/definition-changes.ts'
+import { ALL } from '../../../support/list-query.ts'
+
+const list = (view: ReturnType<typeof catalogView>, query: Partial<ListQuery> = {}) => {
+  const answer = listAnswer(view, { ...ALL, ...query }, 'default-flow')
+  return { ...answer, value: JSON.parse(answer.body.toString()) as ToolDefinition[] }
+}
+const names = (tools: ToolDefinition[]) => tools.map((listed) => listed.function.name)
+const large = (name: string): ToolDefinition => tool(name, 'x'.repeat(200_000))
+
+test('an empty catalog is an empty array or an empty envelope', () => {
+  expect(listAnswer(catalogView({}), ALL, '').body.toString()).toBe('[]')
+  expect(listAnswer(catalogView({}), { ...ALL, envelope: 'items' }, '').body.toString()).toBe('{"items":[]}')
+})
+
+test('an item carries the workflow of its runner, else the default one, and its bytes are otherwise those of the array', () => {
+  const flow: ToolDefinition = { ...tool('b'), runner: { kind: 'workflow', workflowName: 'fl"ow' } }
+  const view = catalogView({ file: [tool('a'), flow] })
+  const { items } = JSON.parse(
+    listAnswer(view, { ...ALL, envelope: 'items' }, 'default-flow').body.toString(),
+  ) as {
+    items: { workflowName: string }[]
+  }
+  expect(items.map((item) => item.workflowName)).toEqual(['default-flow', 'fl"ow'])
+  expect(items.map(({ workflowName: _workflowName, ...listed }) => listed)).toEqual(list(view).value)
+})
+
+test('tags and categories narrow together; within one of them any value is enough', () => {
+  const view = catalogView({
+    file: [
+      { ...tool('a'), tags: ['x', 'y'], category: 'one' },
+      { ...tool('b'), tags: ['y'], category: 'two' },
+      { ...tool('c'), category: 'one' },
+    ],
+  })
+  expect(names(list(view, { tags: ['x', 'nope'] }).value)).toEqual(['a'])
+  expect(names(list(view, { categories: ['one', 'two'] }).value)).toEqual(['a', 'b', 'c'])
+  expect(names(list(view, { tags: ['y'], categories: ['two'] }).value)).toEqual(['b'])
+  expect(names(list(view, { names: new Set(['a', 'c']), tags: ['y'] }).value)).toEqual(['a'])
+})
+
+test('unknown names are told, twenty valid ones and the number of the rest', () => {
+  const asked = [...Array.from({ length: 25 }, (_, index) => `N${index}`), 'not a name', '€']
+  expect(list(catalogView({}), { names: new Set(asked) }).unknown).toBe(`${asked.slice(0, 20).join(',')},+7`)
+  expect(list(catalogView({ file: [tool('a')] }), { names: new Set(['a']) }).unknown).toBeUndefined()
+})
+
+test('a list above 25 MB is refused by name of its cure, and its pages are not', () => {
+  const view = catalogView({
+    file: Array.from({ length: 140 }, (_, index) => large(`t${String(index).padStart(3, '0')}`)),
+  })
+  expect(() => list(view)).toThrow(/limit/)
+  const first = list(view, { limit: 1_000 })
+  expect(first.value.length).toBeLessThan(140)
+  const after = readCursor(first.nextCursor ?? '')
+  const second = list(view, { limit: 1_000, after })
+  expect(names(first.value).concat(names(second.value))).toHaveLength(140)
+  expect(second.nextCursor).toBeUndefined()
+})
+
+const name = fc.stringMatching(/^[a-f]{1,2}$/)
+const tools = fc.uniqueArray(name).map((all) => all.map((each) => tool(each)))
+
+test('pages of any size, joined, are the whole list', () => {
+  fc.assert(
+    fc.property(tools, tools, tools, fc.integer({ min: 1, max: 7 }), (user, global, file, limit) => {
+      const view = catalogView({ user, global, file })
+      const paged: string[] = []
+      let after: ListQuery['after']
+      for (;;) {
+        const page = list(view, { limit, after })
+        paged.push(...names(page.value))
+        if (page.nextCursor === undefined) break
+        after = readCursor(page.nextCursor)
+        expect(after).toBeDefined()
+      }
+      expect(paged).toEqual(names(list(view).value))
+    }),
+  )
+})
+
+test('a cursor reads back as it was written, and orders as the list does', () => {
+  const position = fc.record({
+    layer: fc.constantFrom('user' as const, 'global' as const, 'file' as const),
+    name,
+  })
+  fc.assert(fc.property(position, (place) => expect(readCursor(writeCursor(place))).toEqual(place)))
+  fc.assert(
+    fc.property(position, position, (a, b) => {
+      const isSame = a.layer === b.layer && a.name === b.name
+      expect([isAfter(a, b), isAfter(b, a)].filter(Boolean)).toHaveLength(isSame ? 0 : 1)
+    }),
+  )
+})
+
+test.each([
+  '',
+  'x',
+  'dXNlcg',
+  'dXNlci8',
+  'ZmlsZS9hIGI',
+  'b3RoZXIvYQ',
+  `${writeCursor({ layer: 'file', name: 'a' })}=`,
+  '💥',
+])('the cursor %j is not ours', (cursor) => expect(readCursor(cursor)).toBeUndefined())

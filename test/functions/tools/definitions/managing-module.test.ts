@@ -1,0 +1,29 @@
+import { expect, test } from '@jest/globals'
+import type { StoredDefinition } from '../../../../functions/src/tools/catalog/stored-definition.ts'
+import { managingModule } from '../../../../functions/src/tools/definitions/managing-module.ts'
+import { planWrite } from '../../../../functions/src/tools/definitions/plan-write.ts'
+import { put, remove, tool } from '../../../support/definition-changes.ts'
+import { moduleTool } from '../../../support/module-changes.ts'
+
+const ROOM = { size: 1, definitionsMax: 10 }
+
+test.each([
+  ['a module’s', 'm', moduleTool('m', 'a', 'x')],
+  ['one that runs Python and names no module', '', { ...tool('a'), runner: { kind: 'python' } }],
+  ['a workflow’s', undefined, { ...tool('a'), runner: { kind: 'workflow', workflowName: 'w', module: 'm' } }],
+  ['one without a runner', undefined, tool('a')],
+])('a definition that is %s belongs to %j', (_what, module, definition) => {
+  expect(managingModule({ text: JSON.stringify(definition) })).toBe(module)
+})
+
+test('what another program left belongs to no module, so that its name can be freed', () => {
+  const [left] = [moduleTool('m', 'a', 'x')].map((definition): StoredDefinition => {
+    return { ...put(definition), revision: '1', source: 'document m:a' }
+  })
+  const current = new Map(left ? [['m:a', left]] : [])
+  expect(planWrite([remove('m:a')], current, ROOM).map(({ outcome }) => outcome)).toEqual(['deleted'])
+  expect(planWrite([put(tool('m:a'))], current, ROOM).map(({ outcome }) => outcome)).toEqual(['updated'])
+  expect(() => planWrite([put(moduleTool('m', 'a', 'y'))], current, ROOM, 'm')).toThrow(
+    'as a definition of its own',
+  )
+})

@@ -1,0 +1,345 @@
+import { afterAll, expect, jest, test } from '@jest/globals'
+import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { LayerRead, LayerSource } from '../../../../functions/src/tools/catalog/layer-source.ts'
+import { FolderLayer } from '../../../../functions/src/tools/folder/folder-layer.ts'
+import { ModuleFolder } from '../../../../functions/src/tools/folder/module-folder.ts'
+import type { Runner } from '../../../../functions/src/tools/modules/runner.ts'
+import { SchemaChecker } from '../../../../functions/src/tools/schemas/schema-checker.ts'
+import { put, tool } from '../../../support/definition-changes.ts'
+import { checkedModule, readingRunner } from '../../../support/reading-runner.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
+import { until } from '../../../support/until.ts'
+
+/** A busy machine takes its time for a thousand files. */
+jest.setTimeout(60_000)
+
+const checker = new SchemaChecker()
+afterAll(() => checker.close())
+const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
+
+/** A runner that counts what it is asked to look at, and says of a source with `broken` in it that it is. */
+class CountingRunner {
+  readonly asked: string[] = []
+  readonly runner: Runner = {
+    ...readingRunner(),
+    check: ({ name, source }) => {
+      this.asked.push(name)
+      const text = Buffer.from(source).toString()
+      const broken = {
+        code: 'MODULE_BROKEN',
+        kind: 'syntax_error',
+        message: `${name}.py is broken.`,
+      } as const
+      return Promise.resolve({ ...checkedModule(text), faults: text.includes('broken') ? [broken] : [] })
+    },
+  }
+}
+
+/** A folder that nobody tells of, so that each look of a test is one that it asks for. */
+function watched(path: string, { runner }: CountingRunner, changed = () => undefined): ModuleFolder {
+  return new ModuleFolder({
+    path,
+    runner,
+    checker,
+    log,
+    changed,
+    patience: { quietMs: 1_000_000, busyMs: 1_000_000 },
+  })
+}
+
+const NO_FILES: LayerSource = {
+  read: () => Promise.resolve({ revision: 'none', whole: true, definitions: [], deleted: [], skipped: [] }),
+}
+
+const moduleOf = (name: string, more = ''): string => `# "${name}:a" ${more}\n`
+
+test('a thousand files settle on what is there, each of them checked once', async () => {
+  using folder = temporaryFolder()
+  const names = Array.from({ length: 1_000 }, (_, number) => `m${String(number).padStart(4, '0')}`)
+  for (const name of names) writeFileSync(join(folder.path, `${name}.py`), moduleOf(name))
+  const counting = new CountingRunner()
+  const modules = watched(folder.path, counting)
+  const layer = new FolderLayer(NO_FILES, modules)
+  await modules.refresh(60_000)
+  await modules.refresh(60_000)
+  expect(counting.asked.toSorted()).toEqual(names)
+  const { definitions } = await layer.read()
+  expect(definitions.map(({ name }) => name)).toEqual(names.map((name) => `${name}:a`))
+  modules.close()
+})
+
+test('whatever happens in a folder while it is watched, it settles on what is there', async () => {
+  using outer = temporaryFolder()
+  const path = join(outer.path, 'tools')
+  mkdirSync(path)
+  const counting = new CountingRunner()
+  const { runner } = counting
+  const modules = new ModuleFolder({ path, runner, checker, log, changed: () => undefined })
+  await modules.start()
+  const names = ['a', 'b', 'c', 'd', 'e']
+  const expected = new Map<string, string>()
+  let seed = 7
+  const pick = (below: number): number => (seed = (seed * 48_271) % 2_147_483_647) % below
+  for (let step = 0; step < 400; step += 1) {
+    const name = names[pick(names.length)] ?? ''
+    const file = join(path, `${name}.py`)
+    const source = moduleOf(name, `step ${step}`)
+    const what = pick(20)
+    if (what === 0) {
+      rmSync(path, { recursive: true })
+      mkdirSync(path)
+      expected.clear()
+    } else if (what < 4) {
+      rmSync(file, { force: true })
+      expected.delete(name)
+    } else {
+      if (what < 10) writeFileSync(file, source)
+      else {
+        writeFileSync(join(path, `.${name}.swp`), source)
+        renameSync(join(path, `.${name}.swp`), file)
+      }
+      expected.set(name, source)
+    }
+    if (pick(10) === 0) await pause(pick(60))
+  }
+  const served = () => [...modules.files.values()].map(({ loaded }) => [loaded?.name, loaded?.source])
+  const wanted = JSON.stringify([...expected].toSorted(([a], [b]) => (a < b ? -1 : 1)))
+  await until(
+    () => Promise.resolve(JSON.stringify(served())),
+    (text) => text === wanted,
+  )
+  expect(modules.checking).toEqual([])
+  modules.close()
+})
+
+test('only content that has not been looked at is checked: not what is touched, nor what is put back', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'notes.py')
+  const counting = new CountingRunner()
+  const modules = watched(folder.path, counting)
+  const steps: readonly (readonly [source: string, checks: number])[] = [
+    [moduleOf('notes'), 1],
+    [moduleOf('notes'), 1],
+    ['broken', 2],
+    [moduleOf('notes'), 2],
+    [moduleOf('notes', 'changed'), 3],
+  ]
+  for (const [source, checks] of steps) {
+    writeFileSync(file, source)
+    await modules.refresh(60_000)
+    expect([source, counting.asked.length]).toEqual([source, checks])
+  }
+  expect([...modules.files.values()]).toMatchObject([{ file: 'notes.py', faults: [] }])
+  modules.close()
+})
+
+test('a refused file is checked anew by a refresh, for what it lacked may be there by now', async () => {
+  using folder = temporaryFolder()
+  writeFileSync(join(folder.path, 'notes.py'), 'broken')
+  const counting = new CountingRunner()
+  const modules = watched(folder.path, counting)
+  await modules.refresh(60_000)
+  await modules.refresh(60_000)
+  expect(counting.asked).toEqual(['notes', 'notes'])
+  modules.close()
+})
+
+test('the old version serves beside the fault, until the file is gone', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'notes.py')
+  const modules = watched(folder.path, new CountingRunner())
+  const layer = new FolderLayer(NO_FILES, modules)
+  writeFileSync(file, moduleOf('notes'))
+  await modules.refresh(60_000)
+  const good = await layer.read()
+  writeFileSync(file, 'broken')
+  await modules.refresh(60_000)
+  const broken = await layer.read(good.revision)
+  expect(broken).toMatchObject({ definitions: good.definitions, skipped: [{ source: 'notes.py' }] })
+  expect(broken.revision).not.toBe(good.revision)
+  rmSync(file)
+  await modules.refresh(60_000)
+  expect(await layer.read()).toMatchObject({ definitions: [], skipped: [] })
+  modules.close()
+})
+
+test('a file that changes while it is checked is checked once more, and never serves what it was in between', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'notes.py')
+  const first = Promise.withResolvers<void>()
+  const counting = new CountingRunner()
+  const { check } = counting.runner
+  const slow: Runner = {
+    ...counting.runner,
+    check: async (module) => {
+      const checked = await check(module)
+      if (counting.asked.length === 1) await first.promise
+      return checked
+    },
+  }
+  let changes = 0
+  const modules = new ModuleFolder({
+    path: folder.path,
+    runner: slow,
+    checker,
+    log,
+    changed: () => (changes += 1),
+  })
+  writeFileSync(file, moduleOf('notes', 'one'))
+  await modules.start()
+  writeFileSync(file, moduleOf('notes', 'two'))
+  await modules.refresh(0)
+  expect(counting.asked).toEqual(['notes'])
+  first.resolve()
+  await modules.refresh(60_000)
+  expect(counting.asked).toEqual(['notes', 'notes'])
+  const [loaded] = [...modules.files.values()].map((one) => one.loaded?.source)
+  expect(loaded).toBe(moduleOf('notes', 'two'))
+  expect(changes).toBeGreaterThan(0)
+  modules.close()
+})
+
+test('a file that is written twice in one tick of the clock is seen as it was last', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'notes.py')
+  const modules = watched(folder.path, new CountingRunner())
+  for (let round = 100; round < 130; round += 1) {
+    writeFileSync(file, moduleOf('notes', `${round} first.`))
+    await modules.start()
+    writeFileSync(file, moduleOf('notes', `${round} second`))
+    await modules.start()
+    const { sha256 } = modules.files.get('notes.py') ?? {}
+    await modules.refresh(60_000)
+    expect(modules.files.get('notes.py')?.sha256).toBe(sha256)
+    expect(modules.files.get('notes.py')?.loaded?.source).toContain(`${round} second`)
+  }
+  modules.close()
+})
+
+test('a folder that is replaced in one step loses nothing', async () => {
+  using outer = temporaryFolder()
+  using folder = temporaryFolder()
+  writeFileSync(join(folder.path, 'notes.py'), moduleOf('notes'))
+  const modules = watched(folder.path, new CountingRunner())
+  await modules.refresh(60_000)
+  const away = join(outer.path, 'away')
+  renameSync(folder.path, away)
+  await modules.start()
+  expect(modules.state.status).toBe('missing')
+  expect(modules.files.size).toBe(1)
+  renameSync(away, folder.path)
+  await modules.start()
+  expect(modules.state).toEqual({ status: 'watched' })
+  expect(modules.files.get('notes.py')?.loaded?.name).toBe('notes')
+  modules.close()
+})
+
+function noWatch(): never {
+  throw new Error('ENOSPC')
+}
+
+test('where the system gives no watch it is told, and the files are loaded all the same', async () => {
+  using folder = temporaryFolder()
+  writeFileSync(join(folder.path, 'notes.py'), moduleOf('notes'))
+  const { runner } = new CountingRunner()
+  const modules = new ModuleFolder({
+    path: folder.path,
+    runner,
+    checker,
+    log,
+    changed: () => undefined,
+    watchPath: noWatch,
+  })
+  await modules.refresh(60_000)
+  expect(modules.state).toEqual({
+    status: 'polled',
+    reason: 'The system has no watch left for it, so it is looked at twice a second.',
+  })
+  expect(modules.files.get('notes.py')?.loaded?.name).toBe('notes')
+  modules.close()
+})
+
+test('the same files have the same revision; one read since it brings nothing', async () => {
+  using one = temporaryFolder()
+  using other = temporaryFolder()
+  const reads: LayerRead[] = []
+  for (const { path } of [one, other]) {
+    for (const name of ['b', 'a', 'broken']) writeFileSync(join(path, `${name}.py`), moduleOf(name))
+    const modules = watched(path, new CountingRunner())
+    const layer = new FolderLayer(NO_FILES, modules)
+    await modules.refresh(60_000)
+    const read = await layer.read()
+    expect(await layer.read(read.revision)).toMatchObject({
+      whole: false,
+      definitions: [],
+      revision: read.revision,
+    })
+    reads.push(read)
+    modules.close()
+  }
+  expect(reads[1]).toEqual(reads[0])
+})
+
+test('the source of what is listed is at hand, that of the listing before too, and no older one', async () => {
+  using folder = temporaryFolder()
+  const file = join(folder.path, 'notes.py')
+  const modules = watched(folder.path, new CountingRunner())
+  const layer = new FolderLayer(NO_FILES, modules)
+  const seen: string[] = []
+  for (const text of ['one', 'two', 'three']) {
+    writeFileSync(file, moduleOf('notes', text))
+    await modules.refresh(60_000)
+    await layer.read()
+    seen.push(modules.files.get('notes.py')?.sha256 ?? '')
+  }
+  expect(seen.map((sha256) => layer.source(sha256))).toEqual([
+    undefined,
+    moduleOf('notes', 'two'),
+    moduleOf('notes', 'three'),
+  ])
+  modules.close()
+})
+
+test('definitions files that can not be read make the layer’s read fail, so that its last state goes on; the modules are told all the same', async () => {
+  using folder = temporaryFolder()
+  writeFileSync(join(folder.path, 'notes.py'), moduleOf('notes'))
+  const modules = watched(folder.path, new CountingRunner())
+  await modules.refresh(60_000)
+  const lost = new FolderLayer({ read: () => Promise.reject(new Error('lost')) }, modules)
+  await expect(lost.read()).rejects.toThrow('lost')
+  expect(await lost.modules()).toMatchObject({ tools: [{ name: 'notes:a' }], skipped: [] })
+  modules.close()
+})
+
+test('a definition of the files comes first, and both are in the layer', async () => {
+  using folder = temporaryFolder()
+  writeFileSync(join(folder.path, 'notes.py'), '# "notes:a" "notes:b"\n')
+  const definitions = [{ ...put(tool('notes:a')), revision: 'f1', source: 'a.json#/tools/0' }]
+  const files: LayerSource = {
+    read: (since) =>
+      Promise.resolve({
+        revision: 'f1',
+        whole: since !== 'f1',
+        definitions: since === 'f1' ? [] : definitions,
+        deleted: [],
+        skipped: [],
+      }),
+  }
+  const modules = watched(folder.path, new CountingRunner())
+  const layer = new FolderLayer(files, modules)
+  await modules.refresh(60_000)
+  await until(
+    () => layer.read(),
+    ({ definitions: all }) => all.length === 2,
+  )
+  expect(await layer.read()).toMatchObject({
+    definitions: [
+      { name: 'notes:a', source: 'a.json#/tools/0' },
+      { name: 'notes:b', source: 'notes.py, line 2' },
+    ],
+    skipped: [{ name: 'notes:a', message: expect.stringContaining('is taken by a.json#/tools/0') }],
+  })
+  modules.close()
+})

@@ -1,0 +1,65 @@
+import { afterAll, expect, test } from '@jest/globals'
+import type { JsonObject } from '@toolrack/contract'
+import { admitSchema } from '../../../../functions/src/tools/schemas/admit-schema.ts'
+import { SchemaChecker } from '../../../../functions/src/tools/schemas/schema-checker.ts'
+import { doublingBomb, nestedSchema } from '../../../support/schema-shapes.ts'
+
+const checker = new SchemaChecker({ deadlineMs: 60_000 })
+afterAll(() => checker.close())
+
+test.each<[string, JsonObject]>([
+  ['the empty object', {}],
+  ['a root without a type', { properties: { a: { type: 'string' } } }],
+  ['a root of type object', { type: 'object' }],
+  ['a root anyOf', { anyOf: [{ required: ['a'] }] }],
+  ['a root $ref', { $ref: '#/$defs/a', $defs: { a: { type: 'object' } } }],
+])('%s is admitted as it is', async (_title, schema) => {
+  expect(await admitSchema(schema, checker)).toEqual({ schema, changes: [], unenforced: [], faults: [] })
+})
+
+test.each<[string, unknown]>([
+  ['a string', 'string'],
+  ['an array', 'array'],
+  ['a list of types', ['object', 'null']],
+  ['null', null],
+  ['a number', 5],
+  ['an unknown type', 'datetime'],
+  ['a Python list', 'list'],
+])('a root whose type is %s is refused at /type', async (_title, type) => {
+  const { faults } = await admitSchema({ type } as JsonObject, checker)
+  expect(faults).toEqual([{ pointer: '/type', message: expect.stringMatching(/must be of type object/) }])
+})
+
+test.each(['dict', 'OBJECT', 'any'])('a root of type %s is read as an object and told', async (from) => {
+  const admission = await admitSchema({ type: from, properties: {} }, checker)
+  expect(admission.faults).toEqual([])
+  expect(admission.changes).toEqual([{ pointer: '/type', from, to: from === 'any' ? null : 'object' }])
+})
+
+test('the schema that is kept still holds the patterns that are not enforced', async () => {
+  const schema = {
+    type: 'object',
+    properties: { a: { type: 'string', pattern: '^(?=a)' }, b: { pattern: '^(a+)+$' } },
+  }
+  const admission = await admitSchema(schema, checker)
+  expect(admission.schema).toEqual(schema)
+  expect(admission.unenforced.map(({ pointer }) => pointer)).toEqual(['/properties/a/pattern'])
+})
+
+test.each<[string, JsonObject, string]>([
+  ['too deep', nestedSchema(33), '/not'.repeat(32)],
+  ['a remote $ref', { properties: { a: { $ref: 'https://example.com' } } }, '/properties/a/$ref'],
+  ['a cycle', { properties: { a: { $ref: '#' } } }, '/properties/a/$ref'],
+  ['required that is a text', { required: 'x' }, '/required'],
+  ['a pattern that is none', { properties: { a: { pattern: '(' } } }, '/properties/a/pattern'],
+])('%s is refused with its pointer', async (_title, schema, pointer) => {
+  const { faults } = await admitSchema(schema, checker)
+  expect(faults.map((fault) => fault.pointer)).toEqual([pointer])
+})
+
+test('what the limits refuse never reaches the worker', async () => {
+  const unreachable = new SchemaChecker({ workerUrl: new URL('file:///no-such-worker.js') })
+  const bomb = await admitSchema(doublingBomb(40), unreachable)
+  expect(bomb.faults).toHaveLength(1)
+  await expect(admitSchema({}, unreachable)).rejects.toThrow(/could not be started \(exit code 1\)/)
+})
