@@ -113,6 +113,8 @@ const DAMAGE: readonly [string, (path: string) => void][] = [
   ['half of it', (path) => truncateSync(path, Math.floor(statSync(path).size / 2 / PAGE) * PAGE)],
   ['a part of a page', (path) => truncateSync(path, 10 * PAGE + 100)],
   ['its first page', (path) => truncateSync(path, PAGE)],
+  ['the first bytes of its header', (path) => truncateSync(path, 50)],
+  ['a part of its first page', (path) => truncateSync(path, 600)],
   ['a page overwritten', (path) => overwritePage(path, 5)],
   ['its last page overwritten', (path) => overwritePage(path, statSync(path).size / PAGE - 1)],
   ['its first page overwritten', (path) => overwritePage(path, 0)],

@@ -6,7 +6,9 @@ import { ENVELOPES } from '../tools/catalog/list-query.ts'
 import { choice, list, matching, optional, parsed, readVariables, text, wholeNumber } from './variables.ts'
 import type { VariableValues } from './variables.ts'
 
-const DEFS_DIR = fileURLToPath(new URL('../../workflows/tools/defs', import.meta.url))
+/** The folder `functions`, seen from this file and from the bundle in `functions/dist`. */
+const FUNCTIONS = new URL(import.meta.url.endsWith('.ts') ? '../../' : '../', import.meta.url)
+const DEFS_DIR = fileURLToPath(new URL('workflows/tools/defs', FUNCTIONS))
 
 /** A path or a query would be lost; in the open the secret and every call would be. */
 const RUNNER_URL = /^(?:https:\/\/[^/\s?#@]+|http:\/\/(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?)\/?$/

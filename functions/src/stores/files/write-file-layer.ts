@@ -9,7 +9,7 @@ const checker = new SchemaChecker()
 const layer = await new FileLayer(folder, checker).read()
 await checker.close()
 writeFileSync(
-  fileURLToPath(new URL('../../dist/file-layer.json', import.meta.url)),
+  fileURLToPath(new URL('../../../dist/file-layer.json', import.meta.url)),
   `${JSON.stringify(layer)}\n`,
 )
 for (const { source, pointer, message } of layer.skipped)

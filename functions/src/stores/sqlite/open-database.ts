@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { sqliteError } from './sqlite-error.ts'
 
@@ -68,6 +69,9 @@ const MODULES = `
 /** What each version added to the one before it; a file of an older version gets what it has not. */
 const STEPS = [DEFINITIONS, MODULES]
 
+/** The smallest page of a database, in bytes (sqlite.org/fileformat.html). SQLite opens a shorter file as an empty database. */
+const PAGE_BYTES_MIN = 512
+
 /** Says that a file is no database of ours; raised at start only. */
 export class DatabaseFileError extends Error {}
 
@@ -76,6 +80,9 @@ export class DatabaseFileError extends Error {}
  * The busy time-out is zero because node:sqlite blocks the event loop while it waits: callers try again instead.
  */
 export function openDatabase(path: string): DatabaseSync {
+  const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
+  if (size > 0 && size < PAGE_BYTES_MIN)
+    throw new DatabaseFileError('the database file is damaged: its end is missing')
   const database = new DatabaseSync(path, { timeout: 0 })
   try {
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;')
