@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { folderBody, folderHas, folderWhen, refreshed } from '../support/folder.ts'
 import { invoked } from '../support/invocation.ts'
 import { moduleOf, serverWithRunner } from '../support/modules.ts'
-import { descendantsOf } from '../support/processes.ts'
+import { runnerTreeOf } from '../support/processes.ts'
 import { PYTHON, withPython } from '../support/runner-environment.ts'
 import { failedStart, Server } from '../support/server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -67,11 +67,11 @@ withPython(
     writeFileSync(at('notes.py'), moduleOf('notes', 'a'))
     await using server = await serverWithRunner({ env: { TOOLRACK_TOOLS_DIR: folder.path } })
     await folderHas(server, ['notes:a'])
-    const [runner = 0, ...idle] = descendantsOf(server.pid)
+    const [runner = 0, ...idle] = runnerTreeOf(server.pid)
     writeFileSync(at('notes.py'), `import time\ntime.sleep(0.5)\n${moduleOf('notes', 'a', 'b')}`)
     writeFileSync(at('other.py'), moduleOf('other', 'c'))
     await until(
-      () => Promise.resolve(descendantsOf(server.pid)),
+      () => Promise.resolve(runnerTreeOf(server.pid)),
       (now) => now.some((pid) => !idle.includes(pid) && pid !== runner),
     )
     process.kill(runner, 'SIGKILL')
@@ -92,7 +92,7 @@ withPython('a runner that has forgotten a module is sent its source with the cal
   writeFileSync(join(folder.path, 'notes.py'), moduleOf('notes', 'a'))
   await using server = await serverWithRunner({ env: { TOOLRACK_TOOLS_DIR: folder.path } })
   const { tools } = await folderHas(server, ['notes:a'])
-  const [runner = 0] = descendantsOf(server.pid)
+  const [runner = 0] = runnerTreeOf(server.pid)
   process.kill(runner, 'SIGKILL')
   const [, result] = await until(
     () => invoked(server, 'notes:a', { text: 'again' }),

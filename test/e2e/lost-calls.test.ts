@@ -1,5 +1,5 @@
 import { expect } from '@jest/globals'
-import { descendantsOf, isAlive } from '../support/processes.ts'
+import { isAlive, runnerTreeOf } from '../support/processes.ts'
 import { invoke, invoked } from '../support/invocation.ts'
 import { serverWithRunner, uploaded } from '../support/modules.ts'
 import { withPython } from '../support/runner-environment.ts'
@@ -25,7 +25,7 @@ withPython(
     await uploaded(server, 'weather', WEATHER)
     const calling = invoked(server, 'weather:slow', { seconds: 20 })
     await untilRunning(server, 1)
-    process.kill(descendantsOf(server.pid)[0] ?? 0, 'SIGKILL')
+    process.kill(runnerTreeOf(server.pid)[0] ?? 0, 'SIGKILL')
     expect(await calling).toMatchObject([
       503,
       { code: 'WORKER_DIED', error: expect.stringMatching(/may have run/) },
@@ -91,7 +91,7 @@ withPython('when the caller goes, the call and its process end', async () => {
     { signal: caller.signal },
   )
   await untilRunning(server, 1)
-  const before = descendantsOf(server.pid)
+  const before = runnerTreeOf(server.pid)
   caller.abort()
   await expect(calling).rejects.toThrow(/abort/)
   await untilRunning(server, 0)

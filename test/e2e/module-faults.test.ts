@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { errorAnswer } from '../support/error-answer.ts'
 import { layerState, moduleOf, serverWithRunner, upload, uploaded } from '../support/modules.ts'
-import { descendantsOf } from '../support/processes.ts'
+import { runnerTreeOf } from '../support/processes.ts'
 import { withPython } from '../support/runner-environment.ts'
 import { Server } from '../support/server.ts'
 import { listedNames } from '../support/tool.ts'
@@ -37,9 +37,9 @@ withPython(
     await uploaded(server, 'notes', moduleOf('notes', 'a'))
     const before = await layerState(server)
     const uploading = upload(server, 'notes', `import time\ntime.sleep(60)\n${moduleOf('notes', 'b')}`)
-    const [runner = 0, ...idle] = descendantsOf(server.pid)
+    const [runner = 0, ...idle] = runnerTreeOf(server.pid)
     await until(
-      () => Promise.resolve(descendantsOf(server.pid)),
+      () => Promise.resolve(runnerTreeOf(server.pid)),
       (now) => now.some((pid) => !idle.includes(pid) && pid !== runner),
     )
     process.kill(runner, 'SIGKILL')

@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { EXIT } from '../../functions/src/hosts/local/start-error.ts'
 import { processesWith } from '../../scripts/toolchain/kept-processes.mjs'
-import { descendantsOf, isAlive } from '../support/processes.ts'
+import { descendantsOf, isAlive, runnerTreeOf } from '../support/processes.ts'
 import { PYTHON, RUNNER, withPython } from '../support/runner-environment.ts'
 import { failedStart, Server } from '../support/server.ts'
 import type { ServerOptions } from '../support/server.ts'
@@ -62,7 +62,7 @@ withPython('the server lists at once; /health shows what the runner has measured
 withPython('a runner that is killed is started again; lists go on meanwhile', async () => {
   await using server = await start()
   await healthWith(server, 'ready')
-  const [runner = 0, ...itsChildren] = descendantsOf(server.pid)
+  const [runner = 0, ...itsChildren] = runnerTreeOf(server.pid)
   process.kill(runner, 'SIGKILL')
   expect((await server.fetch('/workflows/tools/list')).status).toBe(200)
   await until(
@@ -158,7 +158,7 @@ withPython('a runner that runs elsewhere is asked with RUNNER_SECRET, and refuse
     const { listening: RUNNER_URL } = JSON.parse(line) as { listening: string }
     await using server = await Server.start({ env: { RUNNER_URL, RUNNER_SECRET: secret } })
     await healthWith(server, 'ready')
-    expect(descendantsOf(server.pid)).toEqual([])
+    expect(runnerTreeOf(server.pid)).toEqual([])
     await using stranger = await Server.start({ env: { RUNNER_URL, RUNNER_SECRET: `${secret}r` } })
     const { runner } = await healthWith(stranger, 'unreachable')
     expect(runner.reason).toBe('The runner refuses the secret of this service.')

@@ -13,6 +13,12 @@ export function descendantsOf(pid: number): number[] {
   return below(pid)
 }
 
+/** The Python runner of a server, first, and everything that the runner has started; empty where there is none. */
+export function runnerTreeOf(pid: number): number[] {
+  const runner = descendantsOf(pid).find((each) => commandOf(each).includes('--parent=stdin'))
+  return runner === undefined ? [] : [runner, ...descendantsOf(runner)]
+}
+
 /** With its arguments; empty when there is no such process. */
 export function commandOf(pid: number): string {
   return spawnSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' }).stdout.trim()

@@ -14,13 +14,6 @@ def echo(text: str) -> str:
 
 TOOL_SPECS = [{"name": "rehearsal:echo", "description": "Says what it is told.", "handler": echo}]
 """
-#: After eight runs the interpreter has written what it learned about a function into its code, and writes there no more.
-TIMES = 16
-
-
-def practise() -> None:
-    """In the zygote, TIMES over: settles the code that a call runs, for a child copies every page that it writes to."""
-    rehearse(load_rehearsal())
 
 
 def load_rehearsal() -> KnownModule:

@@ -26,12 +26,11 @@ from toolrack_runner.zygote.messages import Born, Gone, Grown, Line, Opening, Re
 from toolrack_runner.zygote.place import LINE_DESCRIPTOR, ROOT
 from toolrack_runner.zygote.preload import STANDARD, preload
 from toolrack_runner.zygote.probe import as_seen_here, probe
-from toolrack_runner.zygote.rehearsal import TIMES, practise
 from toolrack_runner.zygote.resident import resident_bytes
 
 #: Of a thread: the usual 8 MB count whole against a child's memory, which would be 31 threads.
 STACK_BYTES = 1 << 20
-#: After so long without an order the zygote practises.
+#: After so long without an order the zygote imports what tools commonly need.
 IDLE_MS = 2
 
 
@@ -111,9 +110,6 @@ def _chores(confinement: Confinement) -> Iterator[bool]:
     """What makes children cheaper and is done when nobody waits for one, a little at a time."""
     for name in STANDARD:
         _preload_standard((name,))
-        yield True
-    for _ in range(TIMES):
-        practise()
         yield True
     gc.collect()
     gc.freeze()
