@@ -12,8 +12,8 @@ MIB: Final = 1024 * 1024
 #: What the stack of the main thread may grow to: the usual limit of a Linux system. RLIMIT_DATA does not count it.
 STACK_BYTES: Final = 8 * MIB
 #: Of the address space, for files that are mapped after the fork and that RLIMIT_DATA does not count: the code of
-#: shared libraries above all. numpy takes 40 MB and pandas 26 MB more; this is twice their sum.
-MAPPED_FILES_BYTES: Final = 128 * MIB
+#: shared libraries above all. numpy takes 40 MB and pandas 26 MB more; what a zygote has imported before is not counted.
+MAPPED_FILES_BYTES: Final = 72 * MIB
 #: What else an honest child holds beside its memory: the stack, and its own files where it maps them (their quota).
 BESIDE_BYTES: Final = STACK_BYTES + 16 * MIB
 

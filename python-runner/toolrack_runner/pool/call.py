@@ -10,7 +10,7 @@ from toolrack_runner.pool.answer import no_result, read_answer, too_large
 from toolrack_runner.pool.channel import ChannelClosed
 from toolrack_runner.pool.ending import end_of, explain_end, held_too_much, where
 from toolrack_runner.pool.key import Key
-from toolrack_runner.pool.memory_watch import FIRST_SECONDS, MemoryWatch
+from toolrack_runner.pool.memory_watch import FIRST_SECONDS, MemoryWatch, too_much
 from toolrack_runner.pool.outcome import Outcome, Usage, failure
 from toolrack_runner.pool.pool import Pool
 from toolrack_runner.pool.worker import HeldTooMuch, Worker
@@ -29,8 +29,8 @@ from toolrack_runner.wire.child_messages import (
     TextResult,
 )
 
-#: A call that takes longer yields to the others and to the runner; most have been answered by then.
-LONG_SECONDS = 0.02
+#: A call that takes longer yields to the others and to the runner, and its memory is watched. Most have ended by then.
+LONG_SECONDS = FIRST_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,12 +61,15 @@ async def _run(pool: Pool, call: Call) -> Outcome:
     try:
         worker.send(Invocation(call.tool, call.arguments, call.context))
         outcome = await _watch(pool, worker, call, started + call.deadline_seconds)
+        memory = worker.memory()
+        if outcome.code is None and (reason := too_much(worker, memory.held_bytes)) is not None:
+            outcome = await held_too_much(worker, reason, call.tool)
         has_result = outcome.code is None
         return replace(
             outcome,
             log=worker.output.text(),
             log_is_truncated=worker.output.is_truncated,
-            usage=_usage(worker, time.monotonic() - started, cpu_before),
+            usage=_usage(worker, time.monotonic() - started, cpu_before, memory.resident_bytes_max),
         )
     finally:
         late.cancel()
@@ -76,7 +79,7 @@ async def _run(pool: Pool, call: Call) -> Outcome:
 
 def _go_on_as_long(worker: Worker, watch: MemoryWatch) -> None:
     worker.yield_to_others()
-    watch.start(FIRST_SECONDS - LONG_SECONDS)
+    watch.look()
 
 
 async def _watch(pool: Pool, worker: Worker, call: Call, deadline: float) -> Outcome:
@@ -130,8 +133,8 @@ async def _connect(pool: Pool, worker: Worker, key: Key, wish: Connect) -> None:
         worker.reply(ConnectReply(), connected.fileno())
 
 
-def _usage(worker: Worker, seconds: float, cpu_before: float) -> Usage:
+def _usage(worker: Worker, seconds: float, cpu_before: float, resident_bytes_max: int) -> Usage:
     if worker.gone.done() and (gone := worker.gone.result()) is not None:
         return Usage(seconds * 1000, gone.cpu_seconds * 1000, gone.resident_bytes_max)
     cpu = max(worker.cpu_seconds() - cpu_before, 0.0)
-    return Usage(seconds * 1000, cpu * 1000, worker.resident_bytes_max())
+    return Usage(seconds * 1000, cpu * 1000, resident_bytes_max)

@@ -49,7 +49,9 @@ async def run_check(pool: Pool, name: str, source: bytes, *, seconds: float) -> 
         with watched(worker):
             report = await _Progress(worker, name).watch(seconds)
         usage = Usage(
-            (time.monotonic() - started) * 1000, worker.cpu_seconds() * 1000, worker.resident_bytes_max()
+            (time.monotonic() - started) * 1000,
+            worker.cpu_seconds() * 1000,
+            worker.memory().resident_bytes_max,
         )
         return Checked(report, worker.output.text(), worker.output.is_truncated, usage)
     finally:

@@ -12,8 +12,8 @@ from typing import Final
 from toolrack_runner.jail.rlimits import BESIDE_BYTES
 from toolrack_runner.pool.worker import HeldTooMuch, Worker
 
-#: Who is done sooner is not looked at.
-FIRST_SECONDS: Final = 0.05
+#: A call that ends sooner is looked at once, when it has answered.
+FIRST_SECONDS: Final = 0.02
 #: How much a child can take in a second, for the time of the next look. Measured on two processors: 1.1 GB with one thread,
 #: 1.4 GB with two, 6 GB with two and huge pages.
 BYTES_PER_SECOND: Final = 4 << 30
@@ -31,26 +31,32 @@ class MemoryWatch:
 
     def start(self, seconds: float = FIRST_SECONDS) -> None:
         """Looks for the first time after so long."""
-        self._timer = asyncio.get_running_loop().call_later(seconds, self._look)
+        self._timer = asyncio.get_running_loop().call_later(seconds, self.look)
 
     def stop(self) -> None:
         """Looks no more."""
         if self._timer is not None:
             self._timer.cancel()
 
-    def _look(self) -> None:
+    def look(self) -> None:
+        """Ends the child where it holds too much, and looks again later where it does not."""
         worker = self._worker
         if not worker.is_alive:
             return
         held = worker.held_bytes()
+        if (reason := too_much(worker, held)) is not None:
+            worker.end_for(reason)
+            return
         left = worker.limits.memory_bytes + BESIDE_BYTES - held
-        if left < 0:
-            may_hold = worker.limits.memory_bytes
-            worker.end_for(
-                HeldTooMuch(f"it held {held >> 20} MB of memory, and may hold {may_hold >> 20} MB")
-            )
-        else:
-            self.start(min(max(left / BYTES_PER_SECOND, SHORTEST_SECONDS), LONGEST_SECONDS))
+        self.start(min(max(left / BYTES_PER_SECOND, SHORTEST_SECONDS), LONGEST_SECONDS))
+
+
+def too_much(worker: Worker, held_bytes: int) -> HeldTooMuch | None:
+    """The reason why a child that holds so much is ended; None where it may hold that."""
+    limit = worker.limits.memory_bytes
+    if held_bytes <= limit + BESIDE_BYTES:
+        return None
+    return HeldTooMuch(f"it held {held_bytes >> 20} MB of memory, and may hold {limit >> 20} MB")
 
 
 @contextmanager

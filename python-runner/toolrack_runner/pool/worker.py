@@ -6,6 +6,7 @@ import select
 import signal
 import time
 from contextlib import suppress
+from typing import NamedTuple
 
 from toolrack_runner.pool.channel import Channel
 from toolrack_runner.pool.output import Output
@@ -16,6 +17,16 @@ from toolrack_runner.zygote.messages import Gone, Limits
 NICENESS = 5
 #: The kernel's account of a process has some 1,500.
 STATUS_BYTES = 8_192
+
+
+class Memory(NamedTuple):
+    """The memory of one child, in bytes."""
+
+    #: What it holds beyond what it was forked with: memory that no file is behind, also in swap, and what it maps of a file
+    #: system in memory.
+    held_bytes: int
+    #: The most it ever had in memory, shared pages included.
+    resident_bytes_max: int
 
 
 class Worker:
@@ -98,17 +109,18 @@ class Worker:
         """What the child has in memory now, shared pages included; 0 once it is reaped."""
         return self._status("VmRSS:")
 
-    def resident_bytes_max(self) -> int:
-        """The most it ever had in memory, shared pages included; 0 once it is reaped."""
-        return self._status("VmHWM:")
-
-    def held_bytes(self) -> int:
-        """What the child holds now beyond what it was forked with: memory that no file is behind, also in swap, and what it
-        maps of a file system in memory. 0 once it is reaped.
-        """
+    def memory(self) -> Memory:
+        """What the kernel says of its memory now; all 0 once it is reaped."""
         status = _read_whole(f"/proc/{self.pid}/status")
         held = sum(int(_field(status, name) or 0) * 1024 for name in (b"RssAnon:", b"RssShmem:", b"VmSwap:"))
-        return max(held - self.shared_anonymous_bytes, 0)
+        return Memory(
+            held_bytes=max(held - self.shared_anonymous_bytes, 0),
+            resident_bytes_max=int(_field(status, b"VmHWM:") or 0) * 1024,
+        )
+
+    def held_bytes(self) -> int:
+        """What the child holds now; see `Memory`."""
+        return self.memory().held_bytes
 
     def _status(self, name: str) -> int:
         return int(_field(_read_whole(f"/proc/{self.pid}/status"), name.encode()) or 0) * 1024

@@ -28,7 +28,7 @@ def test_the_defaults_are_those_promised_and_all_are_in_force() -> None:
 
     assert in_child(read) == [
         ["DATA", 256 * MIB + 1000, 256 * MIB + 1000],
-        ["AS", (256 + 8 + 16 + 128) * MIB + 2000, (256 + 8 + 16 + 128) * MIB + 2000],
+        ["AS", (256 + 8 + 16 + 72) * MIB + 2000, (256 + 8 + 16 + 72) * MIB + 2000],
         ["STACK", 8 * MIB, 8 * MIB],
         ["CPU", 10, 11],
         ["FSIZE", 10 * MIB, 10 * MIB],
@@ -62,14 +62,14 @@ def test_memory_ends_at_the_limit_above_what_was_in_use() -> None:
 def test_memory_that_is_not_counted_as_data_ends_at_the_address_space() -> None:
     def take(_: int) -> object:
         apply(memory_bytes=64 * MIB)
-        taken = [mmap.mmap(-1, 60 * MIB, flags=mmap.MAP_SHARED) for _number in range(3)]
+        taken = [mmap.mmap(-1, 60 * MIB, flags=mmap.MAP_SHARED) for _number in range(2)]
         try:
             taken.append(mmap.mmap(-1, 60 * MIB, flags=mmap.MAP_SHARED))
         except OSError as error:
             return [len(taken), errno.errorcode[error.errno or 0]]
         return "escaped"
 
-    assert in_child(take) == [3, "ENOMEM"]
+    assert in_child(take) == [2, "ENOMEM"]
 
 
 def test_the_address_space_is_never_above_what_was_asked_for() -> None:
