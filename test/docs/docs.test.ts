@@ -106,3 +106,15 @@ function headings(text: string): string[] {
       .replaceAll(' ', '-'),
   )
 }
+
+test('docs/architecture.md lists the steps of a call as the pipeline does', () => {
+  const source = read('functions/src/calls/pipeline/steps.ts')
+  const steps = Array.from(source.matchAll(/\.(?:step|run)\('([^']+)'/g), ([, name]) => name)
+  const [, section = ''] = read('docs/architecture.md').split('## How a call is run')
+  const listed = Array.from(
+    section.split('\n## ')[0]?.matchAll(/^\d\. \*\*(.+?)\.\*\*/gm) ?? [],
+    ([, name]) => name?.toLowerCase(),
+  )
+  expect(steps.length).toBeGreaterThan(5)
+  expect(listed).toEqual(steps)
+})

@@ -15,8 +15,14 @@ export function decide(principal: Principal, action: Action): Decision {
 }
 
 function decideOther({ kind, isAdmin }: Principal, verb: 'read-versions' | 'refresh' | 'mint'): Decision {
-  if (verb === 'refresh' && !isAdmin) return deny('Only an admin may have the folder of modules read anew.')
-  return verb === 'mint' && kind !== 'user' ? deny('Only a user may mint job tokens, not a job.') : ALLOWED
+  switch (verb) {
+    case 'read-versions':
+      return ALLOWED
+    case 'refresh':
+      return isAdmin ? ALLOWED : deny('Only an admin may have the folder of modules read anew.')
+    case 'mint':
+      return kind === 'user' ? ALLOWED : deny('Only a user may mint job tokens, not a job.')
+  }
 }
 
 function decideWrite({ isAdmin }: Principal, layer: Layer): Decision {

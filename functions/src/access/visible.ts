@@ -34,7 +34,11 @@ export function maySee({ grant }: Looking, { name, digest }: Looked): Visibility
 export function whyNotCalled({ grant }: Looking, nameOrAlias: string): ToolrackError | undefined {
   if (!grant || grant.tools.has(nameOrAlias)) return undefined
   if ([...grant.tools.keys()].some((name) => aliasOf(name) === nameOrAlias)) return undefined
-  const { code, reason } = notNamed(nameOrAlias)
+  return refusalOf(notNamed(nameOrAlias))
+}
+
+/** The error of a call that is not allowed. */
+export function refusalOf({ code, reason }: Exclude<Visibility, { readonly allowed: true }>): ToolrackError {
   return new ToolrackError(code, reason)
 }
 
@@ -46,7 +50,8 @@ function notNamed(name: string) {
   } as const
 }
 
-function changed(name: string) {
+/** The answer for a tool whose definition is no longer the one that the token names. */
+export function changed(name: string) {
   return {
     allowed: false,
     code: 'DIGEST_CHANGED',

@@ -75,6 +75,12 @@ export const ERROR_CODES = {
     'INVALID_ARGUMENT',
     'The address and headers are larger than the service takes.',
   ),
+  SERVICE_BUSY: kind(
+    429,
+    'RESOURCE_EXHAUSTED',
+    'The service has as much work as it takes; nothing was done. Try again.',
+    true,
+  ),
   RUNNER_BUSY: kind(429, 'RESOURCE_EXHAUSTED', 'The runner has as many calls as it takes; try again.', true),
   INTERNAL: kind(500, 'INTERNAL', 'The service failed; the log has the reason under the request id.'),
   KIND_NOT_SERVED: kind(

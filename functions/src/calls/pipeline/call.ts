@@ -17,7 +17,7 @@ export type CallRequest = {
   readonly nullLeavesOut?: boolean
 }
 
-/** The headers of a request that a call needs, as they were sent. */
+/** Headers of the request, as they were sent. No step reads them yet: a repeated `Idempotency-Key` runs the tool again. */
 export type CallHeaders = {
   /** The `Idempotency-Key`. Each call of a dispatch has one of its own. */
   readonly idempotencyKey: string | undefined
@@ -39,7 +39,7 @@ export type Asked = {
   readonly headers?: CallHeaders
   /** The call that makes this one, where a step makes it. */
   readonly parentInvocationId?: string
-  /** Aborted when nobody waits for the answer any more. */
+  /** Aborted when the caller has gone. Only the runner acts on it and kills the child; the other steps go on. */
   readonly signal: AbortSignal
   /** Hears the events of the call. What it throws is logged and changes nothing. */
   readonly listen?: (event: CallEvent) => void

@@ -19,7 +19,7 @@ export class Invoker implements Pipeline {
   constructor(parts: InvokeParts, steps: typeof callSteps = callSteps) {
     const { log } = parts
     this.#log = log
-    this.#take = steps(parts, { log, countLate: () => void (this.#failedAfterAnswer += 1) })
+    this.#take = steps(parts, { log, countAfterNext: () => void (this.#failedAfterAnswer += 1) })
   }
 
   /** How often a step has failed after the rest of its call had an outcome. Those outcomes stood. */

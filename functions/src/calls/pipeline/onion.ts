@@ -25,7 +25,7 @@ export type Step<Call extends Received, Inner extends Received = Call> = (
 export type StepFailures = {
   readonly log: Log
   /** Counts a step that failed after `next`. */
-  readonly countLate: () => void
+  readonly countAfterNext: () => void
 }
 
 /**
@@ -57,7 +57,10 @@ export class Onion<Call extends Received> {
   }
 }
 
-/** How many steps of one call have begun and not ended. */
+/**
+ * How many steps of one call have begun and not ended. A step's depth is the count when it began: a lower count means that
+ * the step has ended, a higher one that a step inside it still runs.
+ */
 type Open = { count: number }
 
 type Rest<Call> = (call: Call, open: Open) => Promise<Outcome>
@@ -80,25 +83,25 @@ function guarded<Call extends Received, Inner extends Received>(
       inside = rest(inner, open)
       return inside
     }
-    function answered(outcome: Outcome): Outcome | Promise<Outcome> {
-      if (inside && open.count > depth) return inside.then(() => ended(outcome, open, depth))
-      return ended(outcome, open, depth)
+    function finish(outcome: Outcome): Outcome | Promise<Outcome> {
+      if (inside && open.count > depth) return inside.then(() => close(outcome, open, depth))
+      return close(outcome, open, depth)
     }
-    function failed(error: unknown): Outcome | Promise<Outcome> {
-      if (!inside) return ended(refusal(error, call, name, failures), open, depth)
-      reportLate(error, call, name, failures)
-      return inside.then((outcome) => ended(outcome, open, depth))
+    function finishFailed(error: unknown): Outcome | Promise<Outcome> {
+      if (!inside) return close(refusal(error, call, name, failures), open, depth)
+      reportAfterNext(error, call, name, failures)
+      return inside.then((outcome) => close(outcome, open, depth))
     }
     // Written without async functions: with one for each step a warm call takes a third more of the processor.
     try {
-      return step(call, next).then(answered, failed)
+      return step(call, next).then(finish, finishFailed)
     } catch (error) {
-      return Promise.resolve(failed(error))
+      return Promise.resolve(finishFailed(error))
     }
   }
 }
 
-function ended(outcome: Outcome, open: Open, depth: number): Outcome {
+function close(outcome: Outcome, open: Open, depth: number): Outcome {
   open.count = depth - 1
   return outcome
 }
@@ -113,13 +116,13 @@ function refusal(thrown: unknown, call: Known, step: string, { log }: StepFailur
   )
 }
 
-function reportLate(
+function reportAfterNext(
   thrown: unknown,
   { invocationId }: Known,
   step: string,
-  { log, countLate }: StepFailures,
+  { log, countAfterNext }: StepFailures,
 ): void {
-  countLate()
+  countAfterNext()
   log.error('step failed after the call; the outcome stands', { invocationId, step, error: inspect(thrown) })
 }
 

@@ -1,7 +1,7 @@
 import type { ToolDefinition, ToolLimits } from '@toolrack/contract'
 import { isToolName, toolFailure, toolNameFault, ToolrackError, withoutNulls } from '@toolrack/contract'
 import type { Catalog } from '../../tools/catalog/catalog.ts'
-import { maySee, whyNotCalled } from '../../access/visible.ts'
+import { changed, maySee, refusalOf, whyNotCalled } from '../../access/visible.ts'
 import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
 import type { Grant } from '../../access/grant.ts'
@@ -15,7 +15,7 @@ export type ResolveParts = { readonly catalog: Pick<Catalog, 'view'> }
 
 /**
  * Finds the tool that a call means: the one that the list shows this caller under that name or alias. Refuses every other call.
- * A tool that a job token does not name is refused in the same words as one that does not exist.
+ * To a job token every name that it does not hold is PERMISSION_DENIED, whether there is such a tool or not.
  */
 export function resolveTool({ catalog }: ResolveParts): Step<Requested, Resolved> {
   const readOnce = definitionReader()
@@ -44,7 +44,7 @@ function find(view: CatalogView, { request, principal }: Requested): CatalogEntr
   if (!entry) return whyNone(view, name, principal.grant)
   // The view shows nothing else. A call must not depend on that alone.
   const decision = maySee(principal, entry)
-  if (!decision.allowed) return new ToolrackError(decision.code, decision.reason)
+  if (!decision.allowed) return refusalOf(decision)
   if (expectedDigest === undefined || expectedDigest === entry.digest) return entry
   return new ToolrackError(
     'DIGEST_CHANGED',
@@ -57,11 +57,7 @@ function whyNone(view: CatalogView, name: string, grant: Grant | undefined): Too
     return new ToolrackError('TOOL_NOT_FOUND', `Unsupported tool: ${toolNameFault(name)}`)
   const denied = whyNotCalled({ grant }, name)
   if (denied) return denied
-  if (view.hasChanged(name))
-    return new ToolrackError(
-      'DIGEST_CHANGED',
-      `${name} has changed since the token of this job was made; nothing was run.`,
-    )
+  if (view.hasChanged(name)) return refusalOf(changed(name))
   const lost = view.lostLayers
   if (lost.length > 0)
     return new ToolrackError(

@@ -42,7 +42,8 @@ async function waitForRequest(
   return next({ ...call, request: await request })
 }
 
-/** Refuses arguments that do not fit the definition's schema. Only the tools that the service runs are checked here. */
+/** Refuses arguments that do not fit the definition's schema. Only the tools that the service runs are checked here; the
+ * others are refused by the step that runs the tool. */
 export function validateArguments({ checker }: Pick<StepParts, 'checker'>): Step<Resolved> {
   return async (call, next) => {
     const { entry, request } = call

@@ -156,7 +156,7 @@ function noted() {
     warn: () => undefined,
     error: (_: string, fields?: object) => logged.push(fields),
   }
-  return { log, countLate: () => void (late += 1), logged, late: () => late }
+  return { log, countAfterNext: () => void (late += 1), logged, late: () => late }
 }
 
 test('whatever steps throw, answer or leave: each closes once, inside out, and what the tool did stands', async () => {
