@@ -15,8 +15,10 @@ export function namePythonTests(args) {
 export async function runPytest(python, args) {
   const folder = testFolder()
   const resultPath = join(folder.path, 'pytest.xml')
-  // Without -P the checkout itself would be a place that modules are imported from.
-  const pytest = ['-P', '-m', 'pytest', '-c', 'python-runner/pyproject.toml', `--junitxml=${resultPath}`]
+  // Without -P the checkout itself would be a place that modules are imported from. Paths are printed relative to --rootdir:
+  // like this they can be given back to `npm test`.
+  const config = ['--rootdir=.', '-c', 'python-runner/pyproject.toml']
+  const pytest = ['-P', '-m', 'pytest', ...config, `--junitxml=${resultPath}`]
   try {
     const { code, interruptedBy } = await runChild(
       python,

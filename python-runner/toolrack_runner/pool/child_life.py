@@ -6,6 +6,7 @@ they may be the module's.
 """
 
 from enum import Enum, auto
+from typing import assert_never
 
 from toolrack_runner.wire.child_messages import (
     CallFailure,
@@ -21,6 +22,7 @@ from toolrack_runner.wire.child_messages import (
     Invocation,
     JsonResult,
     Order,
+    ProbeOrder,
     ProtocolError,
     Ready,
     StageReport,
@@ -106,6 +108,10 @@ class ChildLife:
                 self._is_connecting = False
             case CheckOrder():
                 self.moment = Moment.READING
+            case ProbeOrder():
+                pass  # The zygote sends it, and reads the answer itself.
+            case _:
+                assert_never(order)
 
     def heard(self, message: ChildMessage) -> None:
         """The child has said this; raises ProtocolError where it may not, now."""

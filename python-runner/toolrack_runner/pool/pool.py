@@ -136,7 +136,7 @@ class Pool:
         self._go_on()
 
     def give_up(self, key: Key) -> None:
-        """The module cannot be imported: nothing waits for it until it is called again."""
+        """The module cannot be imported: the pool keeps no warm child for it until its next call."""
         self._queues.drop(key)
 
     def close(self) -> None:

@@ -82,7 +82,7 @@ class WarmQueues(Generic[Child]):
 
     @property
     def bytes(self) -> int:
-        """What all that wait take together."""
+        """Memory of all waiting children together, in bytes."""
         return self._bytes
 
     def called(self, key: Key, source: str) -> WarmQueue[Child]:

@@ -52,7 +52,10 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}")
 
 
 class ProtocolError(Exception):
-    """A child sent what is no message, or a message at the wrong time. The text repeats nothing that the child sent."""
+    """A child sent something that is not a message, or a message at the wrong time.
+
+    The text repeats nothing that the child sent.
+    """
 
 
 class MessageTooLarge(ProtocolError):
@@ -65,7 +68,7 @@ class MessageTooLarge(ProtocolError):
 class Known(NamedTuple):
     """What main was told of a module by an earlier child: its compiled code, and where the spec of each tool stands."""
 
-    #: Marshalled and in base64; told before any of the module ran.
+    #: Marshalled and in base64; the child sent it before the module's code ran.
     code: str
     places: dict[str, int]
 
@@ -186,7 +189,7 @@ class Starting(NamedTuple):
 class Ready(NamedTuple):
     """The module is imported, and the child waits for its invocation."""
 
-    #: Where in TOOL_SPECS each tool's spec stands; None from a child that was told.
+    #: Where in TOOL_SPECS each tool's spec stands; None from a child that got `Known`, because main has them already.
     places: dict[str, int] | None = None
 
     def as_json(self) -> Json:

@@ -43,12 +43,17 @@ def has(runner: LiveRunner, *, running: int, queued: int) -> bool:
     return bool(calls["running"] == running and calls["queued"] == queued)
 
 
+def have_sessions(runner: LiveRunner) -> bool:
+    """Whether every child that main counts leads its session: `children_of` finds none before that."""
+    return bool(0 < runner.health()["children"]["alive"] == len(children_of(runner.process.pid)))
+
+
 def test_a_call_is_killed_when_its_caller_goes_and_its_slot_is_free_again() -> None:
     with live_runner(environment={"TOOLRACK_RUNNER_SLOTS": "1"}) as runner:
         with sleeping_call(runner, 10_000):
             until(lambda: has(runner, running=1, queued=0), "the call")
+            until(lambda: have_sessions(runner), "its child, and those that wait for the next")
             children = children_of(runner.process.pid)
-            assert children
         until(lambda: has(runner, running=0, queued=0), "its end")
         # The runner makes no children between two calls: those that are left all wait for one.
         until(

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from pool.test_child_life import CALL, CHECK, INVOCATION, MOMENTS, Step, Told
+from pool.test_child_life import CALL, CHECK, INVOCATION, MOMENTS, Step
 from toolrack_runner.pool.channel import Channel, ChannelClosed
 from toolrack_runner.wire import child_messages as m
 from wire.messages import FORGED
@@ -31,7 +31,7 @@ async def said(steps: Sequence[Step], data: bytes) -> tuple[list[m.ChildMessage]
     ended: list[bool] = []
     channel = Channel(OUTPUT_BYTES, lambda: ended.append(True))
     for step in steps:
-        if isinstance(step, Told):
+        if isinstance(step, m.Order):
             channel.send(step)
         else:
             os.write(channel.childs_end, frame(orjson.dumps(step.as_json())))

@@ -1,6 +1,8 @@
 """A child says each thing at its time; what only our own code may say is not taken from a module."""
 
 from collections.abc import Sequence
+from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given, settings
@@ -8,9 +10,10 @@ from hypothesis import strategies as st
 
 from toolrack_runner.pool.child_life import ChildLife, Moment
 from toolrack_runner.wire import child_messages as m
+from wire.messages import MESSAGES
 
-Told = m.CallOrder | m.CheckOrder | m.Invocation | m.ConnectReply
-Step = Told | m.ChildMessage
+README = Path(__file__).parents[3] / "python-runner" / "README.md"
+Step = m.Order | m.ChildMessage
 
 CALL = m.CallOrder("m", "", None, rehearse=False, network=False)
 CALL_WITH_NETWORK = CALL._replace(network=True)
@@ -28,14 +31,15 @@ EVERY_MESSAGE: tuple[m.ChildMessage, ...] = (
     *(FAILED, IMPORTS, STARTING, READY, CONNECT, TEXT, JSON, BROKEN),
     *(PARSED, IMPORTED, LOADED, EXAMPLE, DONE, SIGHTS),
 )
-EVERY_ORDER: tuple[Told, ...] = (CALL, CALL_WITH_NETWORK, CHECK, INVOCATION, REPLY)
+#: All that main sends; a ProbeOrder is the zygote's.
+EVERY_ORDER: tuple[m.Order, ...] = (CALL, CALL_WITH_NETWORK, CHECK, INVOCATION, REPLY)
 
 
 def lived(steps: Sequence[Step]) -> ChildLife:
     """A life so far; raises ProtocolError."""
     life = ChildLife()
     for step in steps:
-        if isinstance(step, Told):
+        if isinstance(step, m.Order):
             life.told(step)
         else:
             life.heard(step)
@@ -92,12 +96,38 @@ def test_every_moment_is_among_them() -> None:
     assert {moment for _, moment, _ in MOMENTS} == set(Moment)
 
 
+def test_every_message_is_tried_taken_at_some_moment_and_documented() -> None:
+    messages, orders = set(get_args(m.ChildMessage)), set(get_args(m.Order))
+    assert set(MESSAGES) == names(messages), "MESSAGES of test/python-runner/wire/messages.py"
+    assert {type(each) for each in EVERY_MESSAGE} == messages, "EVERY_MESSAGE above"
+    assert {type(each) for each in EVERY_ORDER} == orders - {m.ProbeOrder}, "EVERY_ORDER above"
+    assert {key for each in EVERY_MESSAGE for key in each.as_json()} - {"code"} == set(m._PARSERS), "_PARSERS"
+    taken = {type(each) for _, _, allowed in MOMENTS for each in allowed}
+    assert taken == messages - {m.Sights}, "MOMENTS above, and _NEXT of pool/child_life.py"
+    assert documented("from main") == names(orders), "the table 'from main' of python-runner/README.md"
+    assert documented("from a child") == names(messages), (
+        "the table 'from a child' of python-runner/README.md"
+    )
+
+
+def names(kinds: set[type]) -> set[str]:
+    """What the classes are called."""
+    return {kind.__name__ for kind in kinds}
+
+
+def documented(title: str) -> set[str]:
+    """The names in the first column of the README's table whose first column has this title."""
+    _, _, table = README.read_text().partition(f"| {title} |")
+    rows = table.partition("\n\n")[0].splitlines()[2:]
+    return {name.strip(" `") for row in rows for name in row.split("|")[1].split(",")}
+
+
 @settings(max_examples=3_000, deadline=None)
 @given(st.lists(st.sampled_from((*EVERY_ORDER, *EVERY_MESSAGE)), max_size=12))
 def test_no_module_says_what_only_our_own_code_may(steps: list[Step]) -> None:
     life, heard = ChildLife(), []
     for step in steps:
-        if isinstance(step, Told):
+        if isinstance(step, m.Order):
             if life.moment is Moment.UNTOLD or isinstance(step, m.Invocation | m.ConnectReply):
                 life.told(step)
             continue

@@ -45,9 +45,7 @@ MESSAGES: dict[str, st.SearchStrategy[m.ChildMessage]] = {
     "Sights": st.builds(m.Sights, st.dictionaries(TEXT, TEXT, max_size=3)),
 }
 ANY_MESSAGE = st.one_of(*MESSAGES.values())
-KEYS = st.sampled_from(
-    ["answer", "starting", "ready", "connect", "imports", "failed", "stage", "done", "sights", "code", "json"]
-)
+KEYS = st.sampled_from([*m._PARSERS, "code", "json"])
 
 
 @st.composite

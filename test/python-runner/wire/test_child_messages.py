@@ -1,6 +1,6 @@
 """Main takes messages of exactly the shapes that a child writes, and nothing else."""
 
-from typing import Any
+from typing import Any, get_args
 
 import orjson
 import pytest
@@ -124,6 +124,10 @@ ORDERS = [
     m.CheckOrder("m", "eCA9IDE="),
     m.ProbeOrder(["one", "two"], {"victim": 1}),
 ]
+
+
+def test_every_order_that_begins_a_life_is_among_them() -> None:
+    assert {type(order) for order in ORDERS} == set(get_args(m.Order)) - {m.Invocation, m.ConnectReply}
 
 
 @pytest.mark.parametrize("order", ORDERS, ids=lambda order: type(order).__name__)
