@@ -18,6 +18,7 @@ export type CheckParts = { readonly runner: Runner; readonly checker: SchemaChec
 const REFUSALS: ReadonlySet<ErrorCode> = new Set([
   'RUNNER_UNAVAILABLE',
   'RUNNER_BUSY',
+  'SERVICE_BUSY',
   'ISOLATION_UNAVAILABLE',
 ])
 
