@@ -5,9 +5,9 @@ import { DefinitionWriter } from '../../../../functions/src/tools/definitions/de
 import { ModuleReader } from '../../../../functions/src/tools/modules/module-reader.ts'
 import { ModuleWriter } from '../../../../functions/src/tools/modules/module-writer.ts'
 import { SchemaChecker } from '../../../../functions/src/tools/schemas/schema-checker.ts'
-import { tool } from '../../../support/definition-changes.ts'
 import { MemoryDefinitionStore } from '../../../support/memory-definition-store.ts'
 import { readingRunner } from '../../../support/reading-runner.ts'
+import { tool } from '../../../support/tool.ts'
 
 const ANN: Principal = { kind: 'user', uid: 'ann', isAdmin: false }
 const checker = new SchemaChecker()
