@@ -147,8 +147,8 @@ test('a question whose caller goes while it waits is never asked, and makes room
   const left = it.ask(`count ${it.at('asked')}`, { signal: caller.signal })
   const others = Array.from({ length: WAITING_MAX - 1 }, () => it.ask(''))
   caller.abort()
-  others.push(it.ask(''))
   const late = it.ask(`count ${it.at('asked')}`, { signal: caller.signal })
+  others.push(it.ask(''))
   const given = await settledAfter([left, late], () => writeFileSync(it.at('go'), ''))
   // No plain error: the pipeline would log that as a failure of the service.
   const refused = { status: 'rejected', reason: { code: 'SERVICE_BUSY' } }
