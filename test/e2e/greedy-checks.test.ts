@@ -188,8 +188,7 @@ describe('many calls at once whose checks take all the time they may have', () =
   test('are checked or refused, and the service goes on', async () => {
     await using small = await Server.start({ env: { NODE_OPTIONS: '--max-old-space-size=512' } })
     const runner = { kind: 'builtin', builtin: 'echo' }
-    const function_ = { name: 'A4b', description: 'x', parameters }
-    expect((await put(small, 'A4b', { ...tool('A4b'), function: function_, runner })).ok).toBe(true)
+    expect((await put(small, 'A4b', { ...withSchema('A4b', parameters), runner })).ok).toBe(true)
     const before = small.pid
     const calls = Promise.all(Array.from({ length: 64 }, () => invoke(small, body)))
     const listed = await whilePending(calls, async () => {
@@ -213,8 +212,7 @@ describe('many calls at once whose checks take all the time they may have', () =
   test('are not checked for callers that have gone', async () => {
     await using small = await Server.start()
     const runner = { kind: 'builtin', builtin: 'echo' }
-    const function_ = { name: 'A4b', description: 'x', parameters }
-    expect((await put(small, 'A4b', { ...tool('A4b'), function: function_, runner })).ok).toBe(true)
+    expect((await put(small, 'A4b', { ...withSchema('A4b', parameters), runner })).ok).toBe(true)
     const gone = new AbortController()
     const left = Array.from({ length: 12 }, () => invoke(small, body, { signal: gone.signal }))
     const refused = Promise.allSettled(left)
