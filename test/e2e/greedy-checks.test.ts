@@ -165,6 +165,69 @@ test('the same arguments in a call of a model are answered to the model, and the
   ])
 })
 
+describe('many calls at once whose checks take all the time they may have', () => {
+  const parameters = {
+    type: 'object',
+    properties: {
+      a: {
+        type: 'array',
+        contains: {
+          anyOf: times(60, (index) => ({
+            type: 'object',
+            properties: { k: { const: index } },
+            required: ['k'],
+          })),
+        },
+        maxContains: 1,
+        minContains: 0,
+      },
+    },
+  }
+  const body = { name: 'A4b', arguments: { a: times(84_000, () => ({})) } }
+
+  test('are checked or refused, and the service goes on', async () => {
+    await using small = await Server.start({ env: { NODE_OPTIONS: '--max-old-space-size=512' } })
+    const runner = { kind: 'builtin', builtin: 'echo' }
+    expect((await put(small, 'A4b', { ...withSchema('A4b', parameters), runner })).ok).toBe(true)
+    const before = small.pid
+    const calls = Promise.all(Array.from({ length: 64 }, () => invoke(small, body)))
+    const listed = await whilePending(calls, async () => {
+      expect(await listedNames(small, 'names=A4b')).toEqual(['A4b'])
+    })
+    const answers = await calls
+    const codes = await Promise.all(
+      answers.map(async (answer) => {
+        const result = (await answer.json()) as InvocationResult
+        return [answer.status, result.resultType === 'failure' ? result.code : 'success'].join(' ')
+      }),
+    )
+    expect([...new Set(codes)].toSorted()).toEqual(['400 ARGUMENTS_INVALID', '429 SERVICE_BUSY'])
+    const busy = answers.filter(({ status }) => status === 429)
+    expect(new Set(busy.map(({ headers }) => headers.get('Retry-After')))).toEqual(new Set(['1']))
+    expect(listed).toBeGreaterThan(1)
+    expect(isAlive(before)).toBe(true)
+    expect(small.log).not.toContain('call failed')
+  }, 240_000)
+
+  test('are not checked for callers that have gone', async () => {
+    await using small = await Server.start()
+    const runner = { kind: 'builtin', builtin: 'echo' }
+    expect((await put(small, 'A4b', { ...withSchema('A4b', parameters), runner })).ok).toBe(true)
+    const gone = new AbortController()
+    const left = Array.from({ length: 12 }, () => invoke(small, body, { signal: gone.signal }))
+    const refused = Promise.allSettled(left)
+    // One of them has been answered, so the others have arrived and wait.
+    await Promise.race(left)
+    gone.abort()
+    await refused
+    // The service hears of the closed connections before it answers requests that were sent after them.
+    for (let lists = 0; lists < 3; lists += 1) await listedNames(small, 'names=A4b')
+    const room = Array.from({ length: 12 }, () => invoke(small, { name: 'A4b', arguments: { a: [1] } }))
+    expect((await Promise.all(room)).map(({ status }) => status)).toEqual(times(12, () => 200))
+    expect(small.log).not.toContain('call failed')
+  }, 240_000)
+})
+
 test('a schema that takes more memory than there is is a 422, and the service goes on', async () => {
   const answer = await whileOthersList(put(server, 'greedy_put', withSchema('greedy_put', GREEDY)))
   const { httpStatus, reason, message } = await errorAnswer(answer)

@@ -66,7 +66,7 @@ export type ServiceParts = {
 
 /** Joins the parts; the only place that knows all of them. */
 export function createServices({ store: storeWith, files, ...parts }: ServiceParts): Services {
-  const checker = new SchemaChecker()
+  const checker = new SchemaChecker({ log: parts.log })
   const store = storeWith(checker)
   const definitions = files(checker)
   const { runner, logs, log, toolsFolder, now = Date.now, deadlineMsMax = Infinity } = parts
@@ -84,7 +84,7 @@ export function createServices({ store: storeWith, files, ...parts }: ServicePar
     { report: (layer, event) => reportLayer(parts.log, layer, event) },
   )
   const reader = new ModuleReader(store)
-  const argumentChecker = new ArgumentChecker()
+  const argumentChecker = new ArgumentChecker({ log })
   const { sourceOf = sourceIn(store, folder) } = parts
   return {
     ...parts,

@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { appendFileSync, existsSync, writeFileSync } from 'node:fs'
 import { answerQuestions } from '../../../functions/src/tools/schemas/answer-questions.ts'
 
 /** Answers as the schema worker does and does what the title of a schema says, so that a test decides how it fails. */
@@ -14,7 +14,20 @@ answerQuestions((text: string) => {
   }
   if (command === 'exit') process.exit(1)
   if (command === 'throw') throw new Error('the worker threw')
+  if (command === 'count') appendFileSync(path, '.')
+  if (command === 'count-and-fill') {
+    appendFileSync(path, '.')
+    fillTheHeap()
+  }
   if (command === 'fill') fillTheHeap()
+  if (command === 'count-and-die') {
+    appendFileSync(path, '.')
+    process.kill(process.pid, 'SIGKILL')
+  }
+  if (command === 'die-once' && !existsSync(path)) {
+    writeFileSync(path, '')
+    process.kill(process.pid, 'SIGKILL')
+  }
   if (command === 'await') while (!existsSync(path));
   if (command === 'mark') setImmediate(() => writeFileSync(path, ''))
   if (command === 'answer-and-throw')

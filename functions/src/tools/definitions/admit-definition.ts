@@ -1,7 +1,7 @@
 import type { Digest, JsonValue, ToolDefinition } from '@toolrack/contract'
 import { definitionDigest } from '@toolrack/contract'
 import { admitSchema } from '../schemas/admit-schema.ts'
-import type { SchemaChecker } from '../schemas/schema-checker.ts'
+import type { SchemaCompiler } from '../schemas/schema-checker.ts'
 import type { Unenforced } from '../schemas/schema-fault.ts'
 import type { DefinitionFault } from './definition-fault.ts'
 import type { Normalisation } from './normalisation.ts'
@@ -19,7 +19,7 @@ export type AdmittedDefinition = {
 export type Admission = AdmittedDefinition | { readonly faults: readonly DefinitionFault[] }
 
 /** From JSON of any shape to a definition that may be stored, or everything that is wrong with it. */
-export async function admitDefinition(sent: JsonValue, checker: SchemaChecker): Promise<Admission> {
+export async function admitDefinition(sent: JsonValue, checker: SchemaCompiler): Promise<Admission> {
   const parsed = await parseDefinition(sent)
   if ('faults' in parsed) return parsed
   const { schemaPointer } = parsed

@@ -6,6 +6,7 @@ import type { CatalogView } from '../catalog/catalog-view.ts'
 import type { SchemaChecker } from '../schemas/schema-checker.ts'
 import { admitDefinition } from './admit-definition.ts'
 import type { AdmittedDefinition } from './admit-definition.ts'
+import { checkBudget } from './check-budget.ts'
 import type { DefinitionPut, OnConflict } from './definition-change.ts'
 import type { Precondition } from './precondition.ts'
 import type { DefinitionFault } from './definition-fault.ts'
@@ -29,11 +30,18 @@ export class DefinitionWriter {
   readonly #store: DefinitionStore
   readonly #catalog: Catalog
   readonly #checker: SchemaChecker
+  readonly #elapsedMs: () => number
 
-  constructor(parts: { store: DefinitionStore; catalog: Catalog; checker: SchemaChecker }) {
+  constructor(parts: {
+    store: DefinitionStore
+    catalog: Catalog
+    checker: SchemaChecker
+    elapsedMs?: () => number
+  }) {
     this.#store = parts.store
     this.#catalog = parts.catalog
     this.#checker = parts.checker
+    this.#elapsedMs = parts.elapsedMs ?? (() => performance.now())
   }
 
   /** Writes one definition under the name of the path; the body may repeat it or leave it out. */
@@ -53,7 +61,10 @@ export class DefinitionWriter {
     return answer(view, layer, admission, outcome)
   }
 
-  /** Writes up to 200 definitions, all or none; `onInvalid: 'skip'` takes those that are valid. */
+  /**
+   * Writes up to 200 definitions, all or none; `onInvalid: 'skip'` takes those that are valid. Rejects as a whole when
+   * checking them takes too long.
+   */
   async putAll(
     principal: Principal,
     layer: WritableLayer,
@@ -64,7 +75,9 @@ export class DefinitionWriter {
     const refused: RefusedItem[] = []
     const admitted: AdmittedDefinition[] = []
     const indexByName = new Map<string, number>()
+    const spend = checkBudget(this.#elapsedMs)
     for (const [index, item] of sent.entries()) {
+      spend(index, sent.length)
       const admission = await this.#admit(view, layer, item)
       const faults = 'faults' in admission ? admission.faults : twiceFaults(admission, indexByName, index)
       refused.push(...faults.map((fault) => ({ index, ...fault })))

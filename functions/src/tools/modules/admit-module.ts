@@ -2,8 +2,9 @@ import { ToolrackError } from '@toolrack/contract'
 import type { JsonObject } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 import type { AdmittedDefinition } from '../definitions/admit-definition.ts'
+import type { CheckBudget } from '../definitions/check-budget.ts'
 import type { ModuleSource, Runner } from './runner.ts'
-import type { SchemaChecker } from '../schemas/schema-checker.ts'
+import type { SchemaCompiler } from '../schemas/schema-checker.ts'
 import { admitSpec } from './admit-spec.ts'
 import type { AdmittedSpec, ModuleIdentity } from './admit-spec.ts'
 import { isModuleName } from './module-name.ts'
@@ -22,14 +23,29 @@ export type AdmittedModule = ModuleIdentity & {
   readonly report: JsonObject
 }
 
-/** Has the runner check a file and admits its specs. Rejects with MODULE_INVALID and every reason, else as `Runner.check` does. */
+type Parts = {
+  readonly runner: Runner
+  readonly checker: SchemaCompiler
+  /** Begins to count when the runner has answered. Not given where no request waits. */
+  readonly budget?: () => CheckBudget
+}
+
+/**
+ * Has the runner check a file and admits its specs, one after another, so that one module is one of those that wait for a
+ * check. Rejects with MODULE_INVALID and every reason, else as `Runner.check`, `SchemaCompiler.compile` and the budget do.
+ */
 export async function admitModule(
   { name, source }: ModuleSource,
-  { runner, checker }: { readonly runner: Runner; readonly checker: SchemaChecker },
+  { runner, checker, budget }: Parts,
 ): Promise<AdmittedModule> {
   const sha256 = createHash('sha256').update(source).digest('hex')
   const checked = await runner.check({ name, source })
-  const specs = await Promise.all(checked.specs.map((spec) => admitSpec(spec, { name, sha256 }, checker)))
+  const spend = budget?.()
+  const specs: AdmittedSpec[] = []
+  for (const spec of checked.specs) {
+    spend?.(specs.length, checked.specs.length)
+    specs.push(await admitSpec(spec, { name, sha256 }, checker))
+  }
   const refused = moduleRefusal(checked, specs)
   if (refused) throw refused
   if (!isModuleName(name)) throw new ToolrackError('MODULE_INVALID', 'No module can have this name.')

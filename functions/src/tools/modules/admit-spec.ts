@@ -2,7 +2,7 @@ import type { ErrorCode, JsonObject } from '@toolrack/contract'
 import { admitDefinition } from '../definitions/admit-definition.ts'
 import type { AdmittedDefinition } from '../definitions/admit-definition.ts'
 import type { DefinitionFault } from '../definitions/definition-fault.ts'
-import type { SchemaChecker } from '../schemas/schema-checker.ts'
+import type { SchemaCompiler } from '../schemas/schema-checker.ts'
 import type { CheckedSpec, ModuleFault, SpecContent } from './checked-module.ts'
 
 /** A spec that the runner has checked, and the definition that it becomes; without one it is refused. */
@@ -18,7 +18,7 @@ export type ModuleIdentity = { readonly name: string; readonly sha256: string }
 export async function admitSpec(
   spec: CheckedSpec,
   module: ModuleIdentity,
-  checker: SchemaChecker,
+  checker: SchemaCompiler,
 ): Promise<AdmittedSpec> {
   const { name, content, faults } = spec
   if (name === null || !content) return { spec, faults }

@@ -3,6 +3,7 @@ import type { Principal } from '../../access/principal.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import type { AdmittedDefinition } from '../definitions/admit-definition.ts'
+import type { CheckBudget } from '../definitions/check-budget.ts'
 import type { DefinitionPut } from '../definitions/definition-change.ts'
 import { DEFINITIONS_MAX, storedLayer } from '../definitions/definition-writer.ts'
 import type { WritableLayer } from '../definitions/definition-writer.ts'
@@ -10,6 +11,7 @@ import { sealedFault } from '../definitions/name-faults.ts'
 import type { Precondition } from '../definitions/precondition.ts'
 import type { Runner } from './runner.ts'
 import type { SchemaChecker } from '../schemas/schema-checker.ts'
+import { checkBudget } from '../definitions/check-budget.ts'
 import { admitModule } from './admit-module.ts'
 import { moduleAnswer } from './module-answer.ts'
 import type { ModuleAnswer } from './module-answer.ts'
@@ -34,6 +36,8 @@ type Parts = {
   readonly catalog: Catalog
   readonly checker: SchemaChecker
   readonly runner: Runner
+  /** The clock of the checks, in milliseconds; it never goes back. */
+  readonly elapsedMs?: () => number
 }
 
 /** Every change of a module goes through here: check, admit, look for seals, write, tell. Whoever calls has decided that the principal may. */
@@ -46,7 +50,9 @@ export class ModuleWriter {
 
   /** Takes a module whose tools the runner accepts, all of its definitions at once; else rejects and leaves the old version serving. */
   async put(principal: Principal, { layer, name, source, precondition }: Upload): Promise<ModuleAnswer> {
-    const { tools, report, ...module } = await admitModule({ name, source }, this.#parts)
+    const { runner, checker, elapsedMs = () => performance.now() } = this.#parts
+    const budget = (): CheckBudget => checkBudget(elapsedMs)
+    const { tools, report, ...module } = await admitModule({ name, source }, { runner, checker, budget })
     const view = await this.#parts.catalog.view(principal)
     refuseSealed(view, layer, tools)
     const puts = tools.map(putOf)

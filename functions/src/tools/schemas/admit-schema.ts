@@ -1,6 +1,6 @@
 import type { JsonObject } from '@toolrack/contract'
 import { measureSchema } from './measure-schema.ts'
-import type { SchemaChecker } from './schema-checker.ts'
+import type { SchemaCompiler } from './schema-checker.ts'
 import type { SchemaFault, Unenforced } from './schema-fault.ts'
 import { normaliseTypeNames } from './type-names.ts'
 import type { TypeChange } from './type-names.ts'
@@ -14,7 +14,7 @@ export type SchemaAdmission = {
 }
 
 /** Decides whether a tool's `parameters` may be stored. Cheap limits first; only what passes them is compiled. */
-export async function admitSchema(sent: JsonObject, checker: SchemaChecker): Promise<SchemaAdmission> {
+export async function admitSchema(sent: JsonObject, checker: SchemaCompiler): Promise<SchemaAdmission> {
   const refused = measureSchema(sent)
   if (refused) return { schema: sent, changes: [], unenforced: [], faults: [refused] }
   const { schema, changes } = normaliseTypeNames(sent)

@@ -4,6 +4,7 @@ import { lightDefinition, lightArguments } from './light-work.ts'
 import type { LightDefinition } from './light-work.ts'
 import type { createArgumentValidator } from './validate-arguments.ts'
 import { WorkerProcess } from './worker-process.ts'
+import type { WorkerOptions } from './worker-process.ts'
 
 /** How long arguments may take to be checked: a schema inside every limit can still ask for more work than anybody waits for. */
 const CHECK_MS_MAX = 1_000
@@ -43,15 +44,23 @@ export class ArgumentChecker {
   readonly #known = new LRUCache<string, Known>({ max: KNOWN_MAX })
   #validate: Promise<Validate> | undefined
 
-  constructor({ deadlineMs = CHECK_MS_MAX, workerUrl = WORKER_URL } = {}) {
-    this.#worker = new WorkerProcess(workerUrl, { deadlineMs })
+  constructor({
+    workerUrl = WORKER_URL,
+    ...options
+  }: Partial<WorkerOptions> & { readonly workerUrl?: URL } = {}) {
+    this.#worker = new WorkerProcess(workerUrl, { deadlineMs: CHECK_MS_MAX, ...options })
   }
 
-  async check({ digest, text }: CheckedDefinition, args: JsonObject): Promise<ArgumentReport> {
+  /** Rejects as `WorkerProcess.ask` does. `signal` is aborted when the caller has gone. */
+  async check(
+    { digest, text }: CheckedDefinition,
+    args: JsonObject,
+    signal?: AbortSignal,
+  ): Promise<ArgumentReport> {
     const question = { digest, text, arguments: args }
     const values = this.#lightValues(question)
     if (values !== undefined) return (await (this.#validate ??= loadValidator()))(question, values)
-    const answer = await this.#worker.ask(question)
+    const answer = await this.#worker.ask(question, { signal })
     if ('report' in answer) return answer.report
     return {
       faults: [

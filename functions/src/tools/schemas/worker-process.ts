@@ -1,6 +1,9 @@
+import { ToolrackError } from '@toolrack/contract'
 import { fork } from 'node:child_process'
 import type { ChildProcess, Serializable } from 'node:child_process'
 import { once } from 'node:events'
+import { setImmediate as nextTurn } from 'node:timers/promises'
+import type { Log } from '../../log.ts'
 
 /** What a worker answered, or why it did not, to be put into a sentence. */
 export type WorkerAnswer<Report> = { readonly report: Report } | { readonly fault: string }
@@ -10,11 +13,22 @@ export type WorkerOptions = {
   readonly deadlineMs: number
   /** Milliseconds without a question after which the process is ended. */
   readonly idleMs?: number
+  /** Milliseconds that the process may take until it is ready. */
+  readonly startMs?: number
+  /** Hears why a process could not be started. */
+  readonly log?: Log | undefined
+}
+
+export type AskOptions = {
+  /** Aborted when nobody wants the answer any more: a question that still waits is then given up. */
+  readonly signal?: AbortSignal | undefined
+  /** Whether the question may wait behind any number of others. Only for questions of the service itself. */
+  readonly waitsBehindAll?: boolean
 }
 
 /**
- * V8's heap in the process, in megabytes: twice what the costliest schema within the limits was seen to need. The process as a
- * whole then takes 190 at the most, and a function has 512 for everything.
+ * V8's heap in the process, in megabytes: twice what the costliest schema within the limits was seen to need. Memory outside
+ * of V8, such as RE2's, is not in it: the whole process was seen to take 190 to 334 MB.
  */
 const HEAP_MB = 96
 /** V8's stack in kilobytes: a chain of references that the limits admit is 600 calls deep. A main thread has 8 MB. */
@@ -22,8 +36,18 @@ const STACK_KB = 3_900
 /** The young part of the heap comes on top of the old, so it is kept small. */
 const EXEC_ARGV = [`--max-old-space-size=${HEAP_MB}`, '--max-semi-space-size=4', `--stack-size=${STACK_KB}`]
 /** How long the process may take until it is ready, in milliseconds: 100 as measured, far more on a machine without time. */
-const START_MS_MAX = 30_000
+const START_MS_MAX = 10_000
 const IDLE_MS = 60_000
+/**
+ * How many questions of callers may wait. Each may take 1 s until its deadline and 0.6 s for the start of the next process, so
+ * the last of them waits 51 s; a function has 60 s for a request. Their memory is bounded by the bodies in flight.
+ */
+export const WAITING_MAX = 32
+
+type Waiting<Question, Report> = Pick<AskOptions, 'waitsBehindAll'> & {
+  readonly question: Question
+  readonly answer: PromiseWithResolvers<WorkerAnswer<Report>>
+}
 
 /**
  * A process that answers questions about what a stranger has sent. It is started with the first question, killed and
@@ -32,62 +56,119 @@ const IDLE_MS = 60_000
  */
 export class WorkerProcess<Question extends Serializable, Report> {
   readonly #url: URL
-  readonly #deadlineMs: number
-  readonly #idleMs: number
+  readonly #options: Required<Omit<WorkerOptions, 'log'>>
+  readonly #log: Log | undefined
+  readonly #waiting = new Set<Waiting<Question, Report>>()
   #child: ChildProcess | undefined
   #idle: NodeJS.Timeout | undefined
-  #queue: Promise<unknown> = Promise.resolve()
+  #working: Promise<void> | undefined
 
-  constructor(url: URL, { deadlineMs, idleMs = IDLE_MS }: WorkerOptions) {
+  constructor(url: URL, { deadlineMs, idleMs = IDLE_MS, startMs = START_MS_MAX, log }: WorkerOptions) {
     this.#url = url
-    this.#deadlineMs = deadlineMs
-    this.#idleMs = idleMs
+    this.#options = { deadlineMs, idleMs, startMs }
+    this.#log = log
   }
 
   /**
-   * Questions are answered one after the other: one that hangs delays the others by its deadline at the most. Rejects
-   * when the process cannot be started.
+   * Questions are answered one after the other: one that hangs delays the others by its deadline at the most. Rejects with
+   * SERVICE_BUSY when WAITING_MAX questions wait or the process cannot be started, and when the signal is aborted while
+   * the question waits.
    */
-  ask(question: Question): Promise<WorkerAnswer<Report>> {
-    const answer = this.#queue.then(() => this.#askNow(question))
-    this.#queue = answer.catch(() => undefined)
-    return answer
+  ask(
+    question: Question,
+    { signal, waitsBehindAll = false }: AskOptions = {},
+  ): Promise<WorkerAnswer<Report>> {
+    if (signal?.aborted) return Promise.reject(callerGone())
+    if (!waitsBehindAll && this.#callersWaiting() >= WAITING_MAX)
+      return Promise.reject(new ToolrackError('SERVICE_BUSY', TOO_MANY))
+    const answer = Promise.withResolvers<WorkerAnswer<Report>>()
+    const waiting = { question, waitsBehindAll, answer }
+    signal?.addEventListener('abort', () => this.#giveUp(waiting), { once: true })
+    this.#waiting.add(waiting)
+    this.#working ??= this.#work()
+    return answer.promise
   }
 
   async close(): Promise<void> {
-    await this.#queue
+    await this.#working
     await this.#discard()
   }
 
-  async #askNow(question: Question): Promise<WorkerAnswer<Report>> {
+  #callersWaiting(): number {
+    return [...this.#waiting].filter(({ waitsBehindAll }) => !waitsBehindAll).length
+  }
+
+  #giveUp(waiting: Waiting<Question, Report>): void {
+    if (this.#waiting.delete(waiting)) waiting.answer.reject(callerGone())
+  }
+
+  /** Never rejects. */
+  async #work(): Promise<void> {
+    for (const waiting of this.#waiting) {
+      this.#waiting.delete(waiting)
+      await this.#answerTo(waiting.question).then(waiting.answer.resolve, (error: unknown) => {
+        // No process could be started. Those behind would wait as long for a start of their own.
+        for (const { answer } of [waiting, ...this.#waiting]) answer.reject(error)
+        this.#waiting.clear()
+      })
+    }
+    // Not in a `finally` behind it: a question that comes before that would wait for ever.
+    this.#working = undefined
+  }
+
+  /** Something else than the question may have killed the process, so the question is asked again, once. */
+  async #answerTo(question: Question): Promise<WorkerAnswer<Report>> {
+    const first = await this.#askOnce(question)
+    const last = 'end' in first && isKilled(first.end) ? await this.#askOnce(question) : first
+    return 'end' in last ? { fault: withinWhat(last.end) } : last
+  }
+
+  /** The answer, or how the process has ended without one. */
+  async #askOnce(question: Question): Promise<WorkerAnswer<Report> | { readonly end: string }> {
     clearTimeout(this.#idle)
     const child = (this.#child ??= await this.#start())
+    const { deadlineMs, idleMs } = this.#options
     child.channel?.ref()
     child.send(question)
-    const heard = await nextMessage<WorkerAnswer<Report>>(child, this.#deadlineMs)
+    const heard = await nextMessage<WorkerAnswer<Report>>(child, deadlineMs)
     child.channel?.unref()
     if (typeof heard === 'object' && 'report' in heard) {
-      this.#idle = setTimeout(() => void this.#discard(), this.#idleMs).unref()
+      this.#idle = setTimeout(() => void this.#discard(), idleMs).unref()
       return heard
     }
     this.#child = undefined
     const end = await kill(child)
-    if (heard === 'late') return { fault: `within ${this.#deadlineMs} ms` }
-    return heard === 'gone' ? { fault: withinWhat(end) } : heard
+    if (heard === 'late') return { fault: `within ${deadlineMs} ms` }
+    return heard === 'gone' ? { end } : heard
+  }
+
+  /** Tries twice: something else may have killed the first while it started. */
+  async #start(): Promise<ChildProcess> {
+    const first = await this.#startOnce()
+    const last = 'failure' in first ? await this.#startOnce() : first
+    if (!('failure' in last)) return last.child
+    const cause = new Error(`${this.#url.pathname} could not be started (${last.failure})`)
+    this.#log?.error('a process for checks could not be started', { reason: cause.message })
+    throw new ToolrackError('SERVICE_BUSY', NOT_STARTED, { cause })
   }
 
   /**
    * Without an environment, and without a descriptor of ours but its two pipes. The first is its input, on which nothing is
    * ever sent: it ends when this process ends, and the child with it. A session of its own keeps a Ctrl-C at the terminal from it.
    */
-  async #start(): Promise<ChildProcess> {
-    const child = fork(this.#url, {
-      execArgv: EXEC_ARGV,
-      env: {},
-      cwd: '/',
-      detached: true,
-      stdio: ['pipe', 'ignore', 'ignore', 'ipc'],
-    })
+  async #startOnce(): Promise<{ readonly child: ChildProcess } | { readonly failure: string }> {
+    let child: ChildProcess
+    try {
+      child = fork(this.#url, {
+        execArgv: EXEC_ARGV,
+        env: {},
+        cwd: '/',
+        detached: true,
+        stdio: ['pipe', 'ignore', 'ignore', 'ipc'],
+      })
+    } catch (error) {
+      return { failure: (error as Error).message }
+    }
     let failure: Error | undefined
     // An error that nobody listens to would end the service.
     child.on('error', (error) => (failure = error))
@@ -96,12 +177,14 @@ export class WorkerProcess<Question extends Serializable, Report> {
       if (this.#child === child) this.#child = undefined
     })
     child.unref()
-    const heard = await nextMessage(child, START_MS_MAX)
-    if (heard === 'ready') return child
+    const heard = await nextMessage(child, this.#options.startMs)
+    if (heard === 'ready') return { child }
     const end = await kill(child)
-    throw new Error(
-      `the worker process ${this.#url.pathname} could not be started (${failure?.message ?? end})`,
-    )
+    // Where there is no descriptor left, the error comes a turn after the call.
+    await nextTurn()
+    return {
+      failure: failure?.message ?? (heard === 'late' ? `not within ${this.#options.startMs} ms` : end),
+    }
   }
 
   async #discard(): Promise<void> {
@@ -124,10 +207,23 @@ async function kill(child: ChildProcess): Promise<string> {
   return child.signalCode ?? `exit code ${child.exitCode}`
 }
 
+/** Whether a signal ended the process that V8 does not send itself. V8 aborts when its heap is full: SIGABRT, or 134 by a shell. */
+function isKilled(end: string): boolean {
+  return end.startsWith('SIG') && end !== 'SIGABRT'
+}
+
 /** For a sentence of what could not be done; V8 and the kernel have a signal each for a process that takes too much. */
 function withinWhat(end: string): string {
-  const isOutOfMemory = end === 'SIGABRT' || end === 'SIGKILL'
+  const isOutOfMemory = end === 'SIGABRT' || end === 'exit code 134' || end === 'SIGKILL'
   return isOutOfMemory ? `within ${HEAP_MB} MB of memory` : `(its process has ended: ${end})`
+}
+
+const TOO_MANY = 'The service has as many checks as it takes; nothing was done. Try again.'
+const NOT_STARTED = 'The service could not start the process for its checks; nothing was done. Try again.'
+
+/** Nobody reads it. It is no plain error, because those are logged as failures of the service. */
+function callerGone(): ToolrackError {
+  return new ToolrackError('SERVICE_BUSY', 'The caller has gone, so nothing was checked.')
 }
 
 /**

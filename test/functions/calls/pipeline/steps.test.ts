@@ -117,6 +117,17 @@ test('validate the arguments: faults are told with the name of the tool, and not
   expect(got).toEqual([])
 })
 
+test('validate the arguments: a check knows when its caller has gone', async () => {
+  const signals: (AbortSignal | undefined)[] = []
+  const check: ArgumentChecker['check'] = (_definition, _arguments, signal) => {
+    signals.push(signal)
+    return Promise.resolve({ faults: [] })
+  }
+  const call = resolvedCall(ECHO)
+  await validateArguments({ checker: { check } as ArgumentChecker })(call, inside().next)
+  expect(signals).toEqual([call.signal])
+})
+
 test('validate the arguments: those that fit go on; those of a tool that the client runs are not looked at', async () => {
   const { got, next } = inside<Resolved>()
   await checking([])(resolvedCall(ECHO), next)

@@ -3,6 +3,7 @@ import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { FileLayer } from '../../../../functions/src/stores/files/file-layer.ts'
 import { SchemaChecker } from '../../../../functions/src/tools/schemas/schema-checker.ts'
+import { WAITING_MAX } from '../../../../functions/src/tools/schemas/worker-process.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import { tool } from '../../../support/tool.ts'
 
@@ -24,6 +25,14 @@ test('two folders with the same files have the same revision, whatever they are 
     [one, other].map(({ path }) => new FileLayer(path, checker).read()),
   )
   expect(second).toEqual(first)
+})
+
+test('a folder of more files than checks may wait is read whole', async () => {
+  const names = Array.from({ length: WAITING_MAX * 3 }, (_, index) => `tool_${index}`)
+  using folder = folderOf(Object.fromEntries(names.map((name) => [`${name}.json`, family(tool(name))])))
+  const { definitions, skipped } = await new FileLayer(folder.path, checker).read()
+  expect(skipped).toEqual([])
+  expect(definitions.map(({ name }) => name).toSorted()).toEqual(names.toSorted())
 })
 
 test('a read since the present revision brings nothing; any other brings the whole layer', async () => {

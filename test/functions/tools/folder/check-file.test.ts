@@ -53,6 +53,18 @@ test('a runner that is starting refuses for a while, one that is absent or below
   expect(await checked(refusing(busy, ready))).toEqual({ refusal: 'It is busy.', isLasting: false })
 })
 
+test('a service with as many checks as it takes refuses for a while, and the file has no fault', async () => {
+  const busy = new ToolrackError('SERVICE_BUSY', 'It is busy.')
+  const full = { compile: () => Promise.reject(busy) }
+  const runner: Runner = {
+    ...readingRunner(),
+    health: () => Promise.resolve({ status: 'ready', isolation: 'L3' }),
+  }
+  const source = Buffer.from('# "notes:a"')
+  const outcome = await checkFile({ name: 'notes', source }, { runner, checker: full, log })
+  expect(outcome).toEqual({ refusal: 'It is busy.', isLasting: false })
+})
+
 test('definitions that are too large together are a fault with its kind and cure', async () => {
   const names = Array.from({ length: 140 }, (_, index) => `"notes:tool_${index}"`)
   const large = checkedModule(names.join(), 'x'.repeat(16_000))

@@ -11,7 +11,9 @@ const checker = new SchemaChecker({ deadlineMs: 60_000 })
 afterAll(() => checker.close())
 
 async function admitAll(kind: Parameters<typeof bfclDefinitions>[0]): Promise<AdmittedDefinition[]> {
-  const admissions = await Promise.all(bfclDefinitions(kind).map((sent) => admitDefinition(sent, checker)))
+  const admissions = await Promise.all(
+    bfclDefinitions(kind).map((sent) => admitDefinition(sent, checker.patient)),
+  )
   expect(admissions.filter((admission) => 'faults' in admission)).toEqual([])
   return admissions.flatMap((admission) => ('faults' in admission ? [] : [admission]))
 }

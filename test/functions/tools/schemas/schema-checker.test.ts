@@ -6,6 +6,7 @@ import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { SchemaChecker } from '../../../../functions/src/tools/schemas/schema-checker.ts'
+import { WAITING_MAX } from '../../../../functions/src/tools/schemas/worker-process.ts'
 import { isAlive } from '../../../support/processes.ts'
 import { greedySchema, slowSchema } from '../../../support/schema-shapes.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
@@ -153,7 +154,7 @@ test('a worker that could not start is started again for the next schema', async
   using folder = temporaryFolder()
   const path = join(folder.path, 'worker.ts')
   await using checker = checkerWith({ workerUrl: pathToFileURL(path), deadlineMs: FOREVER })
-  await expect(checker.it.compile({})).rejects.toThrow(/could not be started \(exit code 1\)/)
+  await expect(checker.it.compile({})).rejects.toMatchObject({ code: 'SERVICE_BUSY' })
   writeFileSync(path, `import ${JSON.stringify(OBEDIENT.href)}`)
   expect(await checker.it.compile({})).toEqual(ADMITTED)
 })
@@ -184,15 +185,15 @@ test('a report that waits for a busy main thread is taken, though its deadline h
   expect(await pending).toEqual(ADMITTED)
 })
 
-test('each of many schemas at once gets its own report', async () => {
+test('each of several schemas at once gets its own report', async () => {
   await using checker = checkerWith({ deadlineMs: FOREVER })
   const reports = await Promise.all(
-    Array.from({ length: 20 }, (_, n) =>
+    Array.from({ length: WAITING_MAX }, (_, n) =>
       checker.it.compile({ properties: { [`p${n}`]: { pattern: '(?=x)' } } }),
     ),
   )
   expect(reports.map(({ unenforced }) => unenforced.map(({ pointer }) => pointer))).toEqual(
-    Array.from({ length: 20 }, (_, n) => [`/properties/p${n}/pattern`]),
+    Array.from({ length: WAITING_MAX }, (_, n) => [`/properties/p${n}/pattern`]),
   )
 })
 

@@ -1,0 +1,66 @@
+import { afterAll, expect, test } from '@jest/globals'
+import type { Principal } from '../../../../functions/src/access/principal.ts'
+import { Catalog } from '../../../../functions/src/tools/catalog/catalog.ts'
+import { DefinitionWriter } from '../../../../functions/src/tools/definitions/definition-writer.ts'
+import { ModuleReader } from '../../../../functions/src/tools/modules/module-reader.ts'
+import { ModuleWriter } from '../../../../functions/src/tools/modules/module-writer.ts'
+import { SchemaChecker } from '../../../../functions/src/tools/schemas/schema-checker.ts'
+import { MemoryDefinitionStore } from '../../../support/memory-definition-store.ts'
+import { readingRunner } from '../../../support/reading-runner.ts'
+import { tool } from '../../../support/tool.ts'
+
+const ANN: Principal = { kind: 'user', uid: 'ann', isAdmin: false }
+const checker = new SchemaChecker()
+afterAll(() => checker.close())
+
+/** The writers over an empty store, and a clock that each look moves on by so many seconds. */
+function writing(secondsEach: number) {
+  const store = new MemoryDefinitionStore()
+  const layer = store.layer({ kind: 'user', uid: 'ann' })
+  const catalog = new Catalog(
+    { file: store.layer({ kind: 'global' }), global: store.layer({ kind: 'global' }), user: () => layer },
+    { report: () => undefined },
+  )
+  let nowMs = 1e6
+  const elapsedMs = (): number => (nowMs += secondsEach * 1_000)
+  const parts = { store, catalog, checker, elapsedMs }
+  const reader = new ModuleReader(store)
+  return {
+    writer: new DefinitionWriter(parts),
+    modules: new ModuleWriter({ ...parts, reader, runner: readingRunner() }),
+    written: async () => (await layer.read()).definitions.map(({ name }) => name),
+  }
+}
+
+const FIVE = ['A', 'B', 'C', 'D', 'E']
+const bulk = FIVE.map((name) => tool(name))
+const source = Buffer.from(FIVE.map((name) => `"m:${name}"`).join('\n'))
+const upload = { layer: 'user', name: 'm', source, precondition: {} } as const
+const REFUSED = {
+  code: 'SCHEMA_REJECTED',
+  message:
+    '2 of 5 definitions were checked in 20 s, which is all that one request may take. Nothing was written. Send fewer definitions at a time, or simplify their schemas.',
+}
+
+test.each(['fail', 'skip'] as const)(
+  'a bulk that is checked for too long is refused as a whole (onInvalid=%s)',
+  async (onInvalid) => {
+    const { writer, written } = writing(7)
+    const options = { onConflict: 'upsert', onInvalid } as const
+    await expect(writer.putAll(ANN, 'user', bulk, options)).rejects.toMatchObject(REFUSED)
+    expect(await written()).toEqual([])
+  },
+)
+
+test('a module whose specs are checked for too long is refused as a whole', async () => {
+  const { modules, written } = writing(7)
+  await expect(modules.put(ANN, upload)).rejects.toMatchObject(REFUSED)
+  expect(await written()).toEqual([])
+})
+
+test('what is checked in time is written, and each request has a time of its own', async () => {
+  const { writer, modules, written } = writing(3.9)
+  await writer.putAll(ANN, 'user', bulk, { onConflict: 'upsert', onInvalid: 'fail' })
+  await modules.put(ANN, upload)
+  expect((await written()).toSorted()).toEqual([...FIVE, ...FIVE.map((name) => `m:${name}`)])
+})
