@@ -34,14 +34,17 @@ export async function readBody(sent: Sent, size: Size, depthMax?: number): Promi
 }
 
 /** What a parser leaves in a request. */
-type Read = { readonly rawBody?: Uint8Array; readonly body?: unknown }
+type Read = { readonly rawBody?: Uint8Array; body?: unknown }
 
 /**
  * The bytes of a request's body, which are counted among the bodies in flight until the request has been handled. Throws
  * BODY_TOO_LARGE, and SERVICE_BUSY where there are too many.
  */
 export async function readBytes({ req, res, bodies }: Sent, size: Size): Promise<Uint8Array> {
-  const { rawBody } = req as Read
+  const read = req as Read
+  const { rawBody } = read
+  // The Framework has also parsed it, and that value is as large as the one that is made here.
+  if (rawBody) read.body = undefined
   if (rawBody && rawBody.length > BODY_BYTES_MAX[size]) throw new ToolrackError('BODY_TOO_LARGE')
   try {
     bodies.take(req, bytesToCome(req, size))
@@ -61,8 +64,8 @@ function bytesToCome(req: IncomingMessage & Read, size: Size): number {
   if (length === undefined && req.headers['transfer-encoding'] === undefined) return 0
   // What is compressed, or comes in chunks, does not say how large it will be.
   if (length === undefined || encoding.toLowerCase() !== 'identity') return BODY_BYTES_MAX[size]
-  // A longer one is refused by its parser before it is read.
-  return Math.min(Number(length), BODY_BYTES_MAX[size])
+  // A longer body is refused before it is read, also while there are many: it would never be taken.
+  return Number(length) > BODY_BYTES_MAX[size] ? 0 : Number(length)
 }
 
 /** Reads a body without keeping it: a client that is still sending would see its connection break in place of the answer. */
