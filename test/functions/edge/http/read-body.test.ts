@@ -1,6 +1,7 @@
 import { afterAll, afterEach, expect, test } from '@jest/globals'
 import { ToolrackError } from '@toolrack/contract'
 import { once } from 'node:events'
+import { setTimeout as pause } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
 import type { Authenticate } from '../../../../functions/src/access/authenticate.ts'
 import { BodiesInFlight } from '../../../../functions/src/edge/http/bodies-in-flight.ts'
@@ -12,7 +13,7 @@ import { sendJson } from '../../../../functions/src/edge/http/send-json.ts'
 import { serveRoutes } from '../../../../functions/src/edge/http/serve-routes.ts'
 import { listen, stopListening } from '../../../../functions/src/hosts/local/listen.ts'
 import { errorAnswer } from '../../../support/error-answer.ts'
-import { rawConnection } from '../../../support/raw-http.ts'
+import { rawConnection, readAnswer } from '../../../support/raw-http.ts'
 import { until } from '../../../support/until.ts'
 
 const KB = 1024
@@ -149,6 +150,20 @@ test.each(['/workflows/exact', '/workflows/exact?raw', '/workflows/named/x'])(
     for (const socket of held) socket.destroy()
   },
 )
+
+test('a client that is still sending when it is refused can send on and reads the answer', async () => {
+  const held = await Promise.all([begun('/workflows/exact', MB, 1), begun('/workflows/exact', MB, 1)])
+  await counted(2 * MB)
+  const parts = 16
+  const socket = await begun('/workflows/exact', MB, MB / parts)
+  for (let sent = 1; sent < parts; sent += 1) {
+    await pause(10)
+    socket.write(bodyOf(MB / parts))
+  }
+  expect(await readAnswer(socket)).toMatchObject({ status: 429 })
+  for (const each of held) each.destroy()
+  await nothingIsCounted()
+})
 
 test('after 200 clients that went while they sent, a body is taken', async () => {
   const all = 100
