@@ -50,9 +50,10 @@ async function begun(path: string, length: number, part: string): Promise<Socket
   return socket
 }
 
+const invoked = (body: string): Promise<Response> => invoke(server, undefined, { body })
+
 test('a large call beside many is refused with a result that a model can be handed, and a small one is answered', async () => {
   const call = JSON.stringify({ name: 'ECHO', arguments: { text: 'a' } })
-  const invoked = (body: string): Promise<Response> => invoke(server, undefined, { body })
   const large = (): Promise<Response> => invoked(call.padEnd(250_000))
   const held = await Promise.all(Array.from({ length: AT_ONCE }, () => begun('invoke', 250_000, '{')))
   const refused = await until(large, ({ status }) => status !== 200)

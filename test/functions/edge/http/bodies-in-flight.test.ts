@@ -73,9 +73,9 @@ test('the budget is 1/64 of the heap, and holds the largest body twice in the sm
 test('large bodies are parsed one at a time, in order, and others have a turn between them', async () => {
   const bodies = new BodiesInFlight()
   const seen: string[] = []
-  let isOver = false
+  const state = { isOver: false }
   async function others(): Promise<void> {
-    for (; !isOver; await setImmediate()) if (seen.at(-1) !== 'others') seen.push('others')
+    for (; !state.isOver; await setImmediate()) if (seen.at(-1) !== 'others') seen.push('others')
   }
   const turns = others()
   const parsed = await Promise.all(
@@ -88,7 +88,7 @@ test('large bodies are parsed one at a time, in order, and others have a turn be
       return value
     }),
   )
-  isOver = true
+  state.isOver = true
   await turns
   expect(parsed).toEqual(['a', 'b', 'c'])
   const large = ['parse a', 'work a', 'parse b', 'work b', 'parse c', 'work c']
