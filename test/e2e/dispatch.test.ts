@@ -191,12 +191,20 @@ test.each([
   ['"text"', /must be a JSON object/],
   [`{"text":${'['.repeat(40)}${']'.repeat(40)}}`, /'text' is nested deeper/],
   ['{"text":"\\ud800"}', /^The argument 'text' holds a lone surrogate/],
+  ['{"text":"a\ud800b"}', /^The arguments hold a lone surrogate/],
 ])('arguments that are %s are a result that the model can mend', async (text, error) => {
   const answer = await dispatch(await start(), [chat('c1', 'ECHO', text), chat('c2', 'ECHO', { text: 'b' })])
   expect(answer.results).toMatchObject([
     { result: { resultType: 'failure', code: 'ARGUMENTS_INVALID', error: expect.stringMatching(error) } },
     { result: { resultType: 'success' } },
   ])
+})
+
+test('arguments with a lone surrogate in a call of the Responses API are refused, and not changed', async () => {
+  const call = { ...responses('c1', 'ECHO', {}), arguments: '{"text":"a\udc00b"}' }
+  const { results } = await dispatch(await start(), [call])
+  const error = expect.stringMatching(/^The arguments hold a lone surrogate/)
+  expect(results).toMatchObject([{ result: { resultType: 'failure', code: 'ARGUMENTS_INVALID', error } }])
 })
 
 test('a text without arguments means that there are none', async () => {

@@ -100,6 +100,12 @@ function requestOf({ name, arguments: sent }: ToolCall, format: WireFormat): Cal
 /** Models write the arguments as a text, and not always as JSON; none at all means that there are none. */
 function argumentsIn(text: string): JsonObject {
   if (text.trim() === '') return {}
+  // Its bytes would hold U+FFFD in place of it, and the tool would be run on another text.
+  if (!text.isWellFormed())
+    throw new ToolrackError(
+      'ARGUMENTS_INVALID',
+      'The arguments hold a lone surrogate, which is no text; send the whole character.',
+    )
   const bytes = Buffer.from(text)
   if (bytes.length > ARGUMENTS_BYTES_MAX)
     throw new ToolrackError(

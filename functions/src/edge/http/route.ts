@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Action } from '../../access/action.ts'
 import type { Principal } from '../../access/principal.ts'
+import type { BodiesInFlight } from './bodies-in-flight.ts'
 
 export const FAMILIES = ['workflows', 'jobs'] as const
 export type Family = (typeof FAMILIES)[number]
@@ -27,6 +28,8 @@ export type FoundRequest<Path extends string = string> = {
   readonly params: Params<Path>
   readonly req: IncomingMessage
   readonly res: ServerResponse
+  /** Where the request's body is counted while it is worked on. */
+  readonly bodies: BodiesInFlight
 }
 
 /** A request whose sender is known and may do what the route does. */

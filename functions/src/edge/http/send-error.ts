@@ -1,4 +1,5 @@
 import { ERROR_CODES, errorBody, isToolrackError, ToolrackError } from '@toolrack/contract'
+import type { ErrorCode } from '@toolrack/contract'
 import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { Log } from '../../log.ts'
@@ -17,9 +18,14 @@ export function sendError(res: ServerResponse, thrown: unknown, log: Log): void 
   }
   sendJson(res, httpStatus, errorBody(error), {
     ...(httpStatus === 401 && { 'WWW-Authenticate': 'Bearer realm="toolrack"' }),
-    ...(httpStatus === 413 && { Connection: 'close' }),
+    ...(isBodyRefused(error.code) && { Connection: 'close' }),
     ...(retry && { 'Retry-After': '1' }),
   })
+}
+
+/** Whether the body was refused for its size or for that of others; a client then need not send the rest of it. */
+export function isBodyRefused(code: ErrorCode): boolean {
+  return ERROR_CODES[code].httpStatus === 413 || code === 'SERVICE_BUSY'
 }
 
 function toolrackError(thrown: unknown, log: Log): ToolrackError {

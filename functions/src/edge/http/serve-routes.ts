@@ -5,6 +5,7 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Authenticate } from '../../access/authenticate.ts'
 import type { Log } from '../../log.ts'
 import { allowOrigins } from './allow-origins.ts'
+import { BodiesInFlight } from './bodies-in-flight.ts'
 import { handlerOf } from './handle-route.ts'
 import type { Handle } from './handle-route.ts'
 import { addressesOf } from './route.ts'
@@ -16,6 +17,8 @@ export type EdgeParts = {
   readonly authenticate: Authenticate
   readonly corsOrigins: readonly string[]
   readonly log: Log
+  /** The bodies of all requests; those of a new server when it is left out. */
+  readonly bodies?: BodiesInFlight
 }
 
 /** A row of the table at one of its addresses. */
@@ -27,24 +30,24 @@ type Place = { readonly method: Method; readonly address: string; readonly handl
  */
 export function serveRoutes(
   table: readonly TableRow[],
-  { authenticate, corsOrigins, log }: EdgeParts,
+  { authenticate, corsOrigins, log, bodies = new BodiesInFlight() }: EdgeParts,
   direct?: Family,
 ): RequestListener {
   const places = table.flatMap((row) =>
     addressesOf(row, direct).map(({ address, family }): Place => ({
       method: row.method,
       address,
-      handle: handlerOf(row, family, authenticate),
+      handle: givingBack(handlerOf(row, family, authenticate)),
     })),
   )
   const exact = exactAddresses(places)
-  const app = expressApp(places, log)
+  const app = expressApp(places, bodies, log)
 
   /** An address as it is documented is looked up; Express, whose way to a route is longer, finds every other spelling of it. */
   function serve(req: IncomingMessage, res: ServerResponse): void {
     const { path, search } = addressOf(req)
     const handle = exact.get(`${req.method} ${path}`)
-    if (handle) void answer(res, log, () => handle({ path, search, params: NO_PARAMS, req, res }))
+    if (handle) void answer(res, log, () => handle({ path, search, params: NO_PARAMS, req, res, bodies }))
     else app(req, res)
   }
   if (corsOrigins.length === 0) return serve
@@ -66,7 +69,7 @@ function isNaming({ address }: Place): boolean {
 }
 
 /** Every route, in whichever way its path may be spelled, and the answers where there is none. */
-function expressApp(places: readonly Place[], log: Log): Express {
+function expressApp(places: readonly Place[], bodies: BodiesInFlight, log: Log): Express {
   const app = express()
   app.disable('x-powered-by').disable('etag').set('query parser', false)
   // Those that are written out come first, so that every spelling of an address finds what the exact one does.
@@ -74,7 +77,7 @@ function expressApp(places: readonly Place[], log: Log): Express {
   for (const { method, address, handle } of inOrder)
     app.route(address)[lowerCase(method)]((req, res) => {
       const { search } = addressOf(req)
-      return handle({ path: req.path, search, params: req.params, req, res })
+      return handle({ path: req.path, search, params: req.params, req, res, bodies })
     })
   // Behind all routes: what comes here is an address without this method, and the router knows which places it matches.
   for (const { method, address } of places)
@@ -93,6 +96,16 @@ function refuse(res: Response, known: readonly Method[] = []): void {
   const methods = [...new Set(known)].join(', ')
   res.setHeader('Allow', methods)
   throw new ToolrackError('METHOD_NOT_ALLOWED', `The route knows ${methods}.`)
+}
+
+/**
+ * Gives the share of a request's body back when its handler has ended, however that was. A handler may go on after its
+ * client has gone, and still holds the body then. One that ends at once has read none.
+ */
+function givingBack(handle: Handle): Handle {
+  return function handleAndGiveBack(request) {
+    return handle(request)?.finally(() => request.bodies.giveBack(request.req))
+  }
 }
 
 /** What a handler throws, at once or later, is answered as an error. */

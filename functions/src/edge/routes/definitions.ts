@@ -54,8 +54,8 @@ export function definitionRoutes({ catalog, store, writer }: DefinitionParts): r
       path: '/tools/defs',
       ask: askedBulk,
       action: write,
-      async handle({ principal, asked: { layer, onConflict, onInvalid }, req, res }) {
-        const sent = sentDefinitions(await readBody(req, res, 'bulk'))
+      async handle({ principal, asked: { layer, onConflict, onInvalid }, req, res, bodies }) {
+        const sent = sentDefinitions(await readBody({ req, res, bodies }, 'bulk'))
         sendJson(res, 200, await writer.putAll(principal, layer, sent, { onConflict, onInvalid }))
       },
     }),
@@ -81,8 +81,8 @@ export function definitionRoutes({ catalog, store, writer }: DefinitionParts): r
       path: '/tools/defs/:name',
       ask: askedWrite,
       action: write,
-      async handle({ principal, asked: { layer, precondition }, params: { name }, req, res }) {
-        const sent = objectBody(await readBody(req, res, 'single'))
+      async handle({ principal, asked: { layer, precondition }, params: { name }, req, res, bodies }) {
+        const sent = objectBody(await readBody({ req, res, bodies }, 'single'))
         const answer = await writer.put(principal, layer, name, sent, precondition)
         sendJson(res, answer.outcome === 'created' ? 201 : 200, answer, { ETag: `"${answer.digest}"` })
       },
@@ -122,8 +122,12 @@ export function definitionRoutes({ catalog, store, writer }: DefinitionParts): r
       path: '/tools/defs/:name/rollback',
       ask: askedWrite,
       action: write,
-      async handle({ principal, asked: { layer, precondition }, params: { name }, req, res }) {
-        const choice = versionChoice(objectBody(await readBody(req, res, 'single')), 'digest', 'sha256:…')
+      async handle({ principal, asked: { layer, precondition }, params: { name }, req, res, bodies }) {
+        const choice = versionChoice(
+          objectBody(await readBody({ req, res, bodies }, 'single')),
+          'digest',
+          'sha256:…',
+        )
         const answer = await writer.rollback(principal, layer, name, choice, precondition)
         sendJson(res, 200, answer, { ETag: `"${answer.digest}"` })
       },

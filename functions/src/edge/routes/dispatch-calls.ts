@@ -10,10 +10,10 @@ import { CALL_DEPTH_MAX, callHeaders } from './invoke-tool.ts'
 /** `POST /tools/dispatch`: a model's raw tool calls, answered by the messages to append to its conversation. */
 export async function dispatchCalls(
   pipeline: Pipeline,
-  { principal, search, req, res }: KnownRequest,
+  { principal, search, req, res, bodies }: KnownRequest,
 ): Promise<void> {
   refuseParameters(search)
-  const calls = parseCalls(await readBody(req, res, 'bulk', CALL_DEPTH_MAX))
+  const calls = parseCalls(await readBody({ req, res, bodies }, 'bulk', CALL_DEPTH_MAX))
   const sender = { principal, headers: callHeaders(req), signal: callerGone(res) }
   const answer = await dispatch(pipeline, sender, calls)
   sendJson(res, 200, answer, { 'Cache-Control': 'private, no-store' })

@@ -6,7 +6,7 @@ import { refuseParameters } from '../http/query.ts'
 import { readBody } from '../http/read-body.ts'
 import type { KnownRequest } from '../http/route.ts'
 import { sendJson } from '../http/send-json.ts'
-import { requestError } from '../http/send-error.ts'
+import { isBodyRefused, requestError } from '../http/send-error.ts'
 import type { CallHeaders, Pipeline } from '../../calls/pipeline/call.ts'
 import { parseCallRequest } from '../../calls/pipeline/parse-call-request.ts'
 
@@ -16,7 +16,7 @@ export const CALL_DEPTH_MAX = 64
 /** `POST /tools/invoke`: one call. Whatever comes of it, the body is a ToolResult that a model can be handed. */
 export async function invokeTool(
   pipeline: Pipeline,
-  { principal, search, req, res }: KnownRequest,
+  { principal, search, req, res, bodies }: KnownRequest,
 ): Promise<void> {
   const { result, retryAfterSeconds } = await pipeline.invoke({
     principal,
@@ -25,7 +25,7 @@ export async function invokeTool(
     async read() {
       try {
         refuseParameters(search)
-        return parseCallRequest(await readBody(req, res, 'single', CALL_DEPTH_MAX))
+        return parseCallRequest(await readBody({ req, res, bodies }, 'single', CALL_DEPTH_MAX))
       } catch (error) {
         throw requestError(error) ?? error
       }
@@ -35,7 +35,7 @@ export async function invokeTool(
   const again = retryAfterSeconds ?? (retry ? 1 : undefined)
   sendJson(res, httpStatus, result, {
     'Cache-Control': 'private, no-store',
-    ...(httpStatus === 413 && { Connection: 'close' }),
+    ...(result.resultType === 'failure' && isBodyRefused(result.code) && { Connection: 'close' }),
     ...(again !== undefined && { 'Retry-After': String(again) }),
   })
 }

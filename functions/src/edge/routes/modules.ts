@@ -58,8 +58,8 @@ export function moduleRoutes({ modules: { reader, writer } }: ModuleParts): read
       path: '/tools/modules/:name',
       ask: askedWrite,
       action: write,
-      async handle({ principal, asked: { layer, precondition }, params: { name }, req, res }) {
-        const source = await moduleSource(req, res)
+      async handle({ principal, asked: { layer, precondition }, params: { name }, req, res, bodies }) {
+        const source = await moduleSource({ req, res, bodies })
         const answer = await writer.put(principal, { layer, name, source, precondition })
         sendJson(res, answer.outcome === 'created' ? 201 : 200, answer, { ETag: `"${answer.sha256}"` })
       },
@@ -97,8 +97,12 @@ export function moduleRoutes({ modules: { reader, writer } }: ModuleParts): read
       path: '/tools/modules/:name/rollback',
       ask: askedWrite,
       action: write,
-      async handle({ principal, asked: { layer, precondition }, params: { name }, req, res }) {
-        const choice = versionChoice(objectBody(await readBody(req, res, 'single')), 'sha256', '…')
+      async handle({ principal, asked: { layer, precondition }, params: { name }, req, res, bodies }) {
+        const choice = versionChoice(
+          objectBody(await readBody({ req, res, bodies }, 'single')),
+          'sha256',
+          '…',
+        )
         const answer = await writer.rollback(principal, { layer, name, choice, precondition })
         sendJson(res, 200, answer, { ETag: `"${answer.sha256}"` })
       },

@@ -30,8 +30,8 @@ export function tokenRoute({ catalog, signJobToken: sign, now }: TokenParts): Ro
     path: '/jobs/tokens',
     ask: ({ search }) => refuseParameters(search),
     action: { verb: 'mint' },
-    async handle({ principal, req, res }) {
-      const request = mintRequest(objectBody(await readBody(req, res, 'single')))
+    async handle({ principal, req, res, bodies }) {
+      const request = mintRequest(objectBody(await readBody({ req, res, bodies }, 'single')))
       if (!sign)
         throw new ToolrackError(
           'KEYS_UNAVAILABLE',

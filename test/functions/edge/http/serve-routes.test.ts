@@ -74,8 +74,8 @@ const TABLE: readonly TableRow[] = [
     path: '/layers',
     ask: layerOf,
     action: (layer) => ({ verb: 'write', layer }),
-    async handle({ asked: layer, req, res }) {
-      sendJson(res, 200, { layer, bytes: (await readBytes(req, res, 'single')).length })
+    async handle({ asked: layer, req, res, bodies }) {
+      sendJson(res, 200, { layer, bytes: (await readBytes({ req, res, bodies }, 'single')).length })
     },
   }),
   route({
