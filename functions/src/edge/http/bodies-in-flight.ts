@@ -30,7 +30,8 @@ export class BodiesInFlight {
   readonly #bytesMax: number
   readonly #shares = new Map<object, number>()
   #bytes = 0
-  #lastParse: Promise<void> = Promise.resolve()
+  /** Over when the next large body may be parsed; undefined when one may be now. */
+  #turn: Promise<void> | undefined
 
   constructor(bytesMax = bodyBudget()) {
     this.#bytesMax = bytesMax
@@ -63,21 +64,22 @@ export class BodiesInFlight {
   }
 
   /**
-   * Parses one large body at a time, and lets other requests have a turn before and after it: a list waits for one
-   * parse, however many bodies there are. Rejects with what `parse` throws.
+   * Parses one large body at a time, and gives other requests a turn before the next one: a list waits for one parse, however
+   * many bodies there are. A body that comes alone does not wait. Rejects with what `parse` throws.
    */
   async parseInTurn<Value>(bytes: number, parse: () => Value): Promise<Value> {
     if (bytes <= SMALL_BODY_BYTES) return parse()
-    const before = this.#lastParse
-    const { promise, resolve: end } = Promise.withResolvers<void>()
-    this.#lastParse = promise
+    const before = this.#turn
+    const { promise: turn, resolve: end } = Promise.withResolvers<void>()
+    this.#turn = turn
     await before
-    await setTimeout(TURN_MS)
     try {
       return parse()
     } finally {
-      await setTimeout(TURN_MS)
-      end()
+      void setTimeout(TURN_MS, undefined, { ref: false }).then(() => {
+        if (this.#turn === turn) this.#turn = undefined
+        end()
+      })
     }
   }
 

@@ -91,10 +91,8 @@ test('large bodies are parsed one at a time, in order, and others have a turn be
   state.isOver = true
   await turns
   expect(parsed).toEqual(['a', 'b', 'c'])
-  const large = ['parse a', 'work a', 'parse b', 'work b', 'parse c', 'work c']
-  expect(seen).toEqual(
-    large.flatMap((each) => ['others', each]).concat(seen.at(-1) === 'others' ? ['others'] : []),
-  )
+  const large = ['a', 'b', 'c'].flatMap((name) => ['others', `parse ${name}`, `work ${name}`])
+  expect(seen).toEqual(seen.at(-1) === 'others' ? [...large, 'others'] : large)
 })
 
 test('what a parse throws is thrown, and the next is parsed', async () => {
@@ -107,11 +105,15 @@ test('what a parse throws is thrown, and the next is parsed', async () => {
   expect(await next).toBe('next')
 })
 
-test('a small body does not wait for large ones', async () => {
+test('a small body does not wait for large ones, and neither does a large one that comes alone', async () => {
   const bodies = new BodiesInFlight()
   const order: string[] = []
-  const large = bodies.parseInTurn(MB, () => order.push('large'))
+  const first = bodies.parseInTurn(MB, () => order.push('first'))
+  expect(order).toEqual([])
+  await first
+  expect(order).toEqual(['first'])
+  const second = bodies.parseInTurn(MB, () => order.push('second'))
   await bodies.parseInTurn(SMALL_BODY_BYTES, () => order.push('small'))
-  await large
-  expect(order).toEqual(['small', 'large'])
+  await second
+  expect(order).toEqual(['first', 'small', 'second'])
 })
