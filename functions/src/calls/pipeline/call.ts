@@ -24,7 +24,7 @@ export type CallHeaders = {
   readonly traceparent: string | undefined
 }
 
-/** What a streaming caller is told while the call runs (design, section 14). The result is not an event: it is the answer. */
+/** What a streaming caller is told while the call runs. The result is not an event: it is the answer. */
 export type CallEvent =
   | { readonly type: 'start'; readonly invocationId: string }
   | { readonly type: 'log'; readonly text: string }

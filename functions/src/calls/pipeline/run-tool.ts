@@ -62,7 +62,7 @@ async function runPython(
   return outcomeOfRunner(call, answer)
 }
 
-/** How long a call may take whose definition names no time (design, section 11). */
+/** How long a call may take whose definition names no time, in milliseconds. */
 const DEADLINE_MS = 30_000
 
 /** How long a call may take: the time that its definition names, within what the platform lets a call last. */

@@ -69,7 +69,7 @@ export function keepLog({ logs, now }: Pick<StepParts, 'logs' | 'now'>): Step<Re
   }
 }
 
-/** UTF-8 bytes. Until results can be kept as artifacts, a larger one is refused (design, section 8). */
+/** UTF-8 bytes. Until results can be kept as artifacts, a larger one is refused. */
 export const RESULT_BYTES_MAX = 256 * 1024
 
 /** Answers a failure where the result is too large for a conversation. */

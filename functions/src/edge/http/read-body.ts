@@ -6,7 +6,7 @@ import { finished } from 'node:stream/promises'
 import { readJson } from '../../tools/json/read-json.ts'
 import type { FoundRequest } from './route.ts'
 
-/** Bytes of a body outside bulk, and in bulk (design, section 11). */
+/** Bytes of a body outside bulk, and in bulk. */
 export const BODY_BYTES_MAX = { single: 256 * 1024, bulk: 1024 * 1024 } as const
 
 type Size = keyof typeof BODY_BYTES_MAX

@@ -83,10 +83,12 @@ export class WorkerProcess<Question extends Serializable, Report> {
       return Promise.reject(new ToolrackError('SERVICE_BUSY', TOO_MANY))
     const answer = Promise.withResolvers<WorkerAnswer<Report>>()
     const waiting = { question, waitsBehindAll, answer }
-    signal?.addEventListener('abort', () => this.#giveUp(waiting), { once: true })
+    const giveUp = (): void => this.#giveUp(waiting)
+    signal?.addEventListener('abort', giveUp, { once: true })
     this.#waiting.add(waiting)
     this.#working ??= this.#work()
-    return answer.promise
+    // One request may ask many questions, and its signal would keep all of them.
+    return answer.promise.finally(() => signal?.removeEventListener('abort', giveUp))
   }
 
   async close(): Promise<void> {
