@@ -69,7 +69,6 @@ class Confinement:
         self._landlock = landlock
         self._seccomp = seccomp
         self._namespaces = namespaces
-        self._nothing = os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC)
         self._status = status
         self._in_use = MemoryInUse()
         self._planned: dict[Limits, PlannedLimits] = {}
@@ -145,7 +144,8 @@ class Confinement:
     def confine(self, workplace: Workplace, *, keep: tuple[int, ...]) -> None:
         """Confines this process, a child of the zygote, for good. Only `keep` and the standard streams stay open."""
         start_session()
-        close_stdin(self._nothing)
+        # Opened by each child for itself: flags and position of an open file are one for all who inherit it.
+        close_stdin(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
         keep_files_private()
         if not isinstance(self._namespaces, Missing):
             self._namespaces.enter_own(workplace.uid, workplace.gid)

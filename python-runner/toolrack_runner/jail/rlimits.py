@@ -17,9 +17,13 @@ MAPPED_FILES_BYTES: Final = 72 * MIB
 #: What else an honest child holds beside its memory: the stack, and its own files where it maps them (their quota).
 BESIDE_BYTES: Final = STACK_BYTES + 16 * MIB
 
+#: Signals that may wait for a process of this user; those below SIGRTMIN arrive in any case. The kernel keeps 160 bytes for
+#: each, and a usual limit is a hundred thousand.
+SIGNALS_MAX: Final = 64
+
 #: gVisor refuses every limit but AS, CORE, CPU, DATA, FSIZE, MEMLOCK, NOFILE, NPROC, RSS and STACK (and does not
-#: enforce NPROC), so this may fail there. Seccomp denies what it would have limited.
-OPTIONAL: Final = frozenset({"MSGQUEUE"})
+#: enforce NPROC), so these may fail there. Seccomp denies what the first would have limited.
+OPTIONAL: Final = frozenset({"MSGQUEUE", "SIGPENDING"})
 
 #: Name, number, and the soft and the hard limit of each.
 PlannedLimits = tuple[tuple[str, int, tuple[int, int]], ...]
@@ -85,6 +89,7 @@ class ResourceLimits:
             ("CORE", 0, 0),
             ("MEMLOCK", 0, 0),
             ("MSGQUEUE", 0, 0),
+            ("SIGPENDING", SIGNALS_MAX, SIGNALS_MAX),
         ]
         if self.processes is not None:
             wanted.append(("NPROC", self.processes, self.processes))

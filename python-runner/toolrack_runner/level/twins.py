@@ -1,6 +1,6 @@
 """The attacks that the level of isolation is measured by, each with the layers that hold it.
 
-The last eight are ways past one layer that look like none: each shows why another layer is there.
+From `change_mode` on they are ways past one layer that look like none: each shows why another layer is there.
 """
 
 from collections.abc import Callable
@@ -117,4 +117,12 @@ TWINS: Final[tuple[Twin, ...]] = (
     _twin(network.reconnect_by_fastopen, "L2", both={"seccomp": "EPERM", "kernel": "EISCONN"}),
     _twin(network.reconnect, "L2", both={"landlock": "EACCES", "seccomp": "EPERM"}),
     _twin(network.set_socket_option, "L2", both={"seccomp": "EPERM"}),
+    # Whether a process is there is told to everybody; only another world has no such number.
+    _twin(processes.find_victim, "L2", both={"seccomp": "EPERM", "namespaces": "ESRCH"}),
+    _twin(files.lock_shared_file, "L2", both={"seccomp": UNCHANGED}),
+    _twin(network.identify_peer, "L2", both={"seccomp": "EPERM"}),
+    # Memory of the kernel, which no limit of memory counts.
+    _twin(network.enlarge_buffer, "L2", both={"seccomp": UNCHANGED}),
+    _twin(network.send_descriptor, "L2", both={"seccomp": "EPERM"}),
+    _twin(resources.queue_signals, "L2", both={"rlimits": "EAGAIN"}),
 )

@@ -18,6 +18,8 @@ DESCRIPTORS_MAX = 2
 _ANCILLARY_BYTES = socket.CMSG_SPACE(DESCRIPTORS_MAX * 4)
 
 _encode = json.JSONEncoder(separators=(",", ":")).encode
+#: A zygote takes it off the class, for its children (`no_sendmsg.py`).
+_sendmsg = socket.socket.sendmsg
 _scan = json.scanner.make_scanner(json.JSONDecoder())  # type: ignore[arg-type] # typeshed wants its own class
 
 
@@ -124,7 +126,7 @@ class Line:
             self.end.send(packet)
             return
         rights = b"".join([descriptor.to_bytes(4, sys.byteorder) for descriptor in descriptors])
-        self.end.sendmsg([packet], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+        _sendmsg(self.end, [packet], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
 
     def open(self, opening: Opening) -> None:
         """Sends the first message, and with it the connections that were planted."""

@@ -23,6 +23,7 @@ from toolrack_runner.zygote.at_fork import without_hooks
 from toolrack_runner.zygote.child import live
 from toolrack_runner.zygote.kill_group import kill_group
 from toolrack_runner.zygote.messages import Born, Gone, Grown, Line, Opening, Ready, Spawn, Unborn
+from toolrack_runner.zygote.no_sendmsg import hide_sendmsg
 from toolrack_runner.zygote.place import LINE_DESCRIPTOR, ROOT
 from toolrack_runner.zygote.preload import STANDARD, preload
 from toolrack_runner.zygote.probe import as_seen_here, probe
@@ -44,6 +45,7 @@ def main() -> NoReturn:
         offer_for_killing()
         threading.stack_size(STACK_BYTES)
         keep_allocations_in_one_heap()
+        hide_sendmsg()
         plants = None
         if opening.plants is not None:
             plants = as_seen_here(opening.plants, plant_victim(), connections)

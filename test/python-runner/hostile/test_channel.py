@@ -94,14 +94,28 @@ def test_a_channel_that_is_closed_ends_the_call_at_once(any_runner: LiveRunner, 
     assert answer["usage"]["wallMs"] < 1_000
 
 
-def test_descriptors_that_are_sent_along_do_not_arrive(any_runner: LiveRunner) -> None:
-    before = descriptors_of(any_runner)
-    body = """import socket
+SENDS_DESCRIPTORS = """import array, socket
 line = socket.socket(fileno=os.dup(channel()))
-held = [os.open("/dev/null", os.O_RDONLY) for _ in range(20)]
-socket.send_fds(line, [frame({"answer": {"text": "sent"}})], held)"""
-    assert any_runner.invoke(uploaded(body), "hostile:attack")["text"] == "sent"
-    until(lambda: descriptors_of(any_runner) <= before + 12, "the end of what came with the answer")
+held = array.array("i", [os.open("/dev/null", os.O_RDONLY) for _ in range(20)])
+answer = frame({"answer": {"text": "sent"}})
+try:
+    socket.SocketType.sendmsg(line, [answer], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, held)])
+except PermissionError:
+    return "denied"
+"""
+
+
+def test_descriptors_can_not_be_sent_along(any_runner: LiveRunner) -> None:
+    assert any_runner.invoke(uploaded(SENDS_DESCRIPTORS), "hostile:attack").get("text") == "denied"
+
+
+@pytest.mark.parametrize("who", ["as_started", "as_nobody"])
+def test_without_the_filter_descriptors_that_are_sent_along_do_not_arrive(who: str, canary: str) -> None:
+    switches = {"TOOLRACK_RUNNER_MIN_ISOLATION": "L0"}
+    with watched_runner(who, canary, "--without=seccomp", **switches) as live:
+        before = descriptors_of(live)
+        assert live.invoke(uploaded(SENDS_DESCRIPTORS), "hostile:attack").get("text") == "sent"
+        until(lambda: descriptors_of(live) <= before + 12, "the end of what came with the answer")
 
 
 def descriptors_of(live: LiveRunner) -> int:

@@ -10,6 +10,7 @@ FIELDS = {0: "number", 4: "architecture"}
 VERDICTS = {
     0x7FFF0000: "allow",
     0x00050001: "EPERM",
+    0x00050016: "EINVAL",
     0x00050026: "ENOSYS",
     0x0005005F: "EOPNOTSUPP",
     0x00050000: "pretend",
@@ -68,6 +69,14 @@ def _verdict(name: str, machine: str) -> str:
     code = compile_policy(machine).code
     seen = {
         interpret(code, architecture=ARCHITECTURES[machine], number=number, arguments=arguments)
-        for arguments in ((), ODD, (1, 1, 1, 1, 1, 1), (0x10000,) * 6, (15,) * 6, (0, 0, 0x5401, 0x5401))
+        for arguments in (
+            (),
+            ODD,
+            (1, 1, 1, 1, 1, 1),
+            (0x10000,) * 6,
+            (15,) * 6,
+            (0, 0, 0x5401, 0x5401),
+            (0, 1, 7),
+        )
     }
     return VERDICTS[seen.pop()] if len(seen) == 1 else "by its arguments"

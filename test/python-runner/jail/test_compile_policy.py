@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from jail.bpf_interpreter import fill, interpret
 from toolrack_runner.jail.seccomp.compile_policy import ARCHITECTURES, TABLES, compile_policy
-from toolrack_runner.jail.seccomp.policy import ALLOW, CONDITIONAL, DENY, OWN_PROCESS, Condition, verdict_of
+from toolrack_runner.jail.seccomp.policy import CONDITIONAL, DENY, OWN_PROCESS, Condition, verdict_of
 
 OWN = 77_777
 PROGRAMS = {machine: compile_policy(machine) for machine in TABLES}
@@ -18,8 +18,8 @@ LOOKED_FOR = sorted(
     {
         OWN if isinstance(value, str) else value
         for rule in CONDITIONAL.values()
-        for conditions in rule
-        for condition in conditions
+        for case in rule
+        for condition in case.conditions
         for value in condition.values
     }
 )
@@ -35,11 +35,10 @@ def plain_reading(name: str, arguments: tuple[int, ...]) -> int:
     verdict = verdict_of(name)
     if isinstance(verdict, int):
         return verdict
-    return (
-        ALLOW
-        if any(all(holds(condition, arguments) for condition in conditions) for conditions in verdict)
-        else DENY
-    )
+    for case in verdict:
+        if all(holds(condition, arguments) for condition in case.conditions):
+            return case.verdict
+    return DENY
 
 
 def holds(condition: Condition, arguments: tuple[int, ...]) -> bool:

@@ -14,7 +14,8 @@ from toolrack_runner.jail.identity import drop_identity
 from toolrack_runner.jail.rlimits import MIB, MemoryInUse, ResourceLimits, memory_in_use
 from toolrack_runner.zygote.allocator import keep_allocations_in_one_heap
 
-NAMES = ("DATA", "AS", "STACK", "CPU", "FSIZE", "NOFILE", "CORE", "MEMLOCK", "MSGQUEUE")
+NAMES = ("DATA", "AS", "STACK", "CPU", "FSIZE", "NOFILE", "CORE", "MEMLOCK", "MSGQUEUE", "SIGPENDING")
+OPTIONAL = ("MSGQUEUE", "SIGPENDING")
 
 
 def apply(**limits: int) -> tuple[str, ...]:
@@ -36,6 +37,7 @@ def test_the_defaults_are_those_promised_and_all_are_in_force() -> None:
         ["CORE", 0, 0],
         ["MEMLOCK", 0, 0],
         ["MSGQUEUE", 0, 0],
+        ["SIGPENDING", 64, 64],
         ["NPROC", 64, 64],
     ]
 
@@ -167,13 +169,16 @@ def refuse(monkeypatch: pytest.MonkeyPatch, refused: int) -> None:
     monkeypatch.setattr(resource, "setrlimit", setrlimit)
 
 
-def test_a_limit_that_gvisor_does_not_know_is_not_named_as_in_force(monkeypatch: pytest.MonkeyPatch) -> None:
-    refuse(monkeypatch, resource.RLIMIT_MSGQUEUE)
+@pytest.mark.parametrize("missing", OPTIONAL)
+def test_a_limit_that_gvisor_does_not_know_is_not_named_as_in_force(
+    monkeypatch: pytest.MonkeyPatch, missing: str
+) -> None:
+    refuse(monkeypatch, getattr(resource, f"RLIMIT_{missing}"))
 
-    assert in_child(lambda _: apply()) == [name for name in NAMES if name != "MSGQUEUE"]
+    assert in_child(lambda _: apply()) == [name for name in NAMES if name != missing]
 
 
-@pytest.mark.parametrize("name", [name for name in NAMES if name != "MSGQUEUE"])
+@pytest.mark.parametrize("name", [name for name in NAMES if name not in OPTIONAL])
 def test_any_other_refusal_is_an_error(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     refuse(monkeypatch, getattr(resource, f"RLIMIT_{name}"))
 

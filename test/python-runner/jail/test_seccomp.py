@@ -29,7 +29,7 @@ from toolrack_runner.jail.seccomp.program import SeccompProgram
 RUNNER = Path(__file__).parents[3] / "python-runner"
 NOBODY = 65534
 MSG_FASTOPEN = 0x20000000
-NOT_DONE = {0x00050001, 0x00050026, 0x0005005F, 0x00050000}
+NOT_DONE = {0x00050001, 0x00050016, 0x00050026, 0x0005005F, 0x00050000}
 
 CONFINE = f"""
 import sys
@@ -81,12 +81,11 @@ HONEST = {
         import socket
         one, other = socket.socketpair()
         assert one.send(b"line", socket.MSG_NOSIGNAL | socket.MSG_DONTWAIT | socket.MSG_MORE) == 4
-        assert one.sendmsg([b"more"], [], socket.MSG_NOSIGNAL) == 4
+        assert one.send(b"more", socket.MSG_NOSIGNAL) == 4
         assert other.recv(4, socket.MSG_PEEK | socket.MSG_DONTWAIT) == b"line"
         assert other.recv(8, socket.MSG_WAITALL | socket.MSG_NOSIGNAL) == b"linemore"
-        socket.send_fds(one, [b"."], [0])
-        _, received, _, _ = socket.recv_fds(other, 1, 1, socket.MSG_CMSG_CLOEXEC)
-        assert len(received) == 1
+        one.send(b".")
+        assert socket.recv_fds(other, 1, 1, socket.MSG_CMSG_CLOEXEC)[:2] == (b".", [])
     """,
     "ssl": """
         import ssl
@@ -107,6 +106,66 @@ HONEST = {
                     database.executemany("insert into t values (?)", [(n,) for n in range(100)])
                     assert database.execute("select sum(n) from t").fetchone() == (4950,)
                 database.close()
+    """,
+    "sqlite3 by two threads, with a journal that stays": """
+        import sqlite3, tempfile, threading
+        with tempfile.TemporaryDirectory() as folder:
+            for mode in ("persist", "truncate", "wal"):
+                def count(mode=mode):
+                    database = sqlite3.connect(f"{folder}/{mode}.db", timeout=20)
+                    for _ in range(20):
+                        with database:
+                            database.execute("begin immediate")
+                            database.execute("update t set n = n + 1")
+                    database.close()
+                with sqlite3.connect(f"{folder}/{mode}.db") as database:
+                    assert database.execute(f"pragma journal_mode={mode}").fetchone() == (mode,)
+                    database.execute("create table t(n)")
+                    database.execute("insert into t values (0)")
+                threads = [threading.Thread(target=count) for _ in range(2)]
+                [thread.start() for thread in threads]
+                [thread.join() for thread in threads]
+                assert database.execute("select n from t").fetchone() == (40,), mode
+                database.close()
+    """,
+    "locks and what is to reach a disk": """
+        import fcntl, mmap, os, tempfile
+        with tempfile.TemporaryFile() as file:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            fcntl.lockf(file, fcntl.LOCK_EX)
+            fcntl.lockf(file, fcntl.LOCK_UN)
+            file.truncate(4096)
+            os.fsync(file.fileno())
+            os.fdatasync(file.fileno())
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+            with mmap.mmap(file.fileno(), 4096) as mapped:
+                mapped[:4] = b"text"
+                mapped.flush()
+            assert os.pread(file.fileno(), 4, 0) == b"text"
+    """,
+    "the size of a socket's buffer": """
+        import socket
+        one, other = socket.socketpair()
+        before = one.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, 1 << 20)
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1 << 20)
+        assert one.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) == before
+        assert one.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR) == 0
+        assert socket.socket(fileno=other.detach()).family == socket.AF_UNIX
+    """,
+    "what the C library knows of a thread": """
+        import ctypes, threading
+        libc = ctypes.CDLL(None)
+        libc.pthread_self.restype = ctypes.c_void_p
+        def ask():
+            attributes = ctypes.create_string_buffer(256)
+            seen.append(libc.pthread_getattr_np(ctypes.c_void_p(libc.pthread_self()), attributes))
+        seen = []
+        ask()
+        thread = threading.Thread(target=ask)
+        thread.start()
+        thread.join()
+        assert seen == [0, 0]
     """,
     "temporary files, copies and archives": """
         import os, shutil, tempfile
@@ -339,7 +398,7 @@ def test_a_connection_that_the_kernel_would_lead_elsewhere_is_not(
                 seen = []
                 for _attempt in range(2):
                     try:
-                        end.sendmsg([b"x"], [], MSG_FASTOPEN, elsewhere.getsockname())
+                        end.sendto(b"x", MSG_FASTOPEN, elsewhere.getsockname())
                         seen.append("escaped")
                     except OSError as error:
                         seen.append(errno.errorcode[error.errno or 0])

@@ -22,12 +22,10 @@ from toolrack_runner.jail.seccomp.assembler import (
     assemble,
 )
 from toolrack_runner.jail.seccomp.policy import (
-    ALLOW,
     DENY,
     KILL_PROCESS,
-    PRETEND,
     UNKNOWN,
-    UNSUPPORTED,
+    VERDICTS,
     Condition,
     Rule,
     verdict_of,
@@ -62,7 +60,7 @@ def compile_policy(machine: str) -> Assembled:
         verdict = verdict_of(name)
         if not isinstance(verdict, int):
             lines += _conditions(name, verdict)
-    for verdict in (ALLOW, DENY, PRETEND, UNSUPPORTED, UNKNOWN, KILL_PROCESS):
+    for verdict in VERDICTS:
         lines += [Label(_returning(verdict)), Operation(RETURN, verdict)]
     return assemble(lines)
 
@@ -100,14 +98,23 @@ def _search(ranges: Sequence[tuple[int, str]]) -> Iterator[Line]:
 
 
 def _conditions(name: str, rule: Rule) -> Iterator[Line]:
-    for number, conditions in enumerate(rule):
+    for number, case in enumerate(rule):
+        if not case.conditions:
+            return
         yield Label(name if number == 0 else f"{name} {number}")
-        otherwise = _returning(DENY) if number == len(rule) - 1 else f"{name} {number + 1}"
-        for position, condition in enumerate(conditions[:-1]):
+        otherwise = _from_case(name, rule, number + 1)
+        for position, condition in enumerate(case.conditions[:-1]):
             passed = f"{name} {number} passed {position}"
             yield from _branches(condition, passed, otherwise)
             yield Label(passed)
-        yield from _branches(conditions[-1], _returning(ALLOW), otherwise)
+        yield from _branches(case.conditions[-1], _returning(case.verdict), otherwise)
+
+
+def _from_case(name: str, rule: Rule, number: int) -> str:
+    """Where a call goes of which none of the cases before this one holds."""
+    if number == len(rule):
+        return _returning(DENY)
+    return f"{name} {number}" if rule[number].conditions else _returning(rule[number].verdict)
 
 
 def _branches(condition: Condition, passed: str, otherwise: str) -> Iterator[Line]:

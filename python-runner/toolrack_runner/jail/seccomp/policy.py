@@ -23,14 +23,18 @@ def fail(code: int) -> int:
 
 #: As Linux numbers them; another system, where this is only compiled, may not.
 EPERM: Final = 1
+EINVAL: Final = 22
 ENOSYS: Final = 38
 EOPNOTSUPP: Final = 95
 
 DENY: Final = fail(EPERM)
 #: For calls that the table does not know yet: the C library then takes its older way.
 UNKNOWN: Final = fail(ENOSYS)
+INVALID: Final = fail(EINVAL)
 UNSUPPORTED: Final = fail(EOPNOTSUPP)
 PRETEND: Final = fail(0)
+#: Everything that the kernel may be told of a call.
+VERDICTS: Final = (ALLOW, DENY, PRETEND, INVALID, UNSUPPORTED, UNKNOWN, KILL_PROCESS)
 
 #: Stands for the child's own process id, which is filled in when the program is applied.
 OWN_PROCESS: Final = "own process"
@@ -49,8 +53,21 @@ class Condition:
     is_upper_half: bool = False
 
 
-#: Alternatives, in each of which every condition must hold; otherwise the call is denied.
-Rule = tuple[tuple[Condition, ...], ...]
+@dataclass(frozen=True)
+class Case:
+    """What becomes of a call of which every condition holds. Without a condition it is every call that is left."""
+
+    conditions: tuple[Condition, ...]
+    verdict: int
+
+
+#: The first case that holds counts. A call of which none does is denied. The first case has a condition.
+Rule = tuple[Case, ...]
+
+
+def when(*conditions: Condition, answer: int = ALLOW) -> Case:
+    """A call of which all this holds is allowed, or gets another answer."""
+    return Case(conditions, answer)
 
 
 def has_only(argument: int, bits: int) -> Condition:
@@ -63,14 +80,17 @@ def is_null(argument: int) -> tuple[Condition, Condition]:
     return Condition(argument, (0,)), Condition(argument, (0,), is_upper_half=True)
 
 
+#: A child that ends by one of them was ended from outside, or by its limit of processor time: nobody else can say so.
 SIGKILL: Final = 9
-#: Signals are numbered from 1 to 64.
-SIGNAL_BITS: Final = 7
+SIGXCPU: Final = 24
 
 
-def is_not(argument: int, signal: int) -> tuple[Condition, ...]:
-    """Alternatives of which one holds for each signal but this: a bit of its number that differs."""
-    return tuple(Condition(argument, (~signal & 1 << bit,), mask=1 << bit) for bit in range(SIGNAL_BITS))
+def to_itself(signal_argument: int) -> Rule:
+    """A signal of the process to itself, and not one that only others send."""
+    return (
+        when(Condition(signal_argument, (SIGKILL, SIGXCPU)), answer=DENY),
+        when(Condition(0, (OWN_PROCESS,))),
+    )
 
 
 CLONE_THREAD: Final = 0x00010000
@@ -101,48 +121,85 @@ SENDING: Final = MSG_DONTWAIT | MSG_NOSIGNAL | MSG_MORE
 RECEIVING: Final = MSG_PEEK | MSG_DONTWAIT | MSG_WAITALL | MSG_NOSIGNAL | MSG_CMSG_CLOEXEC
 SOL_SOCKET: Final = 1
 IPPROTO_TCP: Final = 6
+MS_ASYNC: Final = 1
+MS_INVALIDATE: Final = 2
 
 CONDITIONAL: Final[Mapping[str, Rule]] = {
     # Threads, and nothing else that clone can make.
-    "clone": ((Condition(0, (CLONE_THREAD,), mask=CLONE_LOOKED_AT),),),
+    "clone": (when(Condition(0, (CLONE_THREAD,), mask=CLONE_LOOKED_AT)),),
     # RLIMIT_DATA does not count shared anonymous memory.
     "mmap": (
-        (Condition(3, (0,), mask=MAP_SHARED | MAP_UNCOUNTED),),
-        (Condition(3, (0,), mask=MAP_ANONYMOUS | MAP_UNCOUNTED),),
+        when(Condition(3, (0,), mask=MAP_SHARED | MAP_UNCOUNTED)),
+        when(Condition(3, (0,), mask=MAP_ANONYMOUS | MAP_UNCOUNTED)),
     ),
-    # DUPFD, GETFD, SETFD, GETFL, SETFL, GETLK, SETLK, SETLKW, OFD_GETLK, OFD_SETLK, OFD_SETLKW, DUPFD_CLOEXEC,
-    # GETPIPE_SZ. Not SETOWN and SETSIG: they have the kernel send any signal to any process of the same user.
-    "fcntl": ((Condition(1, (0, 1, 2, 3, 4, 5, 6, 7, 36, 37, 38, 1030, 1032)),),),
+    # NORMAL, RANDOM, SEQUENTIAL, WILLNEED, DONTNEED, FREE, DONTFORK, DOFORK, HUGEPAGE, NOHUGEPAGE, DONTDUMP, DODUMP,
+    # WIPEONFORK, KEEPONFORK, POPULATE_READ, POPULATE_WRITE: each is about the caller's own memory. Not COLD, PAGEOUT and
+    # COLLAPSE: they move pages of a library that others use. Not MERGEABLE: it compares memory with that of others. What
+    # is advice that this kernel does not know, the kernel answers by EINVAL.
+    "madvise": (
+        when(Condition(2, (0, 1, 2, 3, 4, 8, 10, 11, 14, 15, 16, 17, 18, 19, 22, 23))),
+        when(answer=INVALID),
+    ),
+    # MS_SYNC has the kernel write a file system that others use, as fsync does (see ANSWERS). The rest only looks
+    # whether there is memory, and programs ask it for that.
+    "msync": (when(has_only(2, MS_ASYNC | MS_INVALIDATE)), when(answer=PRETEND)),
+    # SETLK, SETLKW, OFD_SETLK, OFD_SETLKW: two tenants can open the same file, such as /dev/null or a library. A lock
+    # on it is seen by the other, holds it up, and costs memory of the kernel that no limit counts. In a child's own
+    # files nobody competes for a lock of these but the child itself, so it is told that it has the lock.
+    # DUPFD, GETFD, SETFD, GETFL, SETFL, GETLK, OFD_GETLK, DUPFD_CLOEXEC, GETPIPE_SZ. GETLK stays as it is, for no
+    # program could write its answer: where nobody gets a lock it says "free", which is what sqlite3 wants to hear. Not
+    # SETPIPE_SZ: a pipe keeps its 64 KB. Not SETOWN and SETSIG: they have the kernel send any signal to any process of
+    # the same user.
+    "fcntl": (
+        when(Condition(1, (6, 7, 37, 38)), answer=PRETEND),
+        when(Condition(1, (0, 1, 2, 3, 4, 5, 36, 1030, 1032))),
+    ),
     # TCGETS, TCGETS2, TIOCGWINSZ, FIONREAD, FIONBIO, FIONCLEX, FIOCLEX.
-    "ioctl": ((Condition(1, (0x5401, 0x802C542A, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451)),),),
+    "ioctl": (when(Condition(1, (0x5401, 0x802C542A, 0x5413, 0x541B, 0x5421, 0x5450, 0x5451))),),
     # PR_SET_NAME and PR_GET_NAME, of a thread.
-    "prctl": ((Condition(0, (15, 16)),),),
+    "prctl": (when(Condition(0, (15, 16))),),
     # Below zero are the clocks of single processes: they tell which there are, and how busy each is.
     **dict.fromkeys(
-        ("clock_gettime", "clock_getres", "clock_nanosleep"), ((Condition(0, (0,), mask=1 << 31),),)
+        ("clock_gettime", "clock_getres", "clock_nanosleep"), (when(Condition(0, (0,), mask=1 << 31)),)
     ),
     # Of this process: of another, the answer tells whether it is there.
-    **dict.fromkeys(("getpgid", "getsid"), ((Condition(0, (0, OWN_PROCESS)),),)),
-    "getpriority": ((Condition(0, (PRIO_PROCESS,)), Condition(1, (0, OWN_PROCESS))),),
+    **dict.fromkeys(
+        ("getpgid", "getsid", "sched_getparam", "sched_getscheduler"),
+        (when(Condition(0, (0, OWN_PROCESS))),),
+    ),
+    # The same. Its other threads are processes to this call, so no program can tell them from those of others. The C
+    # library takes ENOSYS for "nothing is known of it" (pthread_getattr_np), and EPERM for a failure.
+    "sched_getaffinity": (when(Condition(0, (0, OWN_PROCESS))), when(answer=UNKNOWN)),
+    "getpriority": (when(Condition(0, (PRIO_PROCESS,)), Condition(1, (0, OWN_PROCESS))),),
+    # QUERY, PRIVATE_EXPEDITED and REGISTER_PRIVATE_EXPEDITED: the others interrupt processes of others, or wait for them.
+    "membarrier": (when(Condition(0, (0, 8, 16))),),
     # Asks for limits of this process, sets none.
-    "prlimit64": ((Condition(0, (0,)), *is_null(2)),),
-    # raise(), abort() and pthread_kill() of the C library, os.kill of oneself. Not SIGKILL: a child that ends by it was
-    # ended from outside, and who reads its end can rely on that.
-    "kill": tuple((Condition(0, (OWN_PROCESS,)), other) for other in is_not(1, SIGKILL)),
-    "tgkill": tuple((Condition(0, (OWN_PROCESS,)), other) for other in is_not(2, SIGKILL)),
-    "rt_tgsigqueueinfo": tuple((Condition(0, (OWN_PROCESS,)), other) for other in is_not(2, SIGKILL)),
+    "prlimit64": (when(Condition(0, (0,)), *is_null(2)),),
+    # raise(), abort() and pthread_kill() of the C library, os.kill of oneself.
+    "kill": to_itself(1),
+    "tgkill": to_itself(2),
+    "rt_tgsigqueueinfo": to_itself(2),
     # A datagram pair can send to any unix socket by its path, so only streams (the type without its flags).
-    "socketpair": ((Condition(0, (socket.AF_UNIX.value,)), Condition(1, (1,), mask=0xF)),),
-    # Without an address. That of sendmsg lies in memory, where no program can look: a stream socket that is connected
-    # ignores it or fails, as long as MSG_FASTOPEN is denied.
-    "sendto": ((has_only(3, SENDING), *is_null(4)),),
-    "sendmsg": ((has_only(2, SENDING),),),
-    "recvfrom": ((has_only(3, RECEIVING),),),
-    "recvmsg": ((has_only(2, RECEIVING),),),
-    # SO_REUSEADDR, SNDBUF, RCVBUF, KEEPALIVE, RCVTIMEO, SNDTIMEO; TCP_NODELAY. Not SO_ATTACH_FILTER and its kin.
+    "socketpair": (when(Condition(0, (socket.AF_UNIX.value,)), Condition(1, (1,), mask=0xF)),),
+    # Without an address. `sendmsg` is denied, for its address and what it sends along lie in memory, where no program
+    # can look: a descriptor that is on its way is one more than RLIMIT_NOFILE allows, and takes its buffers along.
+    "sendto": (when(has_only(3, SENDING), *is_null(4)),),
+    "recvfrom": (when(has_only(3, RECEIVING)),),
+    "recvmsg": (when(has_only(2, RECEIVING)),),
+    # SO_SNDBUF and SO_RCVBUF: a buffer is memory of the kernel that no limit counts, up to 4 MB for a socket, so a socket
+    # keeps the size it has; who asks for another is told that it is done.
+    # SO_REUSEADDR, KEEPALIVE, RCVTIMEO, SNDTIMEO; TCP_NODELAY. Not SO_ATTACH_FILTER and its kin.
     "setsockopt": (
-        (Condition(1, (SOL_SOCKET,)), Condition(2, (2, 7, 8, 9, 20, 21))),
-        (Condition(1, (IPPROTO_TCP,)), Condition(2, (1,))),
+        when(Condition(1, (SOL_SOCKET,)), Condition(2, (7, 8)), answer=PRETEND),
+        when(Condition(1, (SOL_SOCKET,)), Condition(2, (2, 9, 20, 21))),
+        when(Condition(1, (IPPROTO_TCP,)), Condition(2, (1,))),
+    ),
+    # SO_REUSEADDR, TYPE, ERROR, SNDBUF, RCVBUF, KEEPALIVE, LINGER, RCVTIMEO, SNDTIMEO, ACCEPTCONN, PROTOCOL, DOMAIN;
+    # TCP_NODELAY, KEEPIDLE, KEEPINTVL, KEEPCNT. The other end of the channel is main's: SO_PEERPIDFD is a handle on
+    # that process, SO_PEERCRED, PEERSEC and PEERGROUPS tell who it is.
+    "getsockopt": (
+        when(Condition(1, (SOL_SOCKET,)), Condition(2, (2, 3, 4, 7, 8, 9, 13, 20, 21, 30, 38, 39))),
+        when(Condition(1, (IPPROTO_TCP,)), Condition(2, (1, 4, 5, 6))),
     ),
 }
 
@@ -157,6 +214,13 @@ ANSWERS: Final[Mapping[str, int]] = {
     # must not fail, though: it is told that mode and times have been set, and that there are no extended attributes.
     **dict.fromkeys(("chmod", "fchmod", "fchmodat", "fchmodat2"), PRETEND),
     **dict.fromkeys(("utime", "utimes", "futimesat", "utimensat"), PRETEND),
+    # See `fcntl`: the same, for a lock of a whole file.
+    "flock": PRETEND,
+    # What a child writes goes with it, so it need not reach a disk. These would have the kernel write out a file system
+    # that others use, and wait for it.
+    **dict.fromkeys(("fsync", "fdatasync", "sync_file_range"), PRETEND),
+    # Advice only. It would take a library that others use out of the memory, or bring one there.
+    **dict.fromkeys(("fadvise64", "readahead"), PRETEND),
     **dict.fromkeys(("getxattr", "lgetxattr", "fgetxattr", "getxattrat"), UNSUPPORTED),
     **dict.fromkeys(("listxattr", "llistxattr", "flistxattr", "listxattrat"), UNSUPPORTED),
 }

@@ -1,7 +1,10 @@
 """Attacks on files outside, on the disk, and on what the workdir is for."""
 
+import fcntl
 import os
 import stat
+import struct
+from typing import Final
 
 from toolrack_runner.level.plants import Plants
 from toolrack_runner.level.twin import NothingDone
@@ -9,6 +12,10 @@ from toolrack_runner.level.twin import NothingDone
 MIB = 1 << 20
 #: More than the inodes of a child's quota (256), and no more, as a disk may take a millisecond for each.
 MANY = 300
+#: `struct flock`: type, whence, start, length, pid.
+LOCK: Final = struct.Struct("@hhqqi4x")
+F_OFD_GETLK: Final = 36
+F_OFD_SETLK: Final = 37
 
 
 def read_environment(plants: Plants) -> None:
@@ -57,6 +64,20 @@ def change_mode(plants: Plants) -> None:
     if stat.S_IMODE(os.stat(plants.open_file).st_mode) == before:
         raise NothingDone
     os.chmod(plants.open_file, before)
+
+
+def lock_shared_file(_: Plants) -> None:
+    """Locks a byte of a file that every child can open; another sees by it that somebody is there, and who."""
+    one, another = (os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC) for _ in range(2))
+    here = os.getpid()
+    try:
+        fcntl.fcntl(one, F_OFD_SETLK, LOCK.pack(fcntl.F_RDLCK, os.SEEK_SET, here, 1, 0))
+        wanted = LOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, here, 1, 0)
+        if LOCK.unpack(fcntl.fcntl(another, F_OFD_GETLK, wanted))[0] == fcntl.F_UNLCK:
+            raise NothingDone
+    finally:
+        os.close(one)
+        os.close(another)
 
 
 def see_file(plants: Plants) -> None:

@@ -4,14 +4,22 @@ import ctypes
 import errno
 import os
 import socket
+import struct
 from typing import Final
 
 from toolrack_runner.jail.linux import syscall
 from toolrack_runner.level.plants import Plants
+from toolrack_runner.level.twin import NothingDone
+
+#: Of the class in C: a zygote takes `sendmsg` off the class that tools see (`zygote/no_sendmsg.py`).
+_sendmsg = socket.SocketType.sendmsg
 
 LOOPBACK = "127.0.0.1"
 MSG_FASTOPEN: Final = 0x2000_0000
 TCP_FASTOPEN_CONNECT: Final = 30
+BUFFER_BYTES: Final = 1 << 20
+#: `struct ucred`: pid, uid, gid.
+CREDENTIALS_BYTES: Final = 12
 #: The kernel says once that a peer has gone.
 GONE: Final = frozenset({errno.EPIPE, errno.ECONNRESET, errno.ECONNABORTED})
 #: A `struct sockaddr` of AF_UNSPEC, to which `connect` disconnects.
@@ -58,11 +66,11 @@ def reconnect_by_fastopen(plants: Plants) -> None:
     there = (LOOPBACK, plants.tcp_port)
     with _another(plants.severed) as end:
         try:
-            end.sendmsg([b"twin"], [], MSG_FASTOPEN, there)
+            end.sendto(b"twin", MSG_FASTOPEN, there)
         except OSError as error:
             if error.errno not in GONE:
                 raise
-            end.sendmsg([b"twin"], [], MSG_FASTOPEN, there)
+            end.sendto(b"twin", MSG_FASTOPEN, there)
 
 
 def reconnect(plants: Plants) -> None:
@@ -85,6 +93,31 @@ def set_socket_option(plants: Plants) -> None:
     with _another(plants.severed) as end:
         end.setsockopt(socket.IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 1)
         end.setsockopt(socket.IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 0)
+
+
+def enlarge_buffer(_: Plants) -> None:
+    """Has the kernel keep more for a socket, which no limit counts."""
+    one, other = socket.socketpair()
+    with one, other:
+        before = one.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BUFFER_BYTES)
+        if one.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) == before:
+            raise NothingDone
+
+
+def send_descriptor(_: Plants) -> None:
+    """Puts a descriptor into a socket, where it counts against no limit."""
+    one, other = socket.socketpair()
+    with one, other:
+        rights = struct.pack("i", other.fileno())
+        _sendmsg(one, [b"twin"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+
+
+def identify_peer(_: Plants) -> None:
+    """Asks who made a socket; by another option of this kind the answer is a handle on that process."""
+    one, other = socket.socketpair()
+    with one, other:
+        one.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS_BYTES)
 
 
 def _another(descriptor: int) -> socket.socket:

@@ -36,6 +36,11 @@ def read_victim(plants: Plants) -> None:
             raise
 
 
+def find_victim(plants: Plants) -> None:
+    """Asks how a process of the runner is scheduled: who is answered knows that it is there."""
+    os.sched_getscheduler(plants.victim)
+
+
 def fork_often(_: Plants) -> None:
     """Has twenty children at once, which end as soon as they are let."""
     reading, writing = os.pipe()

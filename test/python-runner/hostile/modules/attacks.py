@@ -1,4 +1,4 @@
-"""Thirty-nine attacks as somebody would upload them. Each really tries, and says what came of it.
+"""Attacks as somebody would upload them. Each really tries, and says what came of it.
 
 An attack answers "through: ..." where it got what it wanted, else the name of the errno that it met. It is given what it
 aims at as arguments. The names are those of the runner's own twins; nothing else is shared with them.
@@ -6,6 +6,7 @@ aims at as arguments. The names are those of the runner's own twins; nothing els
 
 import ctypes
 import errno
+import fcntl
 import mmap
 import os
 import resource
@@ -14,15 +15,18 @@ import signal
 import socket
 import stat
 import struct
+import threading
 import time
 
 libc = ctypes.CDLL(None, use_errno=True)
 libc.syscall.restype = ctypes.c_long
 MACHINE = os.uname().machine
 NUMBERS = {
-    "x86_64": {"ptrace": 101, "shmget": 29, "unshare": 272, "io_uring_setup": 425, "process_vm_readv": 310},
-    "aarch64": {"ptrace": 117, "shmget": 194, "unshare": 97, "io_uring_setup": 425, "process_vm_readv": 270},
-}[MACHINE]
+    "x86_64": {"ptrace": 101, "shmget": 29, "unshare": 272, "io_uring_setup": 425, "process_vm_readv": 310,
+               "rt_tgsigqueueinfo": 297},
+    "aarch64": {"ptrace": 117, "shmget": 194, "unshare": 97, "io_uring_setup": 425, "process_vm_readv": 270,
+                "rt_tgsigqueueinfo": 240},
+}[MACHINE]  # fmt: skip
 
 
 def call(name, *arguments):
@@ -324,7 +328,7 @@ def reconnect_by_fastopen(aim):
     with severed(aim) as end:
         for _ in range(3):
             try:
-                end.sendmsg([b"attack"], [], 0x20000000, ("127.0.0.1", aim["tcp_port"]))
+                end.sendto(b"attack", 0x20000000, ("127.0.0.1", aim["tcp_port"]))
                 return "through: sent"
             except OSError as error:
                 last = error
@@ -353,6 +357,62 @@ def set_socket_option(aim):
         return "through: set"
 
 
+def find_victim(aim):
+    return f"through: {os.sched_getparam(aim['victim'])}"
+
+
+def lock_shared_file(_aim):
+    lock = struct.pack("@hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, os.getpid() << 20 | time.time_ns() % (1 << 20), 1, 0)
+    with open("/dev/null", "w") as one, open("/dev/null", "w") as another:
+        fcntl.fcntl(one, 37, lock)
+        try:
+            fcntl.fcntl(another, 37, lock)
+        except BlockingIOError:
+            return "through: locked"
+    return "unchanged"
+
+
+def identify_peer(_aim):
+    for descriptor in range(3, 64):
+        try:
+            channel = socket.socket(fileno=os.dup(descriptor))
+        except OSError:
+            continue
+        with channel:
+            os.close(channel.getsockopt(1, 77))
+            return "through: a handle"
+    return "no channel"
+
+
+def enlarge_buffer(_aim):
+    one, other = socket.socketpair()
+    with one, other:
+        before = one.getsockopt(1, 7)
+        one.setsockopt(1, 7, 1 << 22)
+        one.setblocking(False)
+        sent = 0
+        try:
+            while True:
+                sent += one.send(b"x" * 65_536)
+        except BlockingIOError:
+            return "unchanged" if sent < before * 1.5 else f"through: {sent}"
+
+
+def send_descriptor(_aim):
+    one, other = socket.socketpair()
+    with one, other:
+        socket.SocketType.sendmsg(one, [b"."], [(1, 1, struct.pack("i", 0))])
+    return "through: on its way"
+
+
+def queue_signals(_aim):
+    signal.pthread_sigmask(signal.SIG_BLOCK, {40})
+    told = ctypes.create_string_buffer(struct.pack("iii", 40, 0, -1), 128)
+    for _ in range(500):
+        call("rt_tgsigqueueinfo", os.getpid(), threading.get_native_id(), 40, ctypes.addressof(told))
+    return "through: 500 wait"
+
+
 def attack(name: str, aim: dict) -> str:
     try:
         return ATTACKS[name](aim)
@@ -375,7 +435,8 @@ ATTACKS = {
         make_shared_segment, make_memory_file, fill_one_file, make_many_files, daemonise, use_inherited,
         make_user_namespace, execute, execute_written, become_root, set_up_io_uring, lift_cpu_limit,
         change_mode, see_file, send_to_socket_file, reconnect_by_fastopen, reconnect, set_socket_option,
-        grow_stack_mapping, hide_by_mprotect,
+        grow_stack_mapping, hide_by_mprotect, find_victim, lock_shared_file, identify_peer, enlarge_buffer,
+        send_descriptor, queue_signals,
     )
 }
 
