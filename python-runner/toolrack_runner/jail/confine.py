@@ -21,7 +21,14 @@ from toolrack_runner.jail.landlock import LandlockRules
 from toolrack_runner.jail.linux import ON_LINUX
 from toolrack_runner.jail.missing import Missing
 from toolrack_runner.jail.namespaces import Namespaces, enter_namespaces
-from toolrack_runner.jail.rlimits import MemoryInUse, PlannedLimits, ResourceLimits, memory_in, set_limits
+from toolrack_runner.jail.rlimits import (
+    THREADS_MAX,
+    MemoryInUse,
+    PlannedLimits,
+    ResourceLimits,
+    memory_in,
+    set_limits,
+)
 from toolrack_runner.jail.seccomp.program import SeccompProgram
 from toolrack_runner.jail.who_can_read import closed_to_others
 from toolrack_runner.jail.work_directories import make_directory, start_emptying
@@ -33,8 +40,6 @@ FIRST_UID = 60_000
 STATUS_BYTES = 1 << 14
 #: Limits that are remembered as the kernel wants them; callers choose their numbers.
 PLANS_MAX = 64
-#: Threads of one slot's uid.
-PROCESSES_MAX = 64
 
 SWITCHED_OFF = Missing("switched off by the operator (--without)")
 
@@ -185,7 +190,7 @@ def _limits(limits: Limits, *, has_uid: bool) -> ResourceLimits:
         cpu_seconds=limits.cpu_seconds,
         file_bytes=limits.file_bytes,
         open_files=limits.open_files,
-        processes=PROCESSES_MAX if has_uid else None,
+        processes=THREADS_MAX if has_uid else None,
     )
 
 

@@ -21,6 +21,9 @@ BESIDE_BYTES: Final = STACK_BYTES + 16 * MIB
 #: each, and a usual limit is a hundred thousand.
 SIGNALS_MAX: Final = 64
 
+#: Threads of one child. The kernel holds it where the child has a user of its own, main else (`pool/memory_watch.py`).
+THREADS_MAX: Final = 64
+
 #: gVisor refuses every limit but AS, CORE, CPU, DATA, FSIZE, MEMLOCK, NOFILE, NPROC, RSS and STACK (and does not
 #: enforce NPROC), so these may fail there. Seccomp denies what the first would have limited.
 OPTIONAL: Final = frozenset({"MSGQUEUE", "SIGPENDING"})

@@ -61,15 +61,15 @@ async def _run(pool: Pool, call: Call) -> Outcome:
     try:
         worker.send(Invocation(call.tool, call.arguments, call.context))
         outcome = await _watch(pool, worker, call, started + call.deadline_seconds)
-        memory = worker.memory()
-        if outcome.code is None and (reason := too_much(worker, memory.held_bytes)) is not None:
+        holding = worker.holding()
+        if outcome.code is None and (reason := too_much(worker, holding)) is not None:
             outcome = await held_too_much(worker, reason, call.tool)
         has_result = outcome.code is None
         return replace(
             outcome,
             log=worker.output.text(),
             log_is_truncated=worker.output.is_truncated,
-            usage=_usage(worker, time.monotonic() - started, cpu_before, memory.resident_bytes_max),
+            usage=_usage(worker, time.monotonic() - started, cpu_before, holding.resident_bytes_max),
         )
     finally:
         late.cancel()

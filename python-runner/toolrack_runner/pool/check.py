@@ -51,7 +51,7 @@ async def run_check(pool: Pool, name: str, source: bytes, *, seconds: float) -> 
         usage = Usage(
             (time.monotonic() - started) * 1000,
             worker.cpu_seconds() * 1000,
-            worker.memory().resident_bytes_max,
+            worker.holding().resident_bytes_max,
         )
         return Checked(report, worker.output.text(), worker.output.is_truncated, usage)
     finally:

@@ -8,14 +8,16 @@ import asyncio
 import logging
 from collections import deque
 from contextlib import AbstractContextManager
+from functools import partial
 
+from toolrack_runner.jail.namespaces import workplace_beside
 from toolrack_runner.network.public_address import Network
 from toolrack_runner.pool.behind_answers import BehindAnswers
 from toolrack_runner.pool.channel import ChannelClosed
 from toolrack_runner.pool.children import Children, PoolFailure
 from toolrack_runner.pool.key import Key
 from toolrack_runner.pool.known_modules import KnownModules
-from toolrack_runner.pool.memory_watch import watched
+from toolrack_runner.pool.memory_watch import too_much, watched
 from toolrack_runner.pool.refills import Refills
 from toolrack_runner.pool.slots import Slots
 from toolrack_runner.pool.warm_queue import WarmQueue, WarmQueues
@@ -51,7 +53,8 @@ class Pool:
         self._known = KnownModules()
         # Which packages a module imports is told with its code: without the queue that notes them, it has to be told again.
         self._queues: WarmQueues[Worker] = WarmQueues(bytes_max, on_drop=self._known.forget)
-        self._children: Children[Worker, ZygoteProcess] = Children(_make_worker, self._queues.remove, Slots())
+        make = partial(_make_worker, workplace=workplace_beside(opening.read_only))
+        self._children: Children[Worker, ZygoteProcess] = Children(make, self._queues.remove, Slots())
         self._behind = BehindAnswers(self._loop)
         self._refills = Refills(self._is_held)
         self._blanks: deque[Worker] = deque()
@@ -180,7 +183,7 @@ class Pool:
                 worker.kill()
             else:
                 worker.stop()
-                self._queues.put(queue, worker, worker.resident_bytes() - self._shared_bytes(worker))
+                self._queues.put(queue, worker, worker.holding().held_bytes)
         except PoolFailure as failure:
             if not self._is_closed:
                 _log.warning("no child could be made ahead", extra={"reason": str(failure)})
@@ -201,7 +204,8 @@ class Pool:
                             self.learn(key, message)
         except (TimeoutError, ChannelClosed, ProtocolError, HeldTooMuch):
             message = None
-        if isinstance(message, Ready):
+        # Once more: an import can have ended before the first look.
+        if isinstance(message, Ready) and too_much(worker, worker.holding()) is None:
             self.learn_places(key, message)
             return worker
         worker.kill()
@@ -225,10 +229,6 @@ class Pool:
             raise PoolFailure("the process that children are forked from has just died")
         return zygote
 
-    def _shared_bytes(self, worker: Worker) -> int:
-        zygote = self._children.zygote_of(worker)
-        return 0 if zygote is None else zygote.shared_bytes
-
     def _retired(self, retired: ZygoteProcess) -> None:
         """A zygote is to go when its last child has: those that wait do so now, calls under way end first."""
         self._queues.discard(lambda worker: self._children.zygote_of(worker) is retired)
@@ -238,5 +238,6 @@ class Pool:
         return zygote is None or zygote.is_retired
 
 
-def _make_worker(number: int, slot: int, limits: Limits, zygote: ZygoteProcess) -> Worker:
-    return Worker(number, slot, limits, shared_anonymous_bytes=zygote.shared_anonymous_bytes)
+def _make_worker(number: int, slot: int, limits: Limits, zygote: ZygoteProcess, *, workplace: str) -> Worker:
+    shared = zygote.shared_anonymous_bytes
+    return Worker(number, slot, limits, shared_anonymous_bytes=shared, workplace=workplace)

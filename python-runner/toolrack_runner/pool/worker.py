@@ -6,38 +6,37 @@ import select
 import signal
 import time
 from contextlib import suppress
-from typing import NamedTuple
 
+from toolrack_runner.jail.namespaces import WORKPLACES
 from toolrack_runner.pool.channel import Channel
+from toolrack_runner.pool.holding import Holding, field, holding_of, read_whole
 from toolrack_runner.pool.output import Output
 from toolrack_runner.wire.child_messages import ChildMessage, ConnectReply, Order
 from toolrack_runner.zygote.messages import Gone, Limits
 
 #: A third of the processor time of who has none.
 NICENESS = 5
-#: The kernel's account of a process has some 1,500.
-STATUS_BYTES = 8_192
-
-
-class Memory(NamedTuple):
-    """The memory of one child, in bytes."""
-
-    #: What it holds beyond what it was forked with: memory that no file is behind, also in swap, and what it maps of a file
-    #: system in memory.
-    held_bytes: int
-    #: The most it ever had in memory, shared pages included.
-    resident_bytes_max: int
 
 
 class Worker:
     """One child, from its order to its end."""
 
-    def __init__(self, number: int, slot: int, limits: Limits, *, shared_anonymous_bytes: int = 0) -> None:
+    def __init__(
+        self,
+        number: int,
+        slot: int,
+        limits: Limits,
+        *,
+        shared_anonymous_bytes: int = 0,
+        workplace: str = WORKPLACES[0],
+    ) -> None:
         self.number = number
         self.slot = slot
         self.limits = limits
         #: What no file is behind of the memory that it was forked with.
         self.shared_anonymous_bytes = shared_anonymous_bytes
+        #: Where its own file system is, if it has one.
+        self.workplace = workplace
         self.pidfd = -1
         self.pid = 0
         #: Set when the zygote has reaped it; nothing is left of it then.
@@ -105,25 +104,14 @@ class Worker:
         """Whether the process has ended, reaped or not."""
         return self.pidfd < 0 or bool(select.select((self.pidfd,), (), (), 0)[0])
 
-    def resident_bytes(self) -> int:
-        """What the child has in memory now, shared pages included; 0 once it is reaped."""
-        return self._status("VmRSS:")
-
-    def memory(self) -> Memory:
-        """What the kernel says of its memory now; all 0 once it is reaped."""
-        status = _read_whole(f"/proc/{self.pid}/status")
-        held = sum(int(_field(status, name) or 0) * 1024 for name in (b"RssAnon:", b"RssShmem:", b"VmSwap:"))
-        return Memory(
-            held_bytes=max(held - self.shared_anonymous_bytes, 0),
-            resident_bytes_max=int(_field(status, b"VmHWM:") or 0) * 1024,
+    def holding(self) -> Holding:
+        """What the kernel says that it holds now; all 0 once it is reaped."""
+        return holding_of(
+            self.pid,
+            shared_anonymous_bytes=self.shared_anonymous_bytes,
+            descriptors_max=self.limits.open_files,
+            workplace=self.workplace,
         )
-
-    def held_bytes(self) -> int:
-        """What the child holds now; see `Memory`."""
-        return self.memory().held_bytes
-
-    def _status(self, name: str) -> int:
-        return int(_field(_read_whole(f"/proc/{self.pid}/status"), name.encode()) or 0) * 1024
 
     def yield_to_others(self) -> None:
         """From now on it comes after whoever hands out calls and ends them at their deadline, where time is short."""
@@ -183,32 +171,12 @@ class Worker:
 
 
 class HeldTooMuch(Exception):
-    """The child held more memory than it may, and was killed for it."""
+    """The child held more memory, or had more threads, than it may, and was killed for it."""
 
 
 def pid_of(pidfd: int) -> int:
     """The process's number as this process sees it, whatever namespace it lives in; -1 once it is reaped."""
-    return int(_field(_read_whole(f"/proc/self/fdinfo/{pidfd}"), b"\nPid:") or -1)
-
-
-def _field(text: bytes, name: bytes) -> bytes:
-    """The first word behind a name."""
-    words = text.partition(name)[2].split(None, 1)
-    return words[0] if words else b""
-
-
-def _read_whole(path: str) -> bytes:
-    """What a short file of /proc says; nothing where it is gone."""
-    try:
-        file = os.open(path, os.O_RDONLY)
-    except OSError:
-        return b""
-    try:
-        return os.read(file, STATUS_BYTES)
-    except OSError:
-        return b""
-    finally:
-        os.close(file)
+    return int(field(read_whole(f"/proc/self/fdinfo/{pidfd}"), b"\nPid:") or -1)
 
 
 def _kill(pidfd: int, number: signal.Signals) -> None:

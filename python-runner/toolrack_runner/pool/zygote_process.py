@@ -24,9 +24,7 @@ class ZygoteProcess:
         self._on_born = on_born
         self._on_gone = on_gone
         self._on_lost = on_lost
-        #: What its children share with it, in bytes.
-        self.shared_bytes = 0
-        #: Of that, what no file is behind.
+        #: What its children share with it and no file is behind, in bytes.
         self.shared_anonymous_bytes = 0
         self._is_lost = False
         self._children = 0
@@ -90,7 +88,6 @@ class ZygoteProcess:
                 raise AssertionError(f"a zygote never sends {type(message).__name__}")
 
     def _note_memory(self, told: Ready | Grown) -> None:
-        self.shared_bytes = told.resident_bytes
         self.shared_anonymous_bytes = told.anonymous_bytes
 
     def _lose(self) -> None:

@@ -66,9 +66,7 @@ class Ready(NamedTuple):
     missing: dict[str, str]
     #: Packages that could not be preloaded, with the reason.
     not_preloaded: dict[str, str]
-    #: Resident bytes before any child is forked: what children share.
-    resident_bytes: int
-    #: Those of them that no file is behind.
+    #: What children share and no file is behind, before any is forked.
     anonymous_bytes: int
     landlock_abi: int
     #: A process of the zygote's own user outside of every jail, which the twins of attacks aimed at; 0 where there is none.
@@ -80,7 +78,6 @@ class Ready(NamedTuple):
 class Grown(NamedTuple):
     """The zygote has done what it does when nobody waits: from now on children share this much."""
 
-    resident_bytes: int
     anonymous_bytes: int
 
 

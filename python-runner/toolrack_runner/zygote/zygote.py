@@ -27,7 +27,6 @@ from toolrack_runner.zygote.no_sendmsg import hide_sendmsg
 from toolrack_runner.zygote.place import LINE_DESCRIPTOR, ROOT
 from toolrack_runner.zygote.preload import STANDARD, preload
 from toolrack_runner.zygote.probe import as_seen_here, probe
-from toolrack_runner.zygote.resident import resident_bytes
 
 #: Of a thread: the usual 8 MB count whole against a child's memory, which would be 31 threads.
 STACK_BYTES = 1 << 20
@@ -67,7 +66,6 @@ def main() -> NoReturn:
             Ready(
                 missing=confinement.missing,
                 not_preloaded=not_preloaded,
-                resident_bytes=resident_bytes(),
                 anonymous_bytes=confinement.anonymous_bytes,
                 landlock_abi=confinement.landlock_abi,
                 victim=0 if plants is None else plants.victim,
@@ -144,7 +142,7 @@ class _Nursery:
                 # Nobody waits for a child now; those that come later cost less.
                 has_more = next(chores, False)
                 if not has_more:
-                    self._line.send(Grown(resident_bytes(), self._confinement.anonymous_bytes))
+                    self._line.send(Grown(self._confinement.anonymous_bytes))
             for descriptor, _ in ready:
                 if descriptor == self._line.end.fileno():
                     self._obey()

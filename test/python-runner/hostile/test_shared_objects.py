@@ -48,7 +48,7 @@ def find(pids: list) -> list:
     # What each call that takes the number of a process says of others.
     buffer = ctypes.create_string_buffer(1_024)
     seen = set()
-    for pid in pids:
+    for pid in set(pids) - {os.getpid()}:
         for ask in (
             lambda: os.sched_getscheduler(pid), lambda: os.sched_getparam(pid), lambda: os.getpgid(pid),
             lambda: os.getsid(pid), lambda: os.getpriority(os.PRIO_PROCESS, pid), lambda: os.kill(pid, 0),

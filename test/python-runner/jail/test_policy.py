@@ -257,6 +257,8 @@ CASES: list[tuple[str, tuple[int, ...], int]] = [
     *[("clone", (PTHREAD | bit,), EPERM) for bit in (*NEW_BITS, 0x1000, 0x2000, 0x4000, 0x8000, 17)],
     *[("kill", (OWN, number), ALLOW) for number in range(65) if number not in {9, 24}],
     *[("kill", (OWN, number), EPERM) for number in (9, 24)],
+    # CLONE_VM, FS, FILES, SIGHAND, SYSVSEM.
+    *[("clone", (PTHREAD & ~bit,), EPERM) for bit in (0x100, 0x200, 0x400, 0x800, 0x40000)],
     ("kill", (OWN | UPPER, 6), ALLOW),
     ("kill", (OWN | UPPER, 9 | UPPER), EPERM),
     *[("tgkill", (OWN, OWN, number), EPERM) for number in (9, 24)],

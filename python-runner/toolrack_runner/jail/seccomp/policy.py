@@ -93,10 +93,12 @@ def to_itself(signal_argument: int) -> Rule:
     )
 
 
-CLONE_THREAD: Final = 0x00010000
-#: Exit signal and CLONE_NEWTIME, PIDFD, PTRACE, VFORK, PARENT, THREAD, NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER,
-#: NEWPID, NEWNET, IO.
-CLONE_LOOKED_AT: Final = 0xFE03F0FF
+#: What every thread of a C library is: CLONE_VM, FS, FILES, SIGHAND, THREAD and SYSVSEM. Without CLONE_FILES a thread has a
+#: table of descriptors of its own, and RLIMIT_NOFILE is for each table.
+CLONE_THREAD: Final = 0x00050F00
+#: These, exit signal and CLONE_NEWTIME, PIDFD, PTRACE, VFORK, PARENT, NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID,
+#: NEWNET, IO.
+CLONE_LOOKED_AT: Final = 0xFE03F0FF | CLONE_THREAD
 
 MAP_SHARED: Final = 0x01
 MAP_ANONYMOUS: Final = 0x20

@@ -1,0 +1,222 @@
+"""Memory that the kernel takes for a child has an end too, and children that wait are weighed with it."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from hostile.test_waiting import kept_beside_waiting
+from hostile.uploads import HONEST, upload
+from hostile.watched_runner import watched_runner
+from support.live_runner import LiveRunner
+from support.until import until
+
+MB = 1 << 20
+#: What the kernel may take for one child beside what `memoryBytes` counts.
+ALLOWANCE = 16 * MB
+
+TAKES = r"""
+import ctypes, errno, fcntl, socket, struct
+
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long)
+kept = []
+
+
+def fill(end):
+    end.setblocking(False)
+    total = 0
+    for size in (65_536, 4_096, 256, 1):
+        try:
+            while True:
+                total += end.send(b"x" * size)
+        except OSError:
+            pass
+    return total
+
+
+def sockets() -> int:
+    # As many sockets as there can be, each with as much in it as it takes.
+    total = 0
+    try:
+        while True:
+            ends = socket.socketpair()
+            kept.append(ends)
+            for end in ends:
+                for option in (socket.SO_SNDBUF, socket.SO_RCVBUF):
+                    end.setsockopt(socket.SOL_SOCKET, option, 1 << 30)
+                total += fill(end)
+    except OSError:
+        return total
+
+
+def pipes() -> int:
+    total = 0
+    try:
+        while True:
+            reader, writer = os.pipe()
+            os.set_blocking(writer, False)
+            try:
+                fcntl.fcntl(writer, 1031, 1 << 20)
+            except OSError:
+                pass
+            try:
+                while True:
+                    total += os.write(writer, b"x" * 65_536)
+            except OSError:
+                os.close(writer)
+    except OSError:
+        return total
+
+
+def on_their_way() -> int:
+    # Sockets in sockets: neither end of what is on its way counts against the number of descriptors.
+    line, _other = kept[0] if kept else kept.append(socket.socketpair()) or kept[0]
+    line.setblocking(False)
+    sent = 0
+    try:
+        for _ in range(200):
+            one, another = socket.socketpair()
+            with one, another:
+                rights = struct.pack("i", another.fileno())
+                socket.SocketType.sendmsg(line, [b"."], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+                sent += 1
+    except OSError:
+        pass
+    return sent
+
+
+def threads(seconds: float = 3, count: int = 10_000) -> int:
+    threading.stack_size(32_768)
+    made = 0
+    try:
+        for _ in range(count):
+            threading.Thread(target=time.sleep, args=(seconds,), daemon=True).start()
+            made += 1
+    except RuntimeError:
+        pass
+    time.sleep(0.5)
+    return made
+
+
+def page_tables() -> int:
+    # A page of zeros, which is no memory of the child's, wherever it takes new tables to lead there.
+    made = 0
+    for number in range(60_000):
+        place = (number // 500 * (1 << 39)) % (1 << 46) + (number % 500 << 30) + (1 << 40)
+        if libc.mmap(place, 4_096, 1, 0x100022, -1, 0) == place:
+            ctypes.string_at(place, 1)
+            made += 1
+    time.sleep(0.5)
+    return made
+
+
+def signals() -> int:
+    signal.pthread_sigmask(signal.SIG_BLOCK, {40})
+    told = ctypes.create_string_buffer(struct.pack("iii", 40, 0, -1), 128)
+    number = 297 if os.uname().machine == "x86_64" else 240
+    queued = 0
+    while queued < 10_000 and not libc.syscall(number, os.getpid(), threading.get_native_id(), 40, told):
+        queued += 1
+    return queued
+
+
+def files() -> int:
+    written = 0
+    try:
+        for number in range(4):
+            with open(f"file-{number}", "wb", buffering=0) as file:
+                for _ in range(8):
+                    written += file.write(bytes(1 << 20))
+    except OSError:
+        pass
+    return written
+"""
+TOOLS = ("sockets", "pipes", "on_their_way", "threads", "page_tables", "signals", "files")
+MODULE = upload(TAKES, *TOOLS)
+#: So that other tests' children do not share its queue.
+FILLS_SOCKETS = upload(TAKES + "\nsockets()\n")
+FILLS_FILES = upload(TAKES + "\nfiles()\n")
+#: Ends before main has looked for the first time.
+STARTS_THREADS = upload(
+    TAKES + "\nthreading.stack_size(32_768)\nthreads(9, 150)\n".replace("time.sleep(0.5)", "")
+)
+MAPS_FAR_APART = upload(TAKES + "\npage_tables()\n")
+
+
+@pytest.fixture(scope="module", params=["as_started", "as_nobody"])
+def who(request: pytest.FixtureRequest) -> str:
+    return str(request.param)
+
+
+@pytest.fixture(scope="module", params=[(), ("--without=namespaces",)], ids=["", "without namespaces"])
+def live(request: pytest.FixtureRequest, who: str, canary: str) -> Iterator[LiveRunner]:
+    with watched_runner(who, canary, *request.param) as live:
+        yield live
+
+
+@pytest.mark.parametrize("tool", ["sockets", "pipes"])
+def test_what_waits_in_sockets_and_pipes_has_an_end(live: LiveRunner, tool: str) -> None:
+    assert 0 < live.invoke(MODULE, f"hostile:{tool}")["value"] < ALLOWANCE
+
+
+def test_no_socket_is_on_its_way(live: LiveRunner) -> None:
+    assert live.invoke(MODULE, "hostile:on_their_way")["value"] == 0
+
+
+def test_signals_that_wait_have_an_end(live: LiveRunner) -> None:
+    assert live.invoke(MODULE, "hostile:signals")["value"] <= 64
+
+
+def is_ended_for_threads(answer: dict[str, Any]) -> bool:
+    """By the kernel, which lets a user of its own start no more; else by main."""
+    if answer["outcome"] == "success":
+        return bool(answer["value"] <= 64)
+    return answer["code"] == "MEMORY_LIMIT" and "threads, and may have 64" in answer["error"]
+
+
+def test_threads_have_an_end(live: LiveRunner) -> None:
+    answer = live.invoke(MODULE, "hostile:threads")
+    assert is_ended_for_threads(answer), answer
+
+
+def test_page_tables_count_as_memory(live: LiveRunner) -> None:
+    answer = live.invoke(MODULE, "hostile:page_tables")
+    assert answer.get("code") == "MEMORY_LIMIT", answer
+    assert "may hold 256 MB" in answer["error"]
+
+
+def test_an_import_is_watched_for_them_too(live: LiveRunner) -> None:
+    report = live.check("hostile", MAPS_FAR_APART)
+    assert report["faults"][0]["kind"] == "import_memory", report
+    assert live.invoke(MAPS_FAR_APART, "hostile:hello").get("code") == "MEMORY_LIMIT"
+
+
+def test_a_module_that_starts_more_threads_than_it_may_does_not_wait(who: str, canary: str) -> None:
+    with watched_runner(who, canary) as live:
+        answer = live.invoke(STARTS_THREADS, "hostile:hello")
+        until(lambda: kept_beside_waiting(live)() <= 2, "the end of children that are made ahead")
+        is_ended = answer.get("code") == "MEMORY_LIMIT"
+        # Of root, the child has no more than the kernel gave it.
+        assert is_ended == (live.health()["children"]["waiting"] == 0), answer
+
+
+@pytest.mark.parametrize(
+    ("source", "megabytes"),
+    [(FILLS_SOCKETS, 12), pytest.param(FILLS_FILES, 16, id="files")],
+    ids=["sockets", "files"],
+)
+def test_children_that_wait_are_weighed_with_what_the_kernel_keeps_for_them(
+    who: str, source: str, megabytes: int, canary: str
+) -> None:
+    if source == FILLS_FILES and who == "as_nobody":
+        pytest.skip("an ordinary user's runner does not see the files of its children: docs/security.md")
+    with watched_runner(who, canary, TOOLRACK_RUNNER_POOL_MB="64") as live:
+        for module, most in ((HONEST, 16), (source, 64 // megabytes)):
+            for number in range(20):
+                assert live.invoke(module, "hostile:hello", tenant=f"{number}")["text"] == "hello"
+            until(lambda: kept_beside_waiting(live)() <= 2, "the end of children that are made ahead")
+            assert 1 <= live.health()["children"]["waiting"] <= most
+        honest = live.invoke(HONEST, "hostile:hello", tenant="honest")
+        assert honest.get("text") == "hello", honest
