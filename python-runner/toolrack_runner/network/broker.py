@@ -10,6 +10,13 @@ from toolrack_runner.wire.child_messages import Connect
 
 #: For resolving and connecting together.
 CONNECT_SECONDS = 10.0
+#: What the kernel keeps for one connection, of what the tool has sent and of what it has not read; the kernel doubles both,
+#: for what it notes itself. Left alone it lets them grow to 4 and 32 MB, which no limit of the child counts. With so much on its
+#: way a host that is 100 ms away is sent 0.6 MB a second, and sends 1.3 MB.
+SEND_BYTES = 64 << 10
+RECEIVE_BYTES = 128 << 10
+#: How long the kernel goes on to send when nothing of it is taken: what a child leaves behind goes then.
+SENDING_MS = 60_000
 
 
 class Refused(Exception):
@@ -30,6 +37,9 @@ async def connect(hosts: tuple[Host, ...], allowed: tuple[Network, ...], wish: C
         raise Refused(f"the host did not answer within {CONNECT_SECONDS:g} s") from None
     except OSError as error:
         raise Refused(f"the host can't be reached: {error.strerror or 'its name is not known'}") from None
+    except ValueError:
+        # A name that no resolver can be asked for (UnicodeError). `wire/child_messages.py` lets none through that is known.
+        raise Refused("the host can't be reached: its name is none") from None
 
 
 async def _connect(name: str, port: int, allowed: tuple[Network, ...]) -> socket.socket:
@@ -42,6 +52,7 @@ async def _connect(name: str, port: int, allowed: tuple[Network, ...]) -> socket
     for family, kind, protocol, _, address in found:
         connected = socket.socket(family, kind, protocol)
         connected.setblocking(False)
+        _bound_buffers(connected)
         try:
             await loop.sock_connect(connected, address)
             confirm_connected(connected, address)
@@ -54,3 +65,11 @@ async def _connect(name: str, port: int, allowed: tuple[Network, ...]) -> socket
         connected.setblocking(True)
         return connected
     raise last or OSError("no address")
+
+
+def _bound_buffers(connected: socket.socket) -> None:
+    """Before it is connected: the peer is told how much it may send then."""
+    connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BYTES)
+    connected.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BYTES)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, SENDING_MS)

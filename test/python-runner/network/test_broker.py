@@ -1,0 +1,38 @@
+"""What main connects for a tool."""
+
+import asyncio
+import socket
+
+import pytest
+
+from toolrack_runner.network.broker import Refused, connect
+from toolrack_runner.network.hosts import Host
+from toolrack_runner.network.public_address import read_networks
+from toolrack_runner.wire.child_messages import Connect
+
+LOOPBACK = read_networks("127.0.0.0/8,::1/128")
+
+
+@pytest.mark.parametrize("name", ["a" * 64, "a..b", ".", "xn--\x00", "m\udc00", "xn--a"])
+def test_a_name_that_no_resolver_takes_is_refused_and_no_failure_of_main(name: str) -> None:
+    hosts = (Host(name.rstrip("."), (443,)),)
+    with pytest.raises(Refused, match="can't be reached"):
+        asyncio.run(connect(hosts, LOOPBACK, Connect(name, 443)))
+
+
+def test_what_the_kernel_keeps_for_a_connection_has_an_end() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        with asyncio.run(connect((Host("localhost", (port,)),), LOOPBACK, Connect("localhost", port))) as end:
+            peer, _ = server.accept()
+            with peer:
+                # What a tool reads fast lets the kernel give it more, and it may then read no more.
+                end.settimeout(5)
+                peer.settimeout(5)
+                for _ in range(50):
+                    peer.sendall(b"x" * 65_536)
+                    left = 65_536
+                    while left:
+                        left -= len(end.recv(left))
+                assert end.getsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF) <= 256 << 10
+                assert end.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) <= 128 << 10
