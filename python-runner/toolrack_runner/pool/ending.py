@@ -30,7 +30,7 @@ class End:
 async def end_of(worker: Worker, module: str) -> End:
     """Waits for the end of a child that closed its channel, and helps it along.
 
-    A tool can't send SIGKILL, not even to itself (seccomp), so that signal is the kernel's or an operator's.
+    A tool can send neither SIGKILL nor SIGXCPU, not even to itself (seccomp), so these are the kernel's or an operator's.
     """
     if not await _is_reaped(worker, ENDING_SECONDS) and not (
         worker.has_exited and await _is_reaped(worker, REAPING_SECONDS)
@@ -41,7 +41,8 @@ async def end_of(worker: Worker, module: str) -> End:
     gone = worker.gone.result()
     if gone is None:
         return End("its zygote", "the process it was forked from died")
-    if gone.exit_code in (-SIGXCPU, -SIGKILL) and gone.cpu_seconds > worker.limits.cpu_seconds - 0.5:
+    is_at_limit = gone.cpu_seconds > worker.limits.cpu_seconds - 0.5
+    if gone.exit_code == -SIGXCPU or (gone.exit_code == -SIGKILL and is_at_limit):
         return End("processor limit", f"it used up {worker.limits.cpu_seconds} s of processor time")
     if gone.exit_code == -SIGKILL:
         return End("somebody outside", "it was killed from outside")

@@ -1,0 +1,34 @@
+"""Whose doing it was that a child ended without an answer."""
+
+import asyncio
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from toolrack_runner.pool.ending import end_of
+from toolrack_runner.zygote.messages import Gone, Limits
+
+SIGKILL, SIGXCPU = 9, 24
+
+
+@pytest.mark.parametrize(
+    ("signal", "cpu_seconds", "by"),
+    [
+        # The kernel's count for the limit runs ahead of what it tells of the whole process, with many threads by a second.
+        (SIGXCPU, 10.0, "processor limit"),
+        (SIGXCPU, 8.7, "processor limit"),
+        (SIGKILL, 10.9, "processor limit"),
+        (SIGKILL, 1.0, "somebody outside"),
+    ],
+)
+def test_a_child_can_not_end_by_its_limit_of_processor_time_or_from_outside_by_itself(
+    signal: int, cpu_seconds: float, by: str
+) -> None:
+    async def ended() -> str:
+        gone: asyncio.Future[Gone] = asyncio.get_running_loop().create_future()
+        gone.set_result(Gone(1, -signal, cpu_seconds, 0))
+        worker = SimpleNamespace(gone=gone, has_exited=True, limits=Limits(cpu_seconds=10))
+        return (await end_of(cast("Any", worker), "module")).by
+
+    assert asyncio.run(ended()) == by
