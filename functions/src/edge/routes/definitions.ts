@@ -56,7 +56,7 @@ export function definitionRoutes({ catalog, store, writer }: DefinitionParts): r
       ask: askedBulk,
       action: write,
       async handle({ principal, asked: { layer, onConflict, onInvalid }, req, res, bodies }) {
-        const sent = sentDefinitions(await readBody({ req, res, bodies }, 'bulk'))
+        const sent = sentDefinitions(await readBody({ req, res, bodies, principal }, 'bulk'))
         const options = { onConflict, onInvalid, signal: callerGone(res) }
         sendJson(res, 200, await writer.putAll(principal, layer, sent, options))
       },
@@ -84,7 +84,7 @@ export function definitionRoutes({ catalog, store, writer }: DefinitionParts): r
       ask: askedWrite,
       action: write,
       async handle({ principal, asked: { layer, precondition }, params: { name }, req, res, bodies }) {
-        const sent = objectBody(await readBody({ req, res, bodies }, 'single'))
+        const sent = objectBody(await readBody({ req, res, bodies, principal }, 'single'))
         const answer = await writer.put(principal, layer, name, sent, precondition, callerGone(res))
         sendJson(res, answer.outcome === 'created' ? 201 : 200, answer, { ETag: `"${answer.digest}"` })
       },
@@ -126,7 +126,7 @@ export function definitionRoutes({ catalog, store, writer }: DefinitionParts): r
       action: write,
       async handle({ principal, asked: { layer, precondition }, params: { name }, req, res, bodies }) {
         const choice = versionChoice(
-          objectBody(await readBody({ req, res, bodies }, 'single')),
+          objectBody(await readBody({ req, res, bodies, principal }, 'single')),
           'digest',
           'sha256:…',
         )

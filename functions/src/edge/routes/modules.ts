@@ -60,7 +60,7 @@ export function moduleRoutes({ modules: { reader, writer } }: ModuleParts): read
       ask: askedWrite,
       action: write,
       async handle({ principal, asked: { layer, precondition }, params: { name }, req, res, bodies }) {
-        const source = await moduleSource({ req, res, bodies })
+        const source = await moduleSource({ req, res, bodies, principal })
         const upload = { layer, name, source, precondition, signal: callerGone(res) }
         const answer = await writer.put(principal, upload)
         sendJson(res, answer.outcome === 'created' ? 201 : 200, answer, { ETag: `"${answer.sha256}"` })
@@ -101,7 +101,7 @@ export function moduleRoutes({ modules: { reader, writer } }: ModuleParts): read
       action: write,
       async handle({ principal, asked: { layer, precondition }, params: { name }, req, res, bodies }) {
         const choice = versionChoice(
-          objectBody(await readBody({ req, res, bodies }, 'single')),
+          objectBody(await readBody({ req, res, bodies, principal }, 'single')),
           'sha256',
           '…',
         )
