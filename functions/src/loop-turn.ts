@@ -13,3 +13,18 @@ export function ownTurn(): Promise<void> {
   last = last.then(() => setImmediate())
   return last
 }
+
+/** Work in many pieces, which others would wait for where none of them waits for anything. */
+export class LongWork {
+  #sinceMs = performance.now()
+
+  /** Whether others have had no turn for so long that they are to be given one before the next piece. */
+  get isLong(): boolean {
+    return performance.now() - this.#sinceMs > STRETCH_MS
+  }
+
+  async giveTurn(): Promise<void> {
+    await ownTurn()
+    this.#sinceMs = performance.now()
+  }
+}

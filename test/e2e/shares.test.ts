@@ -40,20 +40,20 @@ function echo(name: string, parameters: JsonObject = {}): string {
 const text = { properties: { text: { type: 'string', pattern: '^[a-z]+$' } }, required: ['text'] }
 
 /** Sends the same on many connections until it is stopped, and counts the answers by status. */
-function flood(ask: Ask, path: string, body: (index: number) => string, method = 'POST') {
+function flood(ask: Ask, method: string, path: string, body: string) {
   const gone = new AbortController()
   const statuses = new Map<number, number>()
   const without: number[] = []
-  async function sendOn(index: number): Promise<void> {
+  async function sendOn(): Promise<void> {
     while (!gone.signal.aborted) {
-      const answer = await ask(method, path, body(index), gone.signal)
+      const answer = await ask(method, path, body, gone.signal)
       statuses.set(answer.status, (statuses.get(answer.status) ?? 0) + 1)
       const isBusy = answer.status === 429
       if (isBusy !== (answer.headers.get('retry-after') !== null)) without.push(answer.status)
       await answer.arrayBuffer()
     }
   }
-  const all = Promise.allSettled(Array.from({ length: AT_ONCE }, (_, index) => sendOn(index)))
+  const all = Promise.allSettled(Array.from({ length: AT_ONCE }, () => sendOn()))
   return {
     refused: () =>
       until(
@@ -96,8 +96,8 @@ async function queuesOf(ask: Ask): Promise<Queues> {
 
 test('beside a user who sends the worst schemas without pause, others write, call and list', async () => {
   const [ann, bob] = [userOf('ann'), userOf('bob')]
-  const slow = (): string => echo('slow', slowSchema())
-  const worst = flood(ann, '/workflows/tools/defs/slow', slow, 'PUT')
+  const slow = echo('slow', slowSchema())
+  const worst = flood(ann, 'PUT', '/workflows/tools/defs/slow', slow)
   await worst.refused()
   await worksOn(bob, 'schemas')
   expect((await queuesOf(bob)).schemas).toMatchObject({ places: 2, waiting: 32, usersWaiting: 1 })
@@ -112,7 +112,7 @@ test('beside a user who sends the worst arguments without pause, others write, c
   expect((await ann('PUT', '/workflows/tools/defs/pairs', pairs)).status).toBe(201)
   const list = Array.from({ length: 1_700 }, (_, a) => ({ a }))
   const call = JSON.stringify({ name: 'pairs', arguments: { list } })
-  const worst = flood(ann, '/workflows/tools/invoke', () => call)
+  const worst = flood(ann, 'POST', '/workflows/tools/invoke', call)
   await worst.refused()
   await worksOn(bob, 'arguments')
   expect((await queuesOf(bob)).arguments).toMatchObject({ places: 2, usersWaiting: 1 })
@@ -125,7 +125,7 @@ test('beside a user who sends large bodies without pause, others write, call and
   const [ann, bob] = [userOf('eve'), userOf('bob')]
   const use = { type: 'tool_use', name: 'ECHO', input: { a: Array.from({ length: 84_000 }, () => ({})) } }
   const calls = JSON.stringify(Array.from({ length: 4 }, (_, index) => ({ ...use, id: `c${index}` })))
-  const worst = flood(ann, '/workflows/tools/dispatch', () => calls)
+  const worst = flood(ann, 'POST', '/workflows/tools/dispatch', calls)
   await worst.refused()
   await worksOn(bob, 'bodies')
   const { bodies } = await queuesOf(bob)

@@ -10,7 +10,7 @@ import type {
 import { readCalls, ToolrackError } from '@toolrack/contract'
 import type { Asked, CallHeaders, CallRequest, Pipeline } from '../pipeline/call.ts'
 import { callArguments } from '../pipeline/parse-call-request.ts'
-import { ownTurn, STRETCH_MS } from '../../loop-turn.ts'
+import { LongWork } from '../../loop-turn.ts'
 import { readJson } from '../../tools/json/read-json.ts'
 
 /** Calls of one request that run at the same time: as many as a runner has slots. */
@@ -130,14 +130,11 @@ async function eachInTurn<Item, Result>(
 ): Promise<readonly Result[]> {
   const results: Result[] = []
   const waiting = items.entries()
-  let startMs = performance.now()
+  const reading = new LongWork()
   async function work(): Promise<void> {
     for (const [index, item] of waiting) {
       // Reading large arguments takes long, and all calls that are at once begin in the same turn of the event loop.
-      if (performance.now() - startMs > STRETCH_MS) {
-        await ownTurn()
-        startMs = performance.now()
-      }
+      if (reading.isLong) await reading.giveTurn()
       results[index] = await act(item)
     }
   }

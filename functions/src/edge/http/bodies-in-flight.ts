@@ -118,7 +118,7 @@ export class BodiesInFlight {
       try {
         resolve(await parse(() => stretch.giveTurn()))
       } catch (error) {
-        reject(error as Error)
+        reject(error)
       }
       const tooLongMs = stretch.end() - STRETCH_MS
       if (tooLongMs > 0) this.#parses.pause(user, Math.min(PAUSE_MS_MAX, PAUSE_FACTOR * tooLongMs))

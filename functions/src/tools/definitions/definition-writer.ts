@@ -12,6 +12,7 @@ import type { Precondition } from './precondition.ts'
 import type { DefinitionFault } from './definition-fault.ts'
 import type { DefinitionStore, DefinitionVersion } from './definition-store.ts'
 import type { StoredLayer } from '../catalog/stored-layer.ts'
+import { LongWork } from '../../loop-turn.ts'
 import { keptVersions } from './kept-versions.ts'
 import { nameFaults, sealedFault } from './name-faults.ts'
 import type { BulkAnswer, RefusedItem, WriteAnswer } from './write-answer.ts'
@@ -70,8 +71,11 @@ export class DefinitionWriter {
     const admitted: AdmittedDefinition[] = []
     const indexByName = new Map<string, number>()
     const compiler = this.#compiler(principal, options.signal)
+    const admitting = new LongWork()
     for (const [index, item] of sent.entries()) {
       continueChecks(compiler, index, sent.length)
+      // Those that are refused before they are compiled wait for nothing.
+      if (admitting.isLong) await admitting.giveTurn()
       const admission = await this.#admit(view, layer, item, compiler)
       const faults = 'faults' in admission ? admission.faults : twiceFaults(admission, indexByName, index)
       refused.push(...faults.map((fault) => ({ index, ...fault })))

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals'
+import { setImmediate } from 'node:timers/promises'
 import type { Principal } from '../../../../functions/src/access/principal.ts'
 import { Catalog } from '../../../../functions/src/tools/catalog/catalog.ts'
 import { DefinitionWriter } from '../../../../functions/src/tools/definitions/definition-writer.ts'
@@ -86,4 +87,24 @@ test('a bulk and a module whose caller has gone are checked no further, and noth
   await expect(it.writer.putAll(ANN, 'user', bulk, options)).rejects.toMatchObject({ code: 'SERVICE_BUSY' })
   await expect(it.modules.put(ANN, { ...upload, signal })).rejects.toMatchObject({ code: 'SERVICE_BUSY' })
   expect([asked.length, await it.written()]).toEqual([2, []])
+})
+
+test('others have a turn while the definitions of a bulk are refused, which wait for nothing', async () => {
+  await using it = writing(0)
+  const wide = Array.from({ length: 6_000 }, () => ({ type: 'string' }))
+  const sent = Array.from({ length: 100 }, (_, index) => ({
+    ...tool(`T${index}`),
+    function: { name: `T${index}`, description: 'd', parameters: { anyOf: wide } },
+  }))
+  const state = { turns: 0, isOver: false }
+  async function others(): Promise<void> {
+    for (; !state.isOver; await setImmediate()) state.turns += 1
+  }
+  const turns = others()
+  const options = { onConflict: 'upsert', onInvalid: 'skip' } as const
+  const { refused } = await it.writer.putAll(ANN, 'user', sent, options)
+  state.isOver = true
+  await turns
+  expect(refused?.length).toBe(100)
+  expect(state.turns).toBeGreaterThan(5)
 })
