@@ -76,8 +76,9 @@ export class WorkerPool<Question extends Serializable, Report> {
     const process = free.find(({ isStarted }) => isStarted) ?? free[0]
     if (!process) throw new Error('more questions than processes')
     this.#free.delete(process)
-    const startMs = this.#nowMs()
     try {
+      await process.ready()
+      const startMs = this.#nowMs()
       const answer = await process.answer(question)
       const tookMs = this.#nowMs() - startMs
       spent?.(tookMs)

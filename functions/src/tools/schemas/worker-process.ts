@@ -54,6 +54,12 @@ export class WorkerProcess<Question extends Serializable, Report> {
     return this.#child !== undefined
   }
 
+  /** Has the process started, so that the time of an answer is that of its question. Rejects with SERVICE_BUSY when it cannot be. */
+  async ready(): Promise<void> {
+    clearTimeout(this.#idle)
+    this.#child ??= await this.#start()
+  }
+
   /**
    * Answers one question; the caller asks the next when it has been answered. Something else than the question may have killed
    * the process, so it is asked again, once. Rejects with SERVICE_BUSY when the process cannot be started.
