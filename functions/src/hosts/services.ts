@@ -74,7 +74,10 @@ export function createServices({ store: storeWith, files, ...parts }: ServicePar
   const folder =
     toolsFolder === undefined
       ? undefined
-      : new FolderLayer(definitions, new ModuleFolder({ path: toolsFolder, runner, checker, log, changed }))
+      : new FolderLayer(
+          definitions,
+          new ModuleFolder({ path: toolsFolder, runner, checker: checker.own, log, changed }),
+        )
   const catalog: Catalog = new Catalog(
     {
       file: logged(folder ?? definitions, parts.log),

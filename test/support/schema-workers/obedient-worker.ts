@@ -12,6 +12,10 @@ answerQuestions((text: string) => {
     writeFileSync(path, '')
     for (;;);
   }
+  if (command === 'mark-and-await') {
+    writeFileSync(path, '')
+    while (!existsSync(`${path}.go`));
+  }
   if (command === 'exit') process.exit(1)
   if (command === 'throw') throw new Error('the worker threw')
   if (command === 'count') appendFileSync(path, '.')

@@ -10,6 +10,7 @@ import type {
 import { readCalls, ToolrackError } from '@toolrack/contract'
 import type { Asked, CallHeaders, CallRequest, Pipeline } from '../pipeline/call.ts'
 import { callArguments } from '../pipeline/parse-call-request.ts'
+import { LongWork } from '../../loop-turn.ts'
 import { readJson } from '../../tools/json/read-json.ts'
 
 /** Calls of one request that run at the same time: as many as a runner has slots. */
@@ -129,8 +130,13 @@ async function eachInTurn<Item, Result>(
 ): Promise<readonly Result[]> {
   const results: Result[] = []
   const waiting = items.entries()
+  const reading = new LongWork()
   async function work(): Promise<void> {
-    for (const [index, item] of waiting) results[index] = await act(item)
+    for (const [index, item] of waiting) {
+      // Reading large arguments takes long, and all calls that are at once begin in the same turn of the event loop.
+      if (reading.isLong) await reading.giveTurn()
+      results[index] = await act(item)
+    }
   }
   await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, work))
   return results

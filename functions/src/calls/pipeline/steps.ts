@@ -46,9 +46,9 @@ async function waitForRequest(
  * others are refused by the step that runs the tool. */
 export function validateArguments({ checker }: Pick<StepParts, 'checker'>): Step<Resolved> {
   return async (call, next) => {
-    const { entry, request, signal } = call
+    const { entry, request, principal, signal } = call
     if (entry.callable === 'service') {
-      const { faults } = await checker.check(entry.stored, request.arguments, signal)
+      const { faults } = await checker.check(entry.stored, request.arguments, { user: principal.uid, signal })
       if (faults.length > 0)
         throw new ToolrackError('ARGUMENTS_INVALID', `${entry.name}: ${faults.join(' ')}`)
     }

@@ -23,13 +23,24 @@ export function unsafeArgument(args: JsonObject): string | undefined {
     if (typeof value !== 'object' || value === null) continue
     if (depth === ARGUMENTS_DEPTH_MAX)
       return `${quoted(argument)} is nested deeper than ${ARGUMENTS_DEPTH_MAX} levels`
+    // The keys of an array are its own, and naming each would cost most of the walk.
+    if (Array.isArray(value)) {
+      for (const child of value as readonly JsonValue[])
+        if (isToBeSeen(child)) visits.push({ value: child, argument, depth: depth + 1 })
+      continue
+    }
     for (const [key, child] of Object.entries(value)) {
       if (REFUSED.has(key)) return `${quoted(argument)} holds the key ${key}, which is never allowed`
       if (!isText(key)) return `${quoted(argument)} holds a key with ${LONE_SURROGATE}`
-      visits.push({ value: child, argument, depth: depth + 1 })
+      if (isToBeSeen(child)) visits.push({ value: child, argument, depth: depth + 1 })
     }
   }
   return undefined
+}
+
+/** Numbers, booleans and null are safe. */
+function isToBeSeen(value: JsonValue): boolean {
+  return typeof value === 'string' || (typeof value === 'object' && value !== null)
 }
 
 function isText(text: string): boolean {

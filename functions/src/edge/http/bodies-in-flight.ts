@@ -1,12 +1,17 @@
 import { ToolrackError } from '@toolrack/contract'
 import { setTimeout } from 'node:timers/promises'
 import { getHeapStatistics } from 'node:v8'
+import { FairQueue } from '../../fair-queue.ts'
+import type { NotRun, QueueState } from '../../fair-queue.ts'
+import { ownTurn, STRETCH_MS } from '../../loop-turn.ts'
 
 /** Bodies up to this size, in bytes, are not counted and are parsed at once: ordinary calls are never refused or delayed. */
 export const SMALL_BODY_BYTES = 16 * 1024
 
-/** Twice the largest body that a route takes, in bytes, so that a single request is always taken. */
-const BUDGET_BYTES_MIN = 2 * 1024 * 1024
+/** The largest body that a route takes, in bytes. */
+const LARGEST_BYTES = 1024 * 1024
+/** So that one user's half of it holds the largest body. */
+const BUDGET_BYTES_MIN = 2 * LARGEST_BYTES
 
 /** A parsed body was measured at 25 times its bytes: with 1/64 of the heap, bodies take less than 40 % of it. */
 const HEAP_SHARE = 1 / 64
@@ -17,10 +22,28 @@ const HEAP_SHARE = 1 / 64
  */
 const TURN_MS = 5
 
+/**
+ * For each millisecond that a parse has blocked all others beyond STRETCH_MS, its user parses nothing large for so many: then
+ * less than one request in 16 of others meets such a parse. What blocks for less is not put off.
+ */
+const PAUSE_FACTOR = 16
+const PAUSE_MS_MAX = 1_000
+
 /** Bytes that the bodies of all requests together may have in a heap that may grow to `heapBytesMax`; V8's own limit by default. */
 export function bodyBudget(heapBytesMax = getHeapStatistics().heap_size_limit): number {
   return Math.max(BUDGET_BYTES_MIN, Math.floor(heapBytesMax * HEAP_SHARE))
 }
+
+/**
+ * Milliseconds between two refused bodies of one user: reading 1 MB in order to throw it away takes 2 ms, and who is refused at
+ * once sends the next at once.
+ */
+const REFUSED_PAUSE_MS = 50
+
+type Share = { readonly user: string; readonly bytes: number }
+
+/** What is read and parsed now, of all users. */
+export type BodiesState = QueueState & { readonly bytes: number; readonly bytesMax: number }
 
 /**
  * Bounds the bodies that are being read, parsed and worked on at the same time, in bytes, because each of them takes many
@@ -28,13 +51,25 @@ export function bodyBudget(heapBytesMax = getHeapStatistics().heap_size_limit): 
  */
 export class BodiesInFlight {
   readonly #bytesMax: number
-  readonly #shares = new Map<object, number>()
+  readonly #bytesPerUser: number
+  readonly #shares = new Map<object, Share>()
+  readonly #bytesOf = new Map<string, number>()
   #bytes = 0
-  /** Over when the next large body may be parsed; undefined when one may be now. */
-  #turn: Promise<void> | undefined
+  /** What waits has been read, so the bytes bound how many wait. */
+  readonly #parses = new FairQueue(
+    { places: 1, placesPerUser: 1, waitingPerUser: Infinity, waitingMax: Infinity },
+    refusal,
+  )
 
-  constructor(bytesMax = bodyBudget()) {
+  readonly #refused = new FairQueue(
+    { places: Infinity, placesPerUser: 1, waitingPerUser: Infinity, waitingMax: Infinity },
+    refusal,
+  )
+
+  /** Where the service has several users (`isShared`), one of them has at most half of the bytes. */
+  constructor(bytesMax = bodyBudget(), isShared = true) {
     this.#bytesMax = bytesMax
+    this.#bytesPerUser = isShared ? Math.max(LARGEST_BYTES, Math.floor(bytesMax / 2)) : bytesMax
   }
 
   /** Bytes that are taken now. */
@@ -42,54 +77,109 @@ export class BodiesInFlight {
     return this.#bytes
   }
 
-  /** Counts a request's body before it is read. Throws SERVICE_BUSY when it does not fit beside the others. */
-  take(request: object, bytes: number): void {
+  get state(): BodiesState {
+    return { ...this.#parses.state, bytes: this.#bytes, bytesMax: this.#bytesMax }
+  }
+
+  /** Counts a request's body before it is read. Throws SERVICE_BUSY when it does not fit beside its user's others, or beside all. */
+  take(request: object, user: string, bytes: number): void {
     if (bytes <= SMALL_BODY_BYTES) return
-    if (this.#bytes + bytes > this.#bytesMax)
-      throw new ToolrackError(
-        'SERVICE_BUSY',
-        'The service is working on as many large bodies as it takes; nothing was done. Try again, or send less at a time.',
-      )
-    this.#set(request, bytes)
+    if (this.#usedBy(user) + bytes > this.#bytesPerUser) throw new ToolrackError('SERVICE_BUSY', USER_FULL)
+    if (this.#bytes + bytes > this.#bytesMax) throw refusal('full')
+    this.#set(request, { user, bytes })
   }
 
   /** Lowers a request's share to what was read: before that, only the most that could come was known. */
   lower(request: object, bytes: number): void {
-    if (bytes < this.#shareOf(request)) this.#set(request, bytes <= SMALL_BODY_BYTES ? 0 : bytes)
+    const share = this.#shares.get(request)
+    if (share && bytes < share.bytes)
+      this.#set(request, { ...share, bytes: bytes <= SMALL_BODY_BYTES ? 0 : bytes })
   }
 
   /** Gives a request's share back, once nothing works on its body any more. Does nothing for a request without a share. */
   giveBack(request: object): void {
-    this.#set(request, 0)
+    const share = this.#shares.get(request)
+    if (share) this.#set(request, { ...share, bytes: 0 })
   }
 
   /**
-   * Parses one large body at a time, and gives other requests a turn before the next one: a list waits for one parse, however
-   * many bodies there are. A body that comes alone does not wait. Rejects with what `parse` throws.
+   * Parses one large body at a time, users in turn, and gives other requests a turn before the next one. `parse` is given what
+   * it may wait for in between, so that others go on. Who has blocked others for long is put off. A body that comes alone does
+   * not wait. Rejects with what `parse` throws, and with SERVICE_BUSY when the caller has gone before.
    */
-  async parseInTurn<Value>(bytes: number, parse: () => Value): Promise<Value> {
-    if (bytes <= SMALL_BODY_BYTES) return parse()
-    const before = this.#turn
-    const { promise: turn, resolve: end } = Promise.withResolvers<void>()
-    this.#turn = turn
-    await before
-    try {
-      return parse()
-    } finally {
-      void setTimeout(TURN_MS, undefined, { ref: false }).then(() => {
-        if (this.#turn === turn) this.#turn = undefined
-        end()
-      })
+  async parseInTurn<Value>(
+    user: string,
+    signal: AbortSignal | undefined,
+    parse: (giveTurn: () => Promise<void>) => Value | Promise<Value>,
+  ): Promise<Value> {
+    const { promise, resolve, reject } = Promise.withResolvers<Value>()
+    const parseOne = async (): Promise<void> => {
+      const stretch = new Stretch()
+      try {
+        resolve(await parse(() => stretch.giveTurn()))
+      } catch (error) {
+        reject(error)
+      }
+      const tooLongMs = stretch.end() - STRETCH_MS
+      if (tooLongMs > 0) this.#parses.pause(user, Math.min(PAUSE_MS_MAX, PAUSE_FACTOR * tooLongMs))
+      await setTimeout(TURN_MS, undefined, { ref: false })
     }
+    this.#parses.run(user, parseOne, { signal }).catch(reject)
+    return promise
   }
 
-  #shareOf(request: object): number {
-    return this.#shares.get(request) ?? 0
+  /** Has one refused body of a user thrown away at a time, and not at once after another. */
+  async discardInTurn(
+    user: string,
+    signal: AbortSignal | undefined,
+    discard: () => Promise<void>,
+  ): Promise<void> {
+    const discardOne = async (): Promise<void> => {
+      await discard()
+      this.#refused.pause(user, REFUSED_PAUSE_MS)
+    }
+    await this.#refused.run(user, discardOne, { signal })
   }
 
-  #set(request: object, bytes: number): void {
-    this.#bytes += bytes - this.#shareOf(request)
-    if (bytes > 0) this.#shares.set(request, bytes)
+  #usedBy(user: string): number {
+    return this.#bytesOf.get(user) ?? 0
+  }
+
+  #set(request: object, share: Share): void {
+    const { user, bytes } = share
+    const more = bytes - (this.#shares.get(request)?.bytes ?? 0)
+    this.#bytes += more
+    const used = this.#usedBy(user) + more
+    if (used > 0) this.#bytesOf.set(user, used)
+    else this.#bytesOf.delete(user)
+    if (bytes > 0) this.#shares.set(request, share)
     else this.#shares.delete(request)
   }
+}
+
+/** Measures for how long a piece of work has blocked others at most. */
+class Stretch {
+  #startMs = performance.now()
+  #longestMs = 0
+
+  async giveTurn(): Promise<void> {
+    this.end()
+    await ownTurn()
+    this.#startMs = performance.now()
+  }
+
+  /** The longest stretch so far, in milliseconds. */
+  end(): number {
+    this.#longestMs = Math.max(this.#longestMs, performance.now() - this.#startMs)
+    return this.#longestMs
+  }
+}
+
+const USER_FULL =
+  'The service is working on as many large bodies of yours as it takes; nothing was done. Try again, or send less at a time.'
+const ALL_FULL =
+  'The service is working on as many large bodies as it takes; nothing was done. Try again, or send less at a time.'
+
+function refusal(why: NotRun): ToolrackError {
+  return new ToolrackError('SERVICE_BUSY', why === 'full' ? ALL_FULL : 'The caller has gone.')
 }

@@ -3,8 +3,10 @@ import { ToolrackError } from '@toolrack/contract'
 import express from 'express'
 import type { IncomingMessage } from 'node:http'
 import { finished } from 'node:stream/promises'
-import { readJson } from '../../tools/json/read-json.ts'
-import type { FoundRequest } from './route.ts'
+import { SMALL_BODY_BYTES } from './bodies-in-flight.ts'
+import { readJson, readJsonInSteps } from '../../tools/json/read-json.ts'
+import { callerGone } from './caller-gone.ts'
+import type { KnownRequest } from './route.ts'
 
 /** Bytes of a body outside bulk, and in bulk. */
 export const BODY_BYTES_MAX = { single: 256 * 1024, bulk: 1024 * 1024 } as const
@@ -17,7 +19,7 @@ const PARSERS = {
 }
 
 /** What reading a body takes of a request. */
-export type Sent = Pick<FoundRequest, 'req' | 'res' | 'bodies'>
+export type Sent = Pick<KnownRequest, 'req' | 'res' | 'bodies' | 'principal'>
 
 /**
  * The JSON of a request's body, whatever its Content-Type says; nested 32 levels deep outside schemas, unless said otherwise.
@@ -25,7 +27,13 @@ export type Sent = Pick<FoundRequest, 'req' | 'res' | 'bodies'>
  */
 export async function readBody(sent: Sent, size: Size, depthMax?: number): Promise<JsonValue> {
   const bytes = await readBytes(sent, size)
-  const json = await sent.bodies.parseInTurn(bytes.length, () => readJson(bytes, depthMax))
+  const { bodies, principal, res } = sent
+  const json =
+    bytes.length <= SMALL_BODY_BYTES
+      ? readJson(bytes, depthMax)
+      : await bodies.parseInTurn(principal.uid, callerGone(res), (giveTurn) =>
+          readJsonInSteps(bytes, depthMax, giveTurn),
+        )
   if ('value' in json) return json.value
   const { pointer, message } = json.fault
   throw new ToolrackError('BODY_INVALID', `The body ${message}${pointer && ` (at ${pointer})`}.`, {
@@ -40,16 +48,16 @@ type Read = { readonly rawBody?: Uint8Array; body?: unknown }
  * The bytes of a request's body, which are counted among the bodies in flight until the request has been handled. Throws
  * BODY_TOO_LARGE, and SERVICE_BUSY where there are too many.
  */
-export async function readBytes({ req, res, bodies }: Sent, size: Size): Promise<Uint8Array> {
+export async function readBytes({ req, res, bodies, principal }: Sent, size: Size): Promise<Uint8Array> {
   const read = req as Read
   const { rawBody } = read
   // The Framework has also parsed it, and that value is as large as the one that is made here.
   if (rawBody) read.body = undefined
   if (rawBody && rawBody.length > BODY_BYTES_MAX[size]) throw new ToolrackError('BODY_TOO_LARGE')
   try {
-    bodies.take(req, bytesToCome(req, size))
+    bodies.take(req, principal.uid, bytesToCome(req, size))
   } catch (error) {
-    await discard(req)
+    await bodies.discardInTurn(principal.uid, callerGone(res), () => discard(req))
     throw error
   }
   const bytes = rawBody ?? (await parsedBytes(req, res, size))

@@ -9,6 +9,7 @@ import type { DefinitionStore } from '../../tools/definitions/definition-store.t
 import { storedLayer } from '../../tools/definitions/definition-writer.ts'
 import type { DefinitionWriter } from '../../tools/definitions/definition-writer.ts'
 import { keptVersions } from '../../tools/definitions/kept-versions.ts'
+import { callerGone } from '../http/caller-gone.ts'
 import { isNotModified } from '../http/entity-tag.ts'
 import { invalidParameter, Query } from '../http/query.ts'
 import { readBody } from '../http/read-body.ts'
@@ -55,8 +56,9 @@ export function definitionRoutes({ catalog, store, writer }: DefinitionParts): r
       ask: askedBulk,
       action: write,
       async handle({ principal, asked: { layer, onConflict, onInvalid }, req, res, bodies }) {
-        const sent = sentDefinitions(await readBody({ req, res, bodies }, 'bulk'))
-        sendJson(res, 200, await writer.putAll(principal, layer, sent, { onConflict, onInvalid }))
+        const sent = sentDefinitions(await readBody({ req, res, bodies, principal }, 'bulk'))
+        const options = { onConflict, onInvalid, signal: callerGone(res) }
+        sendJson(res, 200, await writer.putAll(principal, layer, sent, options))
       },
     }),
     // One definition. Its entity tag is its digest.
@@ -82,8 +84,8 @@ export function definitionRoutes({ catalog, store, writer }: DefinitionParts): r
       ask: askedWrite,
       action: write,
       async handle({ principal, asked: { layer, precondition }, params: { name }, req, res, bodies }) {
-        const sent = objectBody(await readBody({ req, res, bodies }, 'single'))
-        const answer = await writer.put(principal, layer, name, sent, precondition)
+        const sent = objectBody(await readBody({ req, res, bodies, principal }, 'single'))
+        const answer = await writer.put(principal, layer, name, sent, precondition, callerGone(res))
         sendJson(res, answer.outcome === 'created' ? 201 : 200, answer, { ETag: `"${answer.digest}"` })
       },
     }),
@@ -124,11 +126,11 @@ export function definitionRoutes({ catalog, store, writer }: DefinitionParts): r
       action: write,
       async handle({ principal, asked: { layer, precondition }, params: { name }, req, res, bodies }) {
         const choice = versionChoice(
-          objectBody(await readBody({ req, res, bodies }, 'single')),
+          objectBody(await readBody({ req, res, bodies, principal }, 'single')),
           'digest',
           'sha256:…',
         )
-        const answer = await writer.rollback(principal, layer, name, choice, precondition)
+        const answer = await writer.rollback(principal, layer, name, choice, precondition, callerGone(res))
         sendJson(res, 200, answer, { ETag: `"${answer.digest}"` })
       },
     }),

@@ -13,7 +13,7 @@ export async function dispatchCalls(
   { principal, search, req, res, bodies }: KnownRequest,
 ): Promise<void> {
   refuseParameters(search)
-  const calls = parseCalls(await readBody({ req, res, bodies }, 'bulk', CALL_DEPTH_MAX))
+  const calls = parseCalls(await readBody({ req, res, bodies, principal }, 'bulk', CALL_DEPTH_MAX))
   const sender = { principal, headers: callHeaders(req), signal: callerGone(res) }
   const answer = await dispatch(pipeline, sender, calls)
   sendJson(res, 200, answer, { 'Cache-Control': 'private, no-store' })

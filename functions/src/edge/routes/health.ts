@@ -3,19 +3,28 @@ import type { Catalog } from '../../tools/catalog/catalog.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
 import type { PublicRoute } from '../http/route.ts'
 import { sendJson } from '../http/send-json.ts'
+import type { QueueState } from '../../fair-queue.ts'
 import type { IsolationLevel, Runner, RunnerHealth } from '../../tools/modules/runner.ts'
 import { VERSION } from '../../version.ts'
 
-export type HealthParts = { readonly catalog: Catalog; readonly runner: Pick<Runner, 'health'> }
+/** What has a queue that users share. */
+type Queueing = { readonly state: QueueState }
+
+export type HealthParts = {
+  readonly catalog: Catalog
+  readonly runner: Pick<Runner, 'health'>
+  readonly checker: Queueing
+  readonly argumentChecker: Queueing
+}
 
 /** `GET /health`: whether the service works; with a token also what it works with. */
-export function healthRoute({ catalog, runner }: HealthParts): PublicRoute {
+export function healthRoute({ catalog, runner, checker, argumentChecker }: HealthParts): PublicRoute {
   return {
     method: 'GET',
     path: '/health',
     isRoot: true,
     action: 'anybody',
-    async handle({ principal, res }) {
+    async handle({ principal, res, bodies }) {
       const [view, known] = await Promise.all([
         principal ? catalog.view(principal) : catalog.shared(),
         runner.health(),
@@ -26,7 +35,8 @@ export function healthRoute({ catalog, runner }: HealthParts): PublicRoute {
         return
       }
       const layers = Object.fromEntries(LAYERS.map((layer) => [layer, layerHealth(view, layer)]))
-      sendJson(res, 200, { ...head, revision: view.revision, layers, runner: known })
+      const queues = { schemas: checker.state, arguments: argumentChecker.state, bodies: bodies.state }
+      sendJson(res, 200, { ...head, revision: view.revision, layers, queues, runner: known })
     },
   }
 }

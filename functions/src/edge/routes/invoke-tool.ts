@@ -25,7 +25,7 @@ export async function invokeTool(
     async read() {
       try {
         refuseParameters(search)
-        return parseCallRequest(await readBody({ req, res, bodies }, 'single', CALL_DEPTH_MAX))
+        return parseCallRequest(await readBody({ req, res, bodies, principal }, 'single', CALL_DEPTH_MAX))
       } catch (error) {
         throw requestError(error) ?? error
       }

@@ -1,5 +1,6 @@
 import { ToolrackError } from '@toolrack/contract'
 import { PAGE_MAX } from '../../tools/catalog/list-query.ts'
+import { callerGone } from '../http/caller-gone.ts'
 import { isNotModified } from '../http/entity-tag.ts'
 import { invalidParameter, Query } from '../http/query.ts'
 import { readBody } from '../http/read-body.ts'
@@ -59,8 +60,9 @@ export function moduleRoutes({ modules: { reader, writer } }: ModuleParts): read
       ask: askedWrite,
       action: write,
       async handle({ principal, asked: { layer, precondition }, params: { name }, req, res, bodies }) {
-        const source = await moduleSource({ req, res, bodies })
-        const answer = await writer.put(principal, { layer, name, source, precondition })
+        const source = await moduleSource({ req, res, bodies, principal })
+        const upload = { layer, name, source, precondition, signal: callerGone(res) }
+        const answer = await writer.put(principal, upload)
         sendJson(res, answer.outcome === 'created' ? 201 : 200, answer, { ETag: `"${answer.sha256}"` })
       },
     }),
@@ -99,11 +101,12 @@ export function moduleRoutes({ modules: { reader, writer } }: ModuleParts): read
       action: write,
       async handle({ principal, asked: { layer, precondition }, params: { name }, req, res, bodies }) {
         const choice = versionChoice(
-          objectBody(await readBody({ req, res, bodies }, 'single')),
+          objectBody(await readBody({ req, res, bodies, principal }, 'single')),
           'sha256',
           '…',
         )
-        const answer = await writer.rollback(principal, { layer, name, choice, precondition })
+        const rollback = { layer, name, choice, precondition, signal: callerGone(res) }
+        const answer = await writer.rollback(principal, rollback)
         sendJson(res, 200, answer, { ETag: `"${answer.sha256}"` })
       },
     }),

@@ -31,7 +31,7 @@ export function tokenRoute({ catalog, signJobToken: sign, now }: TokenParts): Ro
     ask: ({ search }) => refuseParameters(search),
     action: { verb: 'mint' },
     async handle({ principal, req, res, bodies }) {
-      const request = mintRequest(objectBody(await readBody({ req, res, bodies }, 'single')))
+      const request = mintRequest(objectBody(await readBody({ req, res, bodies, principal }, 'single')))
       if (!sign)
         throw new ToolrackError(
           'KEYS_UNAVAILABLE',

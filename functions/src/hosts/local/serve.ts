@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs'
 import { createApp } from '../../edge/app.ts'
+import { BodiesInFlight, bodyBudget } from '../../edge/http/bodies-in-flight.ts'
 import type { Catalog } from '../../tools/catalog/catalog.ts'
 import type { Config } from '../config.ts'
 import { FileLayer } from '../../stores/files/file-layer.ts'
@@ -60,7 +61,8 @@ export async function serve(config: Config, log: Log, python: PythonChoice = {})
   }
   try {
     await firstLook(services.catalog, config)
-    const listening = await listen(createApp(services), config.host, config.port)
+    const bodies = new BodiesInFlight(bodyBudget(), config.auth.kind !== 'local')
+    const listening = await listen(createApp({ ...services, bodies }), config.host, config.port)
     void services.folder?.folder.start()
     const stop = async (): Promise<void> => {
       await stopListening(listening)

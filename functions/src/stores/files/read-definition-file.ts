@@ -44,7 +44,7 @@ export async function readDefinitionFile(path: string, checker: SchemaChecker): 
   const skipped: SkippedItem[] = []
   for (const [index, tool] of tools.entries()) {
     const at = `/tools/${index}`
-    const admission = await admitDefinition(withFamily(tool as JsonValue, family), checker.patient)
+    const admission = await admitDefinition(withFamily(tool as JsonValue, family), checker.own)
     if ('faults' in admission) {
       skipped.push(
         ...admission.faults.map(({ pointer, message }) => ({ source, pointer: at + pointer, message })),

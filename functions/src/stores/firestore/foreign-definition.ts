@@ -61,7 +61,7 @@ export async function foreignDefinition(
   if (!isTool)
     return { skipped: [{ source, pointer: '', message: 'textHash' in data ? CHANGED : NO_TOOL, ...name }] }
   const read = documentJson(definitionPart(data))
-  const admission = 'faults' in read ? read : await admitDefinition(read.json, checker.patient)
+  const admission = 'faults' in read ? read : await admitDefinition(read.json, checker.own)
   if ('faults' in admission) {
     const faults = admission.faults.slice(0, SKIPPED_FAULTS_MAX)
     return { skipped: faults.map(({ pointer, message }) => ({ source, pointer, message, ...name })) }

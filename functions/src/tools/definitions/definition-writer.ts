@@ -3,15 +3,16 @@ import { isJsonObject, isToolName, ToolrackError } from '@toolrack/contract'
 import type { Principal } from '../../access/principal.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { CatalogView } from '../catalog/catalog-view.ts'
-import type { SchemaChecker } from '../schemas/schema-checker.ts'
+import type { RequestCompiler, SchemaChecker } from '../schemas/schema-checker.ts'
 import { admitDefinition } from './admit-definition.ts'
 import type { AdmittedDefinition } from './admit-definition.ts'
-import { checkBudget } from './check-budget.ts'
+import { continueChecks } from './check-budget.ts'
 import type { DefinitionPut, OnConflict } from './definition-change.ts'
 import type { Precondition } from './precondition.ts'
 import type { DefinitionFault } from './definition-fault.ts'
 import type { DefinitionStore, DefinitionVersion } from './definition-store.ts'
 import type { StoredLayer } from '../catalog/stored-layer.ts'
+import { LongWork } from '../../loop-turn.ts'
 import { keptVersions } from './kept-versions.ts'
 import { nameFaults, sealedFault } from './name-faults.ts'
 import type { BulkAnswer, RefusedItem, WriteAnswer } from './write-answer.ts'
@@ -30,31 +31,25 @@ export class DefinitionWriter {
   readonly #store: DefinitionStore
   readonly #catalog: Catalog
   readonly #checker: SchemaChecker
-  readonly #elapsedMs: () => number
 
-  constructor(parts: {
-    store: DefinitionStore
-    catalog: Catalog
-    checker: SchemaChecker
-    elapsedMs?: () => number
-  }) {
+  constructor(parts: { store: DefinitionStore; catalog: Catalog; checker: SchemaChecker }) {
     this.#store = parts.store
     this.#catalog = parts.catalog
     this.#checker = parts.checker
-    this.#elapsedMs = parts.elapsedMs ?? (() => performance.now())
   }
 
-  /** Writes one definition under the name of the path; the body may repeat it or leave it out. */
+  /** Writes one definition under the name of the path; the body may repeat it or leave it out. `signal` is aborted when the caller has gone. */
   async put(
     principal: Principal,
     layer: WritableLayer,
     name: string,
     sent: JsonValue,
     precondition: Precondition,
+    signal?: AbortSignal,
   ): Promise<WriteAnswer> {
     const view = await this.#catalog.view(principal)
     throwFirst(nameFaults(view, name, '/name'))
-    const admission = await this.#admit(view, layer, named(sent, name))
+    const admission = await this.#admit(view, layer, named(sent, name), this.#compiler(principal, signal))
     if ('faults' in admission) throw refusal(admission.faults)
     const put = putOf(admission, 'upsert', precondition)
     const [outcome] = await this.#write(principal, layer, [put])
@@ -63,22 +58,25 @@ export class DefinitionWriter {
 
   /**
    * Writes up to 200 definitions, all or none; `onInvalid: 'skip'` takes those that are valid. Rejects as a whole when
-   * checking them takes too long.
+   * checking them takes too long, and when the caller has gone before all are checked.
    */
   async putAll(
     principal: Principal,
     layer: WritableLayer,
     sent: readonly JsonValue[],
-    options: { onConflict: OnConflict; onInvalid: 'fail' | 'skip' },
+    options: { onConflict: OnConflict; onInvalid: 'fail' | 'skip'; signal?: AbortSignal },
   ): Promise<BulkAnswer> {
     const view = await this.#catalog.view(principal)
     const refused: RefusedItem[] = []
     const admitted: AdmittedDefinition[] = []
     const indexByName = new Map<string, number>()
-    const spend = checkBudget(this.#elapsedMs)
+    const compiler = this.#compiler(principal, options.signal)
+    const admitting = new LongWork()
     for (const [index, item] of sent.entries()) {
-      spend(index, sent.length)
-      const admission = await this.#admit(view, layer, item)
+      continueChecks(compiler, index, sent.length)
+      // Those that are refused before they are compiled wait for nothing.
+      if (admitting.isLong) await admitting.giveTurn()
+      const admission = await this.#admit(view, layer, item, compiler)
       const faults = 'faults' in admission ? admission.faults : twiceFaults(admission, indexByName, index)
       refused.push(...faults.map((fault) => ({ index, ...fault })))
       if (!('faults' in admission) && faults.length === 0) admitted.push(admission)
@@ -108,19 +106,25 @@ export class DefinitionWriter {
     name: string,
     choice: VersionChoice,
     precondition: Precondition,
+    signal?: AbortSignal,
   ): Promise<WriteAnswer> {
     const versions = await keptVersions(this.#store, storedLayer(layer, principal.uid), name)
     const version = versions.find((candidate) => isChosen(candidate, choice))
     if (!version?.text) throw new ToolrackError('VERSION_NOT_FOUND')
-    return this.put(principal, layer, name, JSON.parse(version.text) as JsonValue, precondition)
+    return this.put(principal, layer, name, JSON.parse(version.text) as JsonValue, precondition, signal)
+  }
+
+  #compiler({ uid }: Principal, signal: AbortSignal | undefined): RequestCompiler {
+    return this.#checker.forCaller({ user: uid, signal })
   }
 
   async #admit(
     view: CatalogView,
     layer: WritableLayer,
     sent: JsonValue,
+    compiler: RequestCompiler,
   ): Promise<AdmittedDefinition | { faults: readonly DefinitionFault[] }> {
-    const admission = await admitDefinition(sent, this.#checker)
+    const admission = await admitDefinition(sent, compiler)
     if ('faults' in admission) {
       const resembled = admission.faults.flatMap((fault) =>
         fault.reason === 'NAME_INVALID' ? nameFaults(view, sentName(sent) ?? '', fault.pointer) : [fault],

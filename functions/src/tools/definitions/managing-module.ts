@@ -9,7 +9,8 @@ export function managingModule({
   text,
   source,
 }: Pick<StoredDefinition, 'text' | 'source'>): string | undefined {
-  if (source !== undefined) return undefined
+  // A write asks this of up to 200 definitions in one turn, and hardly one of them is worth parsing.
+  if (source !== undefined || !text.includes('"python"')) return undefined
   const { runner } = JSON.parse(text) as ToolDefinition
   if (runner?.kind !== 'python') return undefined
   return typeof runner['module'] === 'string' ? runner['module'] : ''

@@ -1,7 +1,7 @@
 import type { JsonValue } from '@toolrack/contract'
 import { jsonPosition } from './json-position.ts'
 import type { JsonFault } from './json-fault.ts'
-import { JSON_DEPTH_MAX, scanJson } from './scan-json.ts'
+import { JSON_DEPTH_MAX, scanJson, scanJsonInSteps } from './scan-json.ts'
 
 export type ReadJson = { readonly value: JsonValue } | { readonly fault: JsonFault }
 
@@ -11,21 +11,43 @@ export type ReadJson = { readonly value: JsonValue } | { readonly fault: JsonFau
  * outside schemas.
  */
 export function readJson(bytes: Uint8Array, depthMax = JSON_DEPTH_MAX): ReadJson {
+  const parsed = parse(bytes)
+  if ('fault' in parsed) return parsed
+  const fault = scanJson(parsed.text, depthMax)
+  return fault ? { fault } : { value: parsed.value }
+}
+
+/** The same with pauses: `giveTurn` lets others go on. What cannot be divided is the parse itself, which comes first. */
+export async function readJsonInSteps(
+  bytes: Uint8Array,
+  depthMax = JSON_DEPTH_MAX,
+  giveTurn: () => Promise<void>,
+): Promise<ReadJson> {
+  const parsed = parse(bytes)
+  if ('fault' in parsed) return parsed
+  const steps = scanJsonInSteps(parsed.text, depthMax)
+  for (;;) {
+    const { done, value: fault } = steps.next()
+    if (done) return fault ? { fault } : { value: parsed.value }
+    await giveTurn()
+  }
+}
+
+type Parsed = { readonly text: string; readonly value: JsonValue } | { readonly fault: JsonFault }
+
+function parse(bytes: Uint8Array): Parsed {
   const text = decode(bytes)
   if (text === undefined) return refuse('is not UTF-8')
   if (text.startsWith('\uFEFF')) return refuse('starts with a byte order mark; send plain UTF-8')
   if (text.trim() === '') return refuse('is empty')
-  let value: JsonValue
   try {
-    value = JSON.parse(text) as JsonValue
+    return { text, value: JSON.parse(text) as JsonValue }
   } catch (error) {
     return refuse(`is not valid JSON ${jsonPosition(text, error)}`)
   }
-  const fault = scanJson(text, depthMax)
-  return fault ? { fault } : { value }
 }
 
-function refuse(message: string): ReadJson {
+function refuse(message: string): { readonly fault: JsonFault } {
   return { fault: { pointer: '', message } }
 }
 

@@ -17,12 +17,32 @@ type Frame = {
   expectsKey: boolean
 }
 
+/** Characters of a step: 3 ms where each of them is looked at. */
+const STEP = 128 * 1024
+
 /** Finds what JSON.parse hides, in text that it has accepted. One pass, no recursion: any depth is safe. */
 export function scanJson(text: string, depthMax = JSON_DEPTH_MAX): JsonFault | undefined {
+  const steps = scanJsonInSteps(text, depthMax)
+  for (;;) {
+    const { done, value } = steps.next()
+    if (done) return value
+  }
+}
+
+/** The same in steps: others may have a turn where it yields. */
+export function* scanJsonInSteps(
+  text: string,
+  depthMax: number,
+): Generator<undefined, JsonFault | undefined> {
   const frames: Frame[] = []
   const pointer = (): string => jsonPointer(frames.map((frame) => frame.at).slice(0, depthMax))
 
+  let stepEnd = STEP
   for (let index = 0; index < text.length; index += 1) {
+    if (index >= stepEnd) {
+      yield
+      stepEnd = index + STEP
+    }
     const char = text[index]
     const frame = frames.at(-1)
     if (char === '"') {

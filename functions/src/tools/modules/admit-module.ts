@@ -2,7 +2,6 @@ import { ToolrackError } from '@toolrack/contract'
 import type { JsonObject } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 import type { AdmittedDefinition } from '../definitions/admit-definition.ts'
-import type { CheckBudget } from '../definitions/check-budget.ts'
 import type { ModuleSource, Runner } from './runner.ts'
 import type { SchemaCompiler } from '../schemas/schema-checker.ts'
 import { admitSpec } from './admit-spec.ts'
@@ -26,24 +25,23 @@ export type AdmittedModule = ModuleIdentity & {
 type Parts = {
   readonly runner: Runner
   readonly checker: SchemaCompiler
-  /** Begins to count when the runner has answered. Not given where no request waits. */
-  readonly budget?: () => CheckBudget
+  /** Asked before each spec with how many are done, of how many; what it throws ends the rest. */
+  readonly goOn?: (checked: number, all: number) => void
 }
 
 /**
  * Has the runner check a file and admits its specs, one after another, so that one module is one of those that wait for a
- * check. Rejects with MODULE_INVALID and every reason, else as `Runner.check`, `SchemaCompiler.compile` and the budget do.
+ * check. Rejects with MODULE_INVALID and every reason, else as `Runner.check`, `SchemaCompiler.compile` and `goOn` do.
  */
 export async function admitModule(
   { name, source }: ModuleSource,
-  { runner, checker, budget }: Parts,
+  { runner, checker, goOn }: Parts,
 ): Promise<AdmittedModule> {
   const sha256 = createHash('sha256').update(source).digest('hex')
   const checked = await runner.check({ name, source })
-  const spend = budget?.()
   const specs: AdmittedSpec[] = []
   for (const spec of checked.specs) {
-    spend?.(specs.length, checked.specs.length)
+    goOn?.(specs.length, checked.specs.length)
     specs.push(await admitSpec(spec, { name, sha256 }, checker))
   }
   const refused = moduleRefusal(checked, specs)

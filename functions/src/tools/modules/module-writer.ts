@@ -3,7 +3,6 @@ import type { Principal } from '../../access/principal.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import type { AdmittedDefinition } from '../definitions/admit-definition.ts'
-import type { CheckBudget } from '../definitions/check-budget.ts'
 import type { DefinitionPut } from '../definitions/definition-change.ts'
 import { DEFINITIONS_MAX, storedLayer } from '../definitions/definition-writer.ts'
 import type { WritableLayer } from '../definitions/definition-writer.ts'
@@ -11,7 +10,7 @@ import { sealedFault } from '../definitions/name-faults.ts'
 import type { Precondition } from '../definitions/precondition.ts'
 import type { Runner } from './runner.ts'
 import type { SchemaChecker } from '../schemas/schema-checker.ts'
-import { checkBudget } from '../definitions/check-budget.ts'
+import { continueChecks } from '../definitions/check-budget.ts'
 import { admitModule } from './admit-module.ts'
 import { moduleAnswer } from './module-answer.ts'
 import type { ModuleAnswer } from './module-answer.ts'
@@ -25,6 +24,8 @@ export type Upload = {
   readonly name: string
   readonly source: Uint8Array
   readonly precondition: Precondition
+  /** Aborted when the caller has gone. */
+  readonly signal?: AbortSignal | undefined
 }
 
 /** Which version comes back. */
@@ -36,8 +37,6 @@ type Parts = {
   readonly catalog: Catalog
   readonly checker: SchemaChecker
   readonly runner: Runner
-  /** The clock of the checks, in milliseconds; it never goes back. */
-  readonly elapsedMs?: () => number
 }
 
 /** Every change of a module goes through here: check, admit, look for seals, write, tell. Whoever calls has decided that the principal may. */
@@ -49,10 +48,14 @@ export class ModuleWriter {
   }
 
   /** Takes a module whose tools the runner accepts, all of its definitions at once; else rejects and leaves the old version serving. */
-  async put(principal: Principal, { layer, name, source, precondition }: Upload): Promise<ModuleAnswer> {
-    const { runner, checker, elapsedMs = () => performance.now() } = this.#parts
-    const budget = (): CheckBudget => checkBudget(elapsedMs)
-    const { tools, report, ...module } = await admitModule({ name, source }, { runner, checker, budget })
+  async put(
+    principal: Principal,
+    { layer, name, source, precondition, signal }: Upload,
+  ): Promise<ModuleAnswer> {
+    const { runner } = this.#parts
+    const checker = this.#parts.checker.forCaller({ user: principal.uid, signal })
+    const goOn = (checked: number, all: number): void => continueChecks(checker, checked, all)
+    const { tools, report, ...module } = await admitModule({ name, source }, { runner, checker, goOn })
     const view = await this.#parts.catalog.view(principal)
     refuseSealed(view, layer, tools)
     const puts = tools.map(putOf)

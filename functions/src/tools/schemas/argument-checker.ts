@@ -1,10 +1,11 @@
 import type { JsonObject } from '@toolrack/contract'
 import { LRUCache } from 'lru-cache'
+import type { QueueState } from '../../fair-queue.ts'
 import { lightDefinition, lightArguments } from './light-work.ts'
 import type { LightDefinition } from './light-work.ts'
 import type { createArgumentValidator } from './validate-arguments.ts'
-import { WorkerProcess } from './worker-process.ts'
-import type { WorkerOptions } from './worker-process.ts'
+import { WorkerPool } from './worker-pool.ts'
+import type { Asker, PoolOptions } from './worker-pool.ts'
 
 /** How long arguments may take to be checked: a schema inside every limit can still ask for more work than anybody waits for. */
 const CHECK_MS_MAX = 1_000
@@ -36,31 +37,35 @@ type Known = { readonly light: LightDefinition | undefined; calls: number }
 /**
  * Checks arguments against their definition's schema. Both are strangers': a schema that compares each element with each
  * other takes minutes over arguments of ordinary size, and one that finds fault with each in many ways fills the memory.
- * So they are checked in a process of their own, which keeps what it has compiled. What is called often and is surely little
+ * So they are checked in processes of their own, which keep what they have compiled. What is called often and is surely little
  * work (`light-work.ts`) is checked here, for the way to the process and back is a third of what a call costs.
  */
 export class ArgumentChecker {
-  readonly #worker: WorkerProcess<ArgumentQuestion, ArgumentReport>
+  readonly #pool: WorkerPool<ArgumentQuestion, ArgumentReport>
   readonly #known = new LRUCache<string, Known>({ max: KNOWN_MAX })
   #validate: Promise<Validate> | undefined
 
   constructor({
     workerUrl = WORKER_URL,
     ...options
-  }: Partial<WorkerOptions> & { readonly workerUrl?: URL } = {}) {
-    this.#worker = new WorkerProcess(workerUrl, { deadlineMs: CHECK_MS_MAX, ...options })
+  }: Partial<PoolOptions> & { readonly workerUrl?: URL } = {}) {
+    this.#pool = new WorkerPool(workerUrl, { deadlineMs: CHECK_MS_MAX, ...options })
   }
 
-  /** Rejects as `WorkerProcess.ask` does. `signal` is aborted when the caller has gone. */
+  get state(): QueueState {
+    return this.#pool.state
+  }
+
+  /** Rejects as `WorkerPool.ask` does. */
   async check(
     { digest, text }: CheckedDefinition,
     args: JsonObject,
-    signal?: AbortSignal,
+    asker: Pick<Asker, 'user' | 'signal'>,
   ): Promise<ArgumentReport> {
     const question = { digest, text, arguments: args }
     const values = this.#lightValues(question)
     if (values !== undefined) return (await (this.#validate ??= loadValidator()))(question, values)
-    const answer = await this.#worker.ask(question, { signal })
+    const answer = await this.#pool.ask(question, asker)
     if ('report' in answer) return answer.report
     return {
       faults: [
@@ -70,7 +75,7 @@ export class ArgumentChecker {
   }
 
   close(): Promise<void> {
-    return this.#worker.close()
+    return this.#pool.close()
   }
 
   /** How many values the arguments hold, where checking them here is surely little work. */

@@ -19,13 +19,6 @@ export type WorkerOptions = {
   readonly log?: Log | undefined
 }
 
-export type AskOptions = {
-  /** Aborted when nobody wants the answer any more: a question that still waits is then given up. */
-  readonly signal?: AbortSignal | undefined
-  /** Whether the question may wait behind any number of others. Only for questions of the service itself. */
-  readonly waitsBehindAll?: boolean
-}
-
 /**
  * V8's heap in the process, in megabytes: twice what the costliest schema within the limits was seen to need. Memory outside
  * of V8, such as RE2's, is not in it: the whole process was seen to take 190 to 334 MB.
@@ -39,17 +32,6 @@ const EXEC_ARGV = [`--max-old-space-size=${HEAP_MB}`, '--max-semi-space-size=4',
 const START_MS_MAX = 10_000
 const IDLE_MS = 60_000
 /**
- * How many questions of callers may wait. Each may take 1 s until its deadline and 0.6 s for the start of the next process, so
- * the last of them waits 51 s; a function has 60 s for a request. Their memory is bounded by the bodies in flight.
- */
-export const WAITING_MAX = 32
-
-type Waiting<Question, Report> = Pick<AskOptions, 'waitsBehindAll'> & {
-  readonly question: Question
-  readonly answer: PromiseWithResolvers<WorkerAnswer<Report>>
-}
-
-/**
  * A process that answers questions about what a stranger has sent. It is started with the first question, killed and
  * replaced when one takes too long, and ended when there is nothing to do. It is a process and not a thread, because V8
  * ends the whole process when a thread fills its heap faster than the limit is noticed.
@@ -58,10 +40,8 @@ export class WorkerProcess<Question extends Serializable, Report> {
   readonly #url: URL
   readonly #options: Required<Omit<WorkerOptions, 'log'>>
   readonly #log: Log | undefined
-  readonly #waiting = new Set<Waiting<Question, Report>>()
   #child: ChildProcess | undefined
   #idle: NodeJS.Timeout | undefined
-  #working: Promise<void> | undefined
 
   constructor(url: URL, { deadlineMs, idleMs = IDLE_MS, startMs = START_MS_MAX, log }: WorkerOptions) {
     this.#url = url
@@ -69,60 +49,30 @@ export class WorkerProcess<Question extends Serializable, Report> {
     this.#log = log
   }
 
+  /** Whether a question would be answered without starting anything first. */
+  get isStarted(): boolean {
+    return this.#child !== undefined
+  }
+
+  /** Has the process started, so that the time of an answer is that of its question. Rejects with SERVICE_BUSY when it cannot be. */
+  async ready(): Promise<void> {
+    clearTimeout(this.#idle)
+    this.#child ??= await this.#start()
+  }
+
   /**
-   * Questions are answered one after the other: one that hangs delays the others by its deadline at the most. Rejects with
-   * SERVICE_BUSY when WAITING_MAX questions wait or the process cannot be started, and when the signal is aborted while
-   * the question waits.
+   * Answers one question; the caller asks the next when it has been answered. Something else than the question may have killed
+   * the process, so it is asked again, once. Rejects with SERVICE_BUSY when the process cannot be started.
    */
-  ask(
-    question: Question,
-    { signal, waitsBehindAll = false }: AskOptions = {},
-  ): Promise<WorkerAnswer<Report>> {
-    if (signal?.aborted) return Promise.reject(callerGone())
-    if (!waitsBehindAll && this.#callersWaiting() >= WAITING_MAX)
-      return Promise.reject(new ToolrackError('SERVICE_BUSY', TOO_MANY))
-    const answer = Promise.withResolvers<WorkerAnswer<Report>>()
-    const waiting = { question, waitsBehindAll, answer }
-    const giveUp = (): void => this.#giveUp(waiting)
-    signal?.addEventListener('abort', giveUp, { once: true })
-    this.#waiting.add(waiting)
-    this.#working ??= this.#work()
-    // One request may ask many questions, and its signal would keep all of them.
-    return answer.promise.finally(() => signal?.removeEventListener('abort', giveUp))
-  }
-
-  async close(): Promise<void> {
-    await this.#working
-    await this.#discard()
-  }
-
-  #callersWaiting(): number {
-    return [...this.#waiting].filter(({ waitsBehindAll }) => !waitsBehindAll).length
-  }
-
-  #giveUp(waiting: Waiting<Question, Report>): void {
-    if (this.#waiting.delete(waiting)) waiting.answer.reject(callerGone())
-  }
-
-  /** Never rejects. */
-  async #work(): Promise<void> {
-    for (const waiting of this.#waiting) {
-      this.#waiting.delete(waiting)
-      await this.#answerTo(waiting.question).then(waiting.answer.resolve, (error: unknown) => {
-        // No process could be started. Those behind would wait as long for a start of their own.
-        for (const { answer } of [waiting, ...this.#waiting]) answer.reject(error)
-        this.#waiting.clear()
-      })
-    }
-    // Not in a `finally` behind it: a question that comes before that would wait for ever.
-    this.#working = undefined
-  }
-
-  /** Something else than the question may have killed the process, so the question is asked again, once. */
-  async #answerTo(question: Question): Promise<WorkerAnswer<Report>> {
+  async answer(question: Question): Promise<WorkerAnswer<Report>> {
     const first = await this.#askOnce(question)
     const last = 'end' in first && isKilled(first.end) ? await this.#askOnce(question) : first
     return 'end' in last ? { fault: withinWhat(last.end) } : last
+  }
+
+  /** Ends the process, if there is one. */
+  close(): Promise<void> {
+    return this.#discard()
   }
 
   /** The answer, or how the process has ended without one. */
@@ -220,13 +170,7 @@ function withinWhat(end: string): string {
   return isOutOfMemory ? `within ${HEAP_MB} MB of memory` : `(its process has ended: ${end})`
 }
 
-const TOO_MANY = 'The service has as many checks as it takes; nothing was done. Try again.'
 const NOT_STARTED = 'The service could not start the process for its checks; nothing was done. Try again.'
-
-/** Nobody reads it. It is no plain error, because those are logged as failures of the service. */
-function callerGone(): ToolrackError {
-  return new ToolrackError('SERVICE_BUSY', 'The caller has gone, so nothing was checked.')
-}
 
 /**
  * The next message; `late` when there is none in time, `gone` when the process ends before it sends one: its channel ends

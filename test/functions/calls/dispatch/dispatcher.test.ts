@@ -1,6 +1,8 @@
 import { expect, test } from '@jest/globals'
 import { toolResult } from '@toolrack/contract'
+import { setImmediate } from 'node:timers/promises'
 import { AT_ONCE, dispatch, parseCalls } from '../../../../functions/src/calls/dispatch/dispatcher.ts'
+import { STRETCH_MS } from '../../../../functions/src/loop-turn.ts'
 import type { Asked, Pipeline } from '../../../../functions/src/calls/pipeline/call.ts'
 
 const USER = { kind: 'user', uid: 'ann', isAdmin: false } as const
@@ -53,4 +55,30 @@ test(`${AT_ONCE} calls run at the same time, and never more; the answers keep th
   expect(answer.results.map(({ id, result }) => [id, result?.textResultForLlm])).toEqual(
     Array.from({ length: 20 }, (_, index) => [`c${index}`, `said ${index}`]),
   )
+})
+
+test('others have a turn between calls that take long without waiting, however many are sent', async () => {
+  const seen: string[] = []
+  const state = { isOver: false }
+  async function others(): Promise<void> {
+    for (; !state.isOver; await setImmediate()) seen.push('others')
+  }
+  const pipeline = {
+    invoke: () => {
+      seen.push('call')
+      const end = performance.now() + STRETCH_MS + 1
+      while (performance.now() < end);
+      return Promise.resolve({ result: { ...toolResult('said'), meta }, retryAfterSeconds: null })
+    },
+  }
+  const turns = others()
+  const { signal } = new AbortController()
+  const sender = { principal: USER, headers: NO_HEADERS, signal }
+  await Promise.all([1, 2].map(() => dispatch(pipeline as unknown as Pipeline, sender, calls(AT_ONCE + 4))))
+  state.isOver = true
+  await turns
+  // Only the first call of each request follows another call at once.
+  const atOnce = seen.filter((what, index) => what === 'call' && seen[index - 1] === 'call')
+  expect(atOnce.length).toBeLessThanOrEqual(1)
+  expect(seen.filter((what) => what === 'call')).toHaveLength(2 * (AT_ONCE + 4))
 })

@@ -117,15 +117,15 @@ test('validate the arguments: faults are told with the name of the tool, and not
   expect(got).toEqual([])
 })
 
-test('validate the arguments: a check knows when its caller has gone', async () => {
-  const signals: (AbortSignal | undefined)[] = []
-  const check: ArgumentChecker['check'] = (_definition, _arguments, signal) => {
-    signals.push(signal)
+test('validate the arguments: a check knows who calls and when they have gone', async () => {
+  const askers: Parameters<ArgumentChecker['check']>[2][] = []
+  const check: ArgumentChecker['check'] = (_definition, _arguments, asker) => {
+    askers.push(asker)
     return Promise.resolve({ faults: [] })
   }
   const call = resolvedCall(ECHO)
   await validateArguments({ checker: { check } as ArgumentChecker })(call, inside().next)
-  expect(signals).toEqual([call.signal])
+  expect(askers).toEqual([{ user: call.principal.uid, signal: call.signal }])
 })
 
 test('validate the arguments: those that fit go on; those of a tool that the client runs are not looked at', async () => {

@@ -22,22 +22,22 @@ function refusal(act: () => void): string | undefined {
 }
 
 test('bodies are taken up to the budget, and the next is refused until a share was given back', () => {
-  const bodies = new BodiesInFlight(2 * MB)
+  const bodies = new BodiesInFlight(2 * MB, false)
   const [first, second, third] = [{}, {}, {}]
-  bodies.take(first, MB)
-  bodies.take(second, MB)
-  expect(refusal(() => bodies.take(third, 17 * KB))).toBe('SERVICE_BUSY')
+  bodies.take(first, 'ann', MB)
+  bodies.take(second, 'ann', MB)
+  expect(refusal(() => bodies.take(third, 'ann', 17 * KB))).toBe('SERVICE_BUSY')
   expect(bodies.bytes).toBe(2 * MB)
   bodies.giveBack(first)
-  expect(refusal(() => bodies.take(third, MB))).toBeUndefined()
+  expect(refusal(() => bodies.take(third, 'ann', MB))).toBeUndefined()
   expect(bodies.bytes).toBe(2 * MB)
 })
 
 test('a share is given back once, and one that was refused has none', () => {
-  const bodies = new BodiesInFlight(2 * MB)
+  const bodies = new BodiesInFlight(2 * MB, false)
   const [taken, refused] = [{}, {}]
-  bodies.take(taken, 2 * MB)
-  expect(refusal(() => bodies.take(refused, MB))).toBe('SERVICE_BUSY')
+  bodies.take(taken, 'ann', 2 * MB)
+  expect(refusal(() => bodies.take(refused, 'ann', MB))).toBe('SERVICE_BUSY')
   bodies.giveBack(refused)
   expect(bodies.bytes).toBe(2 * MB)
   bodies.giveBack(taken)
@@ -46,17 +46,17 @@ test('a share is given back once, and one that was refused has none', () => {
 })
 
 test('small bodies are taken when nothing else is, and are not counted', () => {
-  const bodies = new BodiesInFlight(2 * MB)
-  bodies.take({}, 2 * MB)
-  expect(refusal(() => bodies.take({}, SMALL_BODY_BYTES))).toBeUndefined()
+  const bodies = new BodiesInFlight(2 * MB, false)
+  bodies.take({}, 'ann', 2 * MB)
+  expect(refusal(() => bodies.take({}, 'ann', SMALL_BODY_BYTES))).toBeUndefined()
   expect(bodies.bytes).toBe(2 * MB)
-  expect(refusal(() => bodies.take({}, SMALL_BODY_BYTES + 1))).toBe('SERVICE_BUSY')
+  expect(refusal(() => bodies.take({}, 'ann', SMALL_BODY_BYTES + 1))).toBe('SERVICE_BUSY')
 })
 
 test('a share is lowered to what was read, and never raised', () => {
-  const bodies = new BodiesInFlight(2 * MB)
+  const bodies = new BodiesInFlight(2 * MB, false)
   const request = {}
-  bodies.take(request, MB)
+  bodies.take(request, 'ann', MB)
   bodies.lower(request, 100 * KB)
   expect(bodies.bytes).toBe(100 * KB)
   bodies.lower(request, MB)
@@ -80,7 +80,7 @@ test('large bodies are parsed one at a time, in order, and others have a turn be
   const turns = others()
   const parsed = await Promise.all(
     ['a', 'b', 'c'].map(async (name) => {
-      const value = await bodies.parseInTurn(MB, () => {
+      const value = await bodies.parseInTurn('ann', undefined, () => {
         seen.push(`parse ${name}`)
         return name
       })
@@ -97,23 +97,120 @@ test('large bodies are parsed one at a time, in order, and others have a turn be
 
 test('what a parse throws is thrown, and the next is parsed', async () => {
   const bodies = new BodiesInFlight()
-  const failed = bodies.parseInTurn(MB, () => {
+  const failed = bodies.parseInTurn('ann', undefined, () => {
     throw new RangeError('too deep')
   })
-  const next = bodies.parseInTurn(MB, () => 'next')
+  const next = bodies.parseInTurn('ann', undefined, () => 'next')
   await expect(failed).rejects.toThrow('too deep')
   expect(await next).toBe('next')
 })
 
-test('a small body does not wait for large ones, and neither does a large one that comes alone', async () => {
+test('a large body that comes alone does not wait', async () => {
   const bodies = new BodiesInFlight()
   const order: string[] = []
-  const first = bodies.parseInTurn(MB, () => order.push('first'))
-  expect(order).toEqual([])
-  await first
+  const first = bodies.parseInTurn('ann', undefined, () => order.push('first'))
   expect(order).toEqual(['first'])
-  const second = bodies.parseInTurn(MB, () => order.push('second'))
-  await bodies.parseInTurn(SMALL_BODY_BYTES, () => order.push('small'))
+  expect(await first).toBe(1)
+})
+
+test('one user has at most half of the bytes, and others have the rest', () => {
+  const bodies = new BodiesInFlight(8 * MB)
+  const held = Array.from({ length: 4 }, () => ({}))
+  for (const each of held) bodies.take(each, 'ann', MB)
+  expect(refusal(() => bodies.take({}, 'ann', 17 * KB))).toBe('SERVICE_BUSY')
+  for (const user of ['bob', 'bob', 'cid', 'cid'])
+    expect(refusal(() => bodies.take({}, user, MB))).toBeUndefined()
+  expect(refusal(() => bodies.take({}, 'dan', 17 * KB))).toBe('SERVICE_BUSY')
+  bodies.lower(held[0] ?? {}, 500 * KB)
+  bodies.giveBack(held[1] ?? {})
+  expect(refusal(() => bodies.take({}, 'ann', MB))).toBeUndefined()
+  expect(refusal(() => bodies.take({}, 'ann', 525 * KB))).toBe('SERVICE_BUSY')
+})
+
+test('the half of the smallest budget holds the largest body', () => {
+  const bodies = new BodiesInFlight(bodyBudget(0))
+  for (const user of ['ann', 'bob']) expect(refusal(() => bodies.take({}, user, MB))).toBeUndefined()
+  expect(refusal(() => bodies.take({}, 'ann', 17 * KB))).toBe('SERVICE_BUSY')
+})
+
+test('large bodies are parsed by user in turn, however many of one wait', async () => {
+  const bodies = new BodiesInFlight()
+  const order: string[] = []
+  const parse = (user: string, name: string): Promise<unknown> =>
+    bodies.parseInTurn(user, undefined, () => order.push(name))
+  const all = ['a1', 'a2', 'a3', 'b1', 'b2'].map((name) => parse(name[0] ?? '', name))
+  expect(bodies.state).toMatchObject({ places: 1, running: 1, waiting: 4, usersWaiting: 2 })
+  await Promise.all(all)
+  expect(order).toEqual(['a1', 'b1', 'a2', 'b2', 'a3'])
+})
+
+/** Blocks everything for so many milliseconds. */
+function block(ms: number): void {
+  const end = performance.now() + ms
+  while (performance.now() < end);
+}
+
+test('who has blocked others with a parse is put off, and others are not', async () => {
+  const bodies = new BodiesInFlight()
+  const order: string[] = []
+  const parse = (user: string, name: string, ms = 0): Promise<unknown> =>
+    bodies.parseInTurn(user, undefined, () => {
+      order.push(name)
+      block(ms)
+    })
+  const all = [parse('a', 'a1', 60), parse('a', 'a2'), parse('b', 'b1')]
+  for (const name of ['b2', 'b3', 'b4']) {
+    await all.at(-1)
+    all.push(parse('b', name))
+  }
+  await Promise.all(all)
+  expect(order).toEqual(['a1', 'b1', 'b2', 'b3', 'b4', 'a2'])
+})
+
+test('a parse that gives others turns is one parse, and is not put off for its length', async () => {
+  const bodies = new BodiesInFlight()
+  const order: string[] = []
+  const state = { turns: 0, isOver: false }
+  async function others(): Promise<void> {
+    for (; !state.isOver; await setImmediate()) state.turns += 1
+  }
+  const turns = others()
+  const inSteps = bodies.parseInTurn('a', undefined, async (giveTurn) => {
+    for (let step = 0; step < 20; step += 1) {
+      const before = state.turns
+      await giveTurn()
+      expect(state.turns).toBeGreaterThan(before)
+    }
+    order.push('a1')
+  })
+  await Promise.all([inSteps, bodies.parseInTurn('b', undefined, () => order.push('b1'))])
+  state.isOver = true
+  await turns
+  expect(order).toEqual(['a1', 'b1'])
+})
+
+test('a body whose sender has gone before its turn is not parsed', async () => {
+  const bodies = new BodiesInFlight()
+  const gone = new AbortController()
+  const order: string[] = []
+  const first = bodies.parseInTurn('a', undefined, () => order.push('a1'))
+  const second = bodies.parseInTurn('a', gone.signal, () => order.push('a2'))
+  gone.abort()
+  await expect(second).rejects.toMatchObject({ code: 'SERVICE_BUSY' })
+  await Promise.all([first, bodies.parseInTurn('a', undefined, () => order.push('a3'))])
+  expect(order).toEqual(['a1', 'a3'])
+})
+
+test('refused bodies of one user are thrown away one after another, those of others meanwhile', async () => {
+  const bodies = new BodiesInFlight()
+  const order: string[] = []
+  const slow = Promise.withResolvers<void>()
+  const first = bodies.discardInTurn('a', undefined, () => slow.promise.then(() => void order.push('a1')))
+  const second = bodies.discardInTurn('a', undefined, () => Promise.resolve(void order.push('a2')))
+  await bodies.discardInTurn('b', undefined, () => Promise.resolve(void order.push('b1')))
+  slow.resolve()
+  await first
+  await bodies.discardInTurn('c', undefined, () => Promise.resolve(void order.push('c1')))
   await second
-  expect(order).toEqual(['first', 'small', 'second'])
+  expect(order).toEqual(['b1', 'a1', 'c1', 'a2'])
 })

@@ -3,6 +3,7 @@ import { ToolrackError } from '@toolrack/contract'
 import { once } from 'node:events'
 import { setTimeout as pause } from 'node:timers/promises'
 import { gzipSync } from 'node:zlib'
+import { tokenInvalid } from '../../../../functions/src/access/authenticate.ts'
 import type { Authenticate } from '../../../../functions/src/access/authenticate.ts'
 import { BodiesInFlight } from '../../../../functions/src/edge/http/bodies-in-flight.ts'
 import { callerGone } from '../../../../functions/src/edge/http/caller-gone.ts'
@@ -19,9 +20,13 @@ import { until } from '../../../support/until.ts'
 const KB = 1024
 const MB = 1024 * KB
 
-const authenticate: Authenticate = () => ({ kind: 'user', uid: 'ann', isAdmin: false })
+/** Whose request it is says its token; without one it is nobody's. */
+const authenticate: Authenticate = ({ authorization }) => {
+  if (authorization === undefined) throw tokenInvalid()
+  return { kind: 'user', uid: authorization, isAdmin: false }
+}
 const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
-const bodies = new BodiesInFlight(2 * MB)
+const bodies = new BodiesInFlight(4 * MB)
 const work = { goesOn: Promise.withResolvers<void>(), sawCallerGo: Promise.withResolvers<void>() }
 
 /** Answers with the bytes that are counted while it works. `?fail` throws, and `?wait` works until the test says so. */
@@ -66,7 +71,12 @@ const post = (
   body: RequestInit['body'],
   headers: Record<string, string> = {},
 ): Promise<Response> =>
-  fetch(listening.url + path, { method: 'POST', body, headers, duplex: 'half' } as RequestInit)
+  fetch(listening.url + path, {
+    method: 'POST',
+    body,
+    headers: { Authorization: 'ann', ...headers },
+    duplex: 'half',
+  } as RequestInit)
 const bodyOf = (bytes: number): string => '1'.padEnd(bytes)
 const nothingIsCounted = (): Promise<number> =>
   until(
@@ -83,7 +93,9 @@ const counted = (bytes: number): Promise<number> =>
 async function begun(path: string, length: number, sent = length) {
   const socket = await rawConnection(listening.url)
   socket.on('error', () => undefined)
-  socket.write(`POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Length: ${length}\r\n\r\n${bodyOf(sent)}`)
+  socket.write(
+    `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ann\r\nContent-Length: ${length}\r\n\r\n${bodyOf(sent)}`,
+  )
   return socket
 }
 
@@ -176,4 +188,26 @@ test('after 200 clients that went while they sent, a body is taken', async () =>
     expect(await nothingIsCounted()).toBe(0)
   }
   expect((await post('/workflows/exact', bodyOf(MB))).status).toBe(200)
+})
+
+test('a user whose bodies take half of the budget is refused, and another user is not', async () => {
+  const held = await Promise.all([begun('/workflows/exact?wait', MB), begun('/workflows/named/x?wait', MB)])
+  await counted(2 * MB)
+  expect((await post('/workflows/exact', bodyOf(17 * KB))).status).toBe(429)
+  for (const bytes of [17 * KB, MB]) {
+    const answer = await post('/workflows/exact', bodyOf(bytes), { Authorization: 'bob' })
+    expect([answer.status, await answer.json()]).toEqual([200, { counted: 2 * MB + bytes }])
+  }
+  work.goesOn.resolve()
+  await nothingIsCounted()
+  for (const socket of held) socket.destroy()
+})
+
+test('nobody who is not known has a body counted or read', async () => {
+  const socket = await rawConnection(listening.url)
+  socket.write(`POST /workflows/exact HTTP/1.1\r\nHost: x\r\nContent-Length: ${MB}\r\n\r\n{`)
+  const [said] = (await once(socket, 'data')) as [Buffer]
+  expect(said.toString()).toMatch(/^HTTP\/1\.1 401 /)
+  expect(bodies.bytes).toBe(0)
+  socket.destroy()
 })

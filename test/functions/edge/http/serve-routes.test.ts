@@ -74,8 +74,11 @@ const TABLE: readonly TableRow[] = [
     path: '/layers',
     ask: layerOf,
     action: (layer) => ({ verb: 'write', layer }),
-    async handle({ asked: layer, req, res, bodies }) {
-      sendJson(res, 200, { layer, bytes: (await readBytes({ req, res, bodies }, 'single')).length })
+    async handle({ asked: layer, req, res, bodies, principal }) {
+      sendJson(res, 200, {
+        layer,
+        bytes: (await readBytes({ req, res, bodies, principal }, 'single')).length,
+      })
     },
   }),
   route({

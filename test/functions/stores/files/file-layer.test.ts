@@ -3,7 +3,7 @@ import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { FileLayer } from '../../../../functions/src/stores/files/file-layer.ts'
 import { SchemaChecker } from '../../../../functions/src/tools/schemas/schema-checker.ts'
-import { WAITING_MAX } from '../../../../functions/src/tools/schemas/worker-process.ts'
+import { WAITING_PER_USER } from '../../../../functions/src/tools/schemas/worker-pool.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import { tool } from '../../../support/tool.ts'
 
@@ -28,7 +28,7 @@ test('two folders with the same files have the same revision, whatever they are 
 })
 
 test('a folder of more files than checks may wait is read whole', async () => {
-  const names = Array.from({ length: WAITING_MAX * 3 }, (_, index) => `tool_${index}`)
+  const names = Array.from({ length: WAITING_PER_USER * 3 }, (_, index) => `tool_${index}`)
   using folder = folderOf(Object.fromEntries(names.map((name) => [`${name}.json`, family(tool(name))])))
   const { definitions, skipped } = await new FileLayer(folder.path, checker).read()
   expect(skipped).toEqual([])

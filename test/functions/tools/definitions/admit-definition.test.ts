@@ -7,7 +7,7 @@ import { SchemaChecker } from '../../../../functions/src/tools/schemas/schema-ch
 const checker = new SchemaChecker({ deadlineMs: 60_000 })
 afterAll(() => checker.close())
 
-const admit = (sent: JsonObject) => admitDefinition(sent, checker)
+const admit = (sent: JsonObject) => admitDefinition(sent, checker.own)
 const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
 
 async function textOf(sent: JsonObject): Promise<string> {

@@ -17,7 +17,7 @@ const log = {
 }
 
 function checked(runner: Runner, source = '# "notes:a"'): Promise<CheckOutcome> {
-  return checkFile({ name: 'notes', source: Buffer.from(source) }, { runner, checker, log })
+  return checkFile({ name: 'notes', source: Buffer.from(source) }, { runner, checker: checker.own, log })
 }
 
 function refusing(reason: Error, health: Awaited<ReturnType<Runner['health']>>): Runner {

@@ -42,7 +42,7 @@ function watched(path: string, { runner }: CountingRunner, changed = () => undef
   return new ModuleFolder({
     path,
     runner,
-    checker,
+    checker: checker.own,
     log,
     changed,
     patience: { quietMs: 1_000_000, busyMs: 1_000_000 },
@@ -76,7 +76,7 @@ test('whatever happens in a folder while it is watched, it settles on what is th
   mkdirSync(path)
   const counting = new CountingRunner()
   const { runner } = counting
-  const modules = new ModuleFolder({ path, runner, checker, log, changed: () => undefined })
+  const modules = new ModuleFolder({ path, runner, checker: checker.own, log, changed: () => undefined })
   await modules.start()
   const names = ['a', 'b', 'c', 'd', 'e']
   const expected = new Map<string, string>()
@@ -183,7 +183,7 @@ test('a file that changes while it is checked is checked once more, and never se
   const modules = new ModuleFolder({
     path: folder.path,
     runner: slow,
-    checker,
+    checker: checker.own,
     log,
     changed: () => (changes += 1),
   })
@@ -247,7 +247,7 @@ test('where the system gives no watch it is told, and the files are loaded all t
   const modules = new ModuleFolder({
     path: folder.path,
     runner,
-    checker,
+    checker: checker.own,
     log,
     changed: () => undefined,
     watchPath: noWatch,

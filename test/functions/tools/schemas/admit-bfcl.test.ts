@@ -12,7 +12,7 @@ afterAll(() => checker.close())
 
 async function admitAll(kind: Parameters<typeof bfclDefinitions>[0]): Promise<AdmittedDefinition[]> {
   const admissions = await Promise.all(
-    bfclDefinitions(kind).map((sent) => admitDefinition(sent, checker.patient)),
+    bfclDefinitions(kind).map((sent) => admitDefinition(sent, checker.own)),
   )
   expect(admissions.filter((admission) => 'faults' in admission)).toEqual([])
   return admissions.flatMap((admission) => ('faults' in admission ? [] : [admission]))

@@ -14,7 +14,7 @@ test.each<[string, JsonObject]>([
   ['a root anyOf', { anyOf: [{ required: ['a'] }] }],
   ['a root $ref', { $ref: '#/$defs/a', $defs: { a: { type: 'object' } } }],
 ])('%s is admitted as it is', async (_title, schema) => {
-  expect(await admitSchema(schema, checker)).toEqual({ schema, changes: [], unenforced: [], faults: [] })
+  expect(await admitSchema(schema, checker.own)).toEqual({ schema, changes: [], unenforced: [], faults: [] })
 })
 
 test.each<[string, unknown]>([
@@ -26,12 +26,12 @@ test.each<[string, unknown]>([
   ['an unknown type', 'datetime'],
   ['a Python list', 'list'],
 ])('a root whose type is %s is refused at /type', async (_title, type) => {
-  const { faults } = await admitSchema({ type } as JsonObject, checker)
+  const { faults } = await admitSchema({ type } as JsonObject, checker.own)
   expect(faults).toEqual([{ pointer: '/type', message: expect.stringMatching(/must be of type object/) }])
 })
 
 test.each(['dict', 'OBJECT', 'any'])('a root of type %s is read as an object and told', async (from) => {
-  const admission = await admitSchema({ type: from, properties: {} }, checker)
+  const admission = await admitSchema({ type: from, properties: {} }, checker.own)
   expect(admission.faults).toEqual([])
   expect(admission.changes).toEqual([{ pointer: '/type', from, to: from === 'any' ? null : 'object' }])
 })
@@ -41,7 +41,7 @@ test('the schema that is kept still holds the patterns that are not enforced', a
     type: 'object',
     properties: { a: { type: 'string', pattern: '^(?=a)' }, b: { pattern: '^(a+)+$' } },
   }
-  const admission = await admitSchema(schema, checker)
+  const admission = await admitSchema(schema, checker.own)
   expect(admission.schema).toEqual(schema)
   expect(admission.unenforced.map(({ pointer }) => pointer)).toEqual(['/properties/a/pattern'])
 })
@@ -53,13 +53,13 @@ test.each<[string, JsonObject, string]>([
   ['required that is a text', { required: 'x' }, '/required'],
   ['a pattern that is none', { properties: { a: { pattern: '(' } } }, '/properties/a/pattern'],
 ])('%s is refused with its pointer', async (_title, schema, pointer) => {
-  const { faults } = await admitSchema(schema, checker)
+  const { faults } = await admitSchema(schema, checker.own)
   expect(faults.map((fault) => fault.pointer)).toEqual([pointer])
 })
 
 test('what the limits refuse never reaches the worker', async () => {
   const unreachable = new SchemaChecker({ workerUrl: new URL('file:///no-such-worker.js') })
-  const bomb = await admitSchema(doublingBomb(40), unreachable)
+  const bomb = await admitSchema(doublingBomb(40), unreachable.own)
   expect(bomb.faults).toHaveLength(1)
-  await expect(admitSchema({}, unreachable)).rejects.toMatchObject({ code: 'SERVICE_BUSY' })
+  await expect(admitSchema({}, unreachable.own)).rejects.toMatchObject({ code: 'SERVICE_BUSY' })
 })

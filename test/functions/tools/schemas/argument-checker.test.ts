@@ -9,6 +9,8 @@ import { whilePending } from '../../../support/while-pending.ts'
 
 jest.setTimeout(60_000)
 
+const ANN = { user: 'ann' }
+
 /** A definition as it is stored. */
 function stored(parameters: JsonObject) {
   const small = tool('t')
@@ -19,7 +21,7 @@ function stored(parameters: JsonObject) {
 async function faultsOf(parameters: JsonObject, args: JsonObject): Promise<readonly string[]> {
   const checker = new ArgumentChecker()
   try {
-    return (await checker.check(stored(parameters), args)).faults
+    return (await checker.check(stored(parameters), args, ANN)).faults
   } finally {
     await checker.close()
   }
@@ -97,12 +99,12 @@ test('arguments that are never done with are refused at the deadline, and the ne
   const list = Array.from({ length: 60_000 }, (_, index) => ({ [`k${index % 7}`]: index }))
   const checker = new ArgumentChecker({ deadlineMs: 500 })
   try {
-    const { faults } = await checker.check(stored(everyPair), { list })
+    const { faults } = await checker.check(stored(everyPair), { list }, ANN)
     expect(faults).toEqual([
       'the arguments could not be checked against its schema within 500 ms; send less, or simplify the schema.',
     ])
     const patient = new ArgumentChecker({ deadlineMs: 60_000 })
-    expect(await patient.check(stored(weather), { location: 'Bern' })).toEqual({ faults: [] })
+    expect(await patient.check(stored(weather), { location: 'Bern' }, ANN)).toEqual({ faults: [] })
     await patient.close()
   } finally {
     await checker.close()
@@ -117,11 +119,11 @@ const COUNTLESS = {
 
 test('arguments with more errors than fit into the memory of the worker end nothing but the worker', async () => {
   const checker = new ArgumentChecker({ deadlineMs: 2_000_000_000 })
-  const { faults } = await checker.check(stored(COUNTLESS.parameters), COUNTLESS.args)
+  const { faults } = await checker.check(stored(COUNTLESS.parameters), COUNTLESS.args, ANN)
   expect(faults).toEqual([
     'the arguments could not be checked against its schema within 96 MB of memory; send less, or simplify the schema.',
   ])
-  expect(await checker.check(stored(weather), { location: 'Bern' })).toEqual({ faults: [] })
+  expect(await checker.check(stored(weather), { location: 'Bern' }, ANN)).toEqual({ faults: [] })
   await checker.close()
 })
 
@@ -143,7 +145,7 @@ test('the event loop never waits for a check', async () => {
   const everyPair: JsonObject = { properties: { list: { uniqueItems: true } } }
   const list = Array.from({ length: 60_000 }, (_, index) => ({ index }))
   const checker = new ArgumentChecker({ deadlineMs: 1_000 })
-  const checking = checker.check(stored(everyPair), { list })
+  const checking = checker.check(stored(everyPair), { list }, ANN)
   const turns = await whilePending(checking, () => nextTurn())
   await checker.close()
   expect(turns).toBeGreaterThan(100)
@@ -189,9 +191,13 @@ describe('a definition that is light and called again', () => {
     const [withWorker, without] = [new ArgumentChecker(), new ArgumentChecker({ workerUrl: nowhere })]
     const definition = stored(light)
     for (let calls = 0; calls < 2; calls += 1)
-      await expect(without.check(definition, { days: 1 })).rejects.toMatchObject({ code: 'SERVICE_BUSY' })
+      await expect(without.check(definition, { days: 1 }, ANN)).rejects.toMatchObject({
+        code: 'SERVICE_BUSY',
+      })
     for (const args of [{ days: 1 }, { days: 0 }, {}, { days: 1, dais: 2 }] as JsonObject[])
-      expect(await without.check(definition, args)).toEqual(await withWorker.check(definition, args))
+      expect(await without.check(definition, args, ANN)).toEqual(
+        await withWorker.check(definition, args, ANN),
+      )
     await withWorker.close()
     await without.close()
   })
@@ -200,9 +206,9 @@ describe('a definition that is light and called again', () => {
     const checker = new ArgumentChecker({ workerUrl: nowhere })
     const definition = stored({ properties: { text: { type: 'string' } } })
     for (let calls = 0; calls < 3; calls += 1)
-      await checker.check(definition, { text: 'x' }).catch(() => undefined)
-    expect(await checker.check(definition, { text: 'x' })).toEqual({ faults: [] })
-    await expect(checker.check(definition, { text: 'x'.repeat(200_000) })).rejects.toMatchObject({
+      await checker.check(definition, { text: 'x' }, ANN).catch(() => undefined)
+    expect(await checker.check(definition, { text: 'x' }, ANN)).toEqual({ faults: [] })
+    await expect(checker.check(definition, { text: 'x'.repeat(200_000) }, ANN)).rejects.toMatchObject({
       code: 'SERVICE_BUSY',
     })
     await checker.close()
@@ -212,7 +218,9 @@ describe('a definition that is light and called again', () => {
     const checker = new ArgumentChecker({ workerUrl: nowhere })
     const definition = stored({ properties: { list: { uniqueItems: true } } })
     for (let calls = 0; calls < 5; calls += 1)
-      await expect(checker.check(definition, { list: [1] })).rejects.toMatchObject({ code: 'SERVICE_BUSY' })
+      await expect(checker.check(definition, { list: [1] }, ANN)).rejects.toMatchObject({
+        code: 'SERVICE_BUSY',
+      })
     await checker.close()
   })
 })

@@ -6,7 +6,6 @@ import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
 import { SchemaChecker } from '../../../../functions/src/tools/schemas/schema-checker.ts'
-import { WAITING_MAX } from '../../../../functions/src/tools/schemas/worker-process.ts'
 import { isAlive } from '../../../support/processes.ts'
 import { greedySchema, slowSchema } from '../../../support/schema-shapes.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
@@ -27,25 +26,25 @@ function checkerWith(
 /** On a busy machine even a small schema may miss a short deadline once. */
 function untilAdmitted(checker: SchemaChecker): Promise<unknown> {
   return until(
-    () => checker.compile({}),
+    () => checker.own.compile({}),
     ({ faults }) => faults.length === 0,
   )
 }
 
 test('a schema inside every limit that compiles too slowly is refused at the deadline, and the next one is admitted', async () => {
   await using checker = checkerWith({ deadlineMs: 100 })
-  const { faults } = await checker.it.compile(slowSchema())
+  const { faults } = await checker.it.own.compile(slowSchema())
   expect(faults).toEqual([
     { pointer: '', message: 'the schema could not be compiled within 100 ms; simplify it' },
   ])
   await using patient = checkerWith({ deadlineMs: FOREVER })
-  expect(await patient.it.compile(slowSchema())).toEqual(ADMITTED)
+  expect(await patient.it.own.compile(slowSchema())).toEqual(ADMITTED)
   expect(await untilAdmitted(checker.it)).toEqual(ADMITTED)
 })
 
 test('a worker that never answers is killed and replaced', async () => {
   await using checker = checkerWith({ workerUrl: OBEDIENT, deadlineMs: 50 })
-  const { faults } = await checker.it.compile({ title: 'hang' })
+  const { faults } = await checker.it.own.compile({ title: 'hang' })
   expect(faults).toEqual([
     { pointer: '', message: 'the schema could not be compiled within 50 ms; simplify it' },
   ])
@@ -54,37 +53,37 @@ test('a worker that never answers is killed and replaced', async () => {
 
 test('a worker that exits without a word is replaced, and nobody waits for the deadline', async () => {
   await using checker = checkerWith({ workerUrl: OBEDIENT, deadlineMs: FOREVER })
-  const { faults } = await checker.it.compile({ title: 'exit' })
+  const { faults } = await checker.it.own.compile({ title: 'exit' })
   expect(faults).toEqual([
     {
       pointer: '',
       message: 'the schema could not be compiled (its process has ended: exit code 1); simplify it',
     },
   ])
-  expect(await checker.it.compile({})).toEqual(ADMITTED)
+  expect(await checker.it.own.compile({})).toEqual(ADMITTED)
 })
 
 test('a schema that fills the memory of the worker ends nothing but the worker', async () => {
   await using checker = checkerWith({ workerUrl: OBEDIENT, deadlineMs: FOREVER })
-  const { faults } = await checker.it.compile({ title: 'fill' })
+  const { faults } = await checker.it.own.compile({ title: 'fill' })
   expect(faults).toEqual([
     { pointer: '', message: 'the schema could not be compiled within 96 MB of memory; simplify it' },
   ])
-  expect(await checker.it.compile({})).toEqual(ADMITTED)
+  expect(await checker.it.own.compile({})).toEqual(ADMITTED)
 })
 
 test('patterns that need more memory than the worker has are refused, and the next schema is admitted', async () => {
   await using checker = checkerWith({ deadlineMs: FOREVER })
-  const { faults } = await checker.it.compile(greedySchema())
+  const { faults } = await checker.it.own.compile(greedySchema())
   expect(faults).toEqual([
     { pointer: '', message: 'the schema could not be compiled within 96 MB of memory; simplify it' },
   ])
-  expect(await checker.it.compile({})).toEqual(ADMITTED)
+  expect(await checker.it.own.compile({})).toEqual(ADMITTED)
 })
 
 /** The process that answers. */
 async function pidOf(checker: SchemaChecker): Promise<number> {
-  return Number((await checker.compile({ title: 'pid' })).unenforced[0])
+  return Number((await checker.own.compile({ title: 'pid' })).unenforced[0])
 }
 
 test('the worker is a process of its own, is kept, and is gone when the checker is closed', async () => {
@@ -113,9 +112,9 @@ test('a worker that is busy for ever is gone when the process that asked it was 
   const asks = `
     const { SchemaChecker } = await import(${JSON.stringify(checkerUrl.href)})
     const checker = new SchemaChecker({ workerUrl: new URL(${JSON.stringify(OBEDIENT.href)}), deadlineMs: ${FOREVER} })
-    const { unenforced: [pid] } = await checker.compile({ title: 'pid' })
+    const { unenforced: [pid] } = await checker.own.compile({ title: 'pid' })
     console.log(pid)
-    await checker.compile({ title: ${JSON.stringify(`mark-and-hang ${busy}`)} })`
+    await checker.own.compile({ title: ${JSON.stringify(`mark-and-hang ${busy}`)} })`
   const parent = spawn(process.execPath, ['--input-type=module', '--eval', asks], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -135,18 +134,18 @@ test('a worker that is busy for ever is gone when the process that asked it was 
 
 test('a schema that crashes the worker is refused, and the next one is admitted by another worker', async () => {
   await using checker = checkerWith({ workerUrl: OBEDIENT, deadlineMs: FOREVER })
-  const { faults } = await checker.it.compile({ title: 'throw' })
+  const { faults } = await checker.it.own.compile({ title: 'throw' })
   expect(faults).toEqual([
     { pointer: '', message: 'the schema could not be compiled (the worker threw); simplify it' },
   ])
-  expect(await checker.it.compile({})).toEqual(ADMITTED)
+  expect(await checker.it.own.compile({})).toEqual(ADMITTED)
 })
 
 test('a worker that dies after its answer ends neither the service nor the checker', async () => {
   await using checker = checkerWith({ workerUrl: OBEDIENT, deadlineMs: FOREVER })
   await using other = checkerWith({ workerUrl: OBEDIENT, deadlineMs: FOREVER })
-  expect(await checker.it.compile({ title: 'answer-and-throw' })).toEqual(ADMITTED)
-  expect(await other.it.compile({})).toEqual(ADMITTED)
+  expect(await checker.it.own.compile({ title: 'answer-and-throw' })).toEqual(ADMITTED)
+  expect(await other.it.own.compile({})).toEqual(ADMITTED)
   expect(await untilAdmitted(checker.it)).toEqual(ADMITTED)
 })
 
@@ -154,9 +153,9 @@ test('a worker that could not start is started again for the next schema', async
   using folder = temporaryFolder()
   const path = join(folder.path, 'worker.ts')
   await using checker = checkerWith({ workerUrl: pathToFileURL(path), deadlineMs: FOREVER })
-  await expect(checker.it.compile({})).rejects.toMatchObject({ code: 'SERVICE_BUSY' })
+  await expect(checker.it.own.compile({})).rejects.toMatchObject({ code: 'SERVICE_BUSY' })
   writeFileSync(path, `import ${JSON.stringify(OBEDIENT.href)}`)
-  expect(await checker.it.compile({})).toEqual(ADMITTED)
+  expect(await checker.it.own.compile({})).toEqual(ADMITTED)
 })
 
 test('the main thread is free while the worker is busy', async () => {
@@ -164,8 +163,8 @@ test('the main thread is free while the worker is busy', async () => {
   const path = join(folder.path, 'go')
   await using busy = checkerWith({ workerUrl: OBEDIENT, deadlineMs: FOREVER })
   await using other = checkerWith({ deadlineMs: FOREVER })
-  const pending = busy.it.compile({ title: `await ${path}` })
-  expect(await other.it.compile({ type: 'object' })).toEqual(ADMITTED)
+  const pending = busy.it.own.compile({ title: `await ${path}` })
+  expect(await other.it.own.compile({ type: 'object' })).toEqual(ADMITTED)
   expect(await Promise.race([pending, Promise.resolve('still busy')])).toBe('still busy')
   writeFileSync(path, '')
   expect(await pending).toEqual(ADMITTED)
@@ -177,7 +176,7 @@ test('a report that waits for a busy main thread is taken, though its deadline h
   await untilAdmitted(checker.it)
   const path = join(folder.path, 'answered')
   await nextTurn()
-  const pending = checker.it.compile({ title: `mark ${path}` })
+  const pending = checker.it.own.compile({ title: `mark ${path}` })
   for (let tick = 0; tick < 10; tick += 1) await Promise.resolve()
   for (let looks = 0; looks < 1_000_000 && !existsSync(path); looks += 1);
   spawnSync(process.execPath, ['--version'])
@@ -185,19 +184,21 @@ test('a report that waits for a busy main thread is taken, though its deadline h
   expect(await pending).toEqual(ADMITTED)
 })
 
+const MANY = 40
+
 test('each of several schemas at once gets its own report', async () => {
   await using checker = checkerWith({ deadlineMs: FOREVER })
   const reports = await Promise.all(
-    Array.from({ length: WAITING_MAX }, (_, n) =>
-      checker.it.compile({ properties: { [`p${n}`]: { pattern: '(?=x)' } } }),
+    Array.from({ length: MANY }, (_, n) =>
+      checker.it.own.compile({ properties: { [`p${n}`]: { pattern: '(?=x)' } } }),
     ),
   )
   expect(reports.map(({ unenforced }) => unenforced.map(({ pointer }) => pointer))).toEqual(
-    Array.from({ length: WAITING_MAX }, (_, n) => [`/properties/p${n}/pattern`]),
+    Array.from({ length: MANY }, (_, n) => [`/properties/p${n}/pattern`]),
   )
 })
 
 test('the worker sees nothing of the environment', async () => {
   await using checker = checkerWith({ workerUrl: OBEDIENT, deadlineMs: FOREVER })
-  expect((await checker.it.compile({ title: 'environment' })).unenforced).toEqual([])
+  expect((await checker.it.own.compile({ title: 'environment' })).unenforced).toEqual([])
 })
