@@ -30,7 +30,7 @@ export function openParts(config: Config, log: Log): Parts {
     const connection = firestoreConnection()
     return {
       store: firestoreStore(connection),
-      logs: new FirestoreInvocationLogs(connection),
+      logs: new FirestoreInvocationLogs(connection, { bounds: config.logBounds }),
       authentication: authenticationOf(config),
       token: undefined,
       release: () => undefined,
@@ -42,7 +42,7 @@ export function openParts(config: Config, log: Log): Parts {
   const token = auth.kind === 'local' ? openToken(folder.path) : undefined
   return {
     store: embedded ? () => embedded : firestoreStore(firestoreConnection()),
-    logs: openLogs(folder.path),
+    logs: openLogs(folder.path, config.logBounds),
     authentication: authenticationOf({ auth, jobKeys }, token),
     token,
     release: folder.release,
