@@ -1,6 +1,7 @@
 import { expect } from '@jest/globals'
 import { spawnSync } from 'node:child_process'
-import { mkdirSync, rmSync } from 'node:fs'
+import { mkdirSync } from 'node:fs'
+import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { temporaryFolder } from '../support/temporary-folder.ts'
@@ -18,7 +19,7 @@ const withSmallDisk = testWhere(
   'unshare -rm can not mount a tmpfs: the suite for logs on a full disk can not run.',
 )
 
-withSmallDisk('on a full disk a log takes the place of the oldest, and nobody below the largest share loses one', () => {
+withSmallDisk('on a full disk a log takes the place of the oldest, and nobody below the largest share loses one', async () => {
   using folder = temporaryFolder()
   const disk = join(folder.path, 'disk')
   mkdirSync(disk)
@@ -33,5 +34,5 @@ withSmallDisk('on a full disk a log takes the place of the oldest, and nobody be
     honestKept: 5,
     integrity: 'ok',
   })
-  rmSync(disk, { recursive: true })
+  await rm(disk, { recursive: true })
 })

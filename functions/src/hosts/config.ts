@@ -5,6 +5,7 @@ import type { JobKeys } from '../access/job-keys.ts'
 import { LOG_BOUNDS } from '../calls/pipeline/invocation-logs.ts'
 import type { LogBounds } from '../calls/pipeline/invocation-logs.ts'
 import { ENVELOPES } from '../tools/catalog/list-query.ts'
+import { STORE_BYTES_MAX } from '../tools/definitions/layer-totals.ts'
 import { choice, list, matching, optional, parsed, readVariables, text, wholeNumber } from './variables.ts'
 import type { VariableValues } from './variables.ts'
 
@@ -24,6 +25,7 @@ const TABLE = {
   HOST: text('127.0.0.1'),
   TOOLRACK_DATA: text('.toolrack'),
   TOOLRACK_STORE: choice(['sqlite', 'firestore'], 'sqlite'),
+  TOOLRACK_STORE_MB: wholeNumber(STORE_BYTES_MAX / MB, 1, 1_000_000),
   TOOLRACK_LOGS_MB: wholeNumber(LOG_BOUNDS.allBytes / MB, 1, 1_000_000),
   TOOLRACK_USER_LOGS_MB: wholeNumber(LOG_BOUNDS.userBytes / MB, 1, 1_000_000),
   TOOLRACK_AUTH: choice(['local', 'firebase'], 'local'),
@@ -68,6 +70,8 @@ export type Config = {
   /** Absolute. */
   readonly dataFolder: string
   readonly store: 'sqlite' | 'firestore'
+  /** What the embedded store may hold, in bytes. */
+  readonly storeBytesMax: number
   readonly logBounds: LogBounds
   /** Absolute. */
   readonly definitionsFolder: string
@@ -119,6 +123,7 @@ export function parseConfig(env: NodeJS.ProcessEnv = process.env): Config {
     host: values.HOST,
     dataFolder: resolve(values.TOOLRACK_DATA),
     store: values.TOOLRACK_STORE,
+    storeBytesMax: values.TOOLRACK_STORE_MB * MB,
     logBounds: { userBytes: values.TOOLRACK_USER_LOGS_MB * MB, allBytes: values.TOOLRACK_LOGS_MB * MB },
     definitionsFolder: resolve(values.TOOLRACK_DEFS_DIR),
     isShippedDefinitions: resolve(values.TOOLRACK_DEFS_DIR) === DEFS_DIR,

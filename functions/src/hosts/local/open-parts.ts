@@ -37,7 +37,7 @@ export function openParts(config: Config, log: Log): Parts {
     }
   }
   const folder = claimDataFolder(config.dataFolder, log)
-  const embedded = store === 'sqlite' ? openStore(folder.path) : undefined
+  const embedded = store === 'sqlite' ? openStore(folder.path, config.storeBytesMax) : undefined
   const jobKeys = config.jobKeys ?? openJobKeys(folder.path)
   const token = auth.kind === 'local' ? openToken(folder.path) : undefined
   return {
