@@ -1,4 +1,3 @@
-import { LRUCache } from 'lru-cache'
 import type { CollectionReference } from 'firebase-admin/firestore'
 import { LOG_BOUNDS, LOG_KEPT_MS, logBytes } from '../../calls/pipeline/invocation-logs.ts'
 import type { InvocationLog, InvocationLogs, LogBounds } from '../../calls/pipeline/invocation-logs.ts'
@@ -25,7 +24,7 @@ export class FirestoreInvocationLogs implements InvocationLogs {
   readonly #bounds: LogBounds
   readonly #now: () => number
   /** The bytes of each user until the next look. */
-  readonly #untilLook = new LRUCache<string, number>({ max: USERS_MAX })
+  readonly #untilLook = new Map<string, number>()
 
   constructor(
     connection: FirestoreConnection,
@@ -45,7 +44,7 @@ export class FirestoreInvocationLogs implements InvocationLogs {
       await logs.doc(invocationId).set({ tool, at, text, truncated, expiresAt, bytes })
     })
     const left = (this.#untilLook.get(uid) ?? 0) - bytes
-    this.#untilLook.set(uid, left)
+    this.#remember(uid, left)
     if (left < 0) await this.#look(uid)
   }
 
@@ -72,13 +71,22 @@ export class FirestoreInvocationLogs implements InvocationLogs {
   /** Looks once for all logs that come meanwhile; the next one looks again where this fails. */
   async #look(uid: string): Promise<void> {
     const { userBytes } = this.#bounds
-    this.#untilLook.set(uid, userBytes / LOOKS_PER_BOUND)
+    this.#remember(uid, userBytes / LOOKS_PER_BOUND)
     try {
       await this.#connection.calls.within(LOOK_MS, async () => dropOldestLogs(await this.#logsOf(uid), userBytes))
     } catch (error) {
       this.#untilLook.delete(uid)
       throw error
     }
+  }
+
+  /** As the newest; the one that is the oldest then is forgotten. */
+  #remember(uid: string, left: number): void {
+    this.#untilLook.delete(uid)
+    this.#untilLook.set(uid, left)
+    if (this.#untilLook.size <= USERS_MAX) return
+    const [oldest] = this.#untilLook.keys()
+    if (oldest !== undefined) this.#untilLook.delete(oldest)
   }
 
   /** Built segment by segment, so that no uid can lead elsewhere. */
