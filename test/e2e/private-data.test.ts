@@ -36,8 +36,7 @@ const PRIVATE = {
   '.': '700',
   'in-use': '600',
   'invocations.db': '600',
-  'invocations.db-shm': '600',
-  'invocations.db-wal': '600',
+  'invocations.db-journal': '600',
   'job-keys.json': '600',
   token: '600',
 }

@@ -4,6 +4,8 @@ import type {
   DefinitionDelete,
   DefinitionPut,
 } from '../../functions/src/tools/definitions/definition-change.ts'
+import { LAYER_LIMITS } from '../../functions/src/tools/definitions/layer-totals.ts'
+import type { LayerLimits } from '../../functions/src/tools/definitions/layer-totals.ts'
 import type { WriteContext } from '../../functions/src/tools/definitions/write-outcome.ts'
 
 /** A small tool of that name; another description makes another content. */
@@ -29,6 +31,7 @@ export function remove(name: string, options: Partial<DefinitionDelete> = {}): D
   return { kind: 'delete', name, ...options }
 }
 
-export function by(uid: string, definitionsMax = 1_000): WriteContext {
-  return { by: uid, at: new Date('2026-01-02T03:04:05.678Z'), definitionsMax }
+export function by(uid: string, definitionsMax = 1_000, limits: Partial<LayerLimits> = {}): WriteContext {
+  const at = new Date('2026-01-02T03:04:05.678Z')
+  return { by: uid, at, limits: { ...LAYER_LIMITS.user, definitionsMax, ...limits } }
 }

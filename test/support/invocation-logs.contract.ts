@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { randomUUID } from 'node:crypto'
-import { LOG_KEPT_MS } from '../../functions/src/calls/pipeline/invocation-logs.ts'
-import type { InvocationLog, InvocationLogs } from '../../functions/src/calls/pipeline/invocation-logs.ts'
+import { LOG_KEPT_MS, logBytes } from '../../functions/src/calls/pipeline/invocation-logs.ts'
+import type { InvocationLog, InvocationLogs, LogBounds } from '../../functions/src/calls/pipeline/invocation-logs.ts'
 
 export type LogsHarness = {
   readonly logs: InvocationLogs
@@ -10,10 +10,13 @@ export type LogsHarness = {
   readonly dispose: () => Promise<void>
 }
 
-/** What every keeper of logs must hold. */
-export function invocationLogsContract(open: () => Promise<LogsHarness>): void {
-  async function withLogs(act: (harness: LogsHarness) => Promise<void>): Promise<void> {
-    const harness = await open()
+/** What every keeper of logs must hold. `slackBytes` is what it may keep of a user beyond the bound. */
+export function invocationLogsContract(
+  open: (bounds?: LogBounds) => Promise<LogsHarness>,
+  { slackBytes = 0 }: { readonly slackBytes?: number } = {},
+): void {
+  async function withLogs(act: (harness: LogsHarness) => Promise<void>, bounds?: LogBounds): Promise<void> {
+    const harness = await open(bounds)
     try {
       await act(harness)
     } finally {
@@ -50,6 +53,73 @@ export function invocationLogsContract(open: () => Promise<LogsHarness>): void {
       expect(await logs.find('ann', old.invocationId)).toBeUndefined()
       expect(await logs.find('ann', young.invocationId)).toEqual(young)
     }))
+
+  test('a user who floods loses the own oldest logs, and nobody else loses one', () =>
+    withLogs(async ({ logs, clock }) => {
+      const early = newLog()
+      await logs.keep('ann', early)
+      const flood = Array.from({ length: 60 }, () => newLog({ text: 'x'.repeat(9_000) }))
+      for (const log of flood) {
+        clock.nowMs += 1
+        await logs.keep('bob', log)
+      }
+      const late = newLog()
+      await logs.keep('ann', late)
+      expect([await logs.find('ann', early.invocationId), await logs.find('ann', late.invocationId)]).toEqual([
+        early,
+        late,
+      ])
+      const kept = await keptOf(logs, 'bob', flood)
+      expect(kept).toEqual(flood.slice(-kept.length))
+      const bytes = kept.reduce((sum, log) => sum + logBytes(log), 0)
+      expect(bytes).toBeGreaterThan(100_000 - logBytes(newLog({ text: 'x'.repeat(9_000) })))
+      expect(bytes).toBeLessThanOrEqual(100_000 + slackBytes)
+    }, { userBytes: 100_000, allBytes: 10_000_000 }))
+
+  test('the shortest logs count too', () =>
+    withLogs(async ({ logs, clock }) => {
+      const flood = Array.from({ length: 150 }, () => newLog({ text: '.' }))
+      for (const log of flood) {
+        clock.nowMs += 1
+        await logs.keep('bob', log)
+      }
+      const kept = await keptOf(logs, 'bob', flood)
+      expect(kept).toEqual(flood.slice(-kept.length))
+      expect(kept.length * logBytes(newLog({ text: '.' }))).toBeLessThanOrEqual(40_000 + slackBytes)
+    }, { userBytes: 40_000, allBytes: 10_000_000 }))
+}
+
+/** What every keeper of logs must hold that bounds those of all users together. */
+export function boundOfAllLogsContract(open: (bounds: LogBounds) => Promise<LogsHarness>): void {
+  test('when all users together have too much, who has most loses the oldest', async () => {
+    const { logs, dispose } = await open({ userBytes: 100_000, allBytes: 150_000 })
+    try {
+      const large = (): InvocationLog => newLog({ text: 'x'.repeat(9_400) })
+      const ofBob = Array.from({ length: 9 }, large)
+      for (const log of ofBob) await logs.keep('bob', log)
+      const ofAnn = Array.from({ length: 4 }, large)
+      for (const log of ofAnn) await logs.keep('ann', log)
+      const others = Array.from({ length: 6 }, large)
+      for (const [index, log] of others.entries()) await logs.keep(`user${index}`, log)
+      const kept = await keptOf(logs, 'bob', ofBob)
+      expect(kept).toEqual(ofBob.slice(-5))
+      expect(await keptOf(logs, 'ann', ofAnn)).toEqual(ofAnn)
+      for (const [index, log] of others.entries())
+        expect(await logs.find(`user${index}`, log.invocationId)).toEqual(log)
+    } finally {
+      await logs.close()
+      await dispose()
+    }
+  })
+}
+
+async function keptOf(
+  logs: InvocationLogs,
+  uid: string,
+  among: readonly InvocationLog[],
+): Promise<readonly InvocationLog[]> {
+  const found = await Promise.all(among.map(({ invocationId }) => logs.find(uid, invocationId)))
+  return found.filter((log) => log !== undefined)
 }
 
 function newLog(more: Partial<InvocationLog> = {}): InvocationLog {

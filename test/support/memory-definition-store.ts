@@ -7,8 +7,9 @@ import type {
 import type { StoredDefinition } from '../../functions/src/tools/catalog/stored-definition.ts'
 import type { StoredLayer } from '../../functions/src/tools/catalog/stored-layer.ts'
 import type { LayerRead, LayerSource } from '../../functions/src/tools/catalog/layer-source.ts'
+import { recordBytes } from '../../functions/src/tools/definitions/layer-totals.ts'
 import { planWrite } from '../../functions/src/tools/definitions/plan-write.ts'
-import type { Room } from '../../functions/src/tools/definitions/plan-write.ts'
+import type { Room } from '../../functions/src/tools/definitions/refuse-overflow.ts'
 import type {
   ModuleChange,
   ModuleOutcome,
@@ -19,12 +20,16 @@ import type {
 } from '../../functions/src/tools/modules/module-store.ts'
 import { planModuleWrite } from '../../functions/src/tools/modules/plan-module-write.ts'
 import { MemoryModules } from './memory-modules.ts'
+import { memoryTotals, shrink } from './memory-room.ts'
+import type { MemoryNames } from './memory-room.ts'
 import type { ChangeOutcome, WriteContext } from '../../functions/src/tools/definitions/write-outcome.ts'
 
 type Kept = {
   revision: number
   readonly definitions: Map<string, StoredDefinition>
   readonly deletedAt: Map<string, number>
+  /** Who has not read since then has missed names that are gone. */
+  floor: number
   readonly versions: Map<string, DefinitionVersion[]>
   readonly modules: MemoryModules
 }
@@ -60,6 +65,7 @@ export class MemoryDefinitionStore implements DefinitionStore {
     const next = kept.revision + 1
     const outcomes = planned.map(({ change, outcome }) => apply(kept, change, outcome, next, context))
     if (outcomes.some(({ revision }) => revision === `m${next}`)) kept.revision = next
+    shrink(() => kindsIn(kept), context.limits)
     return outcomes
   }
 
@@ -71,7 +77,8 @@ export class MemoryDefinitionStore implements DefinitionStore {
   async writeModule(layer: StoredLayer, change: ModuleChange, context: WriteContext): Promise<ModuleOutcome> {
     await Promise.resolve()
     const kept = this.#kept(layer)
-    const present = kept.modules.module(change.name)
+    const found = kept.modules.module(change.name)
+    const present = found && { ...found, bytes: kept.modules.bytesOf(change.name) }
     const { outcome, definitions } = planModuleWrite(change, present, kept.definitions, roomOf(kept, context))
     const next = kept.revision + 1
     const tools = definitions.map((plan) => apply(kept, plan.change, plan.outcome, next, context))
@@ -80,6 +87,7 @@ export class MemoryDefinitionStore implements DefinitionStore {
       return { name: change.name, outcome, sha256, revision: present?.revision ?? '', tools }
     kept.revision = next
     kept.modules.write(change, `m${next}`, context)
+    shrink(() => kindsIn(kept), context.limits)
     return { name: change.name, outcome, sha256, revision: `m${next}`, tools }
   }
 
@@ -115,6 +123,7 @@ export class MemoryDefinitionStore implements DefinitionStore {
       revision: 0,
       definitions: new Map(),
       deletedAt: new Map(),
+      floor: 0,
       versions: new Map(),
       modules: new MemoryModules(),
     }
@@ -123,14 +132,37 @@ export class MemoryDefinitionStore implements DefinitionStore {
   }
 }
 
-function roomOf(kept: Kept, { definitionsMax }: WriteContext): Room {
-  return { size: kept.definitions.size, definitionsMax }
+function roomOf(kept: Kept, { limits }: WriteContext): Room {
+  return { size: kept.definitions.size, totals: memoryTotals(kindsIn(kept)), limits }
+}
+
+function kindsIn(kept: Kept): readonly MemoryNames[] {
+  return [definitionsIn(kept), kept.modules.names()]
+}
+
+function definitionsIn(kept: Kept): MemoryNames {
+  return {
+    present: [...kept.definitions.values()].map(({ name, text }) => ({ name, bytes: recordBytes(text) })),
+    versions: [...kept.versions].flatMap(([name, versions]) =>
+      versions.map(({ revision, text = null }) => {
+        return { name, revision: Number(revision.slice(1)), bytes: recordBytes(text) }
+      }),
+    ),
+    forget({ name, revision }) {
+      const left = (kept.versions.get(name) ?? []).filter((version) => version.revision !== `m${revision}`)
+      if (left.length > 0) kept.versions.set(name, left)
+      else kept.versions.delete(name)
+      if (kept.deletedAt.get(name) !== revision) return
+      kept.deletedAt.delete(name)
+      kept.floor = Math.max(kept.floor, revision)
+    },
+  }
 }
 
 function readKept(kept: Kept, since: string | undefined): LayerRead {
   const revision = `m${kept.revision}`
   const known = /^m\d+$/.test(since ?? '') ? Number(since?.slice(1)) : undefined
-  const whole = known === undefined || known > kept.revision
+  const whole = known === undefined || known > kept.revision || known < kept.floor
   const after = whole ? -1 : known
   const definitions = [...kept.definitions.values()].filter(
     (stored) => Number(stored.revision.slice(1)) > after,

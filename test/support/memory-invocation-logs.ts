@@ -1,18 +1,28 @@
-import { LOG_KEPT_MS } from '../../functions/src/calls/pipeline/invocation-logs.ts'
+import { LOG_BOUNDS, LOG_KEPT_MS, logBytes } from '../../functions/src/calls/pipeline/invocation-logs.ts'
 import type { InvocationLog, InvocationLogs } from '../../functions/src/calls/pipeline/invocation-logs.ts'
 
+type Kept = { readonly uid: string; readonly log: InvocationLog; readonly untilMs: number }
+
 /** Keeps what calls have printed as long as the test runs. */
-export function memoryInvocationLogs(now: () => number = Date.now): InvocationLogs {
-  const kept = new Map<string, { readonly log: InvocationLog; readonly untilMs: number }>()
+export function memoryInvocationLogs(now: () => number = Date.now, bounds = LOG_BOUNDS): InvocationLogs {
+  let kept: readonly Kept[] = []
+  const bytesOf = (logs: readonly Kept[]): number => logs.reduce((sum, { log }) => sum + logBytes(log), 0)
+  const of = (uid: string): readonly Kept[] => kept.filter((each) => each.uid === uid)
+  const dropOldest = ([oldest]: readonly Kept[]): void => void (kept = kept.filter((each) => each !== oldest))
+  const ofMost = (): readonly Kept[] =>
+    [...new Set(kept.map(({ uid }) => uid))].map(of).toSorted((a, b) => bytesOf(b) - bytesOf(a))[0] ?? []
   return {
     keep: async (uid, log) => {
       await Promise.resolve()
-      kept.set(JSON.stringify([uid, log.invocationId]), { log, untilMs: now() + LOG_KEPT_MS })
+      kept = kept.filter(({ untilMs }) => untilMs > now())
+      const bytes = logBytes(log)
+      while (of(uid).length > 0 && bytesOf(of(uid)) + bytes > bounds.userBytes) dropOldest(of(uid))
+      while (kept.length > 0 && bytesOf(kept) + bytes > bounds.allBytes) dropOldest(ofMost())
+      kept = [...kept, { uid, log, untilMs: now() + LOG_KEPT_MS }]
     },
     find: async (uid, invocationId) => {
       await Promise.resolve()
-      const found = kept.get(JSON.stringify([uid, invocationId]))
-      return found && found.untilMs > now() ? found.log : undefined
+      return of(uid).find(({ log, untilMs }) => log.invocationId === invocationId && untilMs > now())?.log
     },
     close: () => Promise.resolve(),
   }

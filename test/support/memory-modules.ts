@@ -8,6 +8,10 @@ import type {
   StoredModule,
 } from '../../functions/src/tools/modules/module-store.ts'
 
+import { moduleBytes, recordBytes } from '../../functions/src/tools/definitions/layer-totals.ts'
+import type { ContentBytes } from '../../functions/src/tools/definitions/layer-totals.ts'
+import type { MemoryNames } from './memory-room.ts'
+
 type Kept = ModuleVersion & { readonly source?: string }
 
 /** The modules of one layer of the in-memory store. */
@@ -33,6 +37,31 @@ export class MemoryModules {
 
   source(sha256: string): string | undefined {
     return [...this.#versions.values()].flat().find((version) => version.sha256 === sha256)?.source
+  }
+
+  /** What is kept of the modules, for the bounds of their layer. */
+  names(): MemoryNames {
+    return {
+      present: [...this.#modules.keys()].map((name) => ({ name, bytes: this.bytesOf(name).own })),
+      versions: [...this.#versions].flatMap(([name, versions]) =>
+        versions.map(({ revision, source, tools }) => {
+          const bytes = source === undefined ? recordBytes() : recordBytes(source, JSON.stringify(tools))
+          return { name, revision: Number(revision.slice(1)), bytes }
+        }),
+      ),
+      forget: ({ name, revision }) => {
+        const left = (this.#versions.get(name) ?? []).filter((version) => version.revision !== `m${revision}`)
+        if (left.length > 0) this.#versions.set(name, left)
+        else this.#versions.delete(name)
+      },
+    }
+  }
+
+  /** Of a module that is there. */
+  bytesOf(name: string): ContentBytes {
+    const [newest] = this.#versions.get(name) ?? []
+    const { report, tools = [] } = this.#modules.get(name) ?? {}
+    return moduleBytes({ source: newest?.source ?? '', report: JSON.stringify(report), tools })
   }
 
   write(change: ModuleChange, revision: string, { by, at }: WriteContext): void {

@@ -2,7 +2,10 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { JOB_KEYS_RULE, parseJobKeys } from '../access/job-keys.ts'
 import type { JobKeys } from '../access/job-keys.ts'
+import { LOG_BOUNDS } from '../calls/pipeline/invocation-logs.ts'
+import type { LogBounds } from '../calls/pipeline/invocation-logs.ts'
 import { ENVELOPES } from '../tools/catalog/list-query.ts'
+import { STORE_BYTES_MAX } from '../tools/definitions/layer-totals.ts'
 import { choice, list, matching, optional, parsed, readVariables, text, wholeNumber } from './variables.ts'
 import type { VariableValues } from './variables.ts'
 
@@ -14,12 +17,17 @@ const DEFS_DIR = fileURLToPath(new URL('workflows/tools/defs', FUNCTIONS))
 const RUNNER_URL = /^(?:https:\/\/[^/\s?#@]+|http:\/\/(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?)\/?$/
 const RUNNER_URL_RULE = 'must be https://host, or http:// and an address of this machine, without a path'
 
+const MB = 1024 * 1024
+
 /** Every variable that is read, and how. Not by zod: this is read before anything else, and zod takes 50 ms to load. */
 const TABLE = {
   PORT: wholeNumber(8787, 0, 65_535),
   HOST: text('127.0.0.1'),
   TOOLRACK_DATA: text('.toolrack'),
   TOOLRACK_STORE: choice(['sqlite', 'firestore'], 'sqlite'),
+  TOOLRACK_STORE_MB: wholeNumber(STORE_BYTES_MAX / MB, 1, 1_000_000),
+  TOOLRACK_LOGS_MB: wholeNumber(LOG_BOUNDS.allBytes / MB, 1, 1_000_000),
+  TOOLRACK_USER_LOGS_MB: wholeNumber(LOG_BOUNDS.userBytes / MB, 1, 1_000_000),
   TOOLRACK_AUTH: choice(['local', 'firebase'], 'local'),
   TOOLRACK_JOB_ACCOUNTS: list(
     /^[^@\s]+@[^@\s]+$/,
@@ -62,6 +70,9 @@ export type Config = {
   /** Absolute. */
   readonly dataFolder: string
   readonly store: 'sqlite' | 'firestore'
+  /** What the embedded store may hold, in bytes. */
+  readonly storeBytesMax: number
+  readonly logBounds: LogBounds
   /** Absolute. */
   readonly definitionsFolder: string
   /** Whether that is the folder that comes with the service. */
@@ -112,6 +123,8 @@ export function parseConfig(env: NodeJS.ProcessEnv = process.env): Config {
     host: values.HOST,
     dataFolder: resolve(values.TOOLRACK_DATA),
     store: values.TOOLRACK_STORE,
+    storeBytesMax: values.TOOLRACK_STORE_MB * MB,
+    logBounds: { userBytes: values.TOOLRACK_USER_LOGS_MB * MB, allBytes: values.TOOLRACK_LOGS_MB * MB },
     definitionsFolder: resolve(values.TOOLRACK_DEFS_DIR),
     isShippedDefinitions: resolve(values.TOOLRACK_DEFS_DIR) === DEFS_DIR,
     toolsFolder: toolsFolder(values.TOOLRACK_TOOLS_DIR, set['HOME']),

@@ -1,6 +1,7 @@
 import type { StoredDefinition } from '../../tools/catalog/stored-definition.ts'
 import type { DefinitionStore } from '../../tools/definitions/definition-store.ts'
-import { BULK_MAX, DEFINITIONS_MAX } from '../../tools/definitions/definition-writer.ts'
+import { BULK_MAX } from '../../tools/definitions/definition-writer.ts'
+import { LAYER_LIMITS } from '../../tools/definitions/layer-totals.ts'
 import type { ChangeOutcome } from '../../tools/definitions/write-outcome.ts'
 
 /** Writes definitions into the global layer as upserts, as many at a time as one request may bring; those are all written or none. */
@@ -8,7 +9,7 @@ export async function seedLayer(
   definitions: readonly StoredDefinition[],
   store: DefinitionStore,
 ): Promise<readonly ChangeOutcome[]> {
-  const context = { by: 'seed', at: new Date(), definitionsMax: DEFINITIONS_MAX.global }
+  const context = { by: 'seed', at: new Date(), limits: LAYER_LIMITS.global }
   const outcomes: ChangeOutcome[] = []
   for (let from = 0; from < definitions.length; from += BULK_MAX) {
     const puts = definitions

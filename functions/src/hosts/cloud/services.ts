@@ -29,7 +29,7 @@ export function cloudServices(config: Config, log: Log): Services {
     store: (checker) => new FirestoreDefinitionStore({ checker, connection }),
     files: (checker) =>
       isBuilt ? new BuiltFileLayer(BUILT_FILE_LAYER) : new FileLayer(config.definitionsFolder, checker),
-    logs: new FirestoreInvocationLogs(connection),
+    logs: new FirestoreInvocationLogs(connection, { bounds: config.logBounds }),
     deadlineMsMax: DEADLINE_MS_MAX,
     runner: namedRunner(config.runner, log) ?? absentRunner(NO_RUNNER),
     ...authenticationOf(config),

@@ -30,19 +30,19 @@ export function openParts(config: Config, log: Log): Parts {
     const connection = firestoreConnection()
     return {
       store: firestoreStore(connection),
-      logs: new FirestoreInvocationLogs(connection),
+      logs: new FirestoreInvocationLogs(connection, { bounds: config.logBounds }),
       authentication: authenticationOf(config),
       token: undefined,
       release: () => undefined,
     }
   }
   const folder = claimDataFolder(config.dataFolder, log)
-  const embedded = store === 'sqlite' ? openStore(folder.path) : undefined
+  const embedded = store === 'sqlite' ? openStore(folder.path, config.storeBytesMax) : undefined
   const jobKeys = config.jobKeys ?? openJobKeys(folder.path)
   const token = auth.kind === 'local' ? openToken(folder.path) : undefined
   return {
     store: embedded ? () => embedded : firestoreStore(firestoreConnection()),
-    logs: openLogs(folder.path),
+    logs: openLogs(folder.path, config.logBounds),
     authentication: authenticationOf({ auth, jobKeys }, token),
     token,
     release: folder.release,

@@ -5,11 +5,11 @@ import { makePrivateFile } from './private-files.ts'
 import { EXIT, StartError } from './start-error.ts'
 
 /** Opens the embedded store, or says in one sentence why it can't be. */
-export function openStore(folder: string): SqliteDefinitionStore {
+export function openStore(folder: string, bytesMax: number): SqliteDefinitionStore {
   const path = join(folder, 'toolrack.db')
   try {
     makePrivateFile(path)
-    return new SqliteDefinitionStore(path)
+    return new SqliteDefinitionStore(path, { bytesMax })
   } catch (error) {
     if (error instanceof DatabaseFileError) {
       throw new StartError(

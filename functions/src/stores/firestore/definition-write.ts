@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto'
 import type { DocumentReference, Transaction } from 'firebase-admin/firestore'
 import type { DefinitionChange } from '../../tools/definitions/definition-change.ts'
-import { planWrite } from '../../tools/definitions/plan-write.ts'
+import { planWrite, written } from '../../tools/definitions/plan-write.ts'
 import type { ChangeOutcome, WriteContext } from '../../tools/definitions/write-outcome.ts'
 import type { SchemaChecker } from '../../tools/schemas/schema-checker.ts'
 import { itemsOf, versionsOf } from './layer-paths.ts'
-import { LayerWrite, written } from './layer-write.ts'
+import { LayerWrite } from './layer-write.ts'
 import type { StoreWrite } from './store-write.ts'
 
 /** What an attempt has handed to the commit, and where one can see later whether it was done. */
@@ -51,8 +51,9 @@ export class DefinitionWrite implements StoreWrite<readonly ChangeOutcome[]> {
     const write = await LayerWrite.of(transaction, layer, this.#layer, parts)
     await write.know(documents)
     const planned = planWrite(this.#changes, write.current, write.room)
-    const outcomes = write.write(planned)
     const [first] = written(planned)
+    if (first) await write.makeRoom(planned)
+    const outcomes = write.write(planned)
     if (!first) return outcomes
     const versions = versionsOf(itemsOf(this.#layer).doc(first.change.name))
     this.#sent = { outcomes, proof: versions.doc(String(write.revisionOf(planned))) }

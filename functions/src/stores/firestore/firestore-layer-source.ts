@@ -137,10 +137,13 @@ function revisionOf(state: LayerDocument | undefined): string {
   return state ? revisionText(state.revision, state.epoch) : '0'
 }
 
-/** Undefined for a revision of another epoch, of other foreign documents, or of the future: then all is read. */
+/**
+ * Undefined for a revision of another epoch, of other foreign documents, or of the future, and for one since which deleted names
+ * have gone: then all is read.
+ */
 function revisionNumber(since: string, marker: string, state: LayerDocument): number | undefined {
   const [, number, epoch] = /^(\d+)-([0-9a-f]+)$/.exec(since.slice(0, since.length - marker.length)) ?? []
-  const isKnown = since.endsWith(marker) && epoch === state.epoch && Number(number) <= state.revision
+  const isKnown = since.endsWith(marker) && epoch === state.epoch && Number(number) <= state.revision && Number(number) >= (state.floor ?? 0)
   return isKnown ? Number(number) : undefined
 }
 

@@ -1,13 +1,22 @@
 import type { DocumentReference, DocumentSnapshot, Transaction } from 'firebase-admin/firestore'
 import type { StoredDefinition } from '../../tools/catalog/stored-definition.ts'
-import { VERSIONS_KEPT } from '../../tools/definitions/definition-store.ts'
 import { newEpoch, revisionText } from '../../tools/definitions/layer-revision.ts'
-import type { PlannedChange, Room } from '../../tools/definitions/plan-write.ts'
+import { afterChange, definitionBytes, NO_TOTALS, recordBytes } from '../../tools/definitions/layer-totals.ts'
+import type { UnderName } from '../../tools/definitions/layer-totals.ts'
+import { written } from '../../tools/definitions/plan-write.ts'
+import type { PlannedChange } from '../../tools/definitions/plan-write.ts'
+import type { Room } from '../../tools/definitions/refuse-overflow.ts'
 import type { ChangeOutcome, WriteContext } from '../../tools/definitions/write-outcome.ts'
 import type { SchemaChecker } from '../../tools/schemas/schema-checker.ts'
+import { BlobWrites } from './blob-writes.ts'
+import { countLayer } from './count-layer.ts'
+import type { CountedLayer } from './count-layer.ts'
 import { foreignDefinition } from './foreign-definition.ts'
 import { foundDocument } from './found-document.ts'
-import { itemsOf, replacedOf, versionsOf } from './layer-paths.ts'
+import { itemVersions, nameDocument, underItem } from './kept-names.ts'
+import type { KeptName, SizedVersion } from './kept-names.ts'
+import { blobsOf, itemsOf, replacedOf, versionsOf } from './layer-paths.ts'
+import { LayerRoom } from './layer-room.ts'
 import { storedDefinition } from './stored-definition.ts'
 import { itemDocument, layerState, textHash } from './stored-documents.ts'
 import type { ItemDocument, LayerDocument, VersionDocument } from './stored-documents.ts'
@@ -31,6 +40,15 @@ export type WriteParts = {
   readonly writeId: string
 }
 
+/** A module as it will be when it is written, were there room. */
+export type ModuleToWrite = {
+  readonly name: KeptName
+  readonly before: UnderName
+  readonly after: Exclude<UnderName, 'nothing'>
+  /** Of the source that is written. */
+  readonly sha256: string | null
+}
+
 /** One attempt at writing definitions, inside a transaction: what it has read, and then what it writes. */
 export class LayerWrite {
   readonly #transaction: Transaction
@@ -38,17 +56,23 @@ export class LayerWrite {
   readonly #state: LayerDocument
   readonly #parts: WriteParts
   readonly #present = new Map<string, Present>()
+  readonly #counted: CountedLayer | undefined
+  readonly #held: LayerRoom
+  #blobs: BlobWrites | undefined
 
   private constructor(
     transaction: Transaction,
     layer: DocumentReference,
     state: LayerDocument,
+    counted: CountedLayer | undefined,
     parts: WriteParts,
   ) {
     this.#transaction = transaction
     this.#layer = layer
     this.#state = state
+    this.#counted = counted
     this.#parts = parts
+    this.#held = new LayerRoom(transaction, layer, counted?.totals ?? NO_TOTALS, state.floor ?? 0)
   }
 
   /** Begins with the layer's own document, as the transaction has read it. */
@@ -59,7 +83,11 @@ export class LayerWrite {
     parts: WriteParts,
   ): Promise<LayerWrite> {
     const state = layerState(layer && foundDocument(layer)) ?? (await newLayerState(transaction, reference))
-    return new LayerWrite(transaction, reference, state, parts)
+    const { totals, revision, size } = state
+    const counted = totals
+      ? { totals, untold: [] }
+      : await countLayer(transaction, reference, revision === 0 && size === 0)
+    return new LayerWrite(transaction, reference, state, counted, parts)
   }
 
   get epoch(): string {
@@ -67,7 +95,8 @@ export class LayerWrite {
   }
 
   get room(): Room {
-    return { size: this.#state.size, definitionsMax: this.#parts.context.definitionsMax }
+    const { limits } = this.#parts.context
+    return { size: this.#state.size, totals: this.#counted?.totals, limits }
   }
 
   /** Takes in what the transaction has read of definitions. */
@@ -90,6 +119,33 @@ export class LayerWrite {
     return this.#state.revision + (replaces ? 2 : 1)
   }
 
+  /** The last reads: what goes to make room for what is written. To be called before `write`, if anything changes. */
+  async makeRoom(planned: readonly PlannedChange[], module?: ModuleToWrite): Promise<void> {
+    const revision = this.revisionOf(planned)
+    for (const plan of written(planned)) this.#plan(plan, revision)
+    if (module) {
+      this.#held.totals = afterChange(this.#held.totals, module.before, module.after)
+      this.#held.willBe(module.name)
+    }
+    for (const name of this.#counted?.untold ?? []) this.#held.tell(name)
+    if (this.#counted) await this.#held.shrinkTo(this.#parts.context.limits)
+    const { released } = this.#held
+    const hashes = [...released.map(({ sha256 }) => sha256), ...(module?.sha256 ? [module.sha256] : [])]
+    this.#blobs = await BlobWrites.read(this.#transaction, blobsOf(this.#layer), hashes)
+    for (const { sha256, version } of released) this.#blobs.release(sha256, version)
+  }
+
+  /** What is left of a name that is written when there is room; undefined where nothing is. */
+  left(reference: DocumentReference): KeptName | undefined {
+    return this.#held.left(reference)
+  }
+
+  /** The sources, when room is made. */
+  get blobs(): BlobWrites {
+    if (!this.#blobs) throw new TypeError('makeRoom comes before a write')
+    return this.#blobs
+  }
+
   /** Writes the definitions and, if that or `isChanged` says that anything changes, the layer's revision. */
   write(planned: readonly PlannedChange[], isChanged = false): readonly ChangeOutcome[] {
     const { current } = this
@@ -101,19 +157,40 @@ export class LayerWrite {
       if (before && (outcome === 'unchanged' || outcome === 'skipped'))
         return { name, outcome, digest: before.digest, revision: before.revision }
       const { item, foreign } = this.#present.get(name) ?? {}
-      const adopted = foreign && this.#keep(foreign, revision - 1)
+      if (foreign) this.#keep(foreign, revision - 1)
       const digest = change.kind === 'put' ? change.digest : before?.digest
       if (!digest) throw new TypeError('a deletion was planned for a name that is not there')
       const text = change.kind === 'put' ? change.text : null
-      this.#put(name, { text, digest, revision }, item?.versions ?? adopted ?? [])
+      this.#put(name, { text, digest, revision })
       size += (text === null ? 0 : 1) - (typeof item?.text === 'string' ? 1 : 0)
       return { name, outcome, digest, revision: revisionText(revision, this.epoch) }
     })
     if (isChanged || written(planned).length > 0) {
-      const document: LayerDocument = { epoch: this.epoch, revision, size }
+      const { totals, floor } = this.#held
+      const document: LayerDocument = { epoch: this.epoch, revision, size, floor, ...(this.#counted && { totals }) }
       this.#transaction.set(this.#layer, document, { merge: true })
+      this.#held.write()
+      this.blobs.write(this.#transaction)
     }
     return outcomes
+  }
+
+  /** Counts a change, and tells what its name will have. */
+  #plan({ change }: PlannedChange, revision: number): void {
+    const { item, foreign } = this.#present.get(change.name) ?? {}
+    const after = change.kind === 'put' ? definitionBytes(change.text) : 'deleted'
+    const bytes = after === 'deleted' ? recordBytes() : after.version
+    const adopted: SizedVersion[] = foreign?.definition
+      ? [{ revision: revision - 1, bytes: recordBytes(foreign.definition.text) }]
+      : []
+    const totals = afterChange(this.#held.totals, underItem(item), after)
+    const more = adopted.reduce((sum, version) => sum + version.bytes, 0)
+    this.#held.totals = { ...totals, bytes: totals.bytes + more }
+    this.#held.willBe({
+      reference: itemsOf(this.#layer).doc(change.name),
+      isDeleted: after === 'deleted',
+      versions: [...(item ? itemVersions(item) : adopted), { revision, bytes }],
+    })
   }
 
   async #presentIn(document: DocumentSnapshot): Promise<Present> {
@@ -126,53 +203,43 @@ export class LayerWrite {
     return { foreign: { document, ...(isOfThatName && { definition: read.definition }) } }
   }
 
-  #put(
-    name: string,
-    content: Pick<ItemDocument, 'text' | 'digest' | 'revision'>,
-    before: readonly number[],
-  ): void {
-    const { text, digest, revision } = content
+  #put(name: string, content: Pick<ItemDocument, 'text' | 'digest' | 'revision'>): void {
+    const { text, digest } = content
     const { by, at } = this.#parts.context
     const reference = itemsOf(this.#layer).doc(name)
-    const versions = [...before, revision]
     this.#addVersion(reference, {
       ...content,
       digest: text === null ? null : digest,
       at: at.toISOString(),
       by,
     })
-    for (const dropped of versions.slice(0, -VERSIONS_KEPT))
-      this.#transaction.delete(versionsOf(reference).doc(String(dropped)))
+    const left = this.left(reference)
+    if (!left) return
     const item: ItemDocument = {
       name,
       ...content,
       textHash: textHash(text),
       updatedAt: at.toISOString(),
       updatedBy: by,
-      versions: versions.slice(-VERSIONS_KEPT),
+      versions: left.versions.map((version) => version.revision),
+      ...nameDocument(left),
     }
     this.#transaction.set(reference, item)
   }
 
   /** Keeps a document that is about to be replaced: as it is, and as a version where it was a definition of that name. */
-  #keep({ document, definition }: NonNullable<Present['foreign']>, revision: number): number[] {
+  #keep({ document, definition }: NonNullable<Present['foreign']>, revision: number): void {
     this.#transaction.set(replacedOf(document.ref).doc(String(revision)), document.data() ?? {})
-    if (!definition) return []
+    if (!definition) return
     const { text, digest } = definition
     const at = document.updateTime?.toDate().toISOString() ?? this.#parts.context.at.toISOString()
     this.#addVersion(document.ref, { revision, text, digest, at, by: ANOTHER_PROGRAM })
-    return [revision]
   }
 
   #addVersion(item: DocumentReference, version: Omit<VersionDocument, 'writeId'>): void {
     const document: VersionDocument = { ...version, writeId: this.#parts.writeId }
     this.#transaction.set(versionsOf(item).doc(String(version.revision)), document)
   }
-}
-
-/** The changes that do change something. */
-export function written(planned: readonly PlannedChange[]): readonly PlannedChange[] {
-  return planned.filter(({ outcome }) => outcome !== 'unchanged' && outcome !== 'skipped')
 }
 
 /**

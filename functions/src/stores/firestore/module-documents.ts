@@ -1,5 +1,6 @@
 import type { DocumentData } from 'firebase-admin/firestore'
 import type { FoundDocument } from './found-document.ts'
+import type { NameDocument } from './stored-documents.ts'
 
 /** A version of a module as its module knows it. */
 export type KeptVersion = { readonly revision: number; readonly sha256: string | null }
@@ -18,10 +19,10 @@ export type ModuleDocument = {
   readonly updatedBy: string
   /** Those that are kept, the oldest first. */
   readonly versions: readonly KeptVersion[]
-}
+} & NameDocument
 
 /** Everything of a module but its report, which a list does without. */
-export type ListedModuleDocument = Omit<ModuleDocument, 'report' | 'versions'>
+export type ListedModuleDocument = Omit<ModuleDocument, 'report' | 'versions' | keyof NameDocument>
 
 export const LISTED_FIELDS = ['name', 'listedAs', 'sha256', 'tools', 'revision', 'updatedAt', 'updatedBy']
 

@@ -1,17 +1,19 @@
 import { randomUUID } from 'node:crypto'
 import type { DocumentReference, DocumentSnapshot, Transaction } from 'firebase-admin/firestore'
-import { VERSIONS_KEPT } from '../../tools/definitions/definition-store.ts'
 import { revisionText } from '../../tools/definitions/layer-revision.ts'
+import { recordBytes } from '../../tools/definitions/layer-totals.ts'
 import type { WriteContext } from '../../tools/definitions/write-outcome.ts'
 import type { ModuleChange, ModuleOutcome } from '../../tools/modules/module-store.ts'
-import { definitionsOf, planModuleWrite } from '../../tools/modules/plan-module-write.ts'
+import { bytesAfter, definitionsOf, planModuleWrite } from '../../tools/modules/plan-module-write.ts'
 import type { SchemaChecker } from '../../tools/schemas/schema-checker.ts'
-import { BlobWrites } from './blob-writes.ts'
 import { foundDocument } from './found-document.ts'
-import { blobsOf, itemsOf, modulesOf, versionsOf } from './layer-paths.ts'
+import { moduleVersions, nameDocument, underModule } from './kept-names.ts'
+import type { KeptName } from './kept-names.ts'
+import { itemsOf, modulesOf, versionsOf } from './layer-paths.ts'
 import { LayerWrite } from './layer-write.ts'
+import type { ModuleToWrite } from './layer-write.ts'
 import { moduleDocument } from './module-documents.ts'
-import type { KeptVersion, ModuleDocument, ModuleVersionDocument } from './module-documents.ts'
+import type { ModuleDocument, ModuleVersionDocument } from './module-documents.ts'
 import type { StoreWrite } from './store-write.ts'
 
 /** What an attempt has handed to the commit, and where one can see later whether it was done. */
@@ -61,11 +63,11 @@ export class ModuleWrite implements StoreWrite<ModuleOutcome> {
     }
 
     const revision = write.revisionOf(definitions)
-    const versions = [...(before?.versions ?? []), { revision, sha256: sha256Of(change) }]
-    const blobs = await this.#blobs(transaction, versions)
+    const reference = modulesOf(this.#layer).doc(change.name)
+    await write.makeRoom(definitions, this.#asItWillBe(before, revision))
+    if (change.kind === 'put') write.blobs.keep(change.sha256, change.source, `${change.name}@${revision}`)
     const tools = write.write(definitions, true)
-    this.#put(transaction, versions)
-    blobs.write(transaction)
+    this.#put(transaction, revision, write.left(reference))
     const result = {
       name: change.name,
       outcome,
@@ -73,8 +75,7 @@ export class ModuleWrite implements StoreWrite<ModuleOutcome> {
       revision: revisionText(revision, write.epoch),
       tools,
     }
-    const item = modulesOf(this.#layer).doc(change.name)
-    this.#sent = { outcome: result, proof: versionsOf(item).doc(String(revision)) }
+    this.#sent = { outcome: result, proof: versionsOf(reference).doc(String(revision)) }
     return result
   }
 
@@ -86,33 +87,28 @@ export class ModuleWrite implements StoreWrite<ModuleOutcome> {
     return first ? transaction.getAll(first, ...rest) : []
   }
 
-  /** What becomes of the sources: the one that is written is kept by its version, that of a version which goes may go with it. */
-  async #blobs(transaction: Transaction, versions: readonly KeptVersion[]): Promise<BlobWrites> {
-    const { name } = this.#change
-    const [added] = versions.slice(-1)
-    const dropped = versions.slice(0, -VERSIONS_KEPT)
-    const keeps = [...dropped, ...(added ? [added] : [])].flatMap(({ sha256 }) => sha256 ?? [])
-    const blobs = await BlobWrites.read(transaction, blobsOf(this.#layer), keeps)
-    for (const { revision, sha256 } of dropped)
-      if (sha256 !== null) blobs.release(sha256, `${name}@${revision}`)
-    if (this.#change.kind === 'put' && added)
-      blobs.keep(this.#change.sha256, this.#change.source, `${name}@${added.revision}`)
-    return blobs
+  #asItWillBe(before: ModuleDocument | undefined, revision: number): ModuleToWrite {
+    const change = this.#change
+    const after = bytesAfter(change)
+    const sha256 = sha256Of(change)
+    const bytes = after === 'deleted' ? recordBytes() : after.version
+    const versions = [...(before ? moduleVersions(before) : []), { revision, sha256, bytes }]
+    const reference = modulesOf(this.#layer).doc(change.name)
+    const name = { reference, isDeleted: after === 'deleted', versions }
+    return { name, before: underModule(before), after, sha256 }
   }
 
-  #put(transaction: Transaction, versions: readonly KeptVersion[]): void {
+  #put(transaction: Transaction, revision: number, left: KeptName | undefined): void {
     const change = this.#change
     const { name } = change
     const { by } = this.#context
     const at = this.#context.at.toISOString()
-    const revision = versions.at(-1)?.revision ?? 0
+    if (!left) return
     const reference = modulesOf(this.#layer).doc(name)
     const tools = change.kind === 'put' ? change.tools.map((tool) => tool.name) : []
     const sha256 = sha256Of(change)
     const version: ModuleVersionDocument = { revision, sha256, tools, at, by, writeId: this.#id }
     transaction.set(versionsOf(reference).doc(String(revision)), version)
-    for (const dropped of versions.slice(0, -VERSIONS_KEPT))
-      transaction.delete(versionsOf(reference).doc(String(dropped.revision)))
     const document: ModuleDocument = {
       name,
       ...(change.kind === 'put' && { listedAs: name }),
@@ -122,7 +118,8 @@ export class ModuleWrite implements StoreWrite<ModuleOutcome> {
       revision,
       updatedAt: at,
       updatedBy: by,
-      versions: versions.slice(-VERSIONS_KEPT),
+      versions: left.versions.map((kept) => ({ revision: kept.revision, sha256: kept.sha256 ?? null })),
+      ...nameDocument(left),
     }
     transaction.set(reference, document)
   }
@@ -134,5 +131,7 @@ function sha256Of(change: ModuleChange): string | null {
 
 function presentIn(document: ModuleDocument | undefined) {
   if (!document || document.sha256 === null) return undefined
-  return { sha256: document.sha256, tools: document.tools }
+  const under = underModule(document)
+  const bytes = typeof under === 'string' ? { own: 0, version: 0 } : under
+  return { sha256: document.sha256, tools: document.tools, bytes }
 }

@@ -1,6 +1,7 @@
 import type { Digest } from '@toolrack/contract'
 import { hash } from 'node:crypto'
 import type { DocumentData } from 'firebase-admin/firestore'
+import type { LayerTotals } from '../../tools/definitions/layer-totals.ts'
 import type { FoundDocument } from './found-document.ts'
 
 /** The revision of a layer, in the layer's own document. Other programs may keep fields of their own beside these. */
@@ -10,6 +11,10 @@ export type LayerDocument = {
   readonly revision: number
   /** How many definitions of ours it holds. */
   readonly size: number
+  /** Not in a layer that was last written before its bytes were counted. */
+  readonly totals?: LayerTotals
+  /** Whoever has not read since this revision has missed names that are gone, and reads all anew. */
+  readonly floor?: number
 }
 
 /** A definition that this service wrote. Without text it is the tombstone of a deleted one. */
@@ -24,6 +29,16 @@ export type ItemDocument = {
   readonly updatedBy: string
   /** The revisions of the versions that are kept, the oldest first. */
   readonly versions: readonly number[]
+} & NameDocument
+
+/** By what the store finds what may go, in an item and in a module. */
+export type NameDocument = {
+  /** The bytes of the versions, in their order; not in what was last written before they were counted. */
+  readonly sizes?: readonly number[]
+  /** The revision of the oldest version that may go; null where there is none. */
+  readonly oldest?: number | null
+  /** The revision of the deletion; null in what is no tombstone. */
+  readonly deletedAt?: number | null
 }
 
 export type VersionDocument = {
@@ -39,9 +54,10 @@ export type VersionDocument = {
 const EPOCH = /^[0-9a-f]{12}$/
 
 export function layerState(document: FoundDocument | undefined): LayerDocument | undefined {
-  const { epoch, revision, size }: DocumentData = document?.data ?? {}
+  const { epoch, revision, size, totals, floor }: DocumentData = document?.data ?? {}
   const isOurs = typeof epoch === 'string' && EPOCH.test(epoch) && isCount(revision) && isCount(size)
-  return isOurs ? { epoch, revision, size } : undefined
+  if (!isOurs) return undefined
+  return { epoch, revision, size, ...(isTotals(totals) && { totals }), floor: isCount(floor) ? floor : 0 }
 }
 
 /** What this service wrote there; undefined for what another program wrote, or a hand has changed. */
@@ -69,6 +85,11 @@ function isVersion(data: DocumentData): data is VersionDocument {
   const { text, digest, revision, at, by }: DocumentData = data
   const texts = [at, by].every((value) => typeof value === 'string')
   return texts && isTextOrNull(text) && isTextOrNull(digest) && isCount(revision)
+}
+
+function isTotals(value: unknown): value is LayerTotals {
+  const { bytes, presentBytes, deleted }: DocumentData = value ?? {}
+  return [bytes, presentBytes, deleted].every(isCount)
 }
 
 function isTextOrNull(value: unknown): value is string | null {

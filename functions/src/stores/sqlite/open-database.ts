@@ -1,9 +1,10 @@
 import { statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
+import { COUNT_TOTALS } from './count-totals.ts'
 import { sqliteError } from './sqlite-error.ts'
 
 /** What this version writes; a file with a higher number comes from a newer version. */
-const SCHEMA_VERSION = 2
+const SCHEMA_VERSION = 3
 
 const DEFINITIONS = `
   CREATE TABLE layers (
@@ -66,8 +67,32 @@ const MODULES = `
   ) STRICT;
 `
 
+/**
+ * What a layer holds is counted in its row. A version is past when something newer has its place, or nothing; only past ones go for
+ * room, so only they are in an index by age. Whoever has not read since `floor` has missed names that are gone, and reads all anew.
+ */
+const TOTALS = `
+  ALTER TABLE layers ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE layers ADD COLUMN present_bytes INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE layers ADD COLUMN deleted INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE layers ADD COLUMN floor INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE versions ADD COLUMN past INTEGER NOT NULL DEFAULT 0;
+  ALTER TABLE module_versions ADD COLUMN past INTEGER NOT NULL DEFAULT 0;
+  UPDATE versions SET past = 1 WHERE NOT EXISTS (SELECT 1 FROM definitions
+    WHERE definitions.layer = versions.layer AND definitions.name = versions.name
+      AND definitions.revision = versions.revision AND definitions.text IS NOT NULL);
+  UPDATE module_versions SET past = 1 WHERE NOT EXISTS (SELECT 1 FROM modules
+    WHERE modules.layer = module_versions.layer AND modules.name = module_versions.name
+      AND modules.revision = module_versions.revision);
+  CREATE INDEX versions_past ON versions (layer, revision) WHERE past = 1;
+  CREATE INDEX module_versions_past ON module_versions (layer, revision) WHERE past = 1;
+  CREATE INDEX definitions_deleted ON definitions (layer, revision) WHERE text IS NULL;
+  CREATE INDEX module_deletions ON module_versions (layer, revision) WHERE sha256 IS NULL;
+  ${COUNT_TOTALS}
+`
+
 /** What each version added to the one before it; a file of an older version gets what it has not. */
-const STEPS = [DEFINITIONS, MODULES]
+const STEPS = [DEFINITIONS, MODULES, TOTALS]
 
 /** The smallest page of a database, in bytes (sqlite.org/fileformat.html). SQLite opens a shorter file as an empty database. */
 const PAGE_BYTES_MIN = 512

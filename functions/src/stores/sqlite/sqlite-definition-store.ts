@@ -7,7 +7,8 @@ import type { DefinitionStore, DefinitionVersion } from '../../tools/definitions
 import type { StoredLayer } from '../../tools/catalog/stored-layer.ts'
 import type { LayerRead, LayerSource } from '../../tools/catalog/layer-source.ts'
 import { revisionText } from '../../tools/definitions/layer-revision.ts'
-import { planWrite } from '../../tools/definitions/plan-write.ts'
+import { STORE_BYTES_MAX } from '../../tools/definitions/layer-totals.ts'
+import { planWrite, written } from '../../tools/definitions/plan-write.ts'
 import type {
   ModuleChange,
   ModuleOutcome,
@@ -35,11 +36,14 @@ export class SqliteDefinitionStore implements DefinitionStore {
   readonly #statements: Statements
   readonly #modules: StoredModules
   readonly #busyWaitMs: number
+  readonly #bytesMax: number
 
-  constructor(path: string, options: { busyWaitMs?: number } = {}) {
+  /** `bytesMax` is for all layers together. */
+  constructor(path: string, options: { busyWaitMs?: number; bytesMax?: number } = {}) {
     this.#database = openDatabase(path)
     this.#statements = prepareStatements(this.#database)
     this.#modules = new StoredModules(this.#statements)
+    this.#bytesMax = options.bytesMax ?? STORE_BYTES_MAX
     this.#busyWaitMs = options.busyWaitMs ?? BUSY_WAIT_MS
   }
 
@@ -72,7 +76,10 @@ export class SqliteDefinitionStore implements DefinitionStore {
   writeModule(layer: StoredLayer, change: ModuleChange, context: WriteContext): Promise<ModuleOutcome> {
     return this.#attempt(() =>
       this.#inTransaction('IMMEDIATE', () =>
-        this.#modules.write(change, new LayerWrite(this.#statements, layerKey(layer), context)),
+        this.#modules.write(
+            change,
+            new LayerWrite(this.#statements, layerKey(layer), context, this.#bytesMax),
+          ),
       ),
     )
   }
@@ -112,9 +119,12 @@ export class SqliteDefinitionStore implements DefinitionStore {
   }
 
   #write(key: string, changes: readonly DefinitionChange[], context: WriteContext): readonly ChangeOutcome[] {
-    const layer = new LayerWrite(this.#statements, key, context)
+    const layer = new LayerWrite(this.#statements, key, context, this.#bytesMax)
     const current = layer.definitions(changes.map(({ name }) => name))
-    return layer.apply(planWrite(changes, current, layer.room), current)
+    const planned = planWrite(changes, current, layer.room)
+    const outcomes = layer.apply(planned, current)
+    if (written(planned).length > 0) layer.finish()
+    return outcomes
   }
 
   /** Tries again while another program holds the lock, without blocking the event loop. */
@@ -151,10 +161,14 @@ function layerKey(layer: StoredLayer): string {
   return layer.kind === 'global' ? 'global' : `user:${layer.uid}`
 }
 
-/** Undefined for a revision of another epoch or of the future (a database put back from a copy): then all is read. */
+/**
+ * Undefined for a revision of another epoch or of the future (a database put back from a copy), and for one since which deleted
+ * names have gone: then all is read.
+ */
 function revisionNumber(revision: string, state: LayerRow): number | undefined {
   const [number, epoch] = revision.split('-')
-  return epoch === state.epoch && Number(number) <= state.revision ? Number(number) : undefined
+  const isKnown = epoch === state.epoch && Number(number) <= state.revision && Number(number) >= state.floor
+  return isKnown ? Number(number) : undefined
 }
 
 function version(row: VersionRow, epoch: string): DefinitionVersion {

@@ -14,8 +14,17 @@ export function sqliteError(error: unknown): unknown {
 }
 
 export function isBusy(error: unknown): boolean {
-  const primary = ((error as { errcode?: number }).errcode ?? 0) & 0xff
+  const primary = primaryOf(error)
   return primary === BUSY || primary === LOCKED
+}
+
+/** Whether the disk, or what the account may use of it, is full. */
+export function isFull(error: unknown): boolean {
+  return primaryOf(error) === FULL
+}
+
+function primaryOf(error: unknown): number {
+  return ((error as { errcode?: number }).errcode ?? 0) & 0xff
 }
 
 function codeOf(primary: number): ErrorCode {

@@ -1,21 +1,9 @@
 import { DatabaseSync } from 'node:sqlite'
-import type { StatementSync } from 'node:sqlite'
-import { LOG_KEPT_MS } from '../../calls/pipeline/invocation-logs.ts'
-import type { InvocationLog, InvocationLogs } from '../../calls/pipeline/invocation-logs.ts'
-
-const SCHEMA = `
-  CREATE TABLE IF NOT EXISTS logs (
-    uid TEXT NOT NULL,
-    id TEXT NOT NULL,
-    tool TEXT NOT NULL,
-    at TEXT NOT NULL,
-    text TEXT NOT NULL,
-    truncated INTEGER NOT NULL,
-    kept_until INTEGER NOT NULL,
-    PRIMARY KEY (uid, id)
-  ) STRICT, WITHOUT ROWID;
-  CREATE INDEX IF NOT EXISTS logs_by_end ON logs (kept_until);
-`
+import { LOG_BOUNDS, LOG_KEPT_MS, logBytes } from '../../calls/pipeline/invocation-logs.ts'
+import type { InvocationLog, InvocationLogs, LogBounds } from '../../calls/pipeline/invocation-logs.ts'
+import { prepareLogTables } from './log-tables.ts'
+import type { LogStatements } from './log-tables.ts'
+import { isFull } from './sqlite-error.ts'
 
 type Row = {
   readonly id: string
@@ -27,39 +15,41 @@ type Row = {
 
 /**
  * What calls have printed, in a file of its own: no call waits for the disk, and what the last moments before a power cut
- * printed may be lost.
+ * printed may be lost. What goes leaves its pages to what comes, so the file stays near the bound of all logs.
  */
 export class SqliteInvocationLogs implements InvocationLogs {
   readonly #database: DatabaseSync
-  readonly #keep: StatementSync
-  readonly #find: StatementSync
-  readonly #forget: StatementSync
+  readonly #statements: LogStatements
   readonly #now: () => number
+  readonly #bounds: LogBounds
 
-  constructor(path: string, now: () => number = Date.now) {
+  constructor(path: string, { bounds = LOG_BOUNDS, now = Date.now }: { bounds?: LogBounds; now?: () => number } = {}) {
     this.#now = now
+    this.#bounds = bounds
     this.#database = new DatabaseSync(path, { timeout: 0 })
-    this.#database.exec(`PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF; ${SCHEMA}`)
-    this.#keep = this.#database.prepare(
-      'INSERT INTO logs (uid, id, tool, at, text, truncated, kept_until) VALUES (?, ?, ?, ?, ?, ?, ?)',
-    )
-    this.#find = this.#database.prepare(
-      'SELECT id, tool, at, text, truncated FROM logs WHERE uid = ? AND id = ? AND kept_until > ?',
-    )
-    this.#forget = this.#database.prepare('DELETE FROM logs WHERE kept_until <= ?')
+    try {
+      this.#statements = prepareLogTables(this.#database)
+    } catch (error) {
+      this.#database.close()
+      throw error
+    }
   }
 
   keep = async (uid: string, log: InvocationLog): Promise<void> => {
     await Promise.resolve()
-    const nowMs = this.#now()
-    this.#forget.run(nowMs)
-    const { invocationId, tool, at, text, truncated } = log
-    this.#keep.run(uid, invocationId, tool, at, text, Number(truncated), nowMs + LOG_KEPT_MS)
+    for (;;) {
+      try {
+        this.#inTransaction(() => this.#keep(uid, log))
+        return
+      } catch (error) {
+        if (!isFull(error) || !this.#makeRoom(logBytes(log))) throw error
+      }
+    }
   }
 
   find = async (uid: string, invocationId: string): Promise<InvocationLog | undefined> => {
     await Promise.resolve()
-    const row = this.#find.get(uid, invocationId, this.#now()) as Row | undefined
+    const row = this.#statements.find.get(uid, invocationId, this.#now()) as Row | undefined
     if (!row) return undefined
     const { id, tool, at, text, truncated } = row
     return { invocationId: id, tool, at, text, truncated: truncated === 1 }
@@ -69,4 +59,50 @@ export class SqliteInvocationLogs implements InvocationLogs {
     this.#database.close()
     return Promise.resolve()
   }
+
+  #keep(uid: string, log: InvocationLog): void {
+    const { forget, keep, dropOldest, userSum, wholeSum } = this.#statements
+    const nowMs = this.#now()
+    forget.run(nowMs)
+    const { invocationId, tool, at, text, truncated } = log
+    const bytes = logBytes(log)
+    // First the room, then the log: it can take the pages of what went.
+    while (sum(userSum.get(uid)) + bytes > this.#bounds.userBytes && dropOldest.get(uid)) continue
+    while (sum(wholeSum.get()) + bytes > this.#bounds.allBytes && this.#dropOfMost() > 0) continue
+    keep.run(uid, invocationId, tool, at, text, Number(truncated), nowMs + LOG_KEPT_MS, bytes)
+  }
+
+  /** The oldest log of the user who has most. Answers its bytes; 0 where there is none. */
+  #dropOfMost(): number {
+    const { userWithMost, dropOldest } = this.#statements
+    const user = userWithMost.get() as { uid: string } | undefined
+    return user ? sum(dropOldest.get(user.uid)) : 0
+  }
+
+  /** On a full disk: drops as many bytes as are wanted, of whoever has most, one log a transaction. False where no log is left. */
+  #makeRoom(bytes: number): boolean {
+    let dropped = 0
+    while (dropped < bytes) {
+      const more = this.#inTransaction(() => this.#dropOfMost())
+      if (more === 0) break
+      dropped += more
+    }
+    return dropped > 0
+  }
+
+  #inTransaction<T>(act: () => T): T {
+    this.#database.exec('BEGIN IMMEDIATE')
+    try {
+      const result = act()
+      this.#database.exec('COMMIT')
+      return result
+    } catch (error) {
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
+      throw error
+    }
+  }
+}
+
+function sum(row: unknown): number {
+  return (row as { bytes: number } | undefined)?.bytes ?? 0
 }

@@ -1,6 +1,8 @@
 import type { JsonObject } from '@toolrack/contract'
 import { VERSIONS_KEPT } from '../../tools/definitions/definition-store.ts'
 import { revisionText } from '../../tools/definitions/layer-revision.ts'
+import { RECORD_BYTES, recordBytes } from '../../tools/definitions/layer-totals.ts'
+import type { ContentBytes } from '../../tools/definitions/layer-totals.ts'
 import type {
   ModuleChange,
   ModuleOutcome,
@@ -9,7 +11,7 @@ import type {
   ModuleVersion,
   StoredModule,
 } from '../../tools/modules/module-store.ts'
-import { definitionsOf, planModuleWrite } from '../../tools/modules/plan-module-write.ts'
+import { bytesAfter, definitionsOf, planModuleWrite } from '../../tools/modules/plan-module-write.ts'
 import type { LayerWrite } from './layer-write.ts'
 import type { LayerRow, ModuleRow, ModuleVersionRow, Statements } from './statements.ts'
 
@@ -51,16 +53,24 @@ export class StoredModules {
 
   write(change: ModuleChange, layer: LayerWrite): ModuleOutcome {
     const { name } = change
-    const present = this.module(layer.key, name)
+    const row = this.#statements.module.get(layer.key, name) as ModuleRow | undefined
+    const present = row && { ...summary(row, this.#epoch(layer.key)), bytes: this.#bytesOf(row, layer) }
     const current = layer.definitions(definitionsOf(change, present))
     const { outcome, definitions } = planModuleWrite(change, present, current, layer.room)
-    const tools = layer.apply(definitions, current, outcome !== 'unchanged')
+    const tools = layer.apply(definitions, current)
     const sha256 = change.kind === 'put' ? change.sha256 : (present?.sha256 ?? '')
     if (outcome === 'unchanged') return { name, outcome, sha256, revision: present?.revision ?? '', tools }
+    const left = this.versions(layer.key, name).length > 0 ? 'deleted' : 'nothing'
     if (change.kind === 'put') this.#put(change, layer)
     else this.#statements.deleteModule.run(layer.key, name)
-    this.#addVersion(change, layer)
+    layer.count(present?.bytes ?? left, bytesAfter(change), this.#addVersion(change, layer))
+    layer.finish()
     return { name, outcome, sha256, revision: layer.revision, tools }
+  }
+
+  #bytesOf({ name, report, tools }: ModuleRow, { key }: LayerWrite): ContentBytes {
+    const version = this.#statements.presentModuleVersion.get(key, name) as { bytes: number } | undefined
+    return { own: recordBytes(report, tools), version: RECORD_BYTES + (version?.bytes ?? 0) }
   }
 
   #put(change: ModuleChange & { kind: 'put' }, { key, next, context }: LayerWrite): void {
@@ -79,14 +89,15 @@ export class StoredModules {
     )
   }
 
-  /** A source that no kept version has any more goes with the last of them. */
-  #addVersion(change: ModuleChange, { key, next, context }: LayerWrite): void {
-    const { addModuleVersion, dropModuleVersions, dropBlobs } = this.#statements
+  /** Answers the versions that are too many and have gone. */
+  #addVersion(change: ModuleChange, { key, next, context }: LayerWrite): readonly unknown[] {
+    const { addModuleVersion, dropModuleVersions, passModuleVersion } = this.#statements
     const { name } = change
     const sha256 = change.kind === 'put' ? change.sha256 : null
-    addModuleVersion.run(key, name, next, sha256, toolsText(change), context.at.toISOString(), context.by)
-    const dropped = dropModuleVersions.run(key, name, key, name, VERSIONS_KEPT)
-    if (dropped.changes > 0) dropBlobs.run(key)
+    const at = context.at.toISOString()
+    passModuleVersion.run(key, name)
+    addModuleVersion.run(key, name, next, sha256, toolsText(change), at, context.by, Number(sha256 === null))
+    return dropModuleVersions.all(key, name, key, name, VERSIONS_KEPT)
   }
 
   #epoch(key: string): string {

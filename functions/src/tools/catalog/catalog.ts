@@ -7,8 +7,9 @@ import { LayerCache } from './layer-cache.ts'
 import type { LayerReport } from './layer-cache.ts'
 import type { Viewer } from './viewer.ts'
 
-/** How many users' layers an instance keeps in memory. */
+/** How many users' layers an instance keeps in memory, and how many bytes of them together. One full layer takes 70 MB at most. */
 const USER_LAYERS_MAX = 1_000
+export const USER_LAYER_BYTES_MAX = 128 * 1024 * 1024
 
 export type CatalogSources = {
   readonly file: LayerSource
@@ -16,8 +17,14 @@ export type CatalogSources = {
   readonly user: (uid: string) => LayerSource
 }
 
+export type CatalogOptions = {
+  readonly now?: () => number
+  readonly report: LayerReport
+  readonly userLayerBytesMax?: number
+}
+
 /** A user's layer, and the view that was last made with it. */
-type UserCatalog = { readonly layer: LayerCache; view: CatalogView | undefined }
+type UserCatalog = { readonly layer: LayerCache; readonly view: CatalogView | undefined }
 
 /** Every layer in memory, merged for whoever asks. */
 export class Catalog {
@@ -28,11 +35,15 @@ export class Catalog {
   readonly #users: LRUCache<string, UserCatalog>
   readonly #newUserLayer: (uid: string) => LayerCache
 
-  constructor(sources: CatalogSources, options: { now?: () => number; report: LayerReport }) {
+  constructor(sources: CatalogSources, options: CatalogOptions) {
     const layerOptions = { now: options.now ?? (() => performance.now()), report: options.report }
     this.#global = new LayerCache('global', sources.global, layerOptions)
     this.#file = new LayerCache('file', sources.file, layerOptions)
-    this.#users = new LRUCache({ max: USER_LAYERS_MAX })
+    this.#users = new LRUCache({
+      max: USER_LAYERS_MAX,
+      maxSize: options.userLayerBytesMax ?? USER_LAYER_BYTES_MAX,
+      sizeCalculation: ({ layer }) => 1 + (layer.state.snapshot?.bytes ?? 0),
+    })
     this.#newUserLayer = (uid) => new LayerCache('user', sources.user(uid), layerOptions)
   }
 
@@ -68,10 +79,12 @@ export class Catalog {
     this.#file.markWritten()
   }
 
-  #view(user: UserCatalog, { grant }: Viewer): CatalogView {
-    const layers = { user: user.layer.state, global: this.#global.state, file: this.#file.state }
-    if (!user.view?.isOf(layers)) user.view = new CatalogView(layers)
-    return grant ? user.view.narrowedTo(grant) : user.view
+  #view({ layer, view: last }: UserCatalog, { uid, grant }: Viewer): CatalogView {
+    const layers = { user: layer.state, global: this.#global.state, file: this.#file.state }
+    const view = last?.isOf(layers) ? last : new CatalogView(layers)
+    // Put anew, so that it counts what it holds now.
+    if (view !== last) this.#users.set(uid, { layer, view })
+    return grant ? view.narrowedTo(grant) : view
   }
 
   #userCatalog(uid: string): UserCatalog {

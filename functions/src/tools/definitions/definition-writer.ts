@@ -14,12 +14,11 @@ import type { DefinitionStore, DefinitionVersion } from './definition-store.ts'
 import type { StoredLayer } from '../catalog/stored-layer.ts'
 import { LongWork } from '../../loop-turn.ts'
 import { keptVersions } from './kept-versions.ts'
+import { LAYER_LIMITS } from './layer-totals.ts'
 import { nameFaults, sealedFault } from './name-faults.ts'
 import type { BulkAnswer, RefusedItem, WriteAnswer } from './write-answer.ts'
 import type { ChangeOutcome } from './write-outcome.ts'
 
-/** How many definitions a layer may hold (design, section 11). */
-export const DEFINITIONS_MAX = { user: 2_000, global: 100_000 } as const
 /** How many definitions one request may bring. */
 export const BULK_MAX = 200
 
@@ -141,7 +140,7 @@ export class DefinitionWriter {
     changes: Parameters<DefinitionStore['write']>[1],
   ): Promise<readonly ChangeOutcome[]> {
     const target = storedLayer(layer, principal.uid)
-    const context = { by: principal.uid, at: new Date(), definitionsMax: DEFINITIONS_MAX[layer] }
+    const context = { by: principal.uid, at: new Date(), limits: LAYER_LIMITS[layer] }
     try {
       return await this.#store.write(target, changes, context)
     } finally {

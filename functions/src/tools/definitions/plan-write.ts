@@ -2,26 +2,31 @@ import type { ErrorCode, ErrorDetail, JsonValue } from '@toolrack/contract'
 import { ERROR_CODES, ToolrackError } from '@toolrack/contract'
 import type { StoredDefinition } from '../catalog/stored-definition.ts'
 import type { DefinitionChange } from './definition-change.ts'
+import { definitionBytes, presentGrowth } from './layer-totals.ts'
 import { managingModule } from './managing-module.ts'
 import { holds } from './precondition.ts'
+import { refuseOverflow } from './refuse-overflow.ts'
+import type { Growth, Room } from './refuse-overflow.ts'
 import type { ChangeOutcome } from './write-outcome.ts'
 
 export type PlannedChange = { readonly change: DefinitionChange; readonly outcome: ChangeOutcome['outcome'] }
 
-/** How much a layer holds and may hold. */
-export type Room = { readonly size: number; readonly definitionsMax: number }
+/** The module that a write is about, and how much more it takes beside its definitions. */
+export type ModuleOfWrite = { readonly name: string; readonly presentGrowth: number }
 
 /**
- * Decides what a write does, from what its transaction has read; every store calls it, so none can differ. `writer` is the
- * module whose definitions are written, by itself; no other definition of a module may be changed.
- * Throws PRECONDITION_FAILED, NAME_TAKEN, TOOL_NOT_FOUND, MANAGED_BY_MODULE or LAYER_FULL with a detail for every change that is refused.
+ * Decides what a write does, from what its transaction has read; every store calls it, so none can differ. `module` is the
+ * one whose definitions are written, by itself; no other definition of a module may be changed.
+ * Throws PRECONDITION_FAILED, NAME_TAKEN, TOOL_NOT_FOUND or MANAGED_BY_MODULE with a detail for every change that is refused, and
+ * what `refuseOverflow` throws.
  */
 export function planWrite(
   changes: readonly DefinitionChange[],
   current: ReadonlyMap<string, StoredDefinition>,
   room: Room,
-  writer?: string,
+  module?: ModuleOfWrite,
 ): readonly PlannedChange[] {
+  const writer = module?.name
   const decisions = changes.map((change) => ({ change, ...decide(change, current.get(change.name), writer) }))
   const refused: ErrorDetail[] = decisions.flatMap(({ refusal }, index) =>
     refusal ? [{ ...refusal.detail, ...(changes.length > 1 && { index }) }] : [],
@@ -29,8 +34,14 @@ export function planWrite(
   const [first] = decisions.flatMap(({ refusal }) => refusal ?? [])
   if (first) throw new ToolrackError(first.detail.reason, first.message, { details: refused })
   const planned = decisions.map(({ change, outcome }) => ({ change, outcome: outcome ?? 'unchanged' }))
-  refuseOverflow(planned, room)
+  const growth = growthOf(planned, current)
+  refuseOverflow(room, { ...growth, presentBytes: growth.presentBytes + (module?.presentGrowth ?? 0) })
   return planned
+}
+
+/** The changes that do change something. */
+export function written(planned: readonly PlannedChange[]): readonly PlannedChange[] {
+  return planned.filter(({ outcome }) => outcome !== 'unchanged' && outcome !== 'skipped')
 }
 
 type Fields = { readonly [field: string]: JsonValue }
@@ -85,14 +96,14 @@ function refuseTaken(name: string, owner: string | undefined): Decision {
   return refuse('NAME_TAKEN', message, { name, ...(owner !== undefined && { module: owner }) })
 }
 
-/** What the same write takes away makes room for what it adds. */
-function refuseOverflow(planned: readonly PlannedChange[], { size, definitionsMax }: Room): void {
+function growthOf(planned: readonly PlannedChange[], current: ReadonlyMap<string, StoredDefinition>): Growth {
   const count = (wanted: ChangeOutcome['outcome']): number =>
     planned.filter(({ outcome }) => outcome === wanted).length
+  const presentBytes = written(planned).reduce((sum, { change }) => {
+    const before = current.get(change.name)
+    const after = change.kind === 'put' ? definitionBytes(change.text) : 'deleted'
+    return sum + presentGrowth(before ? definitionBytes(before.text) : 'nothing', after)
+  }, 0)
   const created = count('created')
-  if (created === 0 || size + created - count('deleted') <= definitionsMax) return
-  throw new ToolrackError(
-    'LAYER_FULL',
-    `The layer holds ${size} definitions and may hold ${definitionsMax}; delete some first. Nothing was written.`,
-  )
+  return { created, size: created - count('deleted'), presentBytes }
 }

@@ -1,6 +1,7 @@
 import type { Digest } from '@toolrack/contract'
+import type { LayerLimits } from './layer-totals.ts'
 
-export type WriteContext = { readonly by: string; readonly at: Date; readonly definitionsMax: number }
+export type WriteContext = { readonly by: string; readonly at: Date; readonly limits: LayerLimits }
 
 export type ChangeOutcome = {
   readonly name: string

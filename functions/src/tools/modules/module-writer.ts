@@ -4,8 +4,9 @@ import type { Catalog } from '../catalog/catalog.ts'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import type { AdmittedDefinition } from '../definitions/admit-definition.ts'
 import type { DefinitionPut } from '../definitions/definition-change.ts'
-import { DEFINITIONS_MAX, storedLayer } from '../definitions/definition-writer.ts'
+import { storedLayer } from '../definitions/definition-writer.ts'
 import type { WritableLayer } from '../definitions/definition-writer.ts'
+import { LAYER_LIMITS } from '../definitions/layer-totals.ts'
 import { sealedFault } from '../definitions/name-faults.ts'
 import type { Precondition } from '../definitions/precondition.ts'
 import type { Runner } from './runner.ts'
@@ -85,7 +86,7 @@ export class ModuleWriter {
   async #write(principal: Principal, layer: WritableLayer, change: ModuleChange): Promise<ModuleOutcome> {
     const { store, catalog } = this.#parts
     const target = storedLayer(layer, principal.uid)
-    const context = { by: principal.uid, at: new Date(), definitionsMax: DEFINITIONS_MAX[layer] }
+    const context = { by: principal.uid, at: new Date(), limits: LAYER_LIMITS[layer] }
     try {
       return await store.writeModule(target, change, context)
     } finally {

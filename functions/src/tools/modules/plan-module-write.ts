@@ -1,10 +1,13 @@
 import { ToolrackError } from '@toolrack/contract'
 import type { StoredDefinition } from '../catalog/stored-definition.ts'
 import type { DefinitionDelete } from '../definitions/definition-change.ts'
+import { moduleBytes, presentGrowth } from '../definitions/layer-totals.ts'
+import type { ContentBytes } from '../definitions/layer-totals.ts'
 import { managingModule } from '../definitions/managing-module.ts'
 import { planWrite } from '../definitions/plan-write.ts'
-import type { PlannedChange, Room } from '../definitions/plan-write.ts'
+import type { PlannedChange } from '../definitions/plan-write.ts'
 import { holds } from '../definitions/precondition.ts'
+import type { Room } from '../definitions/refuse-overflow.ts'
 import type { ModuleChange, ModuleOutcome, ModuleSummary } from './module-store.ts'
 
 export type ModulePlan = {
@@ -12,21 +15,26 @@ export type ModulePlan = {
   readonly definitions: readonly PlannedChange[]
 }
 
-type Present = Pick<ModuleSummary, 'sha256' | 'tools'>
+/** A module as the transaction has found it. */
+export type PresentModule = Pick<ModuleSummary, 'sha256' | 'tools'> & { readonly bytes: ContentBytes }
 
 /** The definitions that a change is about: what the module will have, and what it had. */
-export function definitionsOf(change: ModuleChange, present: Present | undefined): readonly string[] {
+export function definitionsOf(
+  change: ModuleChange,
+  present: Pick<ModuleSummary, 'tools'> | undefined,
+): readonly string[] {
   const wanted = change.kind === 'put' ? change.tools.map(({ name }) => name) : []
   return [...new Set([...wanted, ...(present?.tools ?? [])])]
 }
 
 /**
  * Decides what a write of a module does, from what its transaction has read: the module, and `current` of what
- * `definitionsOf` names. Every store calls it. Throws MODULE_NOT_FOUND, PRECONDITION_FAILED, NAME_TAKEN or LAYER_FULL.
+ * `definitionsOf` names. Every store calls it. Throws MODULE_NOT_FOUND, PRECONDITION_FAILED, NAME_TAKEN, or
+ * what `refuseOverflow` throws.
  */
 export function planModuleWrite(
   change: ModuleChange,
-  present: Present | undefined,
+  present: PresentModule | undefined,
   current: ReadonlyMap<string, StoredDefinition>,
   room: Room,
 ): ModulePlan {
@@ -39,8 +47,18 @@ export function planModuleWrite(
     (name) => !kept.has(name) && isOwn(current.get(name), change.name),
   )
   const deletes = gone.map((name): DefinitionDelete => ({ kind: 'delete', name }))
-  const definitions = planWrite([...puts, ...deletes], current, room, change.name)
+  const definitions = planWrite([...puts, ...deletes], current, room, {
+    name: change.name,
+    presentGrowth: presentGrowth(present?.bytes ?? 'nothing', bytesAfter(change)),
+  })
   return { outcome: outcomeOf(change, present, definitions), definitions }
+}
+
+/** What lies under the module's name when the change is done. */
+export function bytesAfter(change: ModuleChange): ContentBytes | 'deleted' {
+  if (change.kind === 'delete') return 'deleted'
+  const { source, report, tools } = change
+  return moduleBytes({ source, report: JSON.stringify(report), tools: tools.map(({ name }) => name) })
 }
 
 /** What is not there any more, or has come to be something else, is not the module's to take away. */
@@ -50,7 +68,7 @@ function isOwn(definition: StoredDefinition | undefined, module: string): boolea
 
 function outcomeOf(
   change: ModuleChange,
-  present: Present | undefined,
+  present: PresentModule | undefined,
   definitions: readonly PlannedChange[],
 ): ModuleOutcome['outcome'] {
   if (change.kind === 'delete') return 'deleted'

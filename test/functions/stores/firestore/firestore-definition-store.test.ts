@@ -4,6 +4,7 @@ import { SchemaChecker } from '../../../../functions/src/tools/schemas/schema-ch
 import { describeDefinitionStore } from '../../../support/definition-store.contract.ts'
 import type { StoreHarness } from '../../../support/definition-store.contract.ts'
 import { connectionTo, describeOnEmulatorByEach, newProject } from '../../../support/firestore-emulator.ts'
+import { describeLayerRoom } from '../../../support/layer-room.contract.ts'
 import { describeModuleStore } from '../../../support/module-store.contract.ts'
 
 jest.setTimeout(60_000)
@@ -28,4 +29,5 @@ describeOnEmulatorByEach('the contract of stores', (reading) => {
 
   describeDefinitionStore('the Firestore store', start)
   describeModuleStore('the modules of the Firestore store', start)
+  describeLayerRoom('the room of the Firestore store', start)
 })

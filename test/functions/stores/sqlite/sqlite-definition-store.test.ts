@@ -4,10 +4,11 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { SqliteDefinitionStore } from '../../../../functions/src/stores/sqlite/sqlite-definition-store.ts'
-import { by, put, tool } from '../../../support/definition-changes.ts'
+import { by, put, remove, tool } from '../../../support/definition-changes.ts'
 import { describeDefinitionStore } from '../../../support/definition-store.contract.ts'
 import type { StoreHarness } from '../../../support/definition-store.contract.ts'
-import { putModule } from '../../../support/module-changes.ts'
+import { putModule, removeModule } from '../../../support/module-changes.ts'
+import { describeLayerRoom } from '../../../support/layer-room.contract.ts'
 import { describeModuleStore } from '../../../support/module-store.contract.ts'
 
 async function start(): Promise<StoreHarness> {
@@ -20,6 +21,7 @@ async function start(): Promise<StoreHarness> {
 
 describeDefinitionStore('the SQLite store', start)
 describeModuleStore('the modules of the SQLite store', start)
+describeLayerRoom('the room of the SQLite store', start)
 
 async function withDatabase(act: (path: string) => Promise<void>): Promise<void> {
   const folder = await mkdtemp(join(tmpdir(), 'toolrack-sqlite-'))
@@ -81,20 +83,108 @@ test('a lock that is not let go is STORE_BUSY, and nothing is written', () =>
     await store.close()
   }))
 
+/** Takes from a database what versions since then have added. */
+function asOfVersion(version: 1 | 2, path: string): void {
+  const database = new DatabaseSync(path)
+  database.exec(`
+    DROP INDEX versions_past; DROP INDEX module_versions_past; DROP INDEX definitions_deleted; DROP INDEX module_deletions;
+    ALTER TABLE versions DROP COLUMN past; ALTER TABLE module_versions DROP COLUMN past;
+    ALTER TABLE layers DROP COLUMN bytes; ALTER TABLE layers DROP COLUMN present_bytes;
+    ALTER TABLE layers DROP COLUMN deleted; ALTER TABLE layers DROP COLUMN floor;`)
+  if (version === 1) database.exec('DROP TABLE modules; DROP TABLE module_versions; DROP TABLE blobs;')
+  database.exec(`PRAGMA user_version = ${version}`)
+  database.close()
+}
+
 test('a database of the version before modules goes on with what it has, and takes modules', () =>
   withDatabase(async (path) => {
     const before = new SqliteDefinitionStore(path)
     await before.write({ kind: 'global' }, [put(tool('a'))], by('ann'))
     await before.close()
-    const old = new DatabaseSync(path)
-    old.exec('DROP TABLE modules; DROP TABLE module_versions; DROP TABLE blobs; PRAGMA user_version = 1')
-    old.close()
+    asOfVersion(1, path)
     const after = new SqliteDefinitionStore(path)
     await after.writeModule({ kind: 'global' }, putModule('m', ['b']), by('ann'))
     const { definitions } = await after.layer({ kind: 'global' }).read()
     expect(definitions.map(({ name }) => name)).toEqual(['a', 'm:b'])
     await after.close()
     await new SqliteDefinitionStore(path).close()
+  }))
+
+type Counted = { readonly layer: string; readonly bytes: number }
+
+function layers(path: string): readonly Counted[] {
+  const database = new DatabaseSync(path)
+  const rows = database.prepare('SELECT layer, bytes, present_bytes, deleted FROM layers ORDER BY layer').all()
+  database.close()
+  return rows as Counted[]
+}
+
+/** Writes of every kind by two users, with bounds that make things go. */
+async function writeAtRandom(store: SqliteDefinitionStore): Promise<void> {
+  const limits = { bytesMax: 60_000, deletedMax: 3 }
+  const random = (below: number): number => ((seed = (seed * 48_271) % 2_147_483_647) >>> 8) % below
+  let seed = 7
+  for (let index = 0; index < 400; index += 1) {
+    const layer = { kind: 'user', uid: random(2) === 0 ? 'ann' : 'bob' } as const
+    const name = `t${random(9)}`
+    const text = 'ü'.repeat(random(1_500))
+    const writes = [
+      () => store.write(layer, [put(tool(name, text)), put(tool(`${name}x`, text))], by('x', 1_000, limits)),
+      () => store.write(layer, [remove(name)], by('x', 1_000, limits)),
+      () => store.writeModule(layer, putModule(name, ['a', 'b'], `${text}${random(3)}`), by('x', 1_000, limits)),
+      () => store.writeModule(layer, removeModule(name), by('x', 1_000, limits)),
+    ]
+    await writes[random(4)]?.().catch((error: unknown) => expect(error).toHaveProperty('code'))
+  }
+}
+
+test('what a layer counts is what lies there, and a database of the version before is counted once', () =>
+  withDatabase(async (path) => {
+    const before = new SqliteDefinitionStore(path, { bytesMax: 100_000 })
+    await writeAtRandom(before)
+    await before.close()
+    const counted = layers(path)
+    expect(counted.map(({ layer }) => layer)).toEqual(['user:ann', 'user:bob'])
+    for (const { bytes } of counted) expect(bytes).toBeLessThanOrEqual(60_000)
+    asOfVersion(2, path)
+    await new SqliteDefinitionStore(path).close()
+    expect(layers(path)).toEqual(counted)
+  }))
+
+test('when all layers have too much, the layer with the most past versions gives up the oldest', () =>
+  withDatabase(async (path) => {
+    const store = new SqliteDefinitionStore(path, { bytesMax: 100_000 })
+    const [ann, bob] = [{ kind: 'user', uid: 'ann' } as const, { kind: 'user', uid: 'bob' } as const]
+    for (let index = 0; index < 6; index += 1)
+      await store.write(bob, [put(tool('b', `${index}${'x'.repeat(2_000)}`))], by('bob'))
+    for (let index = 0; index < 60; index += 1)
+      await store.write(ann, [put(tool(`t${index % 3}`, `${index}${'x'.repeat(4_000)}`))], by('ann'))
+    expect(await store.versions(bob, 'b')).toHaveLength(6)
+    const sum = layers(path).reduce((all, { bytes }) => all + bytes, 0)
+    expect(sum).toBeLessThanOrEqual(100_000)
+    await store.close()
+  }))
+
+test('a full store refuses the layer that has more than its share, and tells the others that they are not the reason', () =>
+  withDatabase(async (path) => {
+    const store = new SqliteDefinitionStore(path, { bytesMax: 100_000 })
+    const [ann, bob] = [{ kind: 'user', uid: 'ann' } as const, { kind: 'user', uid: 'bob' } as const]
+    const large = (name: string) => put(tool(name, 'x'.repeat(4_000)))
+    await store.write(bob, [put(tool('b'))], by('bob'))
+    const filling = async (): Promise<void> => {
+      for (let index = 0; index < 20; index += 1) await store.write(ann, [large(`t${index}`)], by('ann'))
+    }
+    await expect(filling()).rejects.toMatchObject({
+      code: 'LAYER_FULL',
+      message: expect.stringMatching(/for 2 layers .* this layer holds 0\.0\d\d MB, which is more than its share/),
+    })
+    await expect(store.write(bob, [large('c'), large('d')], by('bob'))).rejects.toMatchObject({
+      code: 'STORE_FULL',
+      message: expect.stringContaining('is not the reason: the operator has to raise TOOLRACK_STORE_MB'),
+    })
+    await store.write(ann, [remove('t0'), remove('t1')], by('ann'))
+    await store.write(bob, [large('c')], by('bob'))
+    await store.close()
   }))
 
 test('a database of a newer version is refused instead of guessed at', () =>

@@ -1,11 +1,13 @@
 import { expect, test } from '@jest/globals'
 import type { StoredDefinition } from '../../../../functions/src/tools/catalog/stored-definition.ts'
+import { LAYER_LIMITS, NO_TOTALS } from '../../../../functions/src/tools/definitions/layer-totals.ts'
 import { managingModule } from '../../../../functions/src/tools/definitions/managing-module.ts'
 import { planWrite } from '../../../../functions/src/tools/definitions/plan-write.ts'
 import { put, remove, tool } from '../../../support/definition-changes.ts'
 import { moduleTool } from '../../../support/module-changes.ts'
 
-const ROOM = { size: 1, definitionsMax: 10 }
+const M = { name: 'm', presentGrowth: 0 }
+const ROOM = { size: 1, totals: NO_TOTALS, limits: LAYER_LIMITS.user }
 
 test.each([
   ['a module’s', 'm', moduleTool('m', 'a', 'x')],
@@ -23,7 +25,7 @@ test('what another program left belongs to no module, so that its name can be fr
   const current = new Map(left ? [['m:a', left]] : [])
   expect(planWrite([remove('m:a')], current, ROOM).map(({ outcome }) => outcome)).toEqual(['deleted'])
   expect(planWrite([put(tool('m:a'))], current, ROOM).map(({ outcome }) => outcome)).toEqual(['updated'])
-  expect(() => planWrite([put(moduleTool('m', 'a', 'y'))], current, ROOM, 'm')).toThrow(
+  expect(() => planWrite([put(moduleTool('m', 'a', 'y'))], current, ROOM, M)).toThrow(
     'as a definition of its own',
   )
 })
