@@ -56,9 +56,9 @@ class Runner:
 def busy(full: QueueFull, what: str) -> Fault:
     """What is said to who may not even wait; `what` is what was asked for, as `calls`."""
     sentence = (
-        f"{full.count} of your {what} run or wait, as many as one user may have: "
+        f"{full.count} of your {what} run or wait, as many as one user may have; "
         "come again when one of them has ended"
         if full.is_users_own
-        else f"{full.count} {what} of many users wait, as many as may: come again"
+        else f"{full.count} {what} of many users wait, as many as may; come again"
     )
     return Fault("RUNNER_BUSY", sentence, retry_after_seconds=full.retry_after_seconds)

@@ -70,6 +70,7 @@ export class ModuleWrite implements StoreWrite<ModuleOutcome> {
       name: change.name,
       outcome,
       sha256,
+      replaced: present?.sha256,
       revision: revisionText(revision, write.epoch),
       tools,
     }

@@ -60,7 +60,7 @@ export class StoredModules {
     if (change.kind === 'put') this.#put(change, layer)
     else this.#statements.deleteModule.run(layer.key, name)
     this.#addVersion(change, layer)
-    return { name, outcome, sha256, revision: layer.revision, tools }
+    return { name, outcome, sha256, replaced: present?.sha256, revision: layer.revision, tools }
   }
 
   #put(change: ModuleChange & { kind: 'put' }, { key, next, context }: LayerWrite): void {

@@ -5,7 +5,7 @@ import type { ChangeOutcome } from '../definitions/write-outcome.ts'
 import type { ModuleOutcome } from './module-store.ts'
 
 /** What a write tells its author about one module. */
-export type ModuleAnswer = Omit<ModuleOutcome, 'tools'> & {
+export type ModuleAnswer = Omit<ModuleOutcome, 'tools' | 'replaced'> & {
   readonly layer: Layer
   readonly tools: {
     readonly added: readonly string[]
@@ -20,7 +20,7 @@ export type ModuleAnswer = Omit<ModuleOutcome, 'tools'> & {
 }
 
 export function moduleAnswer(
-  { tools, ...outcome }: ModuleOutcome,
+  { tools, replaced: _, ...outcome }: ModuleOutcome,
   layer: WritableLayer,
   view: CatalogView,
   report?: JsonObject,

@@ -52,7 +52,7 @@ export class ModuleWriter {
   async put(principal: Principal, { layer, name, source, precondition }: Upload): Promise<ModuleAnswer> {
     const { runner, checker, elapsedMs = () => performance.now() } = this.#parts
     const budget = (): CheckBudget => checkBudget(elapsedMs)
-    const { tools, report, ...module } = await admitModule({ name, source }, { runner, checker, budget })
+    const { tools, report, ...module } = await admitModule({ name, source, tenant: principal.uid }, { runner, checker, budget })
     const view = await this.#parts.catalog.view(principal)
     refuseSealed(view, layer, tools)
     const puts = tools.map(putOf)
@@ -80,15 +80,26 @@ export class ModuleWriter {
   }
 
   async #write(principal: Principal, layer: WritableLayer, change: ModuleChange): Promise<ModuleOutcome> {
-    const { store, catalog } = this.#parts
+    const { store, catalog, runner } = this.#parts
     const target = storedLayer(layer, principal.uid)
     const context = { by: principal.uid, at: new Date(), definitionsMax: DEFINITIONS_MAX[layer] }
     try {
-      return await store.writeModule(target, change, context)
+      const outcome = await store.writeModule(target, change, context)
+      const sha256 = goneWith(outcome)
+      // Only a user's own processes run a user's module. Nobody waits for it: what is not reached ends by itself.
+      const tenant = target.kind === 'user' ? target.uid : undefined
+      if (sha256 !== undefined) void runner.forget({ tenant, module: change.name, sha256 })
+      return outcome
     } finally {
       catalog.markWritten(target)
     }
   }
+}
+
+/** The digest of the source that is not called any more. */
+function goneWith({ outcome, sha256, replaced }: ModuleOutcome): string | undefined {
+  if (outcome === 'deleted') return sha256
+  return replaced === sha256 ? undefined : replaced
 }
 
 function putOf({ definition, text, digest }: AdmittedDefinition): DefinitionPut {
