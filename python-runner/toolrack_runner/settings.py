@@ -99,7 +99,9 @@ def _user_slots(environment: Mapping[str, str], slots: int) -> int | None:
     if text == "all":
         return slots
     if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= slots:
-        raise SettingsError(f"{name}: {text!r} is neither `all` nor a whole number from 1 to the {slots} slots")
+        raise SettingsError(
+            f"{name}: {text!r} is neither `all` nor a whole number from 1 to the {slots} slots"
+        )
     return int(text)
 
 

@@ -46,5 +46,7 @@ def test_one_user_may_have_everything(
 
 @pytest.mark.parametrize("value", ["0", "9", "half", "-1", "²", "ALL"])
 def test_a_share_that_no_user_can_have_is_refused_with_its_cure(value: str) -> None:
-    with pytest.raises(SettingsError, match=r"^TOOLRACK_RUNNER_USER_SLOTS: .* neither `all` nor .* the 8 slots$"):
+    with pytest.raises(
+        SettingsError, match=r"^TOOLRACK_RUNNER_USER_SLOTS: .* neither `all` nor .* the 8 slots$"
+    ):
         read_settings({"TOOLRACK_RUNNER_USER_SLOTS": value}, ["--parent=stdin"])

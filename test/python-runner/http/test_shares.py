@@ -112,7 +112,9 @@ def test_sixteen_uploads_of_one_that_hang_cost_another_no_wait(shared: LiveRunne
         assert [answer.status_code for answer in refused] == [429] * 10
         assert refused[0].json()["error"]["message"].startswith("6 of your module checks run or wait, ")
         # Neither does a call of anybody wait for them.
-        assert [shared.client.post("/invoke", json=resting(who, 0)).status_code for who in ("greedy", "b")] == [
+        assert [
+            shared.client.post("/invoke", json=resting(who, 0)).status_code for who in ("greedy", "b")
+        ] == [
             200,
             200,
         ]

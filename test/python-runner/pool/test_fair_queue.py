@@ -212,7 +212,9 @@ def test_one_who_made_room_for_another_is_told_whose_fault_it_is() -> None:
 
 @given(
     st.lists(
-        st.tuples(st.sampled_from(["ask", "leave", "pause", "pass"]), st.sampled_from("abcd"), st.integers(0, 9))
+        st.tuples(
+            st.sampled_from(["ask", "leave", "pause", "pass"]), st.sampled_from("abcd"), st.integers(0, 9)
+        )
     )
 )
 def test_whatever_happens_no_bound_is_passed_and_no_place_stays_free_for_one_who_may_have_it(

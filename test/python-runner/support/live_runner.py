@@ -51,7 +51,9 @@ class LiveRunner:
     def is_idle(self) -> bool:
         """Whether no call and no check runs or waits."""
         health = self.health()
-        return not any(health[kind][state] for kind in ("calls", "checks") for state in ("running", "waiting"))
+        return not any(
+            health[kind][state] for kind in ("calls", "checks") for state in ("running", "waiting")
+        )
 
     def health(self) -> dict[str, Any]:
         """All of `/health`, once the level is measured."""
