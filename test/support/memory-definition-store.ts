@@ -80,7 +80,8 @@ export class MemoryDefinitionStore implements DefinitionStore {
       return { name: change.name, outcome, sha256, revision: present?.revision ?? '', tools }
     kept.revision = next
     kept.modules.write(change, `m${next}`, context)
-    return { name: change.name, outcome, sha256, revision: `m${next}`, tools }
+    const replaced = present?.sha256
+    return { name: change.name, outcome, sha256, replaced, revision: `m${next}`, tools }
   }
 
   async module(layer: StoredLayer, name: string): Promise<StoredModule | undefined> {

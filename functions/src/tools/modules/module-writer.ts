@@ -52,7 +52,10 @@ export class ModuleWriter {
   async put(principal: Principal, { layer, name, source, precondition }: Upload): Promise<ModuleAnswer> {
     const { runner, checker, elapsedMs = () => performance.now() } = this.#parts
     const budget = (): CheckBudget => checkBudget(elapsedMs)
-    const { tools, report, ...module } = await admitModule({ name, source, tenant: principal.uid }, { runner, checker, budget })
+    const { tools, report, ...module } = await admitModule(
+      { name, source, tenant: principal.uid },
+      { runner, checker, budget },
+    )
     const view = await this.#parts.catalog.view(principal)
     refuseSealed(view, layer, tools)
     const puts = tools.map(putOf)
