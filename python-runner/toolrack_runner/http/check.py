@@ -42,7 +42,7 @@ async def check(request: Request) -> Response:
 
     async def run() -> Checked:
         async with runner.checks.place(tenant):
-            checked = await run_check(pool, name, source, seconds=deadline_ms / 1000)
+            checked = await run_check(pool, name, source, tenant=tenant, seconds=deadline_ms / 1000)
             # While it still has its place: the user's next check would start in it.
             if checked.ran_out_of_time and not runner.settings.is_for_one_user:
                 runner.checks.pause(tenant, min(checked.usage.wall_ms / 1000, PAUSE_SECONDS_MAX))

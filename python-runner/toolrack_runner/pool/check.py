@@ -41,14 +41,14 @@ class Checked:
     ran_out_of_time: bool
 
 
-async def run_check(pool: Pool, name: str, source: bytes, *, seconds: float) -> Checked:
-    """Checks a module; raises PoolFailure before anything of it ran."""
+async def run_check(pool: Pool, name: str, source: bytes, *, tenant: str, seconds: float) -> Checked:
+    """Checks a module for a user; raises PoolFailure before anything of it ran."""
     pool.zygotes.prepare(LIBRARIES)
     started = time.monotonic()
     worker = await pool.blank(Limits(), LIBRARIES)
     try:
         worker.send(CheckOrder(name, base64.b64encode(source).decode()))
-        with watched(worker):
+        with watched(worker), pool.long_calls.once_long(tenant, worker):
             progress = _Progress(worker, name)
             report = await progress.watch(seconds)
         usage = Usage(

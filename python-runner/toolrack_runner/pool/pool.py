@@ -15,6 +15,7 @@ from toolrack_runner.pool.channel import ChannelClosed
 from toolrack_runner.pool.children import Children, PoolFailure
 from toolrack_runner.pool.key import Key
 from toolrack_runner.pool.known_modules import KnownModules
+from toolrack_runner.pool.long_calls import LongCalls
 from toolrack_runner.pool.memory_watch import watched
 from toolrack_runner.pool.refills import Refills
 from toolrack_runner.pool.slots import Slots
@@ -58,6 +59,7 @@ class Pool:
         self._queues: WarmQueues[Worker] = WarmQueues(bytes_max, on_drop=self._known.forget)
         self._children: Children[Worker, ZygoteProcess] = Children(_make_worker, self._queues.remove, Slots())
         self._behind = BehindAnswers(self._loop)
+        self.long_calls = LongCalls()
         self._refills = Refills(self._is_held)
         self._blanks: deque[Worker] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -210,7 +212,7 @@ class Pool:
         # Behind a backlog a child's time is a call's.
         worker.send(self._order(key, queue.source, rehearse=not self._refills.has_backlog))
         try:
-            with watched(worker):
+            with watched(worker), self.long_calls.once_long(key.tenant, worker):
                 async with asyncio.timeout(IMPORT_SECONDS):
                     while isinstance(message := await worker.receive(), Imports | Starting):
                         if isinstance(message, Imports):
