@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 #: The layers of the jail that can be switched off in words, each as its own file names it.
 LAYERS = ("rlimits", "identity", "landlock", "seccomp", "namespaces")
 LEVELS = ("L0", "L1", "L2", "L3", "L4")
+#: Calls at once, where the operator says nothing.
+SLOTS = 8
 
 
 class SettingsError(Exception):
@@ -26,6 +28,8 @@ class Settings:
     port: int
     #: How many calls run at once.
     slots: int
+    #: How many of them may be one user's; None is half.
+    user_slots: int | None
     #: The lowest level at which user code runs at all.
     min_isolation: str
     #: What children that wait for a call may use together, in bytes.
@@ -36,6 +40,11 @@ class Settings:
     has_parent: bool
     #: Networks beside the public internet that tools may be connected to.
     network_allowed: "tuple[Network, ...]"
+
+    @property
+    def is_for_one_user(self) -> bool:
+        """Whether the operator lets one user have every slot: then nobody is to be kept from waiting for another."""
+        return self.user_slots == self.slots
 
 
 def read_settings(
@@ -65,19 +74,35 @@ def read_settings(
             "nobody guards this runner: start it with --parent=stdin and a secret as the first line of standard "
             "input, or as a Cloud Run service (K_SERVICE), where IAM guards it"
         )
+    slots = _number(environment, "TOOLRACK_RUNNER_SLOTS", SLOTS, lowest=1, highest=100)
     level = environment.get("TOOLRACK_RUNNER_MIN_ISOLATION", "L2")
     if level not in LEVELS:
         raise SettingsError(f"TOOLRACK_RUNNER_MIN_ISOLATION: {level!r} is none of {', '.join(LEVELS)}")
     return Settings(
         host=environment.get("HOST", "0.0.0.0" if in_cloud else "127.0.0.1"),  # noqa: S104 - Cloud Run asks for it
         port=_number(environment, "PORT", 8080 if in_cloud else 0, lowest=0, highest=65535),
-        slots=_number(environment, "TOOLRACK_RUNNER_SLOTS", 8, lowest=1, highest=100),
+        slots=slots,
+        user_slots=_user_slots(environment, slots),
         min_isolation=level,
         pool_bytes=_number(environment, "TOOLRACK_RUNNER_POOL_MB", 256, lowest=0, highest=1 << 20) << 20,
         without=tuple(without),
         has_parent=has_parent,
         network_allowed=_networks(environment.get("TOOLRACK_RUNNER_NETWORK_ALLOW", "")),
     )
+
+
+def _user_slots(environment: Mapping[str, str], slots: int) -> int | None:
+    name = "TOOLRACK_RUNNER_USER_SLOTS"
+    text = environment.get(name, "")
+    if not text:
+        return None
+    if text == "all":
+        return slots
+    if not text.isascii() or not text.isdigit() or not 1 <= int(text) <= slots:
+        raise SettingsError(
+            f"{name}: {text!r} is neither `all` nor a whole number from 1 to the {slots} slots"
+        )
+    return int(text)
 
 
 def _networks(text: str) -> "tuple[Network, ...]":

@@ -93,12 +93,17 @@ test('image, service and probe mean the same port', () => {
   expect(container?.startupProbe.httpGet).toEqual({ path: '/health', port: Number(PORT) })
 })
 
-test('an instance takes as many requests as it has slots, and has the memory for them', () => {
-  expect(spec.containerConcurrency).toBe(Number(settings['TOOLRACK_RUNNER_SLOTS']))
+test('an instance takes more requests than one user may have there, and has the memory for those that run', () => {
+  const [slots, ofUser] = ['SLOTS', 'USER_SLOTS'].map((name) => Number(settings[`TOOLRACK_RUNNER_${name}`]))
+  expect(ofUser).toBe(Number(slots) / 2)
+  // Of one user's, twice as many wait as run.
+  expect(spec.containerConcurrency).toBe(2 * Number(slots))
+  expect(spec.containerConcurrency).toBeGreaterThan(3 * Number(ofUser))
   const [, gibibytes] = /^(\d+)Gi$/.exec(container?.resources.limits.memory ?? '') ?? []
-  const ofCalls = spec.containerConcurrency * 256
+  const ofCalls = Number(slots) * 256
+  const ofChecks = (Number(slots) / 2) * 256
   const ofPool = Number(settings['TOOLRACK_RUNNER_POOL_MB'])
-  expect(Number(gibibytes) * 1_024).toBeGreaterThanOrEqual(ofCalls + ofPool + 512)
+  expect(Number(gibibytes) * 1_024).toBeGreaterThanOrEqual(ofCalls + ofChecks + ofPool + 512)
   // The platform's own rule for so much memory.
   expect(Number(container?.resources.limits.cpu)).toBeGreaterThanOrEqual(2)
 })

@@ -88,7 +88,8 @@ export class MemoryDefinitionStore implements DefinitionStore {
     kept.revision = next
     kept.modules.write(change, `m${next}`, context)
     shrink(() => kindsIn(kept), context.limits)
-    return { name: change.name, outcome, sha256, revision: `m${next}`, tools }
+    const replaced = present?.sha256
+    return { name: change.name, outcome, sha256, replaced, revision: `m${next}`, tools }
   }
 
   async module(layer: StoredLayer, name: string): Promise<StoredModule | undefined> {

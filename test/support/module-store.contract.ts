@@ -100,6 +100,7 @@ export function describeModuleStore(title: string, start: () => Promise<StoreHar
         expect([outcome.outcome, outcome.tools[0]?.outcome]).toEqual(['updated', 'unchanged'])
         expect(await revision()).toBe(outcome.revision)
         expect(outcome.revision).not.toBe(then)
+        expect([outcome.sha256, outcome.replaced]).toEqual([sha256Of('two'), sha256Of('one')])
       })
 
       test('a tool that somebody else has removed from the store is put back', async () => {

@@ -36,6 +36,6 @@ export class ScriptedServer implements AsyncDisposable {
 }
 
 /** An answer of this value as JSON. */
-export function json(value: unknown, httpStatus = 200): RequestListener {
-  return (_req, res) => res.writeHead(httpStatus).end(JSON.stringify(value))
+export function json(value: unknown, httpStatus = 200, headers = {}): RequestListener {
+  return (_req, res) => res.writeHead(httpStatus, headers).end(JSON.stringify(value))
 }

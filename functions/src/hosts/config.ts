@@ -54,6 +54,7 @@ const TABLE = {
   RUNNER_REGION: matching(/^[a-z]+-[a-z]+\d{1,2}$/, 'must be a region such as us-central1'),
   // The runner's own, which checks them.
   TOOLRACK_RUNNER_SLOTS: optional,
+  TOOLRACK_RUNNER_USER_SLOTS: optional,
   TOOLRACK_RUNNER_POOL_MB: optional,
   TOOLRACK_RUNNER_MIN_ISOLATION: optional,
   TOOLRACK_RUNNER_NETWORK_ALLOW: optional,
@@ -148,6 +149,7 @@ function toolsFolder(named: string | undefined, home: string | undefined): Confi
 
 const RUNNER_SETTINGS = [
   'TOOLRACK_RUNNER_SLOTS',
+  'TOOLRACK_RUNNER_USER_SLOTS',
   'TOOLRACK_RUNNER_POOL_MB',
   'TOOLRACK_RUNNER_MIN_ISOLATION',
   'TOOLRACK_RUNNER_NETWORK_ALLOW',

@@ -18,16 +18,23 @@ export type ErrorBody = {
 export class ToolrackError extends Error {
   readonly code: ErrorCode
   readonly details: readonly ErrorDetail[]
+  /** When the caller may come again, where that is known. */
+  readonly retryAfterSeconds: number | undefined
 
   /** `message` is public: it says whose fault it is and what to do, and never repeats a rejected value. */
   constructor(
     code: ErrorCode,
     message?: string,
-    options: { details?: readonly ErrorDetail[]; cause?: unknown } = {},
+    options: {
+      details?: readonly ErrorDetail[]
+      cause?: unknown
+      retryAfterSeconds?: number | undefined
+    } = {},
   ) {
     super(message ?? ERROR_CODES[code].text, { cause: options.cause })
     this.name = 'ToolrackError'
     this.code = code
+    this.retryAfterSeconds = options.retryAfterSeconds
     this.details = options.details?.length ? options.details : [{ reason: code }]
   }
 }

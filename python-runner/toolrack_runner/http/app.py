@@ -1,4 +1,4 @@
-"""The runner's three routes."""
+"""The runner's four routes."""
 
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
@@ -12,6 +12,7 @@ from starlette.routing import Route
 from toolrack_runner.http.authentication import Authentication
 from toolrack_runner.http.check import check
 from toolrack_runner.http.fault import Fault
+from toolrack_runner.http.forget import forget
 from toolrack_runner.http.health import health
 from toolrack_runner.http.invoke import invoke
 from toolrack_runner.http.send_error import answer_fault, answer_http, answer_unforeseen
@@ -28,6 +29,7 @@ def make_app(
         routes=[
             Route("/invoke", invoke, methods=["POST"]),
             Route("/check", check, methods=["POST"]),
+            Route("/forget", forget, methods=["POST"]),
             Route("/health", health, methods=["GET"]),
         ],
         lifespan=lifespan,

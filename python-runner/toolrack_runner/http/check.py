@@ -11,16 +11,18 @@ from toolrack_runner.http.fault import Fault
 from toolrack_runner.http.fields import Body, refuse_unknown, text, whole_number
 from toolrack_runner.http.invoke import log_and_usage
 from toolrack_runner.http.read_body import read_body
-from toolrack_runner.http.runner import Runner
+from toolrack_runner.http.runner import Runner, busy
 from toolrack_runner.http.unless_gone import unless_gone
-from toolrack_runner.pool.admission import QueueFull
 from toolrack_runner.pool.children import PoolFailure
+from toolrack_runner.pool.fair_queue import THE_SERVICE, QueueFull
 
-FIELDS = frozenset({"name", "source", "sourceBase64", "deadlineMs"})
+FIELDS = frozenset({"name", "source", "sourceBase64", "deadlineMs", "tenant"})
 #: An import, and every example after it.
 DEADLINE_MS = 20_000
 #: Above what a module may have, so that the report itself can say that it is too large.
 SOURCE_CHARACTERS_MAX = 2 << 20
+#: A user whose check has run out of time has none begun for as long as it took, and for so long at most.
+PAUSE_SECONDS_MAX = 30.0
 
 
 async def check(request: Request) -> Response:
@@ -34,17 +36,22 @@ async def check(request: Request) -> Response:
     name = text(body, "name", characters_max=128)
     source = _source(body)
     deadline_ms = whole_number(body, "deadlineMs", lowest=1, highest=120_000, default=DEADLINE_MS)
+    tenant = THE_SERVICE if body.get("tenant") is None else text(body, "tenant", characters_max=256)
     level = await runner.require_level(None)
     pool = runner.require_pool()
 
     async def run() -> Checked:
-        async with runner.admission.slot():
-            return await run_check(pool, name, source, seconds=deadline_ms / 1000)
+        async with runner.checks.place(tenant):
+            checked = await run_check(pool, name, source, tenant=tenant, seconds=deadline_ms / 1000)
+            # While it still has its place: the user's next check would start in it.
+            if checked.ran_out_of_time and not runner.settings.is_for_one_user:
+                runner.checks.pause(tenant, min(checked.usage.wall_ms / 1000, PAUSE_SECONDS_MAX))
+            return checked
 
     try:
         checked = await unless_gone(request, run())
-    except QueueFull:
-        raise runner.busy() from None
+    except QueueFull as full:
+        raise busy(full, "module checks") from None
     except PoolFailure as failure:
         raise Fault("RUNNER_UNAVAILABLE", f"{failure}", retry_after_seconds=1) from None
     report = {key: value for key, value in checked.report.items() if key not in ("stage", "specLines")}

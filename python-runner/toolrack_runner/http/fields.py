@@ -1,11 +1,13 @@
 """Reads the fields of a body, each by what it must be; the errors say which field, and what would be right."""
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
 from toolrack_runner.http.fault import Fault
 
 Body = Mapping[str, Any]
+_SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
 def refuse_unknown(body: Body, known: frozenset[str], where: str = "") -> None:
@@ -22,6 +24,14 @@ def text(body: Body, name: str, *, characters_max: int, default: str | None = No
     value = body.get(name, default)
     if not isinstance(value, str) or not value or len(value) > characters_max:
         raise Fault("BODY_INVALID", f"{name} must be a string of 1 to {characters_max} characters")
+    return value
+
+
+def digest(body: Body, name: str) -> str:
+    """A sha256 in hexadecimal digits."""
+    value = text(body, name, characters_max=64)
+    if not _SHA256.fullmatch(value):
+        raise Fault("BODY_INVALID", f"{name} must be 64 lower-case hexadecimal digits")
     return value
 
 

@@ -32,11 +32,8 @@ async def health(request: Request) -> Response:
             "attacks": [proof.as_json() for proof in level.proofs],
             "python": platform.python_version(),
             "platform": f"{sys.platform} {platform.release()} {platform.machine()}",
-            "calls": {
-                "slots": runner.admission.slots,
-                "running": runner.admission.running,
-                "queued": runner.admission.queued,
-            },
+            "calls": runner.calls.snapshot().as_json(),
+            "checks": runner.checks.snapshot().as_json(),
             "children": {
                 "alive": runner.pool.alive if runner.pool else 0,
                 "waiting": runner.pool.waiting if runner.pool else 0,

@@ -10,11 +10,11 @@ from starlette.responses import Response
 from toolrack_runner.http.fault import Fault
 from toolrack_runner.http.invoke_body import Invocation, parse_invocation
 from toolrack_runner.http.read_body import read_body
-from toolrack_runner.http.runner import Runner
+from toolrack_runner.http.runner import Runner, busy
 from toolrack_runner.http.unless_gone import unless_gone
-from toolrack_runner.pool.admission import QueueFull
 from toolrack_runner.pool.call import Call, run_call
 from toolrack_runner.pool.children import PoolFailure
+from toolrack_runner.pool.fair_queue import QueueFull
 from toolrack_runner.pool.key import Key
 from toolrack_runner.pool.outcome import Outcome, Usage, failure
 
@@ -43,13 +43,13 @@ async def invoke(request: Request) -> Response:
     )
 
     async def run() -> Outcome:
-        async with runner.admission.slot():
+        async with runner.calls.place(key.tenant):
             return await run_call(pool, call)
 
     try:
         outcome = await unless_gone(request, run())
-    except QueueFull:
-        raise runner.busy() from None
+    except QueueFull as full:
+        raise busy(full, "calls") from None
     except PoolFailure as lost:
         raise Fault("RUNNER_UNAVAILABLE", f"{lost}", retry_after_seconds=1) from None
     # When the answer is on its way: what comes next must not slow it down.

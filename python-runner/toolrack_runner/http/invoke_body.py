@@ -1,11 +1,10 @@
 """The body of `/invoke`, parsed once."""
 
-import re
 from dataclasses import dataclass
 from typing import Any
 
 from toolrack_runner.http.fault import Fault
-from toolrack_runner.http.fields import an_object, optional_text, refuse_unknown, text, whole_number
+from toolrack_runner.http.fields import an_object, digest, optional_text, refuse_unknown, text, whole_number
 from toolrack_runner.network.hosts import Host, is_address, read_host, why_no_address
 from toolrack_runner.settings import LEVELS
 from toolrack_runner.zygote.messages import Limits
@@ -30,7 +29,6 @@ DEADLINE_MS = 30_000
 HOSTS_MAX = 20
 NO_HOSTS = "network must name hosts, as api.example.com or api.example.com:8443"
 DEADLINE_MS_MAX = 3_600_000
-_SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _DEFAULTS = Limits()
 
 
@@ -58,9 +56,7 @@ class Invocation:
 def parse_invocation(body: dict[str, Any]) -> Invocation:
     """Raises Fault."""
     refuse_unknown(body, FIELDS)
-    sha256 = text(body, "sha256", characters_max=64)
-    if not _SHA256.fullmatch(sha256):
-        raise Fault("BODY_INVALID", "sha256 must be 64 lower-case hexadecimal digits")
+    sha256 = digest(body, "sha256")
     limits, min_isolation = _limits(an_object(body, "limits", default={}))
     hosts = _hosts(body.get("network", []))
     spec_fault = next((why_no_address(at) for at, host in enumerate(hosts) if is_address(host)), None)

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from toolrack_runner.http.fault import Fault
 from toolrack_runner.level.measurement import ONLY_LINUX, Measurement, Unmeasured
-from toolrack_runner.pool.admission import Admission
+from toolrack_runner.pool.fair_queue import FairQueue, QueueFull
 from toolrack_runner.pool.pool import Pool
 from toolrack_runner.pool.sources import Sources
 from toolrack_runner.settings import LEVELS, Settings
@@ -17,7 +17,9 @@ class Runner:
     settings: Settings
     #: None where this system has no way to make children.
     pool: Pool | None
-    admission: Admission
+    #: The places of calls, which users share, and those of checks.
+    calls: FairQueue
+    checks: FairQueue
     measurement: Measurement | Unmeasured
     sources: Sources = field(default_factory=Sources)
 
@@ -32,14 +34,6 @@ class Runner:
         self.measurement.close()
         if self.pool is not None:
             self.pool.close()
-
-    def busy(self) -> Fault:
-        """What is said to who finds every slot taken and the queue full."""
-        return Fault(
-            "RUNNER_BUSY",
-            f"{self.admission.slots} calls run and twice as many wait: come again",
-            retry_after_seconds=1,
-        )
 
     @property
     def is_ready(self) -> bool:
@@ -57,3 +51,14 @@ class Runner:
                 "GET /health says which layer is missing, and why",
             )
         return measured
+
+
+def busy(full: QueueFull, what: str) -> Fault:
+    """What is said to who may not even wait; `what` is what was asked for, as `calls`."""
+    sentence = (
+        f"{full.count} of your {what} run or wait, as many as one user may have; "
+        "come again when one of them has ended"
+        if full.is_users_own
+        else f"{full.count} {what} of many users wait, as many as may; come again"
+    )
+    return Fault("RUNNER_BUSY", sentence, retry_after_seconds=full.retry_after_seconds)

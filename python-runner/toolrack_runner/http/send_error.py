@@ -32,7 +32,7 @@ def answer_fault(fault: Fault) -> Response:
 def answer_http(status: int) -> Response:
     """The answer where no route took the request."""
     code = _OF_STATUS.get(status, "REQUEST_MALFORMED")
-    return answer_fault(Fault(code, "the runner has POST /check, POST /invoke and GET /health"))
+    return answer_fault(Fault(code, "the runner has POST /check, POST /invoke, POST /forget and GET /health"))
 
 
 def answer_unforeseen(error: Exception) -> Response:

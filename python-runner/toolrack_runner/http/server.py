@@ -18,8 +18,9 @@ from toolrack_runner.http.runner import Runner
 from toolrack_runner.level.measurement import Measurement, Unmeasured
 from toolrack_runner.log import log_as_json
 from toolrack_runner.packages import installed_packages
-from toolrack_runner.pool.admission import Admission
+from toolrack_runner.pool.fair_queue import FairQueue
 from toolrack_runner.pool.pool import Pool
+from toolrack_runner.pool.shares import shares_of_calls, shares_of_checks
 from toolrack_runner.settings import Settings
 from toolrack_runner.zygote.messages import Line, Opening
 
@@ -33,9 +34,11 @@ def make_runner(
     """With the zygote that was started first; without one, a runner that says why it runs nothing. `clear` takes away
     what was planted for measuring the level.
     """
-    admission = Admission(settings.slots)
+    loop = asyncio.get_running_loop()
+    calls = FairQueue(shares_of_calls(settings.slots, settings.user_slots), loop)
+    checks = FairQueue(shares_of_checks(settings.slots, settings.user_slots), loop)
     if first is None:
-        return Runner(settings, None, admission, Unmeasured())
+        return Runner(settings, None, calls, checks, Unmeasured())
     pool = Pool(
         opening,
         installed_packages(),
@@ -43,7 +46,7 @@ def make_runner(
         first=first,
         network_allowed=settings.network_allowed,
     )
-    return Runner(settings, pool, admission, Measurement(pool, clear))
+    return Runner(settings, pool, calls, checks, Measurement(pool, clear))
 
 
 def run_server(

@@ -10,7 +10,8 @@ from toolrack_runner.pool.answer import no_result, read_answer, too_large
 from toolrack_runner.pool.channel import ChannelClosed
 from toolrack_runner.pool.ending import end_of, explain_end, held_too_much, where
 from toolrack_runner.pool.key import Key
-from toolrack_runner.pool.memory_watch import FIRST_SECONDS, MemoryWatch, too_much
+from toolrack_runner.pool.long_calls import LONG_SECONDS
+from toolrack_runner.pool.memory_watch import MemoryWatch, too_much
 from toolrack_runner.pool.outcome import Outcome, Usage, failure
 from toolrack_runner.pool.pool import Pool
 from toolrack_runner.pool.worker import HeldTooMuch, Worker
@@ -28,9 +29,6 @@ from toolrack_runner.wire.child_messages import (
     Ready,
     TextResult,
 )
-
-#: A call that takes longer yields to the others and to the runner, and its memory is watched. Most have ended by then.
-LONG_SECONDS = FIRST_SECONDS
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +55,9 @@ async def _run(pool: Pool, call: Call) -> Outcome:
     cpu_before = worker.cpu_seconds()
     has_result = False
     watch = MemoryWatch(worker)
-    late = asyncio.get_running_loop().call_later(LONG_SECONDS, _go_on_as_long, worker, watch)
+    late = asyncio.get_running_loop().call_later(
+        LONG_SECONDS, _go_on_as_long, pool, call.key.tenant, worker, watch
+    )
     try:
         worker.send(Invocation(call.tool, call.arguments, call.context))
         outcome = await _watch(pool, worker, call, started + call.deadline_seconds)
@@ -74,11 +74,12 @@ async def _run(pool: Pool, call: Call) -> Outcome:
     finally:
         late.cancel()
         watch.stop()
+        pool.long_calls.remove(call.key.tenant, worker)
         pool.let_go(worker, has_result=has_result)
 
 
-def _go_on_as_long(worker: Worker, watch: MemoryWatch) -> None:
-    worker.yield_to_others()
+def _go_on_as_long(pool: Pool, tenant: str, worker: Worker, watch: MemoryWatch) -> None:
+    pool.long_calls.add(tenant, worker)
     watch.look()
 
 

@@ -37,23 +37,28 @@ class Checked:
     log: str
     log_is_truncated: bool
     usage: Usage
+    #: Whether it was ended at its deadline, or by the bound of its processor time.
+    ran_out_of_time: bool
 
 
-async def run_check(pool: Pool, name: str, source: bytes, *, seconds: float) -> Checked:
-    """Checks a module; raises PoolFailure before anything of it ran."""
+async def run_check(pool: Pool, name: str, source: bytes, *, tenant: str, seconds: float) -> Checked:
+    """Checks a module for a user; raises PoolFailure before anything of it ran."""
     pool.zygotes.prepare(LIBRARIES)
     started = time.monotonic()
     worker = await pool.blank(Limits(), LIBRARIES)
     try:
         worker.send(CheckOrder(name, base64.b64encode(source).decode()))
-        with watched(worker):
-            report = await _Progress(worker, name).watch(seconds)
+        with watched(worker), pool.long_calls.once_long(tenant, worker):
+            progress = _Progress(worker, name)
+            report = await progress.watch(seconds)
         usage = Usage(
             (time.monotonic() - started) * 1000,
             worker.cpu_seconds() * 1000,
             worker.holding().resident_bytes_max,
         )
-        return Checked(report, worker.output.text(), worker.output.is_truncated, usage)
+        return Checked(
+            report, worker.output.text(), worker.output.is_truncated, usage, progress.ran_out_of_time
+        )
     finally:
         worker.kill()
 
@@ -66,6 +71,7 @@ class _Progress:
         self._module = module
         self._report: Report | None = None
         self._example: ExampleStarts | None = None
+        self.ran_out_of_time = False
 
     async def watch(self, seconds: float) -> Report:
         """Follows the stages to the last; what the child did not live to tell is told for it."""
@@ -75,6 +81,7 @@ class _Progress:
                     self._note(await self._worker.receive())
                 return self._report
         except TimeoutError:
+            self.ran_out_of_time = True
             line = await line_now(self._worker, self._module)
             return self._ended(
                 "DEADLINE_EXCEEDED",
@@ -87,7 +94,9 @@ class _Progress:
         except ProtocolError as broken:
             how = f"it wrote to the channel of the report ({broken})"
         except ChannelClosed:
-            how = (await end_of(self._worker, self._module)).how
+            end = await end_of(self._worker, self._module)
+            self.ran_out_of_time = end.by == "processor limit"
+            how = end.how
         return self._ended("TOOL_CRASHED", how, import_crashed(self._module, None, how))
 
     def _note(self, message: ChildMessage) -> None:

@@ -7,6 +7,7 @@ believed for calls of that key only.
 from collections import OrderedDict
 from dataclasses import dataclass
 
+from toolrack_runner.pool.fair_budget import FairBudget
 from toolrack_runner.pool.key import Key
 from toolrack_runner.wire.child_messages import Known
 
@@ -23,12 +24,13 @@ class _Told:
 
 
 class KnownModules:
-    """Those that were asked for longest ago go first; they are compiled again when they are called again."""
+    """Of the user who has the most, those go first that were asked for longest ago; they are compiled again when they are
+    called again.
+    """
 
     def __init__(self, code_bytes_max: int = CODE_BYTES_MAX, modules_max: int = MODULES_MAX) -> None:
-        self._code_bytes_max = code_bytes_max
-        self._modules_max = modules_max
-        self._code_bytes = 0
+        self._code_bytes = FairBudget(code_bytes_max)
+        self._modules = FairBudget(modules_max)
         self._told: OrderedDict[Key, _Told] = OrderedDict()
 
     def find(self, key: Key) -> Known | None:
@@ -45,9 +47,10 @@ class KnownModules:
         if code is None:
             return
         self._told[key] = _Told(code)
-        self._code_bytes += len(code)
-        while self._code_bytes > self._code_bytes_max or len(self._told) > self._modules_max:
-            self.forget(next(iter(self._told)))
+        self._code_bytes.add(key.tenant, len(code))
+        self._modules.add(key.tenant, 1)
+        while (user := self._code_bytes.greediest or self._modules.greediest) is not None:
+            self.forget(next(held for held in self._told if held.tenant == user))
 
     def learn_places(self, key: Key, places: dict[str, int]) -> None:
         """Keeps where the specs stand, if the code is kept."""
@@ -59,4 +62,5 @@ class KnownModules:
         """The next child of this key is told nothing."""
         told = self._told.pop(key, None)
         if told is not None:
-            self._code_bytes -= len(told.code)
+            self._code_bytes.add(key.tenant, -len(told.code))
+            self._modules.add(key.tenant, -1)

@@ -17,6 +17,7 @@ from toolrack_runner.pool.channel import ChannelClosed
 from toolrack_runner.pool.children import Children, PoolFailure
 from toolrack_runner.pool.key import Key
 from toolrack_runner.pool.known_modules import KnownModules
+from toolrack_runner.pool.long_calls import LongCalls
 from toolrack_runner.pool.memory_watch import too_much, watched
 from toolrack_runner.pool.refills import Refills
 from toolrack_runner.pool.slots import Slots
@@ -31,6 +32,11 @@ from toolrack_runner.zygote.messages import Limits, Line, Opening
 BLANKS = 2
 #: How long an import ahead of a call may take.
 IMPORT_SECONDS = 10.0
+#: Children of a module that was not called for so long end. A cold call costs some milliseconds more than a warm one, and
+#: children of a module that was deleted or replaced are told of here by one instance of the service only, if at all.
+IDLE_SECONDS = 600.0
+#: And so often it is looked which.
+IDLE_LOOK_SECONDS = 60.0
 
 _log = logging.getLogger("toolrack_runner")
 
@@ -56,6 +62,7 @@ class Pool:
         make = partial(_make_worker, workplace=workplace_beside(opening.read_only))
         self._children: Children[Worker, ZygoteProcess] = Children(make, self._queues.remove, Slots())
         self._behind = BehindAnswers(self._loop)
+        self.long_calls = LongCalls()
         self._refills = Refills(self._is_held)
         self._blanks: deque[Worker] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -69,6 +76,7 @@ class Pool:
             on_lost=self._children.lost,
             on_retired=self._retired,
         )
+        self._end_idle()
 
     @property
     def waiting(self) -> int:
@@ -85,7 +93,7 @@ class Pool:
 
         Raises PoolFailure.
         """
-        queue = self._queues.called(key, source)
+        queue = self._queues.called(key, source, self._loop.time())
         worker = self._queues.take(queue)
         if worker is not None:
             return worker
@@ -142,11 +150,21 @@ class Pool:
         """The module cannot be imported: the pool keeps no warm child for it until its next call."""
         self._queues.drop(key)
 
+    def forget(self, module: str, sha256: str, tenant: str | None) -> None:
+        """The source was deleted or replaced: children that wait for its calls end, those of one user or of all."""
+        self._queues.drop_of(module, sha256, tenant)
+
     def close(self) -> None:
         """Kills every child and lets the zygotes go."""
         self._is_closed = True
         self._children.kill()
         self.zygotes.close()
+
+    def _end_idle(self) -> None:
+        if self._is_closed:
+            return
+        self._queues.drop_not_called_since(self._loop.time() - IDLE_SECONDS)
+        self._loop.call_later(IDLE_LOOK_SECONDS, self._end_idle)
 
     def _is_held(self, key: Key, since: float) -> bool:
         queue = self._queues.find(key)
@@ -188,7 +206,7 @@ class Pool:
             if not self._is_closed:
                 _log.warning("no child could be made ahead", extra={"reason": str(failure)})
         finally:
-            self._refills.ended()
+            self._refills.ended(key)
             self._go_on()
 
     async def _warm(self, key: Key, queue: WarmQueue[Worker]) -> Worker | None:
@@ -197,7 +215,7 @@ class Pool:
         # Behind a backlog a child's time is a call's.
         worker.send(self._order(key, queue.source, rehearse=not self._refills.has_backlog))
         try:
-            with watched(worker):
+            with watched(worker), self.long_calls.once_long(key.tenant, worker):
                 async with asyncio.timeout(IMPORT_SECONDS):
                     while isinstance(message := await worker.receive(), Imports | Starting):
                         if isinstance(message, Imports):

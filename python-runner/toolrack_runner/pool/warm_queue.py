@@ -1,7 +1,7 @@
 """Children that have imported their module and wait for its next call, in a queue for each key, within a budget of memory.
 
 How many wait in one queue follows its calls: one at first, twice as many each time a call found none, and none again when
-others need the room.
+others need the room, or after some time without a call. Room is made by the user whose children take the most of it.
 """
 
 from collections import OrderedDict, deque
@@ -9,13 +9,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
+from toolrack_runner.pool.fair_budget import FairBudget
 from toolrack_runner.pool.key import Key
+from toolrack_runner.pool.slots import SLOTS_MAX
 from toolrack_runner.pool.zygotes import PLAIN, Packages
 
 #: Children that wait for one module, at most.
 WAITING_OF_ONE_MAX = 8
 #: What a waiting child costs at least: its page tables and what it wrote since the fork.
 WAITING_BYTES_MIN = 4 << 20
+#: Children that wait in all: beside them, those that run, are made and die have slots too.
+WAITING_MAX = SLOTS_MAX // 2
 #: Modules whose waiting children are remembered.
 MODULES_MAX = 1_000
 
@@ -39,10 +43,13 @@ Child = TypeVar("Child", bound=Waiting)
 class WarmQueue(Generic[Child]):
     """The children that wait for one key, and how many should."""
 
+    key: Key
     source: str
     #: What the zygote of its next children should hold.
     packages: Packages = PLAIN
     waiting: deque[Child] = field(default_factory=deque)
+    #: When it was called last.
+    called_at: float = 0.0
     wanted: int = 1
     #: Children that are being made for it.
     coming: int = 0
@@ -58,7 +65,9 @@ class WarmQueue(Generic[Child]):
 
 
 class WarmQueues(Generic[Child]):
-    """Every key's queue; the one whose key was called longest ago makes room first. `on_drop` hears of each that does."""
+    """Every key's queue. Room is made by the user who takes the most, and by the key of that user that was called longest
+    ago. `on_drop` hears of each that goes.
+    """
 
     def __init__(
         self,
@@ -67,10 +76,10 @@ class WarmQueues(Generic[Child]):
         *,
         on_drop: Callable[[Key], None] = lambda _: None,
     ) -> None:
-        self._bytes_max = bytes_max
         self._on_drop = on_drop
-        self._modules_max = modules_max
-        self._bytes = 0
+        self._bytes = FairBudget(bytes_max)
+        self._children = FairBudget(WAITING_MAX)
+        self._modules = FairBudget(modules_max)
         self._queues: OrderedDict[Key, WarmQueue[Child]] = OrderedDict()
         #: Where each waiting child is, and what it costs, by its number.
         self._places: dict[int, tuple[WarmQueue[Child], int]] = {}
@@ -83,16 +92,19 @@ class WarmQueues(Generic[Child]):
     @property
     def bytes(self) -> int:
         """Memory of all waiting children together, in bytes."""
-        return self._bytes
+        return self._bytes.amount
 
-    def called(self, key: Key, source: str) -> WarmQueue[Child]:
+    def called(self, key: Key, source: str, now: float = 0.0) -> WarmQueue[Child]:
         """The queue of a key that is called now, made where there is none."""
         queue = self._queues.get(key)
         if queue is None:
-            queue = self._queues[key] = WarmQueue(source)
-            if len(self._queues) > self._modules_max:
-                self.drop(next(iter(self._queues)))
-        self._queues.move_to_end(key)
+            queue = self._queues[key] = WarmQueue(key, source)
+            self._modules.add(key.tenant, 1)
+            while (user := self._modules.greediest) is not None:
+                self.drop(next(held for held in self._queues if held.tenant == user))
+        else:
+            self._queues.move_to_end(key)
+        queue.called_at = now
         return queue
 
     def find(self, key: Key) -> WarmQueue[Child] | None:
@@ -114,9 +126,12 @@ class WarmQueues(Generic[Child]):
         cost = max(bytes_used, WAITING_BYTES_MIN)
         queue.waiting.append(child)
         self._places[child.number] = (queue, cost)
-        self._bytes += cost
-        while self._bytes > self._bytes_max:
-            oldest = next((key for key, held in self._queues.items() if held.waiting), None)
+        self._bytes.add(queue.key.tenant, cost)
+        self._children.add(queue.key.tenant, 1)
+        while (user := self._bytes.greediest or self._children.greediest) is not None:
+            oldest = next(
+                (key for key, held in self._queues.items() if key.tenant == user and held.waiting), None
+            )
             if oldest is None:
                 return
             self.drop(oldest)
@@ -127,16 +142,32 @@ class WarmQueues(Generic[Child]):
         if place is not None:
             queue, cost = place
             queue.waiting.remove(child)
-            self._bytes -= cost
+            self._bytes.add(queue.key.tenant, -cost)
+            self._children.add(queue.key.tenant, -1)
 
     def drop(self, key: Key) -> None:
         """Nobody waits for this key until it is called again; those that do are killed."""
         queue = self._queues.pop(key, None)
         if queue is None:
             return
+        self._modules.add(key.tenant, -1)
         self._on_drop(key)
         for child in list(queue.waiting):
             self._discard(child)
+
+    def drop_of(self, module: str, sha256: str, tenant: str | None) -> None:
+        """Drops the queues of a module's source: those of one user, or of all where there is no tenant."""
+        for key in list(self._queues):
+            if (key.module, key.sha256) == (module, sha256) and tenant in (None, key.tenant):
+                self.drop(key)
+
+    def drop_not_called_since(self, then: float) -> None:
+        """Drops the queues whose last call was before that."""
+        while self._queues:
+            key, queue = next(iter(self._queues.items()))
+            if queue.called_at >= then:
+                return
+            self.drop(key)
 
     def discard(self, is_meant: Callable[[Child], bool]) -> None:
         """Kills those that wait and of which this holds; their queues stay."""

@@ -16,6 +16,10 @@ from toolrack_runner.zygote.messages import Gone, Limits
 
 #: A third of the processor time of who has none.
 NICENESS = 5
+#: The kernel takes no more.
+NICENESS_MAX = 19
+#: How soon it is looked again whether a child has become one that can be made nicer.
+YIELD_AGAIN_SECONDS = 0.02
 
 
 class Worker:
@@ -45,6 +49,7 @@ class Worker:
         self._channel = Channel(limits.output_bytes, self._channel_ended)
         self._is_killed = False
         self._is_stopped = False
+        self._steps = 0
 
     @property
     def descriptors(self) -> tuple[int, int]:
@@ -113,12 +118,31 @@ class Worker:
             workplace=self.workplace,
         )
 
-    def yield_to_others(self) -> None:
-        """From now on it comes after whoever hands out calls and ends them at their deadline, where time is short."""
-        if self.has_exited:
+    def yield_to_others(self, steps: int) -> None:
+        """From now on it comes after whoever hands out calls and ends them at their deadline, where time is short, and by so
+        many steps of niceness after other children.
+        """
+        self._steps = steps
+        self._yield()
+
+    def _yield(self) -> None:
+        if self._is_killed or (self.pidfd >= 0 and self.has_exited):
+            return  # Its number may soon be another's.
+        try:
+            if self.pid <= 0:
+                raise ProcessLookupError
+            # With every thread that the tool has started.
+            os.setpriority(os.PRIO_PGRP, self.pid, min(NICENESS + self._steps, NICENESS_MAX))
+        except ProcessLookupError:
+            # It is not born yet, or has no process group of its own: until then no code of a tool runs in it.
+            asyncio.get_running_loop().call_later(YIELD_AGAIN_SECONDS, self._yield)
             return
-        with suppress(OSError):
-            os.setpriority(os.PRIO_PROCESS, self.pid, NICENESS)
+        except PermissionError:
+            return  # It is nicer already, and only root could take that back.
+        # Where the kernel weighs sessions (CONFIG_SCHED_AUTOGROUP, outside of cgroups), it asks for the niceness of the
+        # child's session, which only root may set.
+        with suppress(OSError), open(f"/proc/{self.pid}/autogroup", "w") as file:
+            file.write(str(min(self._steps, NICENESS_MAX)))
 
     def ask_where(self) -> None:
         """Makes the interpreter write to its output which line it runs (faulthandler), without its help."""

@@ -37,10 +37,10 @@ def sleeping_call(runner: LiveRunner, seconds: float) -> socket.socket:
     return connection
 
 
-def has(runner: LiveRunner, *, running: int, queued: int) -> bool:
+def has(runner: LiveRunner, *, running: int, waiting: int) -> bool:
     """Whether so many calls run, and so many wait for their turn."""
     calls = runner.health()["calls"]
-    return bool(calls["running"] == running and calls["queued"] == queued)
+    return bool(calls["running"] == running and calls["waiting"] == waiting)
 
 
 def have_sessions(runner: LiveRunner) -> bool:
@@ -51,10 +51,10 @@ def have_sessions(runner: LiveRunner) -> bool:
 def test_a_call_is_killed_when_its_caller_goes_and_its_slot_is_free_again() -> None:
     with live_runner(environment={"TOOLRACK_RUNNER_SLOTS": "1"}) as runner:
         with sleeping_call(runner, 10_000):
-            until(lambda: has(runner, running=1, queued=0), "the call")
+            until(lambda: has(runner, running=1, waiting=0), "the call")
             until(lambda: have_sessions(runner), "its child, and those that wait for the next")
             children = children_of(runner.process.pid)
-        until(lambda: has(runner, running=0, queued=0), "its end")
+        until(lambda: has(runner, running=0, waiting=0), "its end")
         # The runner makes no children between two calls: those that are left all wait for one.
         until(
             lambda: len(children_of(runner.process.pid) & children) == len(children) - 1,
@@ -66,17 +66,17 @@ def test_a_call_is_killed_when_its_caller_goes_and_its_slot_is_free_again() -> N
 def test_who_goes_while_waiting_for_a_turn_leaves_the_queue_and_nothing_is_run() -> None:
     with live_runner(environment={"TOOLRACK_RUNNER_SLOTS": "1"}) as runner:
         with sleeping_call(runner, 10_000):
-            until(lambda: has(runner, running=1, queued=0), "the first call")
+            until(lambda: has(runner, running=1, waiting=0), "the first call")
             with sleeping_call(runner, 0):
-                until(lambda: has(runner, running=1, queued=1), "the second in the queue")
-            until(lambda: has(runner, running=1, queued=0), "an empty queue")
-        until(lambda: has(runner, running=0, queued=0), "an idle runner")
+                until(lambda: has(runner, running=1, waiting=1), "the second in the queue")
+            until(lambda: has(runner, running=1, waiting=0), "an empty queue")
+        until(lambda: has(runner, running=0, waiting=0), "an idle runner")
         assert runner.invoke(SLEEPY, "sleepy:sleep", {"seconds": 0})["text"] == "awake"
 
 
 def test_one_who_stays_is_answered_while_others_go(runner: LiveRunner) -> None:
     for _ in range(5):
         with sleeping_call(runner, 10_000):
-            until(lambda: has(runner, running=1, queued=0), "the call")
+            until(lambda: has(runner, running=1, waiting=0), "the call")
             assert runner.invoke(SLEEPY, "sleepy:sleep", {"seconds": 0})["text"] == "awake"
-        until(lambda: has(runner, running=0, queued=0), "its end")
+        until(lambda: has(runner, running=0, waiting=0), "its end")

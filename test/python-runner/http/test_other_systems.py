@@ -30,7 +30,7 @@ def test_nothing_runs_where_there_are_no_children_whatever_level_is_asked_for(le
 
 
 async def ask(settings: Settings) -> list[dict[str, Any]]:
-    """What the three routes answer."""
+    """What the routes answer."""
 
     @asynccontextmanager
     async def lifespan(app: Starlette) -> AsyncIterator[None]:

@@ -7,9 +7,9 @@ from toolrack_runner.pool.key import Key
 from toolrack_runner.zygote.messages import Gone, Limits
 
 
-def key_of(name: str) -> Key:
+def key_of(name: str, tenant: str = "tenant") -> Key:
     """A key of its own."""
-    return Key("tenant", name, "0" * 64, Limits())
+    return Key(tenant, name, "0" * 64, Limits())
 
 
 @dataclass

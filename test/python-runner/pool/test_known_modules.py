@@ -41,3 +41,12 @@ def test_of_too_many_modules_too() -> None:
         known.learn_code(key, "")
         known.learn_places(key, {})
     assert [known.find(key) is not None for key in (A, B)] == [False, True]
+
+
+def test_of_too_much_code_the_user_with_the_most_makes_room() -> None:
+    known = KnownModules(code_bytes_max=10)
+    other = key_of("a", "other")
+    for key in (other, A, B, C):
+        known.learn_code(key, "123")
+        known.learn_places(key, {})
+    assert [known.find(key) is None for key in (other, A, B, C)] == [False, True, False, False]

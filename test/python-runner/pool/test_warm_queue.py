@@ -5,10 +5,11 @@ from hypothesis import strategies as st
 
 from pool.fakes import FakeChild, key_of
 from toolrack_runner.pool.key import Key
-from toolrack_runner.pool.warm_queue import WAITING_BYTES_MIN, WAITING_OF_ONE_MAX, WarmQueues
+from toolrack_runner.pool.warm_queue import WAITING_BYTES_MIN, WAITING_MAX, WAITING_OF_ONE_MAX, WarmQueues
 
 ROOM = 3 * WAITING_BYTES_MIN
 A, B, C = key_of("a"), key_of("b"), key_of("c")
+OTHER = key_of("a", "other")
 
 
 def put(queues: "WarmQueues[FakeChild]", key: Key, number: int, bytes_used: int = 0) -> FakeChild:
@@ -77,6 +78,61 @@ def test_of_too_many_modules_the_one_called_longest_ago_is_forgotten() -> None:
     queues.called(C, "")
     assert queues.find(A) is None
     assert child.done == ["killed"]
+
+
+def test_one_user_with_many_modules_makes_room_for_a_user_with_few() -> None:
+    queues = WarmQueues[FakeChild](4 * WAITING_BYTES_MIN)
+    honest = put(queues, OTHER, 0)  # Called longest ago.
+    greedy = [put(queues, key_of(f"m{number}"), number) for number in range(1, 9)]
+    assert honest.done == []
+    assert [child.done for child in greedy] == [["killed"]] * 5 + [[]] * 3
+    second = put(queues, OTHER, 9)
+    assert (honest.done, second.done, greedy[5].done) == ([], [], ["killed"])
+    # Now each has half, and a further child of the one is that one's own to make room for.
+    put(queues, OTHER, 10)
+    assert [child.done for child in greedy[6:]] == [[], []]
+
+
+def test_of_too_many_modules_the_user_with_the_most_forgets_one() -> None:
+    queues = WarmQueues[FakeChild](ROOM, modules_max=3)
+    queues.called(OTHER, "")
+    for key in (A, B, C):
+        queues.called(key, "")
+    assert [queues.find(key) is None for key in (OTHER, A, B, C)] == [False, True, False, False]
+
+
+def test_however_much_memory_there_is_waiting_children_leave_slots_for_calls() -> None:
+    queues = WarmQueues[FakeChild](WAITING_MAX * WAITING_BYTES_MIN * 2)
+    for number in range(WAITING_MAX + 1):
+        put(queues, key_of(f"m{number}"), number)
+    assert queues.waiting == WAITING_MAX
+
+
+def test_a_source_that_is_forgotten_has_nobody_waiting_for_that_user_or_for_all() -> None:
+    dropped: list[Key] = []
+    queues = WarmQueues[FakeChild](ROOM, on_drop=dropped.append)
+    mine, other, others = put(queues, A, 1), put(queues, B, 2), put(queues, OTHER, 3)
+    queues.drop_of("a", "1" * 64, None)
+    queues.drop_of("a", A.sha256, "nobody")
+    assert dropped == []
+    queues.drop_of("a", A.sha256, A.tenant)
+    assert (mine.done, other.done, others.done, dropped) == (["killed"], [], [], [A])
+    put(queues, A, 4)
+    queues.drop_of("a", A.sha256, None)
+    assert (queues.waiting, dropped) == (1, [A, OTHER, A])
+
+
+def test_who_is_not_called_for_long_waits_no_more() -> None:
+    queues = WarmQueues[FakeChild](ROOM)
+    first, second = FakeChild(1), FakeChild(2)
+    queues.put(queues.called(A, "", 10.0), first, 0)
+    queues.put(queues.called(B, "", 20.0), second, 0)
+    queues.drop_not_called_since(10.0)
+    assert queues.find(A) is not None
+    queues.called(A, "", 30.0)
+    queues.drop_not_called_since(25.0)
+    assert (first.done, second.done) == ([], ["killed"])
+    assert (queues.find(A) is not None, queues.find(B)) == (True, None)
 
 
 def test_only_those_that_are_meant_are_discarded_and_their_queue_stays() -> None:

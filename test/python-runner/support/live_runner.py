@@ -32,9 +32,9 @@ class LiveRunner:
     secret: str
     client: httpx.Client
 
-    def check(self, name: str, source: str) -> dict[str, Any]:
+    def check(self, name: str, source: str, **more: Any) -> dict[str, Any]:
         """The report on a module."""
-        answer = self.client.post("/check", json={"name": name, "source": source})
+        answer = self.client.post("/check", json={"name": name, "source": source} | more)
         assert answer.status_code == 200, answer.text
         report: dict[str, Any] = answer.json()
         return report
@@ -47,6 +47,13 @@ class LiveRunner:
         assert answer.status_code == 200, answer.text
         outcome: dict[str, Any] = answer.json()
         return outcome
+
+    def is_idle(self) -> bool:
+        """Whether no call and no check runs or waits."""
+        health = self.health()
+        return not any(
+            health[kind][state] for kind in ("calls", "checks") for state in ("running", "waiting")
+        )
 
     def health(self) -> dict[str, Any]:
         """All of `/health`, once the level is measured."""

@@ -19,7 +19,7 @@ export function sendError(res: ServerResponse, thrown: unknown, log: Log): void 
   sendJson(res, httpStatus, errorBody(error), {
     ...(httpStatus === 401 && { 'WWW-Authenticate': 'Bearer realm="toolrack"' }),
     ...(isBodyRefused(error.code) && { Connection: 'close' }),
-    ...(retry && { 'Retry-After': '1' }),
+    ...(retry && { 'Retry-After': String(error.retryAfterSeconds ?? 1) }),
   })
 }
 

@@ -14,6 +14,9 @@ const RUNNER_DIR = fileURLToPath(new URL('../../../../python-runner', import.met
 const NO_PYTHON =
   'No runner belongs to this server: npm start brings one, and RUNNER_URL names one that runs elsewhere.'
 
+/** Behind the one local token there is nobody to keep places for. */
+const OF_ONE_USER = { TOOLRACK_RUNNER_USER_SLOTS: 'all' }
+
 /** What the program that starts the server knows of Python on this machine. */
 export type PythonChoice = { readonly python?: string | undefined; readonly missing?: string | undefined }
 
@@ -29,7 +32,8 @@ export function openRunner(config: Config, { python, missing = NO_PYTHON }: Pyth
   const named = namedRunner(config.runner, log)
   if (named) return named
   if (python === undefined) return absentRunner(missing)
-  const running = new RunnerProcess(runnerCommand(python, config.runner.environment), log)
+  const settings = { ...(config.auth.kind === 'local' && OF_ONE_USER), ...config.runner.environment }
+  const running = new RunnerProcess(runnerCommand(python, settings), log)
   return new HttpRunner({ whereabouts: () => running.whereabouts, close: () => running.stop() })
 }
 

@@ -2,7 +2,8 @@ import { ToolrackError } from '@toolrack/contract'
 import { setTimeout as pause } from 'node:timers/promises'
 import { noCheck } from '../../tools/modules/runner.ts'
 import type {
-  ModuleSource,
+  ForgottenModule,
+  ModuleCheck,
   Runner,
   RunnerAway,
   RunnerCall,
@@ -35,6 +36,8 @@ export type RunnerPatience = HealthPatience & {
   readonly graceMs: number
   /** Of a check, its wait for a turn included: above what a runner gives an import and the examples, below what Hosting waits for us. */
   readonly checkMs: number
+  /** Of a wish that nobody waits for. */
+  readonly forgetMs: number
 }
 
 const PATIENCE: RunnerPatience = {
@@ -43,6 +46,7 @@ const PATIENCE: RunnerPatience = {
   startingMs: 30_000,
   graceMs: 3_000,
   checkMs: 45_000,
+  forgetMs: 5_000,
 }
 
 /** A runner in another process or on another machine, asked over HTTP. */
@@ -78,13 +82,20 @@ export class HttpRunner implements Runner {
     return second === WANTS_SOURCE ? unavailable('does not keep the module that it was sent') : second
   }
 
-  async check(module: ModuleSource): Promise<CheckedModule> {
+  async check(module: ModuleCheck): Promise<CheckedModule> {
     const where = await this.#options.whereabouts()
     if ('status' in where) throw new ToolrackError('RUNNER_UNAVAILABLE', noCheck(where.reason))
     const request = { path: '/check', body: checkBody(module), deadlineMs: this.#patience.checkMs } as const
     const answer = await this.#line.post(where, request)
     if (isFailed(answer)) this.#options.failed?.(where)
     return checkedIn(answer, module, refusalOf(where, answer))
+  }
+
+  async forget(module: ForgottenModule): Promise<void> {
+    const where = await this.#options.whereabouts()
+    if ('status' in where) return
+    const request = { path: '/forget', body: JSON.stringify(module) } as const
+    await this.#line.post(where, { ...request, deadlineMs: this.#patience.forgetMs })
   }
 
   async close(): Promise<void> {

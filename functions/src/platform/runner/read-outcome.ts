@@ -53,12 +53,10 @@ function refused(
   if (reason?.code === 'MODULE_UNKNOWN') return WANTS_SOURCE
   if (reason?.code === 'ISOLATION_UNAVAILABLE')
     return { code: 'ISOLATION_UNAVAILABLE', error: `Nothing was run: ${reason.message}` }
-  if (httpStatus === 429)
-    return {
-      code: 'RUNNER_BUSY',
-      error: 'The runner has as many calls as it takes; nothing was run. Try again.',
-      ...again,
-    }
+  if (httpStatus === 429) {
+    const why = reason?.code === 'RUNNER_BUSY' ? reason.message : 'The runner has as many calls as it takes'
+    return { code: 'RUNNER_BUSY', error: `Nothing was run: ${why}.`, ...again }
+  }
   if (reason?.code === 'RUNNER_UNAVAILABLE')
     return { ...unavailable(`has no process for the call: ${reason.message}`), ...again }
   if (httpStatus === 401 || httpStatus === 403) return unavailable(refusal)

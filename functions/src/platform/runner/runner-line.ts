@@ -14,7 +14,7 @@ const IDLE_MS = 4_000
 const STOPPED = 'was told to stop, for the caller has gone'
 
 export type RunnerRequest = {
-  readonly path: '/check' | '/invoke'
+  readonly path: '/check' | '/forget' | '/invoke'
   readonly body: string
   /** From now to the last byte of the answer. */
   readonly deadlineMs: number

@@ -72,6 +72,7 @@ export class ModuleWrite implements StoreWrite<ModuleOutcome> {
       name: change.name,
       outcome,
       sha256,
+      replaced: present?.sha256,
       revision: revisionText(revision, write.epoch),
       tools,
     }

@@ -65,7 +65,7 @@ export class StoredModules {
     else this.#statements.deleteModule.run(layer.key, name)
     layer.count(present?.bytes ?? left, bytesAfter(change), this.#addVersion(change, layer))
     layer.finish()
-    return { name, outcome, sha256, revision: layer.revision, tools }
+    return { name, outcome, sha256, replaced: present?.sha256, revision: layer.revision, tools }
   }
 
   #bytesOf({ name, report, tools }: ModuleRow, { key }: LayerWrite): ContentBytes {

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { CheckOutcome, RunnerRefusal } from './check-file.ts'
 
-/** Each of them takes a slot of the runner, where calls want to run too. */
+/** Each of them takes a place of the runner's, which uploads share. */
 export const CHECKS_AT_ONCE = 4
 
 /** How long the runner is left alone after it has refused; twice that each time, up to the most. */

@@ -1,5 +1,6 @@
 import type { watch } from 'node:fs'
 import type { Log } from '../../log.ts'
+import type { Runner } from '../modules/runner.ts'
 import { checkFile } from './check-file.ts'
 import type { CheckParts } from './check-file.ts'
 import { afterLook } from './folder-file.ts'
@@ -36,6 +37,7 @@ type Parts = CheckParts & {
 export class ModuleFolder {
   readonly path: string
   readonly #log: Log
+  readonly #runner: Runner
   readonly #changed: () => void
   readonly #watch: FolderWatch
   readonly #checks: ModuleChecks
@@ -48,6 +50,7 @@ export class ModuleFolder {
   constructor({ path, changed, patience, watchPath, ...parts }: Parts) {
     this.path = path
     this.#log = parts.log
+    this.#runner = parts.runner
     this.#changed = changed
     this.#watch = new FolderWatch(path, () => this.#look(), patience, watchPath)
     this.#checks = new ModuleChecks({
@@ -56,6 +59,7 @@ export class ModuleFolder {
         const known = this.#files.get(file)
         if (known?.sha256 !== sha256) return
         if ('faults' in outcome) return this.#set({ ...known, faults: outcome.faults })
+        if (known.loaded?.sha256 !== sha256) this.#forget(known)
         this.#set({ ...known, faults: [], loaded: { ...outcome.module, loadedAt: new Date() } })
         this.#log.info('module loaded', { file, tools: outcome.module.tools.length })
       },
@@ -150,6 +154,13 @@ export class ModuleFolder {
 
   #remove(file: string): void {
     this.#checks.forget(file)
+    this.#forget(this.#files.get(file))
     this.#log.info('module removed', { file })
+  }
+
+  /** What was loaded of a file serves no more. Every user may have called it. */
+  #forget(file: FolderFile | undefined): void {
+    const { name: module, sha256 } = file?.loaded ?? {}
+    if (module !== undefined && sha256 !== undefined) void this.#runner.forget({ module, sha256 })
   }
 }

@@ -2,7 +2,7 @@ import { ToolrackError } from '@toolrack/contract'
 import type { JsonObject } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 import type { AdmittedDefinition } from '../definitions/admit-definition.ts'
-import type { ModuleSource, Runner } from './runner.ts'
+import type { ModuleCheck, Runner } from './runner.ts'
 import type { SchemaCompiler } from '../schemas/schema-checker.ts'
 import { admitSpec } from './admit-spec.ts'
 import type { AdmittedSpec, ModuleIdentity } from './admit-spec.ts'
@@ -34,11 +34,11 @@ type Parts = {
  * check. Rejects with MODULE_INVALID and every reason, else as `Runner.check`, `SchemaCompiler.compile` and `goOn` do.
  */
 export async function admitModule(
-  { name, source }: ModuleSource,
+  { name, source, tenant }: ModuleCheck,
   { runner, checker, goOn }: Parts,
 ): Promise<AdmittedModule> {
   const sha256 = createHash('sha256').update(source).digest('hex')
-  const checked = await runner.check({ name, source })
+  const checked = await runner.check({ name, source, tenant })
   const specs: AdmittedSpec[] = []
   for (const spec of checked.specs) {
     goOn?.(specs.length, checked.specs.length)

@@ -5,7 +5,7 @@ import type { ChangeOutcome } from '../definitions/write-outcome.ts'
 import type { ModuleOutcome } from './module-store.ts'
 
 /** What a write tells its author about one module. */
-export type ModuleAnswer = Omit<ModuleOutcome, 'tools'> & {
+export type ModuleAnswer = Omit<ModuleOutcome, 'tools' | 'replaced'> & {
   readonly layer: Layer
   readonly tools: {
     readonly added: readonly string[]
@@ -20,23 +20,26 @@ export type ModuleAnswer = Omit<ModuleOutcome, 'tools'> & {
 }
 
 export function moduleAnswer(
-  { tools, ...outcome }: ModuleOutcome,
+  { name, outcome, sha256, revision, tools }: ModuleOutcome,
   layer: WritableLayer,
   view: CatalogView,
   report?: JsonObject,
 ): ModuleAnswer {
   const named = (wanted: ChangeOutcome['outcome']): readonly string[] =>
-    tools.filter((tool) => tool.outcome === wanted).map(({ name }) => name)
+    tools.filter((tool) => tool.outcome === wanted).map((tool) => tool.name)
   const below = layer === 'user' ? (['global', 'file'] as const) : (['file'] as const)
   const present = tools.filter((tool) => tool.outcome !== 'deleted')
-  const shadows = present.flatMap(({ name }) =>
+  const shadows = present.flatMap((tool) =>
     below.flatMap((lower) => {
-      const entry = view.layers[lower].snapshot?.byName.get(name)
-      return entry ? [{ name, layer: lower, digest: entry.digest }] : []
+      const entry = view.layers[lower].snapshot?.byName.get(tool.name)
+      return entry ? [{ name: tool.name, layer: lower, digest: entry.digest }] : []
     }),
   )
   return {
-    ...outcome,
+    name,
+    outcome,
+    sha256,
+    revision,
     layer,
     tools: {
       added: named('created'),

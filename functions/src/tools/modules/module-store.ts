@@ -51,6 +51,8 @@ export type ModuleOutcome = {
   readonly name: string
   readonly outcome: 'created' | 'updated' | 'unchanged' | 'deleted'
   readonly sha256: string
+  /** The digest of the content that a change has put another in place of. */
+  readonly replaced?: string | undefined
   /** The revision that the module's content came with. */
   readonly revision: string
   readonly tools: readonly ChangeOutcome[]

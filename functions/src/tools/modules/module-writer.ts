@@ -56,7 +56,10 @@ export class ModuleWriter {
     const { runner } = this.#parts
     const checker = this.#parts.checker.forCaller({ user: principal.uid, signal })
     const goOn = (checked: number, all: number): void => continueChecks(checker, checked, all)
-    const { tools, report, ...module } = await admitModule({ name, source }, { runner, checker, goOn })
+    const { tools, report, ...module } = await admitModule(
+      { name, source, tenant: principal.uid },
+      { runner, checker, goOn },
+    )
     const view = await this.#parts.catalog.view(principal)
     refuseSealed(view, layer, tools)
     const puts = tools.map(putOf)
@@ -84,15 +87,26 @@ export class ModuleWriter {
   }
 
   async #write(principal: Principal, layer: WritableLayer, change: ModuleChange): Promise<ModuleOutcome> {
-    const { store, catalog } = this.#parts
+    const { store, catalog, runner } = this.#parts
     const target = storedLayer(layer, principal.uid)
     const context = { by: principal.uid, at: new Date(), limits: LAYER_LIMITS[layer] }
     try {
-      return await store.writeModule(target, change, context)
+      const outcome = await store.writeModule(target, change, context)
+      const sha256 = goneWith(outcome)
+      // Only a user's own processes run a user's module. Nobody waits for it: what is not reached ends by itself.
+      const tenant = target.kind === 'user' ? target.uid : undefined
+      if (sha256 !== undefined) void runner.forget({ tenant, module: change.name, sha256 })
+      return outcome
     } finally {
       catalog.markWritten(target)
     }
   }
+}
+
+/** The digest of the source that is not called any more. */
+function goneWith({ outcome, sha256, replaced }: ModuleOutcome): string | undefined {
+  if (outcome === 'deleted') return sha256
+  return replaced === sha256 ? undefined : replaced
 }
 
 function putOf({ definition, text, digest }: AdmittedDefinition): DefinitionPut {

@@ -9,13 +9,25 @@ export type Runner = {
   /** Runs one call, once at the most. Rejects only as the call's own `source` does. */
   readonly invoke: (call: RunnerCall) => Promise<RunnerOutcome>
   /** What a module holds. Rejects with RUNNER_UNAVAILABLE, RUNNER_BUSY or ISOLATION_UNAVAILABLE; then nothing was looked at. */
-  readonly check: (module: ModuleSource) => Promise<CheckedModule>
+  readonly check: (module: ModuleCheck) => Promise<CheckedModule>
+  /** Ends the processes that wait for calls of a module. Never rejects: those that it does not reach end by themselves after a while. */
+  readonly forget: (module: ForgottenModule) => Promise<void>
   /** Ends what was started for it. */
   readonly close: () => Promise<void>
 }
 
 /** The file of a module: its name without `.py`, and its bytes. */
 export type ModuleSource = { readonly name: string; readonly source: Uint8Array }
+
+/** A module that is to be checked, and for whom: nobody where the service does it by itself. */
+export type ModuleCheck = ModuleSource & { readonly tenant?: string | undefined }
+
+/** What is not to be called any more: for one user, or for everybody where there is no tenant. */
+export type ForgottenModule = {
+  readonly tenant?: string | undefined
+  readonly module: string
+  readonly sha256: string
+}
 
 export type RunnerHealth = RunnerReady | RunnerAway
 
@@ -86,6 +98,7 @@ export function absentRunner(reason: string): Runner {
     health: () => Promise.resolve({ status: 'absent', reason }),
     invoke: () => Promise.resolve({ code: 'RUNNER_UNAVAILABLE', error: `Nothing was run: ${reason}` }),
     check: () => Promise.reject(new ToolrackError('RUNNER_UNAVAILABLE', noCheck(reason))),
+    forget: () => Promise.resolve(),
     close: () => Promise.resolve(),
   }
 }

@@ -1,8 +1,10 @@
 import { expect, test } from '@jest/globals'
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parseConfig } from '../../../../functions/src/hosts/config.ts'
 import { openRunner, pythonChoice, runnerCommand } from '../../../../functions/src/hosts/local/open-runner.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
+import { until } from '../../../support/until.ts'
 
 const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
@@ -40,6 +42,25 @@ test('of our variables only those of the runner reach it', () => {
     TOOLRACK_DATA: '/tmp',
   })
   expect(runner.environment).toEqual({ TOOLRACK_RUNNER_SLOTS: '2' })
+})
+
+test.each([
+  ['local', {}, 'all'],
+  ['local', { TOOLRACK_RUNNER_USER_SLOTS: '2' }, '2'],
+  ['firebase', { GOOGLE_CLOUD_PROJECT: 'demo' }, 'unset'],
+])('with TOOLRACK_AUTH=%s and %j one user may have of its slots: %s', async (auth, more, told) => {
+  using folder = temporaryFolder()
+  const said = join(folder.path, 'said')
+  const python = join(folder.path, 'python')
+  const script = `#!/bin/sh\necho "\${TOOLRACK_RUNNER_USER_SLOTS:-unset}" > ${said}.new; mv ${said}.new ${said}; exit 78\n`
+  writeFileSync(python, script, { mode: 0o700 })
+  const runner = openRunner(parseConfig({ TOOLRACK_AUTH: auth, ...more }), { python }, log)
+  await until(
+    () => Promise.resolve(existsSync(said)),
+    (isThere) => isThere,
+  )
+  expect(readFileSync(said, 'utf8')).toBe(`${told}\n`)
+  await runner.close()
 })
 
 test('without a Python the reason is that of who looked for one, else that nobody did', async () => {

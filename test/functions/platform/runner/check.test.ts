@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { createHash } from 'node:crypto'
-import type { IncomingMessage, RequestListener } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { HttpRunner } from '../../../../functions/src/platform/runner/http-runner.ts'
 import { json, ScriptedServer } from '../../../support/scripted-server.ts'
 
@@ -47,7 +47,7 @@ const REPORT = {
   isolation: 'L2',
 }
 
-async function checked(answer: RequestListener, source: Uint8Array = SOURCE, name = 'm') {
+async function checked(answer: RequestListener, source: Uint8Array = SOURCE, name = 'm', tenant?: string) {
   await using there = await ScriptedServer.start()
   const bodies: unknown[] = []
   there.answers = [
@@ -58,7 +58,7 @@ async function checked(answer: RequestListener, source: Uint8Array = SOURCE, nam
   ]
   const address = { url: there.origin, secret: SECRET }
   const runner = new HttpRunner({ whereabouts: () => address, patience: { checkMs: 200 } })
-  const outcome = await runner.check({ name, source }).catch((error: unknown) => error)
+  const outcome = await runner.check({ name, source, tenant }).catch((error: unknown) => error)
   await runner.close()
   return { outcome, bodies, asked: there.asked }
 }
@@ -116,11 +116,10 @@ test('a name that is too long for any runner is cut to what one looks at', async
   expect(bodies).toMatchObject([{ name: 'n'.repeat(128) }])
 })
 
-const refusal = (reason: string, status: number): RequestListener =>
-  json({ error: { code: status, status: 'X', message: 'SECRET', details: [{ reason }] } }, status)
+const refusal = (reason: string, status: number, headers = {}): RequestListener =>
+  json({ error: { code: status, status: 'X', message: 'SECRET', details: [{ reason }] } }, status, headers)
 
 test.each([
-  ['RUNNER_BUSY', refusal('RUNNER_BUSY', 429)],
   ['ISOLATION_UNAVAILABLE', refusal('ISOLATION_UNAVAILABLE', 503)],
   ['RUNNER_UNAVAILABLE', refusal('RUNNER_UNAVAILABLE', 503)],
   ['RUNNER_UNAVAILABLE', refusal('TOKEN_INVALID', 401)],
@@ -130,6 +129,52 @@ test.each([
   const { outcome } = await checked(answer)
   expect(outcome).toMatchObject({ code })
   expect((outcome as Error).message).not.toContain('SECRET')
+})
+
+test.each([
+  [
+    refusal('RUNNER_BUSY', 429, { 'Retry-After': '7' }),
+    { message: 'Nothing was written: SECRET.', retryAfterSeconds: 7 },
+  ],
+  [
+    json('Rate exceeded.', 429),
+    {
+      message: 'Nothing was written: The runner has as many checks as it takes.',
+      retryAfterSeconds: undefined,
+    },
+  ],
+])('a check for which there is no place is told why, in the words of the runner', async (answer, told) => {
+  expect((await checked(answer)).outcome).toMatchObject({ code: 'RUNNER_BUSY', ...told })
+})
+
+test('the runner is told whose module it is, and of what the service checks by itself nobody', async () => {
+  expect((await checked(json({}), SOURCE, 'm', 'ann')).bodies).toMatchObject([{ name: 'm', tenant: 'ann' }])
+  expect((await checked(json({}))).bodies).toEqual([{ name: 'm', source: SOURCE.toString() }])
+})
+
+test('what is not called any more is told once, and whatever comes of it nobody hears', async () => {
+  await using there = await ScriptedServer.start()
+  const bodies: unknown[] = []
+  const taken = async (req: IncomingMessage, res: ServerResponse): Promise<void> => {
+    bodies.push(JSON.parse(await bodyOf(req)))
+    res.writeHead(204).end()
+  }
+  there.answers = [
+    (req, res) => void taken(req, res),
+    json({}, 500),
+    (req) => req.socket.destroy(),
+    () => undefined,
+  ]
+  const where = { url: there.origin, secret: SECRET }
+  const runner = new HttpRunner({ whereabouts: () => where, patience: { forgetMs: 50 } })
+  const gone = { module: 'm', sha256: '0'.repeat(64) }
+  await runner.forget({ ...gone, tenant: 'ann' })
+  for (let turn = 0; turn < 3; turn += 1) await runner.forget(gone)
+  await runner.close()
+  expect(bodies).toEqual([{ ...gone, tenant: 'ann' }])
+  expect(there.asked.map(({ url }) => url)).toEqual(Array(4).fill('/forget'))
+  const absent = new HttpRunner({ whereabouts: () => ({ status: 'absent', reason: 'None.' }) })
+  await absent.forget(gone)
 })
 
 const [spec, refused] = REPORT.tools

@@ -171,8 +171,13 @@ test.each<[string, RequestListener, string, RegExp]>([
     'ISOLATION_UNAVAILABLE',
     /Nothing was run: Why not/,
   ],
-  ['is full', refusal(429, 'RUNNER_BUSY'), 'RUNNER_BUSY', /nothing was run/],
-  ['has no instance', text(429, 'Rate exceeded.'), 'RUNNER_BUSY', /nothing was run/],
+  ['is full', refusal(429, 'RUNNER_BUSY'), 'RUNNER_BUSY', /^Nothing was run: Why not.*\.$/],
+  [
+    'has no instance',
+    text(429, 'Rate exceeded.'),
+    'RUNNER_BUSY',
+    /^Nothing was run: The runner has as many calls as it takes\.$/,
+  ],
 ])(
   'of a runner that %s the call is told what is known, and it is asked once',
   async (_title, answer, code, error) => {

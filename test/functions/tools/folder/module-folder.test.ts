@@ -8,6 +8,7 @@ import { ModuleFolder } from '../../../../functions/src/tools/folder/module-fold
 import type { Runner } from '../../../../functions/src/tools/modules/runner.ts'
 import { SchemaChecker } from '../../../../functions/src/tools/schemas/schema-checker.ts'
 import { put, tool } from '../../../support/definition-changes.ts'
+import { sha256Of } from '../../../support/module-changes.ts'
 import { checkedModule, readingRunner } from '../../../support/reading-runner.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import { until } from '../../../support/until.ts'
@@ -38,7 +39,11 @@ class CountingRunner {
 }
 
 /** A folder that nobody tells of, so that each look of a test is one that it asks for. */
-function watched(path: string, { runner }: CountingRunner, changed = () => undefined): ModuleFolder {
+function watched(
+  path: string,
+  { runner }: Pick<CountingRunner, 'runner'>,
+  changed = () => undefined,
+): ModuleFolder {
   return new ModuleFolder({
     path,
     runner,
@@ -67,6 +72,27 @@ test('a thousand files settle on what is there, each of them checked once', asyn
   expect(counting.asked.toSorted()).toEqual(names)
   const { definitions } = await layer.read()
   expect(definitions.map(({ name }) => name)).toEqual(names.map((name) => `${name}:a`))
+  modules.close()
+})
+
+test('what a file held is forgotten when other content is loaded, and when the file goes', async () => {
+  using folder = temporaryFolder()
+  const path = join(folder.path, 'm.py')
+  const told: unknown[] = []
+  const forget: Runner['forget'] = (module) => Promise.resolve(void told.push(module))
+  const modules = watched(folder.path, { runner: { ...new CountingRunner().runner, forget } })
+  const save = async (text: string): Promise<void> => {
+    writeFileSync(path, text)
+    await modules.refresh(60_000)
+  }
+  await save(moduleOf('m'))
+  await save(moduleOf('m', 'broken'))
+  expect(told).toEqual([])
+  await save(moduleOf('m', 'second'))
+  expect(told).toEqual([{ module: 'm', sha256: sha256Of(moduleOf('m')) }])
+  rmSync(path)
+  await modules.refresh(60_000)
+  expect(told.slice(1)).toEqual([{ module: 'm', sha256: sha256Of(moduleOf('m', 'second')) }])
   modules.close()
 })
 

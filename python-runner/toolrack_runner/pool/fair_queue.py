@@ -1,0 +1,211 @@
+"""A number of places that users share: each has a part of them, and waits only behind others who had less.
+
+The cases in test/support/fair-queue.json say who starts, waits and is refused; the service's own queue runs the same.
+"""
+
+import asyncio
+import math
+from collections import deque
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from enum import Enum, auto
+from functools import partial
+from typing import NamedTuple
+
+from toolrack_runner.pool.behind_answers import Clock
+from toolrack_runner.pool.turns import Turns
+
+#: The user of work that no user is named for: the service's own. It is never paused, and may wait up to the bound of all.
+THE_SERVICE = ""
+
+
+class Shares(NamedTuple):
+    """How much there is, and how much of it one user may have."""
+
+    places: int
+    places_per_user: int
+    waiting_per_user: int
+    waiting_max: int
+
+
+class QueueFull(Exception):
+    """As many wait as may. `retry_after_seconds` says when to come again."""
+
+    def __init__(self, *, is_users_own: bool, count: int, retry_after_seconds: int = 1) -> None:
+        super().__init__()
+        #: Whether the user asked for too much; else too many users wait.
+        self.is_users_own = is_users_own
+        #: What runs or waits: of the user, or of all.
+        self.count = count
+        self.retry_after_seconds = retry_after_seconds
+
+
+class State(Enum):
+    """Where a request stands."""
+
+    WAITING = auto()
+    RUNNING = auto()
+    #: It made room for another user's; `Turn.refused` says why.
+    REFUSED = auto()
+    OVER = auto()
+
+
+@dataclass(eq=False)
+class Turn:
+    """One request for a place. `changed` is called when it starts or is refused after it has waited."""
+
+    user: str
+    since: float
+    changed: Callable[[], object]
+    state: State = State.WAITING
+    refused: QueueFull | None = None
+
+
+class Snapshot(NamedTuple):
+    """How it stands now, for `/health`."""
+
+    places: int
+    places_per_user: int
+    running: int
+    waiting: int
+    users_waiting: int
+    longest_wait_ms: int
+
+    def as_json(self) -> dict[str, int]:
+        """As `/health` says it."""
+        return {
+            "places": self.places,
+            "placesPerUser": self.places_per_user,
+            "running": self.running,
+            "waiting": self.waiting,
+            "usersWaiting": self.users_waiting,
+            "longestWaitMs": self.longest_wait_ms,
+        }
+
+
+class FairQueue:
+    """Gives out places. Nothing here waits but `place`; time comes from the clock."""
+
+    def __init__(self, shares: Shares, clock: Clock) -> None:
+        self.shares = shares
+        self._clock = clock
+        self._turns: Turns[str] = Turns()
+        self._waiters: dict[str, deque[Turn]] = {}
+        self._paused_until: dict[str, float] = {}
+
+    @asynccontextmanager
+    async def place(self, user: str) -> AsyncIterator[None]:
+        """Waits for a place and holds it; raises QueueFull. Who is cancelled while waiting leaves the queue."""
+        changed = asyncio.Event()
+        turn = self.ask(user, changed.set)
+        try:
+            if turn.state is not State.RUNNING:
+                await changed.wait()
+            if turn.refused is not None:
+                raise turn.refused
+            yield
+        finally:
+            self.leave(turn)
+
+    def ask(self, user: str, changed: Callable[[], object]) -> Turn:
+        """Runs from now on, or waits; raises QueueFull."""
+        turn = Turn(user, self._clock.time(), changed)
+        if user not in self._waiters and self._may_start(user):
+            self._start(turn)
+            return turn
+        self._make_room(user)
+        self._waiters.setdefault(user, deque()).append(turn)
+        return turn
+
+    def leave(self, turn: Turn) -> None:
+        """It is over, or waits no more. Others start in its place."""
+        was, turn.state = turn.state, State.OVER
+        if was is State.WAITING:
+            self._remove(turn)
+        elif was is State.RUNNING:
+            self._turns.ended(turn.user)
+            self._start_waiting()
+
+    def pause(self, user: str, seconds: float) -> None:
+        """For so long, from now on, the user starts nothing. What waits goes on waiting; a longer pause stays as it is."""
+        if user == THE_SERVICE:
+            return
+        now = self._clock.time()
+        self._paused_until = {other: until for other, until in self._paused_until.items() if until > now}
+        self._paused_until[user] = max(self._paused_until.get(user, 0.0), now + seconds)
+        self._clock.call_later(seconds, partial(self._pause_over, user))
+
+    def snapshot(self) -> Snapshot:
+        """How it stands now."""
+        firsts = [turns[0].since for turns in self._waiters.values()]
+        longest = self._clock.time() - min(firsts) if firsts else 0.0
+        return Snapshot(
+            places=self.shares.places,
+            places_per_user=self.shares.places_per_user,
+            running=self._turns.running,
+            waiting=self._waiting,
+            users_waiting=len(firsts),
+            longest_wait_ms=round(longest * 1000),
+        )
+
+    @property
+    def _waiting(self) -> int:
+        return sum(map(len, self._waiters.values()))
+
+    def _may_start(self, user: str) -> bool:
+        return (
+            self._turns.running < self.shares.places
+            and self._turns.running_of(user) < self.shares.places_per_user
+            and self._pause_left(user) <= 0
+        )
+
+    def _pause_left(self, user: str) -> float:
+        until = self._paused_until.get(user)
+        return 0.0 if until is None else until - self._clock.time()
+
+    def _pause_over(self, user: str) -> None:
+        left = self._pause_left(user)
+        if left > 0:  # It was paused once more, or the timer was early.
+            self._clock.call_later(left, partial(self._pause_over, user))
+        else:
+            self._start_waiting()
+
+    def _make_room(self, user: str) -> None:
+        own = len(self._waiters.get(user, ()))
+        if user != THE_SERVICE and own >= self.shares.waiting_per_user:
+            raise self._refusal_of(user)
+        if self._waiting < self.shares.waiting_max:
+            return
+        greediest = max(self._waiters, key=lambda other: len(self._waiters[other]))
+        if own + 1 >= len(self._waiters[greediest]):
+            raise QueueFull(is_users_own=False, count=self._waiting)
+        refused = self._waiters[greediest][-1]
+        refused.refused = self._refusal_of(greediest)
+        refused.state = State.REFUSED
+        self._remove(refused)
+        refused.changed()
+
+    def _refusal_of(self, user: str) -> QueueFull:
+        return QueueFull(
+            is_users_own=True,
+            count=self._turns.running_of(user) + len(self._waiters[user]),
+            retry_after_seconds=max(1, math.ceil(self._pause_left(user))),
+        )
+
+    def _start(self, turn: Turn) -> None:
+        turn.state = State.RUNNING
+        self._turns.started(turn.user)
+
+    def _start_waiting(self) -> None:
+        while (user := self._turns.next_of(filter(self._may_start, self._waiters))) is not None:
+            turn = self._waiters[user][0]
+            self._remove(turn)
+            self._start(turn)
+            turn.changed()
+
+    def _remove(self, turn: Turn) -> None:
+        turns = self._waiters[turn.user]
+        turns.remove(turn)
+        if not turns:
+            del self._waiters[turn.user]

@@ -1,0 +1,90 @@
+"""What runs long yields to others, the more of it one user has; with every thread, and while a module is imported too."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from pathlib import Path
+
+import httpx
+import pytest
+
+from support.live_runner import LiveRunner, invocation, live_runner
+from support.process_tree import children_of
+from support.until import until
+
+BURNS = """
+import threading
+import time
+def burn() -> str:
+    thread = threading.Thread(target=spin)
+    thread.start()
+    thread.join()
+    return "burnt"
+def spin() -> None:
+    while True:
+        pass
+TOOL_SPECS = [{"name": "burns:burn", "description": "Burns.", "handler": burn}]
+"""
+SPINS = BURNS + "spin()\n"
+
+
+def threads_of(live: LiveRunner) -> list[list[int]]:
+    """The niceness of each thread of each child that burns, in order."""
+    found: list[list[int]] = []
+    for pid in children_of(live.process.pid):
+        with suppress(OSError):
+            stats = [path.read_text() for path in Path(f"/proc/{pid}/task").glob("*/stat")]
+            fields = [stat.rpartition(")")[2].split() for stat in stats]
+            if any(field[0] == "R" for field in fields):
+                found.append([int(field[16]) for field in fields])
+    return sorted(found)
+
+
+def autogroups_of(live: LiveRunner) -> list[str]:
+    """The niceness of the sessions of the children, where the kernel keeps one."""
+    found = []
+    for pid in children_of(live.process.pid):
+        with suppress(OSError):
+            found.append(Path(f"/proc/{pid}/autogroup").read_text().split()[-1])
+    return sorted(found)
+
+
+@pytest.mark.parametrize("as_nobody", [False, True])
+def test_the_long_calls_of_one_user_get_nicer_with_their_number_and_those_of_another_do_not(
+    as_nobody: bool,
+) -> None:
+    if as_nobody and os.geteuid() != 0:
+        pytest.skip("not root: the other case is an ordinary user's already")
+    with live_runner(as_nobody=as_nobody) as live, ThreadPoolExecutor() as threads:
+        live.health()
+
+        def burn(tenant: str) -> None:
+            with suppress(httpx.TransportError):
+                body = invocation(
+                    BURNS, "burns:burn", tenant=tenant, deadlineMs=60_000, limits={"cpuSeconds": 60}
+                )
+                httpx.post(live.url + "/invoke", json=body, headers=dict(live.client.headers), timeout=60)
+
+        threads.submit(burn, "a")
+        until(lambda: threads_of(live) == [[5, 5]], "a call that yields")
+        for _ in range(3):
+            threads.submit(burn, "a")
+        until(lambda: threads_of(live) == [[11, 11]] * 4, "four that yield more")
+        threads.submit(burn, "b")
+        until(lambda: threads_of(live) == [[5, 5], *[[11, 11]] * 4], "another user's, which yields as one")
+        if os.geteuid() == 0 and not as_nobody and os.path.exists("/proc/self/autogroup"):
+            until(lambda: autogroups_of(live)[-4:] == ["6"] * 4, "their sessions")
+        live.process.kill()
+
+
+def test_a_check_that_takes_long_yields_too() -> None:
+    with live_runner() as live, ThreadPoolExecutor() as threads:
+        live.health()
+
+        def check() -> None:
+            with suppress(httpx.TransportError):
+                live.client.post("/check", json={"name": "burns", "source": SPINS, "tenant": "a"})
+
+        threads.submit(check)
+        until(lambda: threads_of(live) == [[5]], "a check that yields")
+        live.process.kill()
