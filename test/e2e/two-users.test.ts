@@ -26,7 +26,7 @@ const NOT_YET: readonly string[] = [
 ]
 
 const tokens = await unsignedTokens()
-afterAll(() => tokens[Symbol.asyncDispose]())
+afterAll(async () => tokens[Symbol.asyncDispose]())
 
 /** The embedded server with the users of a cloud, and its runner at work. */
 async function serverForUsers(): Promise<Server> {

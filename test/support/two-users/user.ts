@@ -11,10 +11,12 @@ export class User implements Disposable {
   readonly url: string
   readonly token: string
   readonly #agent = new Agent({ keepAlive: true })
+  readonly #patienceMs: number
 
-  constructor(url: string, token: string) {
+  constructor(url: string, token: string, patienceMs = PATIENCE_MS) {
     this.url = url
     this.token = token
+    this.#patienceMs = patienceMs
   }
 
   /** Asks below `/workflows/tools`; an object is sent as JSON. Never rejects. */
@@ -27,7 +29,7 @@ export class User implements Disposable {
     const req = request(`${this.url}/workflows/tools${path}`, {
       method,
       agent: this.#agent,
-      timeout: PATIENCE_MS,
+      timeout: this.#patienceMs,
       headers: { Authorization: `Bearer ${this.token}`, 'Content-Length': Buffer.byteLength(sent) },
     })
     req.on('timeout', () => req.destroy(new Error('nothing came')))
