@@ -127,7 +127,7 @@ export const ATTACKS: readonly Attack[] = [
   calling('8 of the largest answers that are taken', 8, 'taken'),
   calling('16 calls with full logs', 16, 'log'),
   {
-    name: '8 calls of a module whose waiting children hold full sockets',
+    name: '8 calls of a module that fills sockets',
     atOnce: 8,
     prepare: (user) => user.ask('PUT', '/modules/sockets', SOCKETS),
     step: (user) => user.ask('POST', '/invoke', { name: 'sockets:hold', arguments: {} }),

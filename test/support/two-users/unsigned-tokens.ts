@@ -49,6 +49,9 @@ function tokenOf(uid: string): string {
     exp: iat + 3_600,
     firebase: { sign_in_provider: 'custom' },
   }
-  const part = (value: object): string => Buffer.from(JSON.stringify(value)).toString('base64url')
   return `${part({ alg: 'none', typ: 'JWT' })}.${part(claims)}.`
+}
+
+function part(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url')
 }

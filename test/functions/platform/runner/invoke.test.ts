@@ -89,6 +89,16 @@ test.each([
   expect((await asked([json(answer)])).outcome).toMatchObject(expected)
 })
 
+test('a value is taken as it stands, numbers and all, and never parsed', async () => {
+  const rest = JSON.stringify({ ...SUCCESS, outcome: undefined, text: undefined }).slice(1)
+  for (const value of ['{"a": 1.0, "a": 9007199254740993}', 'what no parser takes'])
+    expect((await asked([text(200, `{"outcome":"success","value":${value},${rest}`)])).outcome).toMatchObject(
+      {
+        json: value,
+      },
+    )
+})
+
 test('a runner without the module is sent its source in the same call', async () => {
   const bodies: unknown[] = []
   const keep =
