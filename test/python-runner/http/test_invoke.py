@@ -233,7 +233,7 @@ def texts(characters: int, each: str) -> str:
 def lists(items: int) -> list:
     """A list."""
     print('1,"log":{"text":"')
-    return [{"log": {"text": ""}, "value": 1.0}] * items
+    return [{"value": 1.0, "log": {"text": ""}}] * items
 
 
 TOOL_SPECS = [{"name": f"sizes:{each.__name__}", "handler": each} for each in (texts, lists)]
@@ -281,6 +281,6 @@ def test_what_a_forged_answer_holds_above_the_size_is_never_sent(runner: LiveRun
 
 def test_a_value_stands_between_outcome_and_log_as_the_tool_wrote_it(runner: LiveRunner) -> None:
     answer = runner.client.post("/invoke", json=invocation(SIZES, "sizes:lists", {"items": 2})).text
-    written = '[{"log":{"text":""},"value":1.0},{"log":{"text":""},"value":1.0}]'
+    written = '[{"value":1.0,"log":{"text":""}},{"value":1.0,"log":{"text":""}}]'
     assert answer.startswith(f'{{"outcome":"success","value":{written},"log":{{"text":"')
     assert answer.rindex(',"log":{"text":"') == len('{"outcome":"success","value":' + written)

@@ -69,9 +69,9 @@ test.each([
   ['null', withValue(null), { json: 'null' }],
   [
     'a value that looks like the rest of an answer',
-    withValue({ log: { text: ',"log":{"text":"' }, usage: 1, value: 2, isolation: 'L0' }),
+    withValue({ a: 1, log: { text: ',"log":{"text":"' }, usage: 1, value: 2, isolation: 'L0' }),
     {
-      json: '{"log":{"text":",\\"log\\":{\\"text\\":\\""},"usage":1,"value":2,"isolation":"L0"}',
+      json: '{"a":1,"log":{"text":",\\"log\\":{\\"text\\":\\""},"usage":1,"value":2,"isolation":"L0"}',
       log: SUCCESS.log,
     },
   ],
