@@ -1,5 +1,6 @@
 import { parseArgs } from 'node:util'
 import { findGenerator } from './generator/generator.ts'
+import { besideHostile } from './cases/beside-hostile.ts'
 import { clientFallback } from './cases/client-fallback.ts'
 import { cold } from './cases/cold.ts'
 import { dialects } from './cases/dialects.ts'
@@ -41,6 +42,7 @@ const CASES = {
   'first-answer': firstAnswer,
   'runner-start': runnerStart,
   hostile,
+  'beside-hostile': besideHostile,
   'client-fallback': clientFallback,
 }
 

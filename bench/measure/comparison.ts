@@ -21,6 +21,8 @@ export type Comparison = {
     | 'ms'
     | 'MB'
     | 'bytes'
+    | '%'
+    | 'times'
   readonly ours: string
   /** Which round counts: without it their median, with it the one with the highest figure. */
   readonly of?: 'highest'

@@ -93,7 +93,7 @@ withPython('numbers that JavaScript can not hold are in the text as the tool has
   expect(result).toMatchObject({
     resultType: 'success',
     textResultForLlm: '{"id":9007199254740993,"mean":1.0,"10":"ten","9":-0.0,"value":{"value":[1e-07]}}',
-    data: { id: 9_007_199_254_740_992, mean: 1, 9: 0, 10: 'ten', value: { value: [1e-7] } },
+    data: { id: 9_007_199_254_740_992, mean: 1, 9: -0, 10: 'ten', value: { value: [1e-7] } },
   })
   const [, bare] = await invoked(server, 'figures:bare')
   expect(bare).toMatchObject({

@@ -11,6 +11,7 @@ export const CALL: RunnerCall = {
   invocationId: 'i1',
   deadlineMs: 10_000,
   minIsolation: undefined,
+  resultBytesMax: 1_000,
   network: [],
   source: () => Promise.reject(new Error('the source was asked for')),
   signal: new AbortController().signal,

@@ -1,4 +1,5 @@
 import type { Digest } from './definition-digest.ts'
+import type { JsonValue } from './json.ts'
 import type { ToolResult } from './tool-result.ts'
 
 /** What a call used, as the kernel counted it. */
@@ -29,4 +30,4 @@ export type InvocationMeta = {
 }
 
 /** The answer to one call. */
-export type InvocationResult = ToolResult & { readonly meta: InvocationMeta }
+export type InvocationResult<Data = JsonValue> = ToolResult<Data> & { readonly meta: InvocationMeta }

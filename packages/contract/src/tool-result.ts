@@ -1,9 +1,12 @@
 import type { ErrorCode } from './error-code.ts'
 import type { JsonValue } from './json.ts'
 
-/** What came of a call, in the shape that a model's framework takes; the service adds its `meta`. */
-export type ToolResult =
-  | { readonly resultType: 'success'; readonly textResultForLlm: string; readonly data?: JsonValue }
+/**
+ * What came of a call, in the shape that a model's framework takes; the service adds its `meta`. `Data` is the value
+ * in whatever form it is held.
+ */
+export type ToolResult<Data = JsonValue> =
+  | { readonly resultType: 'success'; readonly textResultForLlm: string; readonly data?: Data }
   | {
       readonly resultType: 'failure'
       readonly textResultForLlm: string
@@ -16,16 +19,13 @@ export function toolFailure(code: ErrorCode, error: string): ToolResult {
   return { resultType: 'failure', textResultForLlm: error, error, code }
 }
 
-/**
- * The result of what a tool returned: a string is the text as it is, anything else its JSON; what JSON has no form for is a failure.
- * `json` is that JSON where it was written by a language that knows more numbers: `data` is what JavaScript reads in it.
- */
-export function toolResult(returned: unknown, json?: string): ToolResult {
+/** The result of what a tool returned: a string is the text as it is, anything else its JSON; what JSON has no form for is a failure. */
+export function toolResult(returned: unknown): ToolResult {
   try {
     const text = typeof returned === 'string' ? returned : jsonText(returned)
     if (!text.isWellFormed()) throw new TypeError('the result holds a lone surrogate, which is no text')
     if (typeof returned === 'string') return { resultType: 'success', textResultForLlm: text }
-    return { resultType: 'success', textResultForLlm: json ?? text, data: JSON.parse(text) as JsonValue }
+    return { resultType: 'success', textResultForLlm: text, data: JSON.parse(text) as JsonValue }
   } catch (error) {
     return toolFailure('RESULT_INVALID', error instanceof Error ? error.message : String(error))
   }

@@ -35,7 +35,7 @@ def call_tool(
         refused = arguments_fault(handler, arguments)
         if refused:
             return failure("ARGUMENTS_INVALID", refused)
-        return _called(module, handler, arguments, context, output_bytes_max)
+        return _called(module, tool, handler, arguments, context, output_bytes_max)
     except ModuleFault as refused:
         return failure("MODULE_BROKEN", refused.fault.message)
     except MemoryError:
@@ -55,7 +55,12 @@ def failure(code: str, error: str) -> Outcome:
 
 
 def _called(
-    module: Module, handler: Handler, arguments: JsonObject, context: JsonObject, bytes_max: int
+    module: Module,
+    tool: str,
+    handler: Handler,
+    arguments: JsonObject,
+    context: JsonObject,
+    bytes_max: int,
 ) -> Outcome:
     given: dict[str, Any] = dict(arguments)
     if handler.takes_context:
@@ -74,10 +79,10 @@ def _called(
         return failure(told.code, told.text)
     size = len(result.text.encode())
     if size > bytes_max:
-        cure = "Return less: a page, a summary, or the part that was asked for"
+        # As main and the service say it; who reads it is the model that made the call.
         return failure(
             "RESULT_TOO_LARGE",
-            f"{handler.title}(): the result is {size:,} bytes; at most {bytes_max:,} are allowed. {cure}.",
+            f"The result of {tool} has {size} bytes, and {bytes_max} are allowed; ask for less.",
         )
     if result.is_json:
         return {"outcome": "success", "value": result.value, "text": result.text}

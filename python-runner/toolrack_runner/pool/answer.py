@@ -19,14 +19,12 @@ def read_answer(answer: Answer, *, tool: str, output_bytes_max: int) -> Outcome:
             return failure(answer.code, answer.error)
         case TextResult():
             text = answer.text.encode("utf-8", "replace")
-            return (
-                too_large(tool, output_bytes_max)
-                if len(text) > output_bytes_max
-                else Outcome(text=text.decode())
-            )
+            if len(text) > output_bytes_max:
+                return too_large(tool, len(text), output_bytes_max)
+            return Outcome(text=text.decode())
     data = answer.json.encode("utf-8", "replace")
     if len(data) > output_bytes_max:
-        return too_large(tool, output_bytes_max)
+        return too_large(tool, len(data), output_bytes_max)
     if is_too_heavy(data):
         return failure(
             "RESULT_TOO_LARGE",
@@ -55,10 +53,10 @@ def no_result(tool: str, broken: ProtocolError) -> Outcome:
     )
 
 
-def too_large(tool: str, output_bytes_max: int) -> Outcome:
-    """The result is above the limit of the call."""
+def too_large(tool: str, size: int | None, output_bytes_max: int) -> Outcome:
+    """The result is above the limit of the call; the size is None where it was not read to its end."""
+    told = "more" if size is None else f"{size}"
     return failure(
         "RESULT_TOO_LARGE",
-        f"{tool}: the result is larger than the {output_bytes_max} bytes it may have. "
-        "Return less, or a part of it and a way to ask for the next",
+        f"The result of {tool} has {told} bytes, and {output_bytes_max} are allowed; ask for less.",
     )

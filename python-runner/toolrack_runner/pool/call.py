@@ -95,7 +95,7 @@ async def _watch(pool: Pool, worker: Worker, call: Call, deadline: float) -> Out
             "it was killed. Do less in one call, or raise timeoutSeconds in its spec",
         )
     except MessageTooLarge:
-        return too_large(call.tool, output_bytes_max)
+        return too_large(call.tool, None, output_bytes_max)
     except ProtocolError as broken:
         return no_result(call.tool, broken)
     except HeldTooMuch as reason:

@@ -48,10 +48,11 @@ class Channel:
         self._ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, CHANNEL_BYTES)
         self._ours.setblocking(False)
         self._life = ChildLife()
-        self._splitter = FrameSplitter(output_bytes * 2 + FRAME_SLACK_BYTES)
+        frame_bytes = written_bytes_max(output_bytes) + FRAME_SLACK_BYTES
+        self._splitter = FrameSplitter(frame_bytes)
         self._messages: list[ChildMessage] = []
         self._messages_left = MESSAGES_MAX
-        self._bytes_left = output_bytes * 2 + 2 * FRAME_SLACK_BYTES
+        self._bytes_left = frame_bytes + FRAME_SLACK_BYTES
         self._end: Exception | None = None
         self._waiter: asyncio.Future[None] | None = None
         self._unsent: bytes = b""
@@ -180,6 +181,15 @@ class Channel:
     def _wake(self) -> None:
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
+
+
+def written_bytes_max(result_bytes: int) -> int:
+    """The bytes that a frame may take for a result of so many.
+
+    JSON writes a byte with two where it is a quote, and with six where it is a control character. A result of up to 1 MB may
+    be of any characters; a larger one would take too much memory here, so it may be twice its size only.
+    """
+    return result_bytes * (6 if result_bytes <= 1 << 20 else 2)
 
 
 def _frame(order: Order) -> bytes:

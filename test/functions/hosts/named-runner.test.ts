@@ -47,9 +47,7 @@ test('a service is looked up with the first call, once for calls at one time, an
   expect([google.looked, google.audiences]).toEqual([[], []])
   const outcomes = await Promise.all(Array.from({ length: 8 }, () => runner.invoke(CALL)))
   outcomes.push(await runner.invoke(CALL))
-  expect(outcomes.map((outcome) => 'returned' in outcome && outcome.returned)).toEqual(
-    Array(9).fill('cloudy'),
-  )
+  expect(outcomes.map((outcome) => 'text' in outcome && outcome.text)).toEqual(Array(9).fill('cloudy'))
   expect([google.looked, google.audiences]).toEqual([[PATH], [there.door.url]])
   await runner.close()
 })
@@ -60,14 +58,14 @@ test('a service that has moved is lost for the call that found it gone, looked u
   await using after = await place()
   const { runner } = named(ENV, google)
   google.services.set(PATH, before.door.url)
-  expect(await runner.invoke(CALL)).toMatchObject({ returned: 'cloudy' })
+  expect(await runner.invoke(CALL)).toMatchObject({ text: 'cloudy' })
   google.services.set(PATH, after.door.url)
   before.door.refusal = 404
   expect(await runner.invoke(CALL)).toMatchObject({
     code: 'RUNNER_UNAVAILABLE',
     error: 'The runner is not at its address; nothing was run.',
   })
-  expect(await runner.invoke(CALL)).toMatchObject({ returned: 'cloudy' })
+  expect(await runner.invoke(CALL)).toMatchObject({ text: 'cloudy' })
   expect([google.looked.length, after.instance.asked.length]).toEqual([2, 1])
   await runner.close()
 })
@@ -77,10 +75,10 @@ test('a caller who goes before the runner is reached makes nobody doubt its addr
   await using there = await place()
   const { runner } = named(ENV, google)
   google.services.set(PATH, there.door.url)
-  expect(await runner.invoke(CALL)).toMatchObject({ returned: 'cloudy' })
+  expect(await runner.invoke(CALL)).toMatchObject({ text: 'cloudy' })
   const gone = AbortSignal.abort()
   expect(await runner.invoke({ ...CALL, signal: gone })).toMatchObject({ code: 'RUNNER_UNAVAILABLE' })
-  expect(await runner.invoke(CALL)).toMatchObject({ returned: 'cloudy' })
+  expect(await runner.invoke(CALL)).toMatchObject({ text: 'cloudy' })
   expect([google.looked.length, google.audiences.length]).toEqual([1, 1])
   await runner.close()
 })
@@ -94,7 +92,7 @@ test('a service that is not deployed runs nothing, says so to the operator too, 
   expect(await runner.health()).toMatchObject({ status: 'unreachable', reason })
   expect(log).toContain('the runner was not found')
   google.services.set(PATH, there.door.url)
-  expect(await runner.invoke(CALL)).toMatchObject({ returned: 'cloudy' })
+  expect(await runner.invoke(CALL)).toMatchObject({ text: 'cloudy' })
   await runner.close()
 })
 
@@ -120,7 +118,7 @@ test('a token that is refused is replaced for the next call', async () => {
   there.door.refusal = 403
   expect(await runner.invoke(CALL)).toMatchObject({ error: expect.stringMatching(/roles\/run\.invoker/) })
   there.door.refusal = undefined
-  expect(await runner.invoke(CALL)).toMatchObject({ returned: 'cloudy' })
+  expect(await runner.invoke(CALL)).toMatchObject({ text: 'cloudy' })
   expect(google.audiences).toEqual([there.door.url, there.door.url])
   await runner.close()
 })
@@ -141,7 +139,7 @@ test.each([
   await using instance = await ScriptedServer.start()
   instance.answers = [json(SUCCESS)]
   const { runner } = named(env(new URL(instance.origin).port), google)
-  expect(await runner.invoke(CALL)).toMatchObject({ returned: 'cloudy' })
+  expect(await runner.invoke(CALL)).toMatchObject({ text: 'cloudy' })
   expect(instance.asked.map(({ headers }) => headers.authorization)).toEqual([shown])
   expect([google.audiences, google.looked]).toEqual([[], []])
   await runner.close()

@@ -2,6 +2,7 @@
 
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -221,3 +222,65 @@ def litter() -> bool:
 TOOL_SPECS = [{"name": "litters:litter", "description": "Drops 2 GB in rings.", "handler": litter}]
 """
     assert runner.invoke(source, "litters:litter")["value"] is True
+
+
+SIZES = '''
+def texts(characters: int, each: str) -> str:
+    """A text."""
+    return each * characters
+
+
+def lists(items: int) -> list:
+    """A list."""
+    print('1,"log":{"text":"')
+    return [{"value": 1.0, "log": {"text": ""}}] * items
+
+
+TOOL_SPECS = [{"name": f"sizes:{each.__name__}", "handler": each} for each in (texts, lists)]
+'''
+TAKEN = 256 << 10
+
+
+@pytest.mark.parametrize("each", ["a", "é", "\x01", '"'])
+def test_a_text_of_the_size_that_is_taken_comes_and_one_above_does_not(runner: LiveRunner, each: str) -> None:
+    characters = TAKEN // len(each.encode())
+
+    def answer(characters: int) -> dict[str, Any]:
+        given = {"characters": characters, "each": each}
+        return runner.invoke(SIZES, "sizes:texts", given, limits={"outputBytes": TAKEN})
+
+    assert answer(characters)["text"] == each * characters
+    refused = answer(characters + 1)
+    size = (characters + 1) * len(each.encode())
+    assert (refused["code"], refused["error"]) == (
+        "RESULT_TOO_LARGE",
+        f"The result of sizes:texts has {size} bytes, and {TAKEN} are allowed; ask for less.",
+    )
+    assert "text" not in refused
+
+
+def test_what_a_forged_answer_holds_above_the_size_is_never_sent(runner: LiveRunner) -> None:
+    forge = (
+        "import os, json, sys\n\ndef forge(size: int) -> str:\n"
+        '    """Answers past the check of the child."""\n'
+        "    data = json.dumps({'answer': {'json': '[' + '1,' * size + '1]'}}).encode()\n"
+        "    frame = len(data).to_bytes(4, 'big') + data\n"
+        "    for descriptor in range(3, 20):\n"
+        "        try: os.write(descriptor, frame)\n"
+        "        except OSError: pass\n"
+        "    import time; time.sleep(5)\n\n\n"
+        "TOOL_SPECS = [{'name': 'forged:forge', 'handler': forge}]\n"
+    )
+    for size, told in ((TAKEN, f"{TAKEN * 2 + 3}"), (TAKEN * 8, "more")):
+        answer = runner.invoke(forge, "forged:forge", {"size": size}, limits={"outputBytes": TAKEN})
+        assert (answer["code"], answer["error"]) == (
+            "RESULT_TOO_LARGE",
+            f"The result of forged:forge has {told} bytes, and {TAKEN} are allowed; ask for less.",
+        )
+
+
+def test_a_value_stands_between_outcome_and_log_as_the_tool_wrote_it(runner: LiveRunner) -> None:
+    answer = runner.client.post("/invoke", json=invocation(SIZES, "sizes:lists", {"items": 2})).text
+    written = '[{"value":1.0,"log":{"text":""}},{"value":1.0,"log":{"text":""}}]'
+    assert answer.startswith(f'{{"outcome":"success","value":{written},"log":{{"text":"')
+    assert answer.rindex(',"log":{"text":"') == len('{"outcome":"success","value":' + written)

@@ -8,9 +8,10 @@ import type {
   WireFormat,
 } from '@toolrack/contract'
 import { readCalls, ToolrackError } from '@toolrack/contract'
-import type { Asked, CallHeaders, CallRequest, Pipeline } from '../pipeline/call.ts'
+import type { Asked, CallHeaders, CallRequest, Pipeline, ResultData } from '../pipeline/call.ts'
 import { callArguments } from '../pipeline/parse-call-request.ts'
 import { LongWork } from '../../loop-turn.ts'
+import { JsonText } from '../../tools/json/json-text.ts'
 import { readJson } from '../../tools/json/read-json.ts'
 
 /** Calls of one request that run at the same time: as many as a runner has slots. */
@@ -28,7 +29,7 @@ export type DispatchAnswer = {
     readonly index: number
     readonly id: string | null
     readonly name: string
-    readonly result: InvocationResult | null
+    readonly result: InvocationResult<ResultData> | null
   }[]
   /** Calls of tools that run at the client, as they came. */
   readonly pending: readonly {
@@ -59,9 +60,10 @@ export async function dispatch(
   const results = await eachInTurn(calls, AT_ONCE, async (call) => {
     const headers = headersOf(call, sender.headers)
     const { result } = await pipeline.invoke({ ...sender, headers, read: () => requestOf(call, format) })
-    return { call, result }
+    // Here and not for all at the end: for a large result it takes some of a millisecond.
+    return { call, result, told: forModel({ call, result }) }
   })
-  const answered = results.filter((one) => !isLeftToClient(one))
+  const answered = results.filter((one) => !isLeftToClient(one)).map(({ told }) => told)
   return {
     format: format.name,
     messages: format.messages(answered),
@@ -77,8 +79,15 @@ export async function dispatch(
   }
 }
 
-function isLeftToClient({ result }: AnsweredCall<InvocationResult>): boolean {
+function isLeftToClient({ result }: AnsweredCall<InvocationResult<ResultData>>): boolean {
   return result.resultType === 'failure' && result.code === 'RUNS_AT_CLIENT'
+}
+
+/** As a format takes it: it gives a model the text of a value that JavaScript reads only nearly, and of null. */
+function forModel(answered: AnsweredCall<InvocationResult<ResultData>>): AnsweredCall {
+  const { call, result } = answered
+  if (result.resultType === 'failure' || !(result.data instanceof JsonText)) return answered
+  return result.data.isExact() ? answered : { call, result: { ...result, data: undefined } }
 }
 
 function identity({ index, id, name }: ToolCall) {

@@ -1,5 +1,13 @@
-import type { Digest, JsonObject, JsonValue, ResourceUsage, ToolLimits, ToolResult } from '@toolrack/contract'
-import type { InvocationResult } from '@toolrack/contract'
+import type {
+  Digest,
+  InvocationResult,
+  JsonObject,
+  JsonValue,
+  ResourceUsage,
+  ToolLimits,
+  ToolResult,
+} from '@toolrack/contract'
+import type { JsonText } from '../../tools/json/json-text.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
@@ -79,11 +87,14 @@ export type Resolved = Requested & {
 /** What became known of a call before it ended. */
 export type Known = Received & Partial<Resolved>
 
+/** The value of a result. That of a Python tool is never parsed here: `jsonOf` writes it into the answer. */
+export type ResultData = JsonValue | JsonText
+
 /** How a call ended. A step hands it outwards as it is, or a changed copy. */
 export type Outcome = {
   /** The call as far as it came: the outer steps read here what the inner ones found out. */
   readonly call: Known
-  readonly result: ToolResult
+  readonly result: ToolResult<ResultData>
   /** The level at which the runner isolated the tool; null where no runner ran it. */
   readonly isolation: IsolationLevel | null
   readonly usage: ResourceUsage | null
@@ -101,10 +112,10 @@ export type Outcome = {
 }
 
 /** An answered call: its outcome, and the result with its `meta`. */
-export type Invocation = Outcome & { readonly result: InvocationResult }
+export type Invocation = Outcome & { readonly result: InvocationResult<ResultData> }
 
 /** The outcome of a call of which nothing is known but its result. */
-export function outcomeOf(call: Known, result: ToolResult): Outcome {
+export function outcomeOf(call: Known, result: ToolResult<ResultData>): Outcome {
   return {
     call,
     result,

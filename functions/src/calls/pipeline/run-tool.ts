@@ -1,10 +1,14 @@
 import type { Layer, ToolLimits } from '@toolrack/contract'
 import { toolFailure, toolResult, ToolrackError } from '@toolrack/contract'
+import { toolResultOfJson } from '../../tools/json/json-text.ts'
 import type { HowRun } from '../../tools/catalog/how-run.ts'
 import type { Outcome, Resolved } from './call.ts'
 import { outcomeOf } from './call.ts'
 import { ISOLATION_LEVELS } from '../../tools/modules/runner.ts'
 import type { IsolationLevel, Runner, RunnerOutcome } from '../../tools/modules/runner.ts'
+
+/** UTF-8 bytes. Until results can be kept as artifacts, a larger one is refused. */
+export const RESULT_BYTES_MAX = 256 * 1024
 
 /** The source of a module that a layer's definition names; a user's layer is that of the uid. Undefined when it is gone. */
 export type SourceOf = (
@@ -56,6 +60,7 @@ async function runPython(
     deadlineMs: deadlineOf(limits, deadlineMsMax),
     network,
     minIsolation: minIsolationOf(call),
+    resultBytesMax: RESULT_BYTES_MAX,
     source: () => sourceOf({ layer: entry.layer, uid: principal.uid }, sha256),
     signal,
   })
@@ -87,10 +92,10 @@ function minIsolationOf({ limits, entry }: Resolved): IsolationLevel | undefined
 
 function outcomeOfRunner(call: Resolved, answer: RunnerOutcome): Outcome {
   const { isolation = null, usage = null, log = null } = answer
-  if ('returned' in answer) {
-    const result = toolResult(answer.returned, answer.json)
-    return { ...outcomeOf(call, result), isolation, usage, log }
+  if ('code' in answer) {
+    const { code, error, retryAfterSeconds = null } = answer
+    return { ...outcomeOf(call, toolFailure(code, error)), isolation, usage, log, retryAfterSeconds }
   }
-  const { code, error, retryAfterSeconds = null } = answer
-  return { ...outcomeOf(call, toolFailure(code, error)), isolation, usage, log, retryAfterSeconds }
+  const result = 'json' in answer ? toolResultOfJson(answer.json) : toolResult(answer.text)
+  return { ...outcomeOf(call, result), isolation, usage, log }
 }

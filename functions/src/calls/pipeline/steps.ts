@@ -6,7 +6,7 @@ import { Onion } from './onion.ts'
 import type { Next, Step, StepFailures } from './onion.ts'
 import { resolveTool } from './resolve-tool.ts'
 import type { ResolveParts } from './resolve-tool.ts'
-import { runTool } from './run-tool.ts'
+import { RESULT_BYTES_MAX, runTool } from './run-tool.ts'
 import type { RunParts } from './run-tool.ts'
 
 /** What the steps work with. */
@@ -69,10 +69,7 @@ export function keepLog({ logs, now }: Pick<StepParts, 'logs' | 'now'>): Step<Re
   }
 }
 
-/** UTF-8 bytes. Until results can be kept as artifacts, a larger one is refused. */
-export const RESULT_BYTES_MAX = 256 * 1024
-
-/** Answers a failure where the result is too large for a conversation. */
+/** Answers a failure where the result is too large for a conversation: that of a built-in tool, or of a runner that was not told. */
 export const boundResult: Step<Resolved> = async (call, next) => {
   const outcome = await next(call)
   const { resultType, textResultForLlm: text } = outcome.result

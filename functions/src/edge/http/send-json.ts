@@ -1,20 +1,26 @@
 import type { ServerResponse } from 'node:http'
+import { jsonOf } from '../../tools/json/json-text.ts'
 
-const HEADERS = {
+export const JSON_HEADERS = {
   'Content-Type': 'application/json; charset=utf-8',
   'Cache-Control': 'private, no-cache',
   'X-Content-Type-Options': 'nosniff',
 } as const
 
-/** Sends a value as JSON. Errors are never cached, by nobody. */
+/** Sends a value as JSON, each JsonText in it as its text. Errors are never cached, by nobody. */
 export function sendJson(
   res: ServerResponse,
   httpStatus: number,
   value: unknown,
   headers: Record<string, string> = {},
 ): void {
-  const body = Buffer.from(`${JSON.stringify(value)}\n`)
+  const body = Buffer.from(`${jsonOf(value)}\n`)
   const caching = httpStatus >= 400 ? { 'Cache-Control': 'private, no-store' } : {}
-  res.writeHead(httpStatus, { ...HEADERS, ...caching, ...headers, 'Content-Length': String(body.length) })
+  res.writeHead(httpStatus, {
+    ...JSON_HEADERS,
+    ...caching,
+    ...headers,
+    'Content-Length': String(body.length),
+  })
   res.end(body)
 }

@@ -3,7 +3,7 @@ import { callerGone } from '../http/caller-gone.ts'
 import { refuseParameters } from '../http/query.ts'
 import { readBody } from '../http/read-body.ts'
 import type { KnownRequest } from '../http/route.ts'
-import { sendJson } from '../http/send-json.ts'
+import { sendInTurns } from '../http/send-in-turns.ts'
 import type { Pipeline } from '../../calls/pipeline/call.ts'
 import { CALL_DEPTH_MAX, callHeaders } from './invoke-tool.ts'
 
@@ -16,5 +16,5 @@ export async function dispatchCalls(
   const calls = parseCalls(await readBody({ req, res, bodies, principal }, 'bulk', CALL_DEPTH_MAX))
   const sender = { principal, headers: callHeaders(req), signal: callerGone(res) }
   const answer = await dispatch(pipeline, sender, calls)
-  sendJson(res, 200, answer, { 'Cache-Control': 'private, no-store' })
+  await sendInTurns(res, answer, { 'Cache-Control': 'private, no-store' })
 }

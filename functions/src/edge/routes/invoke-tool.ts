@@ -48,6 +48,6 @@ export function callHeaders({ headers }: IncomingMessage): CallHeaders {
   }
 }
 
-function kindOf(result: ToolResult): { readonly httpStatus: number; readonly retry: boolean } {
+function kindOf(result: ToolResult<unknown>): { readonly httpStatus: number; readonly retry: boolean } {
   return result.resultType === 'success' ? { httpStatus: 200, retry: false } : ERROR_CODES[result.code]
 }

@@ -104,14 +104,19 @@ export class HttpRunner implements Runner {
   }
 
   async #ask(
-    { minIsolation, ...call }: Omit<RunnerCall, 'source' | 'signal'> & { readonly source?: string },
+    {
+      minIsolation,
+      resultBytesMax,
+      ...call
+    }: Omit<RunnerCall, 'source' | 'signal'> & { readonly source?: string },
     endMs: number,
     signal: AbortSignal,
   ): Promise<RunnerOutcome | typeof WANTS_SOURCE> {
     const where = await this.#options.whereabouts()
     if ('status' in where)
       return { code: 'RUNNER_UNAVAILABLE', error: `Nothing was run: ${where.reason}`, retryAfterSeconds: 1 }
-    const body = JSON.stringify({ ...call, ...(minIsolation && { limits: { minIsolation } }) })
+    const limits = { outputBytes: resultBytesMax, ...(minIsolation && { minIsolation }) }
+    const body = JSON.stringify({ ...call, limits })
     const deadlineMs = Math.max(1, Math.ceil(endMs - performance.now()))
     const answer = await this.#line.post(where, { path: '/invoke', body, deadlineMs, signal })
     const outcome = outcomeOf(answer, refusalOf(where, answer))

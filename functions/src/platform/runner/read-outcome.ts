@@ -1,8 +1,7 @@
 import { ERROR_CODES } from '@toolrack/contract'
-import type { ErrorCode, JsonValue } from '@toolrack/contract'
+import type { ErrorCode } from '@toolrack/contract'
 import { ISOLATION_LEVELS } from '../../tools/modules/runner.ts'
 import type { RunnerFailure, RunnerOutcome } from '../../tools/modules/runner.ts'
-import { memberText } from '../../tools/json/member-text.ts'
 import type { RunnerAnswer } from './runner-line.ts'
 
 /** The runner asks for the source of the module: nothing was run. */
@@ -15,13 +14,33 @@ type Fields = Readonly<Record<string, unknown>>
  * says, behind "The runner", what it means not to be let in.
  */
 export function readOutcome(answer: RunnerAnswer, refusal: string): RunnerOutcome | typeof WANTS_SOURCE {
-  const body = parse(answer.text)
-  if (answer.httpStatus === 200) return ran(body, answer.text) ?? strange('answers with what no runner says')
-  return refused(answer, reasonIn(body), refusal)
+  if (answer.httpStatus === 200) return ran(answer.text) ?? strange('answers with what no runner says')
+  return refused(answer, reasonIn(parse(answer.text)), refusal)
+}
+
+/** A runner writes the value right behind the outcome, and the log right behind the value. */
+const BEFORE_VALUE = '{"outcome":"success","value":'
+const BEHIND_VALUE = ',"log":{"text":"'
+
+/**
+ * An answer as the text of its value, and all the rest. The value is not parsed, for it may take tens of milliseconds, and
+ * the runner has parsed it. In no string of JSON is there a bare quote, so the last BEHIND_VALUE is the log of the answer,
+ * whatever value and log hold.
+ */
+function split(answered: string): { readonly rest: string; readonly json: string | undefined } {
+  const end = answered.lastIndexOf(BEHIND_VALUE)
+  if (end < BEFORE_VALUE.length || !answered.startsWith(BEFORE_VALUE))
+    return { rest: answered, json: undefined }
+  return {
+    rest: `{"outcome":"success"${answered.slice(end)}`,
+    json: answered.slice(BEFORE_VALUE.length, end),
+  }
 }
 
 /** The call came to an end in the runner. */
-function ran(body: Fields, answered: string): RunnerOutcome | undefined {
+function ran(answered: string): RunnerOutcome | undefined {
+  const { rest, json } = split(answered)
+  const body = parse(rest)
   const isolation = ISOLATION_LEVELS.find((level) => level === body['isolation'])
   const [usage, log] = [fields(body['usage']), fields(body['log'])]
   const { wallMs, cpuMs, maxRssBytes } = usage
@@ -34,13 +53,12 @@ function ran(body: Fields, answered: string): RunnerOutcome | undefined {
     usage: { wallMs, cpuMs, maxRssBytes },
     log: { text: printed, truncated: truncated === true },
   }
-  const { outcome, code, error, text, value } = body
+  const { outcome, code, error, text } = body
   if (outcome === 'failure')
     return isCode(code) && typeof error === 'string' ? { ...facts, code, error } : undefined
   if (outcome !== 'success') return undefined
-  if (typeof text === 'string') return { ...facts, returned: text }
-  if (!('value' in body)) return undefined
-  return { ...facts, returned: value as JsonValue, json: memberText(answered, 'value') }
+  if (json !== undefined) return { ...facts, json }
+  return typeof text === 'string' ? { ...facts, text } : undefined
 }
 
 /** Refusals of the runner, which come before anything runs, and of what stands in front of it. */

@@ -4,8 +4,15 @@ import { http, https } from '../../node-http.ts'
 import { credentialFor } from './runner-address.ts'
 import type { RunnerAddress } from './runner-address.ts'
 
-/** A result of 10 MB, and what is told beside it. Whoever says more is no runner. */
-export const ANSWER_BYTES_MAX = 12 * 1024 * 1024
+/**
+ * Bytes of an answer. Whoever says more is no runner. A call: a text of 256 KiB and a log of 64 KiB, of which JSON writes each
+ * byte with six at the most, and 128 KiB for what is told beside them. A check: what a child may report. Forgetting a module: nothing, or an error.
+ */
+export const ANSWER_BYTES_MAX = {
+  '/invoke': 6 * (256 + 64) * 1024 + 128 * 1024,
+  '/check': 12 * 1024 * 1024,
+  '/forget': 4 * 1024,
+} as const
 
 /** The runner lets go of an idle connection after five seconds; one that is used at that moment would be lost with its call. */
 const IDLE_MS = 4_000
@@ -14,7 +21,7 @@ const IDLE_MS = 4_000
 const STOPPED = 'was told to stop, for the caller has gone'
 
 export type RunnerRequest = {
-  readonly path: '/check' | '/forget' | '/invoke'
+  readonly path: keyof typeof ANSWER_BYTES_MAX
   readonly body: string
   /** From now to the last byte of the answer. */
   readonly deadlineMs: number
@@ -61,7 +68,7 @@ export class RunnerLine {
     try {
       sent.end(request.body)
       const [answer] = (await once(sent, 'response')) as [IncomingMessage]
-      const text = await readText(answer)
+      const text = await readText(answer, ANSWER_BYTES_MAX[request.path])
       return { httpStatus: answer.statusCode ?? 0, text, retryAfterSeconds: retryAfter(answer) }
     } catch (error) {
       sent.destroy()
@@ -90,14 +97,14 @@ function watchSending(sent: ClientRequest): () => boolean {
 }
 
 /** By events: to iterate a stream costs a call a tenth of its time. */
-function readText(answer: IncomingMessage): Promise<string> {
+function readText(answer: IncomingMessage, bytesMax: number): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const parts: Buffer[] = []
   let bytes = 0
   answer.on('data', (part: Buffer) => {
     bytes += part.length
-    if (bytes <= ANSWER_BYTES_MAX) parts.push(part)
-    else answer.destroy(new Error(`answered more than ${ANSWER_BYTES_MAX} bytes`))
+    if (bytes <= bytesMax) parts.push(part)
+    else answer.destroy(new Error(`answered more than ${bytesMax} bytes`))
   })
   answer.once('end', () => resolve(Buffer.concat(parts).toString('utf8')))
   answer.once('error', reject)

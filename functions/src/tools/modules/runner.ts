@@ -1,5 +1,5 @@
 import { ToolrackError } from '@toolrack/contract'
-import type { ErrorCode, JsonObject, JsonValue, ResourceUsage } from '@toolrack/contract'
+import type { ErrorCode, JsonObject, ResourceUsage } from '@toolrack/contract'
 import type { CheckedModule } from './checked-module.ts'
 
 /** What runs tools in isolation, as the service sees it. */
@@ -60,6 +60,8 @@ export type RunnerCall = {
   readonly invocationId: string
   readonly deadlineMs: number
   readonly minIsolation: IsolationLevel | undefined
+  /** UTF-8 bytes that the result may have; a larger one ends at the runner as RESULT_TOO_LARGE. */
+  readonly resultBytesMax: number
   /** The hosts that it may be connected to; none, and it has no network. */
   readonly network: readonly string[]
   /** The source of the module, asked for where the runner does not hold it; undefined when it is gone. */
@@ -73,10 +75,8 @@ export type PrintedLog = { readonly text: string; readonly truncated: boolean }
 /** What came of a call: what the tool returned, or why it returned nothing. */
 export type RunnerOutcome = RunnerReturn | RunnerFailure
 
-export type RunnerReturn = {
-  readonly returned: JsonValue
-  /** Its JSON as it was written, where it is no text: JavaScript reads `1.0` as 1, and large integers only nearly. */
-  readonly json?: string | undefined
+/** A text that the tool returned, or the JSON of anything else, as it was written: nobody here parses it. */
+export type RunnerReturn = ({ readonly text: string } | { readonly json: string }) & {
   readonly isolation: IsolationLevel
   readonly usage: ResourceUsage
   readonly log: PrintedLog

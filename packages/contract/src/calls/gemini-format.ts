@@ -30,11 +30,12 @@ function functionResponse({ call: { id, name }, result }: AnsweredCall) {
 function outputOf({
   data,
   textResultForLlm: text,
-}: Extract<ToolResult, { resultType: 'success' }>): JsonValue {
-  return data === undefined || data === null || holdsLargeInteger(data) ? text : data
+}: Extract<ToolResult<unknown>, { resultType: 'success' }>): JsonValue {
+  return data === undefined || data === null || holdsLargeInteger(data) ? text : (data as JsonValue)
 }
 
-function holdsLargeInteger(value: JsonValue): boolean {
+/** Whether an integer in it is beyond those that JavaScript holds exactly. */
+export function holdsLargeInteger(value: unknown): boolean {
   if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value)
   return typeof value === 'object' && value !== null && Object.values(value).some(holdsLargeInteger)
 }

@@ -15,7 +15,7 @@ export type ToolCall = {
 }
 
 /** A call with what came of it. */
-export type AnsweredCall<Result extends ToolResult = ToolResult> = {
+export type AnsweredCall<Result extends ToolResult<unknown> = ToolResult<unknown>> = {
   readonly call: Pick<ToolCall, 'id' | 'name'>
   readonly result: Result
 }

@@ -43,7 +43,7 @@ function invokerOver(view: CatalogView, parts: Partial<InvokeParts> = {}, steps?
           ran.push(call)
           const usage = { wallMs: 1, cpuMs: 1, maxRssBytes: 1 }
           return Promise.resolve({
-            returned: call.sha256,
+            text: call.sha256,
             isolation: 'L2',
             usage,
             log: { text: 'printed', truncated: false },

@@ -6,13 +6,12 @@ import { grantOf } from '../../../../functions/src/access/grant.ts'
 import { outcomeOf } from '../../../../functions/src/calls/pipeline/call.ts'
 import type { Outcome, Received, Requested, Resolved } from '../../../../functions/src/calls/pipeline/call.ts'
 import { resolveTool } from '../../../../functions/src/calls/pipeline/resolve-tool.ts'
-import { runTool } from '../../../../functions/src/calls/pipeline/run-tool.ts'
+import { RESULT_BYTES_MAX, runTool } from '../../../../functions/src/calls/pipeline/run-tool.ts'
 import { absentRunner } from '../../../../functions/src/tools/modules/runner.ts'
 import {
   boundResult,
   keepLog,
   readRequest,
-  RESULT_BYTES_MAX,
   validateArguments,
 } from '../../../../functions/src/calls/pipeline/steps.ts'
 import type { ArgumentChecker } from '../../../../functions/src/tools/schemas/argument-checker.ts'

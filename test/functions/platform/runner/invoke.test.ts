@@ -50,21 +50,36 @@ test('a call goes out with the secret, and comes back with what it returned, cos
   }
   const { outcome } = await asked([keep], { minIsolation: 'L2' })
   const { outcome: _outcome, text, ...facts } = SUCCESS
-  expect(outcome).toEqual({ returned: text, ...facts })
-  const { source: _source, signal: _signal, minIsolation, ...sent } = CALL
+  expect(outcome).toEqual({ text, ...facts })
+  const { source: _source, signal: _signal, minIsolation, resultBytesMax: outputBytes, ...sent } = CALL
   expect(minIsolation).toBeUndefined()
   expect(bodies).toEqual([
-    ['POST', '/invoke', `Bearer ${SECRET}`, { ...sent, limits: { minIsolation: 'L2' } }],
+    ['POST', '/invoke', `Bearer ${SECRET}`, { ...sent, limits: { outputBytes, minIsolation: 'L2' } }],
   ])
 })
 
+/** The fields in the order in which the runner writes them. */
+const withValue = (value: unknown) => {
+  const { outcome, text: _text, ...facts } = SUCCESS
+  return { outcome, value, ...facts }
+}
+
 test.each([
+  ['a value', withValue({ a: [1] }), { json: '{"a":[1]}' }],
+  ['null', withValue(null), { json: 'null' }],
   [
-    'a value',
-    { ...SUCCESS, text: undefined, value: { a: [1] } },
-    { returned: { a: [1] }, json: '{"a":[1]}' },
+    'a value that looks like the rest of an answer',
+    withValue({ a: 1, log: { text: ',"log":{"text":"' }, usage: 1, value: 2, isolation: 'L0' }),
+    {
+      json: '{"a":1,"log":{"text":",\\"log\\":{\\"text\\":\\""},"usage":1,"value":2,"isolation":"L0"}',
+      log: SUCCESS.log,
+    },
   ],
-  ['null', { ...SUCCESS, text: undefined, value: null }, { returned: null, json: 'null' }],
+  [
+    'a value beside a log that looks like the rest of an answer',
+    { ...withValue([1]), log: { text: '1,"log":{"text":"', truncated: false } },
+    { json: '[1]', log: { text: '1,"log":{"text":"', truncated: false } },
+  ],
   [
     'a failure',
     { ...SUCCESS, outcome: 'failure', text: undefined, code: 'TOOL_RAISED', error: 'Trace' },
@@ -72,6 +87,16 @@ test.each([
   ],
 ])('%s is read as what it is', async (_title, answer, expected) => {
   expect((await asked([json(answer)])).outcome).toMatchObject(expected)
+})
+
+test('a value is taken as it stands, numbers and all, and never parsed', async () => {
+  const rest = JSON.stringify({ ...SUCCESS, outcome: undefined, text: undefined }).slice(1)
+  for (const value of ['{"a": 1.0, "a": 9007199254740993}', 'what no parser takes'])
+    expect((await asked([text(200, `{"outcome":"success","value":${value},${rest}`)])).outcome).toMatchObject(
+      {
+        json: value,
+      },
+    )
 })
 
 test('a runner without the module is sent its source in the same call', async () => {
@@ -85,7 +110,7 @@ test('a runner without the module is sent its source in the same call', async ()
       })
   const answers = [keep(refusal(404, 'MODULE_UNKNOWN')), keep(json(SUCCESS))]
   const { outcome, times } = await asked(answers, { source: () => Promise.resolve('TOOL_SPECS = []') })
-  expect(outcome).toMatchObject({ returned: 'cloudy' })
+  expect(outcome).toMatchObject({ text: 'cloudy' })
   expect(times).toBe(2)
   const [first, second] = bodies
   expect(first).not.toHaveProperty('source')
@@ -140,11 +165,22 @@ const NOTHING_RAN = 'RUNNER_UNAVAILABLE'
 test.each<[string, RequestListener, string, RegExp]>([
   ['hangs up', hangUp, MAY_HAVE_RUN, /was lost \(ECONNRESET\); the tool may have run/],
   ['hangs up in the middle', hangUpLater, MAY_HAVE_RUN, /may have run/],
-  ['answers without an end', endless, MAY_HAVE_RUN, new RegExp(`more than ${ANSWER_BYTES_MAX} bytes`)],
+  [
+    'answers without an end',
+    endless,
+    MAY_HAVE_RUN,
+    new RegExp(`more than ${ANSWER_BYTES_MAX['/invoke']} bytes`),
+  ],
   ['answers a page', text(200, '<html>Welcome</html>'), MAY_HAVE_RUN, /what no runner says/],
   ['answers null', json(null), MAY_HAVE_RUN, /what no runner says/],
   ['answers no level', json({ ...SUCCESS, isolation: 'L9' }), MAY_HAVE_RUN, /what no runner says/],
   ['answers no usage', json({ ...SUCCESS, usage: undefined }), MAY_HAVE_RUN, /what no runner says/],
+  [
+    'answers a value at another place',
+    json({ ...SUCCESS, text: undefined, value: 1 }),
+    MAY_HAVE_RUN,
+    /no runner says/,
+  ],
   [
     'answers nothing of the result',
     json({ ...SUCCESS, text: undefined }),
@@ -244,7 +280,7 @@ test('one connection serves call after call, and another is made where it was cl
   // A call that meets the dead connection is lost, and is not made twice; after that it is known to be dead.
   await until(
     () => runner.invoke(CALL),
-    (outcome) => 'returned' in outcome,
+    (outcome) => 'text' in outcome,
   )
   expect(there.asked.at(-1)?.socket.remotePort).not.toBe([...ports][0])
   await runner.close()

@@ -1,0 +1,72 @@
+import { expect, test } from '@jest/globals'
+import fc from 'fast-check'
+import { once } from 'node:events'
+import { createServer } from 'node:http'
+import type { RequestListener } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { sendInTurns } from '../../../../functions/src/edge/http/send-in-turns.ts'
+import { jsonOf, JsonText } from '../../../../functions/src/tools/json/json-text.ts'
+import { rawConnection } from '../../../support/raw-http.ts'
+
+/** A server that answers so. */
+async function serving(answer: RequestListener) {
+  const server = createServer(answer)
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const close = async (): Promise<void> => {
+    server.closeAllConnections()
+    server.close()
+    await once(server, 'close')
+  }
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, [Symbol.asyncDispose]: close }
+}
+
+/** Larger than the buffers of a connection. */
+const LARGE = {
+  results: Array.from({ length: 200 }, () => ({ text: 'é"'.repeat(60_000), data: new JsonText('[1.0]') })),
+}
+
+test('any value is sent as the JSON that it is, with its length where it is small', async () => {
+  let value: object = {}
+  await using server = await serving((_req, res) => void sendInTurns(res, value, { 'X-More': 'a' }))
+  const any = fc.record({
+    a: fc.jsonValue(),
+    b: fc.array(fc.array(fc.jsonValue())),
+    'c"': fc.constant(undefined),
+  })
+  await fc.assert(
+    fc.asyncProperty(any, async (each) => {
+      value = { ...each, text: new JsonText('{"a": 1.0}') }
+      const answer = await fetch(server.url)
+      const text = await answer.text()
+      expect(text).toBe(`${jsonOf(value)}\n`)
+      expect(answer.headers.get('content-length')).toBe(String(Buffer.byteLength(text)))
+      expect(answer.headers.get('x-more')).toBe('a')
+    }),
+    { numRuns: 50 },
+  )
+})
+
+test('while a large value is sent others are answered, and it is sent whole', async () => {
+  const ended: string[] = []
+  await using server = await serving((req, res) => {
+    if (req.url === '/small') res.end('small', () => void ended.push('small'))
+    else void sendInTurns(res, LARGE, {}).then(() => ended.push('large'))
+  })
+  const large = await fetch(server.url)
+  expect(await (await fetch(`${server.url}/small`)).text()).toBe('small')
+  expect(ended).toEqual(['small'])
+  expect((await large.text()) === `${jsonOf(LARGE)}\n`).toBe(true)
+})
+
+test('a reader who goes ends it', async () => {
+  const { promise: over, resolve } = Promise.withResolvers<boolean>()
+  await using server = await serving(
+    (_req, res) => void sendInTurns(res, LARGE, {}).then(() => resolve(res.writableEnded)),
+  )
+  const socket = await rawConnection(server.url)
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n')
+  await once(socket, 'data')
+  socket.destroy()
+  expect(await over).toBe(false)
+})

@@ -1,0 +1,57 @@
+import { ScriptedServer } from '../scripted-server.ts'
+
+const PROJECT = 'demo-two-users'
+
+/** What a server that takes unsigned tokens needs in its environment, and a token for each user. */
+export type UnsignedTokens = AsyncDisposable & {
+  readonly env: Readonly<Record<string, string>>
+  readonly tokenOf: (uid: string) => string
+}
+
+/**
+ * Stands in for the Auth emulator, which is asked for the user of each token: every user is known. The emulator itself takes
+ * seconds to start, and who is known is not what these tests are about.
+ */
+export async function unsignedTokens(): Promise<UnsignedTokens> {
+  const emulator = await ScriptedServer.start()
+  emulator.answers = [
+    (req, res) => {
+      const parts: Buffer[] = []
+      req.on('data', (part: Buffer) => parts.push(part))
+      req.on('end', () => {
+        const { localId } = JSON.parse(Buffer.concat(parts).toString()) as { localId: readonly string[] }
+        res.setHeader('Content-Type', 'application/json')
+        res.end(JSON.stringify({ users: localId.map((uid) => ({ localId: uid, validSince: '0' })) }))
+      })
+    },
+  ]
+  return {
+    env: {
+      TOOLRACK_AUTH: 'firebase',
+      GOOGLE_CLOUD_PROJECT: PROJECT,
+      FIREBASE_AUTH_EMULATOR_HOST: new URL(emulator.origin).host,
+    },
+    tokenOf,
+    [Symbol.asyncDispose]: () => emulator[Symbol.asyncDispose](),
+  }
+}
+
+/** As the Auth emulator makes it: an hour long, and without a signature. */
+function tokenOf(uid: string): string {
+  const iat = Math.floor(Date.now() / 1_000)
+  const claims = {
+    iss: `https://securetoken.google.com/${PROJECT}`,
+    aud: PROJECT,
+    sub: uid,
+    user_id: uid,
+    auth_time: iat,
+    iat,
+    exp: iat + 3_600,
+    firebase: { sign_in_provider: 'custom' },
+  }
+  return `${part({ alg: 'none', typ: 'JWT' })}.${part(claims)}.`
+}
+
+function part(value: object): string {
+  return Buffer.from(JSON.stringify(value)).toString('base64url')
+}

@@ -1,0 +1,50 @@
+import { Agent, request } from 'node:http'
+
+/** Milliseconds after which a user gives up on an answer: more than our slowest request may take. */
+const PATIENCE_MS = 90_000
+
+/** The answer to one request; status 0 where the connection was lost or nothing came. */
+export type Told = { readonly status: number; readonly text: string; readonly ms: number }
+
+/** Somebody with a token, and connections that are kept open. */
+export class User implements Disposable {
+  readonly url: string
+  readonly token: string
+  readonly #agent = new Agent({ keepAlive: true })
+  readonly #patienceMs: number
+
+  constructor(url: string, token: string, patienceMs = PATIENCE_MS) {
+    this.url = url
+    this.token = token
+    this.#patienceMs = patienceMs
+  }
+
+  /** Asks below `/workflows/tools`; an object is sent as JSON. Never rejects. */
+  ask(method: string, path: string, body?: string | object): Promise<Told> {
+    const sent = typeof body === 'object' ? JSON.stringify(body) : (body ?? '')
+    const startedMs = performance.now()
+    const { promise, resolve } = Promise.withResolvers<Told>()
+    const told = (status: number, text: string): void =>
+      resolve({ status, text, ms: performance.now() - startedMs })
+    const req = request(`${this.url}/workflows/tools${path}`, {
+      method,
+      agent: this.#agent,
+      timeout: this.#patienceMs,
+      headers: { Authorization: `Bearer ${this.token}`, 'Content-Length': Buffer.byteLength(sent) },
+    })
+    req.on('timeout', () => req.destroy(new Error('nothing came')))
+    req.on('error', (error) => told(0, String(error)))
+    req.on('response', (answer) => {
+      const parts: Buffer[] = []
+      answer.on('data', (part: Buffer) => parts.push(part))
+      answer.on('error', (error) => told(0, String(error)))
+      answer.on('end', () => told(answer.statusCode ?? 0, Buffer.concat(parts).toString()))
+    })
+    req.end(sent)
+    return promise
+  }
+
+  [Symbol.dispose](): void {
+    this.#agent.destroy()
+  }
+}
