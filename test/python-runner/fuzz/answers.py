@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 
 from fuzz.batch import Tried
-from fuzz.call_plan import Argument, Case, allowed_calls, case_of, values_of
-from fuzz.signatures import ARGUMENTS_MAX, SIGNATURES
+from fuzz.call_plan import Case, allowed_calls, case_of, values_of
+from fuzz.signatures import ARGUMENTS_MAX, SIGNATURES, Argument
 
 #: The first two are no processes, the others are.
 ASKED = ("pid:absent", "pid:absent_too", "pid:sibling", "pid:outside")
@@ -17,7 +17,9 @@ def answer_cases() -> Iterator[list[Case]]:
     for name in allowed_calls():
         kinds = SIGNATURES.get(name)
         count = ARGUMENTS_MAX if kinds is None else len(kinds)
-        places = range(PLACES_MAX) if kinds is None else [at for at, kind in enumerate(kinds) if kind == "pid"]
+        places = (
+            range(PLACES_MAX) if kinds is None else [at for at, kind in enumerate(kinds) if kind == "pid"]
+        )
         values = [values_of(name, at) for at in range(count)]
         for place in places:
             for arguments in one_at_a_time(values, place):
@@ -34,7 +36,7 @@ def one_at_a_time(values: list[tuple[Argument, ...]], left_alone: int) -> Iterat
 
 
 def telling(group: list[Case], tried: Tried, start: int = 0) -> Case | None:
-    """The case whose answer is another than that for a process that is not there, if any; the group's first has number `start`."""
+    """The case, if any, whose answer is another than that for no process. The group's first case has the number `start`."""
     absent, absent_too, *others = (tried.said.get(start + number) for number in range(len(group)))
     if absent is None or absent != absent_too:
         return None

@@ -1,4 +1,7 @@
-"""Cases sent to the runner as calls of one tool: a child that dies or hangs is replaced, and the next begins behind its last case."""
+"""Cases sent to the runner as calls of one tool.
+
+A child that dies or hangs is replaced, and the next begins behind its last case.
+"""
 
 import json
 import re
@@ -16,7 +19,7 @@ from toolrack_runner.jail.linux import SYSCALLS
 
 SOURCE = Path(system_calls.__file__).read_text()
 #: Above what a batch takes. A child that hangs ends itself before; one that has stopped itself (SIGSTOP) is ended by this.
-DEADLINE_MS, REPEATING_DEADLINE_MS = 1_000, 5_000
+DEADLINE_MS, REPEATING_DEADLINE_MS = 2_000, 15_000
 #: What the observer's locks begin at, which no child is told in this form.
 LOCK_START = 0x5EC2_E7AB_1E55
 
@@ -25,7 +28,7 @@ LOCK_START = 0x5EC2_E7AB_1E55
 class Tried:
     """What came of one batch."""
 
-    #: Of each case what its calls gave: results and errnos, and the secrets that were seen. Without an end, the child ended in it.
+    #: Of each case what its calls gave: results and errnos, and the secrets that were seen. None: the child ended in it.
     said: dict[int, str | None] = field(default_factory=dict)
     children: int = 0
     #: Whatever the runner answered that is no answer of a tool's.

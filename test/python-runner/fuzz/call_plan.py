@@ -1,4 +1,4 @@
-"""Which system calls are tried with what: every call that the jail's policy allows, first one after another, then at random."""
+"""Which system calls are tried with what: every call that the policy allows, first one after another, then at random."""
 
 from collections.abc import Iterator
 from itertools import product
@@ -10,7 +10,20 @@ from toolrack_runner.jail.linux import SYSCALLS
 from toolrack_runner.jail.seccomp import policy
 
 #: Arguments of these kinds are tried with each other, the rest one at a time.
-TOGETHER: Final = ("fd", "fcntl", "ioctl", "level", "option", "flag", "flock", "lock", "msg", "addr", "pid", "which")
+TOGETHER: Final = (
+    "fd",
+    "fcntl",
+    "ioctl",
+    "level",
+    "option",
+    "flag",
+    "flock",
+    "lock",
+    "msg",
+    "addr",
+    "pid",
+    "which",
+)
 #: Above so many values for one call, two kinds at a time are enough.
 PRODUCT_MAX: Final = 6_000
 CALLS_MAX: Final = 6

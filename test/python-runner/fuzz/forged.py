@@ -10,15 +10,46 @@ from toolrack_runner.wire import child_messages as m
 #: What a field is replaced by: other types, numbers at the bounds of machines, text that is no text.
 STRANGE: Final[tuple[Any, ...]] = (
     *(None, True, False, 0, -1, 1, 1.5, 1e308, 2**31, 2**53 + 1, 2**63, 2**64, -(2**63), 10**400),
-    *("", "x", "\0", "\ud800", "\udfff\ud800", "é" * 300, "x" * 20_001, "x" * 70_000, "../..", "localhost", "a..b", "." * 254),
+    *(
+        "",
+        "x",
+        "\0",
+        "\ud800",
+        "\udfff\ud800",
+        "é" * 300,
+        "x" * 20_001,
+        "x" * 70_000,
+        "../..",
+        "localhost",
+        "a..b",
+        "." * 254,
+    ),
     *([], [[]], {}, {"": {}}, [None] * 1_001, {str(number): number for number in range(60)}),
     *(float("nan"), float("inf"), float("-inf")),
 )
 #: JSON that no value of Python stands for.
 RAW: Final = (
-    *(b"", b"null", b"[]", b"{}", b"{", b"\x00", b"\xff\xfe", b"{}{}", b" {} ", b'{"done":tru', b"NaN", b"-", b"1e999"),
+    *(
+        b"",
+        b"null",
+        b"[]",
+        b"{}",
+        b"{",
+        b"\x00",
+        b"\xff\xfe",
+        b"{}{}",
+        b" {} ",
+        b'{"done":tru',
+        b"NaN",
+        b"-",
+        b"1e999",
+    ),
     *(b"[" * 1_000 + b"]" * 1_000, b"[" * 200_000, b'{"a":' * 1_100 + b"1" + b"}" * 1_100),
-    *(b'{"answer":{"text":"\\ud800"}}', b'{"answer":{"json":"\\ud800"}}', b'{"answer":{"text":"a"},"answer":{"text":"b"}}'),
+    *(
+        b'{"answer":{"text":"\\ud800"}}',
+        b'{"answer":{"json":"\\ud800"}}',
+        b'{"answer":{"text":"a"},"answer":{"text":"b"}}',
+    ),
     *(b'{"answer":{"json":"NaN"}}', b'{"answer":{"json":"' + b"[" * 5_000 + b'"}}', b'{"done":true}' * 3),
     *(b"[" + b"0," * 600_000 + b"0]", b'{"imports":[],"code":"' + b"A" * 700_000 + b'"}'),
 )
@@ -34,14 +65,14 @@ def as_payload(value: object) -> bytes:
     """JSON as Python writes it, with NaN and lone surrogates in it."""
     try:
         text = json.dumps(value, ensure_ascii=False)
-    except ValueError:
+    except (ValueError, RecursionError):
         text = "null"
     return text.encode("utf-8", "surrogatepass")
 
 
 def valid(random: Random) -> dict[str, Any]:
     """A message of any kind, as a child would write it."""
-    kind = random.choice([each for each in get_args(m.ChildMessage)])
+    kind = random.choice(get_args(m.ChildMessage))
     return _MAKERS[kind](random).as_json()
 
 
@@ -51,9 +82,18 @@ def _text(random: Random) -> str:
 
 def _report(random: Random) -> dict[str, Any]:
     tool = {
-        **{"name": "fuzz:run", "accepted": True, "faults": [], "notes": [], "examples": [], "description": "x"},
-        **{"parameters": {"type": "object"}, "derived": [], "annotations": None, "timeoutSeconds": None},
-        **{"secrets": [], "network": []},
+        "name": "fuzz:run",
+        "accepted": True,
+        "faults": [],
+        "notes": [],
+        "examples": [],
+        "description": "x",
+        "parameters": {"type": "object"},
+        "derived": [],
+        "annotations": None,
+        "timeoutSeconds": None,
+        "secrets": [],
+        "network": [],
     }
     report = {"ok": True, "faults": [], "notes": [], "imports": [], "missingImports": [], "tools": [tool]}
     stage = random.choice(("parsed", "imported", "loaded"))
@@ -68,7 +108,9 @@ _MAKERS: Final[dict[Any, Callable[[Random], m.ChildMessage]]] = {
     m.Ready: lambda random: m.Ready(random.choice((None, {}, {"fuzz:run": random.randrange(50)}))),
     m.Connect: lambda random: m.Connect(random.choice(("localhost", "a.example")), random.randint(1, 65_535)),
     m.TextResult: lambda random: m.TextResult(_text(random)),
-    m.JsonResult: lambda random: m.JsonResult(random.choice(("1", "[]", "{", '"x"', "[1,{}]", _text(random)))),
+    m.JsonResult: lambda random: m.JsonResult(
+        random.choice(("1", "[]", "{", '"x"', "[1,{}]", _text(random)))
+    ),
     m.CallFailure: lambda random: m.CallFailure(random.choice(sorted(m.CHILD_CODES)), _text(random)),
     m.StageReport: lambda random: m.StageReport((report := _report(random))["stage"], report),
     m.ExampleStarts: lambda random: m.ExampleStarts("fuzz:run", random.randrange(20), 1),
@@ -129,7 +171,10 @@ def _one(random: Random) -> bytes:
     if way < 0.3:
         return _with_bytes_changed(random, data)
     if way < 0.4:
-        return random.choice((0, 1, len(data), 2**20, 22 << 20, 2**31, 2**32 - 1)).to_bytes(4, "big") + data[_LENGTH:]
+        return (
+            random.choice((0, 1, len(data), 2**20, 22 << 20, 2**31, 2**32 - 1)).to_bytes(4, "big")
+            + data[_LENGTH:]
+        )
     return data
 
 

@@ -4,7 +4,7 @@ from typing import Final
 
 from fuzz.call_plan import REPEATED, Call, Case, case_of
 
-#: Observer and calls of findings that are known and not closed. A test fails when one of them is found no longer: then it goes.
+#: Observer and calls of findings that are known and not closed. A test fails when one is found no longer: then it goes.
 KNOWN_OPEN: Final[frozenset[tuple[str, str]]] = frozenset(
     {
         ("locks", "fcntl"),
@@ -31,7 +31,12 @@ PAST_FINDINGS: Final[tuple[Case, ...]] = (
     # SO_PEERPIDFD of the channel is a handle on main.
     case_of(["getsockopt", "fd:channel", 1, 77, "mem:good", "mem:length"]),
     # Buffers of 8 MB where the system lets a socket have them.
-    case_of(["socketpair", 1, 1, 0, "mem:good"], ["setsockopt", "out:0", 1, 7, "mem:large", 4], *[_SEND] * 8, times=60),
+    case_of(
+        ["socketpair", 1, 1, 0, "mem:good"],
+        ["setsockopt", "out:0", 1, 7, "mem:large", 4],
+        *[_SEND] * 8,
+        times=60,
+    ),
     # As an ordinary user nothing limits how many.
     case_of(["thread"], times=REPEATED),
 )

@@ -5,14 +5,16 @@ import base64
 import json
 import os
 import secrets
+import socket
 import tempfile
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from random import Random
+from threading import Thread
 from typing import Any
 
 import httpx
@@ -60,8 +62,9 @@ Case = dict[str, Any]
 class Run:
     """One run against one runner."""
 
-    def __init__(self, live: LiveRunner, log: Path, report: Report) -> None:
+    def __init__(self, live: LiveRunner, log: Path, port: int, report: Report) -> None:
         self._live = live
+        self._port = port
         self._log = log
         self._report = report
         self._threads = ThreadPoolExecutor(TOGETHER + 1)
@@ -82,7 +85,9 @@ class Run:
         tried = list(self._threads.map(lambda case: self._try(case, token), cases))
         for case, wrong in zip(cases, tried, strict=True):
             self._add(wrong, case)
-        shared = [] if (answer := honest.result()).get("text") == token else [("others", f"{NOT_HONEST} {answer}")]
+        shared = (
+            [] if (answer := honest.result()).get("text") == token else [("others", f"{NOT_HONEST} {answer}")]
+        )
         shared += [("runner", text) for text in self._runner_findings()]
         if len(cases) == 1:
             self._add(shared, cases[0])
@@ -151,7 +156,7 @@ class Run:
     def _try(self, case: Case, token: str = "-") -> list[tuple[str, str]]:
         """What is wrong with the answers of the runner to the child's own call or check."""
         moment = case["moment"].removeprefix("check ")
-        plan = json.dumps({"moment": moment, "writes": case["writes"]})
+        plan = json.dumps({"moment": moment, "writes": case["writes"], "port": self._port})
         source = SOURCE.replace('json.loads("{}")', f"json.loads({plan!r})", 1)
         if case["moment"].startswith("check "):
             answers = [self._check(source)]
@@ -159,11 +164,19 @@ class Run:
         else:
             # The second comes from a child that was told of the module, and that perhaps has waited.
             times = 2 if moment in ("known", "ready", "waiting") else 1
-            more = {"tenant": "fuzz", "network": ["localhost"], "deadlineMs": DEADLINE_MS}
+            more: dict[str, Any] = {
+                "tenant": "fuzz",
+                "network": [f"localhost:{self._port}"],
+                "deadlineMs": DEADLINE_MS,
+            }
             body = invocation(source, "fuzz:run", **more)
             answers = [self._post("/invoke", body) for _ in range(times)]
             wrong = [answer.get("error") if "status" in answer else no_outcome(answer) for answer in answers]
-        found = [("answer", f"{answer.get('status', 200)}: {text}"[:600]) for answer, text in zip(answers, wrong, strict=True) if text]
+        found = [
+            ("answer", f"{answer.get('status', 200)}: {text}"[:600])
+            for answer, text in zip(answers, wrong, strict=True)
+            if text
+        ]
         if token in json.dumps(answers):
             found.append(("others", "it was given another tenant's result"))
         return found
@@ -198,23 +211,30 @@ def cases(random: Random) -> Iterator[Case]:
 
 
 @contextmanager
-def watched(*, as_nobody: bool) -> Iterator[tuple[LiveRunner, Path]]:
-    """A runner whose log is kept."""
+def watched(*, as_nobody: bool) -> Iterator[tuple[LiveRunner, Path, int]]:
+    """A runner, its log, and the port of somebody whom its tools may be connected to."""
+    environment = {"TOOLRACK_RUNNER_MIN_ISOLATION": "L3", "TOOLRACK_RUNNER_NETWORK_ALLOW": "127.0.0.0/8"}
     with tempfile.TemporaryDirectory() as folder, ExitStack() as stack:
         log = Path(folder) / "log"
+        peer = stack.enter_context(socket.create_server(("127.0.0.1", 0), backlog=128))
+        Thread(target=_serve, args=(peer,), daemon=True).start()
         with standard_error_in(log):
-            live = stack.enter_context(
-                live_runner(as_nobody=as_nobody, environment={"TOOLRACK_RUNNER_MIN_ISOLATION": "L3"})
-            )
+            live = stack.enter_context(live_runner(as_nobody=as_nobody, environment=environment))
         assert live.health()["status"] == "ok"
-        yield live, log
+        yield live, log, peer.getsockname()[1]
+
+
+def _serve(peer: socket.socket) -> None:
+    with suppress(OSError):
+        while True:
+            peer.accept()[0].close()
 
 
 def fuzz(seed: int, budget: Budget, *, as_nobody: bool = False, case: Case | None = None) -> Report:
     """One run."""
     report = Report(KIND, seed, KNOWN_OPEN)
-    with watched(as_nobody=as_nobody) as (live, log):
-        run = Run(live, log, report)
+    with watched(as_nobody=as_nobody) as (live, log, port):
+        run = Run(live, log, port, report)
         for each in PAST_FINDINGS if case is None else [case]:
             run.together(case["cases"] if case and "cases" in case else [each])
         random = cases(Random(seed))

@@ -1,4 +1,4 @@
-"""Who looks, outside of the jail, for effects of what a child did inside. Each finds one kind of effect and says it in a sentence."""
+"""Who looks, outside of the jail, for effects of what a child did inside. Each finds one kind of effect."""
 
 import errno
 import fcntl
@@ -38,7 +38,9 @@ class Observers:
         self._world = world
         self._main = world.live.process.pid
         self._held: Found = []
-        self._locked = [os.open(path, os.O_RDWR if path == os.devnull else os.O_RDONLY) for path in SHARED_PATHS]
+        self._locked = [
+            os.open(path, os.O_RDWR if path == os.devnull else os.O_RDONLY) for path in SHARED_PATHS
+        ]
         self.was_held = False
         self.kernel_growth = 0
         world.on_held = self._while_held
@@ -107,7 +109,7 @@ class Observers:
                     yield "handles", f"the child holds {link.partition(':')[0]}"
 
     def _seen_locks(self) -> Iterator[str]:
-        """Locks of children on what is shared: those with an owner in the kernel's list, the others by asking for their place."""
+        """Locks of children on what is shared: from the kernel's list, and by asking for their place."""
         family = descendants_of(self._main)
         places = {_place(path) for path in SHARED_PATHS}
         for line in Path("/proc/locks").read_text().splitlines():
@@ -133,7 +135,13 @@ class Observers:
 
     def _file_states(self) -> Iterator[tuple[str, object]]:
         folder = self._world.folder / "canary"
-        for path in (folder, *sorted(folder.rglob("*")), Path(LIBRARY), Path(LIBRARY).parent, Path(os.devnull)):
+        for path in (
+            folder,
+            *sorted(folder.rglob("*")),
+            Path(LIBRARY),
+            Path(LIBRARY).parent,
+            Path(os.devnull),
+        ):
             seen = path.lstat()
             held = path.read_text() if path.parent == folder and path.is_file() else None
             times = () if path == Path(os.devnull) else (seen.st_mtime_ns, seen.st_size)
@@ -226,7 +234,14 @@ def _process_state(pid: int) -> object:
         is_zombie = "State:\tZ" in status
         score = Path(f"/proc/{pid}/oom_score_adj").read_text()
         limits = tuple(_limits(pid))
-        return is_zombie, lines, os.getpriority(os.PRIO_PROCESS, pid), os.sched_getscheduler(pid), score, limits
+        return (
+            is_zombie,
+            lines,
+            os.getpriority(os.PRIO_PROCESS, pid),
+            os.sched_getscheduler(pid),
+            score,
+            limits,
+        )
     except OSError:
         return "gone"
 

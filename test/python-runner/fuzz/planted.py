@@ -1,7 +1,6 @@
 """What the system calls of a child must not reach, planted around one runner."""
 
 import os
-import secrets
 import shutil
 import socket
 import subprocess
@@ -35,7 +34,7 @@ TOOL_SPECS = [{{"name": "sibling:wait", "description": "Waits.", "handler": wait
 """
 #: A file of the interpreter that nothing here opens: closing it would give its locks up.
 LIBRARY = f"{os.path.dirname(os.__file__)}/antigravity.py"
-#: Room for the numbers that no process has.
+#: No process has a number from here on.
 PID_MAX = int(Path("/proc/sys/kernel/pid_max").read_text())
 
 
@@ -80,9 +79,13 @@ class Planted:
 
     def pids(self) -> dict[str, int]:
         """Processes that are there, and numbers that none has."""
-        absent = [number for number in range(PID_MAX - 50, PID_MAX) if not os.path.exists(f"/proc/{number}")]
         outside = self.victim.pid if self.victim else 0
-        numbers = {"sibling": self.sibling, "outside": outside, "absent": absent[0], "absent_too": absent[1]}
+        numbers = {
+            "sibling": self.sibling,
+            "outside": outside,
+            "absent": PID_MAX + 1,
+            "absent_too": PID_MAX + 2,
+        }
         return {f"pid:{name}": number for name, number in numbers.items()}
 
     def holder_of(self, inode: int) -> int:

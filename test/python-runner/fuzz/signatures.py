@@ -1,7 +1,7 @@
 """What the arguments of system calls mean, and which values each kind of argument is given.
 
-Which calls there are is not said here: `call_plan.py` takes them from the jail's policy. One that has no line here is given values
-of every kind at every place.
+Which calls there are is not said here: `call_plan.py` takes them from the jail's policy. One that has no line here is given
+values of every kind at every place.
 """
 
 from typing import Final

@@ -1,6 +1,7 @@
-"""The module of `fuzz.messages`: it finds the channel of its process and writes what it is told, at the moment that it is told.
+"""The module of `fuzz.messages`: it finds the channel of its process, and writes what it is told when it is told.
 
-`PLAN` is replaced by a JSON text: `moment`, and `writes`, a list of bytes in base64 that are written one after another.
+`PLAN` is replaced by a JSON text: `moment`; `writes`, a list of bytes in base64 that are written one after another; `port`,
+where somebody listens whom it may be connected to.
 """
 
 import base64
@@ -12,6 +13,7 @@ import sys
 import threading
 import time
 from contextlib import suppress
+from types import FrameType
 
 PLAN = json.loads("{}")
 #: Moments between two writes, so that main hears some of them alone.
@@ -39,12 +41,10 @@ def forge() -> None:
 
 def is_known() -> bool:
     """Whether main knew this module when it had it imported."""
-    frame = sys._getframe()
-    while frame is not None:
-        if frame.f_code.co_name == "load_known":
-            return True
-        frame = frame.f_back  # type: ignore[assignment]
-    return False
+    caller: FrameType | None = sys._getframe()
+    while caller is not None and caller.f_code.co_name != "load_known":
+        caller = caller.f_back
+    return caller is not None
 
 
 def forge_later(seconds: float) -> None:
@@ -63,7 +63,7 @@ def at(moment: str) -> None:
 
 def connect_and_forge() -> None:
     """A wish of the tool's own, and before its reply what is forged."""
-    wish = b'{"connect":{"host":"localhost","port":443}}'
+    wish = json.dumps({"connect": {"host": "localhost", "port": PLAN["port"]}}).encode()
     os.write(CHANNEL, len(wish).to_bytes(4, "big") + wish)
     forge()
 
@@ -74,7 +74,7 @@ def run() -> str:
         connect_and_forge()
     if PLAN.get("moment") == "connected":
         with suppress(OSError):
-            socket.create_connection(("localhost", 443))
+            socket.create_connection(("localhost", PLAN["port"]))
         forge()
     if PLAN.get("moment") == "answered":
         forge_later(0)

@@ -1,8 +1,10 @@
 """The module that makes the system calls of `fuzz.syscalls`: sent to a runner as its source, it runs inside the jail.
 
 A case names what it gives: `fd:pipe_r` is a descriptor, `mem:lock_write` an address, `path:canary` the address of a path,
-`pid:sibling` a process, `result:0` what the first call gave, `out:0` the first number in `mem:good`. Each case is written to the output before its calls, and what they
-gave behind it: `<mark><number>=` and then `<result>:<errno>` for each call and the names of the secrets that came to light.
+`pid:sibling` a process, `result:0` what the first call gave, `out:0` the first number in `mem:good`.
+
+Each case is written to the output before its calls, and what they gave behind it: `<mark><number>=`, then `<result>:<errno>`
+for each call, and the names of the secrets that came to light. All of it is one file because a module is one file.
 """
 
 import ctypes
@@ -29,9 +31,9 @@ ARENA_BYTES = 1 << 14
 #: Pages that nobody has written to: to send them costs the child no memory.
 MANY_BYTES = 1 << 20
 #: A call is interrupted after so long, and a child that hangs all the same ends itself.
-ALARM_SECONDS, STUCK_SECONDS = 0.004, 0.1
+ALARM_SECONDS, STUCK_SECONDS = 0.004, 0.25
 #: How long one case that is repeated may take.
-REPEATING_SECONDS = 1.5
+REPEATING_SECONDS = 4.0
 
 
 class Arena:
@@ -142,7 +144,9 @@ class World:
     def renew(self) -> None:
         """Memory as new, and a descriptor of each kind again where one is gone."""
         self._arena.renew()
-        if any(name not in self._aim["broken"] and not self._is_same(number) for name, number in self._made()):
+        if any(
+            name not in self._aim["broken"] and not self._is_same(number) for name, number in self._made()
+        ):
             self._make()
 
     def _made(self) -> list[tuple[str, int]]:
@@ -232,7 +236,12 @@ def make_streams(aim: dict[str, Any]) -> dict[str, int]:
     one, other = socket.socketpair()
     os.write(writer, b"pipe" * 8)
     other.send(b"pair" * 8)
-    return {"fd:pipe_r": reader, "fd:pipe_w": writer, "fd:pair": one.detach(), "fd:pair_other": other.detach()}
+    return {
+        "fd:pipe_r": reader,
+        "fd:pipe_w": writer,
+        "fd:pair": one.detach(),
+        "fd:pair_other": other.detach(),
+    }
 
 
 def make_events(aim: dict[str, Any]) -> dict[str, int]:
