@@ -1,6 +1,7 @@
 """Calls that name a process: whether there is such a process must not show in what they answer."""
 
 from collections.abc import Iterator
+from itertools import islice
 
 from fuzz.batch import Tried
 from fuzz.call_plan import Case, allowed_calls, case_of, values_of
@@ -12,8 +13,8 @@ ASKED = ("pid:absent", "pid:absent_too", "pid:sibling", "pid:outside")
 PLACES_MAX = 2
 
 
-def answer_cases() -> Iterator[list[Case]]:
-    """Groups of one call with the same arguments but for the process."""
+def answer_cases(*, every: int = 1) -> Iterator[list[Case]]:
+    """Groups of one call with the same arguments but for the process; of each call the first, and that part of the rest."""
     for name in allowed_calls():
         kinds = SIGNATURES.get(name)
         count = ARGUMENTS_MAX if kinds is None else len(kinds)
@@ -22,7 +23,7 @@ def answer_cases() -> Iterator[list[Case]]:
         )
         values = [values_of(name, at) for at in range(count)]
         for place in places:
-            for arguments in one_at_a_time(values, place):
+            for arguments in islice(one_at_a_time(values, place), 0, None, every):
                 yield [case_of([name, *arguments[:place], pid, *arguments[place + 1 :]]) for pid in ASKED]
 
 

@@ -12,7 +12,7 @@ _KEPT_FREE = re.compile(r"^\s+count:\s+(\d+)", re.MULTILINE)
 
 
 def kernel_bytes() -> int:
-    """In bytes, of the whole machine: all memory but what is free, what files and processes hold, and what can be reclaimed."""
+    """In bytes, of the whole machine: all but what is free, what files and processes hold, and what can be reclaimed."""
     sizes = {
         name: int(value.split()[0]) * 1024
         for name, _, value in (line.partition(":") for line in Path("/proc/meminfo").read_text().splitlines())

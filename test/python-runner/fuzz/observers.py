@@ -63,6 +63,7 @@ class Observers:
 
     def before(self) -> None:
         """A batch begins."""
+        self._locks_of_others = set(self._seen_locks())
         self._held = []
         self.was_held = False
         self.kernel_growth = 0
@@ -77,7 +78,7 @@ class Observers:
         found += [("packets", f"something came at {name}") for name in self._came()]
         found += [("runner", text) for text in self._runner_findings()]
         if self.kernel_growth > KERNEL_BYTES_MAX:
-            found += self._left_findings()
+            found.append(("memory", self._whose_memory()))
         if found:
             self._world.replant()
             self.note()
@@ -97,10 +98,8 @@ class Observers:
         self._held += self._held_findings(child)
 
     def _held_findings(self, child: int) -> Iterator[tuple[str, str]]:
-        for text in self._seen_locks():
+        for text in set(self._seen_locks()) - self._locks_of_others:
             yield "locks", text
-        if self.kernel_growth > KERNEL_BYTES_MAX:
-            yield "memory", f"the kernel holds more than {KERNEL_BYTES_MAX >> 20} MB for the child"
         folder = f"/proc/{child}/fd"
         with suppress(OSError):
             links = {_link(f"{folder}/{number}") for number in os.listdir(folder)} if child else set()
@@ -196,13 +195,14 @@ class Observers:
         if len(os.listdir(f"/proc/{self._main}/fd")) > self._descriptors + 3 * children + DESCRIPTORS_SLACK:
             yield "the runner has descriptors that belong to no child"
 
-    def _left_findings(self) -> Found:
+    def _whose_memory(self) -> str:
+        """The kernel's memory grew while the child lived: the child's is given back when it has ended."""
         deadline = time.monotonic() + GIVING_BACK_SECONDS
-        while kernel_bytes() - self._kernel > KERNEL_BYTES_MAX:
+        while self._kernel + self.kernel_growth - kernel_bytes() < KERNEL_BYTES_MAX:
             if time.monotonic() > deadline:
-                return [("memory", "the kernel still holds the memory after the child has ended")]
+                return "the kernel still holds memory after the child has ended"
             time.sleep(0.02)
-        return []
+        return f"the kernel holds more than {KERNEL_BYTES_MAX >> 20} MB for the child"
 
 
 #: What a call gives that would have to wait for another's lock, or has waited.

@@ -123,7 +123,7 @@ class Planted:
         )
         assert self.victim.stdout
         self.victim.stdout.readline()
-        if not os.path.exists(f"/proc/{self.sibling_here}") or not self.sibling_here:
+        if not self.sibling_here:
             self._start_sibling()
 
     def _listen(self) -> None:
@@ -164,6 +164,7 @@ class Planted:
                 self.sibling, self.sibling_here = int(said[2]), self.holder_of(int(said[1]))
                 self.has_sibling.set()
                 connection.recv(1)
+                self.sibling_here = 0
             elif said[:1] == [b"held"]:
                 try:
                     self.on_held(self.holder_of(int(said[1])))

@@ -8,7 +8,7 @@ from random import Random
 
 from fuzz.answers import ASKED, answer_cases, telling
 from fuzz.batch import Tried, try_batch
-from fuzz.call_plan import Case, at_random, kept, repeated, systematic
+from fuzz.call_plan import Case, at_random, case_of, kept, repeated, systematic
 from fuzz.command import Budget, Finding, Report, run_program
 from fuzz.known_findings import KNOWN_OPEN, PAST_FINDINGS
 from fuzz.observers import Found, Observers
@@ -20,6 +20,9 @@ KIND = "syscalls"
 BATCH = 100
 #: How often a growth of the kernel's memory must show before it is believed: other programs run on this machine too.
 MEASURED = 3
+#: What other programs of this machine have too.
+OF_THE_MACHINE = ("memory", "locks")
+HARMLESS = case_of(["getpid"])
 
 
 class Run:
@@ -35,12 +38,13 @@ class Run:
         """What was found before, each case alone."""
         for case in PAST_FINDINGS:
             for observer, what in self._look([case])[1]:
-                self._report.add(Finding(KIND, observer, what, case))
+                if not self._is_of_others([case], observer):
+                    self._report.add(Finding(KIND, observer, what, case))
             self._report.tried += 1
 
     def answers(self, *, every: int = 1) -> None:
         """Whether a call tells of a process that is there what it does not tell of one that is not."""
-        groups = islice(answer_cases(), 0, None, every)
+        groups = answer_cases(every=every)
         while self._goes_on and (some := list(islice(groups, BATCH // len(ASKED)))):
             cases = [case for group in some for case in group]
             tried, found = self._look(cases)
@@ -108,7 +112,14 @@ class Run:
                 if len(smallest) == 1
                 else {"calls": [c for each in smallest for c in each["calls"]]}
             )
-            self._report.add(Finding(KIND, observer, what, case))
+            if not self._is_of_others(smallest, observer):
+                self._report.add(Finding(KIND, observer, what, case))
+
+    def _is_of_others(self, cases: list[Case], observer: str) -> bool:
+        """Whether other programs of this machine had the effect: it is there without the case, or not again with it."""
+        if observer not in OF_THE_MACHINE:
+            return False
+        return self._has([HARMLESS], observer) or not self._has(cases, observer)
 
     def _smallest(self, cases: list[Case], observer: str) -> list[Case]:
         """Halves them for as long as one half alone has the effect, and then takes single calls out."""

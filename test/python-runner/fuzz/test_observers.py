@@ -100,7 +100,7 @@ def test_without_layers_an_effect_is_found(
 
 def test_without_layers_an_answer_tells_of_a_process(unconfined: tuple[Planted, Observers]) -> None:
     group = [case_of(["getsid", pid]) for pid in ASKED]
-    assert telling(group, look(unconfined, group)[0]) == group[2]
+    assert telling(group, look(unconfined, group)[0]) in group[2:]
 
 
 def test_with_every_layer_none_of_it_is_found(confined: tuple[Planted, Observers]) -> None:

@@ -32,6 +32,8 @@ ARENA_BYTES = 1 << 14
 MANY_BYTES = 1 << 20
 #: A call is interrupted after so long, and a child that hangs all the same ends itself.
 ALARM_SECONDS, STUCK_SECONDS = 0.004, 0.25
+#: The same where one case makes its calls thousands of times.
+STUCK_REPEATING_SECONDS = 2.0
 #: How long one case that is repeated may take.
 REPEATING_SECONDS = 4.0
 
@@ -266,11 +268,11 @@ _is_held = threading.Event()
 _released = threading.Event()
 
 
-def guard() -> None:
+def guard(seconds: float) -> None:
     """Ends the process when it makes no progress: the calls after the one that hangs are then tried in another."""
     seen = -1
     while True:
-        time.sleep(STUCK_SECONDS)
+        time.sleep(seconds)
         if seen == _progress[0] and not _is_held.is_set():
             os._exit(78)
         seen = _progress[0]
@@ -326,7 +328,9 @@ def run(batch: str) -> bool:
     numbers, mark = given["aim"]["numbers"], given["mark"]
     threading.stack_size(32 << 10)
     world = World(given["aim"] | {"broken": []})
-    threading.Thread(target=guard, daemon=True).start()
+    is_repeating = any("times" in case for _, case in given["cases"])
+    seconds = STUCK_REPEATING_SECONDS if is_repeating else STUCK_SECONDS
+    threading.Thread(target=guard, args=(seconds,), daemon=True).start()
     signal.signal(signal.SIGALRM, lambda *_: None)
     for number, case in given["cases"]:
         world.renew()
