@@ -24,6 +24,7 @@ STRANGE: Final[tuple[Any, ...]] = (
         "a..b",
         "." * 254,
     ),
+    *("localhost..", "localhost...", ".localhost", "a" * 64, "xn--", "münchen.example"),
     *([], [[]], {}, {"": {}}, [None] * 1_001, {str(number): number for number in range(60)}),
     *(float("nan"), float("inf"), float("-inf")),
 )
@@ -106,7 +107,9 @@ _MAKERS: Final[dict[Any, Callable[[Random], m.ChildMessage]]] = {
     m.Imports: lambda random: m.Imports([_text(random)], random.choice((None, "AAEC"))),
     m.Starting: lambda random: m.Starting(),
     m.Ready: lambda random: m.Ready(random.choice((None, {}, {"fuzz:run": random.randrange(50)}))),
-    m.Connect: lambda random: m.Connect(random.choice(("localhost", "a.example")), random.randint(1, 65_535)),
+    m.Connect: lambda random: m.Connect(
+        random.choice(("localhost", "LOCALHOST.", "a.example")), random.choice((443, 80, 65_535))
+    ),
     m.TextResult: lambda random: m.TextResult(_text(random)),
     m.JsonResult: lambda random: m.JsonResult(
         random.choice(("1", "[]", "{", '"x"', "[1,{}]", _text(random)))

@@ -166,7 +166,7 @@ class Run:
             times = 2 if moment in ("known", "ready", "waiting") else 1
             more: dict[str, Any] = {
                 "tenant": "fuzz",
-                "network": [f"localhost:{self._port}"],
+                "network": ["localhost", f"localhost:{self._port}"],
                 "deadlineMs": DEADLINE_MS,
             }
             body = invocation(source, "fuzz:run", **more)
