@@ -73,6 +73,11 @@ class Channel:
         """Whether anything has come behind what was received."""
         return bool(self._messages) or self._splitter.has_rest or isinstance(self._end, ProtocolError)
 
+    @property
+    def has_begun(self) -> bool:
+        """Whether code of the module may have run."""
+        return self._life.has_begun
+
     def handed_over(self) -> None:
         """The child has its end; ours of it would keep the channel open after its death."""
         self._theirs.close()

@@ -85,6 +85,10 @@ _NEXT: dict[Moment, dict[object, Moment]] = {
 }
 
 
+#: When no code of a module has run yet.
+_BEFORE_THE_MODULE = frozenset({Moment.UNTOLD, Moment.ORDERED, Moment.ANNOUNCED, Moment.READING})
+
+
 class ChildLife:
     """Follows one child by what it was sent and by what it says."""
 
@@ -93,6 +97,11 @@ class ChildLife:
         self._is_called = False
         self._has_network = False
         self._is_connecting = False
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether code of the module may have run."""
+        return self.moment not in _BEFORE_THE_MODULE
 
     def told(self, order: Order) -> None:
         """Main has sent this. An invocation may be sent right behind the order to import."""

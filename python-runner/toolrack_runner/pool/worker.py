@@ -145,8 +145,13 @@ class Worker:
             file.write(str(min(self._steps, NICENESS_MAX)))
 
     def ask_where(self) -> None:
-        """Makes the interpreter write to its output which line it runs (faulthandler), without its help."""
-        _kill(self.pidfd, signal.SIGUSR1)
+        """Makes the interpreter write to its output which line it runs (faulthandler), without its help.
+
+        Nothing before the module runs: then there is no such line, and a child that was just forked still has the standard
+        error of the runner.
+        """
+        if self._channel.has_begun:
+            _kill(self.pidfd, signal.SIGUSR1)
 
     def stop(self) -> None:
         """Stops it until it is sent something: what its module left running takes no time and no more memory meanwhile.

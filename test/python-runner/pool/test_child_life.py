@@ -122,6 +122,12 @@ def documented(title: str) -> set[str]:
     return {name.strip(" `") for row in rows for name in row.split("|")[1].split(",")}
 
 
+def test_the_code_of_a_module_has_begun_where_something_was_said_of_it() -> None:
+    begun = {moment for steps, moment, _ in MOMENTS if lived(steps).has_begun}
+    before = {Moment.UNTOLD, Moment.ORDERED, Moment.ANNOUNCED, Moment.READING}
+    assert begun == set(Moment) - before
+
+
 @settings(max_examples=3_000, deadline=None)
 @given(st.lists(st.sampled_from((*EVERY_ORDER, *EVERY_MESSAGE)), max_size=12))
 def test_no_module_says_what_only_our_own_code_may(steps: list[Step]) -> None:

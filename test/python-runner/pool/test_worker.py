@@ -19,6 +19,7 @@ from toolrack_runner.pool.channel import MESSAGES_MAX
 from toolrack_runner.pool.worker import Worker
 from toolrack_runner.tool_name import is_tool_name
 from toolrack_runner.wire import child_messages
+from toolrack_runner.wire.frames import encode_frame
 from toolrack_runner.zygote.messages import Limits
 
 ROOT = Path(__file__).parents[3] / "python-runner"
@@ -93,3 +94,25 @@ def test_a_child_that_is_to_wait_before_main_hears_of_its_birth_is_stopped_then(
 def is_stopped(pid: int) -> bool:
     """Whether the kernel says so."""
     return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "T"
+
+
+def test_a_child_is_asked_for_its_line_when_the_module_runs_and_not_before(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A child that was just forked would write it to the log of the runner."""
+    sent: list[int] = []
+    monkeypatch.setattr("toolrack_runner.pool.worker._kill", lambda _, number: sent.append(number))
+
+    async def ask() -> None:
+        worker = Worker(1, 0, Limits())
+        worker.send(child_messages.CallOrder("m", "", None, rehearse=False, network=False))
+        worker.ask_where()
+        assert sent == []
+        with socket.socket(fileno=os.dup(worker.descriptors[0])) as theirs:
+            theirs.sendall(encode_frame(child_messages.Starting().as_json()))
+        await worker.receive()
+        worker.ask_where()
+        assert sent == [signal.SIGUSR1]
+        worker.reaped(None)
+
+    asyncio.run(ask())

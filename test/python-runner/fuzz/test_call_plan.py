@@ -1,0 +1,59 @@
+"""What is tried follows the jail's policy: a call that is allowed later is tried at once."""
+
+from itertools import islice
+from random import Random
+
+import pytest
+
+from fuzz.answers import answer_cases
+from fuzz.call_plan import allowed_calls, at_random, systematic
+from fuzz.signatures import DESCRIPTORS, EVERY_BIT, SIGNATURES
+from toolrack_runner.jail.linux import SYSCALLS
+from toolrack_runner.jail.seccomp import policy
+from toolrack_runner.jail.seccomp.allowed import ALLOWED
+
+
+def test_every_call_that_is_allowed_is_tried() -> None:
+    tried = {case["calls"][0][0] for case in systematic()}
+    assert tried == set(allowed_calls())
+    assert {name for name in SYSCALLS if policy.verdict_of(name) == policy.ALLOW} <= tried
+    assert set(policy.CONDITIONAL) & set(SYSCALLS) <= tried
+
+
+def test_a_call_that_nobody_has_described_is_tried_when_it_is_allowed(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert "vmsplice" not in SIGNATURES
+    assert "vmsplice" not in allowed_calls()
+    monkeypatch.setattr(policy, "ALLOWED", ALLOWED | {"vmsplice"})
+    cases = [case["calls"][0] for case in systematic() if case["calls"][0][0] == "vmsplice"]
+    assert {call[1] for call in cases} >= {*DESCRIPTORS, *EVERY_BIT}
+    assert any(group[0]["calls"][0][0] == "vmsplice" for group in answer_cases())
+
+
+@pytest.mark.parametrize(("name", "place"), [("openat", 2), ("recvmsg", 2), ("mmap", 3), ("close_range", 2)])
+def test_each_bit_of_flags_is_tried(name: str, place: int) -> None:
+    tried = {call_plan_case[place + 1] for call_plan_case in calls_of(name)}
+    assert tried >= set(EVERY_BIT)
+
+
+def test_each_flag_is_tried_with_each_kind_of_descriptor() -> None:
+    tried = {(call[1], call[2]) for call in calls_of("flock")}
+    assert tried >= {(descriptor, flag) for descriptor in DESCRIPTORS for flag in range(16)}
+
+
+def test_what_the_policy_compares_an_argument_with_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    rule = ((policy.Condition(1, (4_711,), mask=0xFFFF_FFF0),),)
+    monkeypatch.setattr(policy, "CONDITIONAL", {"fcntl": rule})
+    assert {call[2] for call in calls_of("fcntl")} >= {4_711, 4_711 | 1, 4_711 | 8}
+
+
+def test_a_seed_gives_the_same_cases_again() -> None:
+    one, other = Random(1), Random(1)
+    assert [at_random(one) for _ in range(50)] == [at_random(other) for _ in range(50)]
+
+
+def calls_of(name: str) -> list[list[int | str]]:
+    """What one call is tried with."""
+    cases = islice((case["calls"][0] for case in systematic() if case["calls"][0][0] == name), 100_000)
+    return list(cases)
