@@ -236,14 +236,33 @@ export const schemaCases: fc.Arbitrary<SchemaCase> = fc
     ),
     choices: fc.array(fc.array(fc.nat(1_000), { maxLength: 30 }), { minLength: 2, maxLength: 5 }),
     argumentChanges: fc.array(jsonChanges(odd, 3), { minLength: 2, maxLength: 5 }),
+    times: fc.oneof(
+      { weight: 3, arbitrary: fc.constant(1) },
+      { weight: 1, arbitrary: fc.constantFrom(20, 200, 2_000) },
+    ),
   })
-  .map(({ parameters, schemaChanges, choices, argumentChanges }) => {
+  .map(({ parameters, schemaChanges, choices, argumentChanges, times }) => {
     const changed = objectOf(changedJson(parameters, schemaChanges))
     const argumentLists = choices.map((choice, index) =>
-      objectOf(changedJson(argumentsFor(changed, choice), argumentChanges[index] ?? [])),
+      objectOf(longer(changedJson(argumentsFor(changed, choice), argumentChanges[index] ?? []), times)),
     )
     return { parameters: changed, argumentLists }
   })
+
+/** With each list so many times as long, up to where the service itself no longer checks it. */
+function longer(value: JsonValue, times: number): JsonValue {
+  if (times === 1 || typeof value !== 'object' || value === null) return value
+  if (Array.isArray(value)) {
+    const list = value as readonly JsonValue[]
+    return Array.from(
+      { length: Math.min(2_000, list.length * times) },
+      (_, index) => list[index % list.length] ?? null,
+    )
+  }
+  return Object.fromEntries(
+    Object.entries<JsonValue>(value).map(([name, below]) => [name, longer(below, times)]),
+  )
+}
 
 function objectOf(value: JsonValue): JsonObject {
   return typeof value === 'object' && value !== null && !Array.isArray(value)

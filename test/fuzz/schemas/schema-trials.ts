@@ -153,7 +153,9 @@ export class SchemaTrials implements AsyncDisposable {
 
 /** Undefined where Ajv does not take the schema. */
 function plainAnswer(schema: JsonObject, whole: JsonObject, args: JsonObject): boolean | undefined {
+  // All errors, because Ajv that stops at the first one overlooks a required name that is empty.
   const options = {
+    allErrors: true,
     strict: false,
     validateFormats: false,
     logger: false,
