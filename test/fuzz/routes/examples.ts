@@ -61,18 +61,11 @@ const BODIES: Readonly<Record<string, readonly JsonValue[]>> = {
   ],
   'POST /tools/defs': [
     [rich, tool('other')] as unknown as JsonValue,
-    { family: 'fuzz', tools: [rich, typed] } as unknown as JsonValue,
+    { family: 'fuzz', tools: [rich, typed] },
     typed,
     [mcp, { ...anthropicTool, name: 'other' }, { ...geminiTool, name: 'third' }],
   ],
-  'PUT /tools/defs/:name': [
-    rich as unknown as JsonValue,
-    typed,
-    mcp,
-    anthropicTool,
-    geminiTool,
-    { description: 'Short.' },
-  ],
+  'PUT /tools/defs/:name': [rich, typed, mcp, anthropicTool, geminiTool, { description: 'Short.' }],
   'POST /tools/defs/:name/rollback': [
     { digest: '$HER_DIGEST$' },
     { digest: '$BOBS_DIGEST$' },
@@ -110,6 +103,12 @@ export const NAMES = [
   'vault',
   'vault:look',
 ].concat(['$BOBS_CALL$', '$HER_CALL$', 'constructor', '__proto__', 'list', 'refresh', 'notes__write', 'HERS'])
+
+/** What is there for a path to name, and what is there for somebody else. */
+export function likelyNames(address: string): readonly string[] {
+  if (address.includes('/invocations/')) return ['$HER_CALL$', '$BOBS_CALL$']
+  return address.includes('/modules/') ? ['notes', 'vault', 'made'] : ['hers', 'bobs_tool', 'made', 'ECHO']
+}
 
 /** The parameters of all routes with values that some route takes. */
 export const PARAMETERS: Readonly<Record<string, readonly string[]>> = {

@@ -54,8 +54,6 @@ type Framed = { readonly lines: readonly string[]; readonly sent: Uint8Array }
 
 function framed(body: Buffer, framing: Framing): Framed {
   switch (framing.as) {
-    case 'none':
-      return { lines: [], sent: Buffer.alloc(0) }
     case 'length':
       return { lines: [`Content-Length: ${body.length}`], sent: body }
     case 'short':
@@ -71,7 +69,10 @@ function framed(body: Buffer, framing: Framing): Framed {
         lines: ['Transfer-Encoding: chunked'],
         sent: Buffer.concat([Buffer.from(framing.start, 'latin1'), body]),
       }
+    case 'none':
+      break
   }
+  return { lines: [], sent: Buffer.alloc(0) }
 }
 
 function chunked(body: Buffer, { extension, trailers }: { extension: string; trailers: string }): Buffer {

@@ -4,7 +4,7 @@ import type { Fault } from '../rounds.ts'
 import type { WireAnswer } from './wire-answers.ts'
 
 /** Codes that mean the service or the runner failed, whatever was sent; no request is to bring them about. */
-const NEVER: readonly ErrorCode[] = [
+const NEVER: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   'INTERNAL',
   'WORKER_DIED',
   'RUNNER_UNAVAILABLE',
@@ -15,7 +15,7 @@ const NEVER: readonly ErrorCode[] = [
   'STORE_FAILED',
   'ISOLATION_UNAVAILABLE',
   'MODULE_UNKNOWN',
-]
+])
 /** A line of a JavaScript stack, or of the runner's own Python. */
 const STACK = /\\n +at |node:internal|toolrack_runner/
 
@@ -87,7 +87,8 @@ function errorFault({ error, ...others }: Fields, status: number, headers: Heade
     return status === 422 && word === 'INVALID_ARGUMENT'
       ? undefined
       : `${reason} came with the status ${status}`
-  if (ERROR_CODES[reason].status !== word) return `the status ${String(word)} is not that of ${reason}`
+  if (ERROR_CODES[reason].status !== word)
+    return `the status ${JSON.stringify(word)} is not that of ${reason}`
   return codeFault(reason, status, headers)
 }
 
@@ -96,7 +97,7 @@ function codeFault(code: unknown, status: number, headers: Headers): string | un
     return `a code is not in the list: ${String(code)}`
   const known = code as ErrorCode
   const { httpStatus, retry } = ERROR_CODES[known]
-  if (NEVER.includes(known)) return `a request was answered ${known}`
+  if (NEVER.has(known)) return `a request was answered ${known}`
   if (httpStatus !== status) return `${known} came with the status ${status}`
   if (retry && headers['retry-after'] === undefined) return `${known} came without Retry-After`
   if (status === 401 && headers['www-authenticate'] === undefined)

@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import { NAMES, PARAMETERS } from './examples.ts'
+import { likelyNames, NAMES, PARAMETERS } from './examples.ts'
 import { ENCODED, oddText } from './odd-bytes.ts'
 
 /** What follows the `?` of a target. */
@@ -22,15 +22,19 @@ const oddQuery: fc.Arbitrary<string> = fc
   .map((pairs) => (pairs.length === 0 ? '' : `?${pairs.join('&')}`))
 
 /** The query that a route most likely takes: often none, so that requests get beyond it. */
-const likelyQuery: fc.Arbitrary<string> = fc.oneof(
-  { weight: 12, arbitrary: fc.constant('') },
-  { weight: 1, arbitrary: fc.constantFrom('?layer=user', '?layer=global', '?layer=file') },
-  {
-    weight: 1,
-    arbitrary: fc.constantFrom('?name=hers', '?names=hers,ECHO', '?onInvalid=skip', '?dialect=gemini'),
-  },
-  { weight: 2, arbitrary: oddQuery },
-)
+function likelyQuery(address: string): fc.Arbitrary<string> {
+  const names = fc.constantFrom(...NAMES).map((name) => `?name=${name}`)
+  const usual = address.endsWith('/explain') ? names : fc.constant('')
+  return fc.oneof(
+    { weight: 12, arbitrary: usual },
+    { weight: 1, arbitrary: fc.constantFrom('?layer=user', '?layer=global', '?layer=file') },
+    {
+      weight: 1,
+      arbitrary: fc.constantFrom('?name=hers', '?names=hers,ECHO', '?onInvalid=skip', '?dialect=gemini'),
+    },
+    { weight: 2, arbitrary: oddQuery },
+  )
+}
 
 type Change = { readonly at: number; readonly kind: string; readonly text: string }
 const CHANGES = [
@@ -79,6 +83,7 @@ function hex(char: string): string {
 /** A target that leads to the address, or almost. */
 export function oddTarget(address: string): fc.Arbitrary<string> {
   const names = fc.oneof(
+    { weight: 8, arbitrary: fc.constantFrom(...likelyNames(address)) },
     { weight: 8, arbitrary: fc.constantFrom(...NAMES) },
     { weight: 1, arbitrary: fc.constantFrom(...ENCODED, 'é') },
   )
@@ -88,6 +93,6 @@ export function oddTarget(address: string): fc.Arbitrary<string> {
     { weight: 1, arbitrary: fc.array(change, { maxLength: 3 }) },
   )
   return fc
-    .tuple(path, changes, likelyQuery)
+    .tuple(path, changes, likelyQuery(address))
     .map(([path, changes, query]) => `${changes.reduce(changed, path)}${query}`)
 }

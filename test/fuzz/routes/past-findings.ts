@@ -27,6 +27,7 @@ export const PAST_FINDINGS: readonly FuzzedRequest[] = [
     { as: 'unclear', lines: ['Transfer-Encoding: xchunked'] },
     { method: 'PUT', target: '/jobs/tools/modules/hers' },
   ),
+  early({ as: 'broken chunks', start: '-1\r\n' }, { headers: [['Expect', '']] }),
   // What followed it was answered in its place.
   early(
     { as: 'short', by: 3 },

@@ -10,7 +10,7 @@ export const SENDERS = ['ann', 'root', 'job', 'nobody'] as const
 export type Sender = (typeof SENDERS)[number]
 
 /** All who have an account. Bob has what nobody else may see; Hana lists her tools meanwhile. */
-const ACCOUNTS = ['ann', 'root', 'bob', 'hana']
+const ACCOUNTS = new Set(['ann', 'root', 'bob', 'hana'])
 
 /**
  * Answers for the Auth emulator, which is asked whether the user of an unsigned token exists. Everything else of a token is
@@ -23,7 +23,7 @@ export async function accountsServer(): Promise<{ readonly host: string; readonl
     req.on('end', () => {
       const { localId = [] } = JSON.parse(text) as { localId?: readonly string[] }
       const users = localId
-        .filter((uid) => ACCOUNTS.includes(uid))
+        .filter((uid) => ACCOUNTS.has(uid))
         .map((uid) => ({ localId: uid, validSince: '0' }))
       res.setHeader('Content-Type', 'application/json').end(JSON.stringify({ users }))
     })

@@ -1,4 +1,5 @@
 import type { Fault } from '../rounds.ts'
+import { isWhole } from './fuzzed-request.ts'
 import type { FuzzedRequest } from './fuzzed-request.ts'
 import type { Sender } from './people.ts'
 import { Stage } from './stage.ts'
@@ -37,7 +38,8 @@ export class RequestTrials implements AsyncDisposable {
     this.#count(`answers of ${status}`)
     if (!stage.service.isAlive)
       return { kind: 'the service has ended', detail: stage.service.log.slice(-2_000) }
-    const mayBeWritten = status < 300 && !['GET', 'HEAD'].includes(request.method)
+    // Node hands a request on before it knows that its body is malformed, and the refusal may come behind the write.
+    const mayBeWritten = (status < 300 || !isWhole(request)) && !['GET', 'HEAD'].includes(request.method)
     if (mayBeWritten) this.#revisions.clear()
     return fault ?? stage.honest.takeFault() ?? this.#logFault() ?? (await this.#changeFault(sender, before))
   }
@@ -112,7 +114,8 @@ export class RequestTrials implements AsyncDisposable {
     const { log } = this.#stage.service
     const said = log.slice(this.#logged)
     this.#logged = log.length
-    const [line] = /^error .*$/m.exec(said) ?? []
+    // A machine that is busy with others is no fault of a request.
+    const [line] = /^error (?!.*was not read within).*$/m.exec(said) ?? []
     return line === undefined
       ? undefined
       : { kind: `the log has an error: ${line.slice(0, 60)}`, detail: said.slice(0, 3_000) }

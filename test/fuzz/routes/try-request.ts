@@ -69,11 +69,14 @@ function finalOf({ answers }: WireAnswers): readonly WireAnswer[] {
   return answers.filter(({ status }) => status >= 200)
 }
 
+function isProbe(answer: WireAnswer): boolean {
+  return answer.headers['x-tools-unknown'] === MARK
+}
+
 function framingFault(request: FuzzedRequest, read: WireAnswers, isLost: boolean): string | undefined {
   if (read.fault !== undefined) return read.fault.split(': ', 1)[0]
   const final = finalOf(read)
   const [first, second] = final
-  const isProbe = (answer: WireAnswer | undefined): boolean => answer?.headers['x-tools-unknown'] === MARK
   if (read.isCut && !isLost) return 'an answer is not whole'
   if (final.length > 2) return 'a request was given more than one answer'
   if (isWhole(request)) {

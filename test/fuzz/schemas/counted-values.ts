@@ -21,9 +21,7 @@ export function countedValues(value: JsonValue): Counted {
     },
   }
   function wrapped(part: JsonValue): JsonValue {
-    return typeof part === 'object' && part !== null
-      ? (new Proxy(part as object, handler) as JsonValue)
-      : part
+    return typeof part === 'object' && part !== null ? (new Proxy(part, handler) as JsonValue) : part
   }
   return { value: wrapped(value), touches: () => touches }
 }

@@ -109,7 +109,11 @@ function schemaBelow(depth: number, defs: number): fc.Arbitrary<JsonValue> {
     { weight: 1, arbitrary: one('contains', 'propertyNames', 'unevaluatedProperties', 'unevaluatedItems') },
     {
       weight: 1,
-      arbitrary: fc.tuple(below, below, below).map(([a, b, c]): Keywords => ({ if: a, then: b, else: c })),
+      arbitrary: fc
+        .tuple(below, below, below)
+        .map((schemas) =>
+          merged(['if', 'then', 'else'].map((key, index) => ({ [key]: schemas[index] ?? true }))),
+        ),
     },
     { weight: 1, arbitrary: list('prefixItems') },
     { weight: 1, arbitrary: map('patternProperties', fc.constantFrom(...PATTERNS)) },
@@ -146,33 +150,35 @@ const DIALECTS = [
 ]
 
 /** Keywords that the service checks itself where there are few of them; `light-work.ts` has the whole list. */
-const LIGHT = [
-  'type',
-  'enum',
-  'const',
-  'minimum',
-  'multipleOf',
-  'maxLength',
-  'minItems',
-  'required',
-  'maximum',
-  'minLength',
-]
-  .concat([
-    'maxItems',
-    'minProperties',
-    'maxProperties',
-    'exclusiveMinimum',
-    'exclusiveMaximum',
-    'title',
-    'default',
-  ])
-  .concat(['properties', 'anyOf', 'oneOf', 'allOf', 'items', 'additionalProperties', 'not'])
+const LIGHT = new Set(
+  [
+    'type',
+    'enum',
+    'const',
+    'minimum',
+    'multipleOf',
+    'maxLength',
+    'minItems',
+    'required',
+    'maximum',
+    'minLength',
+  ]
+    .concat([
+      'maxItems',
+      'minProperties',
+      'maxProperties',
+      'exclusiveMinimum',
+      'exclusiveMaximum',
+      'title',
+      'default',
+    ])
+    .concat(['properties', 'anyOf', 'oneOf', 'allOf', 'items', 'additionalProperties', 'not']),
+)
 
 function lightPart(schema: JsonValue): JsonValue {
   if (!isJsonObject(schema)) return schema
   const light = Object.fromEntries(
-    Object.entries<JsonValue>(schema).filter(([keyword]) => LIGHT.includes(keyword)),
+    Object.entries<JsonValue>(schema).filter(([keyword]) => LIGHT.has(keyword)),
   )
   return mapSubschemas(light, lightPart)
 }

@@ -164,7 +164,7 @@ function plainAnswer(schema: JsonObject, whole: JsonObject, args: JsonObject): b
   } as const
   try {
     const ajv = dialectOf(whole) === 'draft-07' ? new Ajv(options) : new Ajv2020(options)
-    return ajv.compile(schema)(args) === true
+    return ajv.compile(schema)(args)
   } catch {
     return undefined
   }

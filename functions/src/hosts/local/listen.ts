@@ -56,7 +56,8 @@ function refusingHostless(app: RequestListener): RequestListener {
   }
 }
 
-function refuseExpectation(_req: IncomingMessage, res: ServerResponse): void {
+function refuseExpectation(req: IncomingMessage, res: ServerResponse): void {
+  LATEST.set(req.socket, res)
   refuse(res, 'HEADER_INVALID', 'Expect must be 100-continue, or be left out.')
 }
 

@@ -85,6 +85,8 @@ test('a body that turns out to be malformed when its request is answered already
     const { body } = await rawExchange(listening.url, `${CHUNKED}${broken}`)
     expect(body).toBe('first')
   }
+  const expecting = CHUNKED.replace('Host: x', 'Host: x\r\nExpect: more')
+  expect((await rawExchange(listening.url, `${expecting}no chunk\r\n`)).body).toMatch(/^\{"error":.*\}\n$/)
   const socket = await rawConnection(listening.url)
   socket.end('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf')
   expect((await readAnswer(socket)).body).toBe('first')
