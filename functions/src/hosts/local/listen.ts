@@ -50,12 +50,14 @@ export async function stopListening({ server }: Listening): Promise<void> {
 /** Node itself would answer a missing Host, and below an unknown Expect, with an empty body. */
 function refusingHostless(app: RequestListener): RequestListener {
   return function handleRequest(req, res) {
+    LATEST.set(req.socket, res)
     if (req.headers.host === undefined && req.httpVersion === '1.1') refuse(res, 'REQUEST_MALFORMED')
     else app(req, res)
   }
 }
 
-function refuseExpectation(_req: IncomingMessage, res: ServerResponse): void {
+function refuseExpectation(req: IncomingMessage, res: ServerResponse): void {
+  LATEST.set(req.socket, res)
   refuse(res, 'HEADER_INVALID', 'Expect must be 100-continue, or be left out.')
 }
 
@@ -64,9 +66,29 @@ function refuse(res: ServerResponse, code: ErrorCode, message?: string): void {
   sendJson(res, body.error.code, body, { Connection: 'close' })
 }
 
-/** What Node's HTTP parser refuses is answered in the same shape as every other error. */
+/** The answer to the request that each connection had last. */
+const LATEST = new WeakMap<Socket, ServerResponse>()
+/** The connections on which something was malformed: Node tells it again with each piece that still comes. */
+const MALFORMED = new WeakSet<Socket>()
+
+/**
+ * What Node's HTTP parser refuses is answered once and in its turn: not before the answer to the request that it follows, and
+ * not at all where it is the body of a request that has its answer already.
+ */
 function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
   if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+  if (MALFORMED.has(socket)) return
+  MALFORMED.add(socket)
+  const last = LATEST.get(socket)
+  const isInBody = last !== undefined && !last.req.complete
+  if (isInBody && last.headersSent) socket.end()
+  else if (isInBody || !last || last.closed) sendRefusal(error, socket)
+  else last.once('close', () => sendRefusal(error, socket))
+}
+
+/** In the same shape as every other error. */
+function sendRefusal(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (!socket.writable) return
   const code: ErrorCode = error.code === 'HPE_HEADER_OVERFLOW' ? 'HEADERS_TOO_LARGE' : 'REQUEST_MALFORMED'
   const { error: body } = errorBody(new ToolrackError(code))
   const text = `${JSON.stringify({ error: body })}\n`

@@ -1,9 +1,9 @@
 import { expect, test } from '@jest/globals'
-import type { ServerResponse } from 'node:http'
+import type { RequestListener, ServerResponse } from 'node:http'
 import { networkInterfaces } from 'node:os'
 import { listen, stopListening } from '../../../../functions/src/hosts/local/listen.ts'
 import { EXIT } from '../../../../functions/src/hosts/local/start-error.ts'
-import { rawConnection, rawExchange } from '../../../support/raw-http.ts'
+import { rawConnection, rawExchange, readAnswer } from '../../../support/raw-http.ts'
 import { testWhere } from '../../../support/test-where.ts'
 
 test('port 0 takes a free port, and the address can be fetched', async () => {
@@ -69,4 +69,48 @@ test('what is no HTTP never reaches the application', async () => {
   gone.resetAndDestroy()
   expect((await fetch(listening.url)).status).toBe(200)
   await stopListening(listening)
+})
+
+/** Stops also where an expectation fails. */
+async function served(app: RequestListener): Promise<{ readonly url: string } & AsyncDisposable> {
+  const listening = await listen(app, '127.0.0.1', 0)
+  return { url: listening.url, [Symbol.asyncDispose]: () => stopListening(listening) }
+}
+
+const CHUNKED = 'POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n'
+
+test('a body that turns out to be malformed when its request is answered already gets no second answer', async () => {
+  await using listening = await served((_req, res) => res.end('first'))
+  for (const broken of ['no chunk\r\n', '0\r\nContent-Length: 5\r\n\r\n']) {
+    const { body } = await rawExchange(listening.url, `${CHUNKED}${broken}`)
+    expect(body).toBe('first')
+  }
+  const expecting = CHUNKED.replace('Host: x', 'Host: x\r\nExpect: more')
+  expect((await rawExchange(listening.url, `${expecting}no chunk\r\n`)).body).toMatch(/^\{"error":.*\}\n$/)
+  const socket = await rawConnection(listening.url)
+  socket.end('POST / HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf')
+  expect((await readAnswer(socket)).body).toBe('first')
+})
+
+test('a body that is malformed before its request is answered gets one answer: that', async () => {
+  const asked = Promise.withResolvers<ServerResponse>()
+  await using listening = await served((_req, res) => asked.resolve(res))
+  const answer = rawExchange(listening.url, `${CHUNKED}no chunk\r\n`)
+  expect(await answer).toMatchObject({ status: 400, body: expect.stringMatching(/^\{"error":.*\}\n$/) })
+  const late = await asked.promise
+  late.end('late')
+})
+
+test('what is malformed behind a request is answered behind the answer to it, once', async () => {
+  const asked = Promise.withResolvers<ServerResponse>()
+  await using listening = await served((_req, res) => asked.resolve(res))
+  const socket = await rawConnection(listening.url)
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\nnonsense\r\n\r\n')
+  const res = await asked.promise
+  socket.write('more nonsense')
+  res.end('first')
+  const { status, body } = await readAnswer(socket)
+  expect(status).toBe(200)
+  expect(body).toMatch(/^firstHTTP\/1\.1 400 Bad Request\r\n/)
+  expect(body.match(/HTTP\/1\.1/g)).toHaveLength(1)
 })
