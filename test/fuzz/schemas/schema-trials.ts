@@ -28,6 +28,8 @@ const ERRORS_MAX = 20_000
 const CALLS_BEFORE = 2
 /** A question that is not answered after so long is a finding: a deadline of 2 s, twice the start of a process, and room. */
 const ANSWER_MS_MAX = 60_000
+/** Nobody's share is counted here. */
+const SERVICE = { user: null }
 
 /** Asks about schemas and arguments in every way in which the service does, and compares. */
 export class SchemaTrials implements AsyncDisposable {
@@ -37,7 +39,7 @@ export class SchemaTrials implements AsyncDisposable {
   readonly #worker = new WorkerProcess<ArgumentQuestion, ArgumentReport>(WORKER, { deadlineMs: 1_000 })
 
   async attempt({ parameters: sent, argumentLists }: SchemaCase): Promise<Fault | undefined> {
-    const admission = await inTime(admitSchema(sent, this.#schemas))
+    const admission = await inTime(admitSchema(sent, this.#schemas.own))
     if (!admission) return { kind: 'an admission is not answered', detail: '' }
     if (admission.faults.length > 0) {
       this.#count('schemas refused')
@@ -50,11 +52,11 @@ export class SchemaTrials implements AsyncDisposable {
     const text = JSON.stringify(definition)
     const asked = { digest: definitionDigest(definition), text }
     const light = lightDefinition(text)
-    if (light) for (let call = 0; call < CALLS_BEFORE; call += 1) await this.#checker.check(asked, {})
+    if (light) for (let call = 0; call < CALLS_BEFORE; call += 1) await this.#checker.check(asked, {}, SERVICE)
     for (const given of argumentLists) {
       // As a request brings them: through a text.
       const args = JSON.parse(JSON.stringify(given)) as JsonObject
-      const answer = await inTime(this.#worker.ask({ ...asked, arguments: args }))
+      const answer = await inTime(this.#worker.answer({ ...asked, arguments: args }))
       if (!answer) return { kind: 'a check of arguments is not answered', detail: JSON.stringify(args) }
       if ('fault' in answer) {
         this.#count('checks that were given up')
@@ -85,7 +87,7 @@ export class SchemaTrials implements AsyncDisposable {
     const values = light && lightArguments(args, light)
     if (!light || values === undefined) return undefined
     this.#count('checks in the service')
-    const here = await this.#checker.check(asked, args)
+    const here = await this.#checker.check(asked, args, SERVICE)
     if (!isDeepStrictEqual({ report: here }, answer))
       return {
         kind: 'the service and its process find different faults',

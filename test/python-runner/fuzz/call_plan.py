@@ -61,7 +61,7 @@ def named_by_policy(name: str, at: int) -> Iterator[Argument]:
     """The values that the policy compares an argument with, and each bit that it does not look at."""
     verdict = policy.verdict_of(name)
     for alternative in verdict if isinstance(verdict, tuple) else ():
-        for condition in alternative:
+        for condition in alternative.conditions:
             if condition.argument != at or condition.is_upper_half:
                 continue
             numbers = [value for value in condition.values if isinstance(value, int)]
