@@ -123,7 +123,7 @@ class Run:
     def _left(self) -> str | None:
         health = self._live.client.get("/health").json()
         alive, calls = health["children"]["alive"], health["calls"]
-        if calls["running"] or calls["queued"]:
+        if calls["running"] or calls["waiting"]:
             return f"calls are left: {calls}"
         if (children := len(children_of(self._pid))) != alive:
             return f"{children} children live, and the runner knows of {alive}"

@@ -56,9 +56,6 @@ class Planted:
     sibling: int = 0
     sibling_here: int = 0
     has_sibling: threading.Event = field(default_factory=threading.Event)
-    #: The zygotes that there were at first.
-    zygotes: frozenset[int] = frozenset()
-    unexpected_at_peer: list[str] = field(default_factory=list)
 
     def aim(self) -> dict[str, object]:
         """What a child is told of it."""
