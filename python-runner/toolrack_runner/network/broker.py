@@ -10,9 +10,9 @@ from toolrack_runner.wire.child_messages import Connect
 
 #: For resolving and connecting together.
 CONNECT_SECONDS = 10.0
-#: What the kernel keeps for one connection, of what the tool has sent and of what it has not read; the kernel doubles both,
-#: for what it notes itself. Left alone it lets them grow to 4 and 32 MB, which no limit of the child counts. With so much on its
-#: way a host that is 100 ms away is sent 0.6 MB a second, and sends 1.3 MB.
+#: What the kernel keeps for one connection: of what the tool has sent, and of what it has not read. The kernel doubles both,
+#: for what it notes itself. Left alone it lets them grow to 4 and 32 MB, which no limit of the child counts. Over such a
+#: connection a host that is 100 ms away can be sent 0.6 MB a second, and can send 1.3 MB.
 SEND_BYTES = 64 << 10
 RECEIVE_BYTES = 128 << 10
 #: How long the kernel goes on to send when nothing of it is taken: what a child leaves behind goes then.

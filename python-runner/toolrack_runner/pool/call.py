@@ -62,7 +62,8 @@ async def _run(pool: Pool, call: Call) -> Outcome:
         worker.send(Invocation(call.tool, call.arguments, call.context))
         outcome = await _watch(pool, worker, call, started + call.deadline_seconds)
         holding = worker.holding()
-        if outcome.code is None and (reason := too_much(worker, holding)) is not None:
+        reason = worker.ended_for or too_much(worker, holding)
+        if outcome.code is None and reason is not None:
             outcome = await held_too_much(worker, reason, call.tool)
         has_result = outcome.code is None
         return replace(

@@ -20,7 +20,7 @@ FIRST_SECONDS: Final = 0.02
 #: How much a child can take in a second, for the time of the next look. Measured on two processors: 1.1 GB with one thread,
 #: 1.4 GB with two, 6 GB with two and huge pages.
 BYTES_PER_SECOND: Final = 4 << 30
-#: Between two looks, which cost 35 microseconds each: in the shortest time a child takes 40 MB at that rate. In the longest
+#: Between two looks, which cost 20 microseconds each: in the shortest time a child takes 40 MB at that rate. In the longest
 #: it starts 2,000 threads, which take 48 MB.
 SHORTEST_SECONDS: Final = 0.01
 LONGEST_SECONDS: Final = 0.025

@@ -47,6 +47,8 @@ class Worker:
         self.gone: asyncio.Future[Gone | None] = asyncio.get_running_loop().create_future()
         self.output = Output()
         self._channel = Channel(limits.output_bytes, self._channel_ended)
+        #: Why it was killed for what it held. Its answer may have come before.
+        self.ended_for: HeldTooMuch | None = None
         self._is_killed = False
         self._is_stopped = False
         self._steps = 0
@@ -167,9 +169,10 @@ class Worker:
             self._is_stopped = False
             _kill(self.pidfd, signal.SIGCONT)
 
-    def end_for(self, reason: Exception) -> None:
+    def end_for(self, reason: "HeldTooMuch") -> None:
         """Kills it; who waits for its next message gets the reason."""
         if self.is_alive:
+            self.ended_for = reason
             self._channel.end(reason)
             self.kill()
 

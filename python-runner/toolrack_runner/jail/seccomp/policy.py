@@ -136,8 +136,8 @@ CONDITIONAL: Final[Mapping[str, Rule]] = {
     ),
     # NORMAL, RANDOM, SEQUENTIAL, WILLNEED, DONTNEED, FREE, DONTFORK, DOFORK, HUGEPAGE, NOHUGEPAGE, DONTDUMP, DODUMP,
     # WIPEONFORK, KEEPONFORK, POPULATE_READ, POPULATE_WRITE: each is about the caller's own memory. Not COLD, PAGEOUT and
-    # COLLAPSE: they move pages of a library that others use. Not MERGEABLE: it compares memory with that of others. What
-    # is advice that this kernel does not know, the kernel answers by EINVAL.
+    # COLLAPSE: they move pages of a library that others use. Not MERGEABLE: it compares memory with that of others.
+    # EINVAL is what a kernel says to advice that it does not know.
     "madvise": (
         when(Condition(2, (0, 1, 2, 3, 4, 8, 10, 11, 14, 15, 16, 17, 18, 19, 22, 23))),
         when(answer=INVALID),
@@ -145,12 +145,12 @@ CONDITIONAL: Final[Mapping[str, Rule]] = {
     # MS_SYNC has the kernel write a file system that others use, as fsync does (see ANSWERS). The rest only looks
     # whether there is memory, and programs ask it for that.
     "msync": (when(has_only(2, MS_ASYNC | MS_INVALIDATE)), when(answer=PRETEND)),
-    # SETLK, SETLKW, OFD_SETLK, OFD_SETLKW: two tenants can open the same file, such as /dev/null or a library. A lock
-    # on it is seen by the other, holds it up, and costs memory of the kernel that no limit counts. In a child's own
-    # files nobody competes for a lock of these but the child itself, so it is told that it has the lock.
-    # DUPFD, GETFD, SETFD, GETFL, SETFL, GETLK, OFD_GETLK, DUPFD_CLOEXEC, GETPIPE_SZ. GETLK stays as it is, for no
-    # program could write its answer: where nobody gets a lock it says "free", which is what sqlite3 wants to hear. Not
-    # SETPIPE_SZ: a pipe keeps its 64 KB. Not SETOWN and SETSIG: they have the kernel send any signal to any process of
+    # First SETLK, SETLKW, OFD_SETLK and OFD_SETLKW. Two tenants can open the same file, such as /dev/null or a library. A
+    # lock on it is seen by the other, holds it up, and costs memory of the kernel that no limit counts. In a child's own
+    # files nobody but the child itself asks for locks, so it is told that it has the lock.
+    # Then DUPFD, GETFD, SETFD, GETFL, SETFL, GETLK, OFD_GETLK, DUPFD_CLOEXEC and GETPIPE_SZ. GETLK is allowed, for no
+    # program can write its answer: where nobody gets a lock the answer is "free", which is what sqlite3 wants to hear.
+    # Not SETPIPE_SZ: a pipe keeps its 64 KB. Not SETOWN and SETSIG: they have the kernel send any signal to any process of
     # the same user.
     "fcntl": (
         when(Condition(1, (6, 7, 37, 38)), answer=PRETEND),
@@ -188,9 +188,9 @@ CONDITIONAL: Final[Mapping[str, Rule]] = {
     "sendto": (when(has_only(3, SENDING), *is_null(4)),),
     "recvfrom": (when(has_only(3, RECEIVING)),),
     "recvmsg": (when(has_only(2, RECEIVING)),),
-    # SO_SNDBUF and SO_RCVBUF: a buffer is memory of the kernel that no limit counts, up to 4 MB for a socket, so a socket
-    # keeps the size it has; who asks for another is told that it is done.
-    # SO_REUSEADDR, KEEPALIVE, RCVTIMEO, SNDTIMEO; TCP_NODELAY. Not SO_ATTACH_FILTER and its kin.
+    # First SO_SNDBUF and SO_RCVBUF. A buffer is memory of the kernel that no limit counts, up to 4 MB for a socket, so a
+    # socket keeps the size that it has. Who asks for another is told that it is done.
+    # Then SO_REUSEADDR, KEEPALIVE, RCVTIMEO, SNDTIMEO; TCP_NODELAY. Not SO_ATTACH_FILTER and its kin.
     "setsockopt": (
         when(Condition(1, (SOL_SOCKET,)), Condition(2, (7, 8)), answer=PRETEND),
         when(Condition(1, (SOL_SOCKET,)), Condition(2, (2, 9, 20, 21))),
