@@ -1,7 +1,7 @@
 """How much of the processors what runs long for one user takes: together about as much as one call of another's.
 
-The kernel weighs a process by its niceness, each step by 1.25. So of n that run long for one user each is nicer by the logarithm
-of n to that base. Calls, checks and imports ahead of calls count alike.
+The kernel weighs a process by its niceness, each step by 1.25. So of n that run long for one user each is nicer by the
+logarithm of n to that base. Calls, checks and imports ahead of calls count alike.
 """
 
 import asyncio

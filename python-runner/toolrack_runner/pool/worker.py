@@ -130,21 +130,23 @@ class Worker:
     def _yield(self) -> None:
         if self._is_killed or (self.pidfd >= 0 and self.has_exited):
             return  # Its number may soon be another's.
-        try:
-            if self.pid <= 0:
-                raise ProcessLookupError
-            # With every thread that the tool has started.
-            os.setpriority(os.PRIO_PGRP, self.pid, min(NICENESS + self._steps, NICENESS_MAX))
-        except ProcessLookupError:
+        if self.pid <= 0 or not self._make_nicer():
             # It is not born yet, or has no process group of its own: until then no code of a tool runs in it.
             asyncio.get_running_loop().call_later(YIELD_AGAIN_SECONDS, self._yield)
-            return
+
+    def _make_nicer(self) -> bool:
+        """With every thread that the tool has started; False where it leads no process group."""
+        try:
+            os.setpriority(os.PRIO_PGRP, self.pid, min(NICENESS + self._steps, NICENESS_MAX))
+        except ProcessLookupError:
+            return False
         except PermissionError:
-            return  # It is nicer already, and only root could take that back.
+            return True  # It is nicer already, and only root could take that back.
         # Where the kernel weighs sessions (CONFIG_SCHED_AUTOGROUP, outside of cgroups), it asks for the niceness of the
         # child's session, which only root may set.
         with suppress(OSError), open(f"/proc/{self.pid}/autogroup", "w") as file:
             file.write(str(min(self._steps, NICENESS_MAX)))
+        return True
 
     def ask_where(self) -> None:
         """Makes the interpreter write to its output which line it runs (faulthandler), without its help.

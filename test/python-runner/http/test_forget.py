@@ -25,10 +25,10 @@ def waiting(live: LiveRunner) -> int:
 
 
 def call(live: LiveRunner, tenant: str, source: str = HELLO) -> None:
-    """Leaves a child behind that waits for the next call."""
+    """The first of its kind leaves two children behind that wait for the next."""
     before = waiting(live)
     assert live.invoke(source, "hello:hello", tenant=tenant)["text"] == "hello"
-    until(lambda: waiting(live) > before, "a child that waits")
+    until(lambda: waiting(live) == before + 2, "children that wait")
 
 
 def test_one_users_children_end_and_nobody_elses() -> None:
@@ -36,17 +36,15 @@ def test_one_users_children_end_and_nobody_elses() -> None:
         call(live, "ann")
         call(live, "ann", OTHER)
         call(live, "bob")
-        was = waiting(live)
         body = {"module": "hello", "sha256": DIGEST}
         assert live.client.post("/forget", json=body | {"tenant": "eve"}).status_code == 204
-        assert waiting(live) == was
+        assert waiting(live) == 6
         assert live.client.post("/forget", json=body | {"tenant": "ann"}).status_code == 204
-        after_ann = waiting(live)
-        assert 0 < after_ann < was
+        assert waiting(live) == 4
         call(live, "ann")
         assert live.client.post("/forget", json=body).status_code == 204
-        assert 0 < waiting(live) < after_ann
-        until(lambda: live.health()["children"]["alive"] <= waiting(live) + 2, "their ends")
+        assert waiting(live) == 2
+        until(lambda: live.health()["children"]["alive"] <= 4, "the ends of all but those, and the blanks")
 
 
 @pytest.mark.parametrize(
@@ -70,7 +68,7 @@ def test_what_is_not_called_for_a_while_ends_by_itself(tmp_path: Path) -> None:
     shutil.copytree(ROOT, copy, symlinks=True, ignore=shutil.ignore_patterns("__pycache__"))
     pool = copy / "toolrack_runner/pool/pool.py"
     text = pool.read_text()
-    for name, usual, short in (("IDLE_SECONDS", "600.0", "1.0"), ("IDLE_LOOK_SECONDS", "60.0", "0.1")):
+    for name, usual, short in (("IDLE_SECONDS", "600.0", "5.0"), ("IDLE_LOOK_SECONDS", "60.0", "0.1")):
         assert f"\n{name} = {usual}\n" in text
         text = text.replace(f"\n{name} = {usual}\n", f"\n{name} = {short}\n")
     pool.write_text(text)

@@ -1,8 +1,9 @@
 """What runs long yields to others, the more of it one user has; with every thread, and while a module is imported too."""
 
 import os
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import httpx
@@ -26,6 +27,15 @@ def spin() -> None:
 TOOL_SPECS = [{"name": "burns:burn", "description": "Burns.", "handler": burn}]
 """
 SPINS = BURNS + "spin()\n"
+
+
+@contextmanager
+def closing_with_a_kill(live: LiveRunner) -> Iterator[None]:
+    """Whoever waits for an answer then waits no more."""
+    try:
+        yield
+    finally:
+        live.process.kill()
 
 
 def threads_of(live: LiveRunner) -> list[list[int]]:
@@ -55,7 +65,7 @@ def test_the_long_calls_of_one_user_get_nicer_with_their_number_and_those_of_ano
 ) -> None:
     if as_nobody and os.geteuid() != 0:
         pytest.skip("not root: the other case is an ordinary user's already")
-    with live_runner(as_nobody=as_nobody) as live, ThreadPoolExecutor() as threads:
+    with live_runner(as_nobody=as_nobody) as live, ThreadPoolExecutor() as threads, closing_with_a_kill(live):
         live.health()
 
         def burn(tenant: str) -> None:
@@ -74,11 +84,10 @@ def test_the_long_calls_of_one_user_get_nicer_with_their_number_and_those_of_ano
         until(lambda: threads_of(live) == [[5, 5], *[[11, 11]] * 4], "another user's, which yields as one")
         if os.geteuid() == 0 and not as_nobody and os.path.exists("/proc/self/autogroup"):
             until(lambda: autogroups_of(live)[-4:] == ["6"] * 4, "their sessions")
-        live.process.kill()
 
 
 def test_a_check_that_takes_long_yields_too() -> None:
-    with live_runner() as live, ThreadPoolExecutor() as threads:
+    with live_runner() as live, ThreadPoolExecutor() as threads, closing_with_a_kill(live):
         live.health()
 
         def check() -> None:
@@ -87,4 +96,3 @@ def test_a_check_that_takes_long_yields_too() -> None:
 
         threads.submit(check)
         until(lambda: threads_of(live) == [[5]], "a check that yields")
-        live.process.kill()
