@@ -144,11 +144,15 @@ test('large bodies are parsed by user in turn, however many of one wait', async 
   expect(order).toEqual(['a1', 'b1', 'a2', 'b2', 'a3'])
 })
 
-/** Blocks everything until so many milliseconds of processor time are used. */
+/** Milliseconds of processor time that this thread has used. */
+function usedMs(): number {
+  return process.threadCpuUsage().user / 1_000
+}
+
+/** Blocks everything until so many milliseconds of it are used. */
 function block(ms: number): void {
-  const used = (): number => process.threadCpuUsage().user / 1_000
-  const end = used() + ms
-  while (used() < end);
+  const end = usedMs() + ms
+  while (usedMs() < end);
 }
 
 test('who has blocked others with a parse is put off, and others are not', async () => {
