@@ -39,6 +39,8 @@ export function bodyBudget(heapBytesMax = getHeapStatistics().heap_size_limit): 
  * once sends the next at once.
  */
 const REFUSED_PAUSE_MS = 50
+/** The last of them waits 5 s, and a connection on which nothing is read is cut after 30 s. */
+const REFUSED_WAITING_MAX = 100
 
 type Share = { readonly user: string; readonly bytes: number }
 
@@ -62,7 +64,7 @@ export class BodiesInFlight {
   )
 
   readonly #refused = new FairQueue(
-    { places: Infinity, placesPerUser: 1, waitingPerUser: Infinity, waitingMax: Infinity },
+    { places: Infinity, placesPerUser: 1, waitingPerUser: REFUSED_WAITING_MAX, waitingMax: Infinity },
     refusal,
   )
 
@@ -128,17 +130,17 @@ export class BodiesInFlight {
     return promise
   }
 
-  /** Has one refused body of a user thrown away at a time, and not at once after another. */
+  /**
+   * Has the refused bodies of a user thrown away one after another, whatever time each takes. Rejects with SERVICE_BUSY, and
+   * throws nothing away, where too many wait for that and when the caller has gone.
+   */
   async discardInTurn(
     user: string,
     signal: AbortSignal | undefined,
     discard: () => Promise<void>,
   ): Promise<void> {
-    const discardOne = async (): Promise<void> => {
-      await discard()
-      this.#refused.pause(user, REFUSED_PAUSE_MS)
-    }
-    await this.#refused.run(user, discardOne, { signal })
+    await this.#refused.run(user, () => this.#refused.pause(user, REFUSED_PAUSE_MS), { signal })
+    await discard()
   }
 
   #usedBy(user: string): number {
@@ -157,22 +159,31 @@ export class BodiesInFlight {
   }
 }
 
-/** Measures for how long a piece of work has blocked others at most. */
+/**
+ * Measures how long a piece of work has kept the thread from others at most, in processor time: on a busy machine the time of
+ * other programs must not count against a user.
+ */
 class Stretch {
-  #startMs = performance.now()
+  #startMs = processorMs()
   #longestMs = 0
 
   async giveTurn(): Promise<void> {
     this.end()
     await ownTurn()
-    this.#startMs = performance.now()
+    this.#startMs = processorMs()
   }
 
   /** The longest stretch so far, in milliseconds. */
   end(): number {
-    this.#longestMs = Math.max(this.#longestMs, performance.now() - this.#startMs)
+    this.#longestMs = Math.max(this.#longestMs, processorMs() - this.#startMs)
     return this.#longestMs
   }
+}
+
+/** What this thread has used so far. */
+function processorMs(): number {
+  const { user, system } = process.threadCpuUsage()
+  return (user + system) / 1_000
 }
 
 const USER_FULL =
