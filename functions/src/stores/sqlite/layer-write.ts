@@ -108,7 +108,7 @@ export class LayerWrite {
     const at = this.context.at.toISOString()
     const text = change.kind === 'put' ? change.text : null
     const digest = change.kind === 'put' ? change.digest : identity(before).digest
-    if (before) passVersion.run(this.key, name)
+    if (before) passVersion.run(this.key, name, Number.parseInt(before.revision, 10))
     put.run(this.key, name, this.next, digest, text, at, by)
     const past = Number(text === null)
     addVersion.run(this.key, name, this.next, text === null ? null : digest, text, at, by, past)
