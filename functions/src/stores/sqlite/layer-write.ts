@@ -96,6 +96,8 @@ export class LayerWrite {
       // A part at a time, for then another layer may have the most.
       const step = Math.min(tooMany, Math.ceil((row.bytes - row.present_bytes) / 2))
       held.shrinkTo({ bytesMax: row.bytes - step, deletedMax: Infinity })
+      // A count that is wrong must not keep the writer for ever.
+      if (held.totals.bytes === row.bytes) return
       held.save()
     }
   }
