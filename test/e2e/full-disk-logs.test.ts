@@ -19,20 +19,25 @@ const withSmallDisk = testWhere(
   'unshare -rm can not mount a tmpfs: the suite for logs on a full disk can not run.',
 )
 
-withSmallDisk('on a full disk a log takes the place of the oldest, and nobody below the largest share loses one', async () => {
-  using folder = temporaryFolder()
-  const disk = join(folder.path, 'disk')
-  mkdirSync(disk)
-  const run = spawnSync('unshare', [...mounting(disk), process.execPath, PROGRAM, disk], { encoding: 'utf8' })
-  expect([run.status, run.stderr]).toEqual([0, ''])
-  const said = JSON.parse(run.stdout) as Record<string, unknown>
-  expect(said).toEqual({
-    diskWasFull: true,
-    refused: 0,
-    newestOfFlood: true,
-    oldestOfFlood: false,
-    honestKept: 5,
-    integrity: 'ok',
-  })
-  await rm(disk, { recursive: true })
-})
+withSmallDisk(
+  'on a full disk a log takes the place of the oldest, and nobody below the largest share loses one',
+  async () => {
+    using folder = temporaryFolder()
+    const disk = join(folder.path, 'disk')
+    mkdirSync(disk)
+    const run = spawnSync('unshare', [...mounting(disk), process.execPath, PROGRAM, disk], {
+      encoding: 'utf8',
+    })
+    expect([run.status, run.stderr]).toEqual([0, ''])
+    const said = JSON.parse(run.stdout) as Record<string, unknown>
+    expect(said).toEqual({
+      diskWasFull: true,
+      refused: 0,
+      newestOfFlood: true,
+      oldestOfFlood: false,
+      honestKept: 5,
+      integrity: 'ok',
+    })
+    await rm(disk, { recursive: true })
+  },
+)

@@ -1,7 +1,11 @@
 import { expect, test } from '@jest/globals'
 import { randomUUID } from 'node:crypto'
 import { LOG_KEPT_MS, logBytes } from '../../functions/src/calls/pipeline/invocation-logs.ts'
-import type { InvocationLog, InvocationLogs, LogBounds } from '../../functions/src/calls/pipeline/invocation-logs.ts'
+import type {
+  InvocationLog,
+  InvocationLogs,
+  LogBounds,
+} from '../../functions/src/calls/pipeline/invocation-logs.ts'
 
 export type LogsHarness = {
   readonly logs: InvocationLogs
@@ -55,38 +59,44 @@ export function invocationLogsContract(
     }))
 
   test('a user who floods loses the own oldest logs, and nobody else loses one', () =>
-    withLogs(async ({ logs, clock }) => {
-      const early = newLog()
-      await logs.keep('ann', early)
-      const flood = Array.from({ length: 60 }, () => newLog({ text: 'x'.repeat(9_000) }))
-      for (const log of flood) {
-        clock.nowMs += 1
-        await logs.keep('bob', log)
-      }
-      const late = newLog()
-      await logs.keep('ann', late)
-      expect([await logs.find('ann', early.invocationId), await logs.find('ann', late.invocationId)]).toEqual([
-        early,
-        late,
-      ])
-      const kept = await keptOf(logs, 'bob', flood)
-      expect(kept).toEqual(flood.slice(-kept.length))
-      const bytes = kept.reduce((sum, log) => sum + logBytes(log), 0)
-      expect(bytes).toBeGreaterThan(100_000 - logBytes(newLog({ text: 'x'.repeat(9_000) })))
-      expect(bytes).toBeLessThanOrEqual(100_000 + slackBytes)
-    }, { userBytes: 100_000, allBytes: 10_000_000 }))
+    withLogs(
+      async ({ logs, clock }) => {
+        const early = newLog()
+        await logs.keep('ann', early)
+        const flood = Array.from({ length: 60 }, () => newLog({ text: 'x'.repeat(9_000) }))
+        for (const log of flood) {
+          clock.nowMs += 1
+          await logs.keep('bob', log)
+        }
+        const late = newLog()
+        await logs.keep('ann', late)
+        expect([
+          await logs.find('ann', early.invocationId),
+          await logs.find('ann', late.invocationId),
+        ]).toEqual([early, late])
+        const kept = await keptOf(logs, 'bob', flood)
+        expect(kept).toEqual(flood.slice(-kept.length))
+        const bytes = kept.reduce((sum, log) => sum + logBytes(log), 0)
+        expect(bytes).toBeGreaterThan(100_000 - logBytes(newLog({ text: 'x'.repeat(9_000) })))
+        expect(bytes).toBeLessThanOrEqual(100_000 + slackBytes)
+      },
+      { userBytes: 100_000, allBytes: 10_000_000 },
+    ))
 
   test('the shortest logs count too', () =>
-    withLogs(async ({ logs, clock }) => {
-      const flood = Array.from({ length: 150 }, () => newLog({ text: '.' }))
-      for (const log of flood) {
-        clock.nowMs += 1
-        await logs.keep('bob', log)
-      }
-      const kept = await keptOf(logs, 'bob', flood)
-      expect(kept).toEqual(flood.slice(-kept.length))
-      expect(kept.length * logBytes(newLog({ text: '.' }))).toBeLessThanOrEqual(40_000 + slackBytes)
-    }, { userBytes: 40_000, allBytes: 10_000_000 }))
+    withLogs(
+      async ({ logs, clock }) => {
+        const flood = Array.from({ length: 150 }, () => newLog({ text: '.' }))
+        for (const log of flood) {
+          clock.nowMs += 1
+          await logs.keep('bob', log)
+        }
+        const kept = await keptOf(logs, 'bob', flood)
+        expect(kept).toEqual(flood.slice(-kept.length))
+        expect(kept.length * logBytes(newLog({ text: '.' }))).toBeLessThanOrEqual(40_000 + slackBytes)
+      },
+      { userBytes: 40_000, allBytes: 10_000_000 },
+    ))
 }
 
 /** What every keeper of logs must hold that bounds those of all users together. */

@@ -1,7 +1,11 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import type { StoredLayer } from '../../functions/src/tools/catalog/stored-layer.ts'
 import type { DefinitionStore } from '../../functions/src/tools/definitions/definition-store.ts'
-import { definitionBytes, moduleBytes, recordBytes } from '../../functions/src/tools/definitions/layer-totals.ts'
+import {
+  definitionBytes,
+  moduleBytes,
+  recordBytes,
+} from '../../functions/src/tools/definitions/layer-totals.ts'
 import type { LayerLimits } from '../../functions/src/tools/definitions/layer-totals.ts'
 import type { WriteContext } from '../../functions/src/tools/definitions/write-outcome.ts'
 import { by, put, remove, tool } from './definition-changes.ts'
@@ -12,6 +16,9 @@ const ANN: StoredLayer = { kind: 'user', uid: 'ann' }
 const BOB: StoredLayer = { kind: 'user', uid: 'bob' }
 
 const large = (name: string, mark = '') => put(tool(name, `${mark}${'x'.repeat(4_000)}`))
+const within = (limits: Partial<LayerLimits>): WriteContext => by('ann', 1_000, limits)
+const source = (mark: string): string => `# ${mark} ${'x'.repeat(10_000)}`
+
 /** Of one that `large` makes: what is kept under its name, and a version. */
 const { own: OWN, version: VERSION } = definitionBytes(large('aa', '00').text)
 const PRESENT = OWN + VERSION
@@ -31,7 +38,6 @@ export function describeLayerRoom(title: string, start: () => Promise<StoreHarne
       await harness.dispose()
     })
 
-    const within = (limits: Partial<LayerLimits>): WriteContext => by('ann', 1_000, limits)
     const names = async (layer = ANN): Promise<string[]> =>
       (await store.layer(layer).read()).definitions.map(({ name }) => name).toSorted()
     /** By the marks of `large`, the newest first; `-` is a deletion. */
@@ -62,10 +68,18 @@ export function describeLayerRoom(title: string, start: () => Promise<StoreHarne
         const context = within({ bytesMax: 8 * PRESENT })
         const four = ['aa', 'bb', 'cc', 'dd']
         for (const mark of ['00', '01', '02', '03', '04'])
-          await store.write(ANN, four.map((name) => large(name, mark)), context)
+          await store.write(
+            ANN,
+            four.map((name) => large(name, mark)),
+            context,
+          )
         const before = await Promise.all(four.map((name) => marks(name)))
         expect(before).toEqual(['04 03 02', '04 03 02', '04 03 02', '04 03 02'])
-        await store.write(ANN, ['ee', 'ff', 'gg', 'hh'].map((name) => large(name, '05')), context)
+        await store.write(
+          ANN,
+          ['ee', 'ff', 'gg', 'hh'].map((name) => large(name, '05')),
+          context,
+        )
         expect(await names()).toEqual([...four, 'ee', 'ff', 'gg', 'hh'])
         expect(await Promise.all(four.map((name) => marks(name)))).toEqual(['04', '04', '04', '04'])
       })
@@ -100,7 +114,9 @@ export function describeLayerRoom(title: string, start: () => Promise<StoreHarne
         await store.write(BOB, [large('mine', '00')], by('bob'))
         const context = within({ bytesMax: 3 * PRESENT })
         for (const name of ['aa', 'bb', 'cc']) await store.write(ANN, [large(name, '00')], context)
-        await expect(store.write(ANN, [large('dd', '00')], context)).rejects.toMatchObject({ code: 'LAYER_FULL' })
+        await expect(store.write(ANN, [large('dd', '00')], context)).rejects.toMatchObject({
+          code: 'LAYER_FULL',
+        })
         await store.write(BOB, [large('mine', '01')], by('bob', 1_000, { bytesMax: 3 * PRESENT }))
         expect([await marks('mine', BOB), await names(BOB)]).toEqual(['01 00', ['mine']])
       })
@@ -140,7 +156,9 @@ export function describeLayerRoom(title: string, start: () => Promise<StoreHarne
           await store.write(ANN, [large(`t${index}`, '00')], context)
           await store.write(ANN, [remove(`t${index}`)], context)
         }
-        const left = await Promise.all(Array.from({ length: 30 }, (_, index) => store.versions(ANN, `t${index}`)))
+        const left = await Promise.all(
+          Array.from({ length: 30 }, (_, index) => store.versions(ANN, `t${index}`)),
+        )
         expect(left.filter((versions) => versions.length > 0)).toHaveLength(3)
         expect(await names()).toEqual(['kept'])
         const many = Array.from({ length: 19 }, (_, index) => large(`n${index + 10}`, '00'))
@@ -175,14 +193,15 @@ export function describeLayerRoom(title: string, start: () => Promise<StoreHarne
         await store.write(ANN, [large('aa', '00')], context)
         await store.write(ANN, [remove('aa')], context)
         expect(await store.versions(ANN, 'aa')).toEqual([])
-        await expect(store.write(ANN, [remove('aa')], context)).rejects.toMatchObject({ code: 'TOOL_NOT_FOUND' })
+        await expect(store.write(ANN, [remove('aa')], context)).rejects.toMatchObject({
+          code: 'TOOL_NOT_FOUND',
+        })
         expect((await store.write(ANN, [large('aa', '01')], context))[0]?.outcome).toBe('created')
         expect(await marks('aa')).toBe('01')
       })
     })
 
     describe('modules', () => {
-      const source = (mark: string): string => `# ${mark} ${'x'.repeat(10_000)}`
       const change = (name: string, mark: string) => putModule(name, ['a'], source(mark))
       const report = JSON.stringify(change('m', '00').report)
       const ofModule = moduleBytes({ source: source('00'), report, tools: ['m:a'] })
@@ -198,7 +217,12 @@ export function describeLayerRoom(title: string, start: () => Promise<StoreHarne
         expect(await store.moduleVersions(ANN, 'm')).toHaveLength(4)
         await store.writeModule(ANN, change('n', '04'), context)
         expect(await store.moduleVersions(ANN, 'm')).toHaveLength(3)
-        expect([await has('00'), await has('01'), await has('03'), await has('04')]).toEqual([false, true, true, true])
+        expect([await has('00'), await has('01'), await has('03'), await has('04')]).toEqual([
+          false,
+          true,
+          true,
+          true,
+        ])
         const { report: told, sha256 } = (await store.module(ANN, 'm')) ?? {}
         expect([told, sha256]).toEqual([change('m', '03').report, sha256Of(source('03'))])
         const larger = putModule('o', ['a'], source('05').repeat(2))
@@ -247,7 +271,8 @@ export function describeLayerRoom(title: string, start: () => Promise<StoreHarne
     test('a record counts, so that empty texts have an end too', async () => {
       const context = within({ bytesMax: 20 * recordBytes() })
       const writing = async (): Promise<void> => {
-        for (let index = 0; index < 40; index += 1) await store.write(ANN, [put(tool(`t${index}`, ''))], context)
+        for (let index = 0; index < 40; index += 1)
+          await store.write(ANN, [put(tool(`t${index}`, ''))], context)
       }
       await expect(writing()).rejects.toMatchObject({ code: 'LAYER_FULL' })
       expect((await names()).length).toBeLessThan(10)

@@ -11,12 +11,14 @@ export type MemoryNames = {
   readonly forget: (version: MemoryVersion) => void
 }
 
-type Past = MemoryVersion & { readonly names: MemoryNames; readonly isDeletion: boolean }
+type Past = MemoryVersion & {
+  readonly kind: number
+  readonly names: MemoryNames
+  readonly isDeletion: boolean
+}
 
 /** Counts what is there: nothing is remembered, so this tells what the stores' own counts should be. */
 export function memoryTotals(kinds: readonly MemoryNames[]): LayerTotals {
-  const sum = (records: readonly { readonly bytes: number }[]): number =>
-    records.reduce((all, { bytes }) => all + bytes, 0)
   const own = sum(kinds.flatMap(({ present }) => present))
   const versions = sum(kinds.flatMap((each) => each.versions))
   const past = kinds.flatMap(pastOf)
@@ -33,7 +35,7 @@ export function shrink(kinds: () => readonly MemoryNames[], { bytesMax, deletedM
   const oldestFirst = (): Past[] =>
     kinds()
       .flatMap(pastOf)
-      .toSorted((a, b) => a.revision - b.revision)
+      .toSorted((a, b) => a.revision - b.revision || a.kind - b.kind || (a.name < b.name ? -1 : 1))
   while (memoryTotals(kinds()).deleted > deletedMax) {
     const deletion = oldestFirst().find(({ isDeletion }) => isDeletion)
     for (const each of deletion?.names.versions ?? [])
@@ -45,14 +47,18 @@ export function shrink(kinds: () => readonly MemoryNames[], { bytesMax, deletedM
   }
 }
 
-function pastOf(names: MemoryNames): readonly Past[] {
+function sum(records: readonly { readonly bytes: number }[]): number {
+  return records.reduce((all, { bytes }) => all + bytes, 0)
+}
+
+/** `kind` is the place of these names among the kinds. */
+function pastOf(names: MemoryNames, kind: number): readonly Past[] {
   const present = new Set(names.present.map(({ name }) => name))
   const newest = new Map<string, number>()
-  for (const { name, revision } of names.versions)
-    newest.set(name, Math.max(revision, newest.get(name) ?? 0))
+  for (const { name, revision } of names.versions) newest.set(name, Math.max(revision, newest.get(name) ?? 0))
   return names.versions.flatMap((version) => {
     const isNewest = newest.get(version.name) === version.revision
     const isPresent = isNewest && present.has(version.name)
-    return isPresent ? [] : { ...version, names, isDeletion: isNewest }
+    return isPresent ? [] : { ...version, kind, names, isDeletion: isNewest }
   })
 }

@@ -32,7 +32,9 @@ export async function countLayer(
     transaction.get(modulesOf(layer)),
   ])
   const names = [
-    ...items.docs.flatMap((found) => named(keptItem(found), underItem(itemDocument(foundDocument(found))), found)),
+    ...items.docs.flatMap((found) =>
+      named(keptItem(found), underItem(itemDocument(foundDocument(found))), found),
+    ),
     ...modules.docs.flatMap((found) =>
       named(keptModule(found), underModule(moduleDocument(foundDocument(found))), found),
     ),

@@ -73,7 +73,9 @@ export class FirestoreInvocationLogs implements InvocationLogs {
     const { userBytes } = this.#bounds
     this.#remember(uid, userBytes / LOOKS_PER_BOUND)
     try {
-      await this.#connection.calls.within(LOOK_MS, async () => dropOldestLogs(await this.#logsOf(uid), userBytes))
+      await this.#connection.calls.within(LOOK_MS, async () =>
+        dropOldestLogs(await this.#logsOf(uid), userBytes),
+      )
     } catch (error) {
       this.#untilLook.delete(uid)
       throw error

@@ -143,7 +143,11 @@ function revisionOf(state: LayerDocument | undefined): string {
  */
 function revisionNumber(since: string, marker: string, state: LayerDocument): number | undefined {
   const [, number, epoch] = /^(\d+)-([0-9a-f]+)$/.exec(since.slice(0, since.length - marker.length)) ?? []
-  const isKnown = since.endsWith(marker) && epoch === state.epoch && Number(number) <= state.revision && Number(number) >= (state.floor ?? 0)
+  const isKnown =
+    since.endsWith(marker) &&
+    epoch === state.epoch &&
+    Number(number) <= state.revision &&
+    Number(number) >= (state.floor ?? 0)
   return isKnown ? Number(number) : undefined
 }
 

@@ -64,5 +64,7 @@ export function keptItem(snapshot: DocumentSnapshot): KeptName | undefined {
 
 export function keptModule(snapshot: DocumentSnapshot): KeptName | undefined {
   const module = moduleDocument(foundDocument(snapshot))
-  return module && { reference: snapshot.ref, isDeleted: module.sha256 === null, versions: moduleVersions(module) }
+  return (
+    module && { reference: snapshot.ref, isDeleted: module.sha256 === null, versions: moduleVersions(module) }
+  )
 }

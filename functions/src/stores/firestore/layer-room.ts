@@ -117,12 +117,9 @@ export class LayerRoom {
   /** False where none is as old as what has been asked for. */
   #forgetOldest(by: 'oldest' | 'deletedAt', reached: number): boolean {
     let oldest: Changed | undefined
-    let age = Infinity
     for (const name of this.#names.values()) {
-      const revision = nameDocument(name.after)[by]
-      if (revision === null || revision >= age || revision > reached) continue
-      oldest = name
-      age = revision
+      const age = nameDocument(name.after)[by]
+      if (age !== null && age <= reached && (!oldest || isOlder(name, oldest, by))) oldest = name
     }
     if (!oldest) return false
     const count = by === 'oldest' ? 1 : oldest.after.versions.length
@@ -174,4 +171,12 @@ class Pages {
 
 function forgottenOf({ before, after }: Changed): readonly SizedVersion[] {
   return before.versions.slice(0, before.versions.length - after.versions.length)
+}
+
+/** Of one revision, definitions come before modules, and names in the order of their code units, as in every store. */
+function isOlder({ after: a }: Changed, { after: b }: Changed, by: 'oldest' | 'deletedAt'): boolean {
+  const difference = Number(nameDocument(a)[by]) - Number(nameDocument(b)[by])
+  if (difference !== 0) return difference < 0
+  // `…/tools/defs/items/…` comes before `…/tools/modules/items/…`.
+  return a.reference.path < b.reference.path
 }

@@ -167,7 +167,13 @@ export class LayerWrite {
     })
     if (isChanged || written(planned).length > 0) {
       const { totals, floor } = this.#held
-      const document: LayerDocument = { epoch: this.epoch, revision, size, floor, ...(this.#counted && { totals }) }
+      const document: LayerDocument = {
+        epoch: this.epoch,
+        revision,
+        size,
+        floor,
+        ...(this.#counted && { totals }),
+      }
       this.#transaction.set(this.#layer, document, { merge: true })
       this.#held.write()
       this.blobs.write(this.#transaction)

@@ -96,6 +96,8 @@ export class LayerWrite {
       // A part at a time, for then another layer may have the most.
       const step = Math.min(tooMany, Math.ceil((row.bytes - row.present_bytes) / 2))
       held.shrinkTo({ bytesMax: row.bytes - step, deletedMax: Infinity })
+      // A count that is wrong must not keep the writer for ever.
+      if (held.totals.bytes === row.bytes) return
       held.save()
     }
   }
@@ -108,7 +110,7 @@ export class LayerWrite {
     const at = this.context.at.toISOString()
     const text = change.kind === 'put' ? change.text : null
     const digest = change.kind === 'put' ? change.digest : identity(before).digest
-    if (before) passVersion.run(this.key, name)
+    if (before) passVersion.run(this.key, name, Number.parseInt(before.revision, 10))
     put.run(this.key, name, this.next, digest, text, at, by)
     const past = Number(text === null)
     addVersion.run(this.key, name, this.next, text === null ? null : digest, text, at, by, past)

@@ -84,10 +84,10 @@ const TOTALS = `
   UPDATE module_versions SET past = 1 WHERE NOT EXISTS (SELECT 1 FROM modules
     WHERE modules.layer = module_versions.layer AND modules.name = module_versions.name
       AND modules.revision = module_versions.revision);
-  CREATE INDEX versions_past ON versions (layer, revision) WHERE past = 1;
-  CREATE INDEX module_versions_past ON module_versions (layer, revision) WHERE past = 1;
-  CREATE INDEX definitions_deleted ON definitions (layer, revision) WHERE text IS NULL;
-  CREATE INDEX module_deletions ON module_versions (layer, revision) WHERE sha256 IS NULL;
+  CREATE INDEX versions_past ON versions (layer, revision, name) WHERE past = 1;
+  CREATE INDEX module_versions_past ON module_versions (layer, revision, name) WHERE past = 1;
+  CREATE INDEX definitions_deleted ON definitions (layer, revision, name) WHERE text IS NULL;
+  CREATE INDEX module_deletions ON module_versions (layer, revision, name) WHERE sha256 IS NULL;
   ${COUNT_TOTALS}
 `
 

@@ -77,9 +77,9 @@ export class SqliteDefinitionStore implements DefinitionStore {
     return this.#attempt(() =>
       this.#inTransaction('IMMEDIATE', () =>
         this.#modules.write(
-            change,
-            new LayerWrite(this.#statements, layerKey(layer), context, this.#bytesMax),
-          ),
+          change,
+          new LayerWrite(this.#statements, layerKey(layer), context, this.#bytesMax),
+        ),
       ),
     )
   }

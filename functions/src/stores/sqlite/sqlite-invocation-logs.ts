@@ -23,7 +23,10 @@ export class SqliteInvocationLogs implements InvocationLogs {
   readonly #now: () => number
   readonly #bounds: LogBounds
 
-  constructor(path: string, { bounds = LOG_BOUNDS, now = Date.now }: { bounds?: LogBounds; now?: () => number } = {}) {
+  constructor(
+    path: string,
+    { bounds = LOG_BOUNDS, now = Date.now }: { bounds?: LogBounds; now?: () => number } = {},
+  ) {
     this.#now = now
     this.#bounds = bounds
     this.#database = new DatabaseSync(path, { timeout: 0 })

@@ -76,11 +76,12 @@ const SQL = {
   dropVersions: `DELETE FROM versions WHERE layer = ? AND name = ? AND revision <=
     (SELECT revision FROM versions WHERE layer = ? AND name = ? ORDER BY revision DESC LIMIT 1 OFFSET ?)
     RETURNING coalesce(octet_length(text), 0) AS bytes`,
-  passVersion: 'UPDATE versions SET past = 1 WHERE layer = ? AND name = ? AND past = 0',
-  oldestPast: 'SELECT name, revision FROM versions WHERE layer = ? AND past = 1 ORDER BY revision LIMIT 1',
+  passVersion: 'UPDATE versions SET past = 1 WHERE layer = ? AND name = ? AND revision = ?',
+  oldestPast:
+    'SELECT name, revision FROM versions WHERE layer = ? AND past = 1 ORDER BY revision, name LIMIT 1',
   dropVersion: `DELETE FROM versions WHERE layer = ? AND name = ? AND revision = ?
     RETURNING coalesce(octet_length(text), 0) AS bytes`,
-  oldestDeleted: `SELECT name, revision FROM definitions WHERE layer = ? AND text IS NULL ORDER BY revision LIMIT 1`,
+  oldestDeleted: `SELECT name, revision FROM definitions WHERE layer = ? AND text IS NULL ORDER BY revision, name LIMIT 1`,
   dropDeleted: 'DELETE FROM definitions WHERE layer = ? AND name = ? AND revision = ? AND text IS NULL',
   versions:
     'SELECT revision, digest, text, at, by FROM versions WHERE layer = ? AND name = ? ORDER BY revision DESC LIMIT ?',
@@ -101,12 +102,12 @@ const SQL = {
   presentModuleVersion: `SELECT ${MODULE_VERSION_BYTES} AS bytes FROM module_versions
     WHERE layer = ? AND name = ? AND past = 0`,
   oldestModulePast: `SELECT name, revision FROM module_versions WHERE layer = ? AND past = 1
-    ORDER BY revision LIMIT 1`,
+    ORDER BY revision, name LIMIT 1`,
   dropModuleVersion: `DELETE FROM module_versions WHERE layer = ? AND name = ? AND revision = ?
     RETURNING ${MODULE_VERSION_BYTES} AS bytes`,
   oldestDeletedModule: `SELECT name, revision FROM module_versions AS deletion WHERE layer = ? AND sha256 IS NULL
     AND NOT EXISTS (SELECT 1 FROM module_versions WHERE layer = deletion.layer AND name = deletion.name
-      AND revision > deletion.revision) ORDER BY revision LIMIT 1`,
+      AND revision > deletion.revision) ORDER BY revision, name LIMIT 1`,
   moduleVersionsOf: 'SELECT count(*) AS versions FROM module_versions WHERE layer = ? AND name = ?',
   moduleVersions: `SELECT revision, sha256, tools, at, by FROM module_versions
     WHERE layer = ? AND name = ? ORDER BY revision DESC LIMIT ?`,

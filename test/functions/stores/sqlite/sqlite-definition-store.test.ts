@@ -114,7 +114,9 @@ type Counted = { readonly layer: string; readonly bytes: number }
 
 function layers(path: string): readonly Counted[] {
   const database = new DatabaseSync(path)
-  const rows = database.prepare('SELECT layer, bytes, present_bytes, deleted FROM layers ORDER BY layer').all()
+  const rows = database
+    .prepare('SELECT layer, bytes, present_bytes, deleted FROM layers ORDER BY layer')
+    .all()
   database.close()
   return rows as Counted[]
 }
@@ -131,7 +133,8 @@ async function writeAtRandom(store: SqliteDefinitionStore): Promise<void> {
     const writes = [
       () => store.write(layer, [put(tool(name, text)), put(tool(`${name}x`, text))], by('x', 1_000, limits)),
       () => store.write(layer, [remove(name)], by('x', 1_000, limits)),
-      () => store.writeModule(layer, putModule(name, ['a', 'b'], `${text}${random(3)}`), by('x', 1_000, limits)),
+      () =>
+        store.writeModule(layer, putModule(name, ['a', 'b'], `${text}${random(3)}`), by('x', 1_000, limits)),
       () => store.writeModule(layer, removeModule(name), by('x', 1_000, limits)),
     ]
     await writes[random(4)]?.().catch((error: unknown) => expect(error).toHaveProperty('code'))
@@ -165,18 +168,21 @@ test('when all layers have too much, the layer with the most past versions gives
     await store.close()
   }))
 
+const large = (name: string) => put(tool(name, 'x'.repeat(4_000)))
+
 test('a full store refuses the layer that has more than its share, and tells the others that they are not the reason', () =>
   withDatabase(async (path) => {
     const store = new SqliteDefinitionStore(path, { bytesMax: 100_000 })
     const [ann, bob] = [{ kind: 'user', uid: 'ann' } as const, { kind: 'user', uid: 'bob' } as const]
-    const large = (name: string) => put(tool(name, 'x'.repeat(4_000)))
     await store.write(bob, [put(tool('b'))], by('bob'))
     const filling = async (): Promise<void> => {
       for (let index = 0; index < 20; index += 1) await store.write(ann, [large(`t${index}`)], by('ann'))
     }
     await expect(filling()).rejects.toMatchObject({
       code: 'LAYER_FULL',
-      message: expect.stringMatching(/for 2 layers .* this layer holds 0\.0\d\d MB, which is more than its share/),
+      message: expect.stringMatching(
+        /for 2 layers .* this layer holds 0\.0\d\d MB, which is more than its share/,
+      ),
     })
     await expect(store.write(bob, [large('c'), large('d')], by('bob'))).rejects.toMatchObject({
       code: 'STORE_FULL',
