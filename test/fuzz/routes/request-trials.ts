@@ -1,6 +1,7 @@
 import type { Fault } from '../rounds.ts'
 import { isWhole } from './fuzzed-request.ts'
 import type { FuzzedRequest } from './fuzzed-request.ts'
+import { familyOf } from './people.ts'
 import type { Sender } from './people.ts'
 import { Stage } from './stage.ts'
 import { tryRequest } from './try-request.ts'
@@ -99,8 +100,7 @@ export class RequestTrials implements AsyncDisposable {
     const known = this.#revisions.get(sender)
     const token = this.#stage.tokenOf(sender)
     if (known !== undefined || token === undefined) return known
-    const family = sender === 'job' ? 'jobs' : 'workflows'
-    const answer = await fetch(`${this.#stage.service.url}/${family}/tools/list?names=[]`, {
+    const answer = await fetch(`${this.#stage.service.url}/${familyOf(sender)}/tools/list?names=[]`, {
       headers: { Authorization: `Bearer ${token}` },
     })
     await answer.arrayBuffer()
