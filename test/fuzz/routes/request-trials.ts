@@ -18,6 +18,7 @@ export class RequestTrials implements AsyncDisposable {
   /** The revision that a sender's list has; unknown after a write. */
   readonly #revisions = new Map<Sender, string>()
   #logged = 0
+  #isLost = false
   #runner: number | undefined
   #bytesAtFirst: number | undefined
 
@@ -31,7 +32,20 @@ export class RequestTrials implements AsyncDisposable {
   }
 
   async attempt(request: FuzzedRequest): Promise<Fault | undefined> {
-    if (!this.#stage.service.isAlive) await this.#restart()
+    if (this.#isLost || !this.#stage.service.isAlive) await this.#restart()
+    try {
+      return await this.#attempt(request)
+    } catch (error) {
+      // It cannot be reached any more; that its process has ended is heard a moment later.
+      this.#isLost = true
+      return {
+        kind: 'the service has ended',
+        detail: `${String(error)} ${this.#stage.service.log.slice(-2_000)}`,
+      }
+    }
+  }
+
+  async #attempt(request: FuzzedRequest): Promise<Fault | undefined> {
     const stage = this.#stage
     const { sender } = request
     const before = await this.#revisionOf(sender)
@@ -47,7 +61,7 @@ export class RequestTrials implements AsyncDisposable {
 
   async afterRound(): Promise<readonly Fault[]> {
     const { service, honest } = this.#stage
-    if (!service.isAlive) return []
+    if (this.#isLost || !service.isAlive) return []
     const report = await service.look()
     const bytes = report.heapBytes + report.externalBytes
     this.#bytesAtFirst ??= bytes
@@ -77,6 +91,7 @@ export class RequestTrials implements AsyncDisposable {
   #enter(stage: Stage): void {
     this.#stage = stage
     this.#revisions.clear()
+    this.#isLost = false
     this.#logged = stage.service.log.length
     this.#bytesAtFirst = undefined
     this.#runner = runnerTreeOf(stage.service.pid)[0]
