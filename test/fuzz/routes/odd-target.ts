@@ -83,7 +83,7 @@ function hex(char: string): string {
 /** A target that leads to the address, or almost. */
 export function oddTarget(address: string): fc.Arbitrary<string> {
   const names = fc.oneof(
-    { weight: 8, arbitrary: fc.constantFrom(...likelyNames(address)) },
+    { weight: 16, arbitrary: fc.constantFrom(...likelyNames(address)) },
     { weight: 8, arbitrary: fc.constantFrom(...NAMES) },
     { weight: 1, arbitrary: fc.constantFrom(...ENCODED, 'é') },
   )

@@ -9,6 +9,11 @@ export const PROJECT = 'demo-toolrack'
 export const SENDERS = ['ann', 'root', 'job', 'nobody'] as const
 export type Sender = (typeof SENDERS)[number]
 
+/** Below which of the two families a sender's token is good. */
+export function familyOf(sender: Sender): 'workflows' | 'jobs' {
+  return sender === 'job' ? 'jobs' : 'workflows'
+}
+
 /** All who have an account. Bob has what nobody else may see; Hana lists her tools meanwhile. */
 const ACCOUNTS = new Set(['ann', 'root', 'bob', 'hana'])
 

@@ -39,7 +39,7 @@ export const requestCases: fc.Arbitrary<FuzzedRequest> = fc
   .chain(({ method, path, address }) =>
     fc.record({
       sender: address.startsWith('/jobs')
-        ? fc.oneof({ weight: 2, arbitrary: fc.constant<Sender>('job') }, sender)
+        ? fc.oneof({ weight: 4, arbitrary: fc.constant<Sender>('job') }, sender)
         : sender,
       method: fc.oneof(
         { weight: 12, arbitrary: fc.constant<string>(method) },

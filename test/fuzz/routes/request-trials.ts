@@ -1,6 +1,7 @@
 import type { Fault } from '../rounds.ts'
 import { isWhole } from './fuzzed-request.ts'
 import type { FuzzedRequest } from './fuzzed-request.ts'
+import { familyOf } from './people.ts'
 import type { Sender } from './people.ts'
 import { Stage } from './stage.ts'
 import { tryRequest } from './try-request.ts'
@@ -17,6 +18,7 @@ export class RequestTrials implements AsyncDisposable {
   /** The revision that a sender's list has; unknown after a write. */
   readonly #revisions = new Map<Sender, string>()
   #logged = 0
+  #isLost = false
   #runner: number | undefined
   #bytesAtFirst: number | undefined
 
@@ -30,7 +32,20 @@ export class RequestTrials implements AsyncDisposable {
   }
 
   async attempt(request: FuzzedRequest): Promise<Fault | undefined> {
-    if (!this.#stage.service.isAlive) await this.#restart()
+    if (this.#isLost || !this.#stage.service.isAlive) await this.#restart()
+    try {
+      return await this.#attempt(request)
+    } catch (error) {
+      // It cannot be reached any more; that its process has ended is heard a moment later.
+      this.#isLost = true
+      return {
+        kind: 'the service has ended',
+        detail: `${String(error)} ${this.#stage.service.log.slice(-2_000)}`,
+      }
+    }
+  }
+
+  async #attempt(request: FuzzedRequest): Promise<Fault | undefined> {
     const stage = this.#stage
     const { sender } = request
     const before = await this.#revisionOf(sender)
@@ -46,7 +61,7 @@ export class RequestTrials implements AsyncDisposable {
 
   async afterRound(): Promise<readonly Fault[]> {
     const { service, honest } = this.#stage
-    if (!service.isAlive) return []
+    if (this.#isLost || !service.isAlive) return []
     const report = await service.look()
     const bytes = report.heapBytes + report.externalBytes
     this.#bytesAtFirst ??= bytes
@@ -76,6 +91,7 @@ export class RequestTrials implements AsyncDisposable {
   #enter(stage: Stage): void {
     this.#stage = stage
     this.#revisions.clear()
+    this.#isLost = false
     this.#logged = stage.service.log.length
     this.#bytesAtFirst = undefined
     this.#runner = runnerTreeOf(stage.service.pid)[0]
@@ -99,8 +115,7 @@ export class RequestTrials implements AsyncDisposable {
     const known = this.#revisions.get(sender)
     const token = this.#stage.tokenOf(sender)
     if (known !== undefined || token === undefined) return known
-    const family = sender === 'job' ? 'jobs' : 'workflows'
-    const answer = await fetch(`${this.#stage.service.url}/${family}/tools/list?names=[]`, {
+    const answer = await fetch(`${this.#stage.service.url}/${familyOf(sender)}/tools/list?names=[]`, {
       headers: { Authorization: `Bearer ${token}` },
     })
     await answer.arrayBuffer()
