@@ -52,7 +52,8 @@ export class SchemaTrials implements AsyncDisposable {
     const text = JSON.stringify(definition)
     const asked = { digest: definitionDigest(definition), text }
     const light = lightDefinition(text)
-    if (light) for (let call = 0; call < CALLS_BEFORE; call += 1) await this.#checker.check(asked, {}, SERVICE)
+    if (light)
+      for (let call = 0; call < CALLS_BEFORE; call += 1) await this.#checker.check(asked, {}, SERVICE)
     for (const given of argumentLists) {
       // As a request brings them: through a text.
       const args = JSON.parse(JSON.stringify(given)) as JsonObject
