@@ -89,6 +89,20 @@ export class CostClimb implements AsyncDisposable {
 
   /** So many steps; what is wrong after them. */
   async steps(count: number): Promise<readonly Fault[]> {
+    try {
+      return await this.#steps(count)
+    } catch (error) {
+      // It cannot be asked any more; that its process has ended is heard a moment later.
+      return [
+        {
+          kind: 'the service has ended',
+          detail: `${String(error)} ${this.#service.log.slice(-2_000)}`,
+        },
+      ]
+    }
+  }
+
+  async #steps(count: number): Promise<readonly Fault[]> {
     const faults: Fault[] = []
     for (let step = 0; step < count && this.#service.isAlive; step += 1) {
       const tried = this.#next()
