@@ -13,7 +13,6 @@ _SEND: Final[Call] = ["sendto", "out:0", "mem:many", 1 << 20, 0x40, 0, 0]
 PAST_FINDINGS: Final[tuple[Case, ...]] = (
     # A lock on /dev/null, which all children and the machine share, is seen and seen by others.
     case_of(["fcntl", "fd:null", 6, "mem:lock_write"]),
-    case_of(["fcntl", "fd:stdin", 5, "mem:lock_read"]),
     case_of(["fcntl", "fd:library", 6, "mem:lock_read"]),
     case_of(["flock", "fd:library", 5]),
     case_of(["flock", "fd:stdin", 1]),

@@ -38,12 +38,12 @@ def test_each_bit_of_flags_is_tried(name: str, place: int) -> None:
 
 
 def test_each_flag_is_tried_with_each_kind_of_descriptor() -> None:
-    tried = {(call[1], call[2]) for call in calls_of("flock")}
-    assert tried >= {(descriptor, flag) for descriptor in DESCRIPTORS for flag in range(16)}
+    tried = {(call[1], call[2]) for call in calls_of("fcntl")}
+    assert tried >= {(descriptor, command) for descriptor in DESCRIPTORS for command in range(16)}
 
 
 def test_what_the_policy_compares_an_argument_with_is_tried(monkeypatch: pytest.MonkeyPatch) -> None:
-    rule = ((policy.Condition(1, (4_711,), mask=0xFFFF_FFF0),),)
+    rule = (policy.when(policy.Condition(1, (4_711,), mask=0xFFFF_FFF0)),)
     monkeypatch.setattr(policy, "CONDITIONAL", {"fcntl": rule})
     assert {call[2] for call in calls_of("fcntl")} >= {4_711, 4_711 | 1, 4_711 | 8}
 

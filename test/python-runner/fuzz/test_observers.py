@@ -13,7 +13,7 @@ from fuzz.planted import Planted, planted
 from toolrack_runner.settings import LAYERS
 
 O_WRONLY_TRUNC, O_CREAT_WRONLY = 0o1001, 0o101
-F_SETLK, F_GETLK, LOCK_EX_NB = 6, 5, 6
+F_SETLK, LOCK_EX_NB = 6, 6
 SIGTERM = 15
 LARGE: Call = ["sendto", "out:0", "mem:many", 1 << 20, 0x40, 0, 0]
 
@@ -31,7 +31,6 @@ SEEN: list[tuple[str, Case]] = [
     ("packets", case_of(["socket", 1, 1, 0], ["connect", "result:0", "mem:addr_abstract", "unix length"])),
     ("packets", case_of(["socket", 1, 2, 0], ["sendto", "result:0", "mem:text", 8, 0, "mem:addr_file", 110])),
     ("locks", case_of(["fcntl", "fd:null", F_SETLK, "mem:lock_byte_write"])),
-    ("locks", case_of(["fcntl", "fd:null", F_GETLK, "mem:lock_write"])),
     ("locks", case_of(["flock", "fd:library", LOCK_EX_NB])),
     (
         "memory",
