@@ -53,7 +53,8 @@ export async function startRunner(
 ): Promise<StartedRunner> {
   const secret = randomBytes(16).toString('hex')
   const child = spawn(python, ['-I', ...program], {
-    env: { PATH: '/usr/bin:/bin', LANG: 'C.UTF-8', ...env },
+    // One user alone, as the embedded server starts it.
+    env: { PATH: '/usr/bin:/bin', LANG: 'C.UTF-8', TOOLRACK_RUNNER_USER_SLOTS: 'all', ...env },
     stdio: ['pipe', 'pipe', 'inherit'],
   })
   child.stdin.write(`${secret}\n`)
