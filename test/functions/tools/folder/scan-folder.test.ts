@@ -1,8 +1,11 @@
-import { expect, test } from '@jest/globals'
+import { expect, jest, test } from '@jest/globals'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { FILES_MAX, scanFolder } from '../../../../functions/src/tools/folder/scan-folder.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
+
+// Thousands of files are made, which takes seconds on a busy disk.
+jest.setTimeout(30_000)
 
 const unknown = (): undefined => undefined
 
