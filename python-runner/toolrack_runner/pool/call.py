@@ -76,6 +76,7 @@ async def _run(pool: Pool, call: Call) -> Outcome:
         late.cancel()
         watch.stop()
         pool.long_calls.remove(call.key.tenant, worker)
+        pool.recent_use.add(call.key.tenant, worker.cpu_seconds() - cpu_before)
         pool.let_go(worker, has_result=has_result)
 
 

@@ -46,6 +46,7 @@ async def run_check(pool: Pool, name: str, source: bytes, *, tenant: str, second
     pool.zygotes.prepare(LIBRARIES)
     started = time.monotonic()
     worker = await pool.blank(Limits(), LIBRARIES)
+    worker.yield_to_others(pool.recent_use.steps(tenant))
     try:
         worker.send(CheckOrder(name, base64.b64encode(source).decode()))
         with watched(worker), pool.long_calls.once_long(tenant, worker):
@@ -60,6 +61,7 @@ async def run_check(pool: Pool, name: str, source: bytes, *, tenant: str, second
             report, worker.output.text(), worker.output.is_truncated, usage, progress.ran_out_of_time
         )
     finally:
+        pool.recent_use.add(tenant, worker.cpu_seconds())
         worker.kill()
 
 

@@ -7,6 +7,7 @@ import signal
 import time
 from contextlib import suppress
 
+from toolrack_runner.jail.hygiene import NICENESS
 from toolrack_runner.jail.namespaces import WORKPLACES
 from toolrack_runner.pool.channel import Channel
 from toolrack_runner.pool.holding import Holding, field, holding_of, read_whole
@@ -14,12 +15,10 @@ from toolrack_runner.pool.output import Output
 from toolrack_runner.wire.child_messages import ChildMessage, ConnectReply, Order
 from toolrack_runner.zygote.messages import Gone, Limits
 
-#: A third of the processor time of who has none.
-NICENESS = 5
 #: The kernel takes no more.
 NICENESS_MAX = 19
 #: How soon it is looked again whether a child has become one that can be made nicer.
-YIELD_AGAIN_SECONDS = 0.02
+YIELD_AGAIN_SECONDS = 0.002
 
 
 class Worker:
@@ -93,7 +92,10 @@ class Worker:
         return self._channel.has_more
 
     def cpu_seconds(self) -> float:
-        """Processor time of the child so far, from the kernel's clock of that process; 0.0 before it is born and after."""
+        """Processor time of the child so far, from the kernel's clock of that process; 0.0 before it is born."""
+        if self.gone.done():
+            gone = self.gone.result()
+            return 0.0 if gone is None else gone.cpu_seconds
         if self.pid <= 0:
             return 0.0  # The clock of process 0 would be main's own.
         try:
@@ -121,17 +123,16 @@ class Worker:
         )
 
     def yield_to_others(self, steps: int) -> None:
-        """From now on it comes after whoever hands out calls and ends them at their deadline, where time is short, and by so
-        many steps of niceness after other children.
-        """
-        self._steps = steps
-        self._yield()
+        """From now on it comes after other children, by so many steps of niceness."""
+        if steps > self._steps:  # What was made nicer stays so: only root could take that back.
+            self._steps = steps
+            self._yield()
 
     def _yield(self) -> None:
         if self._is_killed or (self.pidfd >= 0 and self.has_exited):
             return  # Its number may soon be another's.
         if self.pid <= 0 or not self._make_nicer():
-            # It is not born yet, or has no process group of its own: until then no code of a tool runs in it.
+            # It is not born yet, or has no session of its own: until then no code of a tool runs in it.
             asyncio.get_running_loop().call_later(YIELD_AGAIN_SECONDS, self._yield)
 
     def _make_nicer(self) -> bool:
@@ -145,7 +146,7 @@ class Worker:
         # Where the kernel weighs sessions (CONFIG_SCHED_AUTOGROUP, outside of cgroups), it asks for the niceness of the
         # child's session, which only root may set.
         with suppress(OSError), open(f"/proc/{self.pid}/autogroup", "w") as file:
-            file.write(str(min(self._steps, NICENESS_MAX)))
+            file.write(str(min(NICENESS + self._steps, NICENESS_MAX)))
         return True
 
     def ask_where(self) -> None:
