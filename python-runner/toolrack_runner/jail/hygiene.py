@@ -23,9 +23,9 @@ def start_session() -> None:
 
 
 def come_after_the_runner() -> None:
-    """Where processors are short, the runner and the service come first: a call waits for both, and they are one thread each.
+    """Where processors are short, the runner and the service come first: each call waits for both, and each is one thread.
 
-    Needs a session of its own. Where the kernel weighs sessions (CONFIG_SCHED_AUTOGROUP), the niceness of the session counts.
+    Needs a session of its own. Where the kernel weighs sessions (CONFIG_SCHED_AUTOGROUP), the session's niceness counts.
     """
     if os.getpriority(os.PRIO_PROCESS, 0) < NICENESS:
         os.setpriority(os.PRIO_PROCESS, 0, NICENESS)

@@ -6,6 +6,7 @@ believed only as far as the child's own call goes.
 
 import asyncio
 import socket
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -52,11 +53,13 @@ class Channel:
         self._splitter = FrameSplitter(frame_bytes)
         self._messages: list[ChildMessage] = []
         self._messages_left = MESSAGES_MAX
+        #: Processor time that it took to hear this child.
+        self.heard_seconds = 0.0
         self._bytes_left = frame_bytes + FRAME_SLACK_BYTES
         self._end: Exception | None = None
         self._waiter: asyncio.Future[None] | None = None
         self._unsent: bytes = b""
-        self._loop.add_reader(self._ours.fileno(), self._hear)
+        self._loop.add_reader(self._ours.fileno(), self._hear_now)
 
     @property
     def childs_end(self) -> int:
@@ -110,7 +113,7 @@ class Channel:
 
     def hear_the_rest(self) -> None:
         """The child has ended: what it said before is taken in, for an answer that came with the end is an answer."""
-        while self._end is None and self._ours.fileno() >= 0 and self._hear():
+        while self._end is None and self._ours.fileno() >= 0 and self._hear_now():
             pass
         if self._end is None:
             self._end = ChannelClosed()
@@ -146,6 +149,13 @@ class Channel:
         rest, self._unsent = self._unsent, b""
         self._loop.remove_writer(self._ours.fileno())
         self._send(rest)
+
+    def _hear_now(self) -> bool:
+        before = time.thread_time()
+        try:
+            return self._hear()
+        finally:
+            self.heard_seconds += time.thread_time() - before
 
     def _hear(self) -> bool:
         """Takes in what has come; whether there was anything."""

@@ -56,6 +56,7 @@ async def run_check(pool: Pool, name: str, source: bytes, *, tenant: str, second
             (time.monotonic() - started) * 1000,
             worker.cpu_seconds() * 1000,
             worker.holding().resident_bytes_max,
+            progress.main_seconds + worker.heard_seconds,
         )
         return Checked(
             report, worker.output.text(), worker.output.is_truncated, usage, progress.ran_out_of_time
@@ -74,6 +75,8 @@ class _Progress:
         self._report: Report | None = None
         self._example: ExampleStarts | None = None
         self.ran_out_of_time = False
+        #: Processor time that main took to believe what was reported.
+        self.main_seconds = 0.0
 
     async def watch(self, seconds: float) -> Report:
         """Follows the stages to the last; what the child did not live to tell is told for it."""
@@ -104,7 +107,11 @@ class _Progress:
     def _note(self, message: ChildMessage) -> None:
         match message:
             case StageReport():
-                self._report = as_report(message, self._module)
+                before = time.thread_time()
+                try:
+                    self._report = as_report(message, self._module)
+                finally:
+                    self.main_seconds += time.thread_time() - before
             case ExampleStarts():
                 self._example = message
             case Failed():

@@ -87,6 +87,11 @@ class Worker:
         return await self._channel.receive()
 
     @property
+    def heard_seconds(self) -> float:
+        """Processor time that main took to hear it."""
+        return self._channel.heard_seconds
+
+    @property
     def has_said_more(self) -> bool:
         """Whether it sent anything behind what was received."""
         return self._channel.has_more
