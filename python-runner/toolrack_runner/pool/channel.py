@@ -91,6 +91,10 @@ class Channel:
             self._life.told(order)
         self._send(self._unsent + b"".join(map(_frame, orders)))
 
+    def take_at_most(self, message_bytes: int) -> None:
+        """From now on a message may have so many bytes, in place of what a result may need."""
+        self._splitter.take_at_most(message_bytes)
+
     def reply(self, reply: ConnectReply, descriptor: int | None = None) -> None:
         """Answers a Connect, with the descriptor where it is granted, if the child listens."""
         self._life.told(reply)

@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 
 from toolrack_runner.module.fault import Fault
-from toolrack_runner.module.lost import import_crashed, import_hung, import_too_large
+from toolrack_runner.module.lost import import_crashed, import_hung, import_too_large, specs_too_large
 from toolrack_runner.pool.channel import ChannelClosed
 from toolrack_runner.pool.check_report import Report, as_report, refused_report, with_lost_example
 from toolrack_runner.pool.children import PoolFailure
@@ -20,6 +20,7 @@ from toolrack_runner.wire.child_messages import (
     ChildMessage,
     ExampleStarts,
     Failed,
+    MessageTooLarge,
     ProtocolError,
     StageReport,
 )
@@ -27,6 +28,9 @@ from toolrack_runner.zygote.messages import Limits
 
 #: What a check needs beside the module's own imports; a zygote that holds them spares each check their 60 ms.
 LIBRARIES = frozenset({"docstring_parser", "jsonschema_rs", "pydantic"})
+#: Of a report, which main and the service each parse on the one thread that they have. The definitions of one module may
+#: take 2 MB in the service; the rest is for faults, notes and outcomes of examples.
+REPORT_BYTES_MAX = 3 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,6 +51,7 @@ async def run_check(pool: Pool, name: str, source: bytes, *, tenant: str, second
     started = time.monotonic()
     worker = await pool.blank(Limits(), LIBRARIES)
     worker.yield_to_others(pool.recent_use.steps(tenant))
+    worker.take_at_most(REPORT_BYTES_MAX)
     try:
         worker.send(CheckOrder(name, base64.b64encode(source).decode()))
         with watched(worker), pool.long_calls.once_long(tenant, worker):
@@ -96,6 +101,10 @@ class _Progress:
         except HeldTooMuch as reason:
             how = str(reason)
             return self._ended("MEMORY_LIMIT", how, import_too_large(self._module, how))
+        except MessageTooLarge:
+            return self._ended(
+                "RESULT_TOO_LARGE", "it said too much", specs_too_large(self._module, REPORT_BYTES_MAX)
+            )
         except ProtocolError as broken:
             how = f"it wrote to the channel of the report ({broken})"
         except ChannelClosed:

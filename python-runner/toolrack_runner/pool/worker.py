@@ -78,6 +78,10 @@ class Worker:
         # Not before: it would wake up, find nothing, and fall asleep again.
         self.resume()
 
+    def take_at_most(self, message_bytes: int) -> None:
+        """From now on one of its messages may have so many bytes, in place of what a result may need."""
+        self._channel.take_at_most(message_bytes)
+
     def reply(self, reply: ConnectReply, descriptor: int | None = None) -> None:
         """Answers a Connect of a running tool, with a descriptor where it is granted."""
         self._channel.reply(reply, descriptor)
