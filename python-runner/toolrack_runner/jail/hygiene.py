@@ -5,7 +5,6 @@ The numbers are those of `linux/prctl.h`. Each function raises OSError where the
 
 import os
 import signal
-from contextlib import suppress
 from typing import Final
 
 from toolrack_runner.jail.linux import prctl
@@ -25,12 +24,10 @@ def start_session() -> None:
 def come_after_the_runner() -> None:
     """Where processors are short, the runner and the service come first: each call waits for both, and each is one thread.
 
-    Needs a session of its own. Where the kernel weighs sessions (CONFIG_SCHED_AUTOGROUP), the session's niceness counts.
+    Where the kernel weighs sessions, main sets the session's niceness: a child sees no file of /proc that could.
     """
     if os.getpriority(os.PRIO_PROCESS, 0) < NICENESS:
         os.setpriority(os.PRIO_PROCESS, 0, NICENESS)
-    with suppress(OSError), open("/proc/self/autogroup", "w") as file:
-        file.write(str(NICENESS))
 
 
 def die_with(zygote: int) -> None:

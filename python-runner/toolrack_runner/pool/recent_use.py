@@ -54,4 +54,4 @@ class RecentUse:
 
     def _seconds(self, user: str) -> float:
         seconds, at = self._used.get(user, (0.0, 0.0))
-        return seconds * 0.5 ** ((self._clock.time() - at) / HALF_LIFE_SECONDS)
+        return seconds * math.pow(2, (at - self._clock.time()) / HALF_LIFE_SECONDS)

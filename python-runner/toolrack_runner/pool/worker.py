@@ -71,6 +71,7 @@ class Worker:
             _kill(pidfd, signal.SIGSTOP)
         self.pidfd = pidfd
         self.pid = pid_of(pidfd)
+        self._yield()
 
     def send(self, *orders: Order) -> None:
         """Sends orders, and lets it run again; never blocks."""
@@ -135,13 +136,14 @@ class Worker:
         """From now on it comes after other children, by so many steps of niceness."""
         if steps > self._steps:  # What was made nicer stays so: only root could take that back.
             self._steps = steps
-            self._yield()
+            if self.pid > 0:
+                self._yield()
 
     def _yield(self) -> None:
-        if self._is_killed or (self.pidfd >= 0 and self.has_exited):
+        if self.pid <= 0 or self._is_killed or (self.pidfd >= 0 and self.has_exited):
             return  # Its number may soon be another's.
-        if self.pid <= 0 or not self._make_nicer():
-            # It is not born yet, or has no session of its own: until then no code of a tool runs in it.
+        if not self._make_nicer():
+            # It has no session of its own yet: until then no code of a tool runs in it.
             asyncio.get_running_loop().call_later(YIELD_AGAIN_SECONDS, self._yield)
 
     def _make_nicer(self) -> bool:
@@ -154,7 +156,11 @@ class Worker:
             return True  # It is nicer already, and only root could take that back.
         # Where the kernel weighs sessions (CONFIG_SCHED_AUTOGROUP, outside of cgroups), it asks for the niceness of the
         # child's session, which only root may set.
-        with suppress(OSError), open(f"/proc/{self.pid}/autogroup", "w") as file:
+        path = f"/proc/{self.pid}/autogroup"
+        # One that is still in main's, or always, as where the kernel weighs none, must not take main along.
+        if read_whole(path).split()[:1] == read_whole("/proc/self/autogroup").split()[:1]:
+            return True
+        with suppress(OSError), open(path, "w") as file:
             file.write(str(min(NICENESS + self._steps, NICENESS_MAX)))
         return True
 
