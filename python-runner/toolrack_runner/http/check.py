@@ -46,6 +46,7 @@ async def check(request: Request) -> Response:
             # While it still has its place: the user's next check would start in it.
             if checked.ran_out_of_time and not runner.settings.is_for_one_user:
                 runner.checks.pause(tenant, min(checked.usage.wall_ms / 1000, PAUSE_SECONDS_MAX))
+            runner.pause_for_main(runner.checks, tenant, checked.usage.main_seconds)
             return checked
 
     try:

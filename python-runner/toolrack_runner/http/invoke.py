@@ -44,7 +44,9 @@ async def invoke(request: Request) -> Response:
 
     async def run() -> Outcome:
         async with runner.calls.place(key.tenant):
-            return await run_call(pool, call)
+            outcome = await run_call(pool, call)
+            runner.pause_for_main(runner.calls, key.tenant, outcome.usage.main_seconds)
+            return outcome
 
     try:
         outcome = await unless_gone(request, run())

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-import orjson
 from starlette.requests import Request
 
 from toolrack_runner.http.fault import Fault
-from toolrack_runner.wire.json_depth import is_deeper
+from toolrack_runner.wire.json_depth import TooDeep, read_json
 
 #: A source of 256 KB, each byte of it escaped, and arguments of 256 KB beside it.
 BODY_BYTES_MAX = 2 << 20
@@ -36,13 +35,13 @@ async def _read_bytes(request: Request) -> bytes:
 
 def _parse(data: bytes) -> Any:
     try:
-        value = orjson.loads(data)
+        return read_json(data, DEPTH_MAX)
+    except TooDeep:
+        raise Fault(
+            "BODY_INVALID", f"the body has more than {DEPTH_MAX} levels of arrays and objects"
+        ) from None
     except ValueError as error:
         raise Fault("BODY_INVALID", f"the body is not valid JSON: {error}") from None
-    # Fewer brackets than levels allowed: no need to look.
-    if data.count(b"[") + data.count(b"{") > DEPTH_MAX and is_deeper(value, DEPTH_MAX):
-        raise Fault("BODY_INVALID", f"the body has more than {DEPTH_MAX} levels of arrays and objects")
-    return value
 
 
 def _too_large() -> Fault:

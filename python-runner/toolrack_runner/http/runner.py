@@ -1,6 +1,7 @@
 """What the routes work with."""
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from toolrack_runner.http.fault import Fault
 from toolrack_runner.level.measurement import ONLY_LINUX, Measurement, Unmeasured
@@ -8,6 +9,12 @@ from toolrack_runner.pool.fair_queue import FairQueue, QueueFull
 from toolrack_runner.pool.pool import Pool
 from toolrack_runner.pool.sources import Sources
 from toolrack_runner.settings import LEVELS, Settings
+
+#: Of main's processor time one call or check may take so much; an ordinary one takes 0.2 ms.
+MAIN_SECONDS: Final = 0.003
+#: Whoever takes more starts nothing for so many times the rest: main is one thread, and has a ninth of it for one user.
+PAUSE_TIMES: Final = 8
+MAIN_PAUSE_SECONDS_MAX: Final = 1.0
 
 
 @dataclass
@@ -34,6 +41,15 @@ class Runner:
         self.measurement.close()
         if self.pool is not None:
             self.pool.close()
+
+    def pause_for_main(self, queue: FairQueue, tenant: str, main_seconds: float) -> None:
+        """A user whose call or check took much of main's time starts none in this queue for a multiple of it.
+
+        To be told while it still has its place: the user's next would start in it. One user alone takes it from nobody.
+        """
+        excess = main_seconds - MAIN_SECONDS
+        if excess > 0 and not self.settings.is_for_one_user:
+            queue.pause(tenant, min(excess * PAUSE_TIMES, MAIN_PAUSE_SECONDS_MAX))
 
     @property
     def is_ready(self) -> bool:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from toolrack_runner.jail.descriptors import close_all_except
 from toolrack_runner.jail.hygiene import (
     close_stdin,
+    come_after_the_runner,
     die_with,
     forbid_new_privileges,
     hide_memory,
@@ -149,6 +150,8 @@ class Confinement:
     def confine(self, workplace: Workplace, *, keep: tuple[int, ...]) -> None:
         """Confines this process, a child of the zygote, for good. Only `keep` and the standard streams stay open."""
         start_session()
+        if ON_LINUX:
+            come_after_the_runner()
         # Opened by each child for itself: flags and position of an open file are one for all who inherit it.
         close_stdin(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
         keep_files_private()

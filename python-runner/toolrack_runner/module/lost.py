@@ -19,3 +19,9 @@ def import_too_large(module: str, how: str) -> Fault:
     """The import was ended for its memory; `how` says how much that was."""
     sentence = f"importing the module was ended: {how}. Load less, and inside a handler."
     return fault("import_memory", module, None, sentence)
+
+
+def specs_too_large(module: str, bytes_max: int) -> Fault:
+    """What the module declares, and what is told of it, is more than a report may have."""
+    sentence = f"what is to be told of its specs takes more than {bytes_max} bytes. Declare less, or make it two modules."
+    return fault("specs_too_many", module, None, sentence)

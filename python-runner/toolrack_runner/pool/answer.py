@@ -1,10 +1,8 @@
 """What main believes of a child's answer: that it is this call's result, and nothing more."""
 
-import orjson
-
 from toolrack_runner.pool.outcome import Outcome, failure
 from toolrack_runner.wire.child_messages import Answer, CallFailure, ProtocolError, TextResult
-from toolrack_runner.wire.json_depth import is_deeper
+from toolrack_runner.wire.json_depth import TooDeep, read_json
 from toolrack_runner.wire.json_weight import VALUES_MAX, is_too_heavy
 
 #: Levels of a result, as the module library and docs/modules.md have it; a test compares them. The answers of the runner and
@@ -32,15 +30,14 @@ def read_answer(answer: Answer, *, tool: str, output_bytes_max: int) -> Outcome:
             "Return less, or a part of it and a way to ask for the next",
         )
     try:
-        value = orjson.loads(data)
-    except ValueError:
-        return no_result(tool, ProtocolError("the result is not JSON"))
-    # Fewer brackets than levels allowed: no need to look.
-    if data.count(b"[") + data.count(b"{") > RESULT_DEPTH_MAX and is_deeper(value, RESULT_DEPTH_MAX):
+        read_json(data, RESULT_DEPTH_MAX)
+    except TooDeep:
         return failure(
             "RESULT_INVALID",
             f"{tool}: the result is nested deeper than the {RESULT_DEPTH_MAX} levels it may have. Flatten it",
         )
+    except ValueError:
+        return no_result(tool, ProtocolError("the result is not JSON"))
     return Outcome(value=data)
 
 

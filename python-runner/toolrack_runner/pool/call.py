@@ -60,7 +60,14 @@ async def _run(pool: Pool, call: Call) -> Outcome:
     )
     try:
         worker.send(Invocation(call.tool, call.arguments, call.context))
-        outcome = await _watch(pool, worker, call, started + call.deadline_seconds)
+        answer = await _watch(pool, worker, call, started + call.deadline_seconds)
+        before = time.thread_time()
+        outcome = (
+            answer
+            if isinstance(answer, Outcome)
+            else read_answer(answer, tool=call.tool, output_bytes_max=call.key.limits.output_bytes)
+        )
+        main_seconds = worker.heard_seconds + time.thread_time() - before
         holding = worker.holding()
         reason = worker.ended_for or too_much(worker, holding)
         if outcome.code is None and reason is not None:
@@ -70,12 +77,16 @@ async def _run(pool: Pool, call: Call) -> Outcome:
             outcome,
             log=worker.output.text(),
             log_is_truncated=worker.output.is_truncated,
-            usage=_usage(worker, time.monotonic() - started, cpu_before, holding.resident_bytes_max),
+            usage=replace(
+                _usage(worker, time.monotonic() - started, cpu_before, holding.resident_bytes_max),
+                main_seconds=main_seconds,
+            ),
         )
     finally:
         late.cancel()
         watch.stop()
         pool.long_calls.remove(call.key.tenant, worker)
+        pool.recent_use.add(call.key.tenant, worker.cpu_seconds() - cpu_before)
         pool.let_go(worker, has_result=has_result)
 
 
@@ -84,7 +95,7 @@ def _go_on_as_long(pool: Pool, tenant: str, worker: Worker, watch: MemoryWatch) 
     watch.look()
 
 
-async def _watch(pool: Pool, worker: Worker, call: Call, deadline: float) -> Outcome:
+async def _watch(pool: Pool, worker: Worker, call: Call, deadline: float) -> Answer | Outcome:
     output_bytes_max = call.key.limits.output_bytes
     try:
         async with asyncio.timeout(deadline - time.monotonic()):
@@ -107,7 +118,7 @@ async def _watch(pool: Pool, worker: Worker, call: Call, deadline: float) -> Out
         return failure("WORKER_DIED", f"the worker could not be confined or fed: {answer.reason}")
     if worker.has_said_more:
         return no_result(call.tool, ProtocolError("something came behind the answer"))
-    return read_answer(answer, tool=call.tool, output_bytes_max=output_bytes_max)
+    return answer
 
 
 async def _answer(pool: Pool, worker: Worker, call: Call) -> Answer | Failed:

@@ -6,6 +6,7 @@ believed only as far as the child's own call goes.
 
 import asyncio
 import socket
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -52,11 +53,13 @@ class Channel:
         self._splitter = FrameSplitter(frame_bytes)
         self._messages: list[ChildMessage] = []
         self._messages_left = MESSAGES_MAX
+        #: Processor time that it took to hear this child.
+        self.heard_seconds = 0.0
         self._bytes_left = frame_bytes + FRAME_SLACK_BYTES
         self._end: Exception | None = None
         self._waiter: asyncio.Future[None] | None = None
         self._unsent: bytes = b""
-        self._loop.add_reader(self._ours.fileno(), self._hear)
+        self._loop.add_reader(self._ours.fileno(), self._hear_now)
 
     @property
     def childs_end(self) -> int:
@@ -88,6 +91,10 @@ class Channel:
             self._life.told(order)
         self._send(self._unsent + b"".join(map(_frame, orders)))
 
+    def take_at_most(self, message_bytes: int) -> None:
+        """From now on a message may have so many bytes, in place of what a result may need."""
+        self._splitter.take_at_most(message_bytes)
+
     def reply(self, reply: ConnectReply, descriptor: int | None = None) -> None:
         """Answers a Connect, with the descriptor where it is granted, if the child listens."""
         self._life.told(reply)
@@ -110,7 +117,7 @@ class Channel:
 
     def hear_the_rest(self) -> None:
         """The child has ended: what it said before is taken in, for an answer that came with the end is an answer."""
-        while self._end is None and self._ours.fileno() >= 0 and self._hear():
+        while self._end is None and self._ours.fileno() >= 0 and self._hear_now():
             pass
         if self._end is None:
             self._end = ChannelClosed()
@@ -146,6 +153,13 @@ class Channel:
         rest, self._unsent = self._unsent, b""
         self._loop.remove_writer(self._ours.fileno())
         self._send(rest)
+
+    def _hear_now(self) -> bool:
+        before = time.thread_time()
+        try:
+            return self._hear()
+        finally:
+            self.heard_seconds += time.thread_time() - before
 
     def _hear(self) -> bool:
         """Takes in what has come; whether there was anything."""

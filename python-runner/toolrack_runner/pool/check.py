@@ -6,7 +6,7 @@ import time
 from dataclasses import dataclass
 
 from toolrack_runner.module.fault import Fault
-from toolrack_runner.module.lost import import_crashed, import_hung, import_too_large
+from toolrack_runner.module.lost import import_crashed, import_hung, import_too_large, specs_too_large
 from toolrack_runner.pool.channel import ChannelClosed
 from toolrack_runner.pool.check_report import Report, as_report, refused_report, with_lost_example
 from toolrack_runner.pool.children import PoolFailure
@@ -20,6 +20,7 @@ from toolrack_runner.wire.child_messages import (
     ChildMessage,
     ExampleStarts,
     Failed,
+    MessageTooLarge,
     ProtocolError,
     StageReport,
 )
@@ -27,6 +28,9 @@ from toolrack_runner.zygote.messages import Limits
 
 #: What a check needs beside the module's own imports; a zygote that holds them spares each check their 60 ms.
 LIBRARIES = frozenset({"docstring_parser", "jsonschema_rs", "pydantic"})
+#: Of a report, which main and the service each parse on the one thread that they have. The definitions of one module may
+#: take 2 MB in the service; the rest is for faults, notes and outcomes of examples.
+REPORT_BYTES_MAX = 3 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +50,8 @@ async def run_check(pool: Pool, name: str, source: bytes, *, tenant: str, second
     pool.zygotes.prepare(LIBRARIES)
     started = time.monotonic()
     worker = await pool.blank(Limits(), LIBRARIES)
+    worker.yield_to_others(pool.recent_use.steps(tenant))
+    worker.take_at_most(REPORT_BYTES_MAX)
     try:
         worker.send(CheckOrder(name, base64.b64encode(source).decode()))
         with watched(worker), pool.long_calls.once_long(tenant, worker):
@@ -55,11 +61,13 @@ async def run_check(pool: Pool, name: str, source: bytes, *, tenant: str, second
             (time.monotonic() - started) * 1000,
             worker.cpu_seconds() * 1000,
             worker.holding().resident_bytes_max,
+            progress.main_seconds + worker.heard_seconds,
         )
         return Checked(
             report, worker.output.text(), worker.output.is_truncated, usage, progress.ran_out_of_time
         )
     finally:
+        pool.recent_use.add(tenant, worker.cpu_seconds())
         worker.kill()
 
 
@@ -72,6 +80,8 @@ class _Progress:
         self._report: Report | None = None
         self._example: ExampleStarts | None = None
         self.ran_out_of_time = False
+        #: Processor time that main took to believe what was reported.
+        self.main_seconds = 0.0
 
     async def watch(self, seconds: float) -> Report:
         """Follows the stages to the last; what the child did not live to tell is told for it."""
@@ -91,6 +101,10 @@ class _Progress:
         except HeldTooMuch as reason:
             how = str(reason)
             return self._ended("MEMORY_LIMIT", how, import_too_large(self._module, how))
+        except MessageTooLarge:
+            return self._ended(
+                "RESULT_TOO_LARGE", "it said too much", specs_too_large(self._module, REPORT_BYTES_MAX)
+            )
         except ProtocolError as broken:
             how = f"it wrote to the channel of the report ({broken})"
         except ChannelClosed:
@@ -102,7 +116,11 @@ class _Progress:
     def _note(self, message: ChildMessage) -> None:
         match message:
             case StageReport():
-                self._report = as_report(message, self._module)
+                before = time.thread_time()
+                try:
+                    self._report = as_report(message, self._module)
+                finally:
+                    self.main_seconds += time.thread_time() - before
             case ExampleStarts():
                 self._example = message
             case Failed():

@@ -13,8 +13,8 @@ from toolrack_runner.pool.worker import HeldTooMuch, Worker
 ENDING_SECONDS = 0.05
 #: How long the zygote may take to tell of an end.
 REAPING_SECONDS = 2.0
-#: How long the interpreter has to write which line it runs.
-WHERE_SECONDS = 0.01
+#: How long the interpreter has to write which line it runs; the child comes after others for the processors.
+WHERE_SECONDS = 0.05
 SIGKILL, SIGXCPU = 9, 24
 
 

@@ -10,6 +10,8 @@ class Usage:
     wall_ms: float = 0.0
     cpu_ms: float = 0.0
     resident_bytes_max: int = 0
+    #: Processor time of main, which all users share, for what came back. Nobody is told.
+    main_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ from toolrack_runner.pool.key import Key
 from toolrack_runner.pool.known_modules import KnownModules
 from toolrack_runner.pool.long_calls import LongCalls
 from toolrack_runner.pool.memory_watch import too_much, watched
+from toolrack_runner.pool.recent_use import RecentUse
 from toolrack_runner.pool.refills import Refills
 from toolrack_runner.pool.slots import Slots
 from toolrack_runner.pool.warm_queue import WarmQueue, WarmQueues
@@ -63,6 +64,7 @@ class Pool:
         self._children: Children[Worker, ZygoteProcess] = Children(make, self._queues.remove, Slots())
         self._behind = BehindAnswers(self._loop)
         self.long_calls = LongCalls()
+        self.recent_use = RecentUse(self._loop)
         self._refills = Refills(self._is_held)
         self._blanks: deque[Worker] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
@@ -96,9 +98,11 @@ class Pool:
         queue = self._queues.called(key, source, self._loop.time())
         worker = self._queues.take(queue)
         if worker is not None:
+            worker.yield_to_others(self.recent_use.steps(key.tenant))
             return worker
         queue.found_none()
         worker = await self.blank(key.limits, queue.packages)
+        worker.yield_to_others(self.recent_use.steps(key.tenant))
         worker.send(self._order(key, source, rehearse=False))
         return worker
 
@@ -212,6 +216,7 @@ class Pool:
     async def _warm(self, key: Key, queue: WarmQueue[Worker]) -> Worker | None:
         """A child that has imported the module and waits; None where the import fails."""
         worker = self._children.spawn(key.limits, await self._zygote(queue.packages))
+        worker.yield_to_others(self.recent_use.steps(key.tenant))
         # Behind a backlog a child's time is a call's.
         worker.send(self._order(key, queue.source, rehearse=not self._refills.has_backlog))
         try:
@@ -222,6 +227,7 @@ class Pool:
                             self.learn(key, message)
         except (TimeoutError, ChannelClosed, ProtocolError, HeldTooMuch):
             message = None
+        self.recent_use.add(key.tenant, worker.cpu_seconds())
         # Once more: an import can have ended before the first look.
         if isinstance(message, Ready) and too_much(worker, worker.holding()) is None:
             self.learn_places(key, message)

@@ -7,6 +7,7 @@ import signal
 import time
 from contextlib import suppress
 
+from toolrack_runner.jail.hygiene import NICENESS
 from toolrack_runner.jail.namespaces import WORKPLACES
 from toolrack_runner.pool.channel import Channel
 from toolrack_runner.pool.holding import Holding, field, holding_of, read_whole
@@ -14,12 +15,10 @@ from toolrack_runner.pool.output import Output
 from toolrack_runner.wire.child_messages import ChildMessage, ConnectReply, Order
 from toolrack_runner.zygote.messages import Gone, Limits
 
-#: A third of the processor time of who has none.
-NICENESS = 5
 #: The kernel takes no more.
 NICENESS_MAX = 19
 #: How soon it is looked again whether a child has become one that can be made nicer.
-YIELD_AGAIN_SECONDS = 0.02
+YIELD_AGAIN_SECONDS = 0.002
 
 
 class Worker:
@@ -72,12 +71,17 @@ class Worker:
             _kill(pidfd, signal.SIGSTOP)
         self.pidfd = pidfd
         self.pid = pid_of(pidfd)
+        self._yield()
 
     def send(self, *orders: Order) -> None:
         """Sends orders, and lets it run again; never blocks."""
         self._channel.send(*orders)
         # Not before: it would wake up, find nothing, and fall asleep again.
         self.resume()
+
+    def take_at_most(self, message_bytes: int) -> None:
+        """From now on one of its messages may have so many bytes, in place of what a result may need."""
+        self._channel.take_at_most(message_bytes)
 
     def reply(self, reply: ConnectReply, descriptor: int | None = None) -> None:
         """Answers a Connect of a running tool, with a descriptor where it is granted."""
@@ -88,12 +92,20 @@ class Worker:
         return await self._channel.receive()
 
     @property
+    def heard_seconds(self) -> float:
+        """Processor time that main took to hear it."""
+        return self._channel.heard_seconds
+
+    @property
     def has_said_more(self) -> bool:
         """Whether it sent anything behind what was received."""
         return self._channel.has_more
 
     def cpu_seconds(self) -> float:
-        """Processor time of the child so far, from the kernel's clock of that process; 0.0 before it is born and after."""
+        """Processor time of the child so far, from the kernel's clock of that process; 0.0 before it is born."""
+        if self.gone.done():
+            gone = self.gone.result()
+            return 0.0 if gone is None else gone.cpu_seconds
         if self.pid <= 0:
             return 0.0  # The clock of process 0 would be main's own.
         try:
@@ -121,17 +133,17 @@ class Worker:
         )
 
     def yield_to_others(self, steps: int) -> None:
-        """From now on it comes after whoever hands out calls and ends them at their deadline, where time is short, and by so
-        many steps of niceness after other children.
-        """
-        self._steps = steps
-        self._yield()
+        """From now on it comes after other children, by so many steps of niceness."""
+        if steps > self._steps:  # What was made nicer stays so: only root could take that back.
+            self._steps = steps
+            if self.pid > 0:
+                self._yield()
 
     def _yield(self) -> None:
-        if self._is_killed or (self.pidfd >= 0 and self.has_exited):
+        if self.pid <= 0 or self._is_killed or (self.pidfd >= 0 and self.has_exited):
             return  # Its number may soon be another's.
-        if self.pid <= 0 or not self._make_nicer():
-            # It is not born yet, or has no process group of its own: until then no code of a tool runs in it.
+        if not self._make_nicer():
+            # It has no session of its own yet: until then no code of a tool runs in it.
             asyncio.get_running_loop().call_later(YIELD_AGAIN_SECONDS, self._yield)
 
     def _make_nicer(self) -> bool:
@@ -144,8 +156,12 @@ class Worker:
             return True  # It is nicer already, and only root could take that back.
         # Where the kernel weighs sessions (CONFIG_SCHED_AUTOGROUP, outside of cgroups), it asks for the niceness of the
         # child's session, which only root may set.
-        with suppress(OSError), open(f"/proc/{self.pid}/autogroup", "w") as file:
-            file.write(str(min(self._steps, NICENESS_MAX)))
+        path = f"/proc/{self.pid}/autogroup"
+        # One that is still in main's, or always, as where the kernel weighs none, must not take main along.
+        if read_whole(path).split()[:1] == read_whole("/proc/self/autogroup").split()[:1]:
+            return True
+        with suppress(OSError), open(path, "w") as file:
+            file.write(str(min(NICENESS + self._steps, NICENESS_MAX)))
         return True
 
     def ask_where(self) -> None:

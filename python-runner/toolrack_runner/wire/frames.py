@@ -71,6 +71,10 @@ class FrameSplitter:
         """Whether bytes have come that are no whole frame yet."""
         return bool(self._held)
 
+    def take_at_most(self, bytes_max: int) -> None:
+        """From now on a payload may have so many bytes."""
+        self._bytes_max = bytes_max
+
     def clear(self) -> None:
         """Lets go of what is held: nothing more of this sender is of use."""
         self._held.clear()

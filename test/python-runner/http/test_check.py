@@ -62,3 +62,24 @@ def test_a_body_without_one_source_is_refused(runner: LiveRunner, fields: dict[s
     assert answer.json()["error"]["message"] == (
         "the body must have source, a string, or sourceBase64, the file in base64"
     )
+
+
+@pytest.mark.parametrize(
+    ("character", "is_ok"),
+    [("\N{LATIN SMALL LETTER E WITH ACUTE}", True), ("\N{MUSICAL SYMBOL G CLEF}", False)],
+)
+def test_specs_that_take_more_than_a_report_may_have_are_refused_with_the_reason(
+    runner: LiveRunner, character: str, is_ok: bool
+) -> None:
+    # Characters are counted in a description, and bytes in a report: two and four of them.
+    source = f"""
+def run() -> str:
+    return "run"
+TEXT = {character!r} * 16_384
+TOOL_SPECS = [{{"name": f"much:t{{n}}", "description": TEXT, "handler": run}} for n in range(50)]
+"""
+    report = runner.check("much", source)
+    assert report["ok"] == is_ok
+    if not is_ok:
+        assert [fault["kind"] for fault in report["faults"]] == ["specs_too_many"]
+        assert "takes more than 3145728 bytes" in report["faults"][0]["message"]

@@ -27,6 +27,19 @@ def spin() -> None:
 TOOL_SPECS = [{"name": "burns:burn", "description": "Burns.", "handler": burn}]
 """
 SPINS = BURNS + "spin()\n"
+TELLS = """
+import os
+import time
+def niceness() -> int:
+    return os.getpriority(os.PRIO_PROCESS, 0)
+AT_IMPORT = niceness()
+def tell(seconds: float) -> list[int]:
+    start = time.process_time()
+    while time.process_time() - start < seconds:
+        pass
+    return [AT_IMPORT, niceness()]
+TOOL_SPECS = [{"name": "tells:tell", "description": "Tells its niceness.", "handler": tell}]
+"""
 
 
 @contextmanager
@@ -83,7 +96,7 @@ def test_the_long_calls_of_one_user_get_nicer_with_their_number_and_those_of_ano
         threads.submit(burn, "b")
         until(lambda: threads_of(live) == [[5, 5], *[[11, 11]] * 4], "another user's, which yields as one")
         if os.geteuid() == 0 and not as_nobody and os.path.exists("/proc/self/autogroup"):
-            until(lambda: autogroups_of(live)[-4:] == ["6"] * 4, "their sessions")
+            until(lambda: autogroups_of(live).count("11") == 4, "their sessions")
 
 
 def test_a_check_that_takes_long_yields_too() -> None:
@@ -96,3 +109,26 @@ def test_a_check_that_takes_long_yields_too() -> None:
 
         threads.submit(check)
         until(lambda: threads_of(live) == [[5]], "a check that yields")
+
+
+@pytest.mark.parametrize("as_nobody", [False, True])
+def test_each_child_is_nice_from_birth_and_nicer_where_its_user_took_much_just_now(as_nobody: bool) -> None:
+    if as_nobody and os.geteuid() != 0:
+        pytest.skip("not root: the other case is an ordinary user's already")
+    with live_runner(as_nobody=as_nobody) as live:
+        live.health()
+
+        def tell(tenant: str, seconds: float) -> list[int]:
+            told: list[int] = live.invoke(TELLS, "tells:tell", {"seconds": seconds}, tenant=tenant)["value"]
+            return told
+
+        def a_is_nicer() -> bool:
+            tell("a", 1.0)
+            return tell("a", 0)[1] > 5
+
+        assert tell("a", 0) == [5, 5]
+        until(a_is_nicer, "a user who took much")
+        # Whether it was imported in a new child or in one that waited.
+        assert tell("b", 0) == [5, 5]
+        if os.path.exists("/proc/self/autogroup") and os.geteuid() == 0 and not as_nobody:
+            until(lambda: set(autogroups_of(live)) >= {"5"}, "the sessions of children that wait")

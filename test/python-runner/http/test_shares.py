@@ -20,6 +20,17 @@ TOOL_SPECS = [{"name": "rests:rest", "description": "Waits.", "handler": rest}]
 """
 HANGS = RESTS + "while True:\n    time.sleep(1)\n"
 SPINS = RESTS + "while True:\n    pass\n"
+#: To read what it says takes the runner's own time.
+SAYS_MUCH = """
+def say() -> object:
+    return [[]] * 240_000
+def rest() -> str:
+    return "rested"
+TOOL_SPECS = [
+    {"name": "says:say", "description": "Says much.", "handler": say},
+    {"name": "says:rest", "description": "Says little.", "handler": rest},
+]
+"""
 #: What hangs holds its place until the test lets go of it.
 LONG_MS = 100_000
 
@@ -139,9 +150,31 @@ def test_an_import_that_spins_costs_its_user_a_pause_too(shared: LiveRunner) -> 
         assert settled(shared, again, "checks")["waiting"] == 1
 
 
+def test_an_answer_that_takes_the_runners_own_time_costs_its_user_a_pause_and_nobody_else(
+    shared: LiveRunner,
+) -> None:
+    def is_paused() -> bool:
+        assert shared.invoke(SAYS_MUCH, "says:say", tenant="greedy")["outcome"] == "success"
+        with ThreadPoolExecutor(1) as threads:
+            again = threads.submit(shared.invoke, SAYS_MUCH, "says:rest", tenant="greedy")
+            was_paused = False
+            # What runs nothing and waits is paused.
+            while not was_paused and not again.done():
+                calls = shared.health()["calls"]
+                was_paused = (calls["running"], calls["waiting"]) == (0, 1)
+            if was_paused:
+                assert shared.invoke(RESTS, "rests:rest", {"seconds": 0}, tenant="honest")["text"] == "rested"
+            assert again.result()["text"] == "rested"
+        return was_paused
+
+    until(is_paused, "a call that waits while nothing runs")
+
+
 def test_where_one_user_has_every_slot_nothing_is_held_back_and_nothing_pauses() -> None:
     with live_runner(environment={"TOOLRACK_RUNNER_USER_SLOTS": "all"}) as alone:
         alone.check("rests", HANGS, tenant="me", deadlineMs=300)
         assert alone.check("rests", RESTS, tenant="me")["ok"]
+        alone.invoke(SAYS_MUCH, "says:say", tenant="me")
+        assert alone.invoke(SAYS_MUCH, "says:rest", tenant="me")["outcome"] == "success"
         with many(alone, "/invoke", [resting("me", 1_000, deadlineMs=LONG_MS)] * 8) as calls:
             assert settled(alone, calls, "calls") == alone.health()["calls"] | {"running": 8, "waiting": 0}

@@ -6,11 +6,11 @@ import type { RunnerAddress } from './runner-address.ts'
 
 /**
  * Bytes of an answer. Whoever says more is no runner. A call: a text of 256 KiB and a log of 64 KiB, of which JSON writes each
- * byte with six at the most, and 128 KiB for what is told beside them. A check: what a child may report. Forgetting a module: nothing, or an error.
+ * byte with six at the most, and 128 KiB for what is told beside them. A check: a report of 3 MiB, and a log. Forgetting a module: nothing, or an error.
  */
 export const ANSWER_BYTES_MAX = {
   '/invoke': 6 * (256 + 64) * 1024 + 128 * 1024,
-  '/check': 12 * 1024 * 1024,
+  '/check': 4 * 1024 * 1024,
   '/forget': 4 * 1024,
 } as const
 
