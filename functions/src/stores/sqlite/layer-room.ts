@@ -34,7 +34,8 @@ export class LayerRoom {
   /** The oldest versions of a definition go where it has too many. */
   dropSurplus(name: string): void {
     const rows = this.#statements.surplusVersions.all(this.#key, name, VERSIONS_KEPT)
-    for (const { revision } of rows as { revision: number }[]) this.#count(this.#takeOut(name, revision), false)
+    for (const { revision } of rows as { revision: number }[])
+      this.#count(this.#takeOut(name, revision), false)
   }
 
   /** Counts versions of a module that have gone because it has too many. */
