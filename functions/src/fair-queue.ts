@@ -47,6 +47,12 @@ type User = {
   pausedUntilMs: number
 }
 
+/**
+ * Users without anything running or waiting who are remembered while others wait: so many more than wait that hardly anybody comes
+ * back forgotten, in about 100 KB.
+ */
+export const IDLE_USERS_MAX = 1_000
+
 const SYSTEM_CLOCK: QueueClock = {
   nowMs: () => performance.now(),
   later: (ms, act) => void setTimeout(act, ms).unref(),
@@ -60,11 +66,14 @@ export class FairQueue {
   readonly #bounds: QueueBounds
   readonly #refusal: (why: NotRun) => Error
   readonly #clock: QueueClock
+  /** In the order in which they started last. */
   readonly #users = new Map<QueueUser, User>()
   #running = 0
   #waiting = 0
   #waitingBounded = 0
   #starts = 0
+  /** The last start of any user who was forgotten while others waited. Whoever is not known counts as one of them. */
+  #forgottenStart = 0
 
   /** `refusal` makes the error that a caller gets for what is not run. */
   constructor(bounds: QueueBounds, refusal: (why: NotRun) => Error, clock = SYSTEM_CLOCK) {
@@ -84,8 +93,8 @@ export class FairQueue {
   ): Promise<T> {
     if (signal?.aborted) throw this.#refusal('gone')
     const state = this.#userOf(user)
-    if (state.waiting.size === 0 && this.#mayStart(state)) this.#start(state)
-    else await this.#turn(state, signal)
+    if (state.waiting.size === 0 && this.#mayStart(state)) this.#start(user, state)
+    else await this.#turn(user, state, signal)
     try {
       return await act()
     } finally {
@@ -108,6 +117,11 @@ export class FairQueue {
     this.#forgetIdle()
   }
 
+  /** How many users are remembered. */
+  get knownUsers(): number {
+    return this.#users.size
+  }
+
   get state(): QueueState {
     const users = [...this.#users.values()].filter(({ waiting }) => waiting.size > 0)
     const now = this.#clock.nowMs()
@@ -128,7 +142,7 @@ export class FairQueue {
       isBounded: user !== null,
       waiting: new Set<Waiter>(),
       running: 0,
-      started: 0,
+      started: this.#forgottenStart,
       pausedUntilMs: 0,
     }
     this.#users.set(user, made)
@@ -147,15 +161,17 @@ export class FairQueue {
     return this.#running < places && running < placesPerUser && pausedUntilMs <= this.#clock.nowMs()
   }
 
-  #start(user: User): void {
+  #start(key: QueueUser, user: User): void {
     this.#starts += 1
     user.started = this.#starts
+    this.#users.delete(key)
+    this.#users.set(key, user)
     user.running += 1
     this.#running += 1
   }
 
   /** Resolves when the user's place is taken for it. */
-  #turn(user: User, signal: AbortSignal | undefined): Promise<void> {
+  #turn(key: QueueUser, user: User, signal: AbortSignal | undefined): Promise<void> {
     if (user.isBounded) this.#makeRoom(user)
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const leave = (): void => {
@@ -169,7 +185,7 @@ export class FairQueue {
       sinceMs: this.#clock.nowMs(),
       start: () => {
         leave()
-        this.#start(user)
+        this.#start(key, user)
         resolve()
       },
       refuse: (error) => {
@@ -202,29 +218,38 @@ export class FairQueue {
   }
 
   #startNext(): void {
-    for (let next = this.#next(); next; next = this.#next()) next.start()
+    if (this.#waiting > 0) for (let next = this.#next(); next; next = this.#next()) next.start()
     this.#forgetIdle()
   }
 
   #next(): Waiter | undefined {
-    const [user] = [...this.#users.values()]
-      .filter((each) => each.waiting.size > 0 && this.#mayStart(each))
-      .toSorted(
-        (a, b) =>
-          a.running - b.running ||
-          a.started - b.started ||
-          oldest(a.waiting).sinceMs - oldest(b.waiting).sinceMs,
-      )
-    return user && oldest(user.waiting)
+    let first: User | undefined
+    for (const user of this.#users.values())
+      if (user.waiting.size > 0 && this.#mayStart(user) && (!first || isBefore(user, first))) first = user
+    return first && oldest(first.waiting)
   }
 
-  /** While somebody waits, all are remembered: who asks again as soon as they are answered would else always be the first. */
+  /**
+   * While somebody waits, users are remembered: who asks again as soon as they are answered would else always be the first. Where
+   * they are too many, those who started longest ago are forgotten, and come back behind every waiter who started before them.
+   */
   #forgetIdle(): void {
-    if (this.#waiting > 0) return
+    const max = this.#waiting > 0 ? IDLE_USERS_MAX : 0
+    if (max === 0) this.#forgottenStart = 0
+    if (this.#users.size <= max) return
     const now = this.#clock.nowMs()
-    for (const [key, { running, pausedUntilMs }] of this.#users)
-      if (running === 0 && pausedUntilMs <= now) this.#users.delete(key)
+    for (const [key, { running, waiting, pausedUntilMs, started }] of this.#users) {
+      if (running > 0 || waiting.size > 0 || pausedUntilMs > now) continue
+      this.#users.delete(key)
+      if (max > 0) this.#forgottenStart = Math.max(this.#forgottenStart, started)
+      if (this.#users.size <= max) return
+    }
   }
+}
+
+function isBefore(a: User, b: User): boolean {
+  const order = a.running - b.running || a.started - b.started
+  return (order || oldest(a.waiting).sinceMs - oldest(b.waiting).sinceMs) < 0
 }
 
 function oldest(waiting: ReadonlySet<Waiter>): Waiter {

@@ -1,6 +1,7 @@
 import { afterAll, expect, test } from '@jest/globals'
 import { request } from 'node:http'
 import type { ErrorBody } from '@toolrack/contract'
+import { BODY_BYTES_MAX } from '../../functions/src/edge/http/read-body.ts'
 import { FAMILIES } from '../../functions/src/edge/http/route.ts'
 import { errorAnswer } from '../support/error-answer.ts'
 import { rawConnection, rawExchange, readAnswer } from '../support/raw-http.ts'
@@ -229,4 +230,39 @@ test('an answer to a method without a body can be read by a plain HTTP client', 
 
 test('nothing of all this reached the log as a failure', () => {
   expect(server.log).not.toMatch(/^error/m)
+})
+
+const ECHO = { kind: 'builtin', builtin: 'echo' }
+const DELETE_KEPT = 'DELETE /workflows/tools/defs/kept HTTP/1.1\r\nHost: x\r\n'
+const isKept = async (): Promise<boolean> =>
+  (await server.fetch('/workflows/tools/defs/kept?layer=user')).status === 200
+
+test.each([
+  ['a coding that is none', 'Transfer-Encoding: identity\r\n\r\n'],
+  ['a broken chunk', 'Transfer-Encoding: chunked\r\n\r\nno chunk\r\n'],
+  ['a broken chunk behind a good one', 'Transfer-Encoding: chunked\r\n\r\n1\r\na\r\nno chunk\r\n'],
+  ['a length beside chunks', 'Transfer-Encoding: chunked\r\nContent-Length: 1\r\n\r\n0\r\n\r\n'],
+  ['a broken end', 'Transfer-Encoding: chunked\r\n\r\n0\r\nContent-Length: 5\r\n\r\n'],
+])('a request that is not HTTP changes nothing: %s', async (_what, rest) => {
+  const body = JSON.stringify({ description: 'Stays.', parameters: { type: 'object' }, runner: ECHO })
+  expect((await server.fetch('/workflows/tools/defs/kept', { method: 'PUT', body })).ok).toBe(true)
+  expect((await rawExchange(server.url, `${DELETE_KEPT}${auth()}${rest}`)).status).toBe(400)
+  expect(await isKept()).toBe(true)
+})
+
+test('a request whose body does not come whole changes nothing', async () => {
+  const socket = await rawConnection(server.url)
+  socket.end(`${DELETE_KEPT}${auth()}Content-Length: 9\r\n\r\nhalf`)
+  expect((await readAnswer(socket)).status).toBe(400)
+  expect(await isKept()).toBe(true)
+})
+
+test('a body that nobody asked for does no harm, unless it is too large', async () => {
+  const bytes = BODY_BYTES_MAX.single + 1
+  const large = `Content-Length: ${bytes}\r\nConnection: close\r\n\r\n${'x'.repeat(bytes)}`
+  expect((await rawExchange(server.url, `${DELETE_KEPT}${auth()}${large}`)).status).toBe(413)
+  expect(await isKept()).toBe(true)
+  const chunked = 'Transfer-Encoding: chunked\r\nConnection: close\r\n\r\n1\r\na\r\n0\r\n\r\n'
+  expect((await rawExchange(server.url, `${DELETE_KEPT}${auth()}${chunked}`)).status).toBe(200)
+  expect(await isKept()).toBe(false)
 })

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { readFileSync } from 'node:fs'
 import { setImmediate as nextTurn } from 'node:timers/promises'
-import { FairQueue } from '../../functions/src/fair-queue.ts'
+import { FairQueue, IDLE_USERS_MAX } from '../../functions/src/fair-queue.ts'
 import type { NotRun, QueueBounds, QueueClock } from '../../functions/src/fair-queue.ts'
 
 type Step =
@@ -156,4 +156,38 @@ test('its state tells places, what runs, who waits and for how long', async () =
     await nextTurn()
   }
   expect(queue.state).toEqual(none)
+})
+
+test('however many users come while one waits who is paused, so many are remembered', async () => {
+  const { queue, clock, started, ask, end } = queueing({ ...FREE, places: 2 })
+  ask('held', 'held1')
+  ask('paused', 'paused1')
+  end('paused1')
+  await nextTurn()
+  queue.pause('paused', 1_000)
+  ask('paused', 'paused2')
+  for (let index = 0; index < 3 * IDLE_USERS_MAX; index += 1) {
+    ask(`u${index}`, `u${index}`)
+    end(`u${index}`)
+    await nextTurn()
+  }
+  expect(queue.state).toMatchObject({ running: 1, waiting: 1 })
+  expect(queue.knownUsers).toBeLessThanOrEqual(IDLE_USERS_MAX)
+  // Who is forgotten comes back behind the one who has waited, and those who are remembered come last.
+  ask('last', 'last1')
+  for (const [user, name] of [
+    [`u${3 * IDLE_USERS_MAX - 1}`, 'known'],
+    ['u0', 'forgotten'],
+  ] as const)
+    ask(user, name)
+  clock.after(1_000)
+  started.length = 0
+  for (const name of ['last1', 'paused2', 'forgotten', 'known']) {
+    end(name)
+    await nextTurn()
+  }
+  expect(started).toEqual(['paused2', 'forgotten', 'known'])
+  end('held1')
+  await nextTurn()
+  expect(queue.knownUsers).toBe(0)
 })

@@ -4,6 +4,7 @@ import type { Authenticate } from '../../access/authenticate.ts'
 import { authorise } from '../../access/authorise.ts'
 import { decide } from '../../access/decide.ts'
 import type { Principal } from '../../access/principal.ts'
+import { readBytes } from './read-body.ts'
 import type { Family, FoundRequest, PublicRoute, Route, TableRow } from './route.ts'
 
 export type Handle = (request: FoundRequest) => void | Promise<void>
@@ -38,7 +39,14 @@ function answerIfAllowed(route: Route, found: FoundRequest, principal: Principal
     if (hide && !decide(principal, wanted).allowed) return hide(request)
     authorise(principal, wanted)
   }
+  // Node hands a request on before its body is parsed: one that turns out not to be HTTP must have changed nothing.
+  if (route.method !== 'GET' && !route.takesBody && announcesBody(found.req))
+    return readBytes(request, 'single').then(() => route.handle(request))
   return route.handle(request)
+}
+
+function announcesBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
 }
 
 function publicHandler({ handle }: PublicRoute, authenticate: Authenticate): Handle {

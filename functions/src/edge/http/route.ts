@@ -59,6 +59,8 @@ export type Route<Path extends string = string, Asked = unknown> = {
   readonly hide?: (request: KnownRequest<Path, Asked>) => void
   /** Who may do this too gets the answer in full: `handle` finds in `inFull` whether they may. */
   readonly inFull?: Action
+  /** `handle` reads the body. Without it, what changes something waits until the whole request has come, and its body is thrown away. */
+  readonly takesBody?: true
   /** May answer at once, later, or over time: `res` is written to as it is, and nothing in between keeps what is written. */
   readonly handle: (request: KnownRequest<Path, Asked>) => void | Promise<void>
 }

@@ -19,12 +19,14 @@ export function callRoutes({ invoker, logs }: CallParts): readonly Route[] {
     route({
       method: 'POST',
       path: '/tools/invoke',
+      takesBody: true,
       action: { verb: 'call' },
       handle: (request) => invokeTool(invoker, request),
     }),
     route({
       method: 'POST',
       path: '/tools/dispatch',
+      takesBody: true,
       action: { verb: 'call' },
       handle: (request) => dispatchCalls(invoker, request),
     }),

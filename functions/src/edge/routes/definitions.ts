@@ -53,6 +53,7 @@ export function definitionRoutes({ catalog, store, writer }: DefinitionParts): r
     route({
       method: 'POST',
       path: '/tools/defs',
+      takesBody: true,
       ask: askedBulk,
       action: write,
       async handle({ principal, asked: { layer, onConflict, onInvalid }, req, res, bodies }) {
@@ -81,6 +82,7 @@ export function definitionRoutes({ catalog, store, writer }: DefinitionParts): r
     route({
       method: 'PUT',
       path: '/tools/defs/:name',
+      takesBody: true,
       ask: askedWrite,
       action: write,
       async handle({ principal, asked: { layer, precondition }, params: { name }, req, res, bodies }) {
@@ -122,6 +124,7 @@ export function definitionRoutes({ catalog, store, writer }: DefinitionParts): r
     route({
       method: 'POST',
       path: '/tools/defs/:name/rollback',
+      takesBody: true,
       ask: askedWrite,
       action: write,
       async handle({ principal, asked: { layer, precondition }, params: { name }, req, res, bodies }) {

@@ -57,6 +57,7 @@ export function moduleRoutes({ modules: { reader, writer } }: ModuleParts): read
     route({
       method: 'PUT',
       path: '/tools/modules/:name',
+      takesBody: true,
       ask: askedWrite,
       action: write,
       async handle({ principal, asked: { layer, precondition }, params: { name }, req, res, bodies }) {
@@ -97,6 +98,7 @@ export function moduleRoutes({ modules: { reader, writer } }: ModuleParts): read
     route({
       method: 'POST',
       path: '/tools/modules/:name/rollback',
+      takesBody: true,
       ask: askedWrite,
       action: write,
       async handle({ principal, asked: { layer, precondition }, params: { name }, req, res, bodies }) {

@@ -28,6 +28,7 @@ export function tokenRoute({ catalog, signJobToken: sign, now }: TokenParts): Ro
   return route({
     method: 'POST',
     path: '/jobs/tokens',
+    takesBody: true,
     ask: ({ search }) => refuseParameters(search),
     action: { verb: 'mint' },
     async handle({ principal, req, res, bodies }) {

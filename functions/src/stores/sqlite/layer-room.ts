@@ -1,3 +1,4 @@
+import { VERSIONS_KEPT } from '../../tools/definitions/definition-store.ts'
 import { afterForgotten, RECORD_BYTES } from '../../tools/definitions/layer-totals.ts'
 import type { LayerTotals } from '../../tools/definitions/layer-totals.ts'
 import type { LayerRow, PastRow, Statements } from './statements.ts'
@@ -30,10 +31,17 @@ export class LayerRoom {
     while (this.totals.bytes > bytesMax && this.#forgetVersion()) continue
   }
 
-  /** Counts versions that have gone because their name has too many. */
-  forgotten(kind: Past['kind'], rows: readonly unknown[]): void {
+  /** The oldest versions of a definition go where it has too many. */
+  dropSurplus(name: string): void {
+    const rows = this.#statements.surplusVersions.all(this.#key, name, VERSIONS_KEPT)
+    for (const { revision } of rows as { revision: number }[])
+      this.#count(this.#takeOut(name, revision), false)
+  }
+
+  /** Counts versions of a module that have gone because it has too many. */
+  forgottenModules(rows: readonly unknown[]): void {
     for (const row of rows) this.#count(row, false)
-    if (kind === 'module' && rows.length > 0) this.#mayLeaveBlobs = true
+    if (rows.length > 0) this.#mayLeaveBlobs = true
   }
 
   /** Writes the totals; sources go that no version has any more. */
@@ -62,9 +70,9 @@ export class LayerRoom {
   }
 
   #drop({ kind, name, revision }: Past): void {
-    const { dropVersion, dropDeleted, dropModuleVersion } = this.#statements
+    const { dropDeleted, dropModuleVersion } = this.#statements
     if (kind === 'definition') {
-      const row = dropVersion.get(this.#key, name, revision)
+      const row = this.#takeOut(name, revision)
       const isNameGone = dropDeleted.run(this.#key, name, revision).changes > 0
       if (isNameGone) this.#floor = Math.max(this.#floor, revision)
       this.#count(row, isNameGone)
@@ -73,6 +81,11 @@ export class LayerRoom {
       this.#count(row, this.#isModuleGone(name))
       this.#mayLeaveBlobs = true
     }
+  }
+
+  #takeOut(name: string, revision: number): unknown {
+    this.#statements.dropPast.run(this.#key, revision, name)
+    return this.#statements.dropVersion.get(this.#key, name, revision)
   }
 
   #isModuleGone(name: string): boolean {

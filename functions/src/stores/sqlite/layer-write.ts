@@ -1,5 +1,4 @@
 import type { StoredDefinition } from '../../tools/catalog/stored-definition.ts'
-import { VERSIONS_KEPT } from '../../tools/definitions/definition-store.ts'
 import { newEpoch, revisionText } from '../../tools/definitions/layer-revision.ts'
 import { afterChange, definitionBytes } from '../../tools/definitions/layer-totals.ts'
 import type { UnderName } from '../../tools/definitions/layer-totals.ts'
@@ -72,7 +71,7 @@ export class LayerWrite {
   /** Counts a change of a module. `dropped` are its versions that are too many. */
   count(before: UnderName, after: Exclude<UnderName, 'nothing'>, dropped: readonly unknown[]): void {
     this.#held.totals = afterChange(this.#held.totals, before, after)
-    this.#held.forgotten('module', dropped)
+    this.#held.forgottenModules(dropped)
   }
 
   /** Writes the layer's revision, when everything that changes is written, and makes the room that this has taken. */
@@ -88,8 +87,9 @@ export class LayerWrite {
     const { store, layer, layerWithMostPast } = this.#statements
     for (;;) {
       const tooMany = (store.get() as StoreRow).bytes - this.#storeBytesMax
+      if (tooMany <= 0) return
       const most = layerWithMostPast.get() as { layer: string } | undefined
-      if (tooMany <= 0 || !most) return
+      if (!most) return
       const row = layer.get(most.layer) as LayerRow
       if (row.bytes <= row.present_bytes) return
       const held = new LayerRoom(this.#statements, most.layer, row)
@@ -105,17 +105,17 @@ export class LayerWrite {
   #write({ change, outcome }: PlannedChange, before: StoredDefinition | undefined): ChangeOutcome {
     const { name } = change
     if (outcome === 'unchanged' || outcome === 'skipped') return { name, outcome, ...identity(before) }
-    const { addVersion, dropVersions, passVersion, put } = this.#statements
+    const { addPast, addVersion, put } = this.#statements
     const { by } = this.context
     const at = this.context.at.toISOString()
     const text = change.kind === 'put' ? change.text : null
     const digest = change.kind === 'put' ? change.digest : identity(before).digest
-    if (before) passVersion.run(this.key, name, Number.parseInt(before.revision, 10))
+    if (before) addPast.run(this.key, Number.parseInt(before.revision, 10), name)
     put.run(this.key, name, this.next, digest, text, at, by)
-    const past = Number(text === null)
-    addVersion.run(this.key, name, this.next, text === null ? null : digest, text, at, by, past)
+    addVersion.run(this.key, name, this.next, text === null ? null : digest, text, at, by)
+    if (text === null) addPast.run(this.key, this.next, name)
     this.#count(name, before?.text, text)
-    this.#held.forgotten('definition', dropVersions.all(this.key, name, this.key, name, VERSIONS_KEPT))
+    this.#held.dropSurplus(name)
     return { name, outcome, digest, revision: this.revision }
   }
 

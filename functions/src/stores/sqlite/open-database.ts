@@ -69,22 +69,26 @@ const MODULES = `
 
 /**
  * What a layer holds is counted in its row. A version is past when something newer has its place, or nothing; only past ones go for
- * room, so only they are in an index by age. Whoever has not read since `floor` has missed names that are gone, and reads all anew.
+ * room, so only they are listed by age. Those of definitions are many, and a mark in their rows would have each row written twice. Whoever has not read since `floor` has missed names that are gone, and reads all anew.
  */
 const TOTALS = `
   ALTER TABLE layers ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE layers ADD COLUMN present_bytes INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE layers ADD COLUMN deleted INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE layers ADD COLUMN floor INTEGER NOT NULL DEFAULT 0;
-  ALTER TABLE versions ADD COLUMN past INTEGER NOT NULL DEFAULT 0;
   ALTER TABLE module_versions ADD COLUMN past INTEGER NOT NULL DEFAULT 0;
-  UPDATE versions SET past = 1 WHERE NOT EXISTS (SELECT 1 FROM definitions
+  CREATE TABLE past_versions (
+    layer TEXT NOT NULL,
+    revision INTEGER NOT NULL,
+    name TEXT NOT NULL,
+    PRIMARY KEY (layer, revision, name)
+  ) STRICT, WITHOUT ROWID;
+  INSERT INTO past_versions SELECT layer, revision, name FROM versions WHERE NOT EXISTS (SELECT 1 FROM definitions
     WHERE definitions.layer = versions.layer AND definitions.name = versions.name
       AND definitions.revision = versions.revision AND definitions.text IS NOT NULL);
   UPDATE module_versions SET past = 1 WHERE NOT EXISTS (SELECT 1 FROM modules
     WHERE modules.layer = module_versions.layer AND modules.name = module_versions.name
       AND modules.revision = module_versions.revision);
-  CREATE INDEX versions_past ON versions (layer, revision, name) WHERE past = 1;
   CREATE INDEX module_versions_past ON module_versions (layer, revision, name) WHERE past = 1;
   CREATE INDEX definitions_deleted ON definitions (layer, revision, name) WHERE text IS NULL;
   CREATE INDEX module_deletions ON module_versions (layer, revision, name) WHERE sha256 IS NULL;

@@ -72,13 +72,12 @@ const SQL = {
     ON CONFLICT DO UPDATE SET revision = excluded.revision, digest = excluded.digest, text = excluded.text,
       updated_at = excluded.updated_at, updated_by = excluded.updated_by`,
   addVersion:
-    'INSERT INTO versions (layer, name, revision, digest, text, at, by, past) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
-  dropVersions: `DELETE FROM versions WHERE layer = ? AND name = ? AND revision <=
-    (SELECT revision FROM versions WHERE layer = ? AND name = ? ORDER BY revision DESC LIMIT 1 OFFSET ?)
-    RETURNING coalesce(octet_length(text), 0) AS bytes`,
-  passVersion: 'UPDATE versions SET past = 1 WHERE layer = ? AND name = ? AND revision = ?',
-  oldestPast:
-    'SELECT name, revision FROM versions WHERE layer = ? AND past = 1 ORDER BY revision, name LIMIT 1',
+    'INSERT INTO versions (layer, name, revision, digest, text, at, by) VALUES (?, ?, ?, ?, ?, ?, ?)',
+  surplusVersions:
+    'SELECT revision FROM versions WHERE layer = ? AND name = ? ORDER BY revision DESC LIMIT -1 OFFSET ?',
+  addPast: 'INSERT INTO past_versions (layer, revision, name) VALUES (?, ?, ?)',
+  dropPast: 'DELETE FROM past_versions WHERE layer = ? AND revision = ? AND name = ?',
+  oldestPast: 'SELECT name, revision FROM past_versions WHERE layer = ? ORDER BY revision, name LIMIT 1',
   dropVersion: `DELETE FROM versions WHERE layer = ? AND name = ? AND revision = ?
     RETURNING coalesce(octet_length(text), 0) AS bytes`,
   oldestDeleted: `SELECT name, revision FROM definitions WHERE layer = ? AND text IS NULL ORDER BY revision, name LIMIT 1`,

@@ -44,7 +44,8 @@ export function recordBytes(...texts: readonly (string | null)[]): number {
 }
 
 export function definitionBytes(text: string): ContentBytes {
-  return { own: recordBytes(text), version: recordBytes(text) }
+  const bytes = recordBytes(text)
+  return { own: bytes, version: bytes }
 }
 
 /** A source counts for each version that has it, though it lies in the store once. */

@@ -3,6 +3,7 @@ import type { JsonObject } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 import type { AdmittedDefinition } from '../definitions/admit-definition.ts'
 import type { ModuleCheck, Runner } from './runner.ts'
+import { LongWork } from '../../loop-turn.ts'
 import type { SchemaCompiler } from '../schemas/schema-checker.ts'
 import { admitSpec } from './admit-spec.ts'
 import type { AdmittedSpec, ModuleIdentity } from './admit-spec.ts'
@@ -40,8 +41,11 @@ export async function admitModule(
   const sha256 = createHash('sha256').update(source).digest('hex')
   const checked = await runner.check({ name, source, tenant })
   const specs: AdmittedSpec[] = []
+  const admitting = new LongWork()
   for (const spec of checked.specs) {
     goOn?.(specs.length, checked.specs.length)
+    // Those that are refused before they are compiled wait for nothing.
+    if (admitting.isLong) await admitting.giveTurn()
     specs.push(await admitSpec(spec, { name, sha256 }, checker))
   }
   const refused = moduleRefusal(checked, specs)

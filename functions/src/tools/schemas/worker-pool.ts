@@ -2,7 +2,7 @@ import { ToolrackError } from '@toolrack/contract'
 import type { Serializable } from 'node:child_process'
 import { FairQueue } from '../../fair-queue.ts'
 import type { NotRun, QueueState, QueueUser } from '../../fair-queue.ts'
-import { WorkerProcess } from './worker-process.ts'
+import { stopping, WorkerProcess } from './worker-process.ts'
 import type { WorkerAnswer, WorkerOptions } from './worker-process.ts'
 
 export type PoolOptions = WorkerOptions & {
@@ -38,7 +38,7 @@ export class WorkerPool<Question extends Serializable, Report> {
   readonly #nowMs: () => number
   readonly #processes: readonly WorkerProcess<Question, Report>[]
   readonly #free: Set<WorkerProcess<Question, Report>>
-  readonly #asked = new Set<Promise<unknown>>()
+  #isClosed = false
   readonly #queue = new FairQueue(
     { places: PROCESSES, placesPerUser: 1, waitingPerUser: WAITING_PER_USER, waitingMax: WAITING_MAX },
     notAsked,
@@ -56,18 +56,18 @@ export class WorkerPool<Question extends Serializable, Report> {
   }
 
   /**
-   * Asks when it is the user's turn. Rejects with SERVICE_BUSY when too many wait, when no process can be started, and when
-   * the signal is aborted while the question waits.
+   * Asks when it is the user's turn. Rejects with SERVICE_BUSY when too many wait, when no process can be started, when the
+   * signal is aborted while the question waits, and when the pool is closed before the answer.
    */
   async ask(question: Question, { user, signal, spent }: Asker): Promise<WorkerAnswer<Report>> {
-    const asked = this.#queue.run(user, () => this.#answerTo(question, user, spent), { signal })
-    this.#asked.add(asked)
-    return asked.finally(() => this.#asked.delete(asked))
+    if (this.#isClosed) throw stopping()
+    return this.#queue.run(user, () => this.#answerTo(question, user, spent), { signal })
   }
 
-  /** Ends the processes when everything that was asked is answered. */
+  /** Refuses everything that is not answered yet, and kills the processes: what waits would take more than a minute. */
   async close(): Promise<void> {
-    await Promise.allSettled(this.#asked)
+    this.#isClosed = true
+    this.#queue.refuseWaiting(stopping())
     await Promise.all(this.#processes.map((each) => each.close()))
   }
 

@@ -41,6 +41,8 @@ export class WorkerProcess<Question extends Serializable, Report> {
   readonly #options: Required<Omit<WorkerOptions, 'log'>>
   readonly #log: Log | undefined
   #child: ChildProcess | undefined
+  #starting: ChildProcess | undefined
+  #isClosed = false
   #idle: NodeJS.Timeout | undefined
 
   constructor(url: URL, { deadlineMs, idleMs = IDLE_MS, startMs = START_MS_MAX, log }: WorkerOptions) {
@@ -62,7 +64,7 @@ export class WorkerProcess<Question extends Serializable, Report> {
 
   /**
    * Answers one question; the caller asks the next when it has been answered. Something else than the question may have killed
-   * the process, so it is asked again, once. Rejects with SERVICE_BUSY when the process cannot be started.
+   * the process, so it is asked again, once. Rejects with SERVICE_BUSY when the process cannot be started, or is closed.
    */
   async answer(question: Question): Promise<WorkerAnswer<Report>> {
     const first = await this.#askOnce(question)
@@ -70,9 +72,11 @@ export class WorkerProcess<Question extends Serializable, Report> {
     return 'end' in last ? { fault: withinWhat(last.end) } : last
   }
 
-  /** Ends the process, if there is one. */
-  close(): Promise<void> {
-    return this.#discard()
+  /** Kills the process, if there is one, and starts none any more. */
+  async close(): Promise<void> {
+    this.#isClosed = true
+    if (this.#starting) await kill(this.#starting)
+    await this.#discard()
   }
 
   /** The answer, or how the process has ended without one. */
@@ -98,6 +102,7 @@ export class WorkerProcess<Question extends Serializable, Report> {
   async #start(): Promise<ChildProcess> {
     const first = await this.#startOnce()
     const last = 'failure' in first ? await this.#startOnce() : first
+    if (this.#isClosed) throw stopping()
     if (!('failure' in last)) return last.child
     const cause = new Error(`${this.#url.pathname} could not be started (${last.failure})`)
     this.#log?.error('a process for checks could not be started', { reason: cause.message })
@@ -109,9 +114,10 @@ export class WorkerProcess<Question extends Serializable, Report> {
    * ever sent: it ends when this process ends, and the child with it. A session of its own keeps a Ctrl-C at the terminal from it.
    */
   async #startOnce(): Promise<{ readonly child: ChildProcess } | { readonly failure: string }> {
+    if (this.#isClosed) return { failure: 'closed' }
     let child: ChildProcess
     try {
-      child = fork(this.#url, {
+      this.#starting = child = fork(this.#url, {
         execArgv: EXEC_ARGV,
         env: {},
         cwd: '/',
@@ -130,7 +136,8 @@ export class WorkerProcess<Question extends Serializable, Report> {
     })
     child.unref()
     const heard = await nextMessage(child, this.#options.startMs)
-    if (heard === 'ready') return { child }
+    this.#starting = undefined
+    if (heard === 'ready' && !this.#isClosed) return { child }
     const end = await kill(child)
     // Where there is no descriptor left, the error comes a turn after the call.
     await nextTurn()
@@ -168,6 +175,11 @@ function isKilled(end: string): boolean {
 function withinWhat(end: string): string {
   const isOutOfMemory = end === 'SIGABRT' || end === 'exit code 134' || end === 'SIGKILL'
   return isOutOfMemory ? `within ${HEAP_MB} MB of memory` : `(its process has ended: ${end})`
+}
+
+/** What is asked of a process that has been closed. */
+export function stopping(): ToolrackError {
+  return new ToolrackError('SERVICE_BUSY', 'The service is stopping; nothing was done. Try again.')
 }
 
 const NOT_STARTED = 'The service could not start the process for its checks; nothing was done. Try again.'

@@ -72,6 +72,7 @@ const TABLE: readonly TableRow[] = [
   route({
     method: 'PATCH',
     path: '/layers',
+    takesBody: true,
     ask: layerOf,
     action: (layer) => ({ verb: 'write', layer }),
     async handle({ asked: layer, req, res, bodies, principal }) {

@@ -87,8 +87,8 @@ test('a lock that is not let go is STORE_BUSY, and nothing is written', () =>
 function asOfVersion(version: 1 | 2, path: string): void {
   const database = new DatabaseSync(path)
   database.exec(`
-    DROP INDEX versions_past; DROP INDEX module_versions_past; DROP INDEX definitions_deleted; DROP INDEX module_deletions;
-    ALTER TABLE versions DROP COLUMN past; ALTER TABLE module_versions DROP COLUMN past;
+    DROP TABLE past_versions; DROP INDEX module_versions_past; DROP INDEX definitions_deleted; DROP INDEX module_deletions;
+    ALTER TABLE module_versions DROP COLUMN past;
     ALTER TABLE layers DROP COLUMN bytes; ALTER TABLE layers DROP COLUMN present_bytes;
     ALTER TABLE layers DROP COLUMN deleted; ALTER TABLE layers DROP COLUMN floor;`)
   if (version === 1) database.exec('DROP TABLE modules; DROP TABLE module_versions; DROP TABLE blobs;')

@@ -173,3 +173,41 @@ test('the time of a check is told without the time that it waited', async () => 
   await waiting
   expect(took).toEqual([1])
 })
+
+test('closing refuses at once what runs, waits, is paused or asked later, and kills the processes', async () => {
+  let nowMs = 0
+  await using it = working({ deadlineMs: 3_600_000, nowMs: () => (nowMs += 3_600_000) })
+  const pid = await pidOf(it)
+  await it.ask('fill', { user: 'paused' })
+  const busy = await busyWith(it, 'ann', 'ann')
+  const other = await busyWith(it, 'bob', 'bob')
+  const asked = [
+    busy.asked,
+    other.asked,
+    it.ask(''),
+    it.ask('', { user: null }),
+    it.ask('', { user: 'paused' }),
+  ]
+  const settled = Promise.allSettled(asked)
+  await it.pool.close()
+  const message = 'The service is stopping; nothing was done. Try again.'
+  const refused = { status: 'rejected', reason: { code: 'SERVICE_BUSY', message } }
+  expect(await settled).toMatchObject(asked.map(() => refused))
+  await expect(it.ask('')).rejects.toMatchObject({ code: 'SERVICE_BUSY', message })
+  expect(isAlive(pid)).toBe(false)
+})
+
+test('closing does not wait for a process that has not started yet, and starts no other', async () => {
+  await using it = working(
+    { startMs: 3_600_000 },
+    'await new Promise(() => setInterval(() => undefined, 1000))',
+  )
+  const asked = Promise.allSettled([it.ask('')])
+  await until(
+    () => Promise.resolve(existsSync(it.at('starts'))),
+    (isStarting) => isStarting,
+  )
+  await it.pool.close()
+  expect(await asked).toMatchObject([{ status: 'rejected', reason: { code: 'SERVICE_BUSY' } }])
+  expect(it.count('starts')).toBe(1)
+})
