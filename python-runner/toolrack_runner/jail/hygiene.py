@@ -5,6 +5,7 @@ The numbers are those of `linux/prctl.h`. Each function raises OSError where the
 
 import os
 import signal
+from contextlib import suppress
 from typing import Final
 
 from toolrack_runner.jail.linux import prctl
@@ -27,7 +28,9 @@ def come_after_the_runner() -> None:
     Where the kernel weighs sessions, main sets the session's niceness: a child sees no file of /proc that could.
     """
     if os.getpriority(os.PRIO_PROCESS, 0) < NICENESS:
-        os.setpriority(os.PRIO_PROCESS, 0, NICENESS)
+        # Main may have made it nicer at this moment, and only root could take that back.
+        with suppress(PermissionError):
+            os.setpriority(os.PRIO_PROCESS, 0, NICENESS)
 
 
 def die_with(zygote: int) -> None:

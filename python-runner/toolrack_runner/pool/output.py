@@ -6,6 +6,8 @@ import os
 #: How much of what a call prints is kept.
 LOG_BYTES = 64 << 10
 _READ_BYTES = 1 << 16
+#: What a pipe holds where nobody has asked for more (pipe(7)).
+PIPE_BYTES = 1 << 16
 #: Between two reads of what is dropped: a flood then costs main some thousandths of its time, and its child the rest.
 _PAUSE_SECONDS = 0.002
 
@@ -65,8 +67,12 @@ class Output:
         self._bytes_max = position
 
     def close(self) -> None:
-        """Reads no more."""
+        """Reads no more, once what is still in the pipe is read: the end of a child may be heard before its last lines."""
         self.handed_over()
+        # No more often than a full pipe asks for: where processes can outlive the child, one may still write.
+        for _ in range(PIPE_BYTES // _READ_BYTES + 1):
+            if not self._read():
+                break
         if self._pause is not None:
             self._pause.cancel()
         if self._ours >= 0:
@@ -78,16 +84,17 @@ class Output:
         self._pause = None
         self._loop.add_reader(self._ours, self._read)
 
-    def _read(self) -> None:
+    def _read(self) -> bool:
+        """Whether there was anything."""
         if self._ours < 0:
-            return
+            return False
         try:
             data = os.read(self._ours, _READ_BYTES)
         except BlockingIOError:
-            return
+            return False
         if not data:
             self._loop.remove_reader(self._ours)
-            return
+            return False
         room = self._bytes_max - len(self._kept)
         self._kept += data[:room]
         self.is_truncated = self.is_truncated or (len(data) > room and self._bytes_max == LOG_BYTES)
@@ -96,3 +103,4 @@ class Output:
             self._pause = self._loop.call_later(_PAUSE_SECONDS, self._go_on)
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
+        return True

@@ -224,6 +224,8 @@ def waiting_after_calls(live: LiveRunner, source: str) -> int:
 def test_children_that_wait_are_weighed_with_their_sockets(who: str, canary: str) -> None:
     with watched_runner(who, canary, TOOLRACK_RUNNER_POOL_MB="64") as live:
         assert 6 <= waiting_after_calls(live, HONEST) <= 16
+    # In a runner of its own: honest children would wait beside these, for the user who has most makes room first.
+    with watched_runner(who, canary, TOOLRACK_RUNNER_POOL_MB="64") as live:
         assert 1 <= waiting_after_calls(live, FILLS_SOCKETS) <= 64 // 12
 
 

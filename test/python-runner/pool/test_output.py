@@ -21,6 +21,16 @@ def test_a_flood_is_read_to_its_end_and_its_beginning_is_kept() -> None:
     assert asyncio.run(flood()) == (LOG_BYTES, True, b"x")
 
 
+def test_what_is_still_in_the_pipe_at_the_end_is_kept() -> None:
+    async def end() -> tuple[str, bool]:
+        output = Output()
+        os.write(output.child_end, b"x" * LOG_BYTES)
+        output.close()
+        return output.text(), output.is_truncated
+
+    assert asyncio.run(end()) == ("x" * LOG_BYTES, False)
+
+
 def test_a_log_ends_where_it_is_cut_and_what_comes_later_is_none_of_it() -> None:
     async def cut() -> tuple[str, bool]:
         output = Output()
