@@ -23,7 +23,7 @@ SPINS = RESTS + "while True:\n    pass\n"
 #: To read what it says takes the runner's own time.
 SAYS_MUCH = """
 def say() -> object:
-    return [[]] * 240_000
+    return [{"a": 0}] * 240_000
 def rest() -> str:
     return "rested"
 TOOL_SPECS = [
