@@ -3,6 +3,7 @@
 import asyncio
 import time
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from toolrack_runner.network.broker import Refused, connect
@@ -138,7 +139,8 @@ async def _answer(pool: Pool, worker: Worker, call: Call) -> Answer | Failed:
 async def _connect(pool: Pool, worker: Worker, key: Key, wish: Connect) -> None:
     """Makes the connection that a tool asks for, and hands it in; or says why not."""
     try:
-        connected = await connect(key.network, pool.network_allowed, wish)
+        look_up = partial(pool.names.find, key.tenant)
+        connected = await connect(key.network, pool.network_allowed, wish, look_up)
     except Refused as refused:
         worker.reply(ConnectReply(str(refused)))
         return

@@ -19,6 +19,7 @@ from toolrack_runner.pool.key import Key
 from toolrack_runner.pool.known_modules import KnownModules
 from toolrack_runner.pool.long_calls import LongCalls
 from toolrack_runner.pool.memory_watch import too_much, watched
+from toolrack_runner.pool.name_lookups import NameLookUps
 from toolrack_runner.pool.recent_use import RecentUse
 from toolrack_runner.pool.refills import Refills
 from toolrack_runner.pool.slots import Slots
@@ -53,9 +54,11 @@ class Pool:
         bytes_max: int,
         first: tuple[int, Line] | None = None,
         network_allowed: tuple[Network, ...] = (),
+        is_for_one_user: bool = False,
     ) -> None:
         #: Networks beside the public internet that tools may be connected to.
         self.network_allowed = network_allowed
+        self.names = NameLookUps(is_for_one_user=is_for_one_user)
         self._loop = asyncio.get_running_loop()
         self._known = KnownModules()
         # Which packages a module imports is told with its code: without the queue that notes them, it has to be told again.
