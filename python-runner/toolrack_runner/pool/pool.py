@@ -25,8 +25,9 @@ from toolrack_runner.pool.refills import Refills
 from toolrack_runner.pool.slots import Slots
 from toolrack_runner.pool.warm_queue import WarmQueue, WarmQueues
 from toolrack_runner.pool.worker import HeldTooMuch, Worker
+from toolrack_runner.pool.zygote_owners import Packages
 from toolrack_runner.pool.zygote_process import ZygoteProcess
-from toolrack_runner.pool.zygotes import PLAIN, Packages, Zygotes
+from toolrack_runner.pool.zygotes import PLAIN, Zygotes
 from toolrack_runner.wire.child_messages import CallOrder, Imports, ProtocolError, Ready, Starting
 from toolrack_runner.zygote.messages import Limits, Line, Opening
 
@@ -136,7 +137,7 @@ class Pool:
         if packages != queue.packages:
             queue.packages = packages
             if packages:
-                self.zygotes.prepare(packages)
+                self.zygotes.prepare(key.tenant, packages)
 
     def learn_places(self, key: Key, told: Ready) -> None:
         """Notes where the specs of its tools stand, as its child says it."""
