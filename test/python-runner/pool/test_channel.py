@@ -107,6 +107,7 @@ BEFORE_THE_WISH: tuple[Step, ...] = (CALL._replace(network=True), INVOCATION, m.
 
 async def wished(channel: Channel, childs_end: socket.socket) -> None:
     """A child has come so far that it asks for a connection, and has read all that it was sent."""
+    childs_end.settimeout(20)
     for step in BEFORE_THE_WISH:
         if isinstance(step, m.Order):
             channel.send(step)
@@ -171,7 +172,7 @@ def test_a_reply_that_cannot_be_sent_at_all_ends_the_channel() -> None:
                 channel.send(m.Invocation("m:a", {"text": "x" * (4 << 20)}, {}))  # Fills the channel: EAGAIN.
                 channel.reply(m.ConnectReply("no"))
                 with pytest.raises(m.ProtocolError, match="could not be sent"):
-                    await channel.receive()
+                    await asyncio.wait_for(channel.receive(), 20)
             finally:
                 channel.close()
 
