@@ -17,6 +17,7 @@ from toolrack_runner.pool.children import PoolFailure
 from toolrack_runner.pool.fair_queue import QueueFull
 from toolrack_runner.pool.key import Key
 from toolrack_runner.pool.outcome import Outcome, Usage, failure
+from toolrack_runner.pool.sources import is_digest_of
 
 
 async def invoke(request: Request) -> Response:
@@ -44,6 +45,8 @@ async def invoke(request: Request) -> Response:
 
     async def run() -> Outcome:
         async with runner.calls.place(key.tenant):
+            # Not before: what is refused must not push out others' sources.
+            runner.sources.keep(key.tenant, key.sha256, source)
             outcome = await run_call(pool, call)
             runner.pause_for_main(runner.calls, key.tenant, outcome.usage.main_seconds)
             return outcome
@@ -61,7 +64,7 @@ async def invoke(request: Request) -> Response:
 
 def _source(runner: Runner, invocation: Invocation) -> str:
     if invocation.source is not None:
-        if not runner.sources.keep(invocation.sha256, invocation.source):
+        if not is_digest_of(invocation.source, invocation.sha256):
             raise Fault("BODY_INVALID", "sha256 is not the digest of source")
         return invocation.source
     source = runner.sources.find(invocation.sha256)

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from starlette.requests import Request
+from starlette.requests import ClientDisconnect, Request
 
 from toolrack_runner.http.fault import Fault
 from toolrack_runner.wire.json_depth import TooDeep, read_json
@@ -26,10 +26,13 @@ async def _read_bytes(request: Request) -> bytes:
     if length.isdigit() and int(length) > BODY_BYTES_MAX:
         raise _too_large()
     data = bytearray()
-    async for part in request.stream():
-        data += part
-        if len(data) > BODY_BYTES_MAX:
-            raise _too_large()
+    try:
+        async for part in request.stream():
+            data += part
+            if len(data) > BODY_BYTES_MAX:
+                raise _too_large()
+    except ClientDisconnect:
+        raise Fault("BODY_INVALID", "the caller has gone before the whole body had come") from None
     return bytes(data)
 
 

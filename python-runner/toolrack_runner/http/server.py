@@ -45,6 +45,7 @@ def make_runner(
         bytes_max=settings.pool_bytes,
         first=first,
         network_allowed=settings.network_allowed,
+        is_for_one_user=settings.is_for_one_user,
     )
     return Runner(settings, pool, calls, checks, Measurement(pool, clear))
 

@@ -9,7 +9,7 @@ from toolrack_runner.module.user_traceback import frames, user_line
 
 PROCESSES = (
     "The sandbox starts no processes (no fork, no subprocess, no multiprocessing). "
-    "Use threads, or do the work in Python."
+    "Use threads (concurrent.futures.ThreadPoolExecutor), or do the work in Python."
 )
 NETWORK = "The sandbox has no network. Tools reach only the hosts that their spec names in 'network'."
 FILES = (

@@ -2,6 +2,8 @@
 
 import asyncio
 import socket
+from collections.abc import Awaitable, Callable
+from typing import Any
 
 from toolrack_runner.network.confirm_connected import confirm_connected
 from toolrack_runner.network.hosts import Host, is_named
@@ -18,12 +20,19 @@ RECEIVE_BYTES = 128 << 10
 #: How long the kernel goes on to send when nothing of it is taken: what a child leaves behind goes then.
 SENDING_MS = 60_000
 
+#: As getaddrinfo gives one: family, kind, protocol, canonical name, and what to connect to.
+Address = tuple[int, int, int, str, Any]
+#: Takes a name and a port; raises Refused, and OSError and ValueError as getaddrinfo does.
+LookUp = Callable[[str, int], Awaitable[list[Address]]]
+
 
 class Refused(Exception):
     """The connection is not made; the text is for the tool."""
 
 
-async def connect(hosts: tuple[Host, ...], allowed: tuple[Network, ...], wish: Connect) -> socket.socket:
+async def connect(
+    hosts: tuple[Host, ...], allowed: tuple[Network, ...], wish: Connect, look_up: LookUp
+) -> socket.socket:
     """A connected TCP socket, blocking; raises Refused. `wish` is what the child sent."""
     name, port = wish
     if not is_named(hosts, name, port):
@@ -32,7 +41,7 @@ async def connect(hosts: tuple[Host, ...], allowed: tuple[Network, ...], wish: C
         )
     try:
         async with asyncio.timeout(CONNECT_SECONDS):
-            return await _connect(name, port, allowed)
+            return await _connect(await look_up(name, port), allowed)
     except TimeoutError:
         raise Refused(f"the host did not answer within {CONNECT_SECONDS:g} s") from None
     except OSError as error:
@@ -42,9 +51,8 @@ async def connect(hosts: tuple[Host, ...], allowed: tuple[Network, ...], wish: C
         raise Refused("the host can't be reached: its name is none") from None
 
 
-async def _connect(name: str, port: int, allowed: tuple[Network, ...]) -> socket.socket:
+async def _connect(found: list[Address], allowed: tuple[Network, ...]) -> socket.socket:
     loop = asyncio.get_running_loop()
-    found = await loop.getaddrinfo(name, port, type=socket.SOCK_STREAM)
     # One address that is not public is a host that is not to be trusted with the others either.
     if not found or not all(is_public(str(address[0]), allowed) for *_, address in found):
         raise Refused("the host's name leads to an address that is not public")

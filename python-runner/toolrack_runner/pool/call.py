@@ -3,6 +3,7 @@
 import asyncio
 import time
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from toolrack_runner.network.broker import Refused, connect
@@ -29,6 +30,9 @@ from toolrack_runner.wire.child_messages import (
     Ready,
     TextResult,
 )
+
+#: Connections that one call may be given. A tool can keep one without a descriptor, so their number has no other bound.
+CONNECTIONS_MAX = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +127,7 @@ async def _watch(pool: Pool, worker: Worker, call: Call, deadline: float) -> Ans
 
 async def _answer(pool: Pool, worker: Worker, call: Call) -> Answer | Failed:
     """The answer; what the child says before it is noted, or granted. Each comes at its time (`ChildLife`)."""
+    given = 0
     while True:
         match await worker.receive():
             case TextResult() | JsonResult() | CallFailure() | Failed() as answer:
@@ -131,19 +136,23 @@ async def _answer(pool: Pool, worker: Worker, call: Call) -> Answer | Failed:
                 pool.learn(call.key, told)
             case Ready() as told:
                 pool.learn_places(call.key, told)
+            case Connect() if given >= CONNECTIONS_MAX:
+                worker.reply(ConnectReply(f"a call may make {CONNECTIONS_MAX} connections"))
             case Connect() as wish:
-                await _connect(pool, worker, call.key, wish)
+                given += await _connect(pool, worker, call.key, wish)
 
 
-async def _connect(pool: Pool, worker: Worker, key: Key, wish: Connect) -> None:
-    """Makes the connection that a tool asks for, and hands it in; or says why not."""
+async def _connect(pool: Pool, worker: Worker, key: Key, wish: Connect) -> bool:
+    """Makes the connection that a tool asks for, and hands it in, or says why not; whether it was made."""
     try:
-        connected = await connect(key.network, pool.network_allowed, wish)
+        look_up = partial(pool.names.find, key.tenant)
+        connected = await connect(key.network, pool.network_allowed, wish, look_up)
     except Refused as refused:
         worker.reply(ConnectReply(str(refused)))
-        return
+        return False
     with connected:
         worker.reply(ConnectReply(), connected.fileno())
+    return True
 
 
 def _usage(worker: Worker, seconds: float, cpu_before: float, resident_bytes_max: int) -> Usage:

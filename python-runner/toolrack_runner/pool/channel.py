@@ -5,10 +5,13 @@ believed only as far as the child's own call goes.
 """
 
 import asyncio
+import fcntl
+import os
 import socket
+import struct
+import termios
 import time
 from collections.abc import Callable
-from contextlib import suppress
 from typing import Any
 
 import orjson
@@ -16,6 +19,7 @@ import orjson
 from toolrack_runner.pool.child_life import ChildLife
 from toolrack_runner.wire.child_messages import (
     ChildMessage,
+    Connect,
     ConnectReply,
     MessageTooLarge,
     Order,
@@ -33,6 +37,7 @@ MESSAGES_MAX = 1_010
 #: Room of a channel, so that a call and its source are handed over in one write.
 CHANNEL_BYTES = 1 << 20
 _READ_BYTES = 1 << 18
+_COUNT = struct.Struct("i")
 
 
 class ChannelClosed(Exception):
@@ -96,11 +101,21 @@ class Channel:
         self._splitter.take_at_most(message_bytes)
 
     def reply(self, reply: ConnectReply, descriptor: int | None = None) -> None:
-        """Answers a Connect, with the descriptor where it is granted, if the child listens."""
+        """Answers a Connect, with the descriptor where it is granted. Where the kernel takes none, the child is told why."""
         self._life.told(reply)
         descriptors = [] if descriptor is None else [descriptor]
-        with suppress(OSError):
+        try:
             socket.send_fds(self._ours, [_frame(reply)], descriptors)
+        except (BrokenPipeError, ConnectionResetError):
+            pass  # The child has gone; hearing of it is the reader's.
+        except OSError as error:
+            if self._ours.fileno() < 0:
+                return
+            if descriptor is None:
+                self.end(ProtocolError("the reply to 'connect' could not be sent"))
+                return
+            reason = os.strerror(error.errno or 0)
+            self.reply(ConnectReply(f"the connection could not be handed over: {reason}"))
 
     async def receive(self) -> ChildMessage:
         """The child's next message; raises ChannelClosed, MessageTooLarge or another ProtocolError."""
@@ -177,6 +192,8 @@ class Channel:
             for payload in self._splitter.feed(data):
                 self._messages_left -= 1
                 message = _parse(payload, self._messages_left)
+                if isinstance(message, Connect):
+                    self._require_read()
                 self._life.heard(message)
                 self._messages.append(message)
             if self._bytes_left < 0:
@@ -188,6 +205,15 @@ class Channel:
             self._stop(type(broken)(*broken.args))
         self._wake()
         return True
+
+    def _require_read(self) -> None:
+        """Raises ProtocolError where anything that the child was sent is still in the channel.
+
+        It may be a connection, which nobody counts before it is taken.
+        """
+        (unread,) = _COUNT.unpack(fcntl.ioctl(self._ours, termios.TIOCOUTQ, bytes(_COUNT.size)))
+        if unread:
+            raise ProtocolError("'connect' came before the child read what it was sent")
 
     def _stop(self, reason: Exception) -> None:
         self._end = reason

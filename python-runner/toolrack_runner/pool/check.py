@@ -11,6 +11,7 @@ from toolrack_runner.pool.channel import ChannelClosed
 from toolrack_runner.pool.check_report import Report, as_report, refused_report, with_lost_example
 from toolrack_runner.pool.children import PoolFailure
 from toolrack_runner.pool.ending import end_of, line_now
+from toolrack_runner.pool.fair_queue import THE_SERVICE
 from toolrack_runner.pool.memory_watch import watched
 from toolrack_runner.pool.outcome import Usage
 from toolrack_runner.pool.pool import Pool
@@ -47,7 +48,7 @@ class Checked:
 
 async def run_check(pool: Pool, name: str, source: bytes, *, tenant: str, seconds: float) -> Checked:
     """Checks a module for a user; raises PoolFailure before anything of it ran."""
-    pool.zygotes.prepare(LIBRARIES)
+    pool.zygotes.prepare(THE_SERVICE, LIBRARIES)
     started = time.monotonic()
     worker = await pool.blank(Limits(), LIBRARIES)
     worker.yield_to_others(pool.recent_use.steps(tenant))

@@ -85,7 +85,7 @@ class Snapshot(NamedTuple):
 
 
 class FairQueue:
-    """Gives out places. Nothing here waits but `place`; time comes from the clock."""
+    """Gives out places. Nothing here waits but `place` and `take`; time comes from the clock."""
 
     def __init__(self, shares: Shares, clock: Clock) -> None:
         self.shares = shares
@@ -97,16 +97,25 @@ class FairQueue:
     @asynccontextmanager
     async def place(self, user: str) -> AsyncIterator[None]:
         """Waits for a place and holds it; raises QueueFull. Who is cancelled while waiting leaves the queue."""
+        turn = await self.take(user)
+        try:
+            yield
+        finally:
+            self.leave(turn)
+
+    async def take(self, user: str) -> Turn:
+        """Waits for a place, as `place` does; who takes it has to `leave` it."""
         changed = asyncio.Event()
         turn = self.ask(user, changed.set)
         try:
             if turn.state is not State.RUNNING:
                 await changed.wait()
-            if turn.refused is not None:
-                raise turn.refused
-            yield
-        finally:
+        except asyncio.CancelledError:
             self.leave(turn)
+            raise
+        if turn.refused is not None:
+            raise turn.refused
+        return turn
 
     def ask(self, user: str, changed: Callable[[], object]) -> Turn:
         """Runs from now on, or waits; raises QueueFull."""

@@ -19,13 +19,15 @@ from toolrack_runner.pool.key import Key
 from toolrack_runner.pool.known_modules import KnownModules
 from toolrack_runner.pool.long_calls import LongCalls
 from toolrack_runner.pool.memory_watch import too_much, watched
+from toolrack_runner.pool.name_lookups import NameLookUps
 from toolrack_runner.pool.recent_use import RecentUse
 from toolrack_runner.pool.refills import Refills
 from toolrack_runner.pool.slots import Slots
 from toolrack_runner.pool.warm_queue import WarmQueue, WarmQueues
 from toolrack_runner.pool.worker import HeldTooMuch, Worker
+from toolrack_runner.pool.zygote_owners import Packages
 from toolrack_runner.pool.zygote_process import ZygoteProcess
-from toolrack_runner.pool.zygotes import PLAIN, Packages, Zygotes
+from toolrack_runner.pool.zygotes import PLAIN, Zygotes
 from toolrack_runner.wire.child_messages import CallOrder, Imports, ProtocolError, Ready, Starting
 from toolrack_runner.zygote.messages import Limits, Line, Opening
 
@@ -53,9 +55,11 @@ class Pool:
         bytes_max: int,
         first: tuple[int, Line] | None = None,
         network_allowed: tuple[Network, ...] = (),
+        is_for_one_user: bool = False,
     ) -> None:
         #: Networks beside the public internet that tools may be connected to.
         self.network_allowed = network_allowed
+        self.names = NameLookUps(is_for_one_user=is_for_one_user)
         self._loop = asyncio.get_running_loop()
         self._known = KnownModules()
         # Which packages a module imports is told with its code: without the queue that notes them, it has to be told again.
@@ -133,7 +137,7 @@ class Pool:
         if packages != queue.packages:
             queue.packages = packages
             if packages:
-                self.zygotes.prepare(packages)
+                self.zygotes.prepare(key.tenant, packages)
 
     def learn_places(self, key: Key, told: Ready) -> None:
         """Notes where the specs of its tools stand, as its child says it."""

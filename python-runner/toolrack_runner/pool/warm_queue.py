@@ -12,7 +12,8 @@ from typing import Generic, Protocol, TypeVar
 from toolrack_runner.pool.fair_budget import FairBudget
 from toolrack_runner.pool.key import Key
 from toolrack_runner.pool.slots import SLOTS_MAX
-from toolrack_runner.pool.zygotes import PLAIN, Packages
+from toolrack_runner.pool.zygote_owners import Packages
+from toolrack_runner.pool.zygotes import PLAIN
 
 #: Children that wait for one module, at most.
 WAITING_OF_ONE_MAX = 8

@@ -5,6 +5,7 @@ import logging
 from collections.abc import Callable, Iterable
 
 from toolrack_runner.pool.spawn_zygote import spawn_zygote
+from toolrack_runner.pool.zygote_owners import Packages, ZygoteOwners
 from toolrack_runner.pool.zygote_process import ZygoteProcess
 from toolrack_runner.zygote.messages import Born, Gone, Line, Opening, Ready, Unborn
 
@@ -16,7 +17,6 @@ RESTART_SECONDS = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0)
 HEALTHY_SECONDS = 60.0
 
 _log = logging.getLogger("toolrack_runner")
-Packages = frozenset[str]
 PLAIN: Packages = frozenset()
 
 
@@ -41,6 +41,7 @@ class Zygotes:
         self._on_lost = on_lost
         self._on_retired = on_retired
         self._by_packages: dict[Packages, ZygoteProcess] = {}
+        self._owners = ZygoteOwners(WITH_PACKAGES_MAX)
         self._failures = 0
         self._started_at = 0.0
         self._is_closed = False
@@ -61,21 +62,25 @@ class Zygotes:
         """The zygote with those packages when it is ready, else the plain one; None while neither is."""
         zygote = self._by_packages.get(packages)
         if zygote is not None and zygote.is_ready:
-            if packages:
-                self._by_packages[packages] = self._by_packages.pop(packages)
+            self._owners.used(packages)
             return zygote
         plain = self._by_packages.get(PLAIN)
         return plain if plain is not None and plain.is_ready else None
 
-    def prepare(self, packages: Packages) -> None:
-        """Starts a zygote with those packages if there is none; the one that was used longest ago makes room."""
-        if packages in self._by_packages or self._is_closed:
+    def prepare(self, user: str, packages: Packages) -> None:
+        """Starts a zygote with those packages, for a module of this user's, if there is none; `ZygoteOwners` says which
+        one makes room.
+        """
+        if self._is_closed:
             return
-        others = [held for held in self._by_packages if held]
-        if len(others) >= WITH_PACKAGES_MAX:
-            oldest = self._by_packages.pop(others[0])
-            self._on_retired(oldest)
-            oldest.retire()
+        if packages in self._by_packages:
+            self._owners.asked(user, packages)
+            return
+        goes = self._owners.add(user, packages)
+        if goes is not None:
+            retired = self._by_packages.pop(goes)
+            self._on_retired(retired)
+            retired.retire()
         self._start(packages)
 
     def probe_no_more(self) -> None:
@@ -126,6 +131,7 @@ class Zygotes:
         if packages is None or self._is_closed:
             return
         del self._by_packages[packages]
+        self._owners.remove(packages)
         _log.error("a zygote died", extra={"packages": sorted(packages)})
         if packages:
             return  # It is started again when a module that wants it is called again.

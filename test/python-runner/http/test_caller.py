@@ -2,7 +2,10 @@
 
 import json
 import socket
+from contextlib import ExitStack
 from urllib.parse import urlsplit
+
+import pytest
 
 from support.live_runner import LiveRunner, invocation, live_runner
 from support.process_tree import children_of
@@ -61,6 +64,40 @@ def test_a_call_is_killed_when_its_caller_goes_and_its_slot_is_free_again() -> N
             "the end of its child",
         )
         assert runner.invoke(SLEEPY, "sleepy:sleep", {"seconds": 0})["text"] == "awake"
+
+
+def test_what_is_refused_is_not_kept() -> None:
+    body = invocation(SLEEPY + "# refused\n", "sleepy:sleep", {"seconds": 0})
+    with live_runner(environment={"TOOLRACK_RUNNER_SLOTS": "1"}) as runner, ExitStack() as calls:
+        for waiting in range(3):
+            calls.enter_context(sleeping_call(runner, 10_000))
+            until(lambda: has(runner, running=1, waiting=waiting), "a call that waits")  # noqa: B023
+        assert runner.client.post("/invoke", json=body).status_code == 429
+        calls.close()
+        until(lambda: has(runner, running=0, waiting=0), "an idle runner")
+        del body["source"]
+        assert runner.client.post("/invoke", json=body).status_code == 404
+
+
+def test_who_goes_in_the_middle_of_a_body_is_no_failure_of_the_runner(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    with live_runner() as runner:
+        runner.health()
+        where = urlsplit(runner.url)
+        assert where.hostname
+        assert where.port
+        with socket.create_connection((where.hostname, where.port)) as connection:
+            head = (
+                f"POST /invoke HTTP/1.1\r\nHost: {where.netloc}\r\nAuthorization: Bearer {runner.secret}\r\n"
+                "Expect: 100-continue\r\nContent-Length: 100\r\n\r\n"
+            )
+            connection.sendall(head.encode())
+            # The route reads now.
+            assert b"100 Continue" in connection.recv(1_024)
+            connection.sendall(b"{")
+        runner.health()
+    assert capfd.readouterr().err == ""
 
 
 def test_who_goes_while_waiting_for_a_turn_leaves_the_queue_and_nothing_is_run() -> None:

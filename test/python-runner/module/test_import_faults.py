@@ -111,6 +111,8 @@ def refuse(*_: object, **__: object) -> None:
         ("open('/usr/x')", "write in its working folder only"),
         ("multiprocessing.Process(target=print).start()", "The sandbox starts no processes"),
         ("multiprocessing.Lock()", "The sandbox starts no processes"),
+        # It wants a semaphore of the system's.
+        ("multiprocessing.pool.ThreadPool(2)", "Use threads (concurrent.futures.ThreadPoolExecutor)"),
         ("socket.getaddrinfo('example.com', 80)", "The sandbox has no network"),
         ("urllib.request.urlopen('http://example.com')", "The sandbox has no network"),
     ],
@@ -125,7 +127,7 @@ def test_what_the_jail_refuses_is_explained(
     monkeypatch.setattr("socket.socket.__init__", refuse)
     monkeypatch.setattr("_socket.getaddrinfo", refuse_name)
     monkeypatch.setattr("builtins.open", refuse_file)
-    found = load_fault(f"import os, subprocess, socket, multiprocessing, urllib.request\n{line}")
+    found = load_fault(f"import os, subprocess, socket, multiprocessing.pool, urllib.request\n{line}")
     assert (found.kind, found.code, found.line) == ("import_denied", "MODULE_BROKEN", 2)
     assert sentence in found.message
 

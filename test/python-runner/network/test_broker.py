@@ -2,28 +2,35 @@
 
 import asyncio
 import socket
+from functools import partial
 
 import pytest
 
 from toolrack_runner.network.broker import Refused, connect
 from toolrack_runner.network.hosts import Host
 from toolrack_runner.network.public_address import read_networks
+from toolrack_runner.pool.name_lookups import NameLookUps
 from toolrack_runner.wire.child_messages import Connect
 
 LOOPBACK = read_networks("127.0.0.0/8,::1/128")
+
+
+async def connected(hosts: tuple[Host, ...], wish: Connect) -> socket.socket:
+    """As a call of a user's is connected."""
+    return await connect(hosts, LOOPBACK, wish, partial(NameLookUps().find, "user"))
 
 
 @pytest.mark.parametrize("name", ["a" * 64, "a..b", ".", "xn--\x00", "m\udc00", "xn--a"])
 def test_a_name_that_no_resolver_takes_is_refused_and_no_failure_of_main(name: str) -> None:
     hosts = (Host(name.rstrip("."), (443,)),)
     with pytest.raises(Refused, match="can't be reached"):
-        asyncio.run(connect(hosts, LOOPBACK, Connect(name, 443)))
+        asyncio.run(connected(hosts, Connect(name, 443)))
 
 
 def test_what_the_kernel_keeps_for_a_connection_has_an_end() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        with asyncio.run(connect((Host("localhost", (port,)),), LOOPBACK, Connect("localhost", port))) as end:
+        with asyncio.run(connected((Host("localhost", (port,)),), Connect("localhost", port))) as end:
             peer, _ = server.accept()
             with peer:
                 # What a tool reads fast lets the kernel give it more, and it may then read no more.

@@ -1,6 +1,7 @@
 """Tools that are connected to what their spec names, by a live runner to a real server."""
 
 import os
+import socket
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,7 +9,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
+from hostile.uploads import upload
 from support.live_runner import LiveRunner, invocation, live_runner
+from toolrack_runner.pool.call import CONNECTIONS_MAX
 
 FETCH = '''
 import asyncio
@@ -107,6 +110,76 @@ def test_a_named_host_is_reached_by_what_tools_use(connected: tuple[LiveRunner, 
         for _ in range(2):
             answer = live.invoke(FETCH, tool, arguments, network=network)
             assert answer.get("text") == text, answer
+
+
+MANY = '''
+import socket
+
+
+def many(host: str, port: int, count: int) -> str:
+    """One after the other."""
+    for made in range(count):
+        try:
+            socket.create_connection((host, port), timeout=5).close()
+        except OSError as error:
+            return f"{made} {error}"
+    return str(count)
+
+
+TOOL_SPECS = [{"name": "many:many", "description": "Connects.", "handler": many}]
+'''
+
+
+def test_a_call_makes_so_many_connections_and_no_more(connected: tuple[LiveRunner, int]) -> None:
+    live, _ = connected
+    with socket.create_server(("127.0.0.1", 0), backlog=CONNECTIONS_MAX) as server:
+        port = server.getsockname()[1]
+        for _ in range(2):
+            arguments = {"host": "localhost", "port": port, "count": CONNECTIONS_MAX + 1}
+            answer = live.invoke(MANY, "many:many", arguments, network=[f"localhost:{port}"])
+            assert "256 [Errno 111] a call may make 256 connections" in answer["text"], answer
+            for _ in range(CONNECTIONS_MAX):
+                server.accept()[0].close()
+
+
+UNREAD = upload(
+    """
+def ask(port, count):
+    wish = frame({"connect": {"host": "localhost", "port": port}})
+    for _ in range(count):
+        held = in_the_channel()
+        write(wish)
+        until = time.monotonic() + 5
+        while in_the_channel() == held and time.monotonic() < until:
+            time.sleep(0.001)
+
+
+def in_the_channel():
+    import fcntl, struct, termios
+    return struct.unpack("i", fcntl.ioctl(channel(), termios.FIONREAD, bytes(4)))[0]
+
+
+def attack(port: int) -> str:
+    ask(port, 100)
+    time.sleep(9)
+""",
+    "attack",
+)
+
+
+def test_connections_that_the_child_does_not_take_do_not_gather(connected: tuple[LiveRunner, int]) -> None:
+    live, _ = connected
+    with socket.create_server(("127.0.0.1", 0), backlog=100) as server:
+        port = server.getsockname()[1]
+        for _ in range(2):
+            answer = live.invoke(UNREAD, "hostile:attack", {"port": port}, network=[f"localhost:{port}"])
+            assert answer["code"] == "RESULT_INVALID", answer
+            assert "before the child read what it was sent" in answer["error"]
+        server.setblocking(False)
+        for _ in range(2):
+            server.accept()[0].close()
+        with pytest.raises(BlockingIOError):
+            server.accept()
 
 
 def test_another_host_port_address_or_protocol_is_not(connected: tuple[LiveRunner, int]) -> None:

@@ -33,6 +33,7 @@ async def said(steps: Sequence[Step], data: bytes) -> tuple[list[m.ChildMessage]
     for step in steps:
         if isinstance(step, m.Order):
             channel.send(step)
+            assert os.read(channel.childs_end, 1 << 16)
         else:
             os.write(channel.childs_end, frame(orjson.dumps(step.as_json())))
             assert await channel.receive() == step
@@ -99,6 +100,83 @@ def write(childs_end: socket.socket, data: bytes) -> None:
     with childs_end, suppress(OSError):
         childs_end.sendall(data)
         childs_end.shutdown(socket.SHUT_RDWR)
+
+
+BEFORE_THE_WISH: tuple[Step, ...] = (CALL._replace(network=True), INVOCATION, m.Starting(), m.Ready({}))
+
+
+async def wished(channel: Channel, childs_end: socket.socket) -> None:
+    """A child has come so far that it asks for a connection, and has read all that it was sent."""
+    childs_end.settimeout(20)
+    for step in BEFORE_THE_WISH:
+        if isinstance(step, m.Order):
+            channel.send(step)
+        else:
+            childs_end.sendall(frame(orjson.dumps(step.as_json())))
+            await channel.receive()
+    childs_end.recv(1 << 16)
+    childs_end.sendall(WISH)
+    assert isinstance(await channel.receive(), m.Connect)
+
+
+WISH = frame(orjson.dumps(m.Connect("a.example", 443).as_json()))
+
+
+@pytest.mark.parametrize("is_granted", [True, False], ids=["granted", "refused"])
+def test_who_asks_again_before_the_reply_was_read_breaks_the_protocol(is_granted: bool) -> None:
+    async def play() -> None:
+        channel = Channel(OUTPUT_BYTES, lambda: None)
+        with socket.socket(fileno=os.dup(channel.childs_end)) as childs_end:
+            try:
+                await wished(channel, childs_end)
+                for _ in range(3):
+                    channel.reply(m.ConnectReply(), 0) if is_granted else channel.reply(m.ConnectReply("no"))
+                    _, descriptors, _, _ = socket.recv_fds(childs_end, 4_096, 1)
+                    assert len(descriptors) == is_granted
+                    for descriptor in descriptors:
+                        os.close(descriptor)
+                    childs_end.sendall(WISH)
+                    assert isinstance(await channel.receive(), m.Connect)
+                channel.reply(m.ConnectReply(), 0) if is_granted else channel.reply(m.ConnectReply("no"))
+                # To look at it is not to take it.
+                assert childs_end.recv(4, socket.MSG_PEEK)
+                childs_end.sendall(WISH)
+                with pytest.raises(m.ProtocolError, match="before the child read"):
+                    await channel.receive()
+            finally:
+                channel.close()
+
+    asyncio.run(play())
+
+
+def test_a_descriptor_that_the_kernel_does_not_take_is_told_to_the_child() -> None:
+    async def play() -> bytes:
+        channel = Channel(OUTPUT_BYTES, lambda: None)
+        with socket.socket(fileno=os.dup(channel.childs_end)) as childs_end:
+            try:
+                await wished(channel, childs_end)
+                channel.reply(m.ConnectReply(), 1 << 20)  # There is none of this number: EBADF.
+                return childs_end.recv(4_096)
+            finally:
+                channel.close()
+
+    assert b"could not be handed over: Bad file descriptor" in asyncio.run(play())
+
+
+def test_a_reply_that_cannot_be_sent_at_all_ends_the_channel() -> None:
+    async def play() -> None:
+        channel = Channel(OUTPUT_BYTES, lambda: None)
+        with socket.socket(fileno=os.dup(channel.childs_end)) as childs_end:
+            try:
+                await wished(channel, childs_end)
+                channel.send(m.Invocation("m:a", {"text": "x" * (4 << 20)}, {}))  # Fills the channel: EAGAIN.
+                channel.reply(m.ConnectReply("no"))
+                with pytest.raises(m.ProtocolError, match="could not be sent"):
+                    await asyncio.wait_for(channel.receive(), 20)
+            finally:
+                channel.close()
+
+    asyncio.run(play())
 
 
 def test_a_check_says_no_more_than_a_check_has_to_say() -> None:

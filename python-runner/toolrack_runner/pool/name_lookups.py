@@ -1,0 +1,74 @@
+"""Asks for the addresses of names, in threads that users share.
+
+A look-up cannot be cancelled: it ends when the name server answers, or after half a minute. Who owns a domain can have its
+name server never answer.
+"""
+
+import asyncio
+import socket
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from toolrack_runner.network.broker import Address, Refused
+from toolrack_runner.pool.fair_queue import FairQueue, QueueFull, Shares, Turn
+
+#: Look-ups at once; each has a thread.
+LOOK_UPS = 16
+#: So many of them may be one user's.
+LOOK_UPS_PER_USER = LOOK_UPS // 4
+WAITING_PER_USER = 32
+WAITING_MAX = 256
+#: For a place; an ordinary look-up takes less than a second.
+WAIT_SECONDS = 5.0
+TOO_MANY = (
+    "too many look-ups of names are under way for you: "
+    "one takes a place until the name server answers, or for half a minute"
+)
+
+Resolve = Callable[..., list[Any]]
+
+
+class NameLookUps:
+    """A place is given back when its thread has ended, also where nobody waits for the answer any more."""
+
+    def __init__(self, *, is_for_one_user: bool = False, resolve: Resolve = socket.getaddrinfo) -> None:
+        self._loop = asyncio.get_running_loop()
+        self._resolve = resolve
+        per_user = LOOK_UPS if is_for_one_user else LOOK_UPS_PER_USER
+        self._queue = FairQueue(Shares(LOOK_UPS, per_user, WAITING_PER_USER, WAITING_MAX), self._loop)
+
+    async def find(self, user: str, name: str, port: int) -> list[Address]:
+        """The addresses, as getaddrinfo gives them; raises Refused, and OSError and ValueError as getaddrinfo does."""
+        try:
+            async with asyncio.timeout(WAIT_SECONDS):
+                turn = await self._queue.take(user)
+        except (TimeoutError, QueueFull):
+            raise Refused(TOO_MANY) from None
+        found: asyncio.Future[list[Address]] = self._loop.create_future()
+        # No executor: the end of the program would wait for its threads.
+        thread = threading.Thread(target=self._look_up, args=(turn, found, name, port), daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:
+            self._queue.leave(turn)
+            raise Refused("the runner has no thread left for looking up a name: try again") from None
+        return await found
+
+    def _look_up(self, turn: Turn, found: "asyncio.Future[list[Address]]", name: str, port: int) -> None:
+        """In a thread of its own."""
+        tell: Callable[[], None] = partial(found.set_exception, OSError("the look-up failed"))
+        try:
+            tell = partial(found.set_result, self._resolve(name, port, type=socket.SOCK_STREAM))
+        except (OSError, ValueError) as error:
+            tell = partial(found.set_exception, error)
+        finally:
+            with suppress(RuntimeError):  # The loop has ended.
+                self._loop.call_soon_threadsafe(self._over, turn, found, tell)
+
+    def _over(self, turn: Turn, found: "asyncio.Future[list[Address]]", tell: Callable[[], None]) -> None:
+        self._queue.leave(turn)
+        if not found.done():
+            tell()
