@@ -8,7 +8,7 @@ import { readCursor } from '../../tools/catalog/cursor.ts'
 import { dialectAnswer } from '../../tools/catalog/dialect-answer.ts'
 import { layersText, listAnswer } from '../../tools/catalog/list-answer.ts'
 import type { ListAnswer } from '../../tools/catalog/list-answer.ts'
-import { ENVELOPES, PAGE_MAX } from '../../tools/catalog/list-query.ts'
+import { ENVELOPES, FILTER_VALUES_MAX, PAGE_MAX } from '../../tools/catalog/list-query.ts'
 import type { Envelope, ListQuery } from '../../tools/catalog/list-query.ts'
 import { isNotModified } from '../http/entity-tag.ts'
 import { invalidParameter, Query } from '../http/query.ts'
@@ -124,8 +124,8 @@ export function parseListQuery(search: string, envelope: Envelope): ListQuery {
   const dialect = query.optional('dialect', DIALECTS)
   return {
     names: parseNames(query),
-    tags: query.list('tags'),
-    categories: query.list('category'),
+    tags: query.set('tags', FILTER_VALUES_MAX),
+    categories: query.set('category', FILTER_VALUES_MAX),
     dialect,
     envelope: dialect ? envelopeIn(dialect, query) : query.choice('envelope', ENVELOPES, envelope),
     strict: query.flag('strict'),
