@@ -58,7 +58,7 @@ export function listRoute(parts: ListParts): Route {
     sizeCalculation: (list, key) => list.body.length + 2 * key.length + 1_024,
   })
 
-  function send({ principal, path, search, req, res }: KnownRequest, view: CatalogView): void {
+  function send({ principal, path, search, req, res, unread }: KnownRequest, view: CatalogView): void {
     const owner = view.hasOwn ? `${principal.uid} ` : ''
     const key = `${owner}${view.revision} ${req.url}`
     let list = lists.get(key)
@@ -67,6 +67,7 @@ export function listRoute(parts: ListParts): Route {
       res.writeHead(304, list.headers).end()
       return
     }
+    unread.hold(principal.uid, res, list.body.length)
     res.writeHead(200, list.bodyHeaders).end(list.body)
   }
 
