@@ -207,3 +207,19 @@ test('connections that send nothing give way to those that come after them', asy
   expect(await (await fetch(listening.url)).text()).toBe('here')
   for (const socket of silent) socket.destroy()
 })
+
+test('a connection is not read further while requests of it wait', async () => {
+  const asked = Promise.withResolvers<ServerResponse>()
+  await using listening = await served(({ url }, res) => {
+    if (url === '/first') asked.resolve(res)
+    else res.end('other')
+  })
+  const socket = await rawConnection(listening.url)
+  socket.on('error', () => undefined)
+  socket.write(GET.replace('/', '/first'))
+  socket.write(GET.replace('x', `x\r\nA: ${'a'.repeat(10_000)}`).repeat(3_000))
+  const { req } = await asked.promise
+  for (let other = 0; other < 50; other += 1) await (await fetch(`${listening.url}/other`)).text()
+  expect(req.socket.bytesRead).toBeLessThan(1024 * 1024)
+  socket.destroy()
+})
