@@ -13,9 +13,10 @@ const MB = 1024 * 1024
 const LARGE = 'x'.repeat(12 * MB)
 const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
+const answer = ({ res }: { readonly res: ServerResponse }): void => sendJson(res, 200, LARGE)
+
 /** Serves answers of 12 MB to users whose token is their name; 30 MB may wait for one of them. */
 async function served(unread: UnreadAnswers): Promise<{ readonly url: string } & AsyncDisposable> {
-  const answer = ({ res }: { readonly res: ServerResponse }): void => sendJson(res, 200, LARGE)
   const action = { verb: 'read' } as const
   const app: RequestListener = serveRoutes(
     [
