@@ -31,6 +31,8 @@ test.each([
   ['cursor', Buffer.from('nolayer/a').toString('base64url'), CURSOR],
   ['cursor', Buffer.from('user/not a name').toString('base64url'), CURSOR],
   ['cursor', `${writeCursor({ layer: 'user', name: 'a' })}=`, CURSOR],
+  ['tags', Array.from({ length: 51 }, (_, n) => n).join(), 'holds 51 values; at most 50 are allowed'],
+  ['category', Array.from({ length: 51 }, (_, n) => n).join(), 'holds 51 values; at most 50 are allowed'],
 ])('%s=%j is a 400 that names the parameter and what is allowed', async (parameter, value, fault) => {
   const answer = await refused(`${parameter}=${encodeURIComponent(value ?? '')}`)
   expect(answer).toEqual({

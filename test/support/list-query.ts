@@ -3,8 +3,8 @@ import type { ListQuery } from '../../functions/src/tools/catalog/list-query.ts'
 /** What a request without a parameter asks for. */
 export const ALL: ListQuery = {
   names: 'all',
-  tags: [],
-  categories: [],
+  tags: new Set(),
+  categories: new Set(),
   dialect: undefined,
   envelope: 'array',
   strict: false,

@@ -6,6 +6,7 @@ import { decide } from '../../access/decide.ts'
 import type { Principal } from '../../access/principal.ts'
 import { readBytes } from './read-body.ts'
 import type { Family, FoundRequest, PublicRoute, Route, TableRow } from './route.ts'
+import { answerTo } from './unread-answers.ts'
 
 export type Handle = (request: FoundRequest) => void | Promise<void>
 
@@ -30,6 +31,8 @@ function privateHandler(route: Route, family: Family, authenticate: Authenticate
 /** The one place that asks whether a request may be answered; its body is not read yet. */
 function answerIfAllowed(route: Route, found: FoundRequest, principal: Principal): void | Promise<void> {
   const { action, ask, hide, inFull } = route
+  found.unread.refuseIfTooMuch(principal.uid)
+  answerTo(found.res, { unread: found.unread, user: principal.uid })
   if (typeof action !== 'function') authorise(principal, action)
   const asked = ask?.(found)
   const isInFull = inFull !== undefined && decide(principal, inFull).allowed

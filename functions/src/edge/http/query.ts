@@ -32,11 +32,13 @@ export class Query {
     return this.#values.get(name) ?? []
   }
 
-  /** Every value, each split at commas, without blanks. */
-  list(name: string): readonly string[] {
-    return this.all(name)
-      .flatMap((value) => value.split(','))
-      .flatMap((entry) => (entry.trim() === '' ? [] : [entry.trim()]))
+  /** The different values, each split at commas, without blanks; at most `max`, because the catalog is searched for all of them. */
+  set(name: string, max: number): ReadonlySet<string> {
+    const values = new Set(this.all(name).flatMap((value) => value.split(',').map((entry) => entry.trim())))
+    values.delete('')
+    if (values.size > max)
+      throw invalidParameter(name, `holds ${values.size} values; at most ${max} are allowed`)
+    return values
   }
 
   one(name: string): string | undefined {

@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Action } from '../../access/action.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { BodiesInFlight } from './bodies-in-flight.ts'
+import type { UnreadAnswers } from './unread-answers.ts'
 
 export const FAMILIES = ['workflows', 'jobs'] as const
 export type Family = (typeof FAMILIES)[number]
@@ -30,6 +31,8 @@ export type FoundRequest<Path extends string = string> = {
   readonly res: ServerResponse
   /** Where the request's body is counted while it is worked on. */
   readonly bodies: BodiesInFlight
+  /** Where an answer is counted until its reader has taken it. */
+  readonly unread: UnreadAnswers
 }
 
 /** A request whose sender is known and may do what the route does. */

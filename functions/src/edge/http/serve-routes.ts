@@ -9,8 +9,9 @@ import { BodiesInFlight } from './bodies-in-flight.ts'
 import { handlerOf } from './handle-route.ts'
 import type { Handle } from './handle-route.ts'
 import { addressesOf } from './route.ts'
-import type { Family, Method, TableRow } from './route.ts'
+import type { Family, FoundRequest, Method, TableRow } from './route.ts'
 import { sendError } from './send-error.ts'
+import { UnreadAnswers } from './unread-answers.ts'
 
 /** What the edge itself works with; what the handlers work with is theirs. */
 export type EdgeParts = {
@@ -19,6 +20,8 @@ export type EdgeParts = {
   readonly log: Log
   /** The bodies of all requests; those of a new server when it is left out. */
   readonly bodies?: BodiesInFlight
+  /** The answers that wait for their readers; those of a new server when it is left out. */
+  readonly unread?: UnreadAnswers
 }
 
 /** A row of the table at one of its addresses. */
@@ -30,7 +33,7 @@ type Place = { readonly method: Method; readonly address: string; readonly handl
  */
 export function serveRoutes(
   table: readonly TableRow[],
-  { authenticate, corsOrigins, log, bodies = new BodiesInFlight() }: EdgeParts,
+  { authenticate, corsOrigins, log, bodies = new BodiesInFlight(), unread = new UnreadAnswers() }: EdgeParts,
   direct?: Family,
 ): RequestListener {
   const places = table.flatMap((row) =>
@@ -41,13 +44,14 @@ export function serveRoutes(
     })),
   )
   const exact = exactAddresses(places)
-  const app = expressApp(places, bodies, log)
+  const app = expressApp(places, { bodies, unread }, log)
 
   /** An address as it is documented is looked up; Express, whose way to a route is longer, finds every other spelling of it. */
   function serve(req: IncomingMessage, res: ServerResponse): void {
     const { path, search } = addressOf(req)
     const handle = exact.get(`${req.method} ${path}`)
-    if (handle) void answer(res, log, () => handle({ path, search, params: NO_PARAMS, req, res, bodies }))
+    if (handle)
+      void answer(res, log, () => handle({ path, search, params: NO_PARAMS, req, res, bodies, unread }))
     else app(req, res)
   }
   if (corsOrigins.length === 0) return serve
@@ -69,7 +73,11 @@ function isNaming({ address }: Place): boolean {
 }
 
 /** Every route, in whichever way its path may be spelled, and the answers where there is none. */
-function expressApp(places: readonly Place[], bodies: BodiesInFlight, log: Log): Express {
+function expressApp(
+  places: readonly Place[],
+  counted: Pick<FoundRequest, 'bodies' | 'unread'>,
+  log: Log,
+): Express {
   const app = express()
   app.disable('x-powered-by').disable('etag').set('query parser', false)
   // Those that are written out come first, so that every spelling of an address finds what the exact one does.
@@ -77,7 +85,7 @@ function expressApp(places: readonly Place[], bodies: BodiesInFlight, log: Log):
   for (const { method, address, handle } of inOrder)
     app.route(address)[lowerCase(method)]((req, res) => {
       const { search } = addressOf(req)
-      return handle({ path: req.path, search, params: req.params, req, res, bodies })
+      return handle({ path: req.path, search, params: req.params, req, res, ...counted })
     })
   // Behind all routes: what comes here is an address without this method, and the router knows which places it matches.
   for (const { method, address } of places)

@@ -24,7 +24,7 @@ export function healthRoute({ catalog, runner, checker, argumentChecker }: Healt
     path: '/health',
     isRoot: true,
     action: 'anybody',
-    async handle({ principal, res, bodies }) {
+    async handle({ principal, res, bodies, unread }) {
       const [view, known] = await Promise.all([
         principal ? catalog.view(principal) : catalog.shared(),
         runner.health(),
@@ -35,7 +35,12 @@ export function healthRoute({ catalog, runner, checker, argumentChecker }: Healt
         return
       }
       const layers = Object.fromEntries(LAYERS.map((layer) => [layer, layerHealth(view, layer)]))
-      const queues = { schemas: checker.state, arguments: argumentChecker.state, bodies: bodies.state }
+      const queues = {
+        schemas: checker.state,
+        arguments: argumentChecker.state,
+        bodies: bodies.state,
+        answers: unread.state,
+      }
       sendJson(res, 200, { ...head, revision: view.revision, layers, queues, runner: known })
     },
   }

@@ -8,7 +8,7 @@ import { readCursor } from '../../tools/catalog/cursor.ts'
 import { dialectAnswer } from '../../tools/catalog/dialect-answer.ts'
 import { layersText, listAnswer } from '../../tools/catalog/list-answer.ts'
 import type { ListAnswer } from '../../tools/catalog/list-answer.ts'
-import { ENVELOPES, PAGE_MAX } from '../../tools/catalog/list-query.ts'
+import { ENVELOPES, FILTER_VALUES_MAX, PAGE_MAX } from '../../tools/catalog/list-query.ts'
 import type { Envelope, ListQuery } from '../../tools/catalog/list-query.ts'
 import { isNotModified } from '../http/entity-tag.ts'
 import { invalidParameter, Query } from '../http/query.ts'
@@ -58,7 +58,7 @@ export function listRoute(parts: ListParts): Route {
     sizeCalculation: (list, key) => list.body.length + 2 * key.length + 1_024,
   })
 
-  function send({ principal, path, search, req, res }: KnownRequest, view: CatalogView): void {
+  function send({ principal, path, search, req, res, unread }: KnownRequest, view: CatalogView): void {
     const owner = view.hasOwn ? `${principal.uid} ` : ''
     const key = `${owner}${view.revision} ${req.url}`
     let list = lists.get(key)
@@ -67,6 +67,7 @@ export function listRoute(parts: ListParts): Route {
       res.writeHead(304, list.headers).end()
       return
     }
+    unread.hold(principal.uid, res, list.body.length)
     res.writeHead(200, list.bodyHeaders).end(list.body)
   }
 
@@ -124,8 +125,8 @@ export function parseListQuery(search: string, envelope: Envelope): ListQuery {
   const dialect = query.optional('dialect', DIALECTS)
   return {
     names: parseNames(query),
-    tags: query.list('tags'),
-    categories: query.list('category'),
+    tags: query.set('tags', FILTER_VALUES_MAX),
+    categories: query.set('category', FILTER_VALUES_MAX),
     dialect,
     envelope: dialect ? envelopeIn(dialect, query) : query.choice('envelope', ENVELOPES, envelope),
     strict: query.flag('strict'),

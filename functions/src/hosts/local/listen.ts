@@ -5,6 +5,8 @@ import { createServer, STATUS_CODES } from 'node:http'
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { sendJson } from '../../edge/http/send-json.ts'
+import { connectionsMax } from './connections-max.ts'
+import { inOrder, LATEST } from './in-order.ts'
 import { EXIT, StartError } from './start-error.ts'
 
 /** 200 names of 128 characters, percent-encoded, fit with room for a token. */
@@ -12,18 +14,40 @@ const HEADER_BYTES_MAX = 96 * 1024
 
 export type Listening = { readonly server: Server; readonly url: string }
 
+/** How long a connection may take until it has sent the head of a request, in milliseconds. */
+const FIRST_REQUEST_MS = 10_000
+
+/** How long a reader may take nothing of an answer that waits for it, in milliseconds. */
+const UNREAD_MS = 30_000
+
+/** How long a client may take to close a connection that has had its last answer, in milliseconds. */
+const CLOSING_MS = 2_000
+
+/** In place of those of the service. */
+export type Limits = { readonly unreadMs?: number; readonly connections?: number }
+
 /** Serves on the address; port 0 takes a free one. */
-export async function listen(app: RequestListener, host: string, port: number): Promise<Listening> {
+export async function listen(
+  app: RequestListener,
+  host: string,
+  port: number,
+  limits: Limits = {},
+): Promise<Listening> {
   const server = createServer(
     {
       maxHeaderSize: HEADER_BYTES_MAX,
       requestTimeout: 30_000,
+      headersTimeout: FIRST_REQUEST_MS,
+      connectionsCheckingInterval: 1_000,
       keepAliveTimeout: 65_000,
       requireHostHeader: false,
     },
-    refusingHostless(app),
+    inOrder(refusingHostless(app)),
   )
+  server.maxConnections = limits.connections ?? connectionsMax()
   server.on('clientError', refuseMalformed).on('checkExpectation', refuseExpectation)
+  server.setTimeout(limits.unreadMs ?? UNREAD_MS, cutIfIdle)
+  boundSilent(server, Math.ceil(server.maxConnections / 2))
   server.listen(port, host)
   try {
     await once(server, 'listening')
@@ -50,7 +74,6 @@ export async function stopListening({ server }: Listening): Promise<void> {
 /** Node itself would answer a missing Host, and below an unknown Expect, with an empty body. */
 function refusingHostless(app: RequestListener): RequestListener {
   return function handleRequest(req, res) {
-    LATEST.set(req.socket, res)
     if (req.headers.host === undefined && req.httpVersion === '1.1') refuse(res, 'REQUEST_MALFORMED')
     else app(req, res)
   }
@@ -61,13 +84,36 @@ function refuseExpectation(req: IncomingMessage, res: ServerResponse): void {
   refuse(res, 'HEADER_INVALID', 'Expect must be 100-continue, or be left out.')
 }
 
+/**
+ * Lets so many connections wait for their first request; the oldest of them gives way to one more. So who opens connections and
+ * sends nothing leaves room for others.
+ */
+function boundSilent(server: Server, max: number): void {
+  const silent = new Set<Socket>()
+  const spoken = ({ socket }: IncomingMessage): void => void silent.delete(socket)
+  server.on('connection', (socket: Socket) => {
+    silent.add(socket)
+    socket.once('close', () => silent.delete(socket))
+    const [oldest] = silent
+    if (silent.size > max) oldest?.destroy()
+  })
+  server.prependListener('request', spoken)
+}
+
+/**
+ * Cuts a connection that has done nothing for its time: one whose reader takes nothing of an answer, one that its client has not
+ * closed after the last answer, and one between two requests. A request that is worked on is waited for.
+ */
+function cutIfIdle(socket: Socket): void {
+  const last = LATEST.get(socket)
+  if (socket.writableLength > 0 || !socket.writable || !last || last.closed) socket.destroy()
+}
+
 function refuse(res: ServerResponse, code: ErrorCode, message?: string): void {
   const body = errorBody(new ToolrackError(code, message))
   sendJson(res, body.error.code, body, { Connection: 'close' })
 }
 
-/** The answer to the request that each connection had last. */
-const LATEST = new WeakMap<Socket, ServerResponse>()
 /** The connections on which something was malformed: Node tells it again with each piece that still comes. */
 const MALFORMED = new WeakSet<Socket>()
 
@@ -76,12 +122,13 @@ const MALFORMED = new WeakSet<Socket>()
  * not at all where it is the body of a request that has its answer already.
  */
 function refuseMalformed(error: NodeJS.ErrnoException, socket: Socket): void {
-  if (error.code === 'ECONNRESET' || !socket.writable) return void socket.destroy()
+  const isSilent = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket.bytesRead === 0
+  if (error.code === 'ECONNRESET' || isSilent || !socket.writable) return void socket.destroy()
   if (MALFORMED.has(socket)) return
   MALFORMED.add(socket)
   const last = LATEST.get(socket)
   const isInBody = last !== undefined && !last.req.complete
-  if (isInBody && last.headersSent) socket.end()
+  if (isInBody && last.headersSent) endSoon(socket, '')
   else if (isInBody || !last || last.closed) sendRefusal(error, socket)
   else last.once('close', () => sendRefusal(error, socket))
 }
@@ -97,9 +144,16 @@ function sendRefusal(error: NodeJS.ErrnoException, socket: Socket): void {
     'Content-Type: application/json; charset=utf-8',
     'Cache-Control: private, no-store',
   ]
-  socket.end(
+  endSoon(
+    socket,
     [...head, `Content-Length: ${Buffer.byteLength(text)}`, 'Connection: close', '', text].join('\r\n'),
   )
+}
+
+/** Sends the last text of a connection, and cuts it when its client does not close it. */
+function endSoon(socket: Socket, text: string): void {
+  socket.end(text)
+  setTimeout(() => socket.destroy(), CLOSING_MS).unref()
 }
 
 function addressFault(error: unknown, host: string, port: number): string {

@@ -65,8 +65,8 @@ function asItIs(entry: CatalogEntry): Listed {
 function matches(entry: CatalogEntry, { tags, categories, after }: ListQuery): boolean {
   return (
     (after === undefined || isAfter(entry, after)) &&
-    (tags.length === 0 || tags.some((tag) => entry.tags.includes(tag))) &&
-    (categories.length === 0 || (entry.category !== undefined && categories.includes(entry.category)))
+    (tags.size === 0 || entry.tags.some((tag) => tags.has(tag))) &&
+    (categories.size === 0 || (entry.category !== undefined && categories.has(entry.category)))
   )
 }
 

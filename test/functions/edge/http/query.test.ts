@@ -32,7 +32,7 @@ test.each([
 })
 
 test('a list is split at commas and loses its blanks', () => {
-  expect(query('names=,a,%20b%20,&names=&names=c').list('names')).toEqual(['a', 'b', 'c'])
+  expect(query('names=,a,%20b%20,&names=&names=c').set('names', 3)).toEqual(new Set(['a', 'b', 'c']))
 })
 
 test.each(['scope', 'budget', 'session', 'q', 'scope[]'])(
@@ -133,3 +133,15 @@ test('a required parameter that is missing or empty is refused', () => {
 function choose(search: string): string {
   return query(search).choice('envelope', ['array', 'items'], 'array')
 }
+
+const many = (count: number): Query =>
+  query(`names=${Array.from({ length: 1_000 }, (_, n) => n % count).join()}`)
+
+test('values are counted once each, and more than the most are refused', () => {
+  expect(many(50).set('names', 50).size).toBe(50)
+  expect(refusal(() => many(51).set('names', 50))).toEqual({
+    code: 'PARAMETER_INVALID',
+    parameter: 'names',
+    message: 'The parameter names holds 51 values; at most 50 are allowed.',
+  })
+})

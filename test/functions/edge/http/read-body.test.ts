@@ -51,7 +51,7 @@ async function handle(request: KnownRequest): Promise<void> {
 }
 
 const TABLE = ['/exact', '/named/:name'].map((path) =>
-  route({ method: 'POST', path, action: { verb: 'call' }, handle }),
+  route({ method: 'POST', path, action: { verb: 'call' }, takesBody: true, handle }),
 )
 const listening = await listen(
   serveRoutes(TABLE, { authenticate, corsOrigins: [], log, bodies }),

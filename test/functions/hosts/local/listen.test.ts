@@ -1,10 +1,14 @@
 import { expect, test } from '@jest/globals'
+import { once } from 'node:events'
 import type { RequestListener, ServerResponse } from 'node:http'
 import { networkInterfaces } from 'node:os'
+import { setImmediate } from 'node:timers/promises'
 import { listen, stopListening } from '../../../../functions/src/hosts/local/listen.ts'
+import type { Limits } from '../../../../functions/src/hosts/local/listen.ts'
 import { EXIT } from '../../../../functions/src/hosts/local/start-error.ts'
 import { rawConnection, rawExchange, readAnswer } from '../../../support/raw-http.ts'
 import { testWhere } from '../../../support/test-where.ts'
+import { until } from '../../../support/until.ts'
 
 test('port 0 takes a free port, and the address can be fetched', async () => {
   const listening = await listen((_req, res) => res.end('here'), '127.0.0.1', 0)
@@ -72,8 +76,11 @@ test('what is no HTTP never reaches the application', async () => {
 })
 
 /** Stops also where an expectation fails. */
-async function served(app: RequestListener): Promise<{ readonly url: string } & AsyncDisposable> {
-  const listening = await listen(app, '127.0.0.1', 0)
+async function served(
+  app: RequestListener,
+  limits?: Limits,
+): Promise<{ readonly url: string } & AsyncDisposable> {
+  const listening = await listen(app, '127.0.0.1', 0, limits)
   return { url: listening.url, [Symbol.asyncDispose]: () => stopListening(listening) }
 }
 
@@ -113,4 +120,106 @@ test('what is malformed behind a request is answered behind the answer to it, on
   expect(status).toBe(200)
   expect(body).toMatch(/^firstHTTP\/1\.1 400 Bad Request\r\n/)
   expect(body.match(/HTTP\/1\.1/g)).toHaveLength(1)
+})
+
+const GET = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n'
+
+test('requests that come together are handled one after another, and those of a reader who reads nothing are not', async () => {
+  let handled = 0
+  const large = Buffer.alloc(12 * 1024 * 1024, 'x')
+  await using listening = await served((_req, res) => {
+    handled += 1
+    res.end(large)
+  })
+  const socket = await rawConnection(listening.url)
+  socket.pause().write(GET.repeat(5_000))
+  await until(
+    () => Promise.resolve(handled),
+    (count) => count > 0,
+  )
+  for (let other = 0; other < 5; other += 1) await (await fetch(listening.url)).bytes()
+  expect(handled).toBe(6)
+  socket.resume()
+  await until(
+    () => Promise.resolve(handled),
+    (count) => count > 8,
+  )
+  socket.destroy()
+})
+
+test('the answers to requests that come together come in their order, however long each takes', async () => {
+  const waiting: (() => void)[] = []
+  let active = 0
+  await using listening = await served((req, res) => {
+    active += 1
+    waiting.push(() => {
+      active -= 1
+      res.end(req.url)
+    })
+  })
+  const socket = await rawConnection(listening.url)
+  const count = 3_000
+  const asks = Array.from({ length: count }, (_, n) => GET.replace('/', `/${n}.`))
+  socket.write(asks.join('').replace(/\r\n\r\n$/, '\r\nConnection: close\r\n\r\n'))
+  const answer = readAnswer(socket)
+  let mostActive = 0
+  for (let n = 0; n < count; n += 1) {
+    while (waiting.length === 0) await setImmediate()
+    mostActive = Math.max(mostActive, active)
+    waiting.shift()?.()
+  }
+  const { body } = await answer
+  expect(`\r\n\r\n${body}`.match(/(?<=\r\n\r\n)\/\d+(?=\.)/g)?.map((path) => Number(path.slice(1)))).toEqual(
+    asks.map((_, n) => n),
+  )
+  expect(mostActive).toBe(1)
+})
+
+test('a reader who takes nothing of an answer is cut, and one who waits for a slow answer is not', async () => {
+  const slow = Promise.withResolvers<ServerResponse>()
+  await using listening = await served(
+    ({ url }, res) => {
+      if (url === '/slow') slow.resolve(res)
+      else res.end(Buffer.alloc(64 * 1024 * 1024))
+    },
+    { unreadMs: 100 },
+  )
+  const patient = fetch(`${listening.url}/slow`)
+  const late = await slow.promise
+  const socket = await rawConnection(listening.url)
+  socket.on('error', () => undefined)
+  socket.pause().write(GET)
+  const waiting = fetch(listening.url)
+  expect((await (await waiting).bytes()).length).toBe(64 * 1024 * 1024)
+  await new Promise((resolve) => setTimeout(resolve, 400))
+  late.end('late')
+  expect(await (await patient).text()).toBe('late')
+  const closed = once(socket, 'close')
+  socket.resume()
+  await closed
+  expect(socket.bytesRead).toBeLessThan(64 * 1024 * 1024)
+})
+
+test('connections that send nothing give way to those that come after them', async () => {
+  await using listening = await served((_req, res) => res.end('here'), { connections: 8 })
+  const silent = await Promise.all(Array.from({ length: 20 }, () => rawConnection(listening.url)))
+  for (const socket of silent) socket.on('error', () => undefined)
+  expect(await (await fetch(listening.url)).text()).toBe('here')
+  for (const socket of silent) socket.destroy()
+})
+
+test('a connection is not read further while requests of it wait', async () => {
+  const asked = Promise.withResolvers<ServerResponse>()
+  await using listening = await served(({ url }, res) => {
+    if (url === '/first') asked.resolve(res)
+    else res.end('other')
+  })
+  const socket = await rawConnection(listening.url)
+  socket.on('error', () => undefined)
+  socket.write(GET.replace('/', '/first'))
+  socket.write(GET.replace('x', `x\r\nA: ${'a'.repeat(10_000)}`).repeat(3_000))
+  const { req } = await asked.promise
+  for (let other = 0; other < 50; other += 1) await (await fetch(`${listening.url}/other`)).text()
+  expect(req.socket.bytesRead).toBeLessThan(1024 * 1024)
+  socket.destroy()
 })

@@ -40,10 +40,10 @@ test('tags and categories narrow together; within one of them any value is enoug
       { ...tool('c'), category: 'one' },
     ],
   })
-  expect(names(list(view, { tags: ['x', 'nope'] }).value)).toEqual(['a'])
-  expect(names(list(view, { categories: ['one', 'two'] }).value)).toEqual(['a', 'b', 'c'])
-  expect(names(list(view, { tags: ['y'], categories: ['two'] }).value)).toEqual(['b'])
-  expect(names(list(view, { names: new Set(['a', 'c']), tags: ['y'] }).value)).toEqual(['a'])
+  expect(names(list(view, { tags: new Set(['x', 'nope']) }).value)).toEqual(['a'])
+  expect(names(list(view, { categories: new Set(['one', 'two']) }).value)).toEqual(['a', 'b', 'c'])
+  expect(names(list(view, { tags: new Set(['y']), categories: new Set(['two']) }).value)).toEqual(['b'])
+  expect(names(list(view, { names: new Set(['a', 'c']), tags: new Set(['y']) }).value)).toEqual(['a'])
 })
 
 test('unknown names are told, twenty valid ones and the number of the rest', () => {
