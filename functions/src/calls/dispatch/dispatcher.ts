@@ -87,7 +87,7 @@ async function invokeHeld(pipeline: Pipeline, asked: Asked, held: Holding) {
   try {
     return await held.run(() => pipeline.invoke(asked))
   } catch (error) {
-    return pipeline.invoke({ ...asked, read: () => Promise.reject(error as Error) })
+    return pipeline.invoke({ ...asked, read: () => Promise.reject(error) })
   }
 }
 

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals'
-import { toolFailure, toolResult, ToolrackError } from '@toolrack/contract'
+import { toolFailure, toolResult } from '@toolrack/contract'
+import type { ToolrackError } from '@toolrack/contract'
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
@@ -15,6 +16,9 @@ const MB = 1024 * 1024
 const BODY = JSON.stringify(
   Array.from({ length: 64 }, (_, index) => ({ type: 'tool_use', id: `c${index}`, name: 'T', input: {} })),
 )
+
+const authenticate = ({ authorization = '' }) =>
+  ({ kind: 'user', uid: authorization, isAdmin: false }) as const
 
 test('results that nobody reads are bounded for each user, and let go when the connection has gone', async () => {
   const heldResults = new HeldResults(8 * MB)
@@ -32,8 +36,6 @@ test('results that nobody reads are bounded for each user, and let go when the c
     },
   } as unknown as Invoker
   const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
-  const authenticate = ({ authorization = '' }) =>
-    ({ kind: 'user', uid: authorization, isAdmin: false }) as const
   const table = callRoutes({ invoker, logs: {} as never, heldResults })
   const server = createServer(serveRoutes(table, { authenticate, corsOrigins: [], log })).listen(
     0,
