@@ -10,6 +10,7 @@ import type {
 import { readCalls, ToolrackError } from '@toolrack/contract'
 import type { Asked, CallHeaders, CallRequest, Pipeline, ResultData } from '../pipeline/call.ts'
 import { callArguments } from '../pipeline/parse-call-request.ts'
+import type { Holding } from './held-results.ts'
 import { LongWork } from '../../loop-turn.ts'
 import { JsonText } from '../../tools/json/json-text.ts'
 import { readJson } from '../../tools/json/read-json.ts'
@@ -51,15 +52,17 @@ export function parseCalls(body: JsonValue): ReadCalls {
 /** Who sent the calls, as for one call. */
 export type Sender = Pick<Asked, 'principal' | 'signal'> & { readonly headers: CallHeaders }
 
-/** Runs a model's calls, a few at a time, each through the same pipeline as a single call; answers in their order. */
+/** Runs a model's calls, a few at a time, each through the same pipeline as a single call; answers in their order. `held` counts the results. */
 export async function dispatch(
   pipeline: Pipeline,
   sender: Sender,
   { format, calls }: ReadCalls,
+  held: Holding,
 ): Promise<DispatchAnswer> {
   const results = await eachInTurn(calls, AT_ONCE, async (call) => {
     const headers = headersOf(call, sender.headers)
-    const { result } = await pipeline.invoke({ ...sender, headers, read: () => requestOf(call, format) })
+    const asked = { ...sender, headers, read: () => requestOf(call, format) }
+    const { result } = await invokeHeld(pipeline, asked, held)
     // Here and not for all at the end: for a large result it takes some of a millisecond.
     return { call, result, told: forModel({ call, result }) }
   })
@@ -76,6 +79,15 @@ export async function dispatch(
       name: result.meta.tool ?? call.name,
       call: call.item,
     })),
+  }
+}
+
+/** A call for whose result there is no room becomes a failure that its model reads, as every other one. */
+async function invokeHeld(pipeline: Pipeline, asked: Asked, held: Holding) {
+  try {
+    return await held.run(() => pipeline.invoke(asked))
+  } catch (error) {
+    return pipeline.invoke({ ...asked, read: () => Promise.reject(error) })
   }
 }
 

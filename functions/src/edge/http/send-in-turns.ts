@@ -9,6 +9,9 @@ const AT_ONCE = 64 * 1024
 /** Where the values of a dispatched call's result stand: results, item, result, member. Deeper ones are written at once. */
 const DEPTH = 4
 
+/** How long a reader may take nothing, in milliseconds: then its connection is cut, and what is held for it is let go. */
+const READER_PATIENCE_MS = 30_000
+
 /**
  * Sends a value as `sendJson` does, but lets others have a turn while it is made JSON, and makes no more than its reader
  * takes. Results of 64 calls took 40 to 500 ms at once. Resolves when all is handed on, or the reader has gone.
@@ -17,14 +20,17 @@ export async function sendInTurns(
   res: ServerResponse,
   value: object,
   headers: Record<string, string>,
+  patienceMs = READER_PATIENCE_MS,
 ): Promise<void> {
+  // Node does not count the time in which a write goes on, however slowly.
+  res.setTimeout(patienceMs, () => void res.req.socket.destroy())
   let text = ''
   for (const piece of piecesOf(value, 0)) {
     text += piece
     if (text.length < AT_ONCE) continue
     if (!res.headersSent) res.writeHead(200, { ...JSON_HEADERS, ...headers })
     if (!res.write(text)) await drained(res)
-    if (res.destroyed) return
+    if (isGone(res)) return
     text = ''
     await setImmediate()
   }
@@ -60,10 +66,27 @@ function* piecesOf(value: unknown, depth: number): Generator<string> {
 }
 
 /** Waits until the reader takes more, or has gone. */
-function drained(res: ServerResponse): Promise<void> {
-  if (res.destroyed) return Promise.resolve()
+async function drained(res: ServerResponse): Promise<void> {
+  if (!isGone(res)) await firstOf(res, 'drain')
+}
+
+/** Resolves when all of an answer has been taken, or the reader has gone. Ask before the answer is ended. */
+export async function whenOver(res: ServerResponse): Promise<void> {
+  if (!isGone(res) && !res.writableFinished) await firstOf(res, 'finish')
+}
+
+function isGone(res: ServerResponse): boolean {
+  return res.destroyed || res.req.socket.destroyed
+}
+
+/** An answer that waits behind another one on its connection hears nothing of its end: the connection tells. */
+function firstOf(res: ServerResponse, event: 'drain' | 'finish'): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
-  const events = ['drain', 'close'] as const
-  for (const event of events) res.once(event, resolve)
-  return promise.finally(() => events.forEach((event) => res.off(event, resolve)))
+  const { socket } = res.req
+  res.once(event, resolve).once('close', resolve)
+  socket.once('close', resolve)
+  return promise.finally(() => {
+    res.off(event, resolve).off('close', resolve)
+    socket.off('close', resolve)
+  })
 }

@@ -10,6 +10,10 @@ import { layersText, listAnswer } from '../../tools/catalog/list-answer.ts'
 import type { ListAnswer } from '../../tools/catalog/list-answer.ts'
 import { ENVELOPES, FILTER_VALUES_MAX, PAGE_MAX } from '../../tools/catalog/list-query.ts'
 import type { Envelope, ListQuery } from '../../tools/catalog/list-query.ts'
+import { FairQueue } from '../../fair-queue.ts'
+import { STRETCH_MS } from '../../loop-turn.ts'
+import { FragmentsInTurns } from '../../tools/catalog/fragments-in-turns.ts'
+import { callerGone } from '../http/caller-gone.ts'
 import { isNotModified } from '../http/entity-tag.ts'
 import { invalidParameter, Query } from '../http/query.ts'
 import { route } from '../http/route.ts'
@@ -40,6 +44,13 @@ type SentList = {
 /** Bytes of ready lists that an instance keeps; the full list of the catalog it serves is always among them. */
 const SENT_BYTES_MAX = 64 * 1024 * 1024
 
+/** Lists that wait to be made for one user. */
+const WAITING_MAX = 100
+
+/** As for large bodies: for each millisecond by which making a list has blocked others for long, its user's next list waits. */
+const PAUSE_FACTOR = 16
+const PAUSE_MS_MAX = 1_000
+
 export type ListParts = {
   readonly catalog: Catalog
   /** The envelope of a list that asks for none. */
@@ -55,14 +66,43 @@ export type ListParts = {
 export function listRoute(parts: ListParts): Route {
   const lists = new LRUCache<string, SentList>({
     maxSize: SENT_BYTES_MAX,
-    sizeCalculation: (list, key) => list.body.length + 2 * key.length + 1_024,
+    sizeCalculation: sentBytes,
   })
 
-  function send({ principal, path, search, req, res, unread }: KnownRequest, view: CatalogView): void {
+  /** What is made for users with definitions of their own, who alone decide how long it takes: one list of each at a time. */
+  const making = new FairQueue(
+    { places: 4, placesPerUser: 1, waitingPerUser: WAITING_MAX, waitingMax: Infinity },
+    () =>
+      new ToolrackError('SERVICE_BUSY', 'Too many of your lists are being made; ask for fewer at a time.'),
+  )
+
+  function send(request: KnownRequest, view: CatalogView): void | Promise<void> {
+    const { principal, path, search, req, res } = request
     const owner = view.hasOwn ? `${principal.uid} ` : ''
     const key = `${owner}${view.revision} ${req.url}`
-    let list = lists.get(key)
-    if (!list) lists.set(key, (list = makeList(parts, view, search, path)))
+    const ready = lists.get(key)
+    if (ready) return sendList(request, ready)
+    async function make(): Promise<void> {
+      const fragments = new FragmentsInTurns(parts.catalog.fragments)
+      let list = lists.get(key)
+      let longestMs = 0
+      list ??= await fragments.whole(() => {
+        const sinceMs = performance.now()
+        try {
+          return makeList(parts, view, search, path, fragments)
+        } finally {
+          longestMs = Math.max(longestMs, performance.now() - sinceMs)
+        }
+      })
+      const pauseMs = Math.min(PAUSE_MS_MAX, PAUSE_FACTOR * (longestMs - 2 * STRETCH_MS))
+      if (view.hasOwn && pauseMs > 0) making.pause(principal.uid, pauseMs)
+      lists.set(key, list)
+      sendList(request, list)
+    }
+    return view.hasOwn ? making.run(principal.uid, make, { signal: callerGone(res) }) : make()
+  }
+
+  function sendList({ principal, req, res, unread }: KnownRequest, list: SentList): void {
     if (isNotModified(req.headers['if-none-match'], list.etag)) {
       res.writeHead(304, list.headers).end()
       return
@@ -82,14 +122,26 @@ export function listRoute(parts: ListParts): Route {
   })
 }
 
-function makeList(parts: ListParts, view: CatalogView, search: string, path: string): SentList {
+/** A header's text may be held twice, and each place in the two arrays counts. */
+function sentBytes({ body, headers, bodyHeaders }: SentList, key: string): number {
+  const texts = [...headers, ...bodyHeaders].reduce((sum, text) => sum + text.length + 16, 0)
+  return body.length + 2 * key.length + texts + 1_024
+}
+
+function makeList(
+  parts: ListParts,
+  view: CatalogView,
+  search: string,
+  path: string,
+  fragments: FragmentsInTurns,
+): SentList {
   const query = parseListQuery(search, parts.envelope)
   if (query.strict && !view.isWhole) {
     throw new ToolrackError('LAYER_UNAVAILABLE', undefined, {
       details: [{ reason: 'LAYER_UNAVAILABLE', layers: layersText(view) }],
     })
   }
-  const answer = answerTo(query, parts, view)
+  const answer = answerTo(query, parts, view, fragments)
   const etag = `"${hashOf([VERSION, view.revision, parts.envelope, parts.defaultWorkflow, search].join('\n'))}"`
   const headers = [
     'ETag',
@@ -109,10 +161,15 @@ function makeList(parts: ListParts, view: CatalogView, search: string, path: str
   return { etag, body: answer.body, headers, bodyHeaders }
 }
 
-function answerTo(query: ListQuery, { catalog, defaultWorkflow }: ListParts, view: CatalogView): ListAnswer {
+function answerTo(
+  query: ListQuery,
+  { defaultWorkflow }: ListParts,
+  view: CatalogView,
+  fragments: FragmentsInTurns,
+): ListAnswer {
   const { dialect } = query
   if (dialect === undefined) return listAnswer(view, query, defaultWorkflow)
-  return dialectAnswer(view, { ...query, dialect }, defaultWorkflow, catalog.fragments)
+  return dialectAnswer(view, { ...query, dialect }, defaultWorkflow, fragments)
 }
 
 /** Reads the query of a list; what is not understood is an error, never a list of everything. */

@@ -3,7 +3,12 @@ import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 
 /** A stored definition as the routes show it. */
 export function shownDefinition(entry: CatalogEntry): JsonObject {
-  const { revision, updatedAt, updatedBy, source, text } = entry.stored
+  return { ...shownMeta(entry), definition: JSON.parse(entry.stored.text) as JsonValue }
+}
+
+/** What is shown beside the definition itself. */
+export function shownMeta(entry: CatalogEntry): JsonObject {
+  const { revision, updatedAt, updatedBy, source } = entry.stored
   return {
     name: entry.name,
     layer: entry.layer,
@@ -12,6 +17,5 @@ export function shownDefinition(entry: CatalogEntry): JsonObject {
     ...(updatedAt !== undefined && { updatedAt }),
     ...(updatedBy !== undefined && { updatedBy }),
     ...(source !== undefined && { source }),
-    definition: JSON.parse(text) as JsonValue,
   }
 }

@@ -37,11 +37,12 @@ export class HealthProbe {
   async #ask(): Promise<RunnerHealth> {
     const credential = await credentialFor(this.address)
     if ('how' in credential) return unreachable(`The runner ${credential.how}.`)
+    using deadline = new Deadline(this.#patience.deadlineMs)
     try {
       const answer = await fetch(new URL('/health', this.address.url), {
         headers: credential.headers,
         redirect: 'error',
-        signal: AbortSignal.timeout(this.#patience.deadlineMs),
+        signal: deadline.signal,
       })
       const text = await answer.text()
       this.#hasAnswered = true
@@ -59,6 +60,42 @@ export class HealthProbe {
     if (!this.#hasAnswered && performance.now() - this.#sinceMs < startingMs)
       return { status: 'starting', reason: 'The runner has not answered yet.' }
     return unreachable(`The runner has not answered within ${deadlineMs} ms.`)
+  }
+}
+
+/** Where a timer comes later by more than this part of its time, our own loop was blocked. */
+const LATE = 1 / 3
+
+/**
+ * Aborts a request that has lasted for so long. Where our own loop was blocked meanwhile, the answer may be here and not be
+ * read yet, or the request not be sent: then it is judged only after it has had as long once more.
+ */
+class Deadline implements Disposable {
+  readonly #deadlineMs: number
+  readonly #aborter = new AbortController()
+  readonly #sinceMs = performance.now()
+  #timer: NodeJS.Timeout
+
+  constructor(deadlineMs: number) {
+    this.#deadlineMs = deadlineMs
+    this.#timer = setTimeout(() => this.#judge(), deadlineMs)
+  }
+
+  get signal(): AbortSignal {
+    return this.#aborter.signal
+  }
+
+  [Symbol.dispose](): void {
+    clearTimeout(this.#timer)
+  }
+
+  #judge(): void {
+    const isLate = performance.now() - this.#sinceMs > this.#deadlineMs * (1 + LATE)
+    this.#timer = setTimeout(() => this.#abort(), isLate ? this.#deadlineMs : 0)
+  }
+
+  #abort(): void {
+    this.#aborter.abort(new DOMException('The runner has not answered.', 'TimeoutError'))
   }
 }
 

@@ -15,7 +15,7 @@ export function dialectAnswer(
   view: CatalogView,
   query: ListQuery & { readonly dialect: Dialect },
   defaultWorkflow: string,
-  fragments: DialectFragments,
+  fragments: Pick<DialectFragments, 'of'>,
 ): ListAnswer {
   const { dialect } = query
   const quarantined: string[] = []

@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals'
 import { toolResult } from '@toolrack/contract'
 import { setImmediate } from 'node:timers/promises'
 import { AT_ONCE, dispatch, parseCalls } from '../../../../functions/src/calls/dispatch/dispatcher.ts'
+import { HeldResults } from '../../../../functions/src/calls/dispatch/held-results.ts'
 import { STRETCH_MS } from '../../../../functions/src/loop-turn.ts'
 import type { Asked, Pipeline } from '../../../../functions/src/calls/pipeline/call.ts'
 
@@ -50,6 +51,7 @@ test(`${AT_ONCE} calls run at the same time, and never more; the answers keep th
     pipeline as unknown as Pipeline,
     { principal: USER, headers: NO_HEADERS, signal },
     calls(20),
+    new HeldResults().begin('ann'),
   )
   expect(most).toBe(AT_ONCE)
   expect(answer.results.map(({ id, result }) => [id, result?.textResultForLlm])).toEqual(
@@ -74,7 +76,11 @@ test('others have a turn between calls that take long without waiting, however m
   const turns = others()
   const { signal } = new AbortController()
   const sender = { principal: USER, headers: NO_HEADERS, signal }
-  await Promise.all([1, 2].map(() => dispatch(pipeline as unknown as Pipeline, sender, calls(AT_ONCE + 4))))
+  await Promise.all(
+    [1, 2].map(() =>
+      dispatch(pipeline as unknown as Pipeline, sender, calls(AT_ONCE + 4), new HeldResults().begin('ann')),
+    ),
+  )
   state.isOver = true
   await turns
   // Only the first call of each request follows another call at once.

@@ -7,6 +7,7 @@ import type { CatalogView } from '../../../../functions/src/tools/catalog/catalo
 import { explainName } from '../../../../functions/src/tools/catalog/explain-name.ts'
 import { grantOf } from '../../../../functions/src/access/grant.ts'
 import { dispatch, parseCalls } from '../../../../functions/src/calls/dispatch/dispatcher.ts'
+import { HeldResults } from '../../../../functions/src/calls/dispatch/held-results.ts'
 import type {
   CallEvent,
   CallRequest,
@@ -24,6 +25,8 @@ import type { ArgumentChecker } from '../../../../functions/src/tools/schemas/ar
 import { catalogView } from '../../../support/catalog-view.ts'
 import { tool } from '../../../support/definition-changes.ts'
 import { memoryInvocationLogs } from '../../../support/memory-invocation-logs.ts'
+
+const HELD = new HeldResults()
 
 const ANN: Principal = { kind: 'user', uid: 'ann', isAdmin: false }
 const SIGNAL = new AbortController().signal
@@ -295,7 +298,7 @@ test('every step is told the headers that the edge has read', async () => {
   const headers = { idempotencyKey: 'k1', traceparent: '00-1-2-01' }
   await invoker.invoke({ principal: ANN, read: ask('t'), signal: SIGNAL, headers })
   const calls = ['c1', 'c2'].map((id) => ({ type: 'tool_use', id, name: 't', input: {} }))
-  await dispatch(invoker, { principal: ANN, headers, signal: SIGNAL }, parseCalls(calls))
+  await dispatch(invoker, { principal: ANN, headers, signal: SIGNAL }, parseCalls(calls), HELD.begin('ann'))
   expect(seen).toEqual([
     headers,
     { ...headers, idempotencyKey: 'k1\nc1' },
@@ -380,6 +383,7 @@ test('whatever the layers and the token hold, what is listed is called as explai
           invoker,
           { principal, headers: NO_HEADERS, signal: SIGNAL },
           parseCalls([call]),
+          HELD.begin('ann'),
         )
         expect(dispatched.pending.length).toBe(explained.callable === 'client' ? 1 : 0)
         const [{ result: same } = { result: null }] = dispatched.results

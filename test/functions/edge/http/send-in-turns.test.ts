@@ -70,3 +70,21 @@ test('a reader who goes ends it', async () => {
   socket.destroy()
   expect(await over).toBe(false)
 })
+
+test('a reader who takes nothing is cut off after a while, and one who waits behind another answer too', async () => {
+  const ended: boolean[] = []
+  const { promise: over, resolve } = Promise.withResolvers<void>()
+  await using server = await serving(
+    (_req, res) =>
+      void sendInTurns(res, LARGE, {}, 200).then(() => {
+        ended.push(res.writableEnded)
+        if (ended.length === 2) resolve()
+      }),
+  )
+  const socket = await rawConnection(server.url)
+  socket.on('error', () => undefined).pause()
+  socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n'.repeat(2))
+  await over
+  expect(ended).toEqual([false, false])
+  socket.destroy()
+})

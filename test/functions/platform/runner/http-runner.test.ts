@@ -141,6 +141,16 @@ test('one that has answered once and falls silent is unreachable', async () => {
   expect(await runner.health()).toMatchObject({ status: 'unreachable' })
 })
 
+test('one that answers in time is not judged by how long our own loop was blocked', async () => {
+  await using there = await answering((_req, res) => res.end(JSON.stringify(healthy)))
+  const asking = runnerAt(there.address, { deadlineMs: 600, startingMs: 0 }).health()
+  setImmediate(() => {
+    const end = performance.now() + 1_000
+    while (performance.now() < end);
+  })
+  expect(await asking).toMatchObject({ status: 'ready' })
+})
+
 test('where there is no runner nobody is asked', async () => {
   const away: RunnerAway = { status: 'starting', reason: 'Wait.' }
   expect(await runnerAt(away).health()).toBe(away)
