@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hostile.test_waiting import kept_beside_waiting
 from hostile.uploads import HONEST, upload
 from hostile.watched_runner import watched_runner
 from support.live_runner import LiveRunner
+from support.process_tree import children_of
 from support.until import until
 
 MB = 1 << 20
@@ -151,6 +153,22 @@ except RuntimeError:
     pass
 """
 )
+#: A thread whose one system call takes all the memory that the child may have, and does not end for a signal to stop.
+FILLS_WHEN_STOPPED = """
+import ctypes, mmap
+libc = ctypes.CDLL(None)
+libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long)
+
+
+def fill():
+    libc.mmap(None, 200 << 20, 3, 0x22 | 0x8000, -1, 0)  # MAP_POPULATE
+    memory = mmap.mmap(-1, 200 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    place = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    libc.madvise(ctypes.c_void_p(place), ctypes.c_size_t(200 << 20), 23)  # MADV_POPULATE_WRITE
+
+
+threading.Thread(target=fill, daemon=True).start()
+"""
 MAPS_FAR_APART = upload(TAKES + "\npage_tables()\n")
 
 
@@ -212,6 +230,25 @@ def test_a_module_that_starts_more_threads_than_it_may_does_not_wait(who: str, c
         assert (live.health()["children"]["waiting"] == 0) == is_ended
 
 
+def own_bytes(pid: int) -> int:
+    """Memory of a process that no file is behind; 0 where it is gone."""
+    try:
+        told = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    return int(told.partition("RssAnon:")[2].split()[0]) << 10 if "RssAnon:" in told else 0
+
+
+def test_a_child_does_not_grow_after_it_was_weighed(who: str, canary: str) -> None:
+    with watched_runner(who, canary, TOOLRACK_RUNNER_POOL_MB="256") as live:
+        for number in range(8):
+            live.invoke(upload(f"{FILLS_WHEN_STOPPED}\n# {number}"), "hostile:hello", tenant="grower")
+        until(lambda: kept_beside_waiting(live)() <= 2, "the end of children that are made ahead")
+        children = children_of(live.process.pid)
+        assert live.health()["children"]["waiting"] > 0
+        assert sum(own_bytes(pid) for pid in children) < 700 * MB
+
+
 def waiting_after_calls(live: LiveRunner, source: str) -> int:
     """How many children wait when each of twenty tenants has called a module."""
     for number in range(20):
@@ -224,6 +261,8 @@ def waiting_after_calls(live: LiveRunner, source: str) -> int:
 def test_children_that_wait_are_weighed_with_their_sockets(who: str, canary: str) -> None:
     with watched_runner(who, canary, TOOLRACK_RUNNER_POOL_MB="64") as live:
         assert 6 <= waiting_after_calls(live, HONEST) <= 16
+    # A runner of its own: children of the other module may go on waiting beside these.
+    with watched_runner(who, canary, TOOLRACK_RUNNER_POOL_MB="64") as live:
         assert 1 <= waiting_after_calls(live, FILLS_SOCKETS) <= 64 // 12
 
 
