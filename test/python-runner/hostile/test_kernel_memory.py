@@ -90,6 +90,55 @@ def on_their_way() -> int:
     return sent
 
 
+def closed_but_kept() -> list:
+    # Threads that wait for sockets whose descriptors are then closed: the other end of each tells whether it is still there.
+    import select
+    kept = []
+    for way in ("poll", "ppoll", "select", "pselect", "select.poll", "select.select"):
+        pairs = [socket.socketpair() for _ in range(20)]
+        numbers = [mine.fileno() for mine, _ in pairs]
+        asked = (ctypes.c_byte * 160).from_buffer_copy(b"".join(struct.pack("ihh", each, 1, 0) for each in numbers))
+        bits = sum(1 << each for each in numbers).to_bytes(128, "little")
+        def python_poll():
+            poll = select.poll()
+            for each in numbers:
+                poll.register(each)
+            poll.poll(9_000)
+        wait = {
+            "poll": lambda: libc.poll(asked, 20, 9_000),
+            "ppoll": lambda: libc.ppoll(asked, 20, None, None),
+            "select": lambda: libc.select(64, bits, None, None, None),
+            "pselect": lambda: libc.pselect(64, bits, None, None, None, None),
+            "select.poll": python_poll,
+            "select.select": lambda: select.select(numbers, [], [], 9),
+        }[way]
+        threading.Thread(target=wait, daemon=True).start()
+        time.sleep(0.1)
+        count = 0
+        for mine, other in pairs:
+            mine.close()
+            other.setblocking(False)
+            try:
+                other.recv(1)
+            except BlockingIOError:
+                count += 1
+            other.close()
+        kept.append(count)
+    return kept
+
+
+def sends_files() -> str:
+    # Two bytes on the border of two pages keep both in a socket.
+    one, other = socket.socketpair()
+    with open("sent", "w+b") as file, one, other:
+        file.write(bytes(8_192))
+        file.flush()
+        try:
+            return str(os.sendfile(one.fileno(), file.fileno(), 4_095, 2))
+        except OSError as error:
+            return errno.errorcode[error.errno]
+
+
 def threads() -> int:
     threading.stack_size(32_768)
     made = 0
@@ -136,7 +185,17 @@ def files() -> int:
         pass
     return written
 """
-TOOLS = ("sockets", "pipes", "on_their_way", "threads", "page_tables", "signals", "files")
+TOOLS = (
+    "sockets",
+    "pipes",
+    "on_their_way",
+    "closed_but_kept",
+    "sends_files",
+    "threads",
+    "page_tables",
+    "signals",
+    "files",
+)
 MODULE = upload(TAKES, *TOOLS)
 #: So that other tests' children do not share its queue.
 FILLS_SOCKETS = upload(TAKES + "\nsockets()\n")
@@ -190,6 +249,14 @@ def test_what_waits_in_sockets_and_pipes_has_an_end(live: LiveRunner, tool: str)
 
 def test_no_socket_is_on_its_way(live: LiveRunner) -> None:
     assert live.invoke(MODULE, "hostile:on_their_way")["value"] == 0
+
+
+def test_who_waits_for_sockets_keeps_none_that_is_closed(live: LiveRunner) -> None:
+    assert live.invoke(MODULE, "hostile:closed_but_kept")["value"] == [0] * 6
+
+
+def test_no_page_of_a_file_is_put_into_a_socket(live: LiveRunner) -> None:
+    assert live.invoke(MODULE, "hostile:sends_files")["text"] == "ENOSYS"
 
 
 def test_signals_that_wait_have_an_end(live: LiveRunner) -> None:
