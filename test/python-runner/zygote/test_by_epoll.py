@@ -46,7 +46,8 @@ def test_select_says_what_the_system_says(descriptors: list[int]) -> None:
         [others[1], others[1]],
         *([each] for each in descriptors),
     ):
-        for wanted in ((those, [], []), ([], those, []), (those, those, [])):
+        none: list[int] = []
+        for wanted in ((those, none, none), (none, those, none), (those, those, none)):
             assert select_by_epoll(*wanted, 0.01) == select.select(*wanted, 0.01), wanted
 
 
