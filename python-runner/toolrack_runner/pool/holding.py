@@ -17,6 +17,8 @@ THREAD_BYTES: Final = 24 << 10
 DESCRIPTORS_OF_EVERY_CHILD: Final = 4
 #: What a socket keeps that was sent and not received, where the system does not say otherwise.
 SOCKET_BYTES: Final = 212_992
+#: A thread that is stopped, or has ended.
+_STOPPED: Final = (b"T", b"Z", b"X")
 #: Whether the kernel tells how many descriptors a process has by the size of its folder of descriptors (Linux 6.2).
 _HAS_COUNT: Final = os.path.exists("/proc/self/fd") and os.stat("/proc/self/fd").st_size > 0
 
@@ -45,6 +47,24 @@ def holding_of(pid: int, *, shared_anonymous_bytes: int, descriptors_max: int, w
     descriptors = max(_descriptors(pid, descriptors_max) - DESCRIPTORS_OF_EVERY_CHILD, 0)
     kernel = _bytes(status, b"\nVmPTE:") + max(threads - 1, 0) * THREAD_BYTES + descriptors * _SOCKET_BYTES
     return Holding(own + files + kernel, threads, _bytes(status, b"\nVmHWM:"))
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether no thread of a child runs, nor works in the kernel, any more; also where the child is gone. A signal stops a
+    thread only when its system call has ended, and one call can take all the memory that a child may have.
+    """
+    if pid <= 0:
+        return False
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+    except OSError:
+        return True
+    for thread in threads:
+        stat = read_whole(f"/proc/{pid}/task/{thread}/stat")
+        # The name stands in brackets and may have brackets itself.
+        if stat and stat.rpartition(b")")[2].split(None, 1)[0] not in _STOPPED:
+            return False
+    return True
 
 
 def _descriptors(pid: int, descriptors_max: int) -> int:

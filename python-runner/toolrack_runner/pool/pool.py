@@ -40,6 +40,10 @@ IMPORT_SECONDS = 10.0
 IDLE_SECONDS = 600.0
 #: And so often it is looked which.
 IDLE_LOOK_SECONDS = 60.0
+#: So often each child that waits is weighed again: a system call that was under way when it was stopped can still have
+#: taken memory. So many at once, which takes half a millisecond.
+WEIGH_SECONDS = 1.0
+WEIGHED_AT_ONCE = 16
 
 _log = logging.getLogger("toolrack_runner")
 
@@ -83,6 +87,7 @@ class Pool:
             on_retired=self._retired,
         )
         self._end_idle()
+        self._weigh_again()
 
     @property
     def waiting(self) -> int:
@@ -174,6 +179,18 @@ class Pool:
         self._queues.drop_not_called_since(self._loop.time() - IDLE_SECONDS)
         self._loop.call_later(IDLE_LOOK_SECONDS, self._end_idle)
 
+    def _weigh_again(self) -> None:
+        if self._is_closed:
+            return
+        for worker in self._queues.weighed_longest_ago(WEIGHED_AT_ONCE):
+            if not worker.is_at_rest or too_much(worker, holding := worker.holding()) is not None:
+                self._queues.remove(worker)
+                worker.kill()
+            else:
+                self._queues.weigh(worker, holding.held_bytes)
+        portions = max(1, -(-self._queues.waiting // WEIGHED_AT_ONCE))
+        self._loop.call_later(WEIGH_SECONDS / portions, self._weigh_again)
+
     def _is_held(self, key: Key, since: float) -> bool:
         queue = self._queues.find(key)
         return self._behind.is_held(since, has_waiting=queue is not None and bool(queue.waiting))
@@ -208,7 +225,6 @@ class Pool:
             elif self._queues.find(key) is not queue or not worker.is_alive or self._is_retired(worker):
                 worker.kill()
             else:
-                worker.stop()
                 self._queues.put(queue, worker, worker.holding().held_bytes)
         except PoolFailure as failure:
             if not self._is_closed:
@@ -233,7 +249,7 @@ class Pool:
             message = None
         self.recent_use.add(key.tenant, worker.cpu_seconds())
         # Once more: an import can have ended before the first look.
-        if isinstance(message, Ready) and too_much(worker, worker.holding()) is None:
+        if isinstance(message, Ready) and await worker.rest() and too_much(worker, worker.holding()) is None:
             self.learn_places(key, message)
             return worker
         worker.kill()

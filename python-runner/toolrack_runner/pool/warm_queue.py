@@ -7,6 +7,7 @@ others need the room, or after some time without a call. Room is made by the use
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Generic, Protocol, TypeVar
 
 from toolrack_runner.pool.fair_budget import FairBudget
@@ -82,8 +83,8 @@ class WarmQueues(Generic[Child]):
         self._children = FairBudget(WAITING_MAX)
         self._modules = FairBudget(modules_max)
         self._queues: OrderedDict[Key, WarmQueue[Child]] = OrderedDict()
-        #: Where each waiting child is, and what it costs, by its number.
-        self._places: dict[int, tuple[WarmQueue[Child], int]] = {}
+        #: Each waiting child, where it is, and what it costs, by its number; what was weighed longest ago comes first.
+        self._places: dict[int, tuple[Child, WarmQueue[Child], int]] = {}
 
     @property
     def waiting(self) -> int:
@@ -126,9 +127,27 @@ class WarmQueues(Generic[Child]):
         """It waits from now on. Queues are dropped until all that wait fit into the budget, this one perhaps among them."""
         cost = max(bytes_used, WAITING_BYTES_MIN)
         queue.waiting.append(child)
-        self._places[child.number] = (queue, cost)
+        self._places[child.number] = (child, queue, cost)
         self._bytes.add(queue.key.tenant, cost)
         self._children.add(queue.key.tenant, 1)
+        self._make_room()
+
+    def weighed_longest_ago(self, count: int) -> list[Child]:
+        """So many of those that wait, at most."""
+        return [child for child, _, _ in islice(self._places.values(), count)]
+
+    def weigh(self, child: Child, bytes_used: int) -> None:
+        """It was weighed again while it waits. Room is made where it has become heavier."""
+        place = self._places.pop(child.number, None)
+        if place is None:
+            return
+        _, queue, before = place
+        cost = max(bytes_used, WAITING_BYTES_MIN)
+        self._places[child.number] = (child, queue, cost)
+        self._bytes.add(queue.key.tenant, cost - before)
+        self._make_room()
+
+    def _make_room(self) -> None:
         while (user := self._bytes.greediest or self._children.greediest) is not None:
             oldest = next(
                 (key for key, held in self._queues.items() if key.tenant == user and held.waiting), None
@@ -141,7 +160,7 @@ class WarmQueues(Generic[Child]):
         """It waits no more, if it did."""
         place = self._places.pop(child.number, None)
         if place is not None:
-            queue, cost = place
+            _, queue, cost = place
             queue.waiting.remove(child)
             self._bytes.add(queue.key.tenant, -cost)
             self._children.add(queue.key.tenant, -1)

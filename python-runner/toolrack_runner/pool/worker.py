@@ -10,7 +10,7 @@ from contextlib import suppress
 from toolrack_runner.jail.hygiene import NICENESS
 from toolrack_runner.jail.namespaces import WORKPLACES
 from toolrack_runner.pool.channel import Channel
-from toolrack_runner.pool.holding import Holding, field, holding_of, read_whole
+from toolrack_runner.pool.holding import Holding, field, holding_of, is_stopped, read_whole
 from toolrack_runner.pool.output import Output
 from toolrack_runner.wire.child_messages import ChildMessage, ConnectReply, Order
 from toolrack_runner.zygote.messages import Gone, Limits
@@ -19,6 +19,11 @@ from toolrack_runner.zygote.messages import Gone, Limits
 NICENESS_MAX = 19
 #: How soon it is looked again whether a child has become one that can be made nicer.
 YIELD_AGAIN_SECONDS = 0.002
+#: How soon it is looked whether a child has stopped; twice as long each time, up to the second.
+STOP_LOOK_SECONDS = 0.001
+STOP_LOOK_SECONDS_MAX = 0.008
+#: A child that does not stop for so long, the runner does without. A loaded machine takes long to give a child its turn.
+STOP_SECONDS = 1.0
 
 
 class Worker:
@@ -180,6 +185,23 @@ class Worker:
         """
         self._is_stopped = True
         _kill(self.pidfd, signal.SIGSTOP)
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether the kernel says that every thread of it is stopped."""
+        return is_stopped(self.pid)
+
+    async def rest(self) -> bool:
+        """Stops it, and waits until it is at rest: what it holds before that can grow. False where it does not stop."""
+        self.stop()
+        loop = asyncio.get_running_loop()
+        until, pause = loop.time() + STOP_SECONDS, STOP_LOOK_SECONDS
+        while not self.is_at_rest:
+            if loop.time() >= until or not self.is_alive:
+                return False
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, STOP_LOOK_SECONDS_MAX)
+        return True
 
     def resume(self) -> None:
         """Lets it run again."""

@@ -20,6 +20,7 @@ from toolrack_runner.jail.confine import Confinement, prepare_confinement
 from toolrack_runner.jail.hygiene import die_with
 from toolrack_runner.zygote.allocator import keep_allocations_in_one_heap
 from toolrack_runner.zygote.at_fork import without_hooks
+from toolrack_runner.zygote.by_epoll import wait_by_epoll
 from toolrack_runner.zygote.child import live
 from toolrack_runner.zygote.kill_group import kill_group
 from toolrack_runner.zygote.messages import Born, Gone, Grown, Line, Opening, Ready, Spawn, Unborn
@@ -30,6 +31,8 @@ from toolrack_runner.zygote.probe import as_seen_here, probe
 
 #: Of a thread: the usual 8 MB count whole against a child's memory, which would be 31 threads.
 STACK_BYTES = 1 << 20
+#: The zygote's own: children get another (`by_epoll.py`), whose descriptor they would inherit.
+_poll = select.poll
 #: After so long without an order the zygote imports what tools commonly need.
 IDLE_MS = 2
 
@@ -45,6 +48,7 @@ def main() -> NoReturn:
         threading.stack_size(STACK_BYTES)
         keep_allocations_in_one_heap()
         hide_sendmsg()
+        wait_by_epoll()
         plants = None
         if opening.plants is not None:
             plants = as_seen_here(opening.plants, plant_victim(), connections)
@@ -130,7 +134,7 @@ class _Nursery:
         self._children: dict[int, tuple[int, int, int]] = {}
         #: Who removes what a child wrote, and what is told of that child when it is gone.
         self._clearing: dict[int, tuple[int, Gone]] = {}
-        self._poll = select.poll()
+        self._poll = _poll()
         self._poll.register(line.end.fileno(), select.POLLIN)
 
     def serve(self) -> NoReturn:

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -10,6 +11,7 @@ from hostile.test_waiting import kept_beside_waiting
 from hostile.uploads import HONEST, upload
 from hostile.watched_runner import watched_runner
 from support.live_runner import LiveRunner
+from support.process_tree import children_of
 from support.until import until
 
 MB = 1 << 20
@@ -88,6 +90,55 @@ def on_their_way() -> int:
     return sent
 
 
+def closed_but_kept() -> list:
+    # Threads that wait for sockets whose descriptors are then closed: the other end of each tells whether it is still there.
+    import select
+    kept = []
+    for way in ("poll", "ppoll", "select", "pselect", "select.poll", "select.select"):
+        pairs = [socket.socketpair() for _ in range(20)]
+        numbers = [mine.fileno() for mine, _ in pairs]
+        asked = (ctypes.c_byte * 160).from_buffer_copy(b"".join(struct.pack("ihh", each, 1, 0) for each in numbers))
+        bits = sum(1 << each for each in numbers).to_bytes(128, "little")
+        def python_poll():
+            poll = select.poll()
+            for each in numbers:
+                poll.register(each)
+            poll.poll(9_000)
+        wait = {
+            "poll": lambda: libc.poll(asked, 20, 9_000),
+            "ppoll": lambda: libc.ppoll(asked, 20, None, None),
+            "select": lambda: libc.select(64, bits, None, None, None),
+            "pselect": lambda: libc.pselect(64, bits, None, None, None, None),
+            "select.poll": python_poll,
+            "select.select": lambda: select.select(numbers, [], [], 9),
+        }[way]
+        threading.Thread(target=wait, daemon=True).start()
+        time.sleep(0.1)
+        count = 0
+        for mine, other in pairs:
+            mine.close()
+            other.setblocking(False)
+            try:
+                other.recv(1)
+            except BlockingIOError:
+                count += 1
+            other.close()
+        kept.append(count)
+    return kept
+
+
+def sends_files() -> str:
+    # Two bytes on the border of two pages keep both in a socket.
+    one, other = socket.socketpair()
+    with open("sent", "w+b") as file, one, other:
+        file.write(bytes(8_192))
+        file.flush()
+        try:
+            return str(os.sendfile(one.fileno(), file.fileno(), 4_095, 2))
+        except OSError as error:
+            return errno.errorcode[error.errno]
+
+
 def threads() -> int:
     threading.stack_size(32_768)
     made = 0
@@ -134,7 +185,17 @@ def files() -> int:
         pass
     return written
 """
-TOOLS = ("sockets", "pipes", "on_their_way", "threads", "page_tables", "signals", "files")
+TOOLS = (
+    "sockets",
+    "pipes",
+    "on_their_way",
+    "closed_but_kept",
+    "sends_files",
+    "threads",
+    "page_tables",
+    "signals",
+    "files",
+)
 MODULE = upload(TAKES, *TOOLS)
 #: So that other tests' children do not share its queue.
 FILLS_SOCKETS = upload(TAKES + "\nsockets()\n")
@@ -151,6 +212,22 @@ except RuntimeError:
     pass
 """
 )
+#: A thread whose one system call takes all the memory that the child may have, and does not end for a signal to stop.
+FILLS_WHEN_STOPPED = """
+import ctypes, mmap
+libc = ctypes.CDLL(None)
+libc.mmap.argtypes = (ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int, ctypes.c_int, ctypes.c_int, ctypes.c_long)
+
+
+def fill():
+    libc.mmap(None, 200 << 20, 3, 0x22 | 0x8000, -1, 0)  # MAP_POPULATE
+    memory = mmap.mmap(-1, 200 << 20, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS)
+    place = ctypes.addressof(ctypes.c_char.from_buffer(memory))
+    libc.madvise(ctypes.c_void_p(place), ctypes.c_size_t(200 << 20), 23)  # MADV_POPULATE_WRITE
+
+
+threading.Thread(target=fill, daemon=True).start()
+"""
 MAPS_FAR_APART = upload(TAKES + "\npage_tables()\n")
 
 
@@ -172,6 +249,14 @@ def test_what_waits_in_sockets_and_pipes_has_an_end(live: LiveRunner, tool: str)
 
 def test_no_socket_is_on_its_way(live: LiveRunner) -> None:
     assert live.invoke(MODULE, "hostile:on_their_way")["value"] == 0
+
+
+def test_who_waits_for_sockets_keeps_none_that_is_closed(live: LiveRunner) -> None:
+    assert live.invoke(MODULE, "hostile:closed_but_kept")["value"] == [0] * 6
+
+
+def test_no_page_of_a_file_is_put_into_a_socket(live: LiveRunner) -> None:
+    assert live.invoke(MODULE, "hostile:sends_files")["text"] == "ENOSYS"
 
 
 def test_signals_that_wait_have_an_end(live: LiveRunner) -> None:
@@ -210,6 +295,25 @@ def test_a_module_that_starts_more_threads_than_it_may_does_not_wait(who: str, c
         is_ended = answers[0].get("code") == "MEMORY_LIMIT"
         assert {answer.get("code") for answer in answers} == {"MEMORY_LIMIT" if is_ended else None}
         assert (live.health()["children"]["waiting"] == 0) == is_ended
+
+
+def own_bytes(pid: int) -> int:
+    """Memory of a process that no file is behind; 0 where it is gone."""
+    try:
+        told = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return 0
+    return int(told.partition("RssAnon:")[2].split()[0]) << 10 if "RssAnon:" in told else 0
+
+
+def test_a_child_does_not_grow_after_it_was_weighed(who: str, canary: str) -> None:
+    with watched_runner(who, canary, TOOLRACK_RUNNER_POOL_MB="256") as live:
+        for number in range(8):
+            live.invoke(upload(f"{FILLS_WHEN_STOPPED}\n# {number}"), "hostile:hello", tenant="grower")
+        until(lambda: kept_beside_waiting(live)() <= 2, "the end of children that are made ahead")
+        children = children_of(live.process.pid)
+        assert live.health()["children"]["waiting"] > 0
+        assert sum(own_bytes(pid) for pid in children) < 700 * MB
 
 
 def waiting_after_calls(live: LiveRunner, source: str) -> int:

@@ -43,6 +43,19 @@ def test_no_child_is_taken_for_another_key() -> None:
     assert queues.waiting == 1
 
 
+def test_a_child_that_has_become_heavier_while_it_waits_makes_its_user_make_room() -> None:
+    queues = WarmQueues[FakeChild](ROOM)
+    grown, other = put(queues, A, 1), put(queues, OTHER, 2)
+    assert queues.weighed_longest_ago(1) == [grown]
+    queues.weigh(grown, WAITING_BYTES_MIN + 1)
+    assert queues.weighed_longest_ago(9) == [other, grown]
+    assert queues.bytes == 2 * WAITING_BYTES_MIN + 1
+    queues.weigh(grown, ROOM)
+    assert (grown.done, other.done, queues.bytes) == (["killed"], [], WAITING_BYTES_MIN)
+    queues.weigh(grown, ROOM)  # It waits no more.
+    assert queues.bytes == WAITING_BYTES_MIN
+
+
 def test_the_queue_that_was_called_longest_ago_makes_room() -> None:
     dropped: list[Key] = []
     queues = WarmQueues[FakeChild](ROOM, on_drop=dropped.append)

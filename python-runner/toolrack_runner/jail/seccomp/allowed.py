@@ -12,14 +12,14 @@ MEMORY = "brk munmap mprotect"
 # Landlock says which files. `truncate` by path is missing: Landlock knows it only from ABI 3 on.
 FILES = """
     open openat creat close close_range read write readv writev pread64 pwrite64 preadv pwritev preadv2 pwritev2
-    lseek dup dup2 dup3 pipe pipe2 ftruncate fallocate sendfile copy_file_range
+    lseek dup dup2 dup3 pipe pipe2 ftruncate fallocate copy_file_range
     stat fstat lstat newfstatat statx access faccessat faccessat2 readlink readlinkat
     getdents getdents64 statfs fstatfs getcwd chdir fchdir mkdir mkdirat rmdir unlink unlinkat
     rename renameat renameat2 umask
 """
 
 WAITING = """
-    poll ppoll select pselect6 epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait epoll_pwait2
+    epoll_create epoll_create1 epoll_ctl epoll_wait epoll_pwait epoll_pwait2
     eventfd eventfd2 timerfd_create timerfd_settime timerfd_gettime pause wait4 waitid
 """
 
