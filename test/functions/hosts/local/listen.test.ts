@@ -177,28 +177,34 @@ test('the answers to requests that come together come in their order, however lo
 
 test('a reader who takes nothing of an answer is cut, and one who waits for a slow answer is not', async () => {
   const slow = Promise.withResolvers<ServerResponse>()
+  const unread = Promise.withResolvers<ServerResponse>()
   await using listening = await served(
     ({ url }, res) => {
-      if (url === '/slow') slow.resolve(res)
-      else res.end(Buffer.alloc(64 * 1024 * 1024))
+      if (url === '/slow') {
+        slow.resolve(res)
+        return
+      }
+      unread.resolve(res)
+      res.end(Buffer.alloc(64 * 1024 * 1024))
     },
-    { unreadMs: 100 },
+    { unreadMs: 500 },
   )
   const patient = fetch(`${listening.url}/slow`)
   const late = await slow.promise
   const socket = await rawConnection(listening.url)
   socket.on('error', () => undefined)
   socket.pause().write(GET)
+  const cut = once(await unread.promise, 'close')
   const waiting = fetch(listening.url)
   expect((await (await waiting).bytes()).length).toBe(64 * 1024 * 1024)
-  await new Promise((resolve) => setTimeout(resolve, 400))
+  await cut
   late.end('late')
   expect(await (await patient).text()).toBe('late')
   const closed = once(socket, 'close')
   socket.resume()
   await closed
   expect(socket.bytesRead).toBeLessThan(64 * 1024 * 1024)
-})
+}, 30_000)
 
 test('connections that send nothing give way to those that come after them', async () => {
   await using listening = await served((_req, res) => res.end('here'), { connections: 8 })
