@@ -29,6 +29,8 @@ numbers = st.one_of(
     st.integers(0, 2**64 - 1),
 )
 calls = st.tuples(*[numbers] * 6)
+#: A machine may lack a call that another has: aarch64 has neither `select` nor `poll`.
+PLACES = sorted((machine, name) for machine, table in TABLES.items() for name in CONDITIONAL if name in table)
 
 
 def plain_reading(name: str, arguments: tuple[int, ...]) -> int:
@@ -51,10 +53,11 @@ def holds(condition: Condition, arguments: tuple[int, ...]) -> bool:
 
 
 @settings(max_examples=1000, deadline=None, derandomize=True, database=None)
-@given(machine=st.sampled_from(sorted(TABLES)), name=st.sampled_from(sorted(CONDITIONAL)), arguments=calls)
+@given(place=st.sampled_from(PLACES), arguments=calls)
 def test_for_any_arguments_the_program_says_what_the_policy_says(
-    machine: str, name: str, arguments: tuple[int, ...]
+    place: tuple[str, str], arguments: tuple[int, ...]
 ) -> None:
+    machine, name = place
     number = TABLES[machine][name]
     said = interpret(CODES[machine], architecture=ARCHITECTURES[machine], number=number, arguments=arguments)
 
