@@ -17,6 +17,7 @@ import type {
   ModuleVersion,
   StoredModule,
 } from '../../tools/modules/module-store.ts'
+import { inTransaction } from './in-transaction.ts'
 import { LayerWrite } from './layer-write.ts'
 import { openDatabase } from './open-database.ts'
 import { isBusy, sqliteError } from './sqlite-error.ts'
@@ -60,7 +61,7 @@ export class SqliteDefinitionStore implements DefinitionStore {
     context: WriteContext,
   ): Promise<readonly ChangeOutcome[]> {
     return this.#attempt(() =>
-      this.#inTransaction('IMMEDIATE', () => this.#write(layerKey(layer), changes, context)),
+      inTransaction(this.#database, 'IMMEDIATE', () => this.#write(layerKey(layer), changes, context)),
     )
   }
 
@@ -75,7 +76,7 @@ export class SqliteDefinitionStore implements DefinitionStore {
 
   writeModule(layer: StoredLayer, change: ModuleChange, context: WriteContext): Promise<ModuleOutcome> {
     return this.#attempt(() =>
-      this.#inTransaction('IMMEDIATE', () =>
+      inTransaction(this.#database, 'IMMEDIATE', () =>
         this.#modules.write(
           change,
           new LayerWrite(this.#statements, layerKey(layer), context, this.#bytesMax),
@@ -141,19 +142,7 @@ export class SqliteDefinitionStore implements DefinitionStore {
   }
 
   #looking<T>(act: () => T): Promise<T> {
-    return this.#attempt(() => this.#inTransaction('DEFERRED', act))
-  }
-
-  #inTransaction<T>(mode: 'DEFERRED' | 'IMMEDIATE', act: () => T): T {
-    this.#database.exec(`BEGIN ${mode}`)
-    try {
-      const result = act()
-      this.#database.exec('COMMIT')
-      return result
-    } catch (error) {
-      if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
-      throw error
-    }
+    return this.#attempt(() => inTransaction(this.#database, 'DEFERRED', act))
   }
 }
 

@@ -1,6 +1,7 @@
 import { DatabaseSync } from 'node:sqlite'
 import { LOG_BOUNDS, LOG_KEPT_MS, logBytes } from '../../calls/pipeline/invocation-logs.ts'
 import type { InvocationLog, InvocationLogs, LogBounds } from '../../calls/pipeline/invocation-logs.ts'
+import { inTransaction } from './in-transaction.ts'
 import { prepareLogTables } from './log-tables.ts'
 import type { LogStatements } from './log-tables.ts'
 import { isFull } from './sqlite-error.ts'
@@ -42,7 +43,7 @@ export class SqliteInvocationLogs implements InvocationLogs {
     await Promise.resolve()
     for (;;) {
       try {
-        this.#inTransaction(() => this.#keep(uid, log))
+        inTransaction(this.#database, 'IMMEDIATE', () => this.#keep(uid, log))
         return
       } catch (error) {
         if (!isFull(error) || !this.#makeRoom(logBytes(log))) throw error
@@ -86,23 +87,11 @@ export class SqliteInvocationLogs implements InvocationLogs {
   #makeRoom(bytes: number): boolean {
     let dropped = 0
     while (dropped < bytes) {
-      const more = this.#inTransaction(() => this.#dropOfMost())
+      const more = inTransaction(this.#database, 'IMMEDIATE', () => this.#dropOfMost())
       if (more === 0) break
       dropped += more
     }
     return dropped > 0
-  }
-
-  #inTransaction<T>(act: () => T): T {
-    this.#database.exec('BEGIN IMMEDIATE')
-    try {
-      const result = act()
-      this.#database.exec('COMMIT')
-      return result
-    } catch (error) {
-      if (this.#database.isTransaction) this.#database.exec('ROLLBACK')
-      throw error
-    }
   }
 }
 
