@@ -50,14 +50,14 @@ test('docs/api.md names each route, and no other', () => {
   expect(documented.toSorted()).toEqual(known.toSorted())
 })
 
-test('docs/operations.md names each variable and exit code, and no other', () => {
-  const text = read('docs/operations.md')
+test('docs/configuration.md names each variable, and docs/running.md each exit code, and no other', () => {
+  const text = read('docs/configuration.md')
   const section = text.slice(0, text.indexOf('## The data folder'))
   const variables = rows(section).flatMap(([names]) =>
     [...(names ?? '').matchAll(/`([A-Z_]+)`/g)].map(([, name]) => name),
   )
   expect(variables.toSorted()).toEqual(VARIABLES.toSorted())
-  const codes = [...text.matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code))
+  const codes = [...read('docs/running.md').matchAll(/^\| (\d+) \|/gm)].map(([, code]) => Number(code))
   expect(codes).toEqual([0, ...Object.values(EXIT)].toSorted((a, b) => a - b))
 })
 
@@ -77,7 +77,7 @@ test('docs/modules.md names each kind of fault that the service finds in a modul
 })
 
 describe('links', () => {
-  const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...markdown('docs')]
+  const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...markdown('docs'), ...markdown('bench')]
 
   test.each(pages)('every link of %s leads to a file, and every anchor to a heading', (page) => {
     const links = [...read(page).matchAll(/\]\(([^)]+)\)/g)]
