@@ -77,7 +77,10 @@ test('docs/modules.md names each kind of fault that the service finds in a modul
 })
 
 describe('links', () => {
-  const pages = ['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', ...markdown('docs'), ...markdown('bench')]
+  const pages = [
+    ...['README.md', 'CONTRIBUTING.md', 'CHANGELOG.md', 'bench/README.md', 'bench/RESULTS.md'],
+    ...['packages/client/README.md', 'python-runner/README.md', ...markdown('docs')],
+  ]
 
   test.each(pages)('every link of %s leads to a file, and every anchor to a heading', (page) => {
     const links = [...read(page).matchAll(/\]\(([^)]+)\)/g)]
@@ -91,6 +94,39 @@ describe('links', () => {
     }
   })
 })
+
+test('every file that a page names exists', () => {
+  const known = [
+    '.',
+    '.vscode',
+    'bench',
+    'docs',
+    'functions',
+    'packages',
+    'python-runner',
+    'scripts',
+    'test',
+  ].flatMap(files)
+  const missing = ['README.md', 'CONTRIBUTING.md', 'python-runner/README.md', ...markdown('docs')].flatMap(
+    (page) =>
+      Array.from(
+        read(page).matchAll(/`([\w.-]+(?:\/[\w.-]+)+\.(?:ts|py|mjs|json|yaml|md))`/g),
+        ([, name = '']) => name,
+      )
+        .filter((name) => !name.startsWith('dist/') && !known.some((path) => `/${path}`.endsWith(`/${name}`)))
+        .map((name) => `${page}: ${name}`),
+  )
+  expect(missing).toEqual([])
+})
+
+/** The files below a folder of the repository, by their paths; of the root itself, those that lie in it. */
+function files(folder: string): string[] {
+  return readdirSync(join(ROOT, folder), { withFileTypes: true }).flatMap((entry) => {
+    const path = join(folder, entry.name)
+    if (entry.isFile()) return [path]
+    return folder === '.' || /^(?:node_modules|\.venv|\.toolrack|dist)$/.test(entry.name) ? [] : files(path)
+  })
+}
 
 function markdown(folder: string): string[] {
   return readdirSync(join(ROOT, folder), { recursive: true, encoding: 'utf8' })
