@@ -1,14 +1,14 @@
 import type { Layer } from '@toolrack/contract'
 import { aliasOf } from '@toolrack/contract'
-import type { StoredDefinition } from './stored-definition.ts'
-import type { LayerRead, SkippedItem } from './layer-source.ts'
 import { catalogEntry } from './catalog-entry.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
+import type { LayerRead, SkippedItem } from './layer-source.ts'
+import type { StoredDefinition } from './stored-definition.ts'
 
-/** Of an entry beside its texts; measured: a small definition takes 2 KB with them. */
+/** Bytes of an entry without its texts. Measured: a small definition takes 2 KB with them. */
 const ENTRY_BYTES = 1_024
 
-/** One layer at one revision; it never changes. */
+/** One layer at one revision. It never changes. */
 export class LayerSnapshot {
   readonly layer: Layer
   readonly revision: string
@@ -29,7 +29,7 @@ export class LayerSnapshot {
     this.skipped = skipped
   }
 
-  /** What it takes in memory, about: a text, its part of the list, and the entry around them. */
+  /** Roughly the bytes that it takes in memory. */
   get bytes(): number {
     let bytes = 0
     for (const { stored, fragment } of this.byName.values())
@@ -42,12 +42,12 @@ export class LayerSnapshot {
     return (this.#sorted ??= [...this.byName.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1)))
   }
 
-  /** Only names that are not their own alias; the first by code unit where two share one. */
+  /** Without names that are their own alias. Of two names with one alias it has the first by code unit. */
   get byAlias(): ReadonlyMap<string, CatalogEntry> {
     return (this.#byAlias ??= aliases(this.sorted))
   }
 
-  /** The snapshot after a read; entries whose content is the same are carried over as they are. */
+  /** The snapshot after a read. Entries whose content is the same stay the same objects. */
   static after(layer: Layer, previous: LayerSnapshot | undefined, read: LayerRead): LayerSnapshot {
     const byName = new Map(read.whole ? [] : previous?.byName)
     for (const stored of read.definitions) {

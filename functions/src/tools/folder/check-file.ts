@@ -4,7 +4,7 @@ import type { ModuleSource, Runner, RunnerHealth } from '../modules/runner.ts'
 import type { Log } from '../../log.ts'
 import { admitModule } from '../modules/admit-module.ts'
 import type { AdmittedModule } from '../modules/admit-module.ts'
-import type { SchemaCompiler } from '../schemas/schema-checker.ts'
+import type { SchemaCompiler } from '../schemas/schema-compilers.ts'
 
 /** What came of a check: a module, why it is none, or that the runner has not looked. */
 export type CheckOutcome =
@@ -13,7 +13,7 @@ export type CheckOutcome =
 /** `isLasting`: nothing that happens by itself will change that. */
 export type RunnerRefusal = { readonly refusal: string; readonly isLasting: boolean }
 
-export type CheckParts = { readonly runner: Runner; readonly checker: SchemaCompiler; readonly log: Log }
+export type CheckParts = { readonly runner: Runner; readonly compiler: SchemaCompiler; readonly log: Log }
 
 const REFUSALS: ReadonlySet<ErrorCode> = new Set([
   'RUNNER_UNAVAILABLE',
