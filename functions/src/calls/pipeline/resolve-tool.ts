@@ -16,14 +16,6 @@ export type ResolveParts = { readonly catalog: Pick<Catalog, 'view'> }
  * To a job token every name that it does not hold is PERMISSION_DENIED, whether there is such a tool or not.
  */
 export function resolveTool({ catalog }: ResolveParts): Step<Requested, Resolved> {
-  function resolveIn(view: CatalogView, call: Requested, next: Next<Resolved>): Promise<Outcome> {
-    const found = find(view, call)
-    if (found instanceof ToolrackError)
-      return Promise.resolve(outcomeOf({ ...call, view }, toolFailure(found.code, found.message)))
-    const { howRun, limits } = found
-    const request = withLeftOut(call.request, found)
-    return next({ ...call, request, view, entry: found, howRun, limits })
-  }
   return (call, next) => {
     const view = catalog.view(call.principal)
     // The view is at hand when its layers were checked a moment ago, and waiting for nothing costs a warm call a tenth.
@@ -31,6 +23,15 @@ export function resolveTool({ catalog }: ResolveParts): Step<Requested, Resolved
       ? view.then((read) => resolveIn(read, call, next))
       : resolveIn(view, call, next)
   }
+}
+
+function resolveIn(view: CatalogView, call: Requested, next: Next<Resolved>): Promise<Outcome> {
+  const found = find(view, call)
+  if (found instanceof ToolrackError)
+    return Promise.resolve(outcomeOf({ ...call, view }, toolFailure(found.code, found.message)))
+  const { howRun, limits } = found
+  const request = withLeftOut(call.request, found)
+  return next({ ...call, request, view, entry: found, howRun, limits })
 }
 
 /** The tool, or why there is none for this caller. */
