@@ -27,7 +27,7 @@ const NO_LIMITS: ToolLimits = {}
 
 /** Trusts the text, because it was admitted before it was stored. */
 export function catalogEntry(stored: StoredDefinition, layer: Layer): CatalogEntry {
-  const definition = parse(stored)
+  const definition = definitionOf({ stored })
   const run = howRun(definition.runner)
   return {
     name: stored.name,
@@ -49,10 +49,6 @@ export function catalogEntry(stored: StoredDefinition, layer: Layer): CatalogEnt
  * The whole definition, for what an entry does not hold. It is parsed each time, because parsed definitions take a multiple
  * of the memory of their texts. Keep what you make of it, not the definition.
  */
-export function definitionOf({ stored }: CatalogEntry): ToolDefinition {
-  return parse(stored)
-}
-
-function parse({ text }: StoredDefinition): ToolDefinition {
-  return JSON.parse(text) as ToolDefinition
+export function definitionOf({ stored }: Pick<CatalogEntry, 'stored'>): ToolDefinition {
+  return JSON.parse(stored.text) as ToolDefinition
 }

@@ -36,7 +36,6 @@ export class CatalogView {
     this.#changed = narrowing?.changed ?? []
   }
 
-  /** True if this is the view of exactly these states. */
   isOf({ user, global, file }: Layers): boolean {
     return this.layers.user === user && this.layers.global === global && this.layers.file === file
   }
@@ -119,7 +118,6 @@ function only(state: LayerState, seen: readonly CatalogEntry[]): LayerState {
   return { status: state.status, snapshot: new LayerSnapshot(layer, revision, byName, []) }
 }
 
-/** The index of the first entry after a position, by halving. */
 function firstAfter(sorted: readonly CatalogEntry[], after: Position): number {
   let low = 0
   let high = sorted.length

@@ -26,7 +26,7 @@ export type CatalogOptions = {
 /** Whose catalog it is, and what of it they may see. Without a grant they see all of it. */
 type Viewer = { readonly uid: string; readonly grant?: Grant | undefined }
 
-/** A user's layer, and the view that was last made with it. */
+/** `view` is the last that was made with the layer. */
 type UserCatalog = { readonly layer: LayerCache; readonly view: CatalogView | undefined }
 
 /** Every layer in memory, merged for each user. */

@@ -194,11 +194,9 @@ function twiceFaults(
   index: number,
 ): DefinitionFault[] {
   const { name } = definition.function
-  const first = indexByName.get(name)
-  if (first === undefined) {
-    indexByName.set(name, index)
-    return []
-  }
+  const first = indexByName.get(name) ?? index
+  indexByName.set(name, first)
+  if (first === index) return []
   const message = `the name is already that of item ${first} of this request`
   return [{ reason: 'DEFINITION_INVALID', pointer: '', message }]
 }

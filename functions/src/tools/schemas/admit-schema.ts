@@ -1,6 +1,6 @@
-import type { JsonObject, JsonValue } from '@toolrack/contract'
+import type { JsonObject, JsonValue, SchemaPath } from '@toolrack/contract'
 import { faultAt } from '../json/json-fault.ts'
-import type { JsonFault, JsonPath } from '../json/json-fault.ts'
+import type { JsonFault } from '../json/json-fault.ts'
 import type { Unenforced } from './enforceable-schema.ts'
 import { expandedWeight } from './expanded-weight.ts'
 import type { SchemaCompiler } from './schema-compilers.ts'
@@ -70,7 +70,7 @@ function placeFault(path: readonly string[]): JsonFault | undefined {
   return faultAt(path.slice(0, -1), message)
 }
 
-function integerFault(value: JsonValue, path: JsonPath): JsonFault | undefined {
+function integerFault(value: JsonValue, path: SchemaPath): JsonFault | undefined {
   if (typeof value !== 'number' || !Number.isInteger(value) || Number.isSafeInteger(value)) return undefined
   return faultAt(path, 'the integer is beyond 2^53 and would change when read; use a smaller one')
 }

@@ -27,11 +27,13 @@ export function argumentFaults(
   sent: JsonObject,
   parameters: JsonObject,
 ): readonly string[] {
-  const known = isJsonObject(parameters['properties']) ? Object.keys(parameters['properties']) : []
+  const { properties } = parameters
+  const known = new Set(isJsonObject(properties) ? Object.keys(properties) : [])
+  const given = new Set(Object.keys(sent))
   const names = {
-    known,
-    sentButUnknown: without(Object.keys(sent), known),
-    knownButUnsent: without(known, Object.keys(sent)),
+    known: [...known],
+    sentButUnknown: [...given].filter((name) => !known.has(name)),
+    knownButUnsent: [...known].filter((name) => !given.has(name)),
   }
   const isTold = outsideChoices(errors)
   const sentences = new Set<string>()
@@ -52,12 +54,6 @@ function outsideChoices(errors: readonly ErrorObject[]): (schemaPath: string) =>
       if (choices.has(schemaPath.slice(0, end))) return false
     return true
   }
-}
-
-function without(names: readonly string[], others: readonly string[]): readonly string[] {
-  const left = new Set(names)
-  for (const other of others) left.delete(other)
-  return [...left]
 }
 
 function sentence(error: ErrorObject, { known, sentButUnknown, knownButUnsent }: Names): string {
@@ -122,14 +118,11 @@ function quoted(name: string): string {
 export function nearMiss(name: string, known: readonly string[]): string | undefined {
   if (name.length > NEAR_LENGTH_MAX) return undefined
   const sent = folded(name)
-  let nearest: { readonly name: string; readonly distance: number } | undefined
-  for (const candidate of known) {
-    if (candidate.length > NEAR_LENGTH_MAX) continue
-    const distance = editDistance(sent, folded(candidate))
-    const isNear = distance <= Math.max(sent.length, candidate.length) / 3
-    if (isNear && (!nearest || distance < nearest.distance)) nearest = { name: candidate, distance }
-  }
-  return nearest?.name
+  const candidates = known
+    .filter(({ length }) => length <= NEAR_LENGTH_MAX)
+    .map((candidate) => ({ candidate, distance: editDistance(sent, folded(candidate)) }))
+    .filter(({ candidate, distance }) => distance <= Math.max(sent.length, candidate.length) / 3)
+  return candidates.toSorted((a, b) => a.distance - b.distance)[0]?.candidate
 }
 
 function folded(name: string): string {

@@ -1,6 +1,5 @@
 import type { JsonObject } from '@toolrack/contract'
 import { LRUCache } from 'lru-cache'
-import type { QueueState } from '../../fair-queue.ts'
 import type { StoredDefinition } from '../catalog/stored-definition.ts'
 import { lightArguments, lightDefinition } from './light-work.ts'
 import type { LightDefinition } from './light-work.ts'
@@ -24,17 +23,12 @@ type Known = { readonly light: LightDefinition | undefined; calls: number }
  * process, which keeps the schemas that it has compiled. If a definition is called often and its checks are certainly cheap
  * (`light-work.ts`), the service checks by itself: the way to the process takes a third of the time of a call.
  */
-export class ArgumentValidator {
-  readonly #pool: WorkerPool<ArgumentQuestion, ArgumentReport>
+export class ArgumentValidator extends WorkerPool<ArgumentQuestion, ArgumentReport> {
   readonly #known = new LRUCache<string, Known>({ max: KNOWN_MAX })
   #validateHere: Promise<Validate> | undefined
 
   constructor({ workerUrl = workerUrlOf('argument-worker'), ...options }: PoolParts = {}) {
-    this.#pool = new WorkerPool(workerUrl, { deadlineMs: DEADLINE_MS, ...options })
-  }
-
-  get state(): QueueState {
-    return this.#pool.state
+    super(workerUrl, { deadlineMs: DEADLINE_MS, ...options })
   }
 
   /** Rejects as `WorkerPool.ask` does. */
@@ -46,15 +40,11 @@ export class ArgumentValidator {
     const question = { digest, text, arguments: args }
     const values = this.#lightValues(question)
     if (values !== undefined) return (await (this.#validateHere ??= loadValidate()))(question, values)
-    const answer = await this.#pool.ask(question, asker)
+    const answer = await this.ask(question, asker)
     if ('report' in answer) return answer.report
     return {
       faults: [`The arguments could not be checked ${answer.fault}. Send less, or simplify the schema.`],
     }
-  }
-
-  close(): Promise<void> {
-    return this.#pool.close()
   }
 
   /** The number of values in the arguments, if the service may check them by itself. */

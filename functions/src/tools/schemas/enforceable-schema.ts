@@ -1,7 +1,7 @@
-import type { JsonObject, JsonValue } from '@toolrack/contract'
+import type { JsonObject, JsonValue, SchemaPath } from '@toolrack/contract'
 import { isJsonObject, jsonPointer, subschemas } from '@toolrack/contract'
 import { faultAt } from '../json/json-fault.ts'
-import type { JsonFault, JsonPath } from '../json/json-fault.ts'
+import type { JsonFault } from '../json/json-fault.ts'
 import { patternFault } from './re2-pattern.ts'
 
 /** A keyword that stays in the schema for the model and that the service does not enforce, and why. */
@@ -34,14 +34,14 @@ export function enforceableSchema(root: JsonObject): EnforceableSchema {
   const unenforced: Unenforced[] = []
   const faults: JsonFault[] = []
 
-  function isEnforced(pattern: string, path: JsonPath): boolean {
+  function isEnforced(pattern: string, path: SchemaPath): boolean {
     const fault = patternFault(pattern)
     if (fault?.kind === 'invalid') faults.push(faultAt(path, fault.message))
     if (fault?.kind === 'unenforced') unenforced.push({ pointer: jsonPointer(path), reason: fault.message })
     return fault === undefined
   }
 
-  function drop(schema: Mutable, keyword: string, path: JsonPath): boolean {
+  function drop(schema: Mutable, keyword: string, path: SchemaPath): boolean {
     if (schema[keyword] === undefined) return false
     delete schema[keyword]
     const pointer = jsonPointer([...path, keyword])
@@ -50,13 +50,13 @@ export function enforceableSchema(root: JsonObject): EnforceableSchema {
   }
 
   /** Calls `change` for the schemas below this one, each before those around it. True if one of the calls is. */
-  function anyBelow(schema: Mutable, path: JsonPath, change: typeof dropPatterns): boolean {
+  function anyBelow(schema: Mutable, path: SchemaPath, change: typeof dropPatterns): boolean {
     const changed = subschemas(schema).map((child) => change(child.schema, [...path, ...child.path]))
     return changed.includes(true)
   }
 
   /** True if a pattern of `patternProperties` was removed. */
-  function dropPatterns(schema: Mutable, path: JsonPath): boolean {
+  function dropPatterns(schema: Mutable, path: SchemaPath): boolean {
     const hasLost = anyBelow(schema, path, dropPatterns)
     // Ajv reads OpenAPI's `nullable` and refuses it without `type`, where OpenAPI gives it no meaning.
     if (schema['type'] === undefined) delete schema['nullable']
@@ -74,7 +74,7 @@ export function enforceableSchema(root: JsonObject): EnforceableSchema {
   }
 
   /** Removes the keywords of REFUSING that are about a schema which has lost a pattern, or may refer to one. */
-  function dropRefusing(schema: Mutable, path: JsonPath): boolean {
+  function dropRefusing(schema: Mutable, path: SchemaPath): boolean {
     let hasDropped = anyBelow(schema, path, dropRefusing)
     for (const [admitting, refusing] of REFUSING) {
       const below = schema[admitting]
@@ -88,7 +88,7 @@ export function enforceableSchema(root: JsonObject): EnforceableSchema {
 
   /** What the schemas around a schema have evaluated is no longer known, wherever it stands. */
   function dropUnevaluated(...keywords: readonly string[]): void {
-    function visit(schema: Mutable, path: JsonPath): boolean {
+    function visit(schema: Mutable, path: SchemaPath): boolean {
       anyBelow(schema, path, visit)
       for (const keyword of keywords) drop(schema, keyword, path)
       return false

@@ -1,7 +1,7 @@
-import type { JsonObject, JsonValue } from '@toolrack/contract'
+import type { JsonObject, JsonValue, SchemaPath } from '@toolrack/contract'
 import { isJsonObject, pointerKeys, subschemas, valueAt } from '@toolrack/contract'
 import { faultAt } from '../json/json-fault.ts'
-import type { JsonFault, JsonPath } from '../json/json-fault.ts'
+import type { JsonFault } from '../json/json-fault.ts'
 
 /** The most JSON values that a schema may have once every `$ref` is written out. It stops a doubling bomb. */
 const WEIGHT_MAX = 10_000
@@ -9,15 +9,15 @@ const WEIGHT_MAX = 10_000
 /** Keywords whose target is known only during validation, or that change what `#` means. A tool's parameters need none. */
 const DYNAMIC = ['$dynamicRef', '$recursiveRef', '$dynamicAnchor', '$recursiveAnchor', '$vocabulary'] as const
 
-class SchemaReferenceError extends Error {
+class WeightError extends Error {
   readonly fault: JsonFault
-  constructor(path: JsonPath, message: string) {
+  constructor(path: SchemaPath, message: string) {
     super(message)
     this.fault = faultAt(path, message)
   }
 }
 
-type Place = { readonly schema: JsonObject; readonly path: JsonPath }
+type Place = { readonly schema: JsonObject; readonly path: SchemaPath }
 
 /**
  * The number of JSON values of a schema with every `$ref` written out. With a fault the weight is Infinity: a reference that is
@@ -39,31 +39,25 @@ export function expandedWeight(root: JsonObject): { readonly weight: number; rea
     const target = referenced(root, { schema, path })
     if (target) weight += weighTarget(target, [...path, '$ref'])
     if (weight > WEIGHT_MAX)
-      throw new SchemaReferenceError(
-        path,
-        `with every $ref written out the schema has more than ${WEIGHT_MAX} values`,
-      )
+      throw new WeightError(path, `with every $ref written out the schema has more than ${WEIGHT_MAX} values`)
     open.delete(schema)
     weights.set(schema, weight)
     return weight
   }
 
   /** A cycle is a fault of the reference that closes it. Any other fault is one of the target. */
-  function weighTarget(target: Place, at: JsonPath): number {
+  function weighTarget(target: Place, at: SchemaPath): number {
     if (!schemas.has(target.schema))
-      throw new SchemaReferenceError(at, 'the $ref leads to a place where no schema stands; move it to $defs')
+      throw new WeightError(at, 'the $ref leads to a place where no schema stands; move it to $defs')
     if (open.has(target.schema))
-      throw new SchemaReferenceError(
-        at,
-        'the $ref leads back to a schema that holds it; recursion is not admitted',
-      )
+      throw new WeightError(at, 'the $ref leads back to a schema that holds it; recursion is not admitted')
     return weigh(target)
   }
 
   try {
     return { weight: weigh({ schema: root, path: [] }) }
   } catch (error) {
-    if (error instanceof SchemaReferenceError) return { weight: Infinity, fault: error.fault }
+    if (error instanceof WeightError) return { weight: Infinity, fault: error.fault }
     throw error
   }
 }
@@ -82,38 +76,35 @@ function valuesIn(value: JsonValue): number {
 function referenced(root: JsonObject, { schema, path }: Place): Place | undefined {
   for (const keyword of DYNAMIC)
     if (schema[keyword] !== undefined)
-      throw new SchemaReferenceError([...path, keyword], `${keyword} is not admitted; use $ref to #/$defs/…`)
+      throw new WeightError([...path, keyword], `${keyword} is not admitted; use $ref to #/$defs/…`)
   if (schema['$id'] !== undefined && path.length > 0)
-    throw new SchemaReferenceError(
+    throw new WeightError(
       [...path, '$id'],
       '$id is admitted at the root only, because it changes what $ref means',
     )
   const { $ref: ref } = schema
   if (ref === undefined) return undefined
   const at = [...path, '$ref']
-  if (typeof ref !== 'string') throw new SchemaReferenceError(at, '$ref must be a string')
+  if (typeof ref !== 'string') throw new WeightError(at, '$ref must be a string')
   if (!ref.startsWith('#'))
-    throw new SchemaReferenceError(
-      at,
-      'only a local $ref such as #/$defs/name is admitted; nothing is fetched',
-    )
+    throw new WeightError(at, 'only a local $ref such as #/$defs/name is admitted; nothing is fetched')
   const keys = pointerKeys(decoded(ref.slice(1), at))
   if (!keys)
-    throw new SchemaReferenceError(
+    throw new WeightError(
       at,
       'the $ref must be a JSON Pointer such as #/$defs/name; anchors are not followed',
     )
   const target = valueAt(root, keys)
   if (target === true || target === false) return undefined
   if (!isJsonObject(target))
-    throw new SchemaReferenceError(at, 'the $ref leads to nothing, or to something that is not a schema')
+    throw new WeightError(at, 'the $ref leads to nothing, or to something that is not a schema')
   return { schema: target, path: keys }
 }
 
-function decoded(text: string, at: JsonPath): string {
+function decoded(text: string, at: SchemaPath): string {
   try {
     return decodeURIComponent(text)
   } catch {
-    throw new SchemaReferenceError(at, 'the $ref is not valid percent-encoding')
+    throw new WeightError(at, 'the $ref is not valid percent-encoding')
   }
 }

@@ -1,6 +1,5 @@
 import type { JsonObject } from '@toolrack/contract'
 import { ToolrackError } from '@toolrack/contract'
-import type { QueueState } from '../../fair-queue.ts'
 import type { CompileReport } from './compile-schema.ts'
 import { notAsked, WorkerPool, workerUrlOf } from './worker-pool.ts'
 import type { Asker, PoolParts } from './worker-pool.ts'
@@ -26,17 +25,12 @@ export type RequestCompiler = SchemaCompiler & {
 }
 
 /** Gives out schema compilers. They share processes, which are killed and replaced when a schema takes too long. */
-export class SchemaCompilers {
+export class SchemaCompilers extends WorkerPool<string, CompileReport> {
   /** For files and documents that the service reads by itself. Any number of them waits, and takes turns with users. */
   readonly own: SchemaCompiler = { compile: (schema) => this.#compile(schema, { user: null }) }
-  readonly #pool: WorkerPool<string, CompileReport>
 
   constructor({ workerUrl = workerUrlOf('schema-worker'), ...options }: PoolParts = {}) {
-    this.#pool = new WorkerPool(workerUrl, { deadlineMs: DEADLINE_MS, ...options })
-  }
-
-  get state(): QueueState {
-    return this.#pool.state
+    super(workerUrl, { deadlineMs: DEADLINE_MS, ...options })
   }
 
   /** For one request. `signal` is aborted when the caller has gone. */
@@ -52,12 +46,8 @@ export class SchemaCompilers {
     }
   }
 
-  close(): Promise<void> {
-    return this.#pool.close()
-  }
-
   async #compile(schema: JsonObject, asker: Asker): Promise<CompileReport> {
-    const answer = await this.#pool.ask(JSON.stringify(schema), asker)
+    const answer = await this.ask(JSON.stringify(schema), asker)
     if ('report' in answer) return answer.report
     const message = `the schema could not be compiled ${answer.fault}; simplify it`
     return { faults: [{ pointer: '', message }], unenforced: [] }

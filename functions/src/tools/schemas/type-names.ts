@@ -1,6 +1,5 @@
-import type { JsonObject, JsonValue } from '@toolrack/contract'
+import type { JsonObject, JsonValue, SchemaPath } from '@toolrack/contract'
 import { jsonPointer, subschemas } from '@toolrack/contract'
-import type { JsonPath } from '../json/json-fault.ts'
 
 /** One type name that was read as another. `to` is null if the name means "anything"; then the keyword was removed. */
 export type TypeChange = { readonly pointer: string; readonly from: string; readonly to: string | null }
@@ -27,7 +26,7 @@ export function normaliseTypeNames(root: JsonObject): { schema: JsonObject; chan
   const schema = structuredClone<Mutable>(root)
   const changes: TypeChange[] = []
 
-  function visit(node: Mutable, path: JsonPath): void {
+  function visit(node: Mutable, path: SchemaPath): void {
     for (const child of subschemas(node)) visit(child.schema, [...path, ...child.path])
     const { type } = node
     const at = [...path, 'type']
@@ -37,14 +36,14 @@ export function normaliseTypeNames(root: JsonObject): { schema: JsonObject; chan
     else node['type'] = read
   }
 
-  function listOf(types: readonly JsonValue[], path: JsonPath): JsonValue {
+  function listOf(types: readonly JsonValue[], path: SchemaPath): JsonValue {
     const names = types.map((name, index) =>
       typeof name === 'string' ? translate(name, [...path, index]) : name,
     )
     return names.includes(null) ? null : names
   }
 
-  function translate(name: string, path: JsonPath): string | null {
+  function translate(name: string, path: SchemaPath): string | null {
     const to = TYPE_NAMES.get(name)
     if (to === undefined) return name
     changes.push({ pointer: jsonPointer(path), from: name, to })
