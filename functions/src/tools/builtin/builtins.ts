@@ -1,11 +1,8 @@
 import type { JsonObject } from '@toolrack/contract'
 import { ToolrackError } from '@toolrack/contract'
 
-/** What a built-in tool may use of the service. `now` is in milliseconds since 1970. */
-export type BuiltinContext = { readonly now: () => number }
-
-/** A tool that the service runs itself. The arguments fit its definition's schema; what it returns becomes the result. */
-export type Builtin = (args: JsonObject, context: BuiltinContext) => unknown
+/** A tool that the service runs itself. The arguments fit its schema. `now` is in milliseconds since 1970. */
+export type Builtin = (args: JsonObject, context: { readonly now: () => number }) => unknown
 
 const echo: Builtin = ({ text }) => text
 

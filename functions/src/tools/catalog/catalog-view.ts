@@ -115,7 +115,7 @@ function only(state: LayerState, seen: readonly CatalogEntry[]): LayerState {
   const { layer, revision } = state.snapshot
   const entries = seen.filter((entry) => entry.layer === layer)
   const byName = new Map(entries.map((entry) => [entry.name, entry]))
-  return { status: state.status, snapshot: new LayerSnapshot(layer, revision, byName, []) }
+  return { status: state.status, snapshot: new LayerSnapshot(layer, byName, { revision, skipped: [] }) }
 }
 
 function firstAfter(sorted: readonly CatalogEntry[], after: Position): number {

@@ -8,6 +8,8 @@ import type { StoredDefinition } from './stored-definition.ts'
 /** Bytes of an entry without its texts. Measured: a small definition takes 2 KB with them. */
 const ENTRY_BYTES = 1_024
 
+type About = Pick<LayerRead, 'revision' | 'skipped'>
+
 /** One layer at one revision. It never changes. */
 export class LayerSnapshot {
   readonly layer: Layer
@@ -17,12 +19,7 @@ export class LayerSnapshot {
   #sorted: readonly CatalogEntry[] | undefined
   #byAlias: ReadonlyMap<string, CatalogEntry> | undefined
 
-  constructor(
-    layer: Layer,
-    revision: string,
-    byName: ReadonlyMap<string, CatalogEntry>,
-    skipped: readonly SkippedItem[],
-  ) {
+  constructor(layer: Layer, byName: ReadonlyMap<string, CatalogEntry>, { revision, skipped }: About) {
     this.layer = layer
     this.revision = revision
     this.byName = byName
@@ -55,7 +52,7 @@ export class LayerSnapshot {
       byName.set(stored.name, known && isSame(known.stored, stored) ? known : catalogEntry(stored, layer))
     }
     for (const name of read.deleted) byName.delete(name)
-    return new LayerSnapshot(layer, read.revision, byName, read.skipped)
+    return new LayerSnapshot(layer, byName, read)
   }
 }
 

@@ -68,10 +68,7 @@ function matches(entry: CatalogEntry, { tags, categories, after }: ListQuery): b
   )
 }
 
-function named(
-  view: CatalogView,
-  names: ReadonlySet<string>,
-): { readonly entries: readonly CatalogEntry[]; readonly unknown: readonly string[] } {
+function named(view: CatalogView, names: ReadonlySet<string>) {
   const found = new Set<CatalogEntry>()
   const unknown: string[] = []
   for (const requested of names) {

@@ -16,7 +16,7 @@ import { keptVersions } from './kept-versions.ts'
 import { LAYER_LIMITS } from './layer-totals.ts'
 import type { Precondition } from './precondition.ts'
 import { writeAnswer } from './write-answer.ts'
-import type { BulkAnswer, RefusedItem, WriteAnswer } from './write-answer.ts'
+import type { BulkAnswer, ItemFault, WriteAnswer } from './write-answer.ts'
 import type { ChangeOutcome } from './write-outcome.ts'
 
 /** How many definitions one request may bring. */
@@ -51,10 +51,10 @@ export class DefinitionWriter {
     const { catalog, compilers } = this.#parts
     const view = await catalog.view(principal)
     const faults = nameFaults(view, name, '/name')
-    if (faults.length > 0) throw refusal(faults)
+    if (faults.length > 0) throw definitionError(faults)
     const compiler = compilers.forCaller({ user: principal.uid, signal })
     const admission = await admitNamed(view, layer, withName(sent, name), compiler)
-    if ('faults' in admission) throw refusal(admission.faults)
+    if ('faults' in admission) throw definitionError(admission.faults)
     const [outcome] = await this.#write(principal, layer, [putOf(admission, 'upsert', precondition)])
     return writeAnswer(view, layer, admission, must(outcome))
   }
@@ -72,7 +72,7 @@ export class DefinitionWriter {
     const { catalog, compilers } = this.#parts
     const view = await catalog.view(principal)
     const compiler = compilers.forCaller({ user: principal.uid, signal: options.signal })
-    const refused: RefusedItem[] = []
+    const refused: ItemFault[] = []
     const admitted: AdmittedDefinition[] = []
     const indexByName = new Map<string, number>()
     const admitting = new LongWork()
@@ -85,7 +85,7 @@ export class DefinitionWriter {
       refused.push(...faults.map((fault) => ({ index, ...fault })))
       if (!('faults' in admission) && faults.length === 0) admitted.push(admission)
     }
-    if (refused.length > 0 && options.onInvalid === 'fail') throw bulkRefusal(refused, sent.length)
+    if (refused.length > 0 && options.onInvalid === 'fail') throw bulkError(refused, sent.length)
     const puts = admitted.map((admission) => putOf(admission, options.onConflict))
     const outcomes = puts.length > 0 ? await this.#write(principal, layer, puts) : []
     const results = admitted.map((each, index) => writeAnswer(view, layer, each, must(outcomes[index])))
@@ -202,14 +202,14 @@ function twiceFaults(
 }
 
 /** The error of one definition: the first fault gives the code, and the details tell all faults. */
-function refusal(faults: readonly DefinitionFault[]): ToolrackError {
+function definitionError(faults: readonly DefinitionFault[]): ToolrackError {
   const first = must(faults[0])
   const place = first.pointer === '' ? 'The definition' : first.pointer
   const more = faults.length > 1 ? ` (and ${faults.length - 1} more, see details)` : ''
   return new ToolrackError(first.reason, `${place}: ${first.message}${more}`, { details: faults })
 }
 
-function bulkRefusal(refused: readonly RefusedItem[], sent: number): ToolrackError {
+function bulkError(refused: readonly ItemFault[], sent: number): ToolrackError {
   const items = new Set(refused.map(({ index }) => index)).size
   const isConflict = refused.every(({ reason }) => reason === 'NAME_SEALED')
   const message = `${items} of ${sent} definitions were refused, so nothing was written; correct them or send onInvalid=skip.`

@@ -15,12 +15,12 @@ export type WriteAnswer = ChangeOutcome &
 export type Shadow = { readonly layer: Layer; readonly digest: Digest }
 
 /** A fault of one item of a bulk. */
-export type RefusedItem = DefinitionFault & { readonly index: number }
+export type ItemFault = DefinitionFault & { readonly index: number }
 
 export type BulkAnswer = {
   readonly results: readonly WriteAnswer[]
   /** Only with `onInvalid=skip`: what was left out, and why. */
-  readonly refused?: readonly RefusedItem[]
+  readonly refused?: readonly ItemFault[]
 }
 
 export function writeAnswer(

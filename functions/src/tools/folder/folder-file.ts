@@ -56,14 +56,15 @@ export async function readModuleFile(folder: string, entry: Dirent, stamp = ''):
   }
 }
 
-/** What becomes of a file after a look at it, and of its check. */
-export type FileStep = { readonly next: FolderFile; readonly check: 'want' | 'drop' | 'leave' }
-
 /**
- * The file after a look at it: the same object if nothing has changed. Content that was checked before is not checked again,
- * except content that was refused, with `retry`.
+ * The file after a look at it, the same object if nothing has changed, and what to do about its check. Content that was
+ * checked before is not checked again, except content that was refused, with `retry`.
  */
-export function afterLook(known: FolderFile, read: FileRead, retry: boolean): FileStep {
+export function afterLook(
+  known: FolderFile,
+  read: FileRead,
+  retry: boolean,
+): { readonly next: FolderFile; readonly check: 'want' | 'drop' | 'leave' } {
   if (read.found === 'same' || read.found === 'gone') return { next: known, check: 'leave' }
   const { file, loaded, faults } = known
   const { stamp } = read

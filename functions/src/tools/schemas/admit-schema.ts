@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue, SchemaPath } from '@toolrack/contract'
 import { faultAt } from '../json/json-fault.ts'
 import type { JsonFault } from '../json/json-fault.ts'
-import type { Unenforced } from './enforceable-schema.ts'
+import type { CompileReport } from './enforceable-schema.ts'
 import { expandedWeight } from './expanded-weight.ts'
 import type { SchemaCompiler } from './schema-compilers.ts'
 import { normaliseTypeNames } from './type-names.ts'
@@ -17,12 +17,10 @@ const VALUES_MAX = 2_000
 /** Characters of the JSON Pointer to a value. An answer repeats the pointer of each fault. */
 const POINTER_MAX = 1_024
 
-export type SchemaAdmission = {
+export type SchemaAdmission = CompileReport & {
   /** The schema to store: the author's own, with foreign type names turned into those of JSON Schema. */
   readonly schema: JsonObject
   readonly changes: readonly TypeChange[]
-  readonly unenforced: readonly Unenforced[]
-  readonly faults: readonly JsonFault[]
 }
 
 /** Decides whether a tool's `parameters` may be stored. Only a schema within the cheap limits is compiled. */

@@ -7,11 +7,9 @@ import { patternFault } from './re2-pattern.ts'
 /** A keyword that stays in the schema for the model and that the service does not enforce, and why. */
 export type Unenforced = { readonly pointer: string; readonly reason: string }
 
-export type EnforceableSchema = {
-  /** The schema without what cannot be enforced. The stored definition keeps the author's own. */
-  readonly schema: JsonObject
-  readonly unenforced: readonly Unenforced[]
+export type CompileReport = {
   readonly faults: readonly JsonFault[]
+  readonly unenforced: readonly Unenforced[]
 }
 
 type Mutable = { [key: string]: JsonValue }
@@ -25,11 +23,12 @@ const REFUSING: readonly (readonly [string, readonly string[]])[] = [
 ]
 
 /**
- * Removes every pattern that RE2 cannot run. With an entry of `patternProperties` it removes the `additionalProperties`
- * beside it and every `unevaluatedProperties`, because they would refuse the very names that the pattern allows. A schema
- * without its pattern admits more, so a keyword that refuses where such a schema admits is removed as a whole.
+ * The schema without every pattern that RE2 cannot run; the stored definition keeps the author's own. With an entry of
+ * `patternProperties` it loses the `additionalProperties` beside it and every `unevaluatedProperties`, because they would
+ * refuse the very names that the pattern allows. A schema without its pattern admits more, so a keyword that refuses where
+ * such a schema admits is removed as a whole.
  */
-export function enforceableSchema(root: JsonObject): EnforceableSchema {
+export function enforceableSchema(root: JsonObject): CompileReport & { readonly schema: JsonObject } {
   const copy = structuredClone<Mutable>(root)
   const unenforced: Unenforced[] = []
   const faults: JsonFault[] = []

@@ -35,7 +35,7 @@ export function expandedWeight(root: JsonObject): { readonly weight: number; rea
     open.add(schema)
     let weight = valuesIn(schema)
     for (const child of subschemas(schema))
-      weight += weigh({ schema: child.schema, path: [...path, ...child.path] }) - valuesIn(child.schema)
+      weight += weigh({ ...child, path: [...path, ...child.path] }) - valuesIn(child.schema)
     const target = referenced(root, { schema, path })
     if (target) weight += weighTarget(target, [...path, '$ref'])
     if (weight > WEIGHT_MAX)
@@ -78,10 +78,7 @@ function referenced(root: JsonObject, { schema, path }: Place): Place | undefine
     if (schema[keyword] !== undefined)
       throw new WeightError([...path, keyword], `${keyword} is not admitted; use $ref to #/$defs/…`)
   if (schema['$id'] !== undefined && path.length > 0)
-    throw new WeightError(
-      [...path, '$id'],
-      '$id is admitted at the root only, because it changes what $ref means',
-    )
+    throw new WeightError([...path, '$id'], '$id is admitted at the root only; it changes what $ref means')
   const { $ref: ref } = schema
   if (ref === undefined) return undefined
   const at = [...path, '$ref']
@@ -90,10 +87,7 @@ function referenced(root: JsonObject, { schema, path }: Place): Place | undefine
     throw new WeightError(at, 'only a local $ref such as #/$defs/name is admitted; nothing is fetched')
   const keys = pointerKeys(decoded(ref.slice(1), at))
   if (!keys)
-    throw new WeightError(
-      at,
-      'the $ref must be a JSON Pointer such as #/$defs/name; anchors are not followed',
-    )
+    throw new WeightError(at, 'the $ref must be a JSON Pointer like #/$defs/name; anchors are not followed')
   const target = valueAt(root, keys)
   if (target === true || target === false) return undefined
   if (!isJsonObject(target))

@@ -1,6 +1,6 @@
 import type { JsonObject } from '@toolrack/contract'
 import { ToolrackError } from '@toolrack/contract'
-import type { CompileReport } from './compile-schema.ts'
+import type { CompileReport } from './enforceable-schema.ts'
 import { notAsked, WorkerPool, workerUrlOf } from './worker-pool.ts'
 import type { Asker, PoolParts } from './worker-pool.ts'
 
@@ -41,7 +41,10 @@ export class SchemaCompilers extends WorkerPool<string, CompileReport> {
       compile: (schema) => this.#compile(schema, { ...caller, spent }),
       goOn(checked, all) {
         if (caller.signal?.aborted) throw notAsked('gone')
-        if (spentMs >= REQUEST_MS_MAX) throw tooLong(checked, all)
+        if (spentMs < REQUEST_MS_MAX) return
+        const spent = `${checked} of ${all} definitions were checked in ${REQUEST_MS_MAX / 1_000} s`
+        const message = `${spent}, which is all that one request may take. Nothing was written. Send fewer definitions at a time, or simplify their schemas.`
+        throw new ToolrackError('SCHEMA_REJECTED', message)
       },
     }
   }
@@ -52,12 +55,4 @@ export class SchemaCompilers extends WorkerPool<string, CompileReport> {
     const message = `the schema could not be compiled ${answer.fault}; simplify it`
     return { faults: [{ pointer: '', message }], unenforced: [] }
   }
-}
-
-function tooLong(checked: number, all: number): ToolrackError {
-  const spent = `${checked} of ${all} definitions were checked in ${REQUEST_MS_MAX / 1_000} s, which is all that one request may take`
-  return new ToolrackError(
-    'SCHEMA_REJECTED',
-    `${spent}. Nothing was written. Send fewer definitions at a time, or simplify their schemas.`,
-  )
 }
