@@ -90,7 +90,8 @@ export function definitionRoutes({ catalog, store, writer }: DefinitionParts): r
       action: write,
       async handle({ principal, asked: { layer, precondition }, params: { name }, req, res, bodies }) {
         const sent = objectBody(await readBody({ req, res, bodies, principal }, 'single'))
-        const answer = await writer.put(principal, layer, name, sent, precondition, callerGone(res))
+        const target = { layer, name, precondition, signal: callerGone(res) }
+        const answer = await writer.put(principal, target, sent)
         sendJson(res, answer.outcome === 'created' ? 201 : 200, answer, { ETag: `"${answer.digest}"` })
       },
     }),
@@ -101,7 +102,7 @@ export function definitionRoutes({ catalog, store, writer }: DefinitionParts): r
       ask: askedWrite,
       action: write,
       async handle({ principal, asked: { layer, precondition }, params: { name }, res }) {
-        sendJson(res, 200, { ...(await writer.delete(principal, layer, name, precondition)), layer })
+        sendJson(res, 200, { ...(await writer.delete(principal, { layer, name, precondition })), layer })
       },
     }),
     // What a definition was, the newest first; a deletion is a version without content.
@@ -136,7 +137,8 @@ export function definitionRoutes({ catalog, store, writer }: DefinitionParts): r
           'digest',
           'sha256:…',
         )
-        const answer = await writer.rollback(principal, layer, name, choice, precondition, callerGone(res))
+        const target = { layer, name, precondition, signal: callerGone(res) }
+        const answer = await writer.rollback(principal, target, choice)
         sendJson(res, 200, answer, { ETag: `"${answer.digest}"` })
       },
     }),

@@ -6,7 +6,6 @@ export type Builtin = (args: JsonObject, context: { readonly now: () => number }
 
 const echo: Builtin = ({ text }) => text
 
-/** The present moment in UTC and on the clocks of one time zone. */
 export const time: Builtin = ({ timeZone = 'UTC' }, { now }) => {
   const moment = new Date(now())
   const format = formatFor(typeof timeZone === 'string' ? timeZone : '')

@@ -6,7 +6,6 @@ import { LayerCache } from './layer-cache.ts'
 import type { LayerReport } from './layer-cache.ts'
 import type { LayerSource, StoredLayer } from './layer-source.ts'
 
-/** How many users' layers an instance keeps in memory. */
 const USER_LAYERS_MAX = 1_000
 /** Bytes of all users' layers in memory. One full layer takes at most 70 MB. */
 export const USER_LAYER_BYTES_MAX = 128 * 1024 * 1024

@@ -16,7 +16,6 @@ export type LayerExplanation = {
   readonly revision?: string
   readonly sealed?: boolean
   readonly source?: string
-  /** Items of that name that the layer holds and cannot serve. */
   readonly skipped?: readonly SkippedItem[]
 }
 
@@ -27,13 +26,11 @@ export type Explanation = {
   readonly name: string
   readonly alias: string
   readonly revision: string
-  /** True if the caller's list shows the tool. */
   readonly visible: boolean
   readonly winner: Layer | null
   readonly shadowed: readonly Layer[]
   /** Null if there is no such tool, or nobody runs it in this version. */
   readonly callable: 'service' | 'client' | null
-  /** Why the caller's list does not show it. */
   readonly hidden: { readonly reason: HiddenReason; readonly message: string } | null
   readonly layers: readonly LayerExplanation[]
   /** What each vendor is told of the tool; null if there is no such tool. */

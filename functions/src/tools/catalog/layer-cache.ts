@@ -13,7 +13,6 @@ export type LayerState =
   | { readonly status: 'fresh' | 'stale'; readonly snapshot: LayerSnapshot }
   | { readonly status: 'error'; readonly snapshot?: undefined }
 
-/** Tells the log that a layer was lost, and that it is back. */
 export type LayerReport = (layer: Layer, event: { readonly lost: unknown } | 'back') => void
 
 type Options = { readonly now: () => number; readonly report: LayerReport }

@@ -11,11 +11,9 @@ export type ListAnswer = {
   readonly body: Buffer
   /** `user=3,global=41,file=14`, before merge and filter. */
   readonly layers: string
-  /** Requested names that do not exist. */
   readonly unknown: string | undefined
   /** Selected tools that the dialect leaves out. */
   readonly quarantined: string | undefined
-  /** Where the next page starts. */
   readonly nextCursor: string | undefined
 }
 
@@ -27,7 +25,6 @@ export function listAnswer(view: CatalogView, query: ListQuery, defaultWorkflow:
   return { body, quarantined: undefined, ...about(view, selection) }
 }
 
-/** What the headers of every list say. */
 export function about(
   view: CatalogView,
   { unknown, last, hasMore }: Selection,

@@ -4,13 +4,11 @@ import { isToolName, LAYERS } from '@toolrack/contract'
 export const ENVELOPES = ['array', 'items'] as const
 export type Envelope = (typeof ENVELOPES)[number]
 
-/** How many definitions a page may hold. */
 export const PAGE_MAX = 1_000
 
 /** How many different tags, and how many different categories, may narrow a list. */
 export const FILTER_VALUES_MAX = 50
 
-/** What a list request asks for, parsed. */
 export type ListQuery = {
   readonly names: NameFilter
   readonly tags: ReadonlySet<string>

@@ -4,11 +4,9 @@ import type { CatalogView } from './catalog-view.ts'
 import { inOrder, PAGE_MAX } from './list-query.ts'
 import type { ListQuery } from './list-query.ts'
 
-/** What is sent of an entry. */
 export type Listed = Pick<CatalogEntry, 'fragment' | 'workflowName'>
 
 export type Selection = {
-  /** In the catalog's order. */
   readonly listed: readonly Listed[]
   /** The last entry that was looked at, sent or not. */
   readonly last: CatalogEntry | undefined

@@ -9,7 +9,6 @@ export type StoredDefinition = {
   readonly revision: string
   /** ISO 8601, UTC. A store knows it, a file does not. */
   readonly updatedAt?: string
-  /** The uid that wrote it. */
   readonly updatedBy?: string
   /** The file and pointer that it was read from; only the file layer has one. */
   readonly source?: string

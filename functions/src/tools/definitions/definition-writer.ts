@@ -23,7 +23,14 @@ import type { ChangeOutcome } from './write-outcome.ts'
 export const BULK_MAX = 200
 
 export type WritableLayer = StoredLayer['kind']
-export type VersionChoice = { readonly digest: string } | { readonly revision: string }
+
+/** The definition that a request is about. `signal` is aborted when the caller has gone. */
+export type WriteTarget = {
+  readonly layer: WritableLayer
+  readonly name: string
+  readonly precondition: Precondition
+  readonly signal?: AbortSignal | undefined
+}
 
 type Parts = {
   readonly store: DefinitionStore
@@ -39,15 +46,9 @@ export class DefinitionWriter {
     this.#parts = { store, catalog, compilers }
   }
 
-  /** Writes one definition under the name of the path. The body may leave the name out. `signal` is aborted when the caller has gone. */
-  async put(
-    principal: Principal,
-    layer: WritableLayer,
-    name: string,
-    sent: JsonValue,
-    precondition: Precondition,
-    signal?: AbortSignal,
-  ): Promise<WriteAnswer> {
+  /** Writes one definition. What was sent may leave the name out. */
+  async put(principal: Principal, target: WriteTarget, sent: JsonValue): Promise<WriteAnswer> {
+    const { layer, name, precondition, signal } = target
     const { catalog, compilers } = this.#parts
     const view = await catalog.view(principal)
     const faults = nameFaults(view, name, '/name')
@@ -92,12 +93,7 @@ export class DefinitionWriter {
     return options.onInvalid === 'skip' ? { results, refused } : { results }
   }
 
-  async delete(
-    principal: Principal,
-    layer: WritableLayer,
-    name: string,
-    precondition: Precondition,
-  ): Promise<ChangeOutcome> {
+  async delete(principal: Principal, { layer, name, precondition }: WriteTarget): Promise<ChangeOutcome> {
     if (!isToolName(name)) throw new ToolrackError('TOOL_NOT_FOUND')
     const [outcome] = await this.#write(principal, layer, [{ kind: 'delete', name, precondition }])
     return must(outcome)
@@ -106,16 +102,14 @@ export class DefinitionWriter {
   /** Writes an older content again, as a new version. */
   async rollback(
     principal: Principal,
-    layer: WritableLayer,
-    name: string,
-    choice: VersionChoice,
-    precondition: Precondition,
-    signal?: AbortSignal,
+    target: WriteTarget,
+    choice: { readonly digest: string } | { readonly revision: string },
   ): Promise<WriteAnswer> {
-    const versions = await keptVersions(this.#parts.store, storedLayer(layer, principal.uid), name)
+    const layer = storedLayer(target.layer, principal.uid)
+    const versions = await keptVersions(this.#parts.store, layer, target.name)
     const version = versions.find((candidate) => isChosen(candidate, choice))
     if (!version?.text) throw new ToolrackError('VERSION_NOT_FOUND')
-    return this.put(principal, layer, name, JSON.parse(version.text) as JsonValue, precondition, signal)
+    return this.put(principal, target, JSON.parse(version.text) as JsonValue)
   }
 
   async #write(
@@ -146,7 +140,6 @@ export function isChosen<Version extends object>(
   return Object.entries(choice).every(([field, value]) => version[field as keyof Version] === value)
 }
 
-/** Admits a definition whose name may be written in this layer. */
 async function admitNamed(
   view: CatalogView,
   layer: WritableLayer,

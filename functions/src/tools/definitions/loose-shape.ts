@@ -6,7 +6,6 @@ export type Normalisation = { readonly pointer: string; readonly from: JsonValue
 
 type Path = readonly PropertyKey[]
 
-/** A definition in the stored shape, and what was read as something else. */
 export type Reshaped = {
   readonly definition: JsonObject
   readonly normalised: readonly Normalisation[]
@@ -106,7 +105,6 @@ function completed(fn: JsonObject, at: string, note: Note): JsonObject {
   }
 }
 
-/** Moves a title to the annotations, unless they have one. */
 function moveTitle(definition: Mutable, title: JsonValue, note: Note): boolean {
   const { annotations = {} } = definition
   const isFree = isJsonObject(annotations) && annotations['title'] === undefined

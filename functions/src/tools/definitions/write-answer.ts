@@ -4,7 +4,6 @@ import type { AdmittedDefinition } from './admit-definition.ts'
 import type { DefinitionFault } from './definition-fault.ts'
 import type { ChangeOutcome } from './write-outcome.ts'
 
-/** What a write tells its author about one definition. */
 export type WriteAnswer = ChangeOutcome &
   Pick<AdmittedDefinition, 'normalised' | 'unenforced'> & {
     readonly layer: Layer
@@ -14,7 +13,6 @@ export type WriteAnswer = ChangeOutcome &
 /** A definition of a layer below that a written one now hides. */
 export type Shadow = { readonly layer: Layer; readonly digest: Digest }
 
-/** A fault of one item of a bulk. */
 export type ItemFault = DefinitionFault & { readonly index: number }
 
 export type BulkAnswer = {

@@ -17,7 +17,6 @@ const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
 export type LoadedModule = AdmittedModule & { readonly loadedAt: Date }
 
-/** One file as it was last seen. */
 export type FolderFile = {
   readonly file: string
   readonly stamp: string
@@ -29,7 +28,6 @@ export type FolderFile = {
   readonly faults: readonly ErrorDetail[]
 }
 
-/** What a look at one file has found. */
 export type FileRead =
   | { readonly found: 'gone' }
   | { readonly found: 'same' }

@@ -27,7 +27,6 @@ export type FolderSkip = {
 
 export type MergedModules = { readonly tools: readonly FolderTool[]; readonly skipped: readonly FolderSkip[] }
 
-/** The file layer with a folder of modules in it, at one moment. */
 type Joined = MergedModules & { readonly read: LayerRead; readonly of: Sources }
 type Sources = { readonly files: LayerRead; readonly modules: ModuleFolder['files'] }
 
@@ -70,7 +69,6 @@ export class FolderLayer implements LayerSource {
     return this.#current()
   }
 
-  /** The source of a module that is listed. */
   source(sha256: string): string | undefined {
     return this.#sources.find((sources) => sources.has(sha256))?.get(sha256)
   }

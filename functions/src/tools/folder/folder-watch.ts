@@ -42,7 +42,6 @@ export class FolderWatch {
     this.#watchPath = watchPath
   }
 
-  /** True if the system tells of changes in the folder. */
   get isTold(): boolean {
     return this.#watcher !== undefined
   }

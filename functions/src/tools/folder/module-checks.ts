@@ -7,7 +7,6 @@ export const CHECKS_AT_ONCE = 4
 /** Milliseconds until the runner is asked again after it refused. They double each time, up to the most. */
 const AGAIN_MS = { least: 100, most: 1_000 } as const
 
-/** The content of a file that is to be checked. */
 export type Unchecked = {
   readonly source: Uint8Array
   readonly sha256: string

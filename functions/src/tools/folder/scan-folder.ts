@@ -5,7 +5,6 @@ import type { FileRead } from './folder-file.ts'
 /** The most modules of one folder. Those beyond are left out, and the layer says so. */
 export const FILES_MAX = 2_000
 
-/** Files that are open at the same time. */
 const READS_AT_ONCE = 16
 
 /** Names that begin with `.` or `_` are hidden or private. What editors leave beside a file begins with a dot or ends otherwise. */

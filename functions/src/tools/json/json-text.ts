@@ -15,7 +15,6 @@ let writing: { readonly mark: string; readonly texts: string[] } | undefined
  * 15 to 40 ms, in which the service answers nobody. `jsonOf` writes the text as it is; JSON.stringify writes the value.
  */
 export class JsonText {
-  /** Valid JSON. */
   readonly text: string
 
   constructor(text: string) {

@@ -11,7 +11,6 @@ const SCHEMA_KEYS = new Set(['parameters', 'inputSchema', 'input_schema', 'param
 const STEP = 128 * 1024
 
 type Frame = {
-  /** The keys seen so far; undefined for an array. */
   readonly keys: Set<string> | undefined
   readonly inSchema: boolean
   /** The key or index of the member that is being read. */
@@ -78,7 +77,6 @@ export function* scanJsonInSteps(text: string, depthMax: number): Generator<Json
   }
 }
 
-/** The place of the last quote of the string whose first quote is at `start`. */
 function stringEnd(text: string, start: number): number {
   let end = start + 1
   while (text[end] !== '"') end += text[end] === '\\' ? 2 : 1

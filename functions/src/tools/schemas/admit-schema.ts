@@ -8,11 +8,9 @@ import { normaliseTypeNames } from './type-names.ts'
 import type { TypeChange } from './type-names.ts'
 
 // Each bound stops one known attack on validators.
-/** UTF-8 bytes of the schema's JSON text. */
 const BYTES_MAX = 32 * 1024
 /** Nesting of objects and arrays. The root is level 1. */
 const DEPTH_MAX = 32
-/** JSON values of any kind. */
 const VALUES_MAX = 2_000
 /** Characters of the JSON Pointer to a value. An answer repeats the pointer of each fault. */
 const POINTER_MAX = 1_024

@@ -12,7 +12,6 @@ const NAMES_TOLD = 8
 const NEAR_LENGTH_MAX = 64
 
 type Names = {
-  /** The arguments that the definition takes. */
   readonly known: readonly string[]
   readonly sentButUnknown: readonly string[]
   readonly knownButUnsent: readonly string[]
@@ -77,7 +76,6 @@ function sentence(error: ErrorObject, { known, sentButUnknown, knownButUnsent }:
   return `${place(error)} ${told}.`
 }
 
-/** What the schema asks for at the place of the error. */
 function ruleOf({ keyword, params, message = 'does not fit its schema' }: ErrorObject): string {
   const allowed: unknown = params['allowedValues']
   if (keyword === 'enum' && Array.isArray(allowed))
@@ -89,7 +87,6 @@ function ruleOf({ keyword, params, message = 'does not fit its schema' }: ErrorO
   return message.replace('must NOT', 'must not')
 }
 
-/** The argument that the error is about, and the place in it. */
 function place({ instancePath }: ErrorObject): string {
   const [argument] = pointerKeys(instancePath) ?? []
   if (argument === undefined) return 'The arguments'
@@ -98,7 +95,6 @@ function place({ instancePath }: ErrorObject): string {
   return isPlain && isBelow ? `${quoted(argument)} (at ${instancePath})` : quoted(argument)
 }
 
-/** A property of what the error is about. */
 function within(error: ErrorObject, name: string): string {
   return error.instancePath === '' ? quoted(name) : `${quoted(name)} of ${place(error)}`
 }

@@ -9,7 +9,6 @@ import type { Asker, PoolParts } from './worker-pool.ts'
 
 /** Milliseconds that a check of arguments may take. A schema within every limit can still need minutes. */
 const DEADLINE_MS = 1_000
-/** Definitions whose calls are counted. */
 const KNOWN_MAX = 1_000
 /** Calls before the service itself compiles a schema. Everybody waits meanwhile, and most definitions are hardly called. */
 const CALLS_BEFORE = 2

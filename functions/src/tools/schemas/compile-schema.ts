@@ -49,7 +49,6 @@ export function createCompileSchema(): (schema: JsonObject) => CompileReport {
   }
 }
 
-/** The errors of the meta-schema, as one sentence for each place. */
 function faultsOf(errors: readonly ErrorObject[]): JsonFault[] {
   const byPointer = new Map<string, Set<string>>()
   for (const { keyword, instancePath, message, params } of errors) {

@@ -54,7 +54,6 @@ export function enforceableSchema(root: JsonObject): CompileReport & { readonly 
     return changed.includes(true)
   }
 
-  /** True if a pattern of `patternProperties` was removed. */
   function dropPatterns(schema: Mutable, path: SchemaPath): boolean {
     const hasLost = anyBelow(schema, path, dropPatterns)
     // Ajv reads OpenAPI's `nullable` and refuses it without `type`, where OpenAPI gives it no meaning.

@@ -62,7 +62,6 @@ export function expandedWeight(root: JsonObject): { readonly weight: number; rea
   }
 }
 
-/** The schema and every schema below it. */
 function schemasOf(schema: JsonObject): JsonObject[] {
   return [schema, ...subschemas(schema).flatMap((child) => schemasOf(child.schema))]
 }

@@ -17,7 +17,6 @@ export function patternFault(
   if (source.length > PATTERN_LENGTH_MAX)
     return { kind: 'invalid', message: `the pattern is longer than ${PATTERN_LENGTH_MAX} characters` }
   if (compiles(() => RE2JS.compile(source))) return undefined
-  // It is parsed, and never run.
   if (!compiles(() => new RegExp(source, 'u')))
     return { kind: 'invalid', message: 'the pattern is not a regular expression' }
   const message = 'RE2 cannot run the pattern (look-around, back-reference or too large a repetition)'

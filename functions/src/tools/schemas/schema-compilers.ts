@@ -15,7 +15,6 @@ const REQUEST_MS_MAX = 20_000
 /** Compiles one schema. Rejects as `WorkerPool.ask` does. */
 export type SchemaCompiler = { compile(schema: JsonObject): Promise<CompileReport> }
 
-/** Compiles the schemas of one request. */
 export type RequestCompiler = SchemaCompiler & {
   /**
    * Called before each definition, with the number of those that were checked. Throws SCHEMA_REJECTED if they have taken all

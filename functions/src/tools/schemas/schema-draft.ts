@@ -4,7 +4,6 @@ import type { Options } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { re2Pattern } from './re2-pattern.ts'
 
-/** The versions of JSON Schema that a schema may be written in. */
 export type Draft = 'draft-07' | '2020-12'
 export const DRAFT_RULE =
   '$schema must be https://json-schema.org/draft/2020-12/schema (the default) or http://json-schema.org/draft-07/schema#'

@@ -71,7 +71,6 @@ export function createValidateArguments(): (question: ArgumentQuestion, values?:
   }
 }
 
-/** Every value of the arguments, themselves included. */
 function valuesIn(args: JsonObject): number {
   let values = 0
   const pending: JsonValue[] = [args]

@@ -13,7 +13,6 @@ export type PoolOptions = WorkerOptions & {
 /** What a test sets of a pool that has values of its own. */
 export type PoolParts = Partial<PoolOptions> & { readonly workerUrl?: URL }
 
-/** Who asks. */
 export type Asker = {
   /** The caller's uid; null for what the service reads by itself. */
   readonly user: QueueUser

@@ -9,13 +9,11 @@ import type { Log } from '../../log.ts'
 export type WorkerAnswer<Report> = { readonly report: Report } | { readonly fault: string }
 
 export type WorkerOptions = {
-  /** Milliseconds that one question may take. */
   readonly deadlineMs: number
   /** Milliseconds without a question after which the process is ended. */
   readonly idleMs?: number
   /** Milliseconds that the process may take until it is ready: 100 as measured, far more on a machine without time. */
   readonly startMs?: number
-  /** Hears why a process could not be started. */
   readonly log?: Log | undefined
 }
 
@@ -77,7 +75,6 @@ export class WorkerProcess<Question extends Serializable, Report> {
     await this.#discard()
   }
 
-  /** The answer, or how the process ended without one. */
   async #askOnce(question: Question): Promise<WorkerAnswer<Report> | { readonly end: string }> {
     clearTimeout(this.#idle)
     const child = (this.#child ??= await this.#start())
