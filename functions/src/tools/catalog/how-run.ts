@@ -1,3 +1,4 @@
+import { RUNNER_KINDS } from '@toolrack/contract'
 import type { JsonValue, ToolRunner } from '@toolrack/contract'
 import { BUILTINS } from '../builtin/builtins.ts'
 import type { Builtin } from '../builtin/builtins.ts'
@@ -21,6 +22,7 @@ const CLIENT: HowRun = { by: 'client' }
 const WITHOUT_MODULE: HowRun = { by: 'nobody', reason: 'its definition names no module and sha256' }
 const WITHOUT_BUILTIN: HowRun = { by: 'nobody', reason: 'its definition names no built-in tool' }
 const NO_HOSTS: readonly string[] = []
+const NOT_SERVED = new Map(RUNNER_KINDS.map((kind) => [kind, notServed(kind)]))
 
 /** The one place that reads a definition's `runner`. If the tool cannot be run, the reason says why. */
 export function howRun(runner: ToolRunner | undefined): HowRun {
@@ -34,6 +36,10 @@ export function howRun(runner: ToolRunner | undefined): HowRun {
     const found = typeof builtin === 'string' ? BUILTINS.get(builtin) : undefined
     return found ? { by: 'builtin', builtin: found } : WITHOUT_BUILTIN
   }
+  return NOT_SERVED.get(kind) ?? notServed(kind)
+}
+
+function notServed(kind: string): HowRun {
   return { by: 'nobody', reason: `tools of the kind '${kind}' are not run by this version` }
 }
 
