@@ -26,6 +26,11 @@ export function scanJson(text: string, depthMax = JSON_DEPTH_MAX): JsonFault | u
 
 /** The same in steps: it yields undefined where others may have a turn, and a fault as the last value. */
 export function* scanJsonInSteps(text: string, depthMax: number): Generator<JsonFault | undefined, void> {
+  const fault = yield* scan(text, depthMax)
+  if (fault) yield fault
+}
+
+function* scan(text: string, depthMax: number): Generator<undefined, JsonFault | undefined> {
   const frames: Frame[] = []
   const fault = (message: string): JsonFault =>
     faultAt(
@@ -47,9 +52,8 @@ export function* scanJsonInSteps(text: string, depthMax: number): Generator<Json
         const key = JSON.parse(text.slice(index, end + 1)) as string
         frame.at = key
         frame.expectsKey = false
-        if (key === '__proto__') return yield fault('holds the key __proto__, which is never allowed')
-        if (frame.keys.has(key))
-          return yield fault('holds the same key twice; which of them counts is unclear')
+        if (key === '__proto__') return fault('holds the key __proto__, which is never allowed')
+        if (frame.keys.has(key)) return fault('holds the same key twice; which of them counts is unclear')
         frame.keys.add(key)
       }
       index = end
@@ -58,8 +62,7 @@ export function* scanJsonInSteps(text: string, depthMax: number): Generator<Json
       else frame.at = Number(frame.at) + 1
     } else if (char === '{' || char === '[') {
       const inSchema = frame !== undefined && (frame.inSchema || SCHEMA_KEYS.has(String(frame.at)))
-      if (!inSchema && frames.length >= depthMax)
-        return yield fault(`is nested deeper than ${depthMax} levels`)
+      if (!inSchema && frames.length >= depthMax) return fault(`is nested deeper than ${depthMax} levels`)
       const isObject = char === '{'
       frames.push({
         keys: isObject ? new Set() : undefined,
@@ -71,10 +74,11 @@ export function* scanJsonInSteps(text: string, depthMax: number): Generator<Json
     else if (char !== undefined && NUMBER_START.test(char)) {
       const end = numberEnd(text, index)
       if (!Number.isFinite(Number(text.slice(index, end))))
-        return yield fault('holds a number that is too large to be read')
+        return fault('holds a number that is too large to be read')
       index = end - 1
     }
   }
+  return undefined
 }
 
 function stringEnd(text: string, start: number): number {

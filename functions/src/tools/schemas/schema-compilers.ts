@@ -20,7 +20,7 @@ export type RequestCompiler = SchemaCompiler & {
    * Called before each definition, with the number of those that were checked. Throws SCHEMA_REJECTED if they have taken all
    * the time of a request, and SERVICE_BUSY, which nobody reads, if the caller has gone.
    */
-  goOn(checked: number, all: number): void
+  readonly goOn: (checked: number, all: number) => void
 }
 
 /** Gives out schema compilers. They share processes, which are killed and replaced when a schema takes too long. */
@@ -38,7 +38,7 @@ export class SchemaCompilers extends WorkerPool<string, CompileReport> {
     const spent = (ms: number): void => void (spentMs += ms)
     return {
       compile: (schema) => this.#compile(schema, { ...caller, spent }),
-      goOn(checked, all) {
+      goOn: (checked, all) => {
         if (caller.signal?.aborted) throw notAsked('gone')
         if (spentMs < REQUEST_MS_MAX) return
         const spent = `${checked} of ${all} definitions were checked in ${REQUEST_MS_MAX / 1_000} s`
