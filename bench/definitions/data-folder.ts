@@ -23,7 +23,7 @@ export async function makeData(
   const sent = definitions as readonly unknown[] as readonly JsonValue[]
   const services = createServices({
     store: () => new SqliteDefinitionStore(join(dataFolder, 'toolrack.db')),
-    files: (checker) => new FileLayer(emptyFolder, checker),
+    files: (compilers) => new FileLayer(emptyFolder, compilers),
     authenticate: localAuthentication(readLocalToken(dataFolder)),
     logs: memoryInvocationLogs(),
     runner: absentRunner('No runner belongs to this benchmark.'),

@@ -3,7 +3,7 @@ import { completeParameters, inDialect, withoutNulls } from '@toolrack/contract'
 import type { Dialect, JsonObject, JsonValue, ToolDefinition } from '@toolrack/contract'
 import type { AnySchema, ValidateFunction } from 'ajv'
 import fc from 'fast-check'
-import { anonymous, dialectOf, newAjv } from '../../functions/src/tools/schemas/schema-dialect.ts'
+import { anonymous, draftOf, newAjv } from '../../functions/src/tools/schemas/schema-draft.ts'
 
 const DRAFT_07 = 'http://json-schema.org/draft-07/schema#'
 const KEYS = ['a', 'b', 'c'] as const
@@ -88,7 +88,7 @@ const manyArguments = fc.array(fc.dictionary(fc.constantFrom(...KEYS), values), 
 const instances = { 'draft-07': newAjv('draft-07'), '2020-12': newAjv('2020-12') }
 
 function validator(schema: JsonObject): ValidateFunction {
-  const ajv = instances[dialectOf(schema) ?? '2020-12']
+  const ajv = instances[draftOf(schema) ?? '2020-12']
   const compiled = anonymous(schema) as AnySchema
   const validate = ajv.compile(compiled)
   ajv.removeSchema(compiled)

@@ -23,11 +23,11 @@ const services = createServices({
   defaultWorkflow: 'tools-CliTools',
   corsOrigins: [],
 })
-const { argumentChecker: checker } = services
+const { argumentValidator: validator } = services
 const seen: CallHeaders[] = []
 /** The steps that are served, inside one that notes the headers of each call. */
 const invoker = new Invoker(
-  { ...services, checker, sourceOf: () => Promise.resolve(undefined), deadlineMsMax: Infinity },
+  { ...services, validator, sourceOf: () => Promise.resolve(undefined), deadlineMsMax: Infinity },
   (parts, failures) =>
     Onion.withoutSteps(failures)
       .step('note the headers', (call, next) => {

@@ -321,7 +321,7 @@ testWhere(process.getuid?.() !== 0 || UNPRIVILEGED !== undefined, 'setpriv is mi
         file: 'locked.py',
         reason: 'MODULE_INVALID',
         kind: 'file_unreadable',
-        message: 'locked.py: the file can not be read (permission denied). Let the service read it.',
+        message: 'locked.py: the file cannot be read (permission denied). Let the service read it.',
         serving: null,
       },
     ])

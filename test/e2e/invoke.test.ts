@@ -119,7 +119,7 @@ const ENDS: readonly (readonly [string, object, number, string, RegExp])[] = [
   ['weather:large', { characters: 300_000 }, 200, 'RESULT_TOO_LARGE', /300000 bytes, and 262144 are allowed/],
   ['weather:late', {}, 504, 'DEADLINE_EXCEEDED', /within 0\.25 s/],
   ['weather:get', {}, 400, 'ARGUMENTS_INVALID', /'location' is missing/],
-  ['weather:get', { locaton: 'SECRET' }, 400, 'ARGUMENTS_INVALID', /did you mean 'location'\?/],
+  ['weather:get', { locaton: 'SECRET' }, 400, 'ARGUMENTS_INVALID', /Did you mean 'location'\?/],
   ['weather:get', { location: ['SECRET'] }, 400, 'ARGUMENTS_INVALID', /'location' must be of type string/],
   ['weather:nope', {}, 404, 'TOOL_NOT_FOUND', /^Unsupported tool: weather:nope$/],
 ]
@@ -271,7 +271,7 @@ test.each<[string, string, number, string, RegExp]>([
 
 test('32 levels are no fault of the arguments', async () => {
   const [, result] = await invoked(await start(), 'ECHO', deep(32))
-  expect(result).toMatchObject({ error: expect.stringMatching(/'a' is not one of its arguments/) })
+  expect(result).toMatchObject({ error: expect.stringMatching(/'a' is not an argument of this tool/) })
 })
 
 test('a parameter in the address is refused, as a result', async () => {

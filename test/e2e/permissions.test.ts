@@ -18,7 +18,7 @@ const guest: Principal = { kind: 'user', uid: 'guest', isAdmin: false }
 const folder = temporaryFolder()
 const services = createServices({
   store: () => new SqliteDefinitionStore(join(folder.path, 'toolrack.db')),
-  files: (checker) => new FileLayer('functions/workflows/tools/defs', checker),
+  files: (compilers) => new FileLayer('functions/workflows/tools/defs', compilers),
   authenticate: () => Promise.resolve(guest),
   logs: memoryInvocationLogs(),
   runner: absentRunner('No runner belongs to this test.'),

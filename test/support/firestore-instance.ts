@@ -2,21 +2,21 @@ import { Catalog } from '../../functions/src/tools/catalog/catalog.ts'
 import { REVISION_CHECK_MS } from '../../functions/src/tools/catalog/layer-cache.ts'
 import type { FirestoreConnection } from '../../functions/src/stores/firestore/firestore-connection.ts'
 import { FirestoreDefinitionStore } from '../../functions/src/stores/firestore/firestore-definition-store.ts'
-import { SchemaChecker } from '../../functions/src/tools/schemas/schema-checker.ts'
+import { SchemaCompilers } from '../../functions/src/tools/schemas/schema-compilers.ts'
 import { tool } from './definition-changes.ts'
 import { ScriptedLayerSource } from './scripted-layer-source.ts'
 import { until } from './until.ts'
 
 /** Store and catalog of one instance of the service, for the user ann, with a clock that the test sets. */
 export class FirestoreInstance {
-  readonly checker = new SchemaChecker()
+  readonly compilers = new SchemaCompilers()
   readonly store: FirestoreDefinitionStore
   readonly catalog: Catalog
   time = 0
 
   constructor(connection: FirestoreConnection) {
     const now = (): number => this.time
-    this.store = new FirestoreDefinitionStore({ connection, checker: this.checker, now })
+    this.store = new FirestoreDefinitionStore({ connection, compilers: this.compilers, now })
     const sources = {
       file: new ScriptedLayerSource(tool('inFile')),
       global: this.store.layer({ kind: 'global' }),
@@ -42,6 +42,6 @@ export class FirestoreInstance {
 
   async close(): Promise<void> {
     await this.store.close()
-    await this.checker.close()
+    await this.compilers.close()
   }
 }

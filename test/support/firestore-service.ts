@@ -51,9 +51,9 @@ export async function firestoreService(
   const services = createServices({
     ...access,
     now,
-    store: (checker) => new FirestoreDefinitionStore({ connection, checker, deadlines }),
-    files: (checker) =>
-      definitions === undefined ? fixed(tool('inFile')) : new FileLayer(definitions, checker),
+    store: (compilers) => new FirestoreDefinitionStore({ connection, compilers, deadlines }),
+    files: (compilers) =>
+      definitions === undefined ? fixed(tool('inFile')) : new FileLayer(definitions, compilers),
     logs: memoryInvocationLogs(),
     runner: absentRunner('No runner belongs to this test.'),
     log: { info: log, warn: log, error: log },

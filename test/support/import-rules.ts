@@ -13,7 +13,14 @@ type Floor = (typeof FLOORS)[number]
 
 /** What stands above all floors (the entries) and below all floors (the ground). */
 export const ENTRIES = ['declaration.ts', 'index.ts', 'local.ts'] as const
-export const GROUND = ['fair-queue.ts', 'log.ts', 'loop-turn.ts', 'node-http.ts', 'version.ts'] as const
+export const GROUND = [
+  'fair-queue.ts',
+  'log.ts',
+  'loop-turn.ts',
+  'node-http.ts',
+  'version.ts',
+  'within-ms.ts',
+] as const
 
 /** The folders of each adapter floor. An adapter imports no other adapter. */
 const ADAPTERS = ['stores/files', 'stores/firestore', 'stores/sqlite'].concat(

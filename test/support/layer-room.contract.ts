@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
-import type { StoredLayer } from '../../functions/src/tools/catalog/stored-layer.ts'
+import type { StoredLayer } from '../../functions/src/tools/catalog/layer-source.ts'
 import type { DefinitionStore } from '../../functions/src/tools/definitions/definition-store.ts'
 import {
   definitionBytes,

@@ -5,7 +5,7 @@ import type {
   DefinitionVersion,
 } from '../../functions/src/tools/definitions/definition-store.ts'
 import type { StoredDefinition } from '../../functions/src/tools/catalog/stored-definition.ts'
-import type { StoredLayer } from '../../functions/src/tools/catalog/stored-layer.ts'
+import type { StoredLayer } from '../../functions/src/tools/catalog/layer-source.ts'
 import type { LayerRead, LayerSource } from '../../functions/src/tools/catalog/layer-source.ts'
 import { recordBytes } from '../../functions/src/tools/definitions/layer-totals.ts'
 import { planWrite } from '../../functions/src/tools/definitions/plan-write.ts'

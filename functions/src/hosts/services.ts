@@ -15,15 +15,15 @@ import type { LayerRead, LayerSource, SkippedItem } from '../tools/catalog/layer
 import type { Log } from '../log.ts'
 import { ModuleReader } from '../tools/modules/module-reader.ts'
 import { ModuleWriter } from '../tools/modules/module-writer.ts'
-import { ArgumentChecker } from '../tools/schemas/argument-checker.ts'
-import { SchemaChecker } from '../tools/schemas/schema-checker.ts'
+import { ArgumentValidator } from '../tools/schemas/argument-validator.ts'
+import { SchemaCompilers } from '../tools/schemas/schema-compilers.ts'
 
 /** Everything that a route may use. */
 export type Services = {
   readonly authenticate: Authenticate
   readonly catalog: Catalog
-  readonly checker: SchemaChecker
-  readonly argumentChecker: ArgumentChecker
+  readonly compilers: SchemaCompilers
+  readonly argumentValidator: ArgumentValidator
   readonly invoker: Invoker
   readonly logs: InvocationLogs
   readonly writer: DefinitionWriter
@@ -45,8 +45,8 @@ export type Services = {
 }
 
 export type ServiceParts = {
-  readonly store: (checker: SchemaChecker) => DefinitionStore
-  readonly files: (checker: SchemaChecker) => LayerSource
+  readonly store: (compilers: SchemaCompilers) => DefinitionStore
+  readonly files: (compilers: SchemaCompilers) => LayerSource
   /** The path of a folder of modules that joins them in the file layer. */
   readonly toolsFolder?: string | undefined
   readonly runner: Runner
@@ -66,9 +66,9 @@ export type ServiceParts = {
 
 /** Joins the parts; the only place that knows all of them. */
 export function createServices({ store: storeWith, files, ...parts }: ServiceParts): Services {
-  const checker = new SchemaChecker({ log: parts.log })
-  const store = storeWith(checker)
-  const definitions = files(checker)
+  const compilers = new SchemaCompilers({ log: parts.log })
+  const store = storeWith(compilers)
+  const definitions = files(compilers)
   const { runner, logs, log, toolsFolder, now = Date.now, deadlineMsMax = Infinity } = parts
   const changed = (): void => catalog.markFilesChanged()
   const folder =
@@ -76,7 +76,7 @@ export function createServices({ store: storeWith, files, ...parts }: ServicePar
       ? undefined
       : new FolderLayer(
           definitions,
-          new ModuleFolder({ path: toolsFolder, runner, checker: checker.own, log, changed }),
+          new ModuleFolder({ path: toolsFolder, runner, compiler: compilers.own, log, changed }),
         )
   const catalog: Catalog = new Catalog(
     {
@@ -87,19 +87,19 @@ export function createServices({ store: storeWith, files, ...parts }: ServicePar
     { report: (layer, event) => reportLayer(parts.log, layer, event) },
   )
   const reader = new ModuleReader(store)
-  const argumentChecker = new ArgumentChecker({ log })
+  const argumentValidator = new ArgumentValidator({ log })
   const { sourceOf = sourceIn(store, folder) } = parts
   return {
     ...parts,
     now,
     store,
-    checker,
-    argumentChecker,
+    compilers,
+    argumentValidator,
     catalog,
     folder,
     invoker: new Invoker({
       catalog,
-      checker: argumentChecker,
+      validator: argumentValidator,
       runner,
       sourceOf,
       logs,
@@ -107,15 +107,15 @@ export function createServices({ store: storeWith, files, ...parts }: ServicePar
       now,
       deadlineMsMax,
     }),
-    writer: new DefinitionWriter({ store, catalog, checker }),
-    modules: { reader, writer: new ModuleWriter({ store, reader, catalog, checker, runner }) },
+    writer: new DefinitionWriter({ store, catalog, compilers }),
+    modules: { reader, writer: new ModuleWriter({ store, reader, catalog, compilers, runner }) },
   }
 }
 
 /** Ends what the services have started. */
 export async function closeServices({
-  checker,
-  argumentChecker,
+  compilers,
+  argumentValidator,
   logs,
   store,
   runner,
@@ -123,8 +123,8 @@ export async function closeServices({
 }: Services): Promise<void> {
   folder?.folder.close()
   await runner.close()
-  await checker.close()
-  await argumentChecker.close()
+  await compilers.close()
+  await argumentValidator.close()
   await logs.close()
   await store.close()
 }

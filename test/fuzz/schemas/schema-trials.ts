@@ -4,15 +4,15 @@ import { Ajv } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { isDeepStrictEqual } from 'node:util'
 import { admitSchema } from '../../../functions/src/tools/schemas/admit-schema.ts'
-import { ArgumentChecker } from '../../../functions/src/tools/schemas/argument-checker.ts'
+import { ArgumentValidator } from '../../../functions/src/tools/schemas/argument-validator.ts'
+import { enforceableSchema } from '../../../functions/src/tools/schemas/enforceable-schema.ts'
+import { lightArguments, lightDefinition } from '../../../functions/src/tools/schemas/light-work.ts'
+import { anonymous, draftOf, newCompiler } from '../../../functions/src/tools/schemas/schema-draft.ts'
+import { SchemaCompilers } from '../../../functions/src/tools/schemas/schema-compilers.ts'
 import type {
   ArgumentQuestion,
   ArgumentReport,
-} from '../../../functions/src/tools/schemas/argument-checker.ts'
-import { enforceableSchema } from '../../../functions/src/tools/schemas/enforceable-schema.ts'
-import { lightArguments, lightDefinition } from '../../../functions/src/tools/schemas/light-work.ts'
-import { anonymous, dialectOf, newCompiler } from '../../../functions/src/tools/schemas/schema-dialect.ts'
-import { SchemaChecker } from '../../../functions/src/tools/schemas/schema-checker.ts'
+} from '../../../functions/src/tools/schemas/validate-arguments.ts'
 import { WorkerProcess } from '../../../functions/src/tools/schemas/worker-process.ts'
 import type { WorkerAnswer } from '../../../functions/src/tools/schemas/worker-process.ts'
 import { tool } from '../../support/definition-changes.ts'
@@ -34,8 +34,8 @@ const SERVICE = { user: null }
 /** Asks about schemas and arguments in every way in which the service does, and compares. */
 export class SchemaTrials implements AsyncDisposable {
   readonly numbers: Record<string, number> = {}
-  readonly #schemas = new SchemaChecker()
-  readonly #checker = new ArgumentChecker()
+  readonly #schemas = new SchemaCompilers()
+  readonly #validator = new ArgumentValidator()
   readonly #worker = new WorkerProcess<ArgumentQuestion, ArgumentReport>(WORKER, { deadlineMs: 1_000 })
 
   async attempt({ parameters: sent, argumentLists }: SchemaCase): Promise<Fault | undefined> {
@@ -53,7 +53,7 @@ export class SchemaTrials implements AsyncDisposable {
     const asked = { digest: definitionDigest(definition), text }
     const light = lightDefinition(text)
     if (light)
-      for (let call = 0; call < CALLS_BEFORE; call += 1) await this.#checker.check(asked, {}, SERVICE)
+      for (let call = 0; call < CALLS_BEFORE; call += 1) await this.#validator.validate(asked, {}, SERVICE)
     for (const given of argumentLists) {
       // As a request brings them: through a text.
       const args = JSON.parse(JSON.stringify(given)) as JsonObject
@@ -74,13 +74,13 @@ export class SchemaTrials implements AsyncDisposable {
 
   async [Symbol.asyncDispose](): Promise<void> {
     await this.#schemas.close()
-    await this.#checker.close()
+    await this.#validator.close()
     await this.#worker.close()
   }
 
   /** What the service checks itself is little work, and comes to the same sentences. */
   async #lightFault(
-    asked: { readonly digest: string; readonly text: string },
+    asked: Pick<ArgumentQuestion, 'digest' | 'text'>,
     args: JsonObject,
     answer: WorkerAnswer<ArgumentReport>,
   ): Promise<Fault | undefined> {
@@ -88,7 +88,7 @@ export class SchemaTrials implements AsyncDisposable {
     const values = light && lightArguments(args, light)
     if (!light || values === undefined) return undefined
     this.#count('checks in the service')
-    const here = await this.#checker.check(asked, args, SERVICE)
+    const here = await this.#validator.validate(asked, args, SERVICE)
     if (!isDeepStrictEqual({ report: here }, answer))
       return {
         kind: 'the service and its process find different faults',
@@ -96,7 +96,7 @@ export class SchemaTrials implements AsyncDisposable {
       }
     const { parameters } = (JSON.parse(asked.text) as ToolDefinition).function
     const complete = completeParameters(parameters)
-    const validate = newCompiler(dialectOf(complete) ?? '2020-12', { allErrors: true }).compile(
+    const validate = newCompiler(draftOf(complete) ?? '2020-12', { allErrors: true }).compile(
       enforceableSchema(anonymous(complete)).schema,
     )
     const counted = countedValues(args)
@@ -166,7 +166,7 @@ function plainAnswer(schema: JsonObject, whole: JsonObject, args: JsonObject): b
     meta: false,
   } as const
   try {
-    const ajv = dialectOf(whole) === 'draft-07' ? new Ajv(options) : new Ajv2020(options)
+    const ajv = draftOf(whole) === 'draft-07' ? new Ajv(options) : new Ajv2020(options)
     return ajv.compile(schema)(args)
   } catch {
     return undefined

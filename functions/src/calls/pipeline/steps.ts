@@ -1,5 +1,5 @@
 import { toolFailure, ToolrackError } from '@toolrack/contract'
-import type { ArgumentChecker } from '../../tools/schemas/argument-checker.ts'
+import type { ArgumentValidator } from '../../tools/schemas/argument-validator.ts'
 import type { CallRequest, Outcome, Received, Requested, Resolved } from './call.ts'
 import type { InvocationLogs } from './invocation-logs.ts'
 import { Onion } from './onion.ts'
@@ -12,7 +12,7 @@ import type { RunParts } from './run-tool.ts'
 /** What the steps work with. */
 export type StepParts = ResolveParts &
   RunParts & {
-    readonly checker: ArgumentChecker
+    readonly validator: ArgumentValidator
     readonly logs: InvocationLogs
   }
 
@@ -44,11 +44,14 @@ async function waitForRequest(
 
 /** Refuses arguments that do not fit the definition's schema. Only the tools that the service runs are checked here; the
  * others are refused by the step that runs the tool. */
-export function validateArguments({ checker }: Pick<StepParts, 'checker'>): Step<Resolved> {
+export function validateArguments({ validator }: Pick<StepParts, 'validator'>): Step<Resolved> {
   return async (call, next) => {
     const { entry, request, principal, signal } = call
     if (entry.callable === 'service') {
-      const { faults } = await checker.check(entry.stored, request.arguments, { user: principal.uid, signal })
+      const { faults } = await validator.validate(entry.stored, request.arguments, {
+        user: principal.uid,
+        signal,
+      })
       if (faults.length > 0)
         throw new ToolrackError('ARGUMENTS_INVALID', `${entry.name}: ${faults.join(' ')}`)
     }

@@ -1,8 +1,8 @@
-import type { JsonValue, Layer } from '@toolrack/contract'
+import type { Layer } from '@toolrack/contract'
 import { ToolrackError } from '@toolrack/contract'
 import type { Catalog } from '../../tools/catalog/catalog.ts'
-import { readCursor, writeCursor } from '../../tools/catalog/cursor.ts'
-import type { Position } from '../../tools/catalog/cursor.ts'
+import { readCursor, writeCursor } from '../../tools/catalog/list-query.ts'
+import type { Position } from '../../tools/catalog/list-query.ts'
 import { PAGE_MAX } from '../../tools/catalog/list-query.ts'
 import { ON_CONFLICT } from '../../tools/definitions/definition-change.ts'
 import type { DefinitionStore } from '../../tools/definitions/definition-store.ts'
@@ -21,7 +21,7 @@ import { sendJson } from '../http/send-json.ts'
 import { askedLayer, askedWrite, readLayer, snapshotOf, write, writtenLayer } from './layer-parameter.ts'
 import { objectBody } from './object-body.ts'
 import { sentDefinitions } from './sent-definitions.ts'
-import { shownDefinition, shownMeta } from './shown-definition.ts'
+import { shownDefinition } from './shown-definition.ts'
 import { versionChoice } from './version-choice.ts'
 
 export type DefinitionParts = {
@@ -48,11 +48,7 @@ export function definitionRoutes({ catalog, store, writer }: DefinitionParts): r
         const next = hasMore
           ? `<${path}?layer=${layer}&limit=${limit}&cursor=${writeCursor(last)}>; rel="next"`
           : undefined
-        // The stored text as it is: to parse and write those of a large layer took 300 ms.
-        const items = page.map((entry) => ({
-          ...shownMeta(entry),
-          definition: new JsonText(entry.stored.text),
-        }))
+        const items = page.map(shownDefinition)
         await sendInTurns(res, { layer, revision, items }, next ? { Link: next } : {})
       },
     }),
@@ -94,7 +90,8 @@ export function definitionRoutes({ catalog, store, writer }: DefinitionParts): r
       action: write,
       async handle({ principal, asked: { layer, precondition }, params: { name }, req, res, bodies }) {
         const sent = objectBody(await readBody({ req, res, bodies, principal }, 'single'))
-        const answer = await writer.put(principal, layer, name, sent, precondition, callerGone(res))
+        const target = { layer, name, precondition, signal: callerGone(res) }
+        const answer = await writer.put(principal, target, sent)
         sendJson(res, answer.outcome === 'created' ? 201 : 200, answer, { ETag: `"${answer.digest}"` })
       },
     }),
@@ -105,7 +102,7 @@ export function definitionRoutes({ catalog, store, writer }: DefinitionParts): r
       ask: askedWrite,
       action: write,
       async handle({ principal, asked: { layer, precondition }, params: { name }, res }) {
-        sendJson(res, 200, { ...(await writer.delete(principal, layer, name, precondition)), layer })
+        sendJson(res, 200, { ...(await writer.delete(principal, { layer, name, precondition })), layer })
       },
     }),
     // What a definition was, the newest first; a deletion is a version without content.
@@ -122,7 +119,7 @@ export function definitionRoutes({ catalog, store, writer }: DefinitionParts): r
           by,
           deleted: text === undefined,
           ...(digest !== undefined && { digest }),
-          ...(text !== undefined && { definition: JSON.parse(text) as JsonValue }),
+          ...(text !== undefined && { definition: new JsonText(text) }),
         }))
         sendJson(res, 200, { name, layer, items })
       },
@@ -140,7 +137,8 @@ export function definitionRoutes({ catalog, store, writer }: DefinitionParts): r
           'digest',
           'sha256:…',
         )
-        const answer = await writer.rollback(principal, layer, name, choice, precondition, callerGone(res))
+        const target = { layer, name, precondition, signal: callerGone(res) }
+        const answer = await writer.rollback(principal, target, choice)
         sendJson(res, 200, answer, { ETag: `"${answer.digest}"` })
       },
     }),

@@ -13,12 +13,12 @@ type Queueing = { readonly state: QueueState }
 export type HealthParts = {
   readonly catalog: Catalog
   readonly runner: Pick<Runner, 'health'>
-  readonly checker: Queueing
-  readonly argumentChecker: Queueing
+  readonly compilers: Queueing
+  readonly argumentValidator: Queueing
 }
 
 /** `GET /health`: whether the service works; with a token also what it works with. */
-export function healthRoute({ catalog, runner, checker, argumentChecker }: HealthParts): PublicRoute {
+export function healthRoute({ catalog, runner, compilers, argumentValidator }: HealthParts): PublicRoute {
   return {
     method: 'GET',
     path: '/health',
@@ -36,8 +36,8 @@ export function healthRoute({ catalog, runner, checker, argumentChecker }: Healt
       }
       const layers = Object.fromEntries(LAYERS.map((layer) => [layer, layerHealth(view, layer)]))
       const queues = {
-        schemas: checker.state,
-        arguments: argumentChecker.state,
+        schemas: compilers.state,
+        arguments: argumentValidator.state,
         bodies: bodies.state,
         answers: unread.state,
       }

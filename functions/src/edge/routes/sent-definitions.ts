@@ -1,7 +1,7 @@
 import type { JsonObject, JsonValue } from '@toolrack/contract'
 import { isJsonObject, ToolrackError } from '@toolrack/contract'
 import { BULK_MAX } from '../../tools/definitions/definition-writer.ts'
-import { withFamily } from '../../tools/definitions/with-family.ts'
+import { withFamily } from '../../tools/definitions/loose-shape.ts'
 
 /** One definition, an array of them, or a whole definitions file: `{"family": …, "tools": [ … ]}`. */
 export function sentDefinitions(body: JsonValue): readonly JsonValue[] {

@@ -1,13 +1,8 @@
-import type { JsonObject, JsonValue } from '@toolrack/contract'
 import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
+import { JsonText } from '../../tools/json/json-text.ts'
 
-/** A stored definition as the routes show it. */
-export function shownDefinition(entry: CatalogEntry): JsonObject {
-  return { ...shownMeta(entry), definition: JSON.parse(entry.stored.text) as JsonValue }
-}
-
-/** What is shown beside the definition itself. */
-export function shownMeta(entry: CatalogEntry): JsonObject {
+/** A stored definition as the routes show it. Its text is sent as it is: to parse and write those of a large layer took 300 ms. */
+export function shownDefinition(entry: CatalogEntry) {
   const { revision, updatedAt, updatedBy, source } = entry.stored
   return {
     name: entry.name,
@@ -17,5 +12,6 @@ export function shownMeta(entry: CatalogEntry): JsonObject {
     ...(updatedAt !== undefined && { updatedAt }),
     ...(updatedBy !== undefined && { updatedBy }),
     ...(source !== undefined && { source }),
+    definition: new JsonText(entry.stored.text),
   }
 }

@@ -4,20 +4,20 @@ import { parseArgs } from 'node:util'
 import { FileLayer } from '../../stores/files/file-layer.ts'
 import { firestoreConnection } from '../../stores/firestore/connect-firestore.ts'
 import { FirestoreDefinitionStore } from '../../stores/firestore/firestore-definition-store.ts'
-import { SchemaChecker } from '../../tools/schemas/schema-checker.ts'
+import { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 import { seedLayer } from './seed-layer.ts'
 
 /** `npm run seed -- <folder>`: exit code 0 when the folder's definitions are in the global layer, 1 when not. */
 const { positionals } = parseArgs({ allowPositionals: true })
-const checker = new SchemaChecker()
-const store = new FirestoreDefinitionStore({ checker, connection: firestoreConnection() })
+const compilers = new SchemaCompilers()
+const store = new FirestoreDefinitionStore({ compilers, connection: firestoreConnection() })
 // The client throws the lack of credentials where nobody can catch it.
 process.on('unhandledRejection', (error) => leave(failed(notSeeded(error as Error))))
 leave(await seed(resolve(positionals[0] ?? '')))
 
 async function seed(folder: string): Promise<number> {
   try {
-    const { definitions, skipped } = await new FileLayer(folder, checker).read()
+    const { definitions, skipped } = await new FileLayer(folder, compilers).read()
     for (const { source, pointer, message } of skipped)
       say(process.stderr, `${source}${pointer && `#${pointer}`}: ${message}`)
     if (skipped.length > 0) return failed(`Nothing was written: correct the ${skipped.length} faults first.`)

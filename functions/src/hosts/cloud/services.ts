@@ -26,9 +26,9 @@ export function cloudServices(config: Config, log: Log): Services {
   const connection = firestoreConnection()
   const isBuilt = config.isShippedDefinitions && existsSync(BUILT_FILE_LAYER)
   return createServices({
-    store: (checker) => new FirestoreDefinitionStore({ checker, connection }),
-    files: (checker) =>
-      isBuilt ? new BuiltFileLayer(BUILT_FILE_LAYER) : new FileLayer(config.definitionsFolder, checker),
+    store: (compilers) => new FirestoreDefinitionStore({ compilers, connection }),
+    files: (compilers) =>
+      isBuilt ? new BuiltFileLayer(BUILT_FILE_LAYER) : new FileLayer(config.definitionsFolder, compilers),
     logs: new FirestoreInvocationLogs(connection, { bounds: config.logBounds }),
     deadlineMsMax: DEADLINE_MS_MAX,
     runner: namedRunner(config.runner, log) ?? absentRunner(NO_RUNNER),

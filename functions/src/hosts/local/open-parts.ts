@@ -50,5 +50,5 @@ export function openParts(config: Config, log: Log): Parts {
 }
 
 function firestoreStore(connection: FirestoreConnection): ServiceParts['store'] {
-  return (checker) => new FirestoreDefinitionStore({ checker, connection })
+  return (compilers) => new FirestoreDefinitionStore({ compilers, connection })
 }

@@ -46,7 +46,7 @@ export async function serve(config: Config, log: Log, python: PythonChoice = {})
   const services = createServices({
     store,
     logs,
-    files: (checker) => new FileLayer(config.definitionsFolder, checker),
+    files: (compilers) => new FileLayer(config.definitionsFolder, compilers),
     toolsFolder: toolsFolder?.path,
     runner,
     ...authentication,

@@ -1,14 +1,14 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { parseConfig } from '../config.ts'
-import { SchemaChecker } from '../../tools/schemas/schema-checker.ts'
+import { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 import { validateFolder } from '../../stores/files/validate-folder.ts'
 
 /** `npm run validate -- [folder]`: exit code 0 when every definition of the folder would be served, 1 when not. */
 const folder = chosenFolder()
-const checker = new SchemaChecker()
-const { lines, isValid } = await validateFolder(folder, checker)
-await checker.close()
+const compilers = new SchemaCompilers()
+const { lines, isValid } = await validateFolder(folder, compilers)
+await compilers.close()
 for (const line of lines) (isValid ? console.log : console.error)(line)
 process.exitCode = isValid ? 0 : 1
 

@@ -1,5 +1,5 @@
 import type { v2 } from '@google-cloud/run'
-import { withinMs } from './within-ms.ts'
+import { withinMs } from '../../within-ms.ts'
 
 /** A service of Cloud Run. */
 export type ServiceName = { readonly projectId: string; readonly region: string; readonly service: string }

@@ -1,5 +1,5 @@
 import type { IdTokenClient } from 'google-auth-library'
-import { withinMs } from './within-ms.ts'
+import { withinMs } from '../../within-ms.ts'
 
 export type IdTokenPatience = {
   /** Of one token: the library itself would wait for ever where the service is deployed. */

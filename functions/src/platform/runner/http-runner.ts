@@ -1,5 +1,5 @@
 import { ToolrackError } from '@toolrack/contract'
-import { setTimeout as pause } from 'node:timers/promises'
+import { withinMs } from '../../within-ms.ts'
 import { noCheck } from '../../tools/modules/runner.ts'
 import type {
   ForgottenModule,
@@ -129,7 +129,7 @@ export class HttpRunner implements Runner {
   #soonKnown(): Whereabouts | Promise<Whereabouts> {
     const where = this.#options.whereabouts()
     if (!(where instanceof Promise)) return where
-    return Promise.race([where, pause(this.#patience.deadlineMs, LOOKED_UP, { ref: false })])
+    return withinMs(this.#patience.deadlineMs, where, () => LOOKED_UP)
   }
 }
 

@@ -4,19 +4,19 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { StoredDefinition } from '../../tools/catalog/stored-definition.ts'
 import type { LayerRead, LayerSource, SkippedItem } from '../../tools/catalog/layer-source.ts'
-import type { SchemaChecker } from '../../tools/schemas/schema-checker.ts'
+import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 import { readDefinitionFile } from './read-definition-file.ts'
 import type { DefinitionFile, FiledDefinition } from './read-definition-file.ts'
 
 /** The file layer: the `*.json` of one folder. A file is read again when its size, time or inode has changed. */
 export class FileLayer implements LayerSource {
   readonly #folder: string
-  readonly #checker: SchemaChecker
+  readonly #compilers: SchemaCompilers
   #files = new Map<string, { readonly stamp: string; readonly content: DefinitionFile }>()
 
-  constructor(folder: string, checker: SchemaChecker) {
+  constructor(folder: string, compilers: SchemaCompilers) {
     this.#folder = folder
-    this.#checker = checker
+    this.#compilers = compilers
   }
 
   /** Always brings the whole layer when anything has changed: it is small. Rejects when the folder can't be read. */
@@ -49,7 +49,7 @@ export class FileLayer implements LayerSource {
     const stamp = stats ? [stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(' ') : 'unknown'
     const known = this.#files.get(entry.name)
     if (known && stats && known.stamp === stamp) return known
-    return { stamp, content: await readDefinitionFile(path, this.#checker) }
+    return { stamp, content: await readDefinitionFile(path, this.#compilers) }
   }
 }
 

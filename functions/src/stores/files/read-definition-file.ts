@@ -6,9 +6,9 @@ import { admitDefinition } from '../../tools/definitions/admit-definition.ts'
 import type { AdmittedDefinition } from '../../tools/definitions/admit-definition.ts'
 import { definitionSchemas } from '../../tools/definitions/definition-schema.ts'
 import type { SkippedItem } from '../../tools/catalog/layer-source.ts'
-import { withFamily } from '../../tools/definitions/with-family.ts'
+import { withFamily } from '../../tools/definitions/loose-shape.ts'
 import { readJson } from '../../tools/json/read-json.ts'
-import type { SchemaChecker } from '../../tools/schemas/schema-checker.ts'
+import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 
 /** A definitions file larger than this is a mistake, and reading it would hold up the others. */
 export const FILE_BYTES_MAX = 4 * 1024 * 1024
@@ -20,7 +20,7 @@ export type DefinitionFile = {
 export type FiledDefinition = AdmittedDefinition & { readonly source: string; readonly pointer: string }
 
 /** Reads one definitions file. Never rejects: what is wrong with the file or an item of it is told in `skipped`. */
-export async function readDefinitionFile(path: string, checker: SchemaChecker): Promise<DefinitionFile> {
+export async function readDefinitionFile(path: string, compilers: SchemaCompilers): Promise<DefinitionFile> {
   const source = basename(path)
   const skip = (pointer: string, message: string): DefinitionFile => ({
     definitions: [],
@@ -44,7 +44,7 @@ export async function readDefinitionFile(path: string, checker: SchemaChecker): 
   const skipped: SkippedItem[] = []
   for (const [index, tool] of tools.entries()) {
     const at = `/tools/${index}`
-    const admission = await admitDefinition(withFamily(tool as JsonValue, family), checker.own)
+    const admission = await admitDefinition(withFamily(tool as JsonValue, family), compilers.own)
     if ('faults' in admission) {
       skipped.push(
         ...admission.faults.map(({ pointer, message }) => ({ source, pointer: at + pointer, message })),

@@ -1,12 +1,12 @@
-import type { SchemaChecker } from '../../tools/schemas/schema-checker.ts'
+import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 import { FileLayer } from './file-layer.ts'
 
 export type Validation = { readonly isValid: boolean; readonly lines: readonly string[] }
 
 /** Reads a folder exactly as the service would and tells what would be served and what would be skipped. */
-export async function validateFolder(folder: string, checker: SchemaChecker): Promise<Validation> {
+export async function validateFolder(folder: string, compilers: SchemaCompilers): Promise<Validation> {
   try {
-    const { definitions, skipped } = await new FileLayer(folder, checker).read()
+    const { definitions, skipped } = await new FileLayer(folder, compilers).read()
     const served = `${definitions.length} definitions would be served from ${folder}`
     if (skipped.length === 0) return { isValid: true, lines: [served] }
     const faults = skipped.map(

@@ -1,13 +1,13 @@
 import { writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { SchemaChecker } from '../../tools/schemas/schema-checker.ts'
+import { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 import { FileLayer } from './file-layer.ts'
 
 /** A step of the build: reads and admits the file layer once, so that no cold start has to. */
 const folder = fileURLToPath(new URL('../../../workflows/tools/defs', import.meta.url))
-const checker = new SchemaChecker()
-const layer = await new FileLayer(folder, checker).read()
-await checker.close()
+const compilers = new SchemaCompilers()
+const layer = await new FileLayer(folder, compilers).read()
+await compilers.close()
 writeFileSync(
   fileURLToPath(new URL('../../../dist/file-layer.json', import.meta.url)),
   `${JSON.stringify(layer)}\n`,

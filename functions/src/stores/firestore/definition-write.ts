@@ -3,7 +3,7 @@ import type { DocumentReference, Transaction } from 'firebase-admin/firestore'
 import type { DefinitionChange } from '../../tools/definitions/definition-change.ts'
 import { planWrite, written } from '../../tools/definitions/plan-write.ts'
 import type { ChangeOutcome, WriteContext } from '../../tools/definitions/write-outcome.ts'
-import type { SchemaChecker } from '../../tools/schemas/schema-checker.ts'
+import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 import { itemsOf, versionsOf } from './layer-paths.ts'
 import { LayerWrite } from './layer-write.ts'
 import type { StoreWrite } from './store-write.ts'
@@ -16,7 +16,7 @@ export class DefinitionWrite implements StoreWrite<readonly ChangeOutcome[]> {
   readonly #layer: DocumentReference
   readonly #changes: readonly DefinitionChange[]
   readonly #context: WriteContext
-  readonly #checker: SchemaChecker
+  readonly #compilers: SchemaCompilers
   readonly #id = randomUUID()
   #sent: Sent | undefined
 
@@ -24,12 +24,12 @@ export class DefinitionWrite implements StoreWrite<readonly ChangeOutcome[]> {
     layer: DocumentReference,
     changes: readonly DefinitionChange[],
     context: WriteContext,
-    checker: SchemaChecker,
+    compilers: SchemaCompilers,
   ) {
     this.#layer = layer
     this.#changes = changes
     this.#context = context
-    this.#checker = checker
+    this.#compilers = compilers
   }
 
   get isUnconfirmed(): boolean {
@@ -47,7 +47,7 @@ export class DefinitionWrite implements StoreWrite<readonly ChangeOutcome[]> {
     if (this.#sent && documents.pop()?.get('writeId') === this.#id) return this.#sent.outcomes
     this.#sent = undefined
 
-    const parts = { context: this.#context, checker: this.#checker, writeId: this.#id }
+    const parts = { context: this.#context, compilers: this.#compilers, writeId: this.#id }
     const write = await LayerWrite.of(transaction, layer, this.#layer, parts)
     await write.know(documents)
     const planned = planWrite(this.#changes, write.current, write.room)

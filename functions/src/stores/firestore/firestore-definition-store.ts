@@ -1,6 +1,6 @@
 import type { DocumentReference } from 'firebase-admin/firestore'
 import type { LayerSource } from '../../tools/catalog/layer-source.ts'
-import type { StoredLayer } from '../../tools/catalog/stored-layer.ts'
+import type { StoredLayer } from '../../tools/catalog/layer-source.ts'
 import type { DefinitionChange } from '../../tools/definitions/definition-change.ts'
 import { VERSIONS_KEPT } from '../../tools/definitions/definition-store.ts'
 import type { DefinitionStore, DefinitionVersion } from '../../tools/definitions/definition-store.ts'
@@ -12,7 +12,7 @@ import type {
   ModuleVersion,
   StoredModule,
 } from '../../tools/modules/module-store.ts'
-import type { SchemaChecker } from '../../tools/schemas/schema-checker.ts'
+import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 import { ClientLayerReader } from './client-layer-reader.ts'
 import { Deadline } from './deadline.ts'
 import { DefinitionWrite } from './definition-write.ts'
@@ -38,7 +38,7 @@ const ATTEMPTS_MAX = 20
 
 export type FirestoreStoreParts = {
   readonly connection: FirestoreConnection
-  readonly checker: SchemaChecker
+  readonly compilers: SchemaCompilers
   readonly deadlines?: StoreDeadlines
   readonly now?: () => number
 }
@@ -55,13 +55,13 @@ export class FirestoreDefinitionStore implements DefinitionStore {
   }
 
   layer(layer: StoredLayer): LayerSource {
-    const { connection, checker, now = () => performance.now() } = this.#parts
+    const { connection, compilers, now = () => performance.now() } = this.#parts
     const { rest, calls } = connection
     return new FirestoreLayerSource({
       reader: rest
         ? new RestLayerReader(rest, layer)
         : new ClientLayerReader(() => this.#layerDocument(layer)),
-      checker,
+      compilers,
       calls,
       deadlines: this.#deadlines,
       now,
@@ -73,13 +73,13 @@ export class FirestoreDefinitionStore implements DefinitionStore {
     changes: readonly DefinitionChange[],
     context: WriteContext,
   ): Promise<readonly ChangeOutcome[]> {
-    const { checker } = this.#parts
-    return this.#write(layer, (document) => new DefinitionWrite(document, changes, context, checker))
+    const { compilers } = this.#parts
+    return this.#write(layer, (document) => new DefinitionWrite(document, changes, context, compilers))
   }
 
   writeModule(layer: StoredLayer, change: ModuleChange, context: WriteContext): Promise<ModuleOutcome> {
-    const { checker } = this.#parts
-    return this.#write(layer, (document) => new ModuleWrite(document, change, context, checker))
+    const { compilers } = this.#parts
+    return this.#write(layer, (document) => new ModuleWrite(document, change, context, compilers))
   }
 
   versions(layer: StoredLayer, name: string): Promise<readonly DefinitionVersion[]> {

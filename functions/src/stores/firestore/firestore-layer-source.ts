@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { LayerRead, LayerSource } from '../../tools/catalog/layer-source.ts'
-import type { SchemaChecker } from '../../tools/schemas/schema-checker.ts'
+import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 import type { CallsUnderWay } from './calls-under-way.ts'
 import { firestoreError } from './firestore-error.ts'
 import type { StoreDeadlines } from './firestore-settings.ts'
@@ -17,7 +17,7 @@ export const WHOLE_READ_MS = 5 * 60 * 1_000
 
 export type LayerSourceParts = {
   readonly reader: LayerReader
-  readonly checker: SchemaChecker
+  readonly compilers: SchemaCompilers
   readonly calls: CallsUnderWay
   readonly deadlines: StoreDeadlines
   readonly now: () => number
@@ -39,7 +39,7 @@ export class FirestoreLayerSource implements LayerSource {
 
   constructor(parts: LayerSourceParts) {
     this.#parts = parts
-    this.#foreign = new ForeignDocuments(parts.checker)
+    this.#foreign = new ForeignDocuments(parts.compilers)
   }
 
   async open(): Promise<void> {

@@ -3,7 +3,7 @@ import type { DocumentData } from 'firebase-admin/firestore'
 import type { SkippedItem } from '../../tools/catalog/layer-source.ts'
 import type { StoredDefinition } from '../../tools/catalog/stored-definition.ts'
 import { admitDefinition } from '../../tools/definitions/admit-definition.ts'
-import type { SchemaChecker } from '../../tools/schemas/schema-checker.ts'
+import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 import { documentJson } from './document-json.ts'
 import type { FoundDocument } from './found-document.ts'
 
@@ -51,7 +51,7 @@ export type ForeignRead =
 /** A document that another program wrote: a definition with its schema as a map, under any id. */
 export async function foreignDefinition(
   document: FoundDocument,
-  checker: SchemaChecker,
+  compilers: SchemaCompilers,
 ): Promise<ForeignRead> {
   const source = `document ${document.id.slice(0, 128)}`
   const { data = {} } = document
@@ -61,7 +61,7 @@ export async function foreignDefinition(
   if (!isTool)
     return { skipped: [{ source, pointer: '', message: 'textHash' in data ? CHANGED : NO_TOOL, ...name }] }
   const read = documentJson(definitionPart(data))
-  const admission = 'faults' in read ? read : await admitDefinition(read.json, checker.own)
+  const admission = 'faults' in read ? read : await admitDefinition(read.json, compilers.own)
   if ('faults' in admission) {
     const faults = admission.faults.slice(0, SKIPPED_FAULTS_MAX)
     return { skipped: faults.map(({ pointer, message }) => ({ source, pointer, message, ...name })) }

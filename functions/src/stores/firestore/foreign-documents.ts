@@ -1,6 +1,6 @@
 import type { SkippedItem } from '../../tools/catalog/layer-source.ts'
 import type { StoredDefinition } from '../../tools/catalog/stored-definition.ts'
-import type { SchemaChecker } from '../../tools/schemas/schema-checker.ts'
+import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 import { foreignDefinition } from './foreign-definition.ts'
 import type { ForeignRead } from './foreign-definition.ts'
 import type { FoundDocument } from './found-document.ts'
@@ -19,11 +19,11 @@ type Known = { readonly updatedAt: string; readonly read: ForeignRead }
 
 /** Reads other programs' documents of one layer, and each of them again only when it has changed. */
 export class ForeignDocuments {
-  readonly #checker: SchemaChecker
+  readonly #compilers: SchemaCompilers
   #known: ReadonlyMap<string, Known> = new Map()
 
-  constructor(checker: SchemaChecker) {
-    this.#checker = checker
+  constructor(compilers: SchemaCompilers) {
+    this.#compilers = compilers
   }
 
   /** A definition of ours wins over another program's of the same name, and so does the first id of two of theirs. */
@@ -53,6 +53,6 @@ export class ForeignDocuments {
 
   async #read(document: FoundDocument): Promise<ForeignRead> {
     const known = this.#known.get(document.id)
-    return known?.updatedAt === document.updatedAt ? known.read : foreignDefinition(document, this.#checker)
+    return known?.updatedAt === document.updatedAt ? known.read : foreignDefinition(document, this.#compilers)
   }
 }

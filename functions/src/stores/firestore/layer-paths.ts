@@ -1,5 +1,5 @@
 import type { CollectionReference, DocumentReference, Firestore } from 'firebase-admin/firestore'
-import type { StoredLayer } from '../../tools/catalog/stored-layer.ts'
+import type { StoredLayer } from '../../tools/catalog/layer-source.ts'
 
 /**
  * Where a layer lies. `tools/defs` and `users/{uid}/tools/defs` are documents that hold the layer's revision; the

@@ -7,7 +7,7 @@ import { written } from '../../tools/definitions/plan-write.ts'
 import type { PlannedChange } from '../../tools/definitions/plan-write.ts'
 import type { Room } from '../../tools/definitions/refuse-overflow.ts'
 import type { ChangeOutcome, WriteContext } from '../../tools/definitions/write-outcome.ts'
-import type { SchemaChecker } from '../../tools/schemas/schema-checker.ts'
+import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 import { BlobWrites } from './blob-writes.ts'
 import { countLayer } from './count-layer.ts'
 import type { CountedLayer } from './count-layer.ts'
@@ -36,7 +36,7 @@ type Present = {
 /** Whose write it is, and by what it is known later. */
 export type WriteParts = {
   readonly context: WriteContext
-  readonly checker: SchemaChecker
+  readonly compilers: SchemaCompilers
   readonly writeId: string
 }
 
@@ -204,7 +204,7 @@ export class LayerWrite {
     const item = itemDocument(found)
     if (item) return { item }
     if (!document.exists) return {}
-    const read = await foreignDefinition(found, this.#parts.checker)
+    const read = await foreignDefinition(found, this.#parts.compilers)
     const isOfThatName = 'definition' in read && read.definition.name === document.id
     return { foreign: { document, ...(isOfThatName && { definition: read.definition }) } }
   }

@@ -5,7 +5,7 @@ import { recordBytes } from '../../tools/definitions/layer-totals.ts'
 import type { WriteContext } from '../../tools/definitions/write-outcome.ts'
 import type { ModuleChange, ModuleOutcome } from '../../tools/modules/module-store.ts'
 import { bytesAfter, definitionsOf, planModuleWrite } from '../../tools/modules/plan-module-write.ts'
-import type { SchemaChecker } from '../../tools/schemas/schema-checker.ts'
+import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 import { foundDocument } from './found-document.ts'
 import { moduleVersions, nameDocument, underModule } from './kept-names.ts'
 import type { KeptName } from './kept-names.ts'
@@ -24,15 +24,20 @@ export class ModuleWrite implements StoreWrite<ModuleOutcome> {
   readonly #layer: DocumentReference
   readonly #change: ModuleChange
   readonly #context: WriteContext
-  readonly #checker: SchemaChecker
+  readonly #compilers: SchemaCompilers
   readonly #id = randomUUID()
   #sent: Sent | undefined
 
-  constructor(layer: DocumentReference, change: ModuleChange, context: WriteContext, checker: SchemaChecker) {
+  constructor(
+    layer: DocumentReference,
+    change: ModuleChange,
+    context: WriteContext,
+    compilers: SchemaCompilers,
+  ) {
     this.#layer = layer
     this.#change = change
     this.#context = context
-    this.#checker = checker
+    this.#compilers = compilers
   }
 
   get isUnconfirmed(): boolean {
@@ -50,7 +55,7 @@ export class ModuleWrite implements StoreWrite<ModuleOutcome> {
     if (this.#sent && proof?.get('writeId') === this.#id) return this.#sent.outcome
     this.#sent = undefined
 
-    const parts = { context: this.#context, checker: this.#checker, writeId: this.#id }
+    const parts = { context: this.#context, compilers: this.#compilers, writeId: this.#id }
     const write = await LayerWrite.of(transaction, layer, this.#layer, parts)
     const before = found && moduleDocument(foundDocument(found))
     const present = presentIn(before)

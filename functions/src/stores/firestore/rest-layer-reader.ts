@@ -1,4 +1,4 @@
-import type { StoredLayer } from '../../tools/catalog/stored-layer.ts'
+import type { StoredLayer } from '../../tools/catalog/layer-source.ts'
 import type { FirestoreRest, RestElement } from './firestore-rest.ts'
 import type { FoundDocument } from './found-document.ts'
 import { ITEMS, layerSegments } from './layer-paths.ts'

@@ -1,8 +1,46 @@
-import type { Builtin } from './builtin.ts'
-import { echo } from './echo.ts'
-import { time } from './time.ts'
+import type { JsonObject } from '@toolrack/contract'
+import { ToolrackError } from '@toolrack/contract'
 
-/** Every built-in tool, by what a definition's runner calls it: `{"kind":"builtin","builtin":"echo"}`. */
+/** A tool that the service runs itself. The arguments fit its schema. `now` is in milliseconds since 1970. */
+export type Builtin = (args: JsonObject, context: { readonly now: () => number }) => unknown
+
+const echo: Builtin = ({ text }) => text
+
+export const time: Builtin = ({ timeZone = 'UTC' }, { now }) => {
+  const moment = new Date(now())
+  const format = formatFor(typeof timeZone === 'string' ? timeZone : '')
+  const parts = format.formatToParts(moment).map(({ type, value }) => [type, value] as const)
+  const { year, month, day, hour, minute, second, weekday, timeZoneName } = Object.fromEntries(parts)
+  return {
+    utc: moment.toISOString(),
+    timeZone,
+    local: `${year}-${month}-${day}T${hour}:${minute}:${second}`,
+    offset: timeZoneName === 'GMT' ? '+00:00' : timeZoneName?.slice('GMT'.length),
+    weekday,
+  }
+}
+
+function formatFor(timeZone: string): Intl.DateTimeFormat {
+  try {
+    return new Intl.DateTimeFormat('en-GB', {
+      timeZone,
+      weekday: 'long',
+      year: 'numeric',
+      month: '2-digit',
+      day: '2-digit',
+      hour: '2-digit',
+      minute: '2-digit',
+      second: '2-digit',
+      timeZoneName: 'longOffset',
+    })
+  } catch (error) {
+    const message =
+      "'timeZone' is not the IANA name of a time zone; name one such as 'Europe/Zurich', or leave it out."
+    throw new ToolrackError('ARGUMENTS_INVALID', message, { cause: error })
+  }
+}
+
+/** Every built-in tool, under the name that a runner gives it: `{"kind":"builtin","builtin":"echo"}`. */
 export const BUILTINS: ReadonlyMap<string, Builtin> = new Map([
   ['echo', echo],
   ['time', time],

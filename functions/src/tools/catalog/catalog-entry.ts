@@ -1,9 +1,10 @@
-import type { Digest, Layer, ToolDefinition } from '@toolrack/contract'
+import type { Digest, Layer, ToolDefinition, ToolLimits } from '@toolrack/contract'
 import { listedTool } from '@toolrack/contract'
-import { callableBy, howRun } from './how-run.ts'
+import { howRun } from './how-run.ts'
+import type { HowRun } from './how-run.ts'
 import type { StoredDefinition } from './stored-definition.ts'
 
-/** A definition as the catalog holds it: what select and explain ask for, and its part of the list, serialised once. */
+/** A definition as the catalog holds it: what lists, calls and explanations ask for, read once from the stored text. */
 export type CatalogEntry = {
   readonly name: string
   readonly layer: Layer
@@ -12,7 +13,9 @@ export type CatalogEntry = {
   readonly sealed: boolean
   readonly category: string | undefined
   readonly tags: readonly string[]
-  /** Who runs it: null where nobody does in this version. */
+  readonly howRun: HowRun
+  readonly limits: ToolLimits
+  /** Who runs it; null if nobody does in this version. */
   readonly callable: 'service' | 'client' | null
   readonly workflowName: string | undefined
   /** The UTF-8 JSON of the listed tool. */
@@ -20,10 +23,12 @@ export type CatalogEntry = {
 }
 
 const NO_TAGS: readonly string[] = []
+const NO_LIMITS: ToolLimits = {}
 
-/** Trusts the text: it was admitted before it was stored. */
+/** Trusts the text, because it was admitted before it was stored. */
 export function catalogEntry(stored: StoredDefinition, layer: Layer): CatalogEntry {
-  const definition = JSON.parse(stored.text) as ToolDefinition
+  const definition = definitionOf({ stored })
+  const run = howRun(definition.runner)
   return {
     name: stored.name,
     layer,
@@ -32,8 +37,18 @@ export function catalogEntry(stored: StoredDefinition, layer: Layer): CatalogEnt
     sealed: definition.sealed === true,
     category: definition.category,
     tags: definition.tags ?? NO_TAGS,
-    callable: callableBy(howRun(definition.runner)),
+    howRun: run,
+    limits: definition.limits ?? NO_LIMITS,
+    callable: run.by === 'nobody' ? null : run.by === 'client' ? 'client' : 'service',
     workflowName: definition.runner?.workflowName,
     fragment: Buffer.from(JSON.stringify(listedTool(definition))),
   }
+}
+
+/**
+ * The whole definition, for what an entry does not hold. It is parsed each time, because parsed definitions take a multiple
+ * of the memory of their texts. Keep what you make of it, not the definition.
+ */
+export function definitionOf({ stored }: Pick<CatalogEntry, 'stored'>): ToolDefinition {
+  return JSON.parse(stored.text) as ToolDefinition
 }

@@ -1,34 +1,34 @@
 import type { Layer } from '@toolrack/contract'
 import { aliasOf, LAYERS } from '@toolrack/contract'
+import type { Grant } from '../../access/grant.ts'
 import { maySee } from '../../access/visible.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
-import { isAfter } from './cursor.ts'
-import type { Position } from './cursor.ts'
-import type { Grant } from '../../access/grant.ts'
 import type { LayerState } from './layer-cache.ts'
 import { LayerSnapshot } from './layer-snapshot.ts'
+import { inOrder } from './list-query.ts'
+import type { Position } from './list-query.ts'
 
 type Layers = Readonly<Record<Layer, LayerState>>
 
-/** What a grant leaves of a view: the names whose definition is no longer the granted one can't be seen either. */
+/** What a grant leaves of a view. A name is in `changed`, and not visible, if its definition is no longer the granted one. */
 type Narrowing = { readonly grantId: string; readonly of: CatalogView; readonly changed: readonly string[] }
 
 /** The merged catalog of one principal at one moment. Every question about a name is answered here and nowhere else. */
 export class CatalogView {
   readonly layers: Layers
-  /** Changes when the catalog does; a layer that was lost or is not the newest shows in it, and so does a grant. */
+  /** Changes when the catalog does, when a layer is lost or not the newest, and with the grant. */
   readonly revision: string
   readonly isWhole: boolean
-  /** The layers that could not be read at all: a tool that is not found may be theirs. */
+  /** The layers that could not be read at all. A tool that is not found may be in one of them. */
   readonly lostLayers: readonly Layer[]
-  /** Whether the user has definitions of their own, seen or not: then this view is nobody else's. */
+  /** True if the user has definitions of their own, visible or not. Then no other user has this view. */
   readonly hasOwn: boolean
   readonly #changed: readonly string[]
   readonly #narrowed = new WeakMap<Grant, CatalogView>()
 
   constructor(layers: Layers, narrowing?: Narrowing) {
     this.layers = layers
-    const revision = `${revisionOf(layers.user)}.${revisionOf(layers.global)}.${revisionOf(layers.file)}`
+    const revision = LAYERS.map((layer) => revisionOf(layers[layer])).join('.')
     this.revision = narrowing ? `${revision}.${narrowing.grantId}` : revision
     this.lostLayers = LAYERS.filter((layer) => layers[layer].status === 'error')
     this.isWhole = LAYERS.every((layer) => layers[layer].status === 'fresh')
@@ -36,21 +36,20 @@ export class CatalogView {
     this.#changed = narrowing?.changed ?? []
   }
 
-  /** Whether this is the view of exactly these states. */
   isOf({ user, global, file }: Layers): boolean {
     return this.layers.user === user && this.layers.global === global && this.layers.file === file
   }
 
   /**
-   * The tools that `maySee` shows to the holder of a grant. Every other definition is as if it did not exist, whoever asks and
-   * however, for it is not in the layers of the narrowed view. A grant is asked about once for each view.
+   * The view of the tools that `maySee` shows to the holder of a grant. Its layers have no other definition, so whatever asks
+   * it sees none. It is made once for each grant.
    */
   narrowedTo(grant: Grant): CatalogView {
     const known = this.#narrowed.get(grant)
     if (known) return known
     const seen: CatalogEntry[] = []
     const changed: string[] = []
-    // No other name is seen by a grant, and there may be 100,000 of them.
+    // A grant shows no other names, and the catalog may have 100,000 of them.
     for (const name of grant.tools.keys()) {
       const winner = this.winner(name)
       if (!winner) continue
@@ -65,12 +64,12 @@ export class CatalogView {
     return view
   }
 
-  /** Whether a grant names this tool, or the tool of this alias, at a digest that is no longer its own. */
+  /** True if the grant has a tool of this name or alias at another digest than its present one. */
   hasChanged(nameOrAlias: string): boolean {
     return this.#changed.some((name) => name === nameOrAlias || aliasOf(name) === nameOrAlias)
   }
 
-  /** The definition that a name means: the first layer's, unless a layer below has sealed the name. */
+  /** The definition that a name means: that of the first layer, unless a layer below has sealed the name. */
   winner(name: string): CatalogEntry | undefined {
     const { user, global, file } = this.layers
     const inUser = user.snapshot?.byName.get(name)
@@ -81,7 +80,13 @@ export class CatalogView {
     return inUser ?? inGlobal ?? inFile
   }
 
-  /** The definition that a name or an alias means; a tool of exactly that name comes first. */
+  /** The definitions of that name in the layers below one, the uppermost first. */
+  below(layer: Layer, name: string): readonly CatalogEntry[] {
+    const lower = LAYERS.slice(LAYERS.indexOf(layer) + 1)
+    return lower.flatMap((each) => this.layers[each].snapshot?.byName.get(name) ?? [])
+  }
+
+  /** The definition that a name or an alias means. A tool of exactly that name comes first. */
   resolve(nameOrAlias: string): CatalogEntry | undefined {
     const exact = this.winner(nameOrAlias)
     if (exact) return exact
@@ -92,11 +97,11 @@ export class CatalogView {
     return undefined
   }
 
-  /** Every visible definition, or those after a position: layer by layer, by code unit of the name. */
+  /** Every visible definition, or those after a position, in the order of the catalog. */
   *entries(after?: Position): Generator<CatalogEntry> {
     for (const layer of LAYERS) {
       const sorted = this.layers[layer].snapshot?.sorted ?? []
-      for (let index = after ? firstAfter(sorted, layer, after) : 0; index < sorted.length; index += 1) {
+      for (let index = after ? firstAfter(sorted, after) : 0; index < sorted.length; index += 1) {
         const entry = sorted[index]
         if (entry && this.winner(entry.name) === entry) yield entry
       }
@@ -104,29 +109,28 @@ export class CatalogView {
   }
 }
 
-/** A layer without any definition but these; what else it may tell, such as its broken items, is gone too. */
+/** The layer with these definitions alone, and without its skipped items, which would tell of others. */
 function only(state: LayerState, seen: readonly CatalogEntry[]): LayerState {
   if (!state.snapshot) return state
   const { layer, revision } = state.snapshot
   const entries = seen.filter((entry) => entry.layer === layer)
   const byName = new Map(entries.map((entry) => [entry.name, entry]))
-  return { status: state.status, snapshot: new LayerSnapshot(layer, revision, byName, []) }
+  return { status: state.status, snapshot: new LayerSnapshot(layer, byName, { revision, skipped: [] }) }
 }
 
-/** The index of the first entry of a layer that comes after a position, by halving. */
-function firstAfter(sorted: readonly CatalogEntry[], layer: Layer, after: Position): number {
+function firstAfter(sorted: readonly CatalogEntry[], after: Position): number {
   let low = 0
   let high = sorted.length
   while (low < high) {
     const middle = (low + high) >>> 1
     const entry = sorted[middle]
-    if (entry && isAfter({ layer, name: entry.name }, after)) high = middle
+    if (entry && inOrder(entry, after) > 0) high = middle
     else low = middle + 1
   }
   return low
 }
 
-function revisionOf(state: LayerState): string {
-  if (!state.snapshot) return 'lost'
-  return state.status === 'stale' ? `${state.snapshot.revision}~` : state.snapshot.revision
+function revisionOf({ status, snapshot }: LayerState): string {
+  if (!snapshot) return 'lost'
+  return status === 'stale' ? `${snapshot.revision}~` : snapshot.revision
 }

@@ -1,14 +1,13 @@
 import { LRUCache } from 'lru-cache'
-import type { LayerSource } from './layer-source.ts'
-import type { StoredLayer } from './stored-layer.ts'
+import type { Grant } from '../../access/grant.ts'
 import { CatalogView } from './catalog-view.ts'
 import { DialectFragments } from './dialect-fragments.ts'
 import { LayerCache } from './layer-cache.ts'
 import type { LayerReport } from './layer-cache.ts'
-import type { Viewer } from './viewer.ts'
+import type { LayerSource, StoredLayer } from './layer-source.ts'
 
-/** How many users' layers an instance keeps in memory, and how many bytes of them together. One full layer takes 70 MB at most. */
 const USER_LAYERS_MAX = 1_000
+/** Bytes of all users' layers in memory. One full layer takes at most 70 MB. */
 export const USER_LAYER_BYTES_MAX = 128 * 1024 * 1024
 
 export type CatalogSources = {
@@ -23,12 +22,15 @@ export type CatalogOptions = {
   readonly userLayerBytesMax?: number
 }
 
-/** A user's layer, and the view that was last made with it. */
+/** Whose catalog it is, and what of it they may see. Without a grant they see all of it. */
+type Viewer = { readonly uid: string; readonly grant?: Grant | undefined }
+
+/** `view` is the last that was made with the layer. */
 type UserCatalog = { readonly layer: LayerCache; readonly view: CatalogView | undefined }
 
-/** Every layer in memory, merged for whoever asks. */
+/** Every layer in memory, merged for each user. */
 export class Catalog {
-  /** The definitions in the dialects that were asked for, of all layers. */
+  /** The definitions of all layers, in the dialects that were asked for. */
   readonly fragments = new DialectFragments()
   readonly #global: LayerCache
   readonly #file: LayerCache
@@ -47,14 +49,13 @@ export class Catalog {
     this.#newUserLayer = (uid) => new LayerCache('user', sources.user(uid), layerOptions)
   }
 
-  /** What may be seen of one user's catalog now. At once, or after reading what is due, all layers together; never rejects. */
+  /** What the viewer sees now: at once, or after reading the layers that are due, all together. Never rejects. */
   view(viewer: Viewer): CatalogView | Promise<CatalogView> {
     const user = this.#userCatalog(viewer.uid)
     if (user.layer.isChecked && this.#global.isChecked && this.#file.isChecked)
       return this.#view(user, viewer)
-    return Promise.all([user.layer.current(), this.#global.current(), this.#file.current()]).then(() =>
-      this.#view(user, viewer),
-    )
+    const due = [user.layer, this.#global, this.#file].map((layer) => layer.current())
+    return Promise.all(due).then(() => this.#view(user, viewer))
   }
 
   /** Reads the layers that everybody shares for the first time, however long that takes. Never rejects. */
@@ -62,19 +63,19 @@ export class Catalog {
     await Promise.all([this.#global.load(), this.#file.load()])
   }
 
-  /** The layers that everybody shares, read if it is time to; never rejects. */
+  /** The layers that everybody shares, read if it is time to. Never rejects. */
   async shared(): Promise<CatalogView> {
     await Promise.all([this.#global.current(), this.#file.current()])
     return new CatalogView({ user: { status: 'error' }, global: this.#global.state, file: this.#file.state })
   }
 
-  /** To be called after a write: the writer's next list shows it. */
+  /** To be called after a write, so that the writer's next list shows it. */
   markWritten(layer: StoredLayer): void {
     if (layer.kind === 'global') this.#global.markWritten()
     else this.#users.get(layer.uid)?.layer.markWritten()
   }
 
-  /** To be called when something of the file layer is known to have changed: the next list shows it. */
+  /** To be called when the file layer has changed, so that the next list shows it. */
   markFilesChanged(): void {
     this.#file.markWritten()
   }
@@ -82,7 +83,7 @@ export class Catalog {
   #view({ layer, view: last }: UserCatalog, { uid, grant }: Viewer): CatalogView {
     const layers = { user: layer.state, global: this.#global.state, file: this.#file.state }
     const view = last?.isOf(layers) ? last : new CatalogView(layers)
-    // Put anew, so that it counts what it holds now.
+    // Setting it again makes the cache measure the layer again.
     if (view !== last) this.#users.set(uid, { layer, view })
     return grant ? view.narrowedTo(grant) : view
   }

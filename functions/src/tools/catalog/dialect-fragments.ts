@@ -1,6 +1,7 @@
 import type { Dialect, Digest, Obstacle, ToolDefinition } from '@toolrack/contract'
 import { inDialect } from '@toolrack/contract'
 import { LRUCache } from 'lru-cache'
+import { definitionOf } from './catalog-entry.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 
 /** A definition in a dialect: the UTF-8 JSON of its part of the list, or why it has none. */
@@ -31,11 +32,12 @@ export class DialectFragments {
     return this.#known.calculatedSize
   }
 
-  of({ digest, stored: { text } }: CatalogEntry, dialect: Dialect): DialectFragment {
-    const key = `${dialect} ${digest}` as const
+  of(entry: CatalogEntry, dialect: Dialect): DialectFragment {
+    const key = `${dialect} ${entry.digest}` as const
+    const { text } = entry.stored
     const known = this.#known.get(key)
     if (known?.text === text) return known.made
-    const made = convert(JSON.parse(text) as ToolDefinition, dialect)
+    const made = convert(definitionOf(entry), dialect)
     this.#known.set(key, { text, made })
     return made
   }

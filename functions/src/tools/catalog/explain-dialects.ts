@@ -1,6 +1,7 @@
 import type { Conversion, Dialect, Obstacle, ToolDefinition } from '@toolrack/contract'
 import { DIALECTS, inDialect, nameIn } from '@toolrack/contract'
 import { aliasObstacle } from './alias-obstacle.ts'
+import { definitionOf } from './catalog-entry.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { CatalogView } from './catalog-view.ts'
 
@@ -17,7 +18,7 @@ export type DialectExplanations = Readonly<Record<Dialect, DialectExplanation>>
 
 /** Says for one tool how each vendor is told of it, and why one is not. */
 export function explainDialects(view: CatalogView, entry: CatalogEntry): DialectExplanations {
-  const definition = JSON.parse(entry.stored.text) as ToolDefinition
+  const definition = definitionOf(entry)
   const hidden = aliasObstacle(view, entry)
   const explained = DIALECTS.map((dialect) => [dialect, explain(definition, dialect, hidden)])
   return Object.fromEntries(explained) as DialectExplanations

@@ -8,35 +8,32 @@ import type { SkippedItem } from './layer-source.ts'
 
 export type LayerExplanation = {
   readonly layer: Layer
-  /** `stale` says that the layer could not be read and its last known state was looked at. */
   readonly status: 'found' | 'absent' | 'error'
+  /** True if the layer could not be read, so its last known state was looked at. */
   readonly stale: boolean
   readonly role?: 'winner' | 'shadowed' | 'sealed-out'
   readonly digest?: string
   readonly revision?: string
   readonly sealed?: boolean
   readonly source?: string
-  /** What the layer holds of that name and can not serve. */
   readonly skipped?: readonly SkippedItem[]
 }
 
-/** `DIGEST_CHANGED`: the token names the tool, and its definition is no longer the one that the token names. */
+/** `DIGEST_CHANGED`: the token names the tool, but not the digest that its definition has now. */
 export type HiddenReason = 'NOT_DEFINED' | 'LAYER_LOST' | 'DIGEST_CHANGED'
 
 export type Explanation = {
   readonly name: string
   readonly alias: string
   readonly revision: string
-  /** Whether the caller's list shows the tool. */
   readonly visible: boolean
   readonly winner: Layer | null
   readonly shadowed: readonly Layer[]
-  /** Null where nothing is called so, and where nobody runs a tool of that kind in this version. */
+  /** Null if there is no such tool, or nobody runs it in this version. */
   readonly callable: 'service' | 'client' | null
-  /** Why the caller's list does not show it. */
   readonly hidden: { readonly reason: HiddenReason; readonly message: string } | null
   readonly layers: readonly LayerExplanation[]
-  /** How each vendor is told of the tool; null where nothing is called so. */
+  /** What each vendor is told of the tool; null if there is no such tool. */
   readonly dialects: DialectExplanations | null
 }
 
@@ -45,15 +42,14 @@ export function explainName(view: CatalogView, nameOrAlias: string): Explanation
   const winner = view.resolve(nameOrAlias)
   const name = winner?.name ?? nameOrAlias
   const layers = LAYERS.map((layer) => explainLayer(view, layer, name, winner))
+  const losers = layers.filter(({ role }) => role === 'shadowed' || role === 'sealed-out')
   return {
     name,
     alias: aliasOf(name),
     revision: view.revision,
     visible: winner !== undefined,
     winner: winner?.layer ?? null,
-    shadowed: layers
-      .filter(({ role }) => role === 'shadowed' || role === 'sealed-out')
-      .map(({ layer }) => layer),
+    shadowed: losers.map(({ layer }) => layer),
     callable: winner?.callable ?? null,
     hidden: winner ? null : whyHidden(view, name, layers),
     layers,
@@ -67,32 +63,28 @@ function explainLayer(
   name: string,
   winner: CatalogEntry | undefined,
 ): LayerExplanation {
-  const state = view.layers[layer]
-  const stale = state.status === 'stale'
-  if (!state.snapshot) return { layer, status: 'error', stale }
-  const entry = state.snapshot.byName.get(name)
-  const items = state.snapshot.skipped.filter((item) => item.name === name)
+  const { status, snapshot } = view.layers[layer]
+  const stale = status === 'stale'
+  if (!snapshot) return { layer, status: 'error', stale }
+  const entry = snapshot.byName.get(name)
+  const items = snapshot.skipped.filter((item) => item.name === name)
   const skipped = items.length > 0 ? { skipped: items } : {}
   if (!entry) return { layer, status: 'absent', stale, ...skipped }
   const { digest, sealed } = entry
   const { revision, source } = entry.stored
-  const role =
-    entry === winner
-      ? 'winner'
-      : winner && LAYERS.indexOf(winner.layer) > LAYERS.indexOf(layer)
-        ? 'sealed-out'
-        : 'shadowed'
-  return {
-    layer,
-    status: 'found',
-    stale,
-    role,
-    digest,
-    revision,
-    sealed,
-    ...(source !== undefined && { source }),
-    ...skipped,
-  }
+  const from = source === undefined ? {} : { source }
+  const role = roleOf(entry, winner)
+  return { layer, status: 'found', stale, role, digest, revision, sealed, ...from, ...skipped }
+}
+
+/** A layer below wins only by sealing the name. */
+function roleOf(
+  entry: CatalogEntry,
+  winner: CatalogEntry | undefined,
+): NonNullable<LayerExplanation['role']> {
+  if (entry === winner) return 'winner'
+  const isBelow = winner && LAYERS.indexOf(winner.layer) > LAYERS.indexOf(entry.layer)
+  return isBelow ? 'sealed-out' : 'shadowed'
 }
 
 function whyHidden(
@@ -100,21 +92,17 @@ function whyHidden(
   name: string,
   layers: readonly LayerExplanation[],
 ): Explanation['hidden'] {
-  const lost = view.lostLayers
-  if (lost.length === 0 && view.hasChanged(name))
-    return {
-      reason: 'DIGEST_CHANGED',
-      message: 'The definition is no longer the one that the token names; a new token is needed.',
-    }
-  if (lost.length === 0) return { reason: 'NOT_DEFINED', message: whyNotDefined(layers) }
-  return {
-    reason: 'LAYER_LOST',
-    message: `No layer that could be read defines this name; ${lost.join(' and ')} could not be read.`,
+  const lost = view.lostLayers.join(' and ')
+  if (lost !== '') {
+    const message = `No layer that could be read defines this name; ${lost} could not be read.`
+    return { reason: 'LAYER_LOST', message }
   }
-}
-
-function whyNotDefined(layers: readonly LayerExplanation[]): string {
+  if (view.hasChanged(name)) {
+    const message = 'The definition is no longer the one that the token names; a new token is needed.'
+    return { reason: 'DIGEST_CHANGED', message }
+  }
   const broken = layers.filter(({ skipped }) => skipped).map(({ layer }) => layer)
-  if (broken.length === 0) return 'No layer defines this name.'
-  return `No layer defines this name; what ${broken.join(' and ')} holds of it can not be served, see skipped.`
+  const cause = `; what ${broken.join(' and ')} holds of it cannot be served, see skipped`
+  const message = `No layer defines this name${broken.length > 0 ? cause : ''}.`
+  return { reason: 'NOT_DEFINED', message }
 }

@@ -3,10 +3,10 @@ import { LongWork } from '../../loop-turn.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { DialectFragment, DialectFragments } from './dialect-fragments.ts'
 
-/** Says that others are to have a turn before more is made. Nobody but `FragmentsInTurns` sees it. */
+/** Thrown so that others get a turn before more is made. It never leaves `FragmentsInTurns`. */
 const TURN = new Error('others have a turn')
 
-/** The fragments of one list, which are made in steps: a large layer in a dialect was measured at 900 ms at once. */
+/** Makes the fragments of one list in steps. At once, those of a large layer in a dialect took 900 ms. */
 export class FragmentsInTurns {
   readonly #fragments: Pick<DialectFragments, 'of'>
   readonly #made = new Map<CatalogEntry, DialectFragment>()
@@ -25,7 +25,7 @@ export class FragmentsInTurns {
     return made
   }
 
-  /** Calls `make`, which asks `of`, until all that it asks for is made. Each time it begins anew, and finds what is made. */
+  /** Calls `make`, which calls `of`, again and again until every fragment that it asks for is made. */
   async whole<Value>(make: () => Value): Promise<Value> {
     for (; ; await this.#work.giveTurn()) {
       try {

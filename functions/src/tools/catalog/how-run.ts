@@ -1,14 +1,15 @@
+import { RUNNER_KINDS } from '@toolrack/contract'
 import type { JsonValue, ToolRunner } from '@toolrack/contract'
 import { BUILTINS } from '../builtin/builtins.ts'
-import type { Builtin } from '../builtin/builtin.ts'
+import type { Builtin } from '../builtin/builtins.ts'
 
-/** What runs a tool: a module's handler in the runner, the service itself, whoever asked, or nothing in this version. */
+/** What runs a tool: a module in the Python runner, the service itself, the client, or nothing in this version. */
 export type HowRun =
   | {
       readonly by: 'python'
       readonly module: string
       readonly sha256: string
-      /** The hosts that its calls may be connected to. */
+      /** The hosts that its calls may connect to. */
       readonly network: readonly string[]
     }
   | { readonly by: 'builtin'; readonly builtin: Builtin }
@@ -16,33 +17,34 @@ export type HowRun =
   | { readonly by: 'nobody'; readonly reason: string }
 
 const SHA256 = /^[0-9a-f]{64}$/
+// One object for all definitions of a kind: a catalog keeps one for each definition.
+const CLIENT: HowRun = { by: 'client' }
+const WITHOUT_MODULE: HowRun = { by: 'nobody', reason: 'its definition names no module and sha256' }
+const WITHOUT_BUILTIN: HowRun = { by: 'nobody', reason: 'its definition names no built-in tool' }
+const NO_HOSTS: readonly string[] = []
+const NOT_SERVED = new Map(RUNNER_KINDS.map((kind) => [kind, notServed(kind)]))
 
-/** The one place that reads a definition's `runner`; what can not be run is told by it, and never guessed. */
+/** The one place that reads a definition's `runner`. If the tool cannot be run, the reason says why. */
 export function howRun(runner: ToolRunner | undefined): HowRun {
-  if (!runner) return { by: 'client' }
+  if (!runner) return CLIENT
   const { kind, module, sha256, builtin, network } = runner
   if (kind === 'python') {
-    if (typeof module === 'string' && typeof sha256 === 'string' && SHA256.test(sha256))
-      return { by: 'python', module, sha256, network: hostsIn(network) }
-    return nobody('its definition names no module and sha256')
+    const isNamed = typeof module === 'string' && typeof sha256 === 'string' && SHA256.test(sha256)
+    return isNamed ? { by: 'python', module, sha256, network: hostsIn(network) } : WITHOUT_MODULE
   }
   if (kind === 'builtin') {
     const found = typeof builtin === 'string' ? BUILTINS.get(builtin) : undefined
-    return found ? { by: 'builtin', builtin: found } : nobody('its definition names no built-in tool')
+    return found ? { by: 'builtin', builtin: found } : WITHOUT_BUILTIN
   }
-  return nobody(`tools of the kind '${kind}' are not run by this version`)
+  return NOT_SERVED.get(kind) ?? notServed(kind)
 }
 
-/** The same as `explain` tells it. */
-export function callableBy({ by }: HowRun): 'service' | 'client' | null {
-  if (by === 'nobody') return null
-  return by === 'client' ? 'client' : 'service'
+function notServed(kind: string): HowRun {
+  return { by: 'nobody', reason: `tools of the kind '${kind}' are not run by this version` }
 }
 
 function hostsIn(network: JsonValue | undefined): readonly string[] {
-  return Array.isArray(network) ? network.filter((host): host is string => typeof host === 'string') : []
-}
-
-function nobody(reason: string): HowRun {
-  return { by: 'nobody', reason }
+  return Array.isArray(network)
+    ? network.filter((host): host is string => typeof host === 'string')
+    : NO_HOSTS
 }

@@ -1,14 +1,16 @@
 import type { Layer } from '@toolrack/contract'
 import { aliasOf } from '@toolrack/contract'
-import type { StoredDefinition } from './stored-definition.ts'
-import type { LayerRead, SkippedItem } from './layer-source.ts'
 import { catalogEntry } from './catalog-entry.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
+import type { LayerRead, SkippedItem } from './layer-source.ts'
+import type { StoredDefinition } from './stored-definition.ts'
 
-/** Of an entry beside its texts; measured: a small definition takes 2 KB with them. */
+/** Bytes of an entry without its texts. Measured: a small definition takes 2 KB with them. */
 const ENTRY_BYTES = 1_024
 
-/** One layer at one revision; it never changes. */
+type About = Pick<LayerRead, 'revision' | 'skipped'>
+
+/** One layer at one revision. It never changes. */
 export class LayerSnapshot {
   readonly layer: Layer
   readonly revision: string
@@ -17,19 +19,14 @@ export class LayerSnapshot {
   #sorted: readonly CatalogEntry[] | undefined
   #byAlias: ReadonlyMap<string, CatalogEntry> | undefined
 
-  constructor(
-    layer: Layer,
-    revision: string,
-    byName: ReadonlyMap<string, CatalogEntry>,
-    skipped: readonly SkippedItem[],
-  ) {
+  constructor(layer: Layer, byName: ReadonlyMap<string, CatalogEntry>, { revision, skipped }: About) {
     this.layer = layer
     this.revision = revision
     this.byName = byName
     this.skipped = skipped
   }
 
-  /** What it takes in memory, about: a text, its part of the list, and the entry around them. */
+  /** Roughly the bytes that it takes in memory. */
   get bytes(): number {
     let bytes = 0
     for (const { stored, fragment } of this.byName.values())
@@ -42,12 +39,12 @@ export class LayerSnapshot {
     return (this.#sorted ??= [...this.byName.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1)))
   }
 
-  /** Only names that are not their own alias; the first by code unit where two share one. */
+  /** Without names that are their own alias. Of two names with one alias it has the first by code unit. */
   get byAlias(): ReadonlyMap<string, CatalogEntry> {
     return (this.#byAlias ??= aliases(this.sorted))
   }
 
-  /** The snapshot after a read; entries whose content is the same are carried over as they are. */
+  /** The snapshot after a read. Entries whose content is the same stay the same objects. */
   static after(layer: Layer, previous: LayerSnapshot | undefined, read: LayerRead): LayerSnapshot {
     const byName = new Map(read.whole ? [] : previous?.byName)
     for (const stored of read.definitions) {
@@ -55,7 +52,7 @@ export class LayerSnapshot {
       byName.set(stored.name, known && isSame(known.stored, stored) ? known : catalogEntry(stored, layer))
     }
     for (const name of read.deleted) byName.delete(name)
-    return new LayerSnapshot(layer, read.revision, byName, read.skipped)
+    return new LayerSnapshot(layer, byName, read)
   }
 }
 

@@ -1,12 +1,15 @@
 import type { StoredDefinition } from './stored-definition.ts'
 
+/** A layer that is written through the service. The file layer is not one. */
+export type StoredLayer = { readonly kind: 'global' } | { readonly kind: 'user'; readonly uid: string }
+
 /** An item of a layer that could not be read and was left out: where it lies and what is wrong with it. */
 export type SkippedItem = {
   /** A file or document, never an absolute path. */
   readonly source: string
   readonly pointer: string
   readonly message: string
-  /** The name it would define, as far as that can be told. */
+  /** The name that it would define, if that is known. */
   readonly name?: string
 }
 
@@ -23,8 +26,8 @@ export type LayerRead = {
 
 /** One layer, read whole the first time and by its changes afterwards. */
 export interface LayerSource {
-  /** Gets what every read needs, such as a client that has to be loaded; what that takes is not the time of a read. Never rejects. */
+  /** Gets what every read needs, such as a client that has to be loaded. It does not count as time of a read. Never rejects. */
   open?(): Promise<void>
-  /** Costs one read when nothing has changed since. A revision that the source does not know brings the whole layer. */
+  /** Costs one read if nothing has changed since. A revision that the source does not know brings the whole layer. */
   read(since?: string): Promise<LayerRead>
 }

@@ -1,21 +1,19 @@
 import { isToolName, LAYERS } from '@toolrack/contract'
 import type { CatalogView } from './catalog-view.ts'
-import { writeCursor } from './cursor.ts'
 import { ARRAY, joinFragments, joinItems } from './join-fragments.ts'
+import { writeCursor } from './list-query.ts'
 import type { ListQuery } from './list-query.ts'
 import { selectEntries } from './select-entries.ts'
 import type { Selection } from './select-entries.ts'
 
-/** A list, ready to be sent, and what is to be said about it. */
+/** A list that is ready to be sent. The texts are for headers, and undefined if there is nothing to say. */
 export type ListAnswer = {
   readonly body: Buffer
   /** `user=3,global=41,file=14`, before merge and filter. */
   readonly layers: string
-  /** Requested names that do not exist, for a header; undefined when there are none. */
   readonly unknown: string | undefined
-  /** Selected tools that the dialect leaves out, for a header; undefined when there are none. */
+  /** Selected tools that the dialect leaves out. */
   readonly quarantined: string | undefined
-  /** Where the next page starts; undefined on the last one. */
   readonly nextCursor: string | undefined
 }
 
@@ -27,8 +25,10 @@ export function listAnswer(view: CatalogView, query: ListQuery, defaultWorkflow:
   return { body, quarantined: undefined, ...about(view, selection) }
 }
 
-/** What is said of a list beside its body. */
-export function about(view: CatalogView, { unknown, last, hasMore }: Selection) {
+export function about(
+  view: CatalogView,
+  { unknown, last, hasMore }: Selection,
+): Pick<ListAnswer, 'layers' | 'unknown' | 'nextCursor'> {
   return {
     layers: layersText(view),
     unknown: unknown.length > 0 ? namesText(unknown) : undefined,
@@ -36,17 +36,17 @@ export function about(view: CatalogView, { unknown, last, hasMore }: Selection) 
   }
 }
 
-/** How a layer stands in `X-Tools-Layers`: its number of definitions, or what became of it. */
+/** The text of `X-Tools-Layers`: for each layer its number of definitions, or its status if it is not fresh. */
 export function layersText(view: CatalogView): string {
   return LAYERS.map((layer) => {
-    const state = view.layers[layer]
-    return `${layer}=${state.status === 'fresh' ? state.snapshot.byName.size : state.status}`
+    const { status, snapshot } = view.layers[layer]
+    return `${layer}=${status === 'fresh' ? snapshot.byName.size : status}`
   }).join(',')
 }
 
 const NAMES_IN_HEADER = 20
 
-/** At most 20 valid names, then how many more: nothing that a caller made up ever reaches a header. */
+/** At most 20 valid names, then how many more. Nothing that a caller made up reaches a header. */
 export function namesText(names: readonly string[]): string {
   const shown = names.filter(isToolName).slice(0, NAMES_IN_HEADER)
   const more = names.length - shown.length

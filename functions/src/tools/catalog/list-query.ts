@@ -1,16 +1,14 @@
-import type { Dialect, NameFilter } from '@toolrack/contract'
-import type { Position } from './cursor.ts'
+import type { Dialect, Layer, NameFilter } from '@toolrack/contract'
+import { isToolName, LAYERS } from '@toolrack/contract'
 
 export const ENVELOPES = ['array', 'items'] as const
 export type Envelope = (typeof ENVELOPES)[number]
 
-/** How many definitions a page may hold. */
 export const PAGE_MAX = 1_000
 
-/** How many different tags, and how many different categories, a list may be narrowed to. */
+/** How many different tags, and how many different categories, may narrow a list. */
 export const FILTER_VALUES_MAX = 50
 
-/** What a list request asks for, parsed. */
 export type ListQuery = {
   readonly names: NameFilter
   readonly tags: ReadonlySet<string>
@@ -21,4 +19,28 @@ export type ListQuery = {
   readonly strict: boolean
   readonly limit: number | undefined
   readonly after: Position | undefined
+}
+
+/** A place in the order of the catalog: after this layer and name. It stays valid if the definition goes. */
+export type Position = { readonly layer: Layer; readonly name: string }
+
+/** The order of the catalog: by layer, then by code unit of the name. */
+export function inOrder(a: Position, b: Position): number {
+  const layers = LAYERS.indexOf(a.layer) - LAYERS.indexOf(b.layer)
+  if (layers !== 0 || a.name === b.name) return layers
+  return a.name < b.name ? -1 : 1
+}
+
+export function writeCursor({ layer, name }: Position): string {
+  return Buffer.from(`${layer}/${name}`).toString('base64url')
+}
+
+/** Undefined for a text that `writeCursor` cannot have written. */
+export function readCursor(cursor: string): Position | undefined {
+  const text = Buffer.from(cursor, 'base64url').toString('latin1')
+  const slash = text.indexOf('/')
+  const layer = LAYERS.find((known) => known === text.slice(0, Math.max(slash, 0)))
+  const name = text.slice(slash + 1)
+  if (!layer || !isToolName(name)) return undefined
+  return writeCursor({ layer, name }) === cursor ? { layer, name } : undefined
 }

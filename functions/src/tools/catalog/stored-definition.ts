@@ -7,10 +7,9 @@ export type StoredDefinition = {
   readonly digest: Digest
   /** The layer's revision that this content came with. */
   readonly revision: string
-  /** ISO 8601, UTC; the store knows it, a file does not. */
+  /** ISO 8601, UTC. A store knows it, a file does not. */
   readonly updatedAt?: string
-  /** The uid that wrote it. */
   readonly updatedBy?: string
-  /** The file and pointer it was read from; only the file layer has one. */
+  /** The file and pointer that it was read from; only the file layer has one. */
   readonly source?: string
 }

@@ -1,10 +1,10 @@
 import type { Digest, JsonValue, ToolDefinition } from '@toolrack/contract'
 import { definitionDigest } from '@toolrack/contract'
 import { admitSchema } from '../schemas/admit-schema.ts'
-import type { SchemaCompiler } from '../schemas/schema-checker.ts'
-import type { Unenforced } from '../schemas/schema-fault.ts'
+import type { Unenforced } from '../schemas/enforceable-schema.ts'
+import type { SchemaCompiler } from '../schemas/schema-compilers.ts'
 import type { DefinitionFault } from './definition-fault.ts'
-import type { Normalisation } from './normalisation.ts'
+import type { Normalisation } from './loose-shape.ts'
 import { parseDefinition } from './parse-definition.ts'
 
 /** A definition that may be stored, as its JSON text, with what its author should know. */
@@ -19,32 +19,25 @@ export type AdmittedDefinition = {
 export type Admission = AdmittedDefinition | { readonly faults: readonly DefinitionFault[] }
 
 /** From JSON of any shape to a definition that may be stored, or everything that is wrong with it. */
-export async function admitDefinition(sent: JsonValue, checker: SchemaCompiler): Promise<Admission> {
+export async function admitDefinition(sent: JsonValue, compiler: SchemaCompiler): Promise<Admission> {
   const parsed = await parseDefinition(sent)
   if ('faults' in parsed) return parsed
   const { schemaPointer } = parsed
-  const { schema, changes, unenforced, faults } = await admitSchema(
-    parsed.definition.function.parameters,
-    checker,
-  )
-  if (faults.length > 0) {
-    return {
-      faults: faults.map(({ pointer, message }) => ({
-        reason: 'SCHEMA_REJECTED',
-        pointer: schemaPointer + pointer,
-        message,
-      })),
-    }
+  const admission = await admitSchema(parsed.definition.function.parameters, compiler)
+
+  function inSent<Note extends { readonly pointer: string }>(notes: readonly Note[]): Note[] {
+    return notes.map((note) => ({ ...note, pointer: schemaPointer + note.pointer }))
   }
-  const definition = { ...parsed.definition, function: { ...parsed.definition.function, parameters: schema } }
+
+  if (admission.faults.length > 0)
+    return { faults: inSent(admission.faults).map((fault) => ({ reason: 'SCHEMA_REJECTED', ...fault })) }
+  const fn = { ...parsed.definition.function, parameters: admission.schema }
+  const definition = { ...parsed.definition, function: fn }
   return {
     definition,
     text: JSON.stringify(definition),
     digest: definitionDigest(definition),
-    normalised: [
-      ...parsed.normalised,
-      ...changes.map((change) => ({ ...change, pointer: schemaPointer + change.pointer })),
-    ],
-    unenforced: unenforced.map(({ pointer, reason }) => ({ pointer: schemaPointer + pointer, reason })),
+    normalised: [...parsed.normalised, ...inSent(admission.changes)],
+    unenforced: inSent(admission.unenforced),
   }
 }

@@ -1,10 +1,39 @@
 import type { ErrorCode, Layer } from '@toolrack/contract'
+import { isToolName, readableName, toolNameFault } from '@toolrack/contract'
+import type { CatalogView } from '../catalog/catalog-view.ts'
+import type { JsonFault } from '../json/json-fault.ts'
 
-/** One thing that is wrong with a definition; `pointer` leads into what its author sent. */
-export type DefinitionFault = {
+/** One thing wrong with a definition; `pointer` leads into what its author sent. */
+export type DefinitionFault = JsonFault & {
   readonly reason: ErrorCode
-  readonly pointer: string
-  readonly message: string
-  /** The layer of the other definition, where the fault is about one. */
+  /** The layer of the other definition, if the fault is about one. */
   readonly layer?: Layer
+}
+
+/** Why a name cannot be written. If a reader would take it for the name of another tool, that tool is named. */
+export function nameFaults(view: CatalogView, name: string, pointer: string): DefinitionFault[] {
+  const message = toolNameFault(name)
+  if (message === undefined) return []
+  const read = readableName(name)
+  const other = isToolName(read) ? view.winner(read) : undefined
+  if (!other) return [{ reason: 'NAME_INVALID', pointer, message }]
+  const { layer, sealed } = other
+  if (sealed) return [sealedBy(layer, pointer)]
+  const alike = `the name reads like ${other.name} of the ${layer} layer`
+  return [{ reason: 'NAME_INVALID', pointer, message: `${message}; ${alike}`, layer }]
+}
+
+/** NAME_SEALED if a layer below the written one has sealed the name. */
+export function sealedFault(
+  view: CatalogView,
+  layer: 'user' | 'global',
+  name: string,
+): DefinitionFault | undefined {
+  const sealing = view.below(layer, name).findLast(({ sealed }) => sealed)
+  return sealing && sealedBy(sealing.layer, '')
+}
+
+function sealedBy(layer: Layer, pointer: string): DefinitionFault {
+  const message = `the name is sealed by the ${layer} layer and cannot be defined elsewhere; choose another name`
+  return { reason: 'NAME_SEALED', pointer, message, layer }
 }

@@ -2,14 +2,14 @@ import { isJsonObject, RUNNER_KINDS, TOOL_NAME_RULE, toolNameFault } from '@tool
 import type { JsonObject } from '@toolrack/contract'
 import type { z as Zod } from 'zod'
 
-/** Fields that a later runner or client gives a meaning to are kept as written, as long as they stay small. */
+/** Unknown fields are kept as written, as long as they stay small. A later runner or client may give them a meaning. */
 const SHALLOW = { message: 'is nested deeper than 6 levels or holds more than 500 values', abort: true }
 
-export type DefinitionSchemas = ReturnType<typeof schemasWith>
+type DefinitionSchemas = ReturnType<typeof schemasWith>
 
 let schemas: Promise<DefinitionSchemas> | undefined
 
-/** Made when they are first needed: zod takes longer to load than a list from an instance that has just started. */
+/** Made when they are first needed: to load zod takes longer than the first list of a new instance. */
 export function definitionSchemas(): Promise<DefinitionSchemas> {
   return (schemas ??= import('zod').then(({ z }) => schemasWith(z)))
 }
@@ -93,7 +93,7 @@ function schemasWith(z: typeof Zod) {
     })
     .describe('One tool definition.')
 
-  // The items of a file are checked one by one, so that a bad one costs only itself.
+  // The items of a file are checked one by one, so that a bad one does not refuse the others.
   const definitionFileSchema = z.strictObject({
     $schema: z.string().optional(),
     family: label,

@@ -2,7 +2,7 @@ import type { Digest } from '@toolrack/contract'
 import type { DefinitionChange } from './definition-change.ts'
 import type { ChangeOutcome, WriteContext } from './write-outcome.ts'
 import type { LayerSource } from '../catalog/layer-source.ts'
-import type { StoredLayer } from '../catalog/stored-layer.ts'
+import type { StoredLayer } from '../catalog/layer-source.ts'
 import type { ModuleStore } from '../modules/module-store.ts'
 
 /** One past or present content of a definition; without text it says that the definition was deleted. */

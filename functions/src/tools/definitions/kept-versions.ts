@@ -1,5 +1,5 @@
 import { isToolName, ToolrackError } from '@toolrack/contract'
-import type { StoredLayer } from '../catalog/stored-layer.ts'
+import type { StoredLayer } from '../catalog/layer-source.ts'
 import type { DefinitionStore, DefinitionVersion } from './definition-store.ts'
 
 /**

@@ -1,13 +1,16 @@
 import type { JsonObject, JsonValue } from '@toolrack/contract'
 import { isJsonObject } from '@toolrack/contract'
-import type { Normalisation } from './normalisation.ts'
 
-/** A definition in the stored shape, what was read as something else, and where each part of it was sent. */
+/** One place of a definition that was read as something else. `to` is null if it has no place in a definition and was left out. */
+export type Normalisation = { readonly pointer: string; readonly from: JsonValue; readonly to: JsonValue }
+
+type Path = readonly PropertyKey[]
+
 export type Reshaped = {
   readonly definition: JsonObject
   readonly normalised: readonly Normalisation[]
   /** The path in what was sent for a path in the stored shape. */
-  readonly locate: (path: readonly PropertyKey[]) => readonly PropertyKey[]
+  readonly locate: (path: Path) => Path
 }
 
 /** The keys under which vendors put the schema of a flat tool, and whose tool that is. */
@@ -20,113 +23,97 @@ const SCHEMA_KEYS = new Map([
 
 /** Vendors' keys that say how to send a tool, not what it is. They are left out, and the answer says so. */
 const LEFT_OUT = new Set(
-  [
-    'strict',
-    'cache_control',
-    'defer_loading',
-    'allowed_callers',
-    'input_examples',
-    'eager_input_streaming',
-  ].concat([
-    'outputSchema',
-    'output_schema',
-    'icons',
-    'execution',
-    '_meta',
-    'response',
-    'responseJsonSchema',
-    'behavior',
-  ]),
+  ['strict', 'cache_control', 'defer_loading', 'allowed_callers', 'input_examples', 'eager_input_streaming']
+    .concat(['outputSchema', 'output_schema', 'icons', 'execution', '_meta'])
+    .concat(['response', 'responseJsonSchema', 'behavior']),
 )
+
+type Mutable = { [key: string]: JsonValue }
+
+/** Notes a normalisation, and returns what was read. */
+type Note = <T extends JsonValue>(pointer: string, from: JsonValue, to: T) => T
 
 /** Reads the shapes that tools come in: ours, a bare OpenAI function, an MCP tool, an Anthropic tool, a Gemini declaration. */
 export function reshape(sent: JsonObject): Reshaped {
-  return isJsonObject(sent['function']) ? reshapeWrapped(sent, sent['function']) : reshapeFlat(sent)
+  const normalised: Normalisation[] = []
+  const note: Note = (pointer, from, to) => {
+    normalised.push({ pointer, from, to })
+    return to
+  }
+  const { function: fn } = sent
+  return { ...(isJsonObject(fn) ? reshapeWrapped(sent, fn, note) : reshapeFlat(sent, note)), normalised }
 }
 
-function reshapeWrapped(sent: JsonObject, fn: JsonObject): Reshaped {
-  const normalised: Normalisation[] = []
+/** A tool of a definitions file. Its category is the file's family unless it names one. */
+export function withFamily(tool: JsonValue, family: string): JsonValue {
+  return isJsonObject(tool) ? { ...tool, category: tool['category'] ?? family } : tool
+}
+
+function reshapeWrapped(sent: JsonObject, fn: JsonObject, note: Note): Omit<Reshaped, 'normalised'> {
   const { workflowName, ...rest } = sent
   const definition: Mutable = {
     ...rest,
-    function: completeFunction(without(fn, '/function', normalised), '/function', normalised),
+    function: completed(keptOf(fn, '/function', note), '/function', note),
   }
-  if (sent['type'] === undefined) definition['type'] = note(normalised, '/type', null, 'function')
+  if (sent['type'] === undefined) definition['type'] = note('/type', null, 'function')
   const isMoved = workflowName !== undefined && sent['runner'] === undefined
-  if (isMoved) {
-    definition['runner'] = { kind: 'workflow', workflowName }
-    note(normalised, '/workflowName', 'workflowName', 'runner.workflowName')
-  } else if (workflowName !== undefined) note(normalised, '/workflowName', 'workflowName', null)
+  if (isMoved) definition['runner'] = { kind: 'workflow', workflowName }
+  if (workflowName !== undefined)
+    note('/workflowName', 'workflowName', isMoved ? 'runner.workflowName' : null)
   return {
     definition,
-    normalised,
     locate: (path) => (isMoved && path[0] === 'runner' ? ['workflowName'] : path),
   }
 }
 
-function reshapeFlat(sent: JsonObject): Reshaped {
-  const normalised: Normalisation[] = []
+function reshapeFlat(sent: JsonObject, note: Note): Omit<Reshaped, 'normalised'> {
   const schemaKey = [...SCHEMA_KEYS.keys()].find((key) => sent[key] !== undefined) ?? 'parameters'
-  const { type, name, description, title, [schemaKey]: parameters, ...rest } = without(sent, '', normalised)
-  note(normalised, '', SCHEMA_KEYS.get(schemaKey) ?? 'function', 'function tool')
-  const fn: Mutable = {
+  const { type, name, description, title, [schemaKey]: parameters, ...rest } = keptOf(sent, '', note)
+  note('', SCHEMA_KEYS.get(schemaKey) ?? 'function', 'function tool')
+  const fn = {
     ...(name !== undefined && { name }),
     ...(description !== undefined && { description }),
     ...(parameters !== undefined && { parameters }),
   }
+  const isFunction = type === undefined || (type === 'custom' && schemaKey === 'input_schema')
   const definition: Mutable = {
-    type: type === undefined || (type === 'custom' && schemaKey === 'input_schema') ? 'function' : type,
-    function: completeFunction(fn, '', normalised),
+    type: isFunction ? 'function' : type,
+    function: completed(fn, '', note),
     ...rest,
   }
-  const isMoved = title !== undefined && moveTitle(definition, title, normalised)
+  const isMoved = title !== undefined && moveTitle(definition, title, note)
   return {
     definition,
-    normalised,
-    locate: (path) =>
-      isMoved && path[0] === 'annotations' && path[1] === 'title' ? ['title'] : locateFlat(path, schemaKey),
+    locate(path) {
+      const [first, second, ...rest] = path
+      if (isMoved && first === 'annotations' && second === 'title') return ['title']
+      if (first !== 'function') return path
+      if (second === undefined) return []
+      return [second === 'parameters' ? schemaKey : second, ...rest]
+    },
   }
 }
 
-/** A model can do without a description and a tool without arguments: both get their empty form, and the answer says so. */
-function completeFunction(fn: JsonObject, at: string, normalised: Normalisation[]): JsonObject {
-  const complete: Mutable = { ...fn }
-  if (fn['description'] === undefined)
-    complete['description'] = note(normalised, `${at}/description`, null, '')
-  if (fn['parameters'] === undefined) {
-    const empty = { type: 'object', properties: {}, required: [] }
-    complete['parameters'] = note(normalised, `${at}/parameters`, null, empty)
+/** A model needs no description and a tool no arguments. Where they are missing they get their empty form, and the answer says so. */
+function completed(fn: JsonObject, at: string, note: Note): JsonObject {
+  const empty = { type: 'object', properties: {}, required: [] }
+  const { description, parameters } = fn
+  return {
+    ...fn,
+    ...(description === undefined && { description: note(`${at}/description`, null, '') }),
+    ...(parameters === undefined && { parameters: note(`${at}/parameters`, null, empty) }),
   }
-  return complete
 }
 
-function moveTitle(definition: Mutable, title: JsonValue, normalised: Normalisation[]): boolean {
-  const annotations = definition['annotations'] ?? {}
-  const free = isJsonObject(annotations) && annotations['title'] === undefined
-  if (free) definition['annotations'] = { ...annotations, title }
-  note(normalised, '/title', 'title', free ? 'annotations.title' : null)
-  return free
+function moveTitle(definition: Mutable, title: JsonValue, note: Note): boolean {
+  const { annotations = {} } = definition
+  const isFree = isJsonObject(annotations) && annotations['title'] === undefined
+  if (isFree) definition['annotations'] = { ...annotations, title }
+  note('/title', 'title', isFree ? 'annotations.title' : null)
+  return isFree
 }
 
-function without(object: JsonObject, at: string, normalised: Normalisation[]): JsonObject {
-  const kept: Mutable = {}
-  for (const [key, value] of Object.entries(object)) {
-    if (LEFT_OUT.has(key)) note(normalised, `${at}/${key}`, key, null)
-    else kept[key] = value
-  }
-  return kept
+function keptOf(object: JsonObject, at: string, note: Note): JsonObject {
+  for (const key of Object.keys(object)) if (LEFT_OUT.has(key)) note(`${at}/${key}`, key, null)
+  return Object.fromEntries(Object.entries(object).filter(([key]) => !LEFT_OUT.has(key)))
 }
-
-function locateFlat(path: readonly PropertyKey[], schemaKey: string): readonly PropertyKey[] {
-  const [first, second, ...rest] = path
-  if (first !== 'function') return path
-  if (second === undefined) return []
-  return second === 'parameters' ? [schemaKey, ...rest] : [second, ...rest]
-}
-
-function note<T extends JsonValue>(normalised: Normalisation[], pointer: string, from: JsonValue, to: T): T {
-  normalised.push({ pointer, from, to })
-  return to
-}
-
-type Mutable = { [key: string]: JsonValue }

@@ -4,7 +4,7 @@ import type { z } from 'zod'
 import type { DefinitionFault } from './definition-fault.ts'
 import { definitionSchemas } from './definition-schema.ts'
 import { reshape } from './loose-shape.ts'
-import type { Normalisation } from './normalisation.ts'
+import type { Normalisation, Reshaped } from './loose-shape.ts'
 
 export type ParsedDefinition =
   | {
@@ -15,12 +15,11 @@ export type ParsedDefinition =
     }
   | { readonly faults: readonly DefinitionFault[] }
 
-/** The one place where unknown JSON becomes a ToolDefinition. The schema in it is admitted afterwards. */
+/** The one place where unknown JSON becomes a ToolDefinition. Its schema is admitted afterwards. */
 export async function parseDefinition(sent: JsonValue): Promise<ParsedDefinition> {
   if (!isJsonObject(sent)) {
-    return {
-      faults: [{ reason: 'DEFINITION_INVALID', pointer: '', message: 'a definition must be a JSON object' }],
-    }
+    const message = 'a definition must be a JSON object'
+    return { faults: [{ reason: 'DEFINITION_INVALID', pointer: '', message }] }
   }
   const { definition, normalised, locate } = reshape(sent)
   const { definitionSchema } = await definitionSchemas()
@@ -30,28 +29,19 @@ export async function parseDefinition(sent: JsonValue): Promise<ParsedDefinition
   return { definition: parsed.data as ToolDefinition, normalised, schemaPointer }
 }
 
-type Locate = (path: readonly PropertyKey[]) => readonly PropertyKey[]
-
-function faultOf(issue: z.core.$ZodIssue, locate: Locate): DefinitionFault {
+function faultOf(issue: z.core.$ZodIssue, locate: Reshaped['locate']): DefinitionFault {
   const isName = issue.code === 'custom' && issue.params?.['name'] === true
   const keys = issue.code === 'unrecognized_keys' ? issue.keys.slice(0, 1) : []
   const pointer = jsonPointer(locate([...issue.path, ...keys]))
-  return { reason: isName ? 'NAME_INVALID' : 'DEFINITION_INVALID', pointer, message: sentence(issue) }
+  return { reason: isName ? 'NAME_INVALID' : 'DEFINITION_INVALID', pointer, message: messageOf(issue) }
 }
 
-function sentence(issue: z.core.$ZodIssue): string {
-  if (issue.code === 'unrecognized_keys') {
+function messageOf(issue: z.core.$ZodIssue): string {
+  if (issue.code === 'unrecognized_keys')
     return 'the key is not known here; known are type, function {name, description, parameters}, runner, category, tags, annotations, limits and sealed'
-  }
-  if (issue.code === 'invalid_type')
-    return issue.input === undefined
-      ? `is missing; it must be ${an(issue.expected)}`
-      : `must be ${an(issue.expected)}`
   if (issue.code === 'invalid_value')
     return `must be ${issue.values.map((value) => JSON.stringify(value)).join(' or ')}`
-  return issue.message
-}
-
-function an(type: string): string {
-  return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`
+  if (issue.code !== 'invalid_type') return issue.message
+  const wanted = `must be ${/^[aeiou]/.test(issue.expected) ? 'an' : 'a'} ${issue.expected}`
+  return issue.input === undefined ? `is missing; it ${wanted}` : wanted
 }

@@ -1,29 +1,35 @@
 import type { Digest, Layer } from '@toolrack/contract'
-import type { Unenforced } from '../schemas/schema-fault.ts'
+import type { CatalogView } from '../catalog/catalog-view.ts'
+import type { AdmittedDefinition } from './admit-definition.ts'
 import type { DefinitionFault } from './definition-fault.ts'
-import type { Normalisation } from './normalisation.ts'
 import type { ChangeOutcome } from './write-outcome.ts'
 
-/** What a write tells its author about one definition. */
-export type WriteAnswer = {
-  readonly name: string
-  readonly layer: Layer
-  readonly digest: Digest
-  readonly revision: string
-  readonly outcome: ChangeOutcome['outcome']
-  /** What was read as something else. */
-  readonly normalised: readonly Normalisation[]
-  /** What stays in the schema for the model but is not enforced. */
-  readonly unenforced: readonly Unenforced[]
-  /** The definitions of layers below that this one now stands in front of. */
-  readonly shadows: readonly { readonly layer: Layer; readonly digest: Digest }[]
-}
+export type WriteAnswer = ChangeOutcome &
+  Pick<AdmittedDefinition, 'normalised' | 'unenforced'> & {
+    readonly layer: Layer
+    readonly shadows: readonly Shadow[]
+  }
 
-/** A fault of one item of a bulk. */
-export type RefusedItem = DefinitionFault & { readonly index: number }
+/** A definition of a layer below that a written one now hides. */
+export type Shadow = { readonly layer: Layer; readonly digest: Digest }
+
+export type ItemFault = DefinitionFault & { readonly index: number }
 
 export type BulkAnswer = {
   readonly results: readonly WriteAnswer[]
   /** Only with `onInvalid=skip`: what was left out, and why. */
-  readonly refused?: readonly RefusedItem[]
+  readonly refused?: readonly ItemFault[]
+}
+
+export function writeAnswer(
+  view: CatalogView,
+  layer: Layer,
+  { normalised, unenforced }: AdmittedDefinition,
+  { name, ...written }: ChangeOutcome,
+): WriteAnswer {
+  return { name, layer, ...written, normalised, unenforced, shadows: shadowsOf(view, layer, name) }
+}
+
+export function shadowsOf(view: CatalogView, layer: Layer, name: string): readonly Shadow[] {
+  return view.below(layer, name).map(({ layer, digest }) => ({ layer, digest }))
 }

@@ -1,50 +1,43 @@
 import { isToolrackError } from '@toolrack/contract'
 import type { ErrorCode, ErrorDetail } from '@toolrack/contract'
-import type { ModuleSource, Runner, RunnerHealth } from '../modules/runner.ts'
 import type { Log } from '../../log.ts'
 import { admitModule } from '../modules/admit-module.ts'
 import type { AdmittedModule } from '../modules/admit-module.ts'
-import type { SchemaCompiler } from '../schemas/schema-checker.ts'
+import type { ModuleSource, Runner } from '../modules/runner.ts'
+import type { SchemaCompiler } from '../schemas/schema-compilers.ts'
 
-/** What came of a check: a module, why it is none, or that the runner has not looked. */
+/** What came of a check: a module, why it is none, or that nothing was checked. */
 export type CheckOutcome =
-  { readonly module: AdmittedModule } | { readonly faults: readonly ErrorDetail[] } | RunnerRefusal
+  { readonly module: AdmittedModule } | { readonly faults: readonly ErrorDetail[] } | NotChecked
 
-/** `isLasting`: nothing that happens by itself will change that. */
-export type RunnerRefusal = { readonly refusal: string; readonly isLasting: boolean }
+/** Why nothing was checked. If that is lasting, only somebody who acts can change it. */
+export type NotChecked = { readonly refusal: string; readonly isLasting: boolean }
 
-export type CheckParts = { readonly runner: Runner; readonly checker: SchemaCompiler; readonly log: Log }
+export type CheckParts = { readonly runner: Runner; readonly compiler: SchemaCompiler; readonly log: Log }
 
-const REFUSALS: ReadonlySet<ErrorCode> = new Set([
+const NOT_CHECKED: ReadonlySet<ErrorCode> = new Set([
   'RUNNER_UNAVAILABLE',
   'RUNNER_BUSY',
   'SERVICE_BUSY',
   'ISOLATION_UNAVAILABLE',
 ])
 
-/** Has a file checked and admitted as an upload is. Never rejects. */
+/** Checks and admits a file as an upload is. Never rejects. */
 export async function checkFile(module: ModuleSource, parts: CheckParts): Promise<CheckOutcome> {
   try {
     return { module: await admitModule(module, parts) }
   } catch (error) {
-    if (!isToolrackError(error)) return failed(error, parts.log)
+    if (!isToolrackError(error)) {
+      parts.log.error('a module of the folder could not be checked', { reason: (error as Error).stack })
+      const message = 'The service failed to check this file; its log has the reason.'
+      return { faults: [{ reason: 'INTERNAL', kind: 'not_checked', message }] }
+    }
     const { code, message, details } = error
-    if (!REFUSALS.has(code)) return { faults: details.map((detail) => ({ message, ...detail })) }
-    return refusalOf(code, message, await parts.runner.health())
+    if (!NOT_CHECKED.has(code)) return { faults: details.map((detail) => ({ message, ...detail })) }
+    const health = await parts.runner.health()
+    // The error's own sentence is for somebody who uploads a module.
+    const isAway = code === 'RUNNER_UNAVAILABLE' && health.status !== 'ready'
+    const isLasting = code === 'ISOLATION_UNAVAILABLE' || health.status === 'absent'
+    return { refusal: isAway ? health.reason : message, isLasting }
   }
-}
-
-/** Why a runner that is away looks at nothing, in its own words: those of a refused check are meant for who uploads. */
-function refusalOf(code: ErrorCode, message: string, health: RunnerHealth): RunnerRefusal {
-  const isAway = code === 'RUNNER_UNAVAILABLE' && health.status !== 'ready'
-  return {
-    refusal: isAway && typeof health['reason'] === 'string' ? health['reason'] : message,
-    isLasting: code === 'ISOLATION_UNAVAILABLE' || health.status === 'absent',
-  }
-}
-
-function failed(error: unknown, log: Log): CheckOutcome {
-  log.error('a module of the folder could not be checked', { reason: (error as Error).stack })
-  const message = 'The service failed to check this file; its log has the reason.'
-  return { faults: [{ reason: 'INTERNAL', kind: 'not_checked', message }] }
 }

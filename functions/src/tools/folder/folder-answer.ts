@@ -1,9 +1,10 @@
 import { aliasOf } from '@toolrack/contract'
 import type { JsonObject, JsonValue } from '@toolrack/contract'
-import type { FolderLayer } from './folder-layer.ts'
-import type { FolderSkip, FolderTool } from './merge-modules.ts'
+import type { FolderLayer, FolderSkip, FolderTool } from './folder-layer.ts'
 
-/** Where there is no folder at all. */
+/** More than a module that hangs may take, and less than a client or a proxy waits for an answer. */
+const REFRESH_MS_MAX = 30_000
+
 const NO_FOLDER = {
   status: 'none',
   reason:
@@ -14,8 +15,8 @@ const NO_FOLDER = {
 } as const
 
 /**
- * What the folder holds, what is left out, and what is still being checked. Only an `operator` is told the folder's path
- * and the lines of code in a traceback.
+ * What the folder holds, what is left out, and what is still being checked. Only an `operator` sees the folder's path and the
+ * lines of code in a traceback.
  */
 export async function folderAnswer(layer: FolderLayer | undefined, operator: boolean): Promise<JsonObject> {
   if (!layer) return { ...(operator && { folder: null }), ...NO_FOLDER }
@@ -31,17 +32,39 @@ export async function folderAnswer(layer: FolderLayer | undefined, operator: boo
   }
 }
 
-/** One tool, where it comes from and since when. */
+/** Reads the folder anew, waits up to half a minute until everything is checked, and tells what has changed. */
+export async function refreshed(layer: FolderLayer | undefined, operator: boolean): Promise<JsonObject> {
+  const before = await digests(layer)
+  await layer?.folder.refresh(REFRESH_MS_MAX)
+  const after = await digests(layer)
+  const { tools: _tools, ...answer } = await folderAnswer(layer, operator)
+  const names = [...after.keys()]
+  const kept = names.filter((name) => before.has(name))
+  return {
+    ...answer,
+    tools: {
+      added: names.filter((name) => !before.has(name)),
+      changed: kept.filter((name) => before.get(name) !== after.get(name)),
+      removed: [...before.keys()].filter((name) => !after.has(name)),
+      unchanged: kept.filter((name) => before.get(name) === after.get(name)),
+    },
+  }
+}
+
+async function digests(layer: FolderLayer | undefined): Promise<ReadonlyMap<string, string>> {
+  const tools = (await layer?.modules())?.tools ?? []
+  return new Map(tools.map(({ name, admitted }) => [name, admitted.digest]))
+}
+
 export function toolAnswer({ name, file, line, module, admitted }: FolderTool): JsonObject {
   const { function: described, category, annotations, limits, runner } = admitted.definition
-  const { digest } = admitted
   return {
     name,
     alias: aliasOf(name),
-    description: described.description ?? '',
+    description: described.description,
     file,
     line,
-    digest,
+    digest: admitted.digest,
     module: module.name,
     sha256: module.sha256,
     category: category ?? null,
@@ -52,7 +75,7 @@ export function toolAnswer({ name, file, line, module, admitted }: FolderTool): 
   }
 }
 
-/** Why something of the folder is not in the list, and which older content serves in its place. */
+/** Why something of the folder is not in the list, and which older content serves instead. */
 export function skipAnswer({ file, detail, serving }: FolderSkip, operator: boolean): JsonObject {
   const { traceback, ...told } = detail
   const facts = Object.entries({ ...told, ...(operator && { traceback }) })

@@ -1,35 +1,73 @@
 import type { ErrorDetail } from '@toolrack/contract'
+import { createHash } from 'node:crypto'
+import { constants } from 'node:fs'
+import type { BigIntStats, Dirent } from 'node:fs'
+import { lstat, open, realpath, stat } from 'node:fs/promises'
+import { join, sep } from 'node:path'
 import type { AdmittedModule } from '../modules/admit-module.ts'
-import type { FileRead } from './read-module-file.ts'
 
-/** One file as it was last seen. */
-export type FolderFile = {
-  readonly file: string
-  readonly stamp: string
-  /** Of the content that was last read; none where it could not be. */
-  readonly sha256?: string | undefined
-  /** The last content that could be used: it serves as long as there is anything of that name. */
-  readonly loaded?: LoadedModule | undefined
-  /** Why what is there now is not what serves. */
-  readonly faults: readonly ErrorDetail[]
-}
+/** As much as an upload may have. */
+export const FILE_BYTES_MAX = 256 * 1024
+
+/** A file that has just changed may change again within the same tick of the file system's clock. */
+const TRUSTED_AFTER_MS = 100
+
+/** Only the target of a link is opened, and a pipe in place of the file does not block. */
+const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
 export type LoadedModule = AdmittedModule & { readonly loadedAt: Date }
 
-/** What a look makes of a file, and of its check. */
-export type FileStep = { readonly next: FolderFile; readonly check: 'want' | 'drop' | 'leave' }
+export type FolderFile = {
+  readonly file: string
+  readonly stamp: string
+  /** Of the content that was last read; undefined if it could not be. */
+  readonly sha256?: string | undefined
+  /** The last content that could be used. It serves as long as there is anything of that name. */
+  readonly loaded?: LoadedModule | undefined
+  /** Why the present content does not serve. */
+  readonly faults: readonly ErrorDetail[]
+}
+
+export type FileRead =
+  | { readonly found: 'gone' }
+  | { readonly found: 'same' }
+  | ({ readonly found: 'content'; readonly source: Uint8Array; readonly sha256: string } & Stamped)
+  | ({ readonly found: 'fault'; readonly fault: ErrorDetail } & Stamped)
+
+/** `stamp` changes with the file; an empty one is never the same. `changedMs` is since 1970. */
+type Stamped = { readonly stamp: string; readonly changedMs: number }
+
+/** Reads a file of the folder, unless it still has the stamp. Never rejects. */
+export async function readModuleFile(folder: string, entry: Dirent, stamp = ''): Promise<FileRead> {
+  const path = join(folder, entry.name)
+  try {
+    const real = entry.isSymbolicLink() ? await realpath(path) : path
+    if (real !== path && !real.startsWith((await realpath(folder)) + sep))
+      return faulty(entry, 'file_outside', 'the file is a link out of the folder. Copy it into the folder.')
+    const stats = await stat(real, { bigint: true })
+    const stamped = stampOf(stats)
+    if (stamp !== '' && stamped.stamp === stamp) return { found: 'same' }
+    if (!stats.isFile()) return faulty(entry, 'not_a_file', 'this is no file. Give it another name.', stamped)
+    return await readContent(real, entry, stamped)
+  } catch (error) {
+    return whyUnreadable((error as NodeJS.ErrnoException).code, path, entry)
+  }
+}
 
 /**
- * The file after a look at it, the same object where nothing has changed. Only content that has not been looked at is checked:
- * what it was before, and what it is again, is known. `retry` has content checked once more that was refused.
+ * The file after a look at it, the same object if nothing has changed, and what to do about its check. Content that was
+ * checked before is not checked again, except content that was refused, with `retry`.
  */
-export function afterLook(known: FolderFile, read: FileRead, retry: boolean): FileStep {
+export function afterLook(
+  known: FolderFile,
+  read: FileRead,
+  retry: boolean,
+): { readonly next: FolderFile; readonly check: 'want' | 'drop' | 'leave' } {
   if (read.found === 'same' || read.found === 'gone') return { next: known, check: 'leave' }
   const { file, loaded, faults } = known
   const { stamp } = read
   if (read.found === 'fault') {
-    const [first] = faults
-    const isTold = known.sha256 === undefined && first?.['message'] === read.fault['message']
+    const isTold = known.sha256 === undefined && faults[0]?.['message'] === read.fault['message']
     return { next: isTold ? known : { file, stamp, loaded, faults: [read.fault] }, check: 'drop' }
   }
   const { sha256 } = read
@@ -37,4 +75,49 @@ export function afterLook(known: FolderFile, read: FileRead, retry: boolean): Fi
     return { next: known.stamp === stamp ? known : { ...known, stamp }, check: 'leave' }
   if (loaded?.sha256 === sha256) return { next: { file, stamp, sha256, loaded, faults: [] }, check: 'drop' }
   return { next: { file, stamp, sha256, loaded, faults }, check: 'want' }
+}
+
+async function readContent(path: string, entry: Dirent, stamped: Stamped): Promise<FileRead> {
+  await using file = await open(path, FLAGS)
+  const { size } = await file.stat()
+  if (size > FILE_BYTES_MAX) return tooLarge(entry, size, stamped)
+  const source = await file.readFile()
+  if (source.length > FILE_BYTES_MAX) return tooLarge(entry, source.length, stamped)
+  return { found: 'content', source, sha256: createHash('sha256').update(source).digest('hex'), ...stamped }
+}
+
+function stampOf({ ino, size, mtimeNs, ctimeNs, ctimeMs }: BigIntStats): Stamped {
+  const changedMs = Number(ctimeMs)
+  const stamp = Date.now() - changedMs < TRUSTED_AFTER_MS ? '' : [ino, size, mtimeNs, ctimeNs].join(' ')
+  return { stamp, changedMs }
+}
+
+async function whyUnreadable(code: string | undefined, path: string, entry: Dirent): Promise<FileRead> {
+  if (code !== 'ENOENT') {
+    const why = code === 'EACCES' || code === 'EPERM' ? 'permission denied' : code
+    return faulty(entry, 'file_unreadable', `the file cannot be read (${why}). Let the service read it.`)
+  }
+  const isGone = await lstat(path).then(
+    () => false,
+    () => true,
+  )
+  if (isGone) return { found: 'gone' }
+  return faulty(entry, 'file_unreadable', 'the file is a link to nothing. Remove it, or mend the link.')
+}
+
+/** In the words that the runner has for a file that is sent to it. */
+function tooLarge(entry: Dirent, bytes: number, stamped: Stamped): FileRead {
+  const [size, most] = [bytes, FILE_BYTES_MAX].map((number) => number.toLocaleString('en-US'))
+  const sentence = `the file is ${size} bytes; a module may have ${most}. Split it.`
+  return faulty(entry, 'source_too_large', sentence, stamped)
+}
+
+function faulty(
+  { name }: Dirent,
+  kind: string,
+  sentence: string,
+  stamped: Stamped = { stamp: '', changedMs: 0 },
+): FileRead {
+  const fault = { reason: 'MODULE_INVALID', kind, message: `${name}: ${sentence}` } as const
+  return { found: 'fault', fault, ...stamped }
 }

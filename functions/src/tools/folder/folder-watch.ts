@@ -2,21 +2,21 @@ import { watch } from 'node:fs'
 import type { FSWatcher } from 'node:fs'
 
 export type WatchPatience = {
-  /** How long nothing may be told before a look: a program that saves tells several times. */
+  /** From the last event to the look. A program that saves causes several events. */
   readonly quietMs: number
-  /** How long a look waits at the most while more and more is told. */
+  /** How long a look waits at most while there are more and more events. */
   readonly busyMs: number
-  /** From one look to the next where nothing is told: file systems of other machines tell nothing. */
+  /** From one look to the next without events. File systems of other machines cause none. */
   readonly pollMs: number
-  /** The same where nothing can tell, for there is no folder or no watch on it. */
+  /** The same if there is no folder, or no watch on it. */
   readonly blindMs: number
 }
 
 const PATIENCE: WatchPatience = { quietMs: 25, busyMs: 250, pollMs: 5_000, blindMs: 500 }
 
 /**
- * Has a folder looked at whenever anything is told of it, and now and then where nothing is. What is told is not believed:
- * each time the whole folder is looked at, one look at a time.
+ * Looks at a folder when there was an event, and now and then without one. It does not trust what an event says: each time it
+ * looks at the whole folder, one look after the other.
  */
 export class FolderWatch {
   readonly #path: string
@@ -42,12 +42,11 @@ export class FolderWatch {
     this.#watchPath = watchPath
   }
 
-  /** Whether anything is told of the folder. */
   get isTold(): boolean {
     return this.#watcher !== undefined
   }
 
-  /** Resolves with the end of a look that has begun after now. */
+  /** Resolves with the end of a look that began after the call. */
   async look(): Promise<void> {
     await this.#looking
     if (this.#closed) return
@@ -60,7 +59,7 @@ export class FolderWatch {
     this.#watcher?.close()
   }
 
-  /** The watch comes first: what happens during the look is told, and leads to another. */
+  /** The watch comes first, so that a change during the look causes another one. */
   async #look(): Promise<void> {
     clearTimeout(this.#timer)
     this.#toldMs = undefined
@@ -70,7 +69,7 @@ export class FolderWatch {
     this.#lookIn(this.#watcher ? this.#patience.pollMs : this.#patience.blindMs)
   }
 
-  /** A watch dies with the folder that it was put on; a new one costs less than finding out. */
+  /** A watch dies with its folder. To make a new one costs less than to find that out. */
   #watchAnew(): void {
     const old = this.#watcher
     this.#watcher = undefined
@@ -83,7 +82,7 @@ export class FolderWatch {
       })
       this.#watcher = watcher
     } catch {
-      // No folder, or no watches left: then it is looked at more often.
+      // There is no folder, or the system has no watch left. Then the looks come more often.
     }
     old?.close()
   }

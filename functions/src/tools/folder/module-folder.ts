@@ -1,21 +1,17 @@
 import type { watch } from 'node:fs'
-import type { Log } from '../../log.ts'
-import type { Runner } from '../modules/runner.ts'
 import { checkFile } from './check-file.ts'
 import type { CheckParts } from './check-file.ts'
 import { afterLook } from './folder-file.ts'
-import type { FolderFile } from './folder-file.ts'
+import type { FileRead, FolderFile } from './folder-file.ts'
 import { FolderWatch } from './folder-watch.ts'
 import type { WatchPatience } from './folder-watch.ts'
 import { ModuleChecks } from './module-checks.ts'
-import { moduleNameOf } from './module-file-name.ts'
-import type { FileRead } from './read-module-file.ts'
-import { FILES_MAX, scanFolder } from './scan-folder.ts'
+import { FILES_MAX, moduleNameOf, scanFolder } from './scan-folder.ts'
 
-/** A folder that is gone for less than this is being replaced; its tools stay for so long. */
+/** Milliseconds for which the tools of a missing folder stay. A folder that is gone for less is being replaced. */
 const GONE_AFTER_MS = 1_000
 
-/** `starting` until the first look has ended; the reason is a sentence for the operator. */
+/** `starting` until the first look has ended. The reason is a sentence for the operator. */
 export type FolderState =
   | { readonly status: 'starting' | 'watched' }
   | { readonly status: 'polled' | 'missing' | 'unreadable'; readonly reason: string }
@@ -27,18 +23,16 @@ const POLLED: FolderState = {
 
 type Parts = CheckParts & {
   readonly path: string
-  /** Called after each change of what `files` tells. */
+  /** Called after each change of `files`. */
   readonly changed: () => void
   readonly patience?: Partial<WatchPatience>
   readonly watchPath?: typeof watch
 }
 
-/** A folder of modules, kept in step with what lies there: whatever is saved is checked, whatever is removed goes. */
+/** A folder of modules: it checks whatever is saved there, and forgets whatever is removed. */
 export class ModuleFolder {
   readonly path: string
-  readonly #log: Log
-  readonly #runner: Runner
-  readonly #changed: () => void
+  readonly #parts: Parts
   readonly #watch: FolderWatch
   readonly #checks: ModuleChecks
   #files: ReadonlyMap<string, FolderFile> = new Map()
@@ -47,11 +41,10 @@ export class ModuleFolder {
   #missingSinceMs: number | undefined
   #readsAnew = false
 
-  constructor({ path, changed, patience, watchPath, ...parts }: Parts) {
+  constructor(parts: Parts) {
+    const { path, patience, watchPath } = parts
     this.path = path
-    this.#log = parts.log
-    this.#runner = parts.runner
-    this.#changed = changed
+    this.#parts = parts
     this.#watch = new FolderWatch(path, () => this.#look(), patience, watchPath)
     this.#checks = new ModuleChecks({
       check: (file, source) => checkFile({ name: moduleNameOf(file), source }, parts),
@@ -61,12 +54,12 @@ export class ModuleFolder {
         if ('faults' in outcome) return this.#set({ ...known, faults: outcome.faults })
         if (known.loaded?.sha256 !== sha256) this.#forget(known)
         this.#set({ ...known, faults: [], loaded: { ...outcome.module, loadedAt: new Date() } })
-        this.#log.info('module loaded', { file, tools: outcome.module.tools.length })
+        parts.log.info('module loaded', { file, tools: outcome.module.tools.length })
       },
     })
   }
 
-  /** The same object as long as nothing has changed; by file name. */
+  /** By file name; the same object as long as nothing has changed. */
   get files(): ReadonlyMap<string, FolderFile> {
     return this.#files
   }
@@ -75,7 +68,7 @@ export class ModuleFolder {
     return this.#state
   }
 
-  /** Modules beyond the most that a folder may have. */
+  /** The number of modules beyond the most of a folder. */
   get left(): number {
     return this.#left
   }
@@ -84,7 +77,7 @@ export class ModuleFolder {
     return this.#checks.pending
   }
 
-  /** Begins to watch; resolves with the end of the first look, before anything is checked. Never rejects. */
+  /** Begins to watch. Resolves with the end of the first look, before anything is checked. Never rejects. */
   start(): Promise<void> {
     return this.#watch.look()
   }
@@ -108,25 +101,22 @@ export class ModuleFolder {
     const scan = await scanFolder(this.path, (file) => (anew ? undefined : this.#files.get(file)?.stamp))
     if (scan.found === 'folder') {
       this.#missingSinceMs = undefined
-      this.#become(this.#watch.isTold ? { status: 'watched' } : POLLED)
+      this.#state = this.#watch.isTold ? { status: 'watched' } : POLLED
       this.#take(scan.files, scan.left, anew)
     } else if (scan.found === 'fault') {
-      this.#become({ status: 'unreadable', reason: `${scan.reason} What it last held goes on.` })
+      const reason = `${scan.reason} What it last held goes on.`
+      if (this.#state.status !== 'unreadable')
+        this.#parts.log.error('the folder of modules cannot be read', { reason })
+      this.#state = { status: 'unreadable', reason }
     } else {
-      this.#become({ status: 'missing', reason: 'There is no such folder; it is looked for.' })
+      this.#state = { status: 'missing', reason: 'There is no such folder; it is looked for.' }
       this.#missingSinceMs ??= performance.now()
       if (performance.now() - this.#missingSinceMs >= GONE_AFTER_MS) this.#take(new Map(), 0, false)
     }
   }
 
-  #become(state: FolderState): void {
-    if (state.status === 'unreadable' && this.#state.status !== 'unreadable')
-      this.#log.error('the folder of modules can not be read', { reason: state.reason })
-    this.#state = state
-  }
-
   #take(reads: ReadonlyMap<string, FileRead>, left: number, anew: boolean): void {
-    for (const file of this.#files.keys()) if (!reads.has(file)) this.#remove(file)
+    for (const [file, known] of this.#files) if (!reads.has(file)) this.#remove(known)
     const files = [...reads].map(([file, read]) => this.#after(file, read, anew))
     const isSame =
       left === this.#left &&
@@ -134,9 +124,9 @@ export class ModuleFolder {
       files.every((file) => this.#files.get(file.file) === file)
     this.#left = left
     if (isSame) return
-    if (left > 0) this.#log.warn(`the folder of modules has more than ${FILES_MAX} files`, { left })
+    if (left > 0) this.#parts.log.warn(`the folder of modules has more than ${FILES_MAX} files`, { left })
     this.#files = new Map(files.map((file) => [file.file, file]))
-    this.#changed()
+    this.#parts.changed()
   }
 
   #after(file: string, read: FileRead, anew: boolean): FolderFile {
@@ -149,18 +139,17 @@ export class ModuleFolder {
 
   #set(file: FolderFile): void {
     this.#files = new Map(this.#files).set(file.file, file)
-    this.#changed()
+    this.#parts.changed()
   }
 
-  #remove(file: string): void {
-    this.#checks.forget(file)
-    this.#forget(this.#files.get(file))
-    this.#log.info('module removed', { file })
+  #remove(known: FolderFile): void {
+    this.#checks.forget(known.file)
+    this.#forget(known)
+    this.#parts.log.info('module removed', { file: known.file })
   }
 
-  /** What was loaded of a file serves no more. Every user may have called it. */
-  #forget(file: FolderFile | undefined): void {
-    const { name: module, sha256 } = file?.loaded ?? {}
-    if (module !== undefined && sha256 !== undefined) void this.#runner.forget({ module, sha256 })
+  /** What was loaded of a file serves no more, for any user. */
+  #forget({ loaded }: FolderFile): void {
+    if (loaded) void this.#parts.runner.forget({ module: loaded.name, sha256: loaded.sha256 })
   }
 }

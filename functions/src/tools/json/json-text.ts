@@ -1,12 +1,20 @@
 import { holdsLargeInteger } from '@toolrack/contract'
 import type { JsonValue, ToolResult } from '@toolrack/contract'
 
+/** UTF-16 code units that are parsed in less than a millisecond. */
+const SHORT_LENGTH = 8_192
+
+/** A number of 16 digits or more, or one with an exponent; 2^53 has 16 digits. */
+const MAYBE_LARGE = /(?:^|[[,:])\s*-?(?:\d{16}|\d[\d.]*[eE])/
+
+/** What `jsonOf` writes at the moment. JSON.stringify calls `toJSON` and returns before anything else can run. */
+let writing: { readonly mark: string; readonly texts: string[] } | undefined
+
 /**
- * A JSON value that is kept as its text, because nobody on the way has to read it: to parse 256 KiB and write them again was
- * measured at 15 to 40 ms, in which a service answers nobody. `jsonOf` writes the text as it is; JSON.stringify writes the value.
+ * A JSON value that is kept as its text, because nobody on its way has to read it. To parse 256 KiB and write them again took
+ * 15 to 40 ms, in which the service answers nobody. `jsonOf` writes the text as it is; JSON.stringify writes the value.
  */
 export class JsonText {
-  /** Valid JSON. */
   readonly text: string
 
   constructor(text: string) {
@@ -14,8 +22,8 @@ export class JsonText {
   }
 
   /**
-   * Whether it is a value, not null, whose integers JavaScript reads exactly. A text that is not short is not parsed for it:
-   * a string in it that looks like a large number counts as one.
+   * True if it is not null and JavaScript reads its integers exactly. Only a short text is parsed for that. In any other, a
+   * string that looks like a large number counts as one.
    */
   isExact(): boolean {
     if (this.text === 'null') return false
@@ -30,28 +38,15 @@ export class JsonText {
   }
 }
 
-/** UTF-16 code units that are parsed in less than a millisecond. */
-const SHORT_LENGTH = 8_192
-
-/** A number of 16 digits or more, or one with an exponent; 2^53 has 16 digits. */
-const MAYBE_LARGE = /(?:^|[[,:])\s*-?(?:\d{16}|\d[\d.]*[eE])/
-
-/** What `jsonOf` is writing; JSON.stringify, which it uses, calls `toJSON` and returns before anything else can run. */
-let writing: { readonly mark: string; readonly texts: string[] } | undefined
-
 /** The JSON of a value, in which each JsonText stands as its text. Throws what JSON.stringify throws. */
 export function jsonOf(value: unknown): string {
-  // Nobody who sends a string can know it, so no other string is taken for it.
-  const mark = crypto.randomUUID()
-  const texts: string[] = []
-  writing = { mark, texts }
+  // Nobody who sends a string can know the mark, so no other string is taken for it.
+  const { mark, texts } = (writing = { mark: crypto.randomUUID(), texts: [] as string[] })
   try {
     const outline = JSON.stringify(value)
     if (texts.length === 0) return outline
-    return outline
-      .split(`"${mark}"`)
-      .map((part, index) => part + (texts[index] ?? ''))
-      .join('')
+    const parts = outline.split(`"${mark}"`)
+    return parts.map((part, index) => part + (texts[index] ?? '')).join('')
   } finally {
     writing = undefined
   }

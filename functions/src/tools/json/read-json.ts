@@ -1,14 +1,13 @@
 import type { JsonValue } from '@toolrack/contract'
-import { jsonPosition } from './json-position.ts'
+import { faultAt } from './json-fault.ts'
 import type { JsonFault } from './json-fault.ts'
 import { JSON_DEPTH_MAX, scanJson, scanJsonInSteps } from './scan-json.ts'
 
 export type ReadJson = { readonly value: JsonValue } | { readonly fault: JsonFault }
 
 /**
- * Reads JSON bytes and refuses what JSON.parse lets pass or answers unclearly: a byte order mark, bytes that are not
- * UTF-8, no text at all, a key twice in one object, the key `__proto__`, and nesting beyond so many levels
- * outside schemas.
+ * Reads JSON bytes. It also refuses what JSON.parse accepts or explains badly: a byte order mark, bytes that are not UTF-8, an
+ * empty text, a key twice in one object, the key `__proto__`, and nesting beyond `depthMax` levels outside of schemas.
  */
 export function readJson(bytes: Uint8Array, depthMax = JSON_DEPTH_MAX): ReadJson {
   const parsed = parse(bytes)
@@ -17,7 +16,7 @@ export function readJson(bytes: Uint8Array, depthMax = JSON_DEPTH_MAX): ReadJson
   return fault ? { fault } : { value: parsed.value }
 }
 
-/** The same with pauses: `giveTurn` lets others go on. What cannot be divided is the parse itself, which comes first. */
+/** The same with pauses, in which others have a turn. The parse comes first, and cannot be divided. */
 export async function readJsonInSteps(
   bytes: Uint8Array,
   depthMax = JSON_DEPTH_MAX,
@@ -25,38 +24,64 @@ export async function readJsonInSteps(
 ): Promise<ReadJson> {
   const parsed = parse(bytes)
   if ('fault' in parsed) return parsed
-  const steps = scanJsonInSteps(parsed.text, depthMax)
-  for (;;) {
-    const { done, value: fault } = steps.next()
-    if (done) return fault ? { fault } : { value: parsed.value }
+  for (const fault of scanJsonInSteps(parsed.text, depthMax)) {
+    if (fault) return { fault }
     await giveTurn()
   }
-}
-
-type Parsed = { readonly text: string; readonly value: JsonValue } | { readonly fault: JsonFault }
-
-function parse(bytes: Uint8Array): Parsed {
-  const text = decode(bytes)
-  if (text === undefined) return refuse('is not UTF-8')
-  if (text.startsWith('\uFEFF')) return refuse('starts with a byte order mark; send plain UTF-8')
-  if (text.trim() === '') return refuse('is empty')
-  try {
-    return { text, value: JSON.parse(text) as JsonValue }
-  } catch (error) {
-    return refuse(`is not valid JSON ${jsonPosition(text, error)}`)
-  }
-}
-
-function refuse(message: string): { readonly fault: JsonFault } {
-  return { fault: { pointer: '', message } }
+  return { value: parsed.value }
 }
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-function decode(bytes: Uint8Array): string | undefined {
+function parse(
+  bytes: Uint8Array,
+): { readonly text: string; readonly value: JsonValue } | { readonly fault: JsonFault } {
+  let text: string | undefined
   try {
-    return UTF8.decode(bytes)
-  } catch {
-    return undefined
+    text = UTF8.decode(bytes)
+    if (text.startsWith('\uFEFF'))
+      return { fault: faultAt([], 'starts with a byte order mark; send plain UTF-8') }
+    if (text.trim() === '') return { fault: faultAt([], 'is empty') }
+    return { text, value: JSON.parse(text) as JsonValue }
+  } catch (error) {
+    const message = text === undefined ? 'is not UTF-8' : `is not valid JSON ${placeOf(error, text)}`
+    return { fault: faultAt([], message) }
+  }
+}
+
+/** Where JSON.parse stopped, as "(line 3, column 7)". The text around it is not repeated. */
+function placeOf(error: unknown, text: string): string {
+  const position = errorPosition(error, text) ?? firstFault(text)
+  if (position >= text.length) return '(it ends too early)'
+  const before = text.slice(0, position).split('\n')
+  return `(line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1})`
+}
+
+/** V8 tells the position of every fault but one: `Unexpected token 'N', "{"a":NaN}" is not valid JSON`. */
+function errorPosition(error: unknown, text: string): number | undefined {
+  const { message } = error as Error
+  const told = / at position (\d+)/.exec(message)?.[1]
+  if (told !== undefined) return Number(told)
+  return message === 'Unexpected end of JSON input' ? text.length : undefined
+}
+
+/** The end of the longest beginning that could still become JSON, by halving. */
+function firstFault(text: string): number {
+  let low = 0
+  let high = text.length
+  while (low < high) {
+    const middle = (low + high + 1) >>> 1
+    if (couldBecomeJson(text.slice(0, middle))) low = middle
+    else high = middle - 1
+  }
+  return low
+}
+
+function couldBecomeJson(beginning: string): boolean {
+  try {
+    JSON.parse(beginning)
+    return true
+  } catch (error) {
+    return (errorPosition(error, beginning) ?? -1) >= beginning.length
   }
 }

@@ -1,15 +1,16 @@
-import { jsonPointer } from '@toolrack/contract'
+import { faultAt } from './json-fault.ts'
 import type { JsonFault } from './json-fault.ts'
-import { stringEnd } from './string-end.ts'
 
-/** Nesting outside of schemas; a schema's own depth is judged, with its pointer, when it is admitted. */
+/** Nesting outside of schemas. A schema's own depth is checked when it is admitted. */
 export const JSON_DEPTH_MAX = 32
 
-/** The keys below which a tool's schema lies, in every shape that a definition may be sent in. */
+/** The keys below which a tool's schema lies, in every shape in which a definition may be sent. */
 const SCHEMA_KEYS = new Set(['parameters', 'inputSchema', 'input_schema', 'parametersJsonSchema'])
 
+/** Characters of one step: 3 ms if each of them is looked at. */
+const STEP = 128 * 1024
+
 type Frame = {
-  /** The keys seen so far; undefined for an array. */
   readonly keys: Set<string> | undefined
   readonly inSchema: boolean
   /** The key or index of the member that is being read. */
@@ -17,30 +18,30 @@ type Frame = {
   expectsKey: boolean
 }
 
-/** Characters of a step: 3 ms where each of them is looked at. */
-const STEP = 128 * 1024
-
-/** Finds what JSON.parse hides, in text that it has accepted. One pass, no recursion: any depth is safe. */
+/** Finds what JSON.parse hides, in a text that it has accepted. It does not recurse, so any depth is safe. */
 export function scanJson(text: string, depthMax = JSON_DEPTH_MAX): JsonFault | undefined {
-  const steps = scanJsonInSteps(text, depthMax)
-  for (;;) {
-    const { done, value } = steps.next()
-    if (done) return value
-  }
+  for (const fault of scanJsonInSteps(text, depthMax)) if (fault) return fault
+  return undefined
 }
 
-/** The same in steps: others may have a turn where it yields. */
-export function* scanJsonInSteps(
-  text: string,
-  depthMax: number,
-): Generator<undefined, JsonFault | undefined> {
+/** The same in steps: it yields undefined where others may have a turn, and a fault as the last value. */
+export function* scanJsonInSteps(text: string, depthMax: number): Generator<JsonFault | undefined, void> {
+  const fault = yield* scan(text, depthMax)
+  if (fault) yield fault
+}
+
+function* scan(text: string, depthMax: number): Generator<undefined, JsonFault | undefined> {
   const frames: Frame[] = []
-  const pointer = (): string => jsonPointer(frames.map((frame) => frame.at).slice(0, depthMax))
+  const fault = (message: string): JsonFault =>
+    faultAt(
+      frames.slice(0, depthMax).map(({ at }) => at),
+      message,
+    )
 
   let stepEnd = STEP
   for (let index = 0; index < text.length; index += 1) {
     if (index >= stepEnd) {
-      yield
+      yield undefined
       stepEnd = index + STEP
     }
     const char = text[index]
@@ -51,10 +52,8 @@ export function* scanJsonInSteps(
         const key = JSON.parse(text.slice(index, end + 1)) as string
         frame.at = key
         frame.expectsKey = false
-        if (key === '__proto__')
-          return { pointer: pointer(), message: 'holds the key __proto__, which is never allowed' }
-        if (frame.keys.has(key))
-          return { pointer: pointer(), message: 'holds the same key twice; which of them counts is unclear' }
+        if (key === '__proto__') return fault('holds the key __proto__, which is never allowed')
+        if (frame.keys.has(key)) return fault('holds the same key twice; which of them counts is unclear')
         frame.keys.add(key)
       }
       index = end
@@ -63,25 +62,29 @@ export function* scanJsonInSteps(
       else frame.at = Number(frame.at) + 1
     } else if (char === '{' || char === '[') {
       const inSchema = frame !== undefined && (frame.inSchema || SCHEMA_KEYS.has(String(frame.at)))
+      if (!inSchema && frames.length >= depthMax) return fault(`is nested deeper than ${depthMax} levels`)
+      const isObject = char === '{'
       frames.push({
-        keys: char === '{' ? new Set() : undefined,
+        keys: isObject ? new Set() : undefined,
         inSchema,
-        at: char === '{' ? '' : 0,
-        expectsKey: char === '{',
+        at: isObject ? '' : 0,
+        expectsKey: isObject,
       })
-      if (!inSchema && frames.length > depthMax) {
-        frames.pop()
-        return { pointer: pointer(), message: `is nested deeper than ${depthMax} levels` }
-      }
     } else if (char === '}' || char === ']') frames.pop()
     else if (char !== undefined && NUMBER_START.test(char)) {
       const end = numberEnd(text, index)
       if (!Number.isFinite(Number(text.slice(index, end))))
-        return { pointer: pointer(), message: 'holds a number that is too large to be read' }
+        return fault('holds a number that is too large to be read')
       index = end - 1
     }
   }
   return undefined
+}
+
+function stringEnd(text: string, start: number): number {
+  let end = start + 1
+  while (text[end] !== '"') end += text[end] === '\\' ? 2 : 1
+  return end
 }
 
 const NUMBER_START = /[-0-9]/

@@ -4,7 +4,7 @@ import { createHash } from 'node:crypto'
 import type { AdmittedDefinition } from '../definitions/admit-definition.ts'
 import type { ModuleCheck, Runner } from './runner.ts'
 import { LongWork } from '../../loop-turn.ts'
-import type { SchemaCompiler } from '../schemas/schema-checker.ts'
+import type { SchemaCompiler } from '../schemas/schema-compilers.ts'
 import { admitSpec } from './admit-spec.ts'
 import type { AdmittedSpec, ModuleIdentity } from './admit-spec.ts'
 import { isModuleName } from './module-name.ts'
@@ -25,7 +25,7 @@ export type AdmittedModule = ModuleIdentity & {
 
 type Parts = {
   readonly runner: Runner
-  readonly checker: SchemaCompiler
+  readonly compiler: SchemaCompiler
   /** Asked before each spec with how many are done, of how many; what it throws ends the rest. */
   readonly goOn?: (checked: number, all: number) => void
 }
@@ -36,7 +36,7 @@ type Parts = {
  */
 export async function admitModule(
   { name, source, tenant }: ModuleCheck,
-  { runner, checker, goOn }: Parts,
+  { runner, compiler, goOn }: Parts,
 ): Promise<AdmittedModule> {
   const sha256 = createHash('sha256').update(source).digest('hex')
   const checked = await runner.check({ name, source, tenant })
@@ -46,7 +46,7 @@ export async function admitModule(
     goOn?.(specs.length, checked.specs.length)
     // Those that are refused before they are compiled wait for nothing.
     if (admitting.isLong) await admitting.giveTurn()
-    specs.push(await admitSpec(spec, { name, sha256 }, checker))
+    specs.push(await admitSpec(spec, { name, sha256 }, compiler))
   }
   const refused = moduleRefusal(checked, specs)
   if (refused) throw refused

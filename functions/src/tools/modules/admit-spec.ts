@@ -2,7 +2,7 @@ import type { ErrorCode, JsonObject } from '@toolrack/contract'
 import { admitDefinition } from '../definitions/admit-definition.ts'
 import type { AdmittedDefinition } from '../definitions/admit-definition.ts'
 import type { DefinitionFault } from '../definitions/definition-fault.ts'
-import type { SchemaCompiler } from '../schemas/schema-checker.ts'
+import type { SchemaCompiler } from '../schemas/schema-compilers.ts'
 import type { CheckedSpec, ModuleFault, SpecContent } from './checked-module.ts'
 
 /** A spec that the runner has checked, and the definition that it becomes; without one it is refused. */
@@ -18,11 +18,11 @@ export type ModuleIdentity = { readonly name: string; readonly sha256: string }
 export async function admitSpec(
   spec: CheckedSpec,
   module: ModuleIdentity,
-  checker: SchemaCompiler,
+  compiler: SchemaCompiler,
 ): Promise<AdmittedSpec> {
   const { name, content, faults } = spec
   if (name === null || !content) return { spec, faults }
-  const admission = await admitDefinition(definitionOf(name, content, module), checker)
+  const admission = await admitDefinition(definitionOf(name, content, module), compiler)
   if (!('faults' in admission)) return { spec, admitted: inSpec(admission), faults: [] }
   return { spec, faults: admission.faults.map((fault) => moduleFault(fault, spec, module.name)) }
 }

@@ -1,6 +1,8 @@
-import type { Digest, JsonObject, Layer } from '@toolrack/contract'
+import type { JsonObject, Layer } from '@toolrack/contract'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import type { WritableLayer } from '../definitions/definition-writer.ts'
+import { shadowsOf } from '../definitions/write-answer.ts'
+import type { Shadow } from '../definitions/write-answer.ts'
 import type { ChangeOutcome } from '../definitions/write-outcome.ts'
 import type { ModuleOutcome } from './module-store.ts'
 
@@ -14,7 +16,7 @@ export type ModuleAnswer = Omit<ModuleOutcome, 'tools' | 'replaced'> & {
     readonly unchanged: readonly string[]
   }
   /** The definitions of layers below that the module's now stand in front of. */
-  readonly shadows: readonly { readonly name: string; readonly layer: Layer; readonly digest: Digest }[]
+  readonly shadows: readonly (Shadow & { readonly name: string })[]
   /** What came of each spec; nothing where a module was deleted. */
   readonly report?: JsonObject
 }
@@ -27,13 +29,9 @@ export function moduleAnswer(
 ): ModuleAnswer {
   const named = (wanted: ChangeOutcome['outcome']): readonly string[] =>
     tools.filter((tool) => tool.outcome === wanted).map((tool) => tool.name)
-  const below = layer === 'user' ? (['global', 'file'] as const) : (['file'] as const)
   const present = tools.filter((tool) => tool.outcome !== 'deleted')
-  const shadows = present.flatMap((tool) =>
-    below.flatMap((lower) => {
-      const entry = view.layers[lower].snapshot?.byName.get(tool.name)
-      return entry ? [{ name: tool.name, layer: lower, digest: entry.digest }] : []
-    }),
+  const shadows = present.flatMap(({ name }) =>
+    shadowsOf(view, layer, name).map((shadow) => ({ name, ...shadow })),
   )
   return {
     name,

@@ -1,6 +1,6 @@
 import { ToolrackError } from '@toolrack/contract'
 import type { Principal } from '../../access/principal.ts'
-import { storedLayer } from '../definitions/definition-writer.ts'
+import { isChosen, storedLayer } from '../definitions/definition-writer.ts'
 import type { WritableLayer } from '../definitions/definition-writer.ts'
 import { isModuleName } from './module-name.ts'
 import type { ModulePage, ModuleStore, ModuleSummary, ModuleVersion, StoredModule } from './module-store.ts'
@@ -63,8 +63,4 @@ export class ModuleReader {
     if (source === undefined) throw new ToolrackError('VERSION_NOT_FOUND')
     return source
   }
-}
-
-function isChosen(version: ModuleVersion, choice: ModuleVersionChoice): boolean {
-  return 'sha256' in choice ? version.sha256 === choice.sha256 : version.revision === choice.revision
 }

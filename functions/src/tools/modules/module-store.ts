@@ -1,5 +1,5 @@
 import type { JsonObject } from '@toolrack/contract'
-import type { StoredLayer } from '../catalog/stored-layer.ts'
+import type { StoredLayer } from '../catalog/layer-source.ts'
 import type { DefinitionPut } from '../definitions/definition-change.ts'
 import type { Precondition } from '../definitions/precondition.ts'
 import type { ChangeOutcome, WriteContext } from '../definitions/write-outcome.ts'

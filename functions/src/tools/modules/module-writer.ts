@@ -7,11 +7,10 @@ import type { DefinitionPut } from '../definitions/definition-change.ts'
 import { storedLayer } from '../definitions/definition-writer.ts'
 import type { WritableLayer } from '../definitions/definition-writer.ts'
 import { LAYER_LIMITS } from '../definitions/layer-totals.ts'
-import { sealedFault } from '../definitions/name-faults.ts'
+import { sealedFault } from '../definitions/definition-fault.ts'
 import type { Precondition } from '../definitions/precondition.ts'
 import type { Runner } from './runner.ts'
-import type { SchemaChecker } from '../schemas/schema-checker.ts'
-import { continueChecks } from '../definitions/check-budget.ts'
+import type { SchemaCompilers } from '../schemas/schema-compilers.ts'
 import { admitModule } from './admit-module.ts'
 import { moduleAnswer } from './module-answer.ts'
 import type { ModuleAnswer } from './module-answer.ts'
@@ -36,7 +35,7 @@ type Parts = {
   readonly store: ModuleStore
   readonly reader: ModuleReader
   readonly catalog: Catalog
-  readonly checker: SchemaChecker
+  readonly compilers: SchemaCompilers
   readonly runner: Runner
 }
 
@@ -54,11 +53,10 @@ export class ModuleWriter {
     { layer, name, source, precondition, signal }: Upload,
   ): Promise<ModuleAnswer> {
     const { runner } = this.#parts
-    const checker = this.#parts.checker.forCaller({ user: principal.uid, signal })
-    const goOn = (checked: number, all: number): void => continueChecks(checker, checked, all)
+    const compiler = this.#parts.compilers.forCaller({ user: principal.uid, signal })
     const { tools, report, ...module } = await admitModule(
       { name, source, tenant: principal.uid },
-      { runner, checker, goOn },
+      { runner, compiler, goOn: compiler.goOn },
     )
     const view = await this.#parts.catalog.view(principal)
     refuseSealed(view, layer, tools)

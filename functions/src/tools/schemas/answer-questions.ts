@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 
 /**
- * Run by a thread of the child: ends the whole child when its input ends, which only the parent holds open. The child's main
- * thread may be busy for ever and hear of nothing, and a parent that was killed has told nobody.
+ * Runs in a thread of the child and ends the child when its input ends. Only the parent holds the input open, so this
+ * also works after the parent was killed, and while the child's main thread is busy.
  */
 const END_WITH_PARENT = `
   const { Socket } = require('node:net')
@@ -11,13 +11,10 @@ const END_WITH_PARENT = `
   new Socket({ fd: 0 }).on('error', end).on('close', end).resume()
 `
 
-/**
- * The child's side of a WorkerProcess: one question in, one report out, in order. A question at which `report` throws is
- * answered with the sentence of the error.
- */
+/** The child's side of a WorkerProcess. It answers one question after the other. An error of `report` becomes a fault. */
 export function answerQuestions(report: (question: never) => unknown): void {
   new Worker(END_WITH_PARENT, { eval: true }).unref()
-  beFirstToGo()
+  preferToBeKilled()
   process.on('message', (question) => {
     try {
       process.send?.({ report: report(question as never) })
@@ -28,11 +25,11 @@ export function answerQuestions(report: (question: never) => unknown): void {
   process.send?.('ready')
 }
 
-/** Where the machine or the container has no memory left, Linux ends this process before the one that serves. */
-function beFirstToGo(): void {
+/** Linux, when it is out of memory, then kills this process before the service. */
+function preferToBeKilled(): void {
   try {
     writeFileSync('/proc/self/oom_score_adj', '1000')
   } catch {
-    // Another system, or one that does not let it: V8's own limit holds all the same.
+    // Another system, or one that forbids it. V8's own limit holds all the same.
   }
 }

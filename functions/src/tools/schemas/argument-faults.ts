@@ -1,27 +1,38 @@
 import type { JsonObject } from '@toolrack/contract'
 import { isJsonObject, pointerKeys } from '@toolrack/contract'
 import type { ErrorObject } from 'ajv'
-import { nearMiss } from './near-miss.ts'
 
-/** Sentences that a model is told at once; more would not help it. */
+/** Sentences that a model is told at once. More would not help it. */
 const FAULTS_MAX = 5
-/** What an author has written into a schema is repeated as far as this. */
-const SENTENCE_LENGTH_MAX = 300
+/** Characters of what an author wrote into a schema that one sentence repeats. */
+const RULE_LENGTH_MAX = 300
+/** Names that a sentence lists. */
+const NAMES_TOLD = 8
+/** Longer names are hardly typing errors, and to compare them costs time. */
+const NEAR_LENGTH_MAX = 64
+
+type Names = {
+  readonly known: readonly string[]
+  readonly sentButUnknown: readonly string[]
+  readonly knownButUnsent: readonly string[]
+}
 
 /**
- * What Ajv found, as sentences that name the argument and what would be right, and never repeat a value that was sent. No
- * more sentences are made than are told, however many errors there are.
+ * Turns the errors of Ajv into sentences that name the argument and say what is right. They never repeat a value that was
+ * sent. The work stops when enough sentences are made, because there may be very many errors.
  */
 export function argumentFaults(
   errors: readonly ErrorObject[],
   sent: JsonObject,
   parameters: JsonObject,
 ): readonly string[] {
-  const known = isJsonObject(parameters['properties']) ? Object.keys(parameters['properties']) : []
+  const { properties } = parameters
+  const known = new Set(isJsonObject(properties) ? Object.keys(properties) : [])
+  const given = new Set(Object.keys(sent))
   const names = {
-    known,
-    unknown: without(Object.keys(sent), known),
-    unsent: without(known, Object.keys(sent)),
+    known: [...known],
+    sentButUnknown: [...given].filter((name) => !known.has(name)),
+    knownButUnsent: [...known].filter((name) => !given.has(name)),
   }
   const isTold = outsideChoices(errors)
   const sentences = new Set<string>()
@@ -32,7 +43,7 @@ export function argumentFaults(
   return [...sentences]
 }
 
-/** Whether a place in the schema is outside each choice of which no branch fits: that the choice does not fit is told instead. */
+/** If no branch of an `anyOf` or `oneOf` fits, only that is told, and not what is wrong in each branch. */
 function outsideChoices(errors: readonly ErrorObject[]): (schemaPath: string) => boolean {
   const choices = new Set<string>()
   for (const { keyword, schemaPath } of errors)
@@ -44,41 +55,28 @@ function outsideChoices(errors: readonly ErrorObject[]): (schemaPath: string) =>
   }
 }
 
-type Names = {
-  /** The arguments that the definition takes. */
-  readonly known: readonly string[]
-  /** Those that were sent and that it does not take. */
-  readonly unknown: readonly string[]
-  /** Those that it takes and that were not sent. */
-  readonly unsent: readonly string[]
-}
-
-function without(names: readonly string[], others: readonly string[]): readonly string[] {
-  const left = new Set(names)
-  for (const other of others) left.delete(other)
-  return [...left]
-}
-
-function sentence(error: ErrorObject, { known, unknown, unsent }: Names): string {
-  const { keyword, instancePath } = error
-  const isRoot = instancePath === ''
+function sentence(error: ErrorObject, { known, sentButUnknown, knownButUnsent }: Names): string {
+  const { keyword, params } = error
+  const isRoot = error.instancePath === ''
   if (keyword === 'required') {
-    const missing = String(error.params['missingProperty'])
-    const meant = isRoot ? nearMiss(missing, unknown) : undefined
-    return `${within(error, missing)} is missing${meant === undefined ? '.' : `; did you mean it by ${quoted(meant)}?`}`
+    const missing = String(params['missingProperty'])
+    const meant = isRoot ? nearMiss(missing, sentButUnknown) : undefined
+    const hint = meant === undefined ? '' : ` You sent ${quoted(meant)}. Did you mean ${quoted(missing)}?`
+    return `${within(error, missing)} is missing.${hint}`
   }
   if (keyword === 'additionalProperties' || keyword === 'unevaluatedProperties') {
-    const extra = String(error.params['additionalProperty'] ?? error.params['unevaluatedProperty'])
+    const extra = String(params['additionalProperty'] ?? params['unevaluatedProperty'])
     if (!isRoot) return `${within(error, extra)} is not known there.`
-    const meant = nearMiss(extra, unsent)
-    const hint = meant === undefined ? '.' : `; did you mean ${quoted(meant)}?`
-    return `${quoted(extra)} is not one of its arguments${hint} ${takes(known)}`
+    const meant = nearMiss(extra, knownButUnsent)
+    const hint = meant === undefined ? '' : ` Did you mean ${quoted(meant)}?`
+    return `${quoted(extra)} is not an argument of this tool.${hint} ${takes(known)}`
   }
-  return `${place(error)} ${cut(rule(error))}.`
+  const rule = ruleOf(error)
+  const told = rule.length > RULE_LENGTH_MAX ? `${rule.slice(0, RULE_LENGTH_MAX)}…` : rule
+  return `${place(error)} ${told}.`
 }
 
-/** What the schema asks for at that place. */
-function rule({ keyword, params, message = 'does not fit its schema' }: ErrorObject): string {
+function ruleOf({ keyword, params, message = 'does not fit its schema' }: ErrorObject): string {
   const allowed: unknown = params['allowedValues']
   if (keyword === 'enum' && Array.isArray(allowed))
     return `must be one of ${allowed.map((value) => JSON.stringify(value)).join(', ')}`
@@ -90,34 +88,53 @@ function rule({ keyword, params, message = 'does not fit its schema' }: ErrorObj
 }
 
 function place({ instancePath }: ErrorObject): string {
-  const [argument, ...rest] = pointerKeys(instancePath) ?? []
-  if (argument === undefined) return 'The arguments'
-  return rest.length === 0 ? quoted(argument) : `${quoted(argument)}${at(instancePath)}`
-}
-
-/** A property of whatever the error is about. */
-function within({ instancePath }: ErrorObject, name: string): string {
   const [argument] = pointerKeys(instancePath) ?? []
-  return argument === undefined ? quoted(name) : `${quoted(name)} of ${quoted(argument)}${at(instancePath)}`
+  if (argument === undefined) return 'The arguments'
+  const isPlain = /^[\w/.:~-]{1,128}$/.test(instancePath)
+  const isBelow = instancePath.lastIndexOf('/') > 0
+  return isPlain && isBelow ? `${quoted(argument)} (at ${instancePath})` : quoted(argument)
 }
 
-function at(pointer: string): string {
-  const isPlain = /^[\w/.:~-]{1,128}$/.test(pointer)
-  return isPlain && pointer.lastIndexOf('/') > 0 ? ` (at ${pointer})` : ''
+function within(error: ErrorObject, name: string): string {
+  return error.instancePath === '' ? quoted(name) : `${quoted(name)} of ${place(error)}`
 }
 
 function takes(known: readonly string[]): string {
   if (known.length === 0) return 'It takes no arguments.'
-  const named = known.slice(0, 8).map(quoted)
-  const more = known.length > 8 ? ` and ${known.length - 8} more` : ''
-  return `It takes ${named.join(', ')}${more}.`
+  const more = known.length > NAMES_TOLD ? ` and ${known.length - NAMES_TOLD} more` : ''
+  return `It takes ${known.slice(0, NAMES_TOLD).map(quoted).join(', ')}${more}.`
 }
 
-/** A name, unless it is so unlike one that it could be anything. */
+/** A name in quotes. A text that does not look like a name could hold anything, so it is not repeated. */
 function quoted(name: string): string {
   return /^[\p{L}\p{N}_ .:$@-]{1,64}$/u.test(name) ? `'${name}'` : '(a name that is not repeated)'
 }
 
-function cut(text: string): string {
-  return text.length > SENTENCE_LENGTH_MAX ? `${text.slice(0, SENTENCE_LENGTH_MAX)}…` : text
+/** The known name that was probably meant: the nearest one, in any case of letters, of which at most a third differs. */
+export function nearMiss(name: string, known: readonly string[]): string | undefined {
+  if (name.length > NEAR_LENGTH_MAX) return undefined
+  const sent = folded(name)
+  const candidates = known
+    .filter(({ length }) => length <= NEAR_LENGTH_MAX)
+    .map((candidate) => ({ candidate, distance: editDistance(sent, folded(candidate)) }))
+    .filter(({ candidate, distance }) => distance <= Math.max(sent.length, candidate.length) / 3)
+  return candidates.toSorted((a, b) => a.distance - b.distance)[0]?.candidate
+}
+
+function folded(name: string): string {
+  return name.toLowerCase().replaceAll(/[-_ ]/g, '')
+}
+
+/** How many characters must be added, removed or changed to make one text of the other (Levenshtein). */
+function editDistance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= from.length; i += 1) {
+    const next = [i]
+    for (let j = 1; j <= to.length; j += 1) {
+      const change = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1)
+      next.push(Math.min(change, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
+    }
+    row = next
+  }
+  return row[to.length] ?? 0
 }

@@ -1,6 +1,5 @@
 import { answerQuestions } from './answer-questions.ts'
-import { createArgumentValidator } from './validate-arguments.ts'
+import { createValidateArguments } from './validate-arguments.ts'
 
-/** A program of its own: definitions and their arguments in, reports out. */
-const validateArguments = createArgumentValidator()
-answerQuestions(validateArguments)
+// A program of its own: its questions are definitions and arguments.
+answerQuestions(createValidateArguments())

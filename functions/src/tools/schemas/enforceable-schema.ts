@@ -1,92 +1,20 @@
-import type { JsonObject, JsonValue } from '@toolrack/contract'
+import type { JsonObject, JsonValue, SchemaPath } from '@toolrack/contract'
 import { isJsonObject, jsonPointer, subschemas } from '@toolrack/contract'
+import { faultAt } from '../json/json-fault.ts'
+import type { JsonFault } from '../json/json-fault.ts'
 import { patternFault } from './re2-pattern.ts'
-import type { SchemaFault, Unenforced } from './schema-fault.ts'
 
-export type EnforceableSchema = {
-  /** The schema without what can't be enforced; the admitted definition keeps the author's own. */
-  readonly schema: JsonObject
+/** A keyword that stays in the schema for the model and that the service does not enforce, and why. */
+export type Unenforced = { readonly pointer: string; readonly reason: string }
+
+export type CompileReport = {
+  readonly faults: readonly JsonFault[]
   readonly unenforced: readonly Unenforced[]
-  readonly faults: readonly SchemaFault[]
 }
 
-/**
- * Takes out every pattern that RE2 cannot run. Where a `patternProperties` entry goes, `additionalProperties` beside it
- * and every `unevaluatedProperties` go too: they would refuse exactly the names that the pattern allows. A schema without
- * its pattern admits more, so whatever refuses where another schema admits goes as a whole.
- */
-export function enforceableSchema(root: JsonObject): EnforceableSchema {
-  const copy = structuredClone<Mutable>(root)
-  const unenforced: Unenforced[] = []
-  const faults: SchemaFault[] = []
+type Mutable = { [key: string]: JsonValue }
 
-  function judge(pattern: string, path: Path): boolean {
-    const fault = patternFault(pattern)
-    if (fault?.kind === 'invalid') faults.push({ pointer: jsonPointer(path), message: fault.message })
-    if (fault?.kind === 'unenforced') unenforced.push({ pointer: jsonPointer(path), reason: fault.message })
-    return fault === undefined
-  }
-
-  /** Takes a keyword out of the copy; the author hears of it. */
-  function drop(schema: Mutable, keyword: string, path: Path): boolean {
-    if (schema[keyword] === undefined) return false
-    delete schema[keyword]
-    unenforced.push({
-      pointer: jsonPointer([...path, keyword]),
-      reason: 'it depends on a pattern that is not enforced',
-    })
-    return true
-  }
-
-  /** Whether a pattern below `patternProperties` went. */
-  function visit(schema: Mutable, path: Path): boolean {
-    let hasLost = false
-    for (const child of subschemas(schema)) {
-      if (visit(child.schema, [...path, ...child.path])) hasLost = true
-    }
-    // Ajv reads OpenAPI's `nullable` and refuses it without `type`, where OpenAPI gives it no meaning.
-    if (schema['type'] === undefined) delete schema['nullable']
-    // Not JSON Schema but an order to Ajv: its validator would answer a promise, which is always true.
-    delete schema['$async']
-    const { pattern, patternProperties } = schema
-    if (typeof pattern === 'string' && !judge(pattern, [...path, 'pattern'])) delete schema['pattern']
-    if (!isJsonObject(patternProperties)) return hasLost
-    const kept = Object.entries(patternProperties).filter(([key]) =>
-      judge(key, [...path, 'patternProperties', key]),
-    )
-    const isWhole = kept.length === Object.keys(patternProperties).length
-    if (!isWhole) drop(schema, 'additionalProperties', path)
-    schema['patternProperties'] = Object.fromEntries(kept)
-    return !isWhole || hasLost
-  }
-
-  /** Whether one of the keywords went that refuse where a schema admits which has lost a pattern, or may refer to one. */
-  function dropRefusing(schema: Mutable, path: Path): boolean {
-    let hasDropped = false
-    for (const child of subschemas(schema)) {
-      if (dropRefusing(child.schema, [...path, ...child.path])) hasDropped = true
-    }
-    for (const [admitting, refusing] of REFUSING) {
-      const below = schema[admitting]
-      if (below === undefined || !(hasRef(below) || unenforced.some(isBelow([...path, admitting])))) continue
-      for (const keyword of refusing) if (drop(schema, keyword, path)) hasDropped = true
-    }
-    return hasDropped
-  }
-
-  /** What the schemas around it have evaluated is no longer known, wherever it stands. */
-  function dropUnevaluated(schema: Mutable, path: Path, keywords: readonly string[]): void {
-    for (const child of subschemas(schema)) dropUnevaluated(child.schema, [...path, ...child.path], keywords)
-    for (const keyword of keywords) drop(schema, keyword, path)
-  }
-
-  if (visit(copy, [])) dropUnevaluated(copy, [], ['unevaluatedProperties'])
-  if (unenforced.length > 0 && dropRefusing(copy, []))
-    dropUnevaluated(copy, [], ['unevaluatedProperties', 'unevaluatedItems'])
-  return { schema: copy, unenforced, faults }
-}
-
-/** A keyword below which more is admitted without a pattern, and what refuses for that, or is decided by it. */
+/** A keyword below which a schema without its pattern admits more, and the keywords that then refuse more. */
 const REFUSING: readonly (readonly [string, readonly string[]])[] = [
   ['not', ['not']],
   ['oneOf', ['oneOf']],
@@ -94,16 +22,86 @@ const REFUSING: readonly (readonly [string, readonly string[]])[] = [
   ['contains', ['maxContains']],
 ]
 
-function isBelow(path: Path): (lost: Unenforced) => boolean {
-  const start = `${jsonPointer(path)}/`
-  return ({ pointer }) => pointer.startsWith(start)
+/**
+ * The schema without every pattern that RE2 cannot run; the stored definition keeps the author's own. With an entry of
+ * `patternProperties` it loses the `additionalProperties` beside it and every `unevaluatedProperties`, because they would
+ * refuse the very names that the pattern allows. A schema without its pattern admits more, so a keyword that refuses where
+ * such a schema admits is removed as a whole.
+ */
+export function enforceableSchema(root: JsonObject): CompileReport & { readonly schema: JsonObject } {
+  const copy = structuredClone<Mutable>(root)
+  const unenforced: Unenforced[] = []
+  const faults: JsonFault[] = []
+
+  function isEnforced(pattern: string, path: SchemaPath): boolean {
+    const fault = patternFault(pattern)
+    if (fault?.kind === 'invalid') faults.push(faultAt(path, fault.message))
+    if (fault?.kind === 'unenforced') unenforced.push({ pointer: jsonPointer(path), reason: fault.message })
+    return fault === undefined
+  }
+
+  function drop(schema: Mutable, keyword: string, path: SchemaPath): boolean {
+    if (schema[keyword] === undefined) return false
+    delete schema[keyword]
+    const pointer = jsonPointer([...path, keyword])
+    unenforced.push({ pointer, reason: 'it depends on a pattern that is not enforced' })
+    return true
+  }
+
+  /** Calls `change` for the schemas below this one, each before those around it. True if one of the calls is. */
+  function anyBelow(schema: Mutable, path: SchemaPath, change: typeof dropPatterns): boolean {
+    const changed = subschemas(schema).map((child) => change(child.schema, [...path, ...child.path]))
+    return changed.includes(true)
+  }
+
+  function dropPatterns(schema: Mutable, path: SchemaPath): boolean {
+    const hasLost = anyBelow(schema, path, dropPatterns)
+    // Ajv reads OpenAPI's `nullable` and refuses it without `type`, where OpenAPI gives it no meaning.
+    if (schema['type'] === undefined) delete schema['nullable']
+    // No keyword of JSON Schema: Ajv would make a validator that returns a promise, which is always true.
+    delete schema['$async']
+    const { pattern, patternProperties } = schema
+    if (typeof pattern === 'string' && !isEnforced(pattern, [...path, 'pattern'])) delete schema['pattern']
+    if (!isJsonObject(patternProperties)) return hasLost
+    const entries = Object.entries(patternProperties)
+    const kept = entries.filter(([key]) => isEnforced(key, [...path, 'patternProperties', key]))
+    schema['patternProperties'] = Object.fromEntries(kept)
+    if (kept.length === entries.length) return hasLost
+    drop(schema, 'additionalProperties', path)
+    return true
+  }
+
+  /** Removes the keywords of REFUSING that are about a schema which has lost a pattern, or may refer to one. */
+  function dropRefusing(schema: Mutable, path: SchemaPath): boolean {
+    let hasDropped = anyBelow(schema, path, dropRefusing)
+    for (const [admitting, refusing] of REFUSING) {
+      const below = schema[admitting]
+      if (below === undefined) continue
+      const start = `${jsonPointer([...path, admitting])}/`
+      if (!hasRef(below) && !unenforced.some(({ pointer }) => pointer.startsWith(start))) continue
+      for (const keyword of refusing) if (drop(schema, keyword, path)) hasDropped = true
+    }
+    return hasDropped
+  }
+
+  /** What the schemas around a schema have evaluated is no longer known, wherever it stands. */
+  function dropUnevaluated(...keywords: readonly string[]): void {
+    function visit(schema: Mutable, path: SchemaPath): boolean {
+      anyBelow(schema, path, visit)
+      for (const keyword of keywords) drop(schema, keyword, path)
+      return false
+    }
+    visit(copy, [])
+  }
+
+  if (dropPatterns(copy, [])) dropUnevaluated('unevaluatedProperties')
+  if (unenforced.length > 0 && dropRefusing(copy, []))
+    dropUnevaluated('unevaluatedProperties', 'unevaluatedItems')
+  return { schema: copy, unenforced, faults }
 }
 
-/** Where a reference leads may have lost a pattern too. */
+/** The schema that a reference leads to may have lost a pattern too. */
 function hasRef(value: JsonValue): boolean {
   if (typeof value !== 'object' || value === null) return false
   return '$ref' in value || Object.values(value).some((child: JsonValue) => hasRef(child))
 }
-
-type Mutable = { [key: string]: JsonValue }
-type Path = readonly (string | number)[]

@@ -2,20 +2,20 @@ import type { JsonObject, JsonValue, ToolDefinition } from '@toolrack/contract'
 import { isJsonObject, subschemas } from '@toolrack/contract'
 import { expandedWeight } from './expanded-weight.ts'
 
-/** Characters of a definition: 600 branches are as many as fit, and compile in 30 ms. */
+/** Characters of a definition's text. That is room for 600 branches, which compile in 30 ms. */
 const TEXT_MAX = 4_096
 /**
- * Characters of a definition times the weight of arguments, which stands for time: 10 ms for the worst that was found, in
- * which each value fails everywhere. A value weighs its characters and those of its name, and 8.
+ * Bounds the time: characters of a definition times the weight of the arguments, where a value weighs 8, its characters and
+ * those of its name. It takes 10 ms at worst, if each value fails everywhere.
  */
 const WORK_MAX = 2_000_000
 /**
- * Values of a schema times values of arguments, which stands for memory: no value is held against a part of a schema more
- * than once, so there are never more errors than that. So many take 5 MB.
+ * Bounds the memory: values of a schema times values of the arguments. No value is checked against one part of a schema twice,
+ * so there are never more errors. So many take 5 MB.
  */
 const ERRORS_MAX = 20_000
 
-/** What each value that is met costs little beside its own length, or says nothing. */
+/** Keywords that cost little beside the length of the value that they check, or that check nothing. */
 const LIGHT = new Set(
   ['$schema', 'title', 'description', 'default', 'example', 'examples', 'deprecated', 'readOnly', 'writeOnly']
     .concat(['type', 'nullable', 'enum', 'const', 'format', 'minimum', 'maximum', 'exclusiveMinimum'])
@@ -24,34 +24,35 @@ const LIGHT = new Set(
     .concat(['anyOf', 'oneOf', 'allOf', 'not']),
 )
 
-/** What a light definition has of what its checks cost. */
-export type LightDefinition = {
-  readonly characters: number
-  /** JSON values of its schema. */
-  readonly weight: number
-}
+/** What the checks of a light definition cost: the characters of its text, and the JSON values of its schema. */
+export type LightDefinition = { readonly characters: number; readonly weight: number }
 
 /**
- * What checking arguments against a definition costs, where that is so little that nobody notices: no reference, no
- * pattern, nothing that holds each element against each other, and few of everything. Undefined for any other definition.
+ * What the checks against a definition cost, if that is certainly little: the definition has no reference, no pattern and nothing
+ * that compares elements with each other, and it is short. Undefined for any other.
  */
 export function lightDefinition(text: string): LightDefinition | undefined {
   if (text.length > TEXT_MAX) return undefined
   const { parameters } = (JSON.parse(text) as ToolDefinition).function
   const pending: JsonObject[] = [parameters]
   for (let schema = pending.pop(); schema; schema = pending.pop()) {
-    for (const [keyword, value] of Object.entries(schema)) {
-      if (!LIGHT.has(keyword)) return undefined
-      if (keyword === 'enum' && !(Array.isArray(value) && value.every(isScalar))) return undefined
-      if (keyword === 'const' && !isScalar(value)) return undefined
-    }
+    if (!Object.entries(schema).every(isLight)) return undefined
     pending.push(...subschemas(schema).map((below) => below.schema))
   }
-  const expanded = expandedWeight(parameters)
-  return 'fault' in expanded ? undefined : { characters: text.length, weight: expanded.weight }
+  const { weight, fault } = expandedWeight(parameters)
+  return fault ? undefined : { characters: text.length, weight }
 }
 
-/** How many values arguments for a light definition hold; undefined where they are not light themselves. */
+function isLight([keyword, value]: readonly [string, JsonValue]): boolean {
+  if (keyword === 'enum') return Array.isArray(value) && value.every(isScalar)
+  return LIGHT.has(keyword) && (keyword !== 'const' || isScalar(value))
+}
+
+function isScalar(value: JsonValue): boolean {
+  return typeof value !== 'object' || value === null
+}
+
+/** The number of values in arguments for a light definition; undefined if their check is not light. */
 export function lightArguments(
   args: JsonObject,
   { characters, weight }: LightDefinition,
@@ -64,17 +65,9 @@ export function lightArguments(
     values += 1
     left -= typeof value === 'string' ? 8 + value.length : 8
     if (left <= 0 || values > valuesMax) return undefined
-    if (Array.isArray(value)) for (const below of value as JsonValue[]) pending.push(below)
-    else if (isJsonObject(value)) {
-      for (const [name, below] of Object.entries(value)) {
-        left -= name.length
-        pending.push(below)
-      }
-    }
+    if (typeof value !== 'object' || value === null) continue
+    if (isJsonObject(value)) for (const name of Object.keys(value)) left -= name.length
+    for (const below of Object.values<JsonValue>(value)) pending.push(below)
   }
   return values
-}
-
-function isScalar(value: JsonValue): boolean {
-  return typeof value !== 'object' || value === null
 }

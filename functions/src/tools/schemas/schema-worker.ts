@@ -1,10 +1,10 @@
 import type { JsonObject } from '@toolrack/contract'
 import { answerQuestions } from './answer-questions.ts'
-import { createSchemaCompiler } from './compile-schema.ts'
+import { createCompileSchema } from './compile-schema.ts'
 
-/** A program of its own: the texts of schemas in, reports out. */
-const compileSchema = createSchemaCompiler()
+// A program of its own: its questions are texts of schemas.
+const compileSchema = createCompileSchema()
 
-// Reading the meta-schema takes longer than most schemas; it must not count against the first one's deadline.
+// Reading the meta-schema takes longer than most schemas. It must not count against the first deadline.
 compileSchema({})
 answerQuestions((text: string) => compileSchema(JSON.parse(text) as JsonObject))

@@ -1,65 +1,55 @@
-import type { JsonObject, JsonValue } from '@toolrack/contract'
-import { isJsonObject, jsonPointer, subschemas } from '@toolrack/contract'
+import type { JsonObject, JsonValue, SchemaPath } from '@toolrack/contract'
+import { jsonPointer, subschemas } from '@toolrack/contract'
 
-/** One type name that was read as another; `to` is null where the name meant "anything" and the keyword went. */
+/** One type name that was read as another. `to` is null if the name means "anything"; then the keyword was removed. */
 export type TypeChange = { readonly pointer: string; readonly from: string; readonly to: string | null }
 
-/** Python's and Gemini's names for JSON Schema's types. */
-const TYPE_NAMES = new Map<string, string | null>([
-  ['dict', 'object'],
-  ['Dict', 'object'],
-  ['float', 'number'],
-  ['double', 'number'],
-  ['int', 'integer'],
-  ['long', 'integer'],
-  ['str', 'string'],
-  ['bool', 'boolean'],
-  ['list', 'array'],
-  ['List', 'array'],
-  ['tuple', 'array'],
-  ['Tuple', 'array'],
-  ['set', 'array'],
-  ['None', 'null'],
-  ['NoneType', 'null'],
-  ['any', null],
-  ['Any', null],
-  ['TYPE_UNSPECIFIED', null],
-  ...['OBJECT', 'NUMBER', 'INTEGER', 'STRING', 'BOOLEAN', 'ARRAY', 'NULL'].map((name): [string, string] => [
-    name,
-    name.toLowerCase(),
-  ]),
-])
+type Mutable = { [key: string]: JsonValue }
 
-/** Reads foreign type names at every place where `type` is a keyword; a property that is called `type` is left alone. */
+/** The names of Python and Gemini for each type of JSON Schema; those of null mean "anything". */
+const FOREIGN: readonly (readonly [string | null, string])[] = [
+  ['object', 'dict Dict OBJECT'],
+  ['number', 'float double NUMBER'],
+  ['integer', 'int long INTEGER'],
+  ['string', 'str STRING'],
+  ['boolean', 'bool BOOLEAN'],
+  ['array', 'list List tuple Tuple set ARRAY'],
+  ['null', 'None NoneType NULL'],
+  [null, 'any Any TYPE_UNSPECIFIED'],
+]
+const TYPE_NAMES = new Map(
+  FOREIGN.flatMap(([to, names]) => names.split(' ').map((from) => [from, to] as const)),
+)
+
+/** Reads foreign type names wherever `type` is a keyword. A property that is called `type` is left alone. */
 export function normaliseTypeNames(root: JsonObject): { schema: JsonObject; changes: readonly TypeChange[] } {
   const schema = structuredClone<Mutable>(root)
   const changes: TypeChange[] = []
 
-  function visit(node: Mutable, path: readonly (string | number)[]): void {
+  function visit(node: Mutable, path: SchemaPath): void {
     for (const child of subschemas(node)) visit(child.schema, [...path, ...child.path])
-    const type = node['type']
-    if (typeof type === 'string') {
-      const to = translate(type, [...path, 'type'])
-      if (to === null) delete node['type']
-      else node['type'] = to
-    } else if (Array.isArray(type)) {
-      const names = type.map((name: JsonValue, index) =>
-        typeof name === 'string' ? translate(name, [...path, 'type', index]) : name,
-      )
-      if (names.includes(null)) delete node['type']
-      else node['type'] = names
-    }
+    const { type } = node
+    const at = [...path, 'type']
+    if (typeof type !== 'string' && !Array.isArray(type)) return
+    const read = typeof type === 'string' ? translate(type, at) : listOf(type as JsonValue[], at)
+    if (read === null) delete node['type']
+    else node['type'] = read
   }
 
-  function translate(name: string, path: readonly (string | number)[]): string | null {
+  function listOf(types: readonly JsonValue[], path: SchemaPath): JsonValue {
+    const names = types.map((name, index) =>
+      typeof name === 'string' ? translate(name, [...path, index]) : name,
+    )
+    return names.includes(null) ? null : names
+  }
+
+  function translate(name: string, path: SchemaPath): string | null {
     const to = TYPE_NAMES.get(name)
     if (to === undefined) return name
     changes.push({ pointer: jsonPointer(path), from: name, to })
     return to
   }
 
-  if (isJsonObject(schema)) visit(schema, [])
+  visit(schema, [])
   return { schema, changes }
 }
-
-type Mutable = { [key: string]: JsonValue }

@@ -1,20 +1,31 @@
-import type { JsonObject, JsonValue, ToolDefinition } from '@toolrack/contract'
+import type { Digest, JsonObject, JsonValue, ToolDefinition } from '@toolrack/contract'
 import { completeParameters } from '@toolrack/contract'
 import type { ValidateFunction } from 'ajv'
 import { LRUCache } from 'lru-cache'
-import type { ArgumentQuestion, ArgumentReport } from './argument-checker.ts'
 import { argumentFaults } from './argument-faults.ts'
 import { enforceableSchema } from './enforceable-schema.ts'
 import { expandedWeight } from './expanded-weight.ts'
-import { anonymous, newCompiler, dialectOf } from './schema-dialect.ts'
+import { anonymous, draftOf, newCompiler } from './schema-draft.ts'
 
-/** Values of the schemas whose validators are kept: 800 schemas of ordinary size, and 25 MB for the costliest that were found. */
+/** Arguments, and the stored text of the definition that they are for. */
+export type ArgumentQuestion = {
+  readonly digest: Digest
+  readonly text: string
+  readonly arguments: JsonObject
+}
+
+export type ArgumentReport = {
+  /** Sentences for the caller, without a value of theirs; none if the arguments fit. */
+  readonly faults: readonly string[]
+}
+
+/** Values of the schemas whose validators are kept: 800 ordinary schemas, or 25 MB of the costliest that were found. */
 const VALUES_KEPT = 20_000
 
 /**
- * Errors that are collected to tell several mistakes at once: 40 MB. Values of a schema times values of arguments is the
- * most that there can be, for no value is held against a part of a schema more than once. Where there could be more, the
- * first mistake is told.
+ * The most errors that are collected: 40 MB. There are at most as many as values of the schema times values of the
+ * arguments, because no value is checked against one part of a schema twice. If there could be more, only the first
+ * mistake is told.
  */
 const ERRORS_MAX = 100_000
 
@@ -28,25 +39,23 @@ type Known = {
 
 type Tells = 'all' | 'first'
 
-/** Checks arguments, compiling each schema once. It may take long, or never end, unless the work is known to be light. */
-export function createArgumentValidator(): (question: ArgumentQuestion, values?: number) => ArgumentReport {
+/** Checks arguments, and compiles each schema once. It may take long or never end, unless the work is known to be light. */
+export function createValidateArguments(): (question: ArgumentQuestion, values?: number) => ArgumentReport {
   const known = new LRUCache<string, Known>({
     maxSize: VALUES_KEPT,
     sizeCalculation: ({ weight }) => Math.min(weight, VALUES_KEPT),
   })
 
-  function find({ digest, text }: ArgumentQuestion): Known {
+  function knownOf({ digest, text }: ArgumentQuestion): Known {
     const found = known.get(digest)
     if (found) return found
-    const { parameters: written } = (JSON.parse(text) as ToolDefinition).function
-    const parameters = completeParameters(written)
-    const dialect = dialectOf(parameters) ?? '2020-12'
+    const parameters = completeParameters((JSON.parse(text) as ToolDefinition).function.parameters)
+    const draft = draftOf(parameters) ?? '2020-12'
     const { schema } = enforceableSchema(anonymous(parameters))
-    const expanded = expandedWeight(parameters)
     const made: Known = {
       parameters,
-      weight: 'weight' in expanded ? expanded.weight : Infinity,
-      compile: (tells) => newCompiler(dialect, { allErrors: tells === 'all' }).compile(schema),
+      weight: expandedWeight(parameters).weight,
+      compile: (tells) => newCompiler(draft, { allErrors: tells === 'all' }).compile(schema),
       validators: {},
     }
     known.set(digest, made)
@@ -54,7 +63,7 @@ export function createArgumentValidator(): (question: ArgumentQuestion, values?:
   }
 
   return function validateArguments(question, values = valuesIn(question.arguments)) {
-    const { parameters, weight, validators, compile } = find(question)
+    const { parameters, weight, validators, compile } = knownOf(question)
     const tells = weight * values <= ERRORS_MAX ? 'all' : 'first'
     const validate = (validators[tells] ??= compile(tells))
     if (validate(question.arguments)) return { faults: [] }
@@ -62,7 +71,6 @@ export function createArgumentValidator(): (question: ArgumentQuestion, values?:
   }
 }
 
-/** Every value of the arguments, themselves included. */
 function valuesIn(args: JsonObject): number {
   let values = 0
   const pending: JsonValue[] = [args]

@@ -10,29 +10,31 @@ export type PoolOptions = WorkerOptions & {
   readonly nowMs?: (() => number) | undefined
 }
 
-/** Who asks. */
+/** What a test sets of a pool that has values of its own. */
+export type PoolParts = Partial<PoolOptions> & { readonly workerUrl?: URL }
+
 export type Asker = {
   /** The caller's uid; null for what the service reads by itself. */
   readonly user: QueueUser
-  /** Aborted when nobody wants the answer any more: a question that still waits is then given up. */
+  /** Aborted when nobody wants the answer any more. A question that still waits is then not asked. */
   readonly signal?: AbortSignal | undefined
-  /** Told how many milliseconds the check itself took, without the time that the question waited for others. */
+  /** Told the milliseconds that the check took, without those that the question waited for others. */
   readonly spent?: ((ms: number) => void) | undefined
 }
 
-/** One user has one process at most, so the other is always there for others. */
+/** A user has one process at most, so the other is always free for others. */
 const PROCESSES = 2
 /**
- * How many questions may wait for one user, and for all users together. What waits keeps its parsed body, which the bound of
- * bodies in flight limits. A user whose every question takes 1 s until its deadline, 0.6 s for the start of the next process
- * and 1 s of pause waits 83 s for the last of them.
+ * Questions that may wait for one user, and for all users together. A waiting question keeps its parsed body, which the bound of
+ * bodies in flight limits. The last of a user's questions waits 83 s if each takes 1 s until its deadline, 0.6 s for the start
+ * of the next process and 1 s of pause.
  */
 export const WAITING_PER_USER = 32
 const WAITING_MAX = 4 * WAITING_PER_USER
 
 /**
- * Up to two processes that answer questions about what strangers have sent. The second is started when a second user has a
- * question meanwhile. Users take turns, and a check that failed for its time or memory pauses its user.
+ * Up to two processes that answer questions about what strangers have sent. The second starts when a second user asks
+ * meanwhile. Users take turns, and a check that fails for its time or memory pauses its user.
  */
 export class WorkerPool<Question extends Serializable, Report> {
   readonly #nowMs: () => number
@@ -50,21 +52,20 @@ export class WorkerPool<Question extends Serializable, Report> {
     this.#free = new Set(this.#processes)
   }
 
-  /** How long the queue is now. */
   get state(): QueueState {
     return this.#queue.state
   }
 
   /**
-   * Asks when it is the user's turn. Rejects with SERVICE_BUSY when too many wait, when no process can be started, when the
-   * signal is aborted while the question waits, and when the pool is closed before the answer.
+   * Asks when it is the user's turn. Rejects with SERVICE_BUSY if too many questions wait, no process can be started, the
+   * signal is aborted while the question waits, or the pool is closed before the answer.
    */
   async ask(question: Question, { user, signal, spent }: Asker): Promise<WorkerAnswer<Report>> {
     if (this.#isClosed) throw stopping()
     return this.#queue.run(user, () => this.#answerTo(question, user, spent), { signal })
   }
 
-  /** Refuses everything that is not answered yet, and kills the processes: what waits would take more than a minute. */
+  /** Refuses everything that is not answered yet, and kills the processes. To answer what waits would take over a minute. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.#queue.refuseWaiting(stopping())
@@ -82,11 +83,11 @@ export class WorkerPool<Question extends Serializable, Report> {
       const answer = await process.answer(question)
       const tookMs = this.#nowMs() - startMs
       spent?.(tookMs)
-      // So that such checks take half of one process at most, and the other half is left for the start of its successor.
+      // So such checks take at most half of one process, and the other half is left to start its successor.
       if ('fault' in answer && user !== null) this.#queue.pause(user, tookMs)
       return answer
     } catch (error) {
-      // Those who wait would wait as long for a start of their own.
+      // The others that wait would wait as long for a start of their own.
       if (!this.#processes.some(({ isStarted }) => isStarted)) this.#queue.refuseWaiting(error as Error)
       throw error
     } finally {
@@ -95,10 +96,16 @@ export class WorkerPool<Question extends Serializable, Report> {
   }
 }
 
-const TOO_MANY = 'As many of your checks wait as may; nothing was done. Try again.'
-const GONE = 'The caller has gone, so nothing was checked.'
+/** A program beside this one: as source, or as built. */
+export function workerUrlOf(name: string): URL {
+  return new URL(`./${name}.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
+}
 
-/** One whose caller has gone is read by nobody. It is no plain error, because those are logged as failures of the service. */
+/** The error of a question that was not asked. Any other error than a ToolrackError would be logged as a failure of the service. */
 export function notAsked(why: NotRun): ToolrackError {
-  return new ToolrackError('SERVICE_BUSY', why === 'full' ? TOO_MANY : GONE)
+  const message =
+    why === 'full'
+      ? 'As many of your checks wait as may; nothing was done. Try again.'
+      : 'The caller has gone, so nothing was checked.'
+  return new ToolrackError('SERVICE_BUSY', message)
 }

@@ -21,7 +21,7 @@ import type { Step } from '../../../../functions/src/calls/pipeline/onion.ts'
 import { absentRunner } from '../../../../functions/src/tools/modules/runner.ts'
 import type { RunnerCall } from '../../../../functions/src/tools/modules/runner.ts'
 import { callSteps } from '../../../../functions/src/calls/pipeline/steps.ts'
-import type { ArgumentChecker } from '../../../../functions/src/tools/schemas/argument-checker.ts'
+import type { ArgumentValidator } from '../../../../functions/src/tools/schemas/argument-validator.ts'
 import { catalogView } from '../../../support/catalog-view.ts'
 import { tool } from '../../../support/definition-changes.ts'
 import { memoryInvocationLogs } from '../../../support/memory-invocation-logs.ts'
@@ -39,7 +39,7 @@ function invokerOver(view: CatalogView, parts: Partial<InvokeParts> = {}, steps?
   const invoker = new Invoker(
     {
       catalog: { view: () => view },
-      checker: { check: () => Promise.resolve({ faults: [] }) } as unknown as ArgumentChecker,
+      validator: { validate: () => Promise.resolve({ faults: [] }) } as unknown as ArgumentValidator,
       runner: {
         ...absentRunner('None.'),
         invoke: (call) => {

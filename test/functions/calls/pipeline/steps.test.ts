@@ -14,7 +14,7 @@ import {
   readRequest,
   validateArguments,
 } from '../../../../functions/src/calls/pipeline/steps.ts'
-import type { ArgumentChecker } from '../../../../functions/src/tools/schemas/argument-checker.ts'
+import type { ArgumentValidator } from '../../../../functions/src/tools/schemas/argument-validator.ts'
 import { receivedCall, requestedCall, resolvedCall } from '../../../support/call-stages.ts'
 import { catalogView } from '../../../support/catalog-view.ts'
 import { tool } from '../../../support/definition-changes.ts'
@@ -103,7 +103,7 @@ test('resolve the tool: a refusal knows the catalog, and no tool', async () => {
 
 function checking(faults: readonly string[]) {
   return validateArguments({
-    checker: { check: () => Promise.resolve({ faults }) } as unknown as ArgumentChecker,
+    validator: { validate: () => Promise.resolve({ faults }) } as unknown as ArgumentValidator,
   })
 }
 
@@ -117,13 +117,13 @@ test('validate the arguments: faults are told with the name of the tool, and not
 })
 
 test('validate the arguments: a check knows who calls and when they have gone', async () => {
-  const askers: Parameters<ArgumentChecker['check']>[2][] = []
-  const check: ArgumentChecker['check'] = (_definition, _arguments, asker) => {
+  const askers: Parameters<ArgumentValidator['validate']>[2][] = []
+  const validate: ArgumentValidator['validate'] = (_definition, _arguments, asker) => {
     askers.push(asker)
     return Promise.resolve({ faults: [] })
   }
   const call = resolvedCall(ECHO)
-  await validateArguments({ checker: { check } as ArgumentChecker })(call, inside().next)
+  await validateArguments({ validator: { validate } as ArgumentValidator })(call, inside().next)
   expect(askers).toEqual([{ user: call.principal.uid, signal: call.signal }])
 })
 

@@ -59,8 +59,8 @@ test('a list does not make Node load its own fetch', () => {
 
 test('a definition that is sent does, and a write', () => {
   const write = `
-    await services.writer.put(ann, 'user', 'A', {}, {}).catch(() => undefined)
-    services.writer.delete(ann, 'user', 'A', {}).catch(() => undefined)
+    await services.writer.put(ann, { layer: 'user', name: 'A', precondition: {} }, {}).catch(() => undefined)
+    services.writer.delete(ann, { layer: 'user', name: 'A', precondition: {} }).catch(() => undefined)
     while (!loaded.includes('@google-cloud/firestore')) await new Promise((resolve) => setImmediate(resolve))`
   // The client brings the library of credentials with it, sooner or later.
   const loaded = loadedAfter(write).filter((name) => name !== 'google-auth-library')

@@ -2,13 +2,13 @@ import { afterAll, expect, test } from '@jest/globals'
 import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { FileLayer } from '../../../../functions/src/stores/files/file-layer.ts'
-import { SchemaChecker } from '../../../../functions/src/tools/schemas/schema-checker.ts'
+import { SchemaCompilers } from '../../../../functions/src/tools/schemas/schema-compilers.ts'
 import { WAITING_PER_USER } from '../../../../functions/src/tools/schemas/worker-pool.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import { tool } from '../../../support/tool.ts'
 
-const checker = new SchemaChecker()
-afterAll(() => checker.close())
+const compilers = new SchemaCompilers()
+afterAll(() => compilers.close())
 
 const family = (...tools: unknown[]): string => JSON.stringify({ family: 'test', tools })
 function folderOf(files: Readonly<Record<string, string>>): ReturnType<typeof temporaryFolder> {
@@ -22,7 +22,7 @@ test('two folders with the same files have the same revision, whatever they are 
   using one = folderOf(files)
   using other = folderOf(files)
   const [first, second] = await Promise.all(
-    [one, other].map(({ path }) => new FileLayer(path, checker).read()),
+    [one, other].map(({ path }) => new FileLayer(path, compilers).read()),
   )
   expect(second).toEqual(first)
 })
@@ -30,14 +30,14 @@ test('two folders with the same files have the same revision, whatever they are 
 test('a folder of more files than checks may wait is read whole', async () => {
   const names = Array.from({ length: WAITING_PER_USER * 3 }, (_, index) => `tool_${index}`)
   using folder = folderOf(Object.fromEntries(names.map((name) => [`${name}.json`, family(tool(name))])))
-  const { definitions, skipped } = await new FileLayer(folder.path, checker).read()
+  const { definitions, skipped } = await new FileLayer(folder.path, compilers).read()
   expect(skipped).toEqual([])
   expect(definitions.map(({ name }) => name).toSorted()).toEqual(names.toSorted())
 })
 
 test('a read since the present revision brings nothing; any other brings the whole layer', async () => {
   using folder = folderOf({ 'a.json': family(tool('a'), tool('b')), 'z.json': 'x' })
-  const layer = new FileLayer(folder.path, checker)
+  const layer = new FileLayer(folder.path, compilers)
   const { revision, skipped } = await layer.read()
   expect(await layer.read(revision)).toEqual({
     revision,
@@ -56,7 +56,7 @@ test('a read since the present revision brings nothing; any other brings the who
 test('every change that a reader can see changes the revision', async () => {
   using folder = folderOf({ 'a.json': family(tool('a')) })
   const at = (name: string): string => join(folder.path, name)
-  const layer = new FileLayer(folder.path, checker)
+  const layer = new FileLayer(folder.path, compilers)
   const revisions = [(await layer.read()).revision]
   const changes = [
     () => writeFileSync(at('b.json'), family(tool('b'))),
@@ -78,7 +78,7 @@ test('every change that a reader can see changes the revision', async () => {
 
 test('a definition keeps its own revision when another one of its file changes', async () => {
   using folder = folderOf({ 'a.json': family(tool('stays'), tool('changes')) })
-  const layer = new FileLayer(folder.path, checker)
+  const layer = new FileLayer(folder.path, compilers)
   const before = await layer.read()
   writeFileSync(join(folder.path, 'a.json'), family(tool('stays'), tool('changes', 'Other.')))
   const after = await layer.read()
@@ -93,14 +93,14 @@ test('of two tools of one name the first by file name and place is kept, also wi
     'b.json': family(tool('twice', 'B.')),
     'a.json': family(tool('twice', 'A.'), tool('twice', 'A again.')),
   })
-  const { definitions, skipped } = await new FileLayer(folder.path, checker).read()
+  const { definitions, skipped } = await new FileLayer(folder.path, compilers).read()
   expect(definitions).toMatchObject([{ name: 'twice', source: 'a.json#/tools/0' }])
   expect(skipped.map(({ source, pointer }) => source + pointer)).toEqual(['a.json/tools/1', 'b.json/tools/0'])
 })
 
 test('when the file that held a name goes, the other one of that name takes its place', async () => {
   using folder = folderOf({ 'a.json': family(tool('twice', 'A.')), 'b.json': family(tool('twice', 'B.')) })
-  const layer = new FileLayer(folder.path, checker)
+  const layer = new FileLayer(folder.path, compilers)
   await layer.read()
   rmSync(join(folder.path, 'a.json'))
   expect(await layer.read()).toMatchObject({ definitions: [{ source: 'b.json#/tools/0' }], skipped: [] })
@@ -108,8 +108,8 @@ test('when the file that held a name goes, the other one of that name takes its 
 
 test('a folder that is not there is an error, for an empty layer would say that all tools are gone', async () => {
   using folder = temporaryFolder()
-  await expect(new FileLayer(join(folder.path, 'gone'), checker).read()).rejects.toMatchObject({
+  await expect(new FileLayer(join(folder.path, 'gone'), compilers).read()).rejects.toMatchObject({
     code: 'ENOENT',
   })
-  expect(await new FileLayer(folder.path, checker).read()).toMatchObject({ definitions: [], skipped: [] })
+  expect(await new FileLayer(folder.path, compilers).read()).toMatchObject({ definitions: [], skipped: [] })
 })

@@ -6,21 +6,21 @@ import {
   readDefinitionFile,
 } from '../../../../functions/src/stores/files/read-definition-file.ts'
 import type { DefinitionFile } from '../../../../functions/src/stores/files/read-definition-file.ts'
-import { SchemaChecker } from '../../../../functions/src/tools/schemas/schema-checker.ts'
+import { SchemaCompilers } from '../../../../functions/src/tools/schemas/schema-compilers.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import { tool } from '../../../support/tool.ts'
 
-const checker = new SchemaChecker()
+const compilers = new SchemaCompilers()
 const folder = temporaryFolder()
 afterAll(async () => {
   folder[Symbol.dispose]()
-  await checker.close()
+  await compilers.close()
 })
 
 function read(text: string | Uint8Array): Promise<DefinitionFile> {
   const path = join(folder.path, 'tools.json')
   writeFileSync(path, text)
-  return readDefinitionFile(path, checker)
+  return readDefinitionFile(path, compilers)
 }
 const readFamily = (file: object): Promise<DefinitionFile> => read(JSON.stringify(file))
 
@@ -115,10 +115,10 @@ test.each([
 })
 
 test('a file that is not there, or is a folder, is told without its path', async () => {
-  const gone = await readDefinitionFile(join(folder.path, 'gone.json'), checker)
+  const gone = await readDefinitionFile(join(folder.path, 'gone.json'), compilers)
   expect(gone.skipped).toEqual([
     { source: 'gone.json', pointer: '', message: 'is gone, or is a link to nothing' },
   ])
-  const [item] = (await readDefinitionFile(folder.path, checker)).skipped
+  const [item] = (await readDefinitionFile(folder.path, compilers)).skipped
   expect(item?.message).toBe('can not be read: EISDIR')
 })

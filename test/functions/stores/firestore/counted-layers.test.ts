@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeEach, expect, jest, test } from '@jest/globals'
 import type { DocumentReference, Firestore } from '@google-cloud/firestore'
-import type { StoredLayer } from '../../../../functions/src/tools/catalog/stored-layer.ts'
+import type { StoredLayer } from '../../../../functions/src/tools/catalog/layer-source.ts'
 import { FirestoreDefinitionStore } from '../../../../functions/src/stores/firestore/firestore-definition-store.ts'
-import { SchemaChecker } from '../../../../functions/src/tools/schemas/schema-checker.ts'
+import { SchemaCompilers } from '../../../../functions/src/tools/schemas/schema-compilers.ts'
 import { definitionBytes, recordBytes } from '../../../../functions/src/tools/definitions/layer-totals.ts'
 import { by, put, remove, tool } from '../../../support/definition-changes.ts'
 import {
@@ -34,7 +34,7 @@ async function shape(of: FirestoreDefinitionStore | MemoryDefinitionStore): Prom
 }
 
 describeOnEmulator('a layer that is counted', () => {
-  const checker = new SchemaChecker()
+  const compilers = new SchemaCompilers()
   let direct: Firestore
   let layer: DocumentReference
   let store: FirestoreDefinitionStore
@@ -43,13 +43,13 @@ describeOnEmulator('a layer that is counted', () => {
     const projectId = newProject()
     direct = openFirestore(projectId)
     layer = direct.doc('users/ann/tools/defs')
-    store = new FirestoreDefinitionStore({ checker, connection: connectionTo(projectId) })
+    store = new FirestoreDefinitionStore({ compilers, connection: connectionTo(projectId) })
   })
   afterEach(async () => {
     await direct.terminate()
     await store.close()
   })
-  afterAll(() => checker.close())
+  afterAll(() => compilers.close())
 
   const totals = async (): Promise<unknown> => (await layer.get()).get('totals')
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, jest } from '@jest/globals'
 import { FirestoreDefinitionStore } from '../../../../functions/src/stores/firestore/firestore-definition-store.ts'
-import { SchemaChecker } from '../../../../functions/src/tools/schemas/schema-checker.ts'
+import { SchemaCompilers } from '../../../../functions/src/tools/schemas/schema-compilers.ts'
 import { describeDefinitionStore } from '../../../support/definition-store.contract.ts'
 import type { StoreHarness } from '../../../support/definition-store.contract.ts'
 import { connectionTo, describeOnEmulatorByEach, newProject } from '../../../support/firestore-emulator.ts'
@@ -10,18 +10,18 @@ import { describeModuleStore } from '../../../support/module-store.contract.ts'
 jest.setTimeout(60_000)
 
 describeOnEmulatorByEach('the contract of stores', (reading) => {
-  let checker: SchemaChecker
+  let compilers: SchemaCompilers
   beforeAll(() => {
-    checker = new SchemaChecker()
+    compilers = new SchemaCompilers()
   })
-  afterAll(() => checker.close())
+  afterAll(() => compilers.close())
 
   function start(): Promise<StoreHarness> {
     const projectId = newProject()
     return Promise.resolve({
       open: () =>
         Promise.resolve(
-          new FirestoreDefinitionStore({ checker, connection: connectionTo(projectId, { reading }) }),
+          new FirestoreDefinitionStore({ compilers, connection: connectionTo(projectId, { reading }) }),
         ),
       dispose: () => Promise.resolve(),
     })

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
 import type { CollectionReference, DocumentData, DocumentReference, Firestore } from '@google-cloud/firestore'
 import { GeoPoint, Timestamp } from '@google-cloud/firestore'
-import type { StoredLayer } from '../../../../functions/src/tools/catalog/stored-layer.ts'
+import type { StoredLayer } from '../../../../functions/src/tools/catalog/layer-source.ts'
 import { WHOLE_READ_MS } from '../../../../functions/src/stores/firestore/firestore-layer-source.ts'
 import { by, put, remove, tool } from '../../../support/definition-changes.ts'
 import {

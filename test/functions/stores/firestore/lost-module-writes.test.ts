@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeEach, expect, jest, test } from '@jest/globals'
 import type { DocumentReference, Firestore } from '@google-cloud/firestore'
-import type { StoredLayer } from '../../../../functions/src/tools/catalog/stored-layer.ts'
+import type { StoredLayer } from '../../../../functions/src/tools/catalog/layer-source.ts'
 import { FirestoreDefinitionStore } from '../../../../functions/src/stores/firestore/firestore-definition-store.ts'
-import { SchemaChecker } from '../../../../functions/src/tools/schemas/schema-checker.ts'
+import { SchemaCompilers } from '../../../../functions/src/tools/schemas/schema-compilers.ts'
 import { by } from '../../../support/definition-changes.ts'
 import {
   connectionTo,
@@ -25,7 +25,7 @@ describeOnEmulator('a module’s write while Firestore is lost', () => {
   let direct: Firestore
   let tools: DocumentReference
   let store: FirestoreDefinitionStore
-  const checker = new SchemaChecker()
+  const compilers = new SchemaCompilers()
   /** Closed together in the end: a client that has lost its connection is slow to close. */
   const open: { close: () => Promise<unknown> }[] = []
 
@@ -36,7 +36,7 @@ describeOnEmulator('a module’s write while Firestore is lost', () => {
     direct = openFirestore(projectId)
     tools = direct.collection('users').doc('ann').collection('tools').doc('modules')
     const throughProxy = () => connectionTo(projectId, { address: proxy.address })
-    store = new FirestoreDefinitionStore({ checker, connection: throughProxy() })
+    store = new FirestoreDefinitionStore({ compilers, connection: throughProxy() })
   })
   afterEach(async () => {
     traffic[Symbol.dispose]()
@@ -45,7 +45,7 @@ describeOnEmulator('a module’s write while Firestore is lost', () => {
   })
   afterAll(async () => {
     await Promise.all(open.map((opened) => opened.close()))
-    await checker.close()
+    await compilers.close()
   })
 
   /** What really lies in the layer, past proxy and store. */

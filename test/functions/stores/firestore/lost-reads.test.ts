@@ -2,7 +2,7 @@ import type { ListedTool } from '@toolrack/contract'
 import { afterAll, afterEach, beforeEach, expect, jest, test } from '@jest/globals'
 import type { FirestoreConnection } from '../../../../functions/src/stores/firestore/firestore-connection.ts'
 import { FirestoreDefinitionStore } from '../../../../functions/src/stores/firestore/firestore-definition-store.ts'
-import { SchemaChecker } from '../../../../functions/src/tools/schemas/schema-checker.ts'
+import { SchemaCompilers } from '../../../../functions/src/tools/schemas/schema-compilers.ts'
 import { by, put, tool } from '../../../support/definition-changes.ts'
 import { errorAnswer } from '../../../support/error-answer.ts'
 import {
@@ -41,7 +41,7 @@ async function list(service: FirestoreService): Promise<Listed> {
 describeOnEmulatorByEach('a list while Firestore is lost', (reading) => {
   let proxy: TcpProxy
   let direct: FirestoreDefinitionStore
-  const checker = new SchemaChecker()
+  const compilers = new SchemaCompilers()
   let throughProxy: () => FirestoreConnection
   let service: FirestoreService
   /** Closed together in the end: a client that has lost its connection is slow to close. */
@@ -51,7 +51,7 @@ describeOnEmulatorByEach('a list while Firestore is lost', (reading) => {
     proxy = await TcpProxy.start(EMULATOR)
     const projectId = newProject()
     direct = new FirestoreDefinitionStore({
-      checker,
+      compilers,
       connection: connectionTo(projectId, { reading }),
     })
     await direct.write({ kind: 'global' }, [put(tool('inGlobal'))], by('root'))
@@ -65,7 +65,7 @@ describeOnEmulatorByEach('a list while Firestore is lost', (reading) => {
   })
   afterAll(async () => {
     await Promise.all(open.map((opened) => opened[Symbol.asyncDispose]()))
-    await checker.close()
+    await compilers.close()
   })
 
   const listUntil = (layers: string): Promise<Listed> =>

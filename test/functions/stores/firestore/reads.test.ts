@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
 import { REVISION_CHECK_MS } from '../../../../functions/src/tools/catalog/layer-cache.ts'
-import type { StoredLayer } from '../../../../functions/src/tools/catalog/stored-layer.ts'
+import type { StoredLayer } from '../../../../functions/src/tools/catalog/layer-source.ts'
 import { ClientLayerReader } from '../../../../functions/src/stores/firestore/client-layer-reader.ts'
 import type { LayerReader } from '../../../../functions/src/stores/firestore/layer-reader.ts'
 import { RestLayerReader } from '../../../../functions/src/stores/firestore/rest-layer-reader.ts'

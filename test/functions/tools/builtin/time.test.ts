@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { time } from '../../../../functions/src/tools/builtin/time.ts'
+import { time } from '../../../../functions/src/tools/builtin/builtins.ts'
 
 const at = (text: string) => ({ now: () => Date.parse(text) })
 

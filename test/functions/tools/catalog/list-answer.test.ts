@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import type { ToolDefinition } from '@toolrack/contract'
 import fc from 'fast-check'
-import { isAfter, readCursor, writeCursor } from '../../../../functions/src/tools/catalog/cursor.ts'
+import { inOrder, readCursor, writeCursor } from '../../../../functions/src/tools/catalog/list-query.ts'
 import { listAnswer } from '../../../../functions/src/tools/catalog/list-answer.ts'
 import type { ListQuery } from '../../../../functions/src/tools/catalog/list-query.ts'
 import { catalogView } from '../../../support/catalog-view.ts'
@@ -95,7 +95,7 @@ test('a cursor reads back as it was written, and orders as the list does', () =>
   fc.assert(
     fc.property(position, position, (a, b) => {
       const isSame = a.layer === b.layer && a.name === b.name
-      expect([isAfter(a, b), isAfter(b, a)].filter(Boolean)).toHaveLength(isSame ? 0 : 1)
+      expect([inOrder(a, b) > 0, inOrder(b, a) > 0].filter(Boolean)).toHaveLength(isSame ? 0 : 1)
     }),
   )
 })

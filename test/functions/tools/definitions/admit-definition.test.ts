@@ -2,12 +2,12 @@ import { afterAll, expect, test } from '@jest/globals'
 import type { JsonObject } from '@toolrack/contract'
 import { definitionDigest } from '@toolrack/contract'
 import { admitDefinition } from '../../../../functions/src/tools/definitions/admit-definition.ts'
-import { SchemaChecker } from '../../../../functions/src/tools/schemas/schema-checker.ts'
+import { SchemaCompilers } from '../../../../functions/src/tools/schemas/schema-compilers.ts'
 
-const checker = new SchemaChecker({ deadlineMs: 60_000 })
-afterAll(() => checker.close())
+const compilers = new SchemaCompilers({ deadlineMs: 60_000 })
+afterAll(() => compilers.close())
 
-const admit = (sent: JsonObject) => admitDefinition(sent, checker.own)
+const admit = (sent: JsonObject) => admitDefinition(sent, compilers.own)
 const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
 
 async function textOf(sent: JsonObject): Promise<string> {

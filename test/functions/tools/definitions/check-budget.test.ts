@@ -5,13 +5,13 @@ import { Catalog } from '../../../../functions/src/tools/catalog/catalog.ts'
 import { DefinitionWriter } from '../../../../functions/src/tools/definitions/definition-writer.ts'
 import { ModuleReader } from '../../../../functions/src/tools/modules/module-reader.ts'
 import { ModuleWriter } from '../../../../functions/src/tools/modules/module-writer.ts'
-import { SchemaChecker } from '../../../../functions/src/tools/schemas/schema-checker.ts'
+import { SchemaCompilers } from '../../../../functions/src/tools/schemas/schema-compilers.ts'
 import { MemoryDefinitionStore } from '../../../support/memory-definition-store.ts'
 import { readingRunner } from '../../../support/reading-runner.ts'
 import { tool } from '../../../support/tool.ts'
 
 const ANN: Principal = { kind: 'user', uid: 'ann', isAdmin: false }
-/** The writers over an empty store, and a checker by whose clock each check takes so many seconds. */
+/** The writers over an empty store, and schema compilers by whose clock each check takes so many seconds. */
 function writing(secondsEach: number) {
   const store = new MemoryDefinitionStore()
   const layer = store.layer({ kind: 'user', uid: 'ann' })
@@ -20,14 +20,14 @@ function writing(secondsEach: number) {
     { report: () => undefined },
   )
   let nowMs = 1e6
-  const checker = new SchemaChecker({ nowMs: () => (nowMs += secondsEach * 1_000) })
-  const parts = { store, catalog, checker }
+  const compilers = new SchemaCompilers({ nowMs: () => (nowMs += secondsEach * 1_000) })
+  const parts = { store, catalog, compilers }
   const reader = new ModuleReader(store)
   return {
     writer: new DefinitionWriter(parts),
     modules: new ModuleWriter({ ...parts, reader, runner: readingRunner() }),
-    checker,
-    [Symbol.asyncDispose]: () => checker.close(),
+    compilers,
+    [Symbol.asyncDispose]: () => compilers.close(),
     written: async () => (await layer.read()).definitions.map(({ name }) => name),
   }
 }
@@ -72,14 +72,13 @@ test('a bulk and a module whose caller has gone are checked no further, and noth
   await using it = writing(1)
   const gone = new AbortController()
   const asked: string[] = []
-  const compiler = it.checker.forCaller({ user: 'ann', signal: gone.signal })
-  it.checker.forCaller = () => ({
-    caller: compiler.caller,
-    spentMs: 0,
+  const compiler = it.compilers.forCaller({ user: 'ann', signal: gone.signal })
+  it.compilers.forCaller = () => ({
+    goOn: compiler.goOn,
     compile: (schema) => {
       asked.push('asked')
       if (asked.length % 2 === 0) gone.abort()
-      return it.checker.own.compile(schema)
+      return it.compilers.own.compile(schema)
     },
   })
   const { signal } = gone

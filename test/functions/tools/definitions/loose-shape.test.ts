@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import type { JsonObject } from '@toolrack/contract'
 import { parseDefinition } from '../../../../functions/src/tools/definitions/parse-definition.ts'
-import type { Normalisation } from '../../../../functions/src/tools/definitions/normalisation.ts'
+import type { Normalisation } from '../../../../functions/src/tools/definitions/loose-shape.ts'
 
 const schema = { type: 'object', properties: { city: { type: 'string' } }, required: ['city'] }
 const fn = { name: 'get_weather', description: 'The weather.', parameters: schema }

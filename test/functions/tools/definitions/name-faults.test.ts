@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import type { ToolDefinition } from '@toolrack/contract'
-import { nameFaults, sealedFault } from '../../../../functions/src/tools/definitions/name-faults.ts'
+import { nameFaults, sealedFault } from '../../../../functions/src/tools/definitions/definition-fault.ts'
 import { catalogView } from '../../../support/catalog-view.ts'
 
 const define = (name: string, sealed?: boolean): ToolDefinition => ({

@@ -4,11 +4,11 @@ import { checkFile } from '../../../../functions/src/tools/folder/check-file.ts'
 import type { CheckOutcome } from '../../../../functions/src/tools/folder/check-file.ts'
 import type { Runner } from '../../../../functions/src/tools/modules/runner.ts'
 import { absentRunner } from '../../../../functions/src/tools/modules/runner.ts'
-import { SchemaChecker } from '../../../../functions/src/tools/schemas/schema-checker.ts'
+import { SchemaCompilers } from '../../../../functions/src/tools/schemas/schema-compilers.ts'
 import { checkedModule, readingRunner } from '../../../support/reading-runner.ts'
 
-const checker = new SchemaChecker()
-afterAll(() => checker.close())
+const compilers = new SchemaCompilers()
+afterAll(() => compilers.close())
 const told: string[] = []
 const log = {
   info: () => undefined,
@@ -17,7 +17,7 @@ const log = {
 }
 
 function checked(runner: Runner, source = '# "notes:a"'): Promise<CheckOutcome> {
-  return checkFile({ name: 'notes', source: Buffer.from(source) }, { runner, checker: checker.own, log })
+  return checkFile({ name: 'notes', source: Buffer.from(source) }, { runner, compiler: compilers.own, log })
 }
 
 function refusing(reason: Error, health: Awaited<ReturnType<Runner['health']>>): Runner {
@@ -61,7 +61,7 @@ test('a service with as many checks as it takes refuses for a while, and the fil
     health: () => Promise.resolve({ status: 'ready', isolation: 'L3' }),
   }
   const source = Buffer.from('# "notes:a"')
-  const outcome = await checkFile({ name: 'notes', source }, { runner, checker: full, log })
+  const outcome = await checkFile({ name: 'notes', source }, { runner, compiler: full, log })
   expect(outcome).toEqual({ refusal: 'It is busy.', isLasting: false })
 })
 

@@ -1,7 +1,10 @@
 import { expect, test } from '@jest/globals'
 import { afterLook } from '../../../../functions/src/tools/folder/folder-file.ts'
-import type { FolderFile, LoadedModule } from '../../../../functions/src/tools/folder/folder-file.ts'
-import type { FileRead } from '../../../../functions/src/tools/folder/read-module-file.ts'
+import type {
+  FileRead,
+  FolderFile,
+  LoadedModule,
+} from '../../../../functions/src/tools/folder/folder-file.ts'
 
 const loaded: LoadedModule = {
   name: 'notes',

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import type { FolderFile } from '../../../../functions/src/tools/folder/folder-file.ts'
-import { mergeModules } from '../../../../functions/src/tools/folder/merge-modules.ts'
+import { mergeModules } from '../../../../functions/src/tools/folder/folder-layer.ts'
 import type { AdmittedSpec } from '../../../../functions/src/tools/modules/admit-spec.ts'
 import { put, tool } from '../../../support/definition-changes.ts'
 import { checkedModule } from '../../../support/reading-runner.ts'

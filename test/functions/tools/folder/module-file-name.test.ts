@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { isModuleFile, moduleNameOf } from '../../../../functions/src/tools/folder/module-file-name.ts'
+import { isModuleFile, moduleNameOf } from '../../../../functions/src/tools/folder/scan-folder.ts'
 
 test.each([
   'weather.py',

@@ -6,7 +6,7 @@ import type { LayerRead, LayerSource } from '../../../../functions/src/tools/cat
 import { FolderLayer } from '../../../../functions/src/tools/folder/folder-layer.ts'
 import { ModuleFolder } from '../../../../functions/src/tools/folder/module-folder.ts'
 import type { Runner } from '../../../../functions/src/tools/modules/runner.ts'
-import { SchemaChecker } from '../../../../functions/src/tools/schemas/schema-checker.ts'
+import { SchemaCompilers } from '../../../../functions/src/tools/schemas/schema-compilers.ts'
 import { put, tool } from '../../../support/definition-changes.ts'
 import { sha256Of } from '../../../support/module-changes.ts'
 import { checkedModule, readingRunner } from '../../../support/reading-runner.ts'
@@ -16,8 +16,8 @@ import { until } from '../../../support/until.ts'
 /** A busy machine takes its time for a thousand files. */
 jest.setTimeout(60_000)
 
-const checker = new SchemaChecker()
-afterAll(() => checker.close())
+const compilers = new SchemaCompilers()
+afterAll(() => compilers.close())
 const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
 
 /** A runner that counts what it is asked to look at, and says of a source with `broken` in it that it is. */
@@ -47,7 +47,7 @@ function watched(
   return new ModuleFolder({
     path,
     runner,
-    checker: checker.own,
+    compiler: compilers.own,
     log,
     changed,
     patience: { quietMs: 1_000_000, busyMs: 1_000_000 },
@@ -102,7 +102,7 @@ test('whatever happens in a folder while it is watched, it settles on what is th
   mkdirSync(path)
   const counting = new CountingRunner()
   const { runner } = counting
-  const modules = new ModuleFolder({ path, runner, checker: checker.own, log, changed: () => undefined })
+  const modules = new ModuleFolder({ path, runner, compiler: compilers.own, log, changed: () => undefined })
   await modules.start()
   const names = ['a', 'b', 'c', 'd', 'e']
   const expected = new Map<string, string>()
@@ -209,7 +209,7 @@ test('a file that changes while it is checked is checked once more, and never se
   const modules = new ModuleFolder({
     path: folder.path,
     runner: slow,
-    checker: checker.own,
+    compiler: compilers.own,
     log,
     changed: () => (changes += 1),
   })
@@ -273,7 +273,7 @@ test('where the system gives no watch it is told, and the files are loaded all t
   const modules = new ModuleFolder({
     path: folder.path,
     runner,
-    checker: checker.own,
+    compiler: compilers.own,
     log,
     changed: () => undefined,
     watchPath: noWatch,

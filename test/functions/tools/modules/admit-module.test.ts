@@ -22,7 +22,7 @@ test('others have a turn between the specs of a module, also where no check wait
   const checked = { faults: [], notes: [], imports: [], missingImports: [], specs, log: '' }
   const runner = { check: () => Promise.resolve(checked) } as unknown as Runner
   const seen: string[] = []
-  const checker = {
+  const compiler = {
     compile() {
       seen.push('spec')
       setImmediate(() => seen.push('others'))
@@ -30,6 +30,6 @@ test('others have a turn between the specs of a module, also where no check wait
       return Promise.resolve({ faults: [], unenforced: [] })
     },
   }
-  await admitModule({ name: 'm', source: new Uint8Array(), tenant: 'ann' }, { runner, checker })
+  await admitModule({ name: 'm', source: new Uint8Array(), tenant: 'ann' }, { runner, compiler })
   expect(seen.slice(0, 5)).toEqual(['spec', 'others', 'spec', 'others', 'spec'])
 })

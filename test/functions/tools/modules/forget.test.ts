@@ -4,7 +4,7 @@ import { Catalog } from '../../../../functions/src/tools/catalog/catalog.ts'
 import { ModuleReader } from '../../../../functions/src/tools/modules/module-reader.ts'
 import { ModuleWriter } from '../../../../functions/src/tools/modules/module-writer.ts'
 import type { Runner } from '../../../../functions/src/tools/modules/runner.ts'
-import { SchemaChecker } from '../../../../functions/src/tools/schemas/schema-checker.ts'
+import { SchemaCompilers } from '../../../../functions/src/tools/schemas/schema-compilers.ts'
 import { MemoryDefinitionStore } from '../../../support/memory-definition-store.ts'
 import { sha256Of } from '../../../support/module-changes.ts'
 import { readingRunner } from '../../../support/reading-runner.ts'
@@ -33,9 +33,9 @@ function writing(forget: Runner['forget'] = () => Promise.resolve()) {
   const store = new MemoryDefinitionStore()
   const empty = new ScriptedLayerSource()
   const catalog = new Catalog({ file: empty, global: empty, user: () => empty }, { report: () => undefined })
-  const checker = new SchemaChecker()
-  const parts = { store, reader: new ModuleReader(store), catalog, checker, runner }
-  return { writer: new ModuleWriter(parts), told, checkedFor, close: () => checker.close() }
+  const compilers = new SchemaCompilers()
+  const parts = { store, reader: new ModuleReader(store), catalog, compilers, runner }
+  return { writer: new ModuleWriter(parts), told, checkedFor, close: () => compilers.close() }
 }
 
 test.each([

@@ -3,7 +3,7 @@ import type { Principal } from '../../../../functions/src/access/principal.ts'
 import { Catalog } from '../../../../functions/src/tools/catalog/catalog.ts'
 import { ModuleReader } from '../../../../functions/src/tools/modules/module-reader.ts'
 import { ModuleWriter } from '../../../../functions/src/tools/modules/module-writer.ts'
-import { SchemaChecker } from '../../../../functions/src/tools/schemas/schema-checker.ts'
+import { SchemaCompilers } from '../../../../functions/src/tools/schemas/schema-compilers.ts'
 import { MemoryDefinitionStore } from '../../../support/memory-definition-store.ts'
 import { readingRunner } from '../../../support/reading-runner.ts'
 import { ScriptedLayerSource } from '../../../support/scripted-layer-source.ts'
@@ -37,9 +37,9 @@ test.each(['m/versions/1', '../defs', '', '.', '__m__', '__m', 'm-n', 'é', '1m'
       { file: empty, global: empty, user: () => empty },
       { report: () => undefined },
     )
-    const checker = new SchemaChecker()
+    const compilers = new SchemaCompilers()
     const reader = new ModuleReader(store)
-    const writer = new ModuleWriter({ store, reader, catalog, checker, runner: readingRunner() })
+    const writer = new ModuleWriter({ store, reader, catalog, compilers, runner: readingRunner() })
     const choice = { revision: 'm1' }
     const precondition = {}
     const upload = { layer: 'user', name, source: Buffer.from('"m:a"'), precondition } as const
@@ -53,6 +53,6 @@ test.each(['m/versions/1', '../defs', '', '.', '__m__', '__m', 'm-n', 'é', '1m'
     // This runner lets every name through; a real one says what is wrong with it.
     await expect(writer.put(ANN, upload)).rejects.toMatchObject({ code: 'MODULE_INVALID' })
     expect(store.asked).toEqual([])
-    await checker.close()
+    await compilers.close()
   },
 )

@@ -3,16 +3,16 @@ import type { JsonObject } from '@toolrack/contract'
 import { completeParameters, jsonPointer, subschemas } from '@toolrack/contract'
 import { admitDefinition } from '../../../../functions/src/tools/definitions/admit-definition.ts'
 import type { AdmittedDefinition } from '../../../../functions/src/tools/definitions/admit-definition.ts'
-import { SchemaChecker } from '../../../../functions/src/tools/schemas/schema-checker.ts'
+import { SchemaCompilers } from '../../../../functions/src/tools/schemas/schema-compilers.ts'
 import { bfclDefinitions } from '../../../support/bfcl-definitions.ts'
 
 jest.setTimeout(60_000)
-const checker = new SchemaChecker({ deadlineMs: 60_000 })
-afterAll(() => checker.close())
+const compilers = new SchemaCompilers({ deadlineMs: 60_000 })
+afterAll(() => compilers.close())
 
 async function admitAll(kind: Parameters<typeof bfclDefinitions>[0]): Promise<AdmittedDefinition[]> {
   const admissions = await Promise.all(
-    bfclDefinitions(kind).map((sent) => admitDefinition(sent, checker.own)),
+    bfclDefinitions(kind).map((sent) => admitDefinition(sent, compilers.own)),
   )
   expect(admissions.filter((admission) => 'faults' in admission)).toEqual([])
   return admissions.flatMap((admission) => ('faults' in admission ? [] : [admission]))

@@ -1,11 +1,11 @@
 import { afterAll, expect, test } from '@jest/globals'
 import type { JsonObject } from '@toolrack/contract'
 import { admitSchema } from '../../../../functions/src/tools/schemas/admit-schema.ts'
-import { SchemaChecker } from '../../../../functions/src/tools/schemas/schema-checker.ts'
+import { SchemaCompilers } from '../../../../functions/src/tools/schemas/schema-compilers.ts'
 import { doublingBomb, nestedSchema } from '../../../support/schema-shapes.ts'
 
-const checker = new SchemaChecker({ deadlineMs: 60_000 })
-afterAll(() => checker.close())
+const compilers = new SchemaCompilers({ deadlineMs: 60_000 })
+afterAll(() => compilers.close())
 
 test.each<[string, JsonObject]>([
   ['the empty object', {}],
@@ -14,7 +14,12 @@ test.each<[string, JsonObject]>([
   ['a root anyOf', { anyOf: [{ required: ['a'] }] }],
   ['a root $ref', { $ref: '#/$defs/a', $defs: { a: { type: 'object' } } }],
 ])('%s is admitted as it is', async (_title, schema) => {
-  expect(await admitSchema(schema, checker.own)).toEqual({ schema, changes: [], unenforced: [], faults: [] })
+  expect(await admitSchema(schema, compilers.own)).toEqual({
+    schema,
+    changes: [],
+    unenforced: [],
+    faults: [],
+  })
 })
 
 test.each<[string, unknown]>([
@@ -26,12 +31,12 @@ test.each<[string, unknown]>([
   ['an unknown type', 'datetime'],
   ['a Python list', 'list'],
 ])('a root whose type is %s is refused at /type', async (_title, type) => {
-  const { faults } = await admitSchema({ type } as JsonObject, checker.own)
+  const { faults } = await admitSchema({ type } as JsonObject, compilers.own)
   expect(faults).toEqual([{ pointer: '/type', message: expect.stringMatching(/must be of type object/) }])
 })
 
 test.each(['dict', 'OBJECT', 'any'])('a root of type %s is read as an object and told', async (from) => {
-  const admission = await admitSchema({ type: from, properties: {} }, checker.own)
+  const admission = await admitSchema({ type: from, properties: {} }, compilers.own)
   expect(admission.faults).toEqual([])
   expect(admission.changes).toEqual([{ pointer: '/type', from, to: from === 'any' ? null : 'object' }])
 })
@@ -41,7 +46,7 @@ test('the schema that is kept still holds the patterns that are not enforced', a
     type: 'object',
     properties: { a: { type: 'string', pattern: '^(?=a)' }, b: { pattern: '^(a+)+$' } },
   }
-  const admission = await admitSchema(schema, checker.own)
+  const admission = await admitSchema(schema, compilers.own)
   expect(admission.schema).toEqual(schema)
   expect(admission.unenforced.map(({ pointer }) => pointer)).toEqual(['/properties/a/pattern'])
 })
@@ -53,12 +58,12 @@ test.each<[string, JsonObject, string]>([
   ['required that is a text', { required: 'x' }, '/required'],
   ['a pattern that is none', { properties: { a: { pattern: '(' } } }, '/properties/a/pattern'],
 ])('%s is refused with its pointer', async (_title, schema, pointer) => {
-  const { faults } = await admitSchema(schema, checker.own)
+  const { faults } = await admitSchema(schema, compilers.own)
   expect(faults.map((fault) => fault.pointer)).toEqual([pointer])
 })
 
 test('what the limits refuse never reaches the worker', async () => {
-  const unreachable = new SchemaChecker({ workerUrl: new URL('file:///no-such-worker.js') })
+  const unreachable = new SchemaCompilers({ workerUrl: new URL('file:///no-such-worker.js') })
   const bomb = await admitSchema(doublingBomb(40), unreachable.own)
   expect(bomb.faults).toHaveLength(1)
   await expect(admitSchema({}, unreachable.own)).rejects.toMatchObject({ code: 'SERVICE_BUSY' })

@@ -1,8 +1,8 @@
 import { expect, test } from '@jest/globals'
 import type { JsonObject } from '@toolrack/contract'
-import { createSchemaCompiler } from '../../../../functions/src/tools/schemas/compile-schema.ts'
+import { createCompileSchema } from '../../../../functions/src/tools/schemas/compile-schema.ts'
 
-const compile = createSchemaCompiler()
+const compile = createCompileSchema()
 const DRAFT_07 = 'http://json-schema.org/draft-07/schema#'
 const tuple = { properties: { a: { type: 'array', items: [{ type: 'string' }], additionalItems: false } } }
 

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import type { JsonObject } from '@toolrack/contract'
 import fc from 'fast-check'
-import { expandedWeightFault } from '../../../../functions/src/tools/schemas/expanded-weight.ts'
+import { expandedWeight } from '../../../../functions/src/tools/schemas/expanded-weight.ts'
 import { doublingBomb } from '../../../support/schema-shapes.ts'
 
 /** A leaf of so many values, and so many references to it. */
@@ -28,10 +28,10 @@ function writtenOut(root: JsonObject, value: unknown = root): number {
 test('10,000 values with every $ref written out pass, and 10,001 do not', () => {
   const light = { ...fan(96, 101), title: 't', enum: [1, 2, 3, 4, 5, 6] }
   expect(writtenOut(light)).toBe(10_000)
-  expect(expandedWeightFault(light)).toBeUndefined()
+  expect(expandedWeight(light).fault).toBeUndefined()
   const heavy = { ...light, enum: [1, 2, 3, 4, 5, 6, 7] }
   expect(writtenOut(heavy)).toBe(10_001)
-  expect(expandedWeightFault(heavy)).toEqual({
+  expect(expandedWeight(heavy).fault).toEqual({
     pointer: '',
     message: 'with every $ref written out the schema has more than 10000 values',
   })
@@ -40,14 +40,14 @@ test('10,000 values with every $ref written out pass, and 10,001 do not', () => 
 test('what a list of names below dependentRequired costs is counted each time it is referred to', () => {
   const names = Array.from({ length: 300 }, (_, n) => `n${n}`)
   const schema = { ...fan(100, 3), $defs: { leaf: { dependentRequired: { a: names } } } }
-  expect(expandedWeightFault(schema)?.message).toMatch(/more than 10000/)
+  expect(expandedWeight(schema).fault?.message).toMatch(/more than 10000/)
 })
 
 test('a doubling bomb passes as long as it is small, and the smallest that is too large is refused', () => {
   expect(writtenOut(doublingBomb(8))).toBeLessThan(10_000)
-  expect(expandedWeightFault(doublingBomb(8))).toBeUndefined()
+  expect(expandedWeight(doublingBomb(8)).fault).toBeUndefined()
   expect(writtenOut(doublingBomb(9))).toBeGreaterThan(10_000)
-  expect(expandedWeightFault(doublingBomb(9))?.message).toMatch(/more than 10000/)
+  expect(expandedWeight(doublingBomb(9)).fault?.message).toMatch(/more than 10000/)
 })
 
 test('the verdict on any references without a cycle is that of writing them out', () => {
@@ -62,7 +62,7 @@ test('the verdict on any references without a cycle is that of writing them out'
       })
       const leaf = { enum: Array.from({ length: leafValues }, (_, n) => n) }
       const schema = { $defs: { ...Object.fromEntries(definitions), [`d${references.length}`]: leaf } }
-      expect(expandedWeightFault(schema) === undefined).toBe(writtenOut(schema) <= 10_000)
+      expect(expandedWeight(schema).fault === undefined).toBe(writtenOut(schema) <= 10_000)
     }),
     { numRuns: 300 },
   )

@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import type { JsonObject, JsonValue } from '@toolrack/contract'
 import { lightArguments, lightDefinition } from '../../../../functions/src/tools/schemas/light-work.ts'
-import { newCompiler } from '../../../../functions/src/tools/schemas/schema-dialect.ts'
+import { newCompiler } from '../../../../functions/src/tools/schemas/schema-draft.ts'
 import { tool } from '../../../support/definition-changes.ts'
 
 function textOf(parameters: JsonObject): string {

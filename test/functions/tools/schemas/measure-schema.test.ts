@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import type { JsonObject } from '@toolrack/contract'
-import { measureSchema } from '../../../../functions/src/tools/schemas/measure-schema.ts'
+import { measureSchema } from '../../../../functions/src/tools/schemas/admit-schema.ts'
 import { doublingBomb, nestedSchema } from '../../../support/schema-shapes.ts'
 
 function textOf(bytes: number): JsonObject {

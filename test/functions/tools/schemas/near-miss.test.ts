@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { nearMiss } from '../../../../functions/src/tools/schemas/near-miss.ts'
+import { nearMiss } from '../../../../functions/src/tools/schemas/argument-faults.ts'
 
 const KNOWN = ['location', 'days', 'timeZone', 'max_results', 'a']
 

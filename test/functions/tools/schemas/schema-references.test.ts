@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import type { JsonObject } from '@toolrack/contract'
-import { expandedWeightFault } from '../../../../functions/src/tools/schemas/expanded-weight.ts'
+import { expandedWeight } from '../../../../functions/src/tools/schemas/expanded-weight.ts'
 
 const s = { type: 'string' }
 
@@ -24,7 +24,7 @@ test.each<[string, JsonObject]>([
   ['a property that is called $ref', { properties: { $ref: s, $id: s, $dynamicRef: s } }],
   ['a $ref inside a default', { properties: { a: { default: { $ref: 'http://example.com' } } } }],
 ])('a reference is followed: %s', (_title, schema) => {
-  expect(expandedWeightFault(schema)).toBeUndefined()
+  expect(expandedWeight(schema).fault).toBeUndefined()
 })
 
 test.each<[string, JsonObject, string, RegExp]>([
@@ -97,19 +97,19 @@ test.each<[string, JsonObject, string, RegExp]>([
     /\$defs/,
   ],
 ])('a reference is refused: %s', (_title, schema, pointer, message) => {
-  expect(expandedWeightFault(schema)).toEqual({ pointer, message: expect.stringMatching(message) })
+  expect(expandedWeight(schema).fault).toEqual({ pointer, message: expect.stringMatching(message) })
 })
 
 test.each(['$dynamicRef', '$recursiveRef', '$dynamicAnchor', '$recursiveAnchor', '$vocabulary'])(
   '%s is refused where it stands, at the root and below',
   (keyword) => {
-    expect(expandedWeightFault({ [keyword]: '#x' })?.pointer).toBe(`/${keyword}`)
-    expect(expandedWeightFault({ items: { [keyword]: '#x' } })?.pointer).toBe(`/items/${keyword}`)
+    expect(expandedWeight({ [keyword]: '#x' }).fault?.pointer).toBe(`/${keyword}`)
+    expect(expandedWeight({ items: { [keyword]: '#x' } }).fault?.pointer).toBe(`/items/${keyword}`)
   },
 )
 
 test('$id below the root is refused, for it would change what # means', () => {
-  expect(expandedWeightFault({ properties: { a: { $id: 'https://example.com/a' } } })?.pointer).toBe(
+  expect(expandedWeight({ properties: { a: { $id: 'https://example.com/a' } } }).fault?.pointer).toBe(
     '/properties/a/$id',
   )
 })

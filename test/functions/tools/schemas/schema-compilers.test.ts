@@ -5,7 +5,7 @@ import { existsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { pathToFileURL } from 'node:url'
-import { SchemaChecker } from '../../../../functions/src/tools/schemas/schema-checker.ts'
+import { SchemaCompilers } from '../../../../functions/src/tools/schemas/schema-compilers.ts'
 import { isAlive } from '../../../support/processes.ts'
 import { greedySchema, slowSchema } from '../../../support/schema-shapes.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
@@ -16,105 +16,105 @@ const ADMITTED = { faults: [], unenforced: [] }
 const FOREVER = 2_000_000_000
 jest.setTimeout(60_000)
 
-function checkerWith(
-  options: ConstructorParameters<typeof SchemaChecker>[0],
-): AsyncDisposable & { it: SchemaChecker } {
-  const it = new SchemaChecker(options)
+function compilersWith(
+  options: ConstructorParameters<typeof SchemaCompilers>[0],
+): AsyncDisposable & { it: SchemaCompilers } {
+  const it = new SchemaCompilers(options)
   return { it, [Symbol.asyncDispose]: () => it.close() }
 }
 
 /** On a busy machine even a small schema may miss a short deadline once. */
-function untilAdmitted(checker: SchemaChecker): Promise<unknown> {
+function untilAdmitted(compilers: SchemaCompilers): Promise<unknown> {
   return until(
-    () => checker.own.compile({}),
+    () => compilers.own.compile({}),
     ({ faults }) => faults.length === 0,
   )
 }
 
 test('a schema inside every limit that compiles too slowly is refused at the deadline, and the next one is admitted', async () => {
-  await using checker = checkerWith({ deadlineMs: 100 })
-  const { faults } = await checker.it.own.compile(slowSchema())
+  await using compilers = compilersWith({ deadlineMs: 100 })
+  const { faults } = await compilers.it.own.compile(slowSchema())
   expect(faults).toEqual([
     { pointer: '', message: 'the schema could not be compiled within 100 ms; simplify it' },
   ])
-  await using patient = checkerWith({ deadlineMs: FOREVER })
+  await using patient = compilersWith({ deadlineMs: FOREVER })
   expect(await patient.it.own.compile(slowSchema())).toEqual(ADMITTED)
-  expect(await untilAdmitted(checker.it)).toEqual(ADMITTED)
+  expect(await untilAdmitted(compilers.it)).toEqual(ADMITTED)
 })
 
 test('a worker that never answers is killed and replaced', async () => {
-  await using checker = checkerWith({ workerUrl: OBEDIENT, deadlineMs: 50 })
-  const { faults } = await checker.it.own.compile({ title: 'hang' })
+  await using compilers = compilersWith({ workerUrl: OBEDIENT, deadlineMs: 50 })
+  const { faults } = await compilers.it.own.compile({ title: 'hang' })
   expect(faults).toEqual([
     { pointer: '', message: 'the schema could not be compiled within 50 ms; simplify it' },
   ])
-  expect(await untilAdmitted(checker.it)).toEqual(ADMITTED)
+  expect(await untilAdmitted(compilers.it)).toEqual(ADMITTED)
 })
 
 test('a worker that exits without a word is replaced, and nobody waits for the deadline', async () => {
-  await using checker = checkerWith({ workerUrl: OBEDIENT, deadlineMs: FOREVER })
-  const { faults } = await checker.it.own.compile({ title: 'exit' })
+  await using compilers = compilersWith({ workerUrl: OBEDIENT, deadlineMs: FOREVER })
+  const { faults } = await compilers.it.own.compile({ title: 'exit' })
   expect(faults).toEqual([
     {
       pointer: '',
       message: 'the schema could not be compiled (its process has ended: exit code 1); simplify it',
     },
   ])
-  expect(await checker.it.own.compile({})).toEqual(ADMITTED)
+  expect(await compilers.it.own.compile({})).toEqual(ADMITTED)
 })
 
 test('a schema that fills the memory of the worker ends nothing but the worker', async () => {
-  await using checker = checkerWith({ workerUrl: OBEDIENT, deadlineMs: FOREVER })
-  const { faults } = await checker.it.own.compile({ title: 'fill' })
+  await using compilers = compilersWith({ workerUrl: OBEDIENT, deadlineMs: FOREVER })
+  const { faults } = await compilers.it.own.compile({ title: 'fill' })
   expect(faults).toEqual([
     { pointer: '', message: 'the schema could not be compiled within 96 MB of memory; simplify it' },
   ])
-  expect(await checker.it.own.compile({})).toEqual(ADMITTED)
+  expect(await compilers.it.own.compile({})).toEqual(ADMITTED)
 })
 
 test('patterns that need more memory than the worker has are refused, and the next schema is admitted', async () => {
-  await using checker = checkerWith({ deadlineMs: FOREVER })
-  const { faults } = await checker.it.own.compile(greedySchema())
+  await using compilers = compilersWith({ deadlineMs: FOREVER })
+  const { faults } = await compilers.it.own.compile(greedySchema())
   expect(faults).toEqual([
     { pointer: '', message: 'the schema could not be compiled within 96 MB of memory; simplify it' },
   ])
-  expect(await checker.it.own.compile({})).toEqual(ADMITTED)
+  expect(await compilers.it.own.compile({})).toEqual(ADMITTED)
 })
 
 /** The process that answers. */
-async function pidOf(checker: SchemaChecker): Promise<number> {
-  return Number((await checker.own.compile({ title: 'pid' })).unenforced[0])
+async function pidOf(compilers: SchemaCompilers): Promise<number> {
+  return Number((await compilers.own.compile({ title: 'pid' })).unenforced[0])
 }
 
 test('the worker is a process of its own, is kept, and is gone when the checker is closed', async () => {
-  const checker = new SchemaChecker({ workerUrl: OBEDIENT, deadlineMs: FOREVER })
-  const pid = await pidOf(checker)
+  const compilers = new SchemaCompilers({ workerUrl: OBEDIENT, deadlineMs: FOREVER })
+  const pid = await pidOf(compilers)
   expect(pid).not.toBe(process.pid)
-  expect(await pidOf(checker)).toBe(pid)
-  await checker.close()
+  expect(await pidOf(compilers)).toBe(pid)
+  await compilers.close()
   expect(isAlive(pid)).toBe(false)
 })
 
 test('a worker without work is ended, and another is started for the next schema', async () => {
-  await using checker = checkerWith({ workerUrl: OBEDIENT, deadlineMs: FOREVER, idleMs: 1 })
-  const pid = await pidOf(checker.it)
+  await using compilers = compilersWith({ workerUrl: OBEDIENT, deadlineMs: FOREVER, idleMs: 1 })
+  const pid = await pidOf(compilers.it)
   await until(
     () => Promise.resolve(isAlive(pid)),
     (lives) => !lives,
   )
-  expect(await pidOf(checker.it)).not.toBe(pid)
+  expect(await pidOf(compilers.it)).not.toBe(pid)
 })
 
 test('a worker that is busy for ever is gone when the process that asked it was killed', async () => {
   using folder = temporaryFolder()
   const busy = join(folder.path, 'busy')
-  const checkerUrl = new URL('../../../../functions/src/tools/schemas/schema-checker.ts', import.meta.url)
+  const compilersUrl = new URL('../../../../functions/src/tools/schemas/schema-compilers.ts', import.meta.url)
   const asks = `
-    const { SchemaChecker } = await import(${JSON.stringify(checkerUrl.href)})
-    const checker = new SchemaChecker({ workerUrl: new URL(${JSON.stringify(OBEDIENT.href)}), deadlineMs: ${FOREVER} })
-    const { unenforced: [pid] } = await checker.own.compile({ title: 'pid' })
+    const { SchemaCompilers } = await import(${JSON.stringify(compilersUrl.href)})
+    const compilers = new SchemaCompilers({ workerUrl: new URL(${JSON.stringify(OBEDIENT.href)}), deadlineMs: ${FOREVER} })
+    const { unenforced: [pid] } = await compilers.own.compile({ title: 'pid' })
     console.log(pid)
-    await checker.own.compile({ title: ${JSON.stringify(`mark-and-hang ${busy}`)} })`
+    await compilers.own.compile({ title: ${JSON.stringify(`mark-and-hang ${busy}`)} })`
   const parent = spawn(process.execPath, ['--input-type=module', '--eval', asks], {
     stdio: ['ignore', 'pipe', 'inherit'],
   })
@@ -133,36 +133,36 @@ test('a worker that is busy for ever is gone when the process that asked it was 
 })
 
 test('a schema that crashes the worker is refused, and the next one is admitted by another worker', async () => {
-  await using checker = checkerWith({ workerUrl: OBEDIENT, deadlineMs: FOREVER })
-  const { faults } = await checker.it.own.compile({ title: 'throw' })
+  await using compilers = compilersWith({ workerUrl: OBEDIENT, deadlineMs: FOREVER })
+  const { faults } = await compilers.it.own.compile({ title: 'throw' })
   expect(faults).toEqual([
     { pointer: '', message: 'the schema could not be compiled (the worker threw); simplify it' },
   ])
-  expect(await checker.it.own.compile({})).toEqual(ADMITTED)
+  expect(await compilers.it.own.compile({})).toEqual(ADMITTED)
 })
 
 test('a worker that dies after its answer ends neither the service nor the checker', async () => {
-  await using checker = checkerWith({ workerUrl: OBEDIENT, deadlineMs: FOREVER })
-  await using other = checkerWith({ workerUrl: OBEDIENT, deadlineMs: FOREVER })
-  expect(await checker.it.own.compile({ title: 'answer-and-throw' })).toEqual(ADMITTED)
+  await using compilers = compilersWith({ workerUrl: OBEDIENT, deadlineMs: FOREVER })
+  await using other = compilersWith({ workerUrl: OBEDIENT, deadlineMs: FOREVER })
+  expect(await compilers.it.own.compile({ title: 'answer-and-throw' })).toEqual(ADMITTED)
   expect(await other.it.own.compile({})).toEqual(ADMITTED)
-  expect(await untilAdmitted(checker.it)).toEqual(ADMITTED)
+  expect(await untilAdmitted(compilers.it)).toEqual(ADMITTED)
 })
 
 test('a worker that could not start is started again for the next schema', async () => {
   using folder = temporaryFolder()
   const path = join(folder.path, 'worker.ts')
-  await using checker = checkerWith({ workerUrl: pathToFileURL(path), deadlineMs: FOREVER })
-  await expect(checker.it.own.compile({})).rejects.toMatchObject({ code: 'SERVICE_BUSY' })
+  await using compilers = compilersWith({ workerUrl: pathToFileURL(path), deadlineMs: FOREVER })
+  await expect(compilers.it.own.compile({})).rejects.toMatchObject({ code: 'SERVICE_BUSY' })
   writeFileSync(path, `import ${JSON.stringify(OBEDIENT.href)}`)
-  expect(await checker.it.own.compile({})).toEqual(ADMITTED)
+  expect(await compilers.it.own.compile({})).toEqual(ADMITTED)
 })
 
 test('the main thread is free while the worker is busy', async () => {
   using folder = temporaryFolder()
   const path = join(folder.path, 'go')
-  await using busy = checkerWith({ workerUrl: OBEDIENT, deadlineMs: FOREVER })
-  await using other = checkerWith({ deadlineMs: FOREVER })
+  await using busy = compilersWith({ workerUrl: OBEDIENT, deadlineMs: FOREVER })
+  await using other = compilersWith({ deadlineMs: FOREVER })
   const pending = busy.it.own.compile({ title: `await ${path}` })
   expect(await other.it.own.compile({ type: 'object' })).toEqual(ADMITTED)
   expect(await Promise.race([pending, Promise.resolve('still busy')])).toBe('still busy')
@@ -172,11 +172,11 @@ test('the main thread is free while the worker is busy', async () => {
 
 test('a report that waits for a busy main thread is taken, though its deadline has passed', async () => {
   using folder = temporaryFolder()
-  await using checker = checkerWith({ workerUrl: OBEDIENT, deadlineMs: 1 })
-  await untilAdmitted(checker.it)
+  await using compilers = compilersWith({ workerUrl: OBEDIENT, deadlineMs: 1 })
+  await untilAdmitted(compilers.it)
   const path = join(folder.path, 'answered')
   await nextTurn()
-  const pending = checker.it.own.compile({ title: `mark ${path}` })
+  const pending = compilers.it.own.compile({ title: `mark ${path}` })
   for (let tick = 0; tick < 10; tick += 1) await Promise.resolve()
   for (let looks = 0; looks < 1_000_000 && !existsSync(path); looks += 1);
   spawnSync(process.execPath, ['--version'])
@@ -187,10 +187,10 @@ test('a report that waits for a busy main thread is taken, though its deadline h
 const MANY = 40
 
 test('each of several schemas at once gets its own report', async () => {
-  await using checker = checkerWith({ deadlineMs: FOREVER })
+  await using compilers = compilersWith({ deadlineMs: FOREVER })
   const reports = await Promise.all(
     Array.from({ length: MANY }, (_, n) =>
-      checker.it.own.compile({ properties: { [`p${n}`]: { pattern: '(?=x)' } } }),
+      compilers.it.own.compile({ properties: { [`p${n}`]: { pattern: '(?=x)' } } }),
     ),
   )
   expect(reports.map(({ unenforced }) => unenforced.map(({ pointer }) => pointer))).toEqual(
@@ -199,6 +199,6 @@ test('each of several schemas at once gets its own report', async () => {
 })
 
 test('the worker sees nothing of the environment', async () => {
-  await using checker = checkerWith({ workerUrl: OBEDIENT, deadlineMs: FOREVER })
-  expect((await checker.it.own.compile({ title: 'environment' })).unenforced).toEqual([])
+  await using compilers = compilersWith({ workerUrl: OBEDIENT, deadlineMs: FOREVER })
+  expect((await compilers.it.own.compile({ title: 'environment' })).unenforced).toEqual([])
 })

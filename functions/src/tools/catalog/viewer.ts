@@ -1,4 +1,0 @@
-import type { Grant } from '../../access/grant.ts'
-
-/** Whose catalog it is, and what of it may be seen; without a grant all of it. */
-export type Viewer = { readonly uid: string; readonly grant?: Grant | undefined }

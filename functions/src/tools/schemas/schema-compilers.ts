@@ -1,0 +1,57 @@
+import type { JsonObject } from '@toolrack/contract'
+import { ToolrackError } from '@toolrack/contract'
+import type { CompileReport } from './enforceable-schema.ts'
+import { notAsked, WorkerPool, workerUrlOf } from './worker-pool.ts'
+import type { Asker, PoolParts } from './worker-pool.ts'
+
+/** Milliseconds that one schema may take. 600 properties take 800 ms on a busy machine in a new process. */
+const DEADLINE_MS = 2_000
+/**
+ * Milliseconds that all schemas of one request may take together, without the time that they wait for those of others. 200
+ * schemas of 2 s each would take seven minutes, and the platform ends a function's request after 60 s.
+ */
+const REQUEST_MS_MAX = 20_000
+
+/** Compiles one schema. Rejects as `WorkerPool.ask` does. */
+export type SchemaCompiler = { compile(schema: JsonObject): Promise<CompileReport> }
+
+export type RequestCompiler = SchemaCompiler & {
+  /**
+   * Called before each definition, with the number of those that were checked. Throws SCHEMA_REJECTED if they have taken all
+   * the time of a request, and SERVICE_BUSY, which nobody reads, if the caller has gone.
+   */
+  readonly goOn: (checked: number, all: number) => void
+}
+
+/** Gives out schema compilers. They share processes, which are killed and replaced when a schema takes too long. */
+export class SchemaCompilers extends WorkerPool<string, CompileReport> {
+  /** For files and documents that the service reads by itself. Any number of them waits, and takes turns with users. */
+  readonly own: SchemaCompiler = { compile: (schema) => this.#compile(schema, { user: null }) }
+
+  constructor({ workerUrl = workerUrlOf('schema-worker'), ...options }: PoolParts = {}) {
+    super(workerUrl, { deadlineMs: DEADLINE_MS, ...options })
+  }
+
+  /** For one request. `signal` is aborted when the caller has gone. */
+  forCaller(caller: { readonly user: string; readonly signal?: AbortSignal | undefined }): RequestCompiler {
+    let spentMs = 0
+    const spent = (ms: number): void => void (spentMs += ms)
+    return {
+      compile: (schema) => this.#compile(schema, { ...caller, spent }),
+      goOn: (checked, all) => {
+        if (caller.signal?.aborted) throw notAsked('gone')
+        if (spentMs < REQUEST_MS_MAX) return
+        const spent = `${checked} of ${all} definitions were checked in ${REQUEST_MS_MAX / 1_000} s`
+        const message = `${spent}, which is all that one request may take. Nothing was written. Send fewer definitions at a time, or simplify their schemas.`
+        throw new ToolrackError('SCHEMA_REJECTED', message)
+      },
+    }
+  }
+
+  async #compile(schema: JsonObject, asker: Asker): Promise<CompileReport> {
+    const answer = await this.ask(JSON.stringify(schema), asker)
+    if ('report' in answer) return answer.report
+    const message = `the schema could not be compiled ${answer.fault}; simplify it`
+    return { faults: [{ pointer: '', message }], unenforced: [] }
+  }
+}

@@ -1,0 +1,48 @@
+import type { JsonObject } from '@toolrack/contract'
+import { Ajv } from 'ajv'
+import type { Options } from 'ajv'
+import { Ajv2020 } from 'ajv/dist/2020.js'
+import { re2Pattern } from './re2-pattern.ts'
+
+export type Draft = 'draft-07' | '2020-12'
+export const DRAFT_RULE =
+  '$schema must be https://json-schema.org/draft/2020-12/schema (the default) or http://json-schema.org/draft-07/schema#'
+
+/** The draft that a schema names; undefined for one that is not known here. */
+export function draftOf({
+  $schema = 'https://json-schema.org/draft/2020-12/schema',
+}: JsonObject): Draft | undefined {
+  if (typeof $schema !== 'string') return undefined
+  if (/^https?:\/\/json-schema\.org\/draft\/2020-12\/schema#?$/.test($schema)) return '2020-12'
+  return /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/.test($schema) ? 'draft-07' : undefined
+}
+
+/**
+ * Compiles schemas that the meta-schema admits. `allErrors` makes validators that tell all errors, not only the first. An
+ * instance never forgets what it has compiled, so each validator that is kept has its own: 0.2 ms and 18 kB.
+ */
+export function newCompiler(draft: Draft, { allErrors }: { readonly allErrors: boolean }): Ajv {
+  return newAjv(draft, { allErrors, meta: false, validateSchema: false })
+}
+
+/** An instance that also validates schemas against their meta-schema, which takes 40 ms to compile. */
+export function newAjv(draft: Draft, more: Options = {}): Ajv {
+  const options: Options = {
+    strict: false,
+    allErrors: true,
+    logger: false,
+    validateFormats: false,
+    addUsedSchema: false,
+    code: { regExp: re2Pattern },
+    ...more,
+  }
+  const ajv = draft === 'draft-07' ? new Ajv(options) : new Ajv2020(options)
+  // Draft-04's name of `$id`. Ajv refuses it; in these drafts it means nothing.
+  ajv.removeKeyword('id')
+  return ajv
+}
+
+/** The schema without its name, because Ajv takes two schemas of one name for the same. */
+export function anonymous({ $id: _id, $schema: _schema, ...rest }: JsonObject): JsonObject {
+  return rest
+}

@@ -1,0 +1,20 @@
+/**
+ * The result of the work; if it takes longer, what `late` returns or throws, which is an Error unless it is given. The work
+ * itself goes on, and nobody waits for it.
+ */
+export async function withinMs<T, Late = never>(
+  ms: number,
+  work: Promise<T>,
+  late = (): Late => {
+    throw new Error(`no answer within ${ms} ms`)
+  },
+): Promise<T | Late> {
+  let timer: NodeJS.Timeout | undefined
+  const passed = new Promise<'late'>((resolve) => (timer = setTimeout(resolve, ms, 'late')))
+  try {
+    const first = await Promise.race([work.then((result) => ({ result })), passed])
+    return first === 'late' ? late() : first.result
+  } finally {
+    clearTimeout(timer)
+  }
+}
