@@ -1,30 +1,38 @@
-import { findCalls, isCallId, isToolName, toolFailure } from '@toolrack/contract'
-import type { FoundCalls, JsonObject, JsonValue, ToolCall, ToolResult, WireFormat } from '@toolrack/contract'
+import { CALL_FORMATS, findCalls, isCallId, isToolName, toolFailure } from '@toolrack/contract'
+import type {
+  CallFormat,
+  CallFormatName,
+  FoundCall,
+  JsonObject,
+  JsonValue,
+  ToolCall,
+  ToolResult,
+} from '@toolrack/contract'
 import type { ByName } from './by-name.ts'
+import { optionInvalid, ToolsError } from './errors.ts'
 import { runAtService } from './run-at-service.ts'
 import { runLocally } from './run-locally.ts'
 import { runnersByName } from './runner.ts'
 import type { Runner } from './runner.ts'
-import { optionInvalid, Service } from './service.ts'
+import { Service } from './service.ts'
 import type { ServiceOptions } from './service.ts'
-import { ToolsError } from './tools-error.ts'
 
 export type ToolDispatcherOptions = Partial<ServiceOptions> & {
-  /** The tools that run here. They are looked up by exact name, then by alias, before the service is asked. */
+  /** The tools that run in this program. A call is looked up here by exact name and then by alias, before it goes to the service. */
   readonly runners?: readonly Runner[] | undefined
-  /** How long a Runner, or the service with the calls of one answer, may take, in milliseconds; 60,000 by default. */
+  /** How many milliseconds a Runner, or the service with all calls of one answer, may take; 60,000 by default. */
   readonly deadlineMs?: number | undefined
 }
 
-/** What came of a model's calls. */
+/** The results of a model's calls. */
 export type Dispatched<Message extends object = JsonObject> = {
-  /** Null where there was no call. */
-  readonly format: WireFormat['name'] | null
-  /** What to append to the conversation behind the model's own message, in its vendor's shape and in the order of the calls. */
+  /** Null if there was no call. */
+  readonly format: CallFormatName | null
+  /** The messages to append after the model's own, in its vendor's shape and in the order of the calls. */
   readonly messages: Message[]
-  /** One for each call, in order. */
+  /** One for each call, in the order of the calls. */
   readonly results: readonly {
-    /** The place of the call among all items of the answer. */
+    /** The index of the call among all items of the answer. */
     readonly index: number
     readonly id: string | null
     readonly name: string
@@ -32,13 +40,13 @@ export type Dispatched<Message extends object = JsonObject> = {
   }[]
 }
 
-/** Runs what a model calls: here where there is a Runner, else at the service. */
+/** Runs a model's calls: in this program if there is a Runner, otherwise at the service. */
 export class ToolDispatcher {
   readonly #runners: ByName<Runner>
   readonly #service: Service | undefined
   readonly #deadlineMs: number
 
-  /** Throws OPTION_INVALID: among others for a Runner whose name is not that of its definition, and for two of one name. */
+  /** Throws OPTION_INVALID, also for a Runner whose definition has another name, and for two Runners with one name. */
   constructor({ runners = [], deadlineMs = 60_000, service, token, ...rest }: ToolDispatcherOptions) {
     this.#runners = runnersByName(runners)
     this.#deadlineMs = deadlineMs
@@ -48,16 +56,17 @@ export class ToolDispatcher {
   }
 
   /**
-   * Runs the calls of a model's answer, of whichever vendor: a list of its items, or the message that holds them. Every call is answered,
-   * an unknown one by `Unsupported tool: NAME`. Rejects with CALLS_INVALID where no list of calls can be found, with CRYPTO_MISSING
-   * before anything is run, and with the reason of `signal`; never because of what a tool or the service did. `Message` is how your vendor's types call what is to be appended.
+   * Runs the calls of a model's answer: a list of items of any vendor, or the message that holds them. Every call is
+   * answered, an unknown one by `Unsupported tool: NAME`. Rejects with CALLS_INVALID if there is no list of calls, with
+   * CRYPTO_MISSING before anything is run, and with the reason of `signal`, but never because of a tool or the service.
+   * `Message` is your vendor's type of the messages to append.
    */
   async dispatch<Message extends object = JsonObject>(
     answer: object,
     { signal }: { readonly signal?: AbortSignal | undefined } = {},
   ): Promise<Dispatched<Message>> {
     signal?.throwIfAborted()
-    const found = findCalls(answer as JsonValue)
+    const found = findCalls(answer as JsonValue, CALL_FORMATS)
     if ('fault' in found) throw new ToolsError('CALLS_INVALID', `The model's answer ${found.fault}.`)
     const { format, items } = found
     if (!format) return { format: null, messages: [], results: [] }
@@ -81,20 +90,20 @@ export class ToolDispatcher {
 
   #runHere(
     runner: Runner | undefined,
-    call: ToolCall,
+    call: ReadCall,
     signal: AbortSignal | undefined,
   ): Promise<ToolResult> | undefined {
     return runner && runLocally(runner, call, this.#deadlineMs, signal)
   }
 
-  /** At the service; what that hands back is run here if it can be. */
+  /** Runs calls at the service. A call that the service leaves to the client is run here if there is a Runner. */
   async #runElsewhere(
-    calls: readonly ToolCall[],
+    calls: readonly ReadCall[],
     signal: AbortSignal | undefined,
-  ): Promise<ReadonlyMap<ToolCall, ToolResult>> {
+  ): Promise<ReadonlyMap<ReadCall, ToolResult>> {
     if (!this.#service || calls.length === 0) return new Map()
     const answers = await runAtService(this.#service, calls, this.#deadlineMs, signal)
-    const results = answers.map(async ({ call, result, runsHere = '' }): Promise<[ToolCall, ToolResult]> => [
+    const results = answers.map(async ({ call, result, runsHere = '' }): Promise<[ReadCall, ToolResult]> => [
       call,
       result ?? (await this.#runHere(this.#runners.get(runsHere), call, signal)) ?? unsupported(call.name),
     ])
@@ -102,19 +111,19 @@ export class ToolDispatcher {
   }
 }
 
-/** A call, or what is wrong with it, to go behind "the call". */
-type ReadCall = ToolCall & { readonly fault?: string }
-type Found = FoundCalls['items'][number]
+/** A call, and what is wrong with it, to go behind "the call". */
+type ReadCall = ToolCall & { readonly nullMeansOmitted: boolean; readonly fault?: string }
 
-/** A call that can not be read fails alone, and so do two of one id; one without an id is run, and answered without one. */
-function readCall(format: WireFormat, { item, index }: Found, items: readonly Found[]): ReadCall {
+/** Reads a call. If that is impossible, or if another call has its id, only this call fails. A call may have no id. */
+function readCall(format: CallFormat, { item, index }: FoundCall, items: readonly FoundCall[]): ReadCall {
   const sentId = format.id(item)
   const id = isCallId(sentId) ? sentId : undefined
   const read = format.read(item)
-  const call = { index, item, id, name: '', arguments: { text: '' } }
+  const { nullMeansOmitted } = format
+  const call = { index, item, id, name: '', arguments: { text: '' }, nullMeansOmitted }
   if (typeof read === 'string') return { ...call, fault: read }
   const isTwice = id !== undefined && items.filter((other) => format.id(other.item) === id).length > 1
-  return { ...call, ...read, ...(isTwice && { fault: 'has the id of another; neither was run' }) }
+  return { ...call, ...read, ...(isTwice && { fault: 'has the id of another call; neither was run' }) }
 }
 
 function unsupported(name: string): ToolResult {

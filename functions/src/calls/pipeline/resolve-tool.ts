@@ -1,5 +1,11 @@
 import type { ToolDefinition, ToolLimits } from '@toolrack/contract'
-import { isToolName, toolFailure, toolNameFault, ToolrackError, withoutNulls } from '@toolrack/contract'
+import {
+  dropOmittedArguments,
+  isToolName,
+  toolFailure,
+  toolNameFault,
+  ToolrackError,
+} from '@toolrack/contract'
 import type { Catalog } from '../../tools/catalog/catalog.ts'
 import { changed, maySee, refusalOf, whyNotCalled } from '../../access/visible.ts'
 import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
@@ -86,5 +92,5 @@ function definitionReader(): (entry: CatalogEntry) => Reading {
 function withLeftOut(request: CallRequest, { stored }: CatalogEntry): CallRequest {
   if (!request.nullLeavesOut || !JSON.stringify(request.arguments).includes('null')) return request
   const { parameters } = (JSON.parse(stored.text) as ToolDefinition).function
-  return { ...request, arguments: withoutNulls(parameters, request.arguments) }
+  return { ...request, arguments: dropOmittedArguments(parameters, request.arguments) }
 }
