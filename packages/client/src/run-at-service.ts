@@ -6,44 +6,47 @@ import { isToolResult } from './run-locally.ts'
 import { withNetworkErrors } from './service.ts'
 import type { Service } from './service.ts'
 
-/** A call with its result, or with the canonical name of a tool that the service leaves to the client. */
-export type AtService<Call extends ToolCall> = {
-  readonly call: Call
-  readonly result?: ToolResult
-  readonly runsHere?: string
-}
+/** The result of a call, or the canonical name of its tool if the service leaves it to the client. */
+export type ServiceAnswer = { readonly result?: ToolResult; readonly runsHere?: string }
 
 /** UTF-8 bytes of the calls in one request. The service takes one megabyte. */
 const BYTES_MAX = 900_000
 
+/** The codes of calls that the service refused with these statuses. */
+const FAILURE_CODES: Readonly<Record<number, ErrorCode>> = {
+  401: 'TOKEN_INVALID',
+  403: 'PERMISSION_DENIED',
+  413: 'BODY_TOO_LARGE',
+}
+
 /**
- * Runs calls at the service. The answers are in the order of the calls. A call is sent once, and again only after a 401. If
- * there is no answer, each call is a failure that says whether it may have run. Rejects only with the reason of the
- * caller's signal.
+ * Runs calls at the service. A call is sent once, and again only after a 401. If there is no answer, each call is a failure
+ * that says whether it may have run. Rejects only with the reason of the caller's signal.
  */
-export async function runAtService<Call extends ToolCall>(
+export async function runAtService(
   service: Service,
-  calls: readonly Call[],
+  calls: readonly ToolCall[],
   deadlineMs: number,
   caller: AbortSignal | undefined,
-): Promise<readonly AtService<Call>[]> {
+): Promise<ReadonlyMap<ToolCall, ServiceAnswer>> {
   const answers = batches(calls).map(async (batch) => {
     try {
       const send = (signal: AbortSignal): Promise<string> => sendBatch(service, batch, signal)
       return readAnswer(await inTime(deadlineMs, () => timedOut(deadlineMs), send, caller), batch)
     } catch (error) {
       caller?.throwIfAborted()
-      return batch.map(({ call }) => ({ call, result: failureOf(error) }))
+      return batch.map(({ call }): Answered => [call, { result: failureOf(error) }])
     }
   })
-  return (await Promise.all(answers)).flat()
+  return new Map((await Promise.all(answers)).flat())
 }
 
-type Sent<Call> = { readonly call: Call; readonly json: string }
+type Sent = { readonly call: ToolCall; readonly json: string }
+type Answered = readonly [ToolCall, ServiceAnswer]
 
 /** Puts the calls into requests. They get ids of their own, because those of a model can be missing or be there twice. */
-function batches<Call extends ToolCall>(calls: readonly Call[]): readonly (readonly Sent<Call>[])[] {
-  const all: Sent<Call>[][] = []
+function batches(calls: readonly ToolCall[]): readonly (readonly Sent[])[] {
+  const all: Sent[][] = []
   let bytes = Infinity
   for (const call of calls) {
     const json = JSON.stringify(writeCall(call, `call_${call.index}`))
@@ -58,11 +61,7 @@ function batches<Call extends ToolCall>(calls: readonly Call[]): readonly (reado
   return all
 }
 
-async function sendBatch(
-  service: Service,
-  batch: readonly Sent<ToolCall>[],
-  signal: AbortSignal,
-): Promise<string> {
+async function sendBatch(service: Service, batch: readonly Sent[], signal: AbortSignal): Promise<string> {
   const { response } = await service.ask('dispatch', await service.token(), signal, () => ({
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
@@ -72,10 +71,7 @@ async function sendBatch(
 }
 
 /** Throws ServiceError if the text is not an answer to these calls. */
-function readAnswer<Call extends ToolCall>(
-  text: string,
-  batch: readonly Sent<Call>[],
-): readonly AtService<Call>[] {
+function readAnswer(text: string, batch: readonly Sent[]): readonly Answered[] {
   try {
     const { results, pending } = JSON.parse(text) as {
       results: { result: unknown }[]
@@ -83,9 +79,9 @@ function readAnswer<Call extends ToolCall>(
     }
     return batch.map(({ call }, index) => {
       const result = results[index]?.result
-      if (isToolResult(result)) return { call, result }
+      if (isToolResult(result)) return [call, { result }]
       const { name } = pending.find((left) => left.index === index) as { name: string }
-      return { call, runsHere: name }
+      return [call, { runsHere: name }]
     })
   } catch (cause) {
     throw new ServiceError('UNREADABLE', 'The answer to the calls did not come from the service.', { cause })
@@ -97,14 +93,6 @@ function failureOf(error: unknown): ToolResult {
     return toolFailure(FAILURE_CODES[error.status ?? 401] ?? 'BODY_INVALID', error.message)
   const { code, message } = error as ServiceError
   if (code === 'BUSY') return toolFailure('RUNNER_BUSY', `${message} Nothing was run.`)
-  return toolFailure(
-    code === 'TIMEOUT' ? 'DEADLINE_EXCEEDED' : 'WORKER_DIED',
-    `${message} The tool may have run.`,
-  )
-}
-
-const FAILURE_CODES: Readonly<Record<number, ErrorCode>> = {
-  401: 'TOKEN_INVALID',
-  403: 'PERMISSION_DENIED',
-  413: 'BODY_TOO_LARGE',
+  const failure = code === 'TIMEOUT' ? 'DEADLINE_EXCEEDED' : 'WORKER_DIED'
+  return toolFailure(failure, `${message} The tool may have run.`)
 }

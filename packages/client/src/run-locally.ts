@@ -3,16 +3,13 @@ import type { JsonObject, ToolCall, ToolResult } from '@toolrack/contract'
 import { inTime } from './in-time.ts'
 import type { Runner } from './runner.ts'
 
-/** A call, and whether a null argument can mean that the parameter was omitted. */
-export type LocalCall = Pick<ToolCall, 'id' | 'name' | 'arguments'> & { readonly nullMeansOmitted: boolean }
-
 const ARGUMENTS_FAULT =
   'The arguments are not one whole JSON object; send the call again with a name and a value for each.'
 
 /** Runs one call in this program. Every error becomes a failure. Rejects only with the reason of the caller's signal. */
 export async function runLocally(
   runner: Runner,
-  call: LocalCall,
+  call: ToolCall,
   deadlineMs: number,
   caller: AbortSignal | undefined,
 ): Promise<ToolResult> {
@@ -34,7 +31,7 @@ export async function runLocally(
 
 /** The arguments of a call, or undefined if they are not a JSON object. An empty text means that there are none. */
 function argumentsOf(
-  { arguments: sent, nullMeansOmitted }: LocalCall,
+  { arguments: sent, nullMeansOmitted }: ToolCall,
   parameters: JsonObject | undefined,
 ): JsonObject | undefined {
   try {

@@ -11,6 +11,7 @@ import type {
 import type { ByName } from './by-name.ts'
 import { optionInvalid, ToolsError } from './errors.ts'
 import { runAtService } from './run-at-service.ts'
+import type { ServiceAnswer } from './run-at-service.ts'
 import { runLocally } from './run-locally.ts'
 import { runnersByName } from './runner.ts'
 import type { Runner } from './runner.ts'
@@ -73,14 +74,10 @@ export class ToolDispatcher {
     const calls = items.map((item) => readCall(format, item, items))
     const runners = await Promise.all(calls.map(({ name }) => this.#runners.find(name)))
     const left = calls.filter(({ fault }, at) => fault === undefined && !runners[at])
-    const elsewhere = this.#runElsewhere(left, signal)
-    const run = async (call: ReadCall, at: number): Promise<ToolResult> =>
-      call.fault === undefined
-        ? ((await this.#runHere(runners[at], call, signal)) ??
-          (await elsewhere).get(call) ??
-          unsupported(call.name))
-        : toolFailure('BODY_INVALID', `The call ${call.fault}.`)
-    const answered = await Promise.all(calls.map(async (call, at) => ({ call, result: await run(call, at) })))
+    const answers = this.#service && runAtService(this.#service, left, this.#deadlineMs, signal)
+    const answered = await Promise.all(
+      calls.map(async (call, at) => ({ call, result: await this.#run(call, runners[at], answers, signal) })),
+    )
     return {
       format: format.name,
       messages: [...format.messages(answered)] as readonly object[] as Message[],
@@ -88,31 +85,23 @@ export class ToolDispatcher {
     }
   }
 
-  #runHere(
-    runner: Runner | undefined,
+  /** The service may leave a call to the client. Then it runs here if there is a Runner. */
+  async #run(
     call: ReadCall,
+    runner: Runner | undefined,
+    answers: Promise<ReadonlyMap<ToolCall, ServiceAnswer>> | undefined,
     signal: AbortSignal | undefined,
-  ): Promise<ToolResult> | undefined {
-    return runner && runLocally(runner, call, this.#deadlineMs, signal)
-  }
-
-  /** Runs calls at the service. A call that the service leaves to the client is run here if there is a Runner. */
-  async #runElsewhere(
-    calls: readonly ReadCall[],
-    signal: AbortSignal | undefined,
-  ): Promise<ReadonlyMap<ReadCall, ToolResult>> {
-    if (!this.#service || calls.length === 0) return new Map()
-    const answers = await runAtService(this.#service, calls, this.#deadlineMs, signal)
-    const results = answers.map(async ({ call, result, runsHere = '' }): Promise<[ReadCall, ToolResult]> => [
-      call,
-      result ?? (await this.#runHere(this.#runners.get(runsHere), call, signal)) ?? unsupported(call.name),
-    ])
-    return new Map(await Promise.all(results))
+  ): Promise<ToolResult> {
+    if (call.fault !== undefined) return toolFailure('BODY_INVALID', `The call ${call.fault}.`)
+    const { result, runsHere = '' } = (runner ? undefined : (await answers)?.get(call)) ?? {}
+    if (result) return result
+    const local = runner ?? this.#runners.get(runsHere)
+    return local ? runLocally(local, call, this.#deadlineMs, signal) : unsupported(call.name)
   }
 }
 
 /** A call, and what is wrong with it, to go behind "the call". */
-type ReadCall = ToolCall & { readonly nullMeansOmitted: boolean; readonly fault?: string }
+type ReadCall = ToolCall & { readonly fault?: string }
 
 /** Reads a call. If that is impossible, or if another call has its id, only this call fails. A call may have no id. */
 function readCall(format: CallFormat, { item, index }: FoundCall, items: readonly FoundCall[]): ReadCall {
@@ -127,8 +116,6 @@ function readCall(format: CallFormat, { item, index }: FoundCall, items: readonl
 }
 
 function unsupported(name: string): ToolResult {
-  return toolFailure(
-    'TOOL_NOT_FOUND',
-    `Unsupported tool: ${isToolName(name) ? name : 'no tool can have that name'}`,
-  )
+  const what = isToolName(name) ? name : 'no tool can have that name'
+  return toolFailure('TOOL_NOT_FOUND', `Unsupported tool: ${what}`)
 }

@@ -42,7 +42,7 @@ const ANNOTATIONS = new Set([
 export type SchemaPath = readonly (string | number)[]
 
 /** Thrown if a schema cannot be converted to a dialect. The message is for the author of the schema. */
-export class SchemaFaultError extends Error {
+export class SchemaError extends Error {
   /** JSON Pointer into the schema. */
   readonly pointer: string
 

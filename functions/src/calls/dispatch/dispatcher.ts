@@ -1,6 +1,5 @@
 import type {
   AnsweredCall,
-  CallFormat,
   CallFormatName,
   InvocationResult,
   JsonObject,
@@ -65,7 +64,7 @@ export async function dispatch(
 ): Promise<DispatchAnswer> {
   const results = await eachInTurn(calls, AT_ONCE, async (call) => {
     const headers = headersOf(call, sender.headers)
-    const asked = { ...sender, headers, read: () => requestOf(call, format) }
+    const asked = { ...sender, headers, read: () => requestOf(call) }
     const { result } = await invokeHeld(pipeline, asked, held)
     // For a large result this takes a part of a millisecond, so it is not done for all results in one turn.
     return { call, result, answered: forModel({ call, result }) }
@@ -116,7 +115,7 @@ function headersOf({ id, index }: ToolCall, { idempotencyKey, ...headers }: Call
   return { ...headers, idempotencyKey: `${idempotencyKey}\n${id ?? index}` }
 }
 
-function requestOf({ name, arguments: sent }: ToolCall, { nullMeansOmitted }: CallFormat): CallRequest {
+function requestOf({ name, arguments: sent, nullMeansOmitted }: ToolCall): CallRequest {
   const args = 'text' in sent ? argumentsIn(sent.text) : callArguments(sent.value)
   return { name, arguments: args, context: {}, expectedDigest: undefined, nullLeavesOut: nullMeansOmitted }
 }

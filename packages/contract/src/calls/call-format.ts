@@ -12,6 +12,8 @@ export type ToolCall = {
   readonly arguments: { readonly text: string } | { readonly value: JsonValue }
   /** The item that the call was read from. */
   readonly item: JsonObject
+  /** Whether a null argument can mean that the parameter was omitted: a fact of the format. */
+  readonly nullMeansOmitted: boolean
 }
 
 /** A call with its result. */

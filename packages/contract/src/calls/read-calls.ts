@@ -68,7 +68,7 @@ export function readCalls<Name extends string>(
     const id = isCallId(sentId) ? sentId : undefined
     const call = (id === undefined && idFault(format, sentId)) || format.read(item)
     if (typeof call === 'string') return { fault: `has a call that cannot be read: item ${index} ${call}` }
-    calls.push({ ...call, id, index, item })
+    calls.push({ ...call, id, index, item, nullMeansOmitted: format.nullMeansOmitted })
   }
   for (const { id, index } of calls) {
     if (id === undefined) continue

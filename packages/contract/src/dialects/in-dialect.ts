@@ -1,6 +1,6 @@
 import { aliasOf } from '../alias.ts'
 import type { JsonObject, JsonValue } from '../json.ts'
-import { SchemaFaultError } from '../schema-keywords.ts'
+import { SchemaError } from '../schema-keywords.ts'
 import { completeParameters } from '../tool-definition.ts'
 import type { ToolDefinition } from '../tool-definition.ts'
 
@@ -35,7 +35,7 @@ export type ObjectSchema = {
 /** How a definition becomes a tool of a vendor. */
 export type ToolRules<Tool> = {
   /**
-   * The schema as the vendor takes it. The same object if the vendor takes it as it was written. Throws SchemaFaultError
+   * The schema as the vendor takes it. The same object if the vendor takes it as it was written. Throws SchemaError
    * if the vendor would refuse the schema, or has no schema of the same meaning.
    */
   readonly parameters: (written: JsonObject) => JsonObject
@@ -99,7 +99,7 @@ function convert<Tool>(definition: ToolDefinition, rules: ToolRules<Tool>, name:
     const item = rules.tool({ name, description, parameters, definition })
     return { conversion: schema === written ? 'full' : 'rewritten', item }
   } catch (error) {
-    if (!(error instanceof SchemaFaultError)) throw error
+    if (!(error instanceof SchemaError)) throw error
     const pointer = `/function/parameters${error.pointer}`
     return { conversion: 'quarantined', pointer, reason: error.message }
   }

@@ -1,6 +1,6 @@
 import { canonicalJson, isJsonArray, isJsonObject } from '../json.ts'
 import type { JsonObject, JsonValue } from '../json.ts'
-import { isAnnotation, mapSubschemas, referencedSchema, SchemaFaultError } from '../schema-keywords.ts'
+import { isAnnotation, mapSubschemas, referencedSchema, SchemaError } from '../schema-keywords.ts'
 import type { SchemaPath } from '../schema-keywords.ts'
 
 /** How many characters of JSON all references of a schema may add. A small schema can refer to a large one many times. */
@@ -17,7 +17,7 @@ const INDEPENDENT = new Set(
 
 /**
  * The same schema with each local `$ref` replaced by the schema that it leads to, and without definitions. The same
- * object if there are none. Throws SchemaFaultError for recursion, for keywords beside a `$ref` that cannot be joined
+ * object if there are none. Throws SchemaError for recursion, for keywords beside a `$ref` that cannot be joined
  * with it, and for a schema that would become too large.
  */
 export function inlineRefs(root: JsonObject): JsonObject {
@@ -34,7 +34,7 @@ export function inlineRefs(root: JsonObject): JsonObject {
     const target = targetOf(root, ref, at, open)
     added += JSON.stringify(target).length
     if (added > ADDED_MAX)
-      throw new SchemaFaultError(
+      throw new SchemaError(
         at,
         `the schema has more than ${ADDED_MAX} bytes when its references are written out`,
       )
@@ -46,7 +46,7 @@ export function inlineRefs(root: JsonObject): JsonObject {
 
 /**
  * The same schema with only a `$ref` at the root replaced, for vendors that read the properties of the root itself.
- * Throws SchemaFaultError as `inlineRefs` does.
+ * Throws SchemaError as `inlineRefs` does.
  */
 export function inlineRootRef(root: JsonObject): JsonObject {
   let schema = root
@@ -66,8 +66,8 @@ export function inlineRootRef(root: JsonObject): JsonObject {
 
 function targetOf(root: JsonObject, ref: JsonValue, at: SchemaPath, open: readonly JsonObject[]): JsonObject {
   const target = referencedSchema(root, ref)
-  if (!target) throw new SchemaFaultError(at, 'the $ref leads to no schema')
-  if (open.includes(target)) throw new SchemaFaultError(at, 'the $ref leads back to a schema that holds it')
+  if (!target) throw new SchemaError(at, 'the $ref leads to no schema')
+  if (open.includes(target)) throw new SchemaError(at, 'the $ref leads back to a schema that holds it')
   return target
 }
 
@@ -84,7 +84,7 @@ function joined(target: JsonObject, beside: JsonObject, at: SchemaPath): JsonObj
       schema[keyword] = [...new Set([...known, ...value])]
     else if (known === undefined && INDEPENDENT.has(keyword)) schema[keyword] = value
     else if (!isEmpty)
-      throw new SchemaFaultError(
+      throw new SchemaError(
         at,
         `the $ref stands beside ${keyword}, and the two cannot be joined; write the schema out in its place`,
       )

@@ -1,6 +1,6 @@
 import type { JsonObject } from '../json.ts'
 import { isJsonObject } from '../json.ts'
-import { mapSubschemas, SchemaFaultError, typesOf } from '../schema-keywords.ts'
+import { mapSubschemas, SchemaError, typesOf } from '../schema-keywords.ts'
 import type { SchemaPath } from '../schema-keywords.ts'
 
 const DRAFT_07 = /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/
@@ -13,7 +13,7 @@ const MAY_BE_BOOLEAN = new Set(['additionalProperties', 'unevaluatedItems', 'une
 
 /**
  * The same schema as vendors read it: in JSON Schema 2020-12, without `$schema`, and with an object for each schema. The
- * same object if it is so already. Throws SchemaFaultError if a reference leads to a place that 2020-12 does not have.
+ * same object if it is so already. Throws SchemaError if a reference leads to a place that 2020-12 does not have.
  */
 export function currentSchema(root: JsonObject): JsonObject {
   return objectSchemas(currentDraft(root))
@@ -26,24 +26,21 @@ export function arraysWithItems(schema: JsonObject): JsonObject {
   return needsItems ? { ...below, items: {} } : below
 }
 
-/** Throws SchemaFaultError if one of these keywords stands at the root. */
+/** Throws SchemaError if one of these keywords stands at the root. */
 export function refuseAtRoot(schema: JsonObject, keywords: readonly string[]): void {
   const found = keywords.find((keyword) => schema[keyword] !== undefined)
   if (found !== undefined)
-    throw new SchemaFaultError(
+    throw new SchemaError(
       [found],
       `${found} stands at the root, where the vendor takes plain parameters only; put it below one of them`,
     )
 }
 
-/** Throws SchemaFaultError if a parameter at the root has a name that is not allowed. `rule` says which names are. */
+/** Throws SchemaError if a parameter at the root has a name that is not allowed. `rule` says which names are. */
 export function refuseParameterNames(schema: JsonObject, allowed: RegExp, rule: string): void {
   const name = Object.keys(schema['properties'] ?? {}).find((one) => !allowed.test(one))
   if (name !== undefined)
-    throw new SchemaFaultError(
-      ['properties', name],
-      `the vendor refuses this parameter's name; it takes ${rule}`,
-    )
+    throw new SchemaError(['properties', name], `the vendor refuses this parameter's name; it takes ${rule}`)
 }
 
 /** Writes `true` as `{}` and `false` as `{"not":{}}`. */
@@ -65,7 +62,7 @@ function currentDraft(root: JsonObject): JsonObject {
 function fromDraft07(schema: JsonObject, path: SchemaPath): JsonObject {
   const { $ref: ref } = schema
   if (typeof ref === 'string' && MOVED.test(ref))
-    throw new SchemaFaultError(
+    throw new SchemaError(
       [...path, '$ref'],
       'the $ref leads to a place that 2020-12 writes in another way; put the schema below $defs',
     )

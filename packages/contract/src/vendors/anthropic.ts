@@ -1,14 +1,10 @@
 import type { CallFormat } from '../calls/call-format.ts'
-import type { DialectRules, ObjectSchema } from '../dialects/in-dialect.ts'
+import type { DialectRules, ObjectSchema, ToolParts } from '../dialects/in-dialect.ts'
 import { inlineRootRef } from '../dialects/inline-refs.ts'
 import { currentSchema, refuseAtRoot, refuseParameterNames } from '../dialects/schema-rules.ts'
 
 /** A tool of Anthropic's Messages API. */
-export type AnthropicTool = {
-  readonly name: string
-  readonly description: string
-  readonly input_schema: ObjectSchema
-}
+export type AnthropicTool = Pick<ToolParts, 'name' | 'description'> & { readonly input_schema: ObjectSchema }
 
 /** The names that Anthropic documents for parameters at the root. */
 const PARAMETER_NAME = /^[A-Za-z0-9_.-]{1,64}$/

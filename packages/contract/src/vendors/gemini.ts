@@ -1,14 +1,12 @@
 import type { AnsweredCall, CallFormat } from '../calls/call-format.ts'
-import type { DialectRules, ObjectSchema } from '../dialects/in-dialect.ts'
+import type { DialectRules, ObjectSchema, ToolParts } from '../dialects/in-dialect.ts'
 import { inlineRefs } from '../dialects/inline-refs.ts'
 import { arraysWithItems, currentSchema, refuseParameterNames } from '../dialects/schema-rules.ts'
 import { holdsLargeInteger, isJsonObject } from '../json.ts'
 import type { JsonObject, JsonValue } from '../json.ts'
 
 /** The declaration of one function for Gemini. */
-export type GeminiDeclaration = {
-  readonly name: string
-  readonly description: string
+export type GeminiDeclaration = Pick<ToolParts, 'name' | 'description'> & {
   readonly parametersJsonSchema: ObjectSchema
 }
 

@@ -1,19 +1,15 @@
-import type { DialectRules, ObjectSchema } from '../dialects/in-dialect.ts'
+import type { DialectRules, ObjectSchema, ToolParts } from '../dialects/in-dialect.ts'
 import { currentSchema } from '../dialects/schema-rules.ts'
+import type { ToolAnnotations } from '../tool-definition.ts'
+
+/** The hints that MCP knows. Definitions may have others. */
+const HINTS = ['title', 'readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'] as const
 
 /** A tool of MCP's `tools/list`. `_meta` has the canonical name if the alias differs from it. */
-export type McpTool = {
-  readonly name: string
+export type McpTool = Pick<ToolParts, 'name' | 'description'> & {
   readonly title?: string
-  readonly description: string
   readonly inputSchema: ObjectSchema
-  readonly annotations?: {
-    readonly title?: string
-    readonly readOnlyHint?: boolean
-    readonly destructiveHint?: boolean
-    readonly idempotentHint?: boolean
-    readonly openWorldHint?: boolean
-  }
+  readonly annotations?: { readonly [Hint in (typeof HINTS)[number]]?: NonNullable<ToolAnnotations[Hint]> }
   readonly _meta?: { readonly 'toolrack/name': string }
 }
 
@@ -23,20 +19,18 @@ export const mcpDialect: DialectRules<McpTool> = {
   usesAliases: true,
   allowsItems: false,
   parameters: currentSchema,
-  tool: ({ name, description, parameters, definition }) => {
-    const { title, readOnlyHint, destructiveHint, idempotentHint, openWorldHint } =
-      definition.annotations ?? {}
-    // Definitions may have other hints, which MCP does not know.
-    const hints = { title, readOnlyHint, destructiveHint, idempotentHint, openWorldHint }
-    const annotations = Object.fromEntries(Object.entries(hints).filter(([, hint]) => hint !== undefined))
-    const canonical = definition.function.name
+  tool: ({ name, description, parameters, definition: { annotations = {}, function: described } }) => {
+    const { title } = annotations
+    const hints = HINTS.filter((hint) => annotations[hint] !== undefined)
     return {
       name,
       ...(title !== undefined && { title }),
       description,
       inputSchema: parameters,
-      ...(Object.keys(annotations).length > 0 && { annotations }),
-      ...(canonical !== name && { _meta: { 'toolrack/name': canonical } }),
+      ...(hints.length > 0 && {
+        annotations: Object.fromEntries(hints.map((hint) => [hint, annotations[hint]])),
+      }),
+      ...(described.name !== name && { _meta: { 'toolrack/name': described.name } }),
     }
   },
 }

@@ -1,5 +1,5 @@
 import type { CallFormat } from '../calls/call-format.ts'
-import type { DialectRules, ObjectSchema, ToolParts } from '../dialects/in-dialect.ts'
+import type { DialectRules, ToolParts } from '../dialects/in-dialect.ts'
 import { inlineRefs, inlineRootRef } from '../dialects/inline-refs.ts'
 import { arraysWithItems, currentSchema, refuseAtRoot } from '../dialects/schema-rules.ts'
 import { strictSchema } from '../dialects/strict-schema.ts'
@@ -7,19 +7,16 @@ import { isJsonObject } from '../json.ts'
 import type { JsonObject } from '../json.ts'
 import { completeParameters } from '../tool-definition.ts'
 
+type Described = Pick<ToolParts, 'name' | 'description' | 'parameters'>
+
 /** A tool of Chat Completions. Only the dialect `openai-strict` has `strict`. */
 export type OpenaiTool = {
   readonly type: 'function'
-  readonly function: {
-    readonly name: string
-    readonly description: string
-    readonly parameters: ObjectSchema
-    readonly strict?: boolean
-  }
+  readonly function: Described & { readonly strict?: boolean }
 }
 
 /** A tool of the Responses API. It always has `strict`, because without it the API tries to be strict. */
-export type OpenaiResponsesTool = { readonly type: 'function' } & Required<OpenaiTool['function']>
+export type OpenaiResponsesTool = Described & { readonly type: 'function'; readonly strict: boolean }
 
 /** OpenAI refuses these beside `type: object` at the root, with or without strict mode. */
 const NOT_AT_ROOT = ['oneOf', 'anyOf', 'allOf', 'enum', 'const', 'not']
