@@ -273,7 +273,7 @@ test.each<[string, unknown, RegExp]>([
   [
     'too many calls',
     Array.from({ length: CALLS_MAX + 1 }, (_, index) => chat(`c${index}`, 'ECHO', {})),
-    /holds 65 calls; send 64/,
+    /holds 65 calls; send at most 64/,
   ],
 ])('%s is refused before anything is run', async (_title, body, message) => {
   const answer = await errorAnswer(await send(await start(), body))

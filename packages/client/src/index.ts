@@ -8,6 +8,7 @@ export type {
   Layer,
   ListedTool,
   ToolDefinition,
+  ToolOf,
   ToolResult,
 } from '@toolrack/contract'
 export { ToolsError } from './errors.ts'
@@ -30,4 +31,4 @@ export { ToolDefs } from './tool-defs.ts'
 export type { ToolDefsOptions } from './tool-defs.ts'
 export { ToolDispatcher } from './tool-dispatcher.ts'
 export type { Dispatched, ToolDispatcherOptions } from './tool-dispatcher.ts'
-export type { FallbackReason, LayerState, ToolList, ToolOf } from './tool-list.ts'
+export type { FallbackReason, LayerState, ToolList } from './tool-list.ts'

@@ -1,4 +1,4 @@
-import type { Dialect, JsonObject, ToolDefinition } from '@toolrack/contract'
+import type { Dialect, JsonObject, ToolDefinition, ToolOf } from '@toolrack/contract'
 import { ServiceError, timedOut, ToolsError } from './errors.ts'
 import { inTime } from './in-time.ts'
 import { RememberedLists, SharedRequests } from './list-cache.ts'
@@ -10,7 +10,7 @@ import { withNetworkErrors, Service } from './service.ts'
 import type { ServiceOptions } from './service.ts'
 import { tokenSubject } from './token.ts'
 import { readList } from './tool-list.ts'
-import type { ListAnswer, ToolList, ToolOf } from './tool-list.ts'
+import type { ListAnswer, ToolList } from './tool-list.ts'
 
 export type ToolDefsOptions = ServiceOptions & {
   /** What to list if the service is away and nothing is remembered: the standard definitions by default, `false` for an error. */

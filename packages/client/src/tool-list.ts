@@ -1,10 +1,7 @@
 import { hasListedShape, isJsonObject, parsedJson } from '@toolrack/contract'
-import type { Dialect, DialectElement, JsonObject, Layer, ListedTool } from '@toolrack/contract'
+import type { Dialect, JsonObject, Layer, ListedTool } from '@toolrack/contract'
 import { ServiceError } from './errors.ts'
 import type { ServiceErrorCode } from './errors.ts'
-
-/** An element of a vendor's `tools` field. Without a dialect it has OpenAI's shape, and canonical names. */
-export type ToolOf<D extends Dialect | undefined> = D extends Dialect ? DialectElement<D> : ListedTool
 
 /** What a layer gave: a number of definitions, its last known state, or nothing. */
 export type LayerState = number | 'stale' | 'error'

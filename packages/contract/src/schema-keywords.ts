@@ -28,16 +28,7 @@ const NAMED = new Set([
 ])
 
 /** Keywords that describe a value. They refuse no value. */
-const ANNOTATIONS = new Set([
-  '$comment',
-  'default',
-  'deprecated',
-  'description',
-  'examples',
-  'readOnly',
-  'title',
-  'writeOnly',
-])
+const ANNOTATION = /^(?:\$comment|title|description|default|examples|deprecated|readOnly|writeOnly)$/
 
 export type SchemaPath = readonly (string | number)[]
 
@@ -53,7 +44,7 @@ export class SchemaError extends Error {
 }
 
 export function isAnnotation(keyword: string): boolean {
-  return ANNOTATIONS.has(keyword)
+  return ANNOTATION.test(keyword)
 }
 
 /** The types that a schema names: one, several, or none. */

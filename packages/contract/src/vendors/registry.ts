@@ -1,6 +1,7 @@
 import type { CallFormat, ToolCall } from '../calls/call-format.ts'
 import type { DialectRules } from '../dialects/in-dialect.ts'
 import type { JsonObject } from '../json.ts'
+import type { ListedTool } from '../tool-definition.ts'
 import { anthropicCalls, anthropicDialect } from './anthropic.ts'
 import type { AnthropicTool } from './anthropic.ts'
 import { geminiCalls, geminiDialect } from './gemini.ts'
@@ -30,8 +31,12 @@ export type DialectTools = {
   readonly mcp: McpTool
 }
 
-/** An element of the list in each dialect. Gemini's only element holds all declarations. */
-export type DialectElement<D extends Dialect> = D extends 'gemini' ? GeminiTool : DialectTools[D]
+/** An element of a list in a dialect, or in none. Gemini's only element holds all declarations. */
+export type ToolOf<D extends Dialect | undefined> = D extends 'gemini'
+  ? GeminiTool
+  : D extends Dialect
+    ? DialectTools[D]
+    : ListedTool
 
 const RULES: { readonly [D in Dialect]: DialectRules<DialectTools[D]> } = {
   openai: openaiDialect,
