@@ -27,7 +27,8 @@ const acmeCalls: CallFormat<'acme'> = {
   isCall: ({ skill }) => typeof skill === 'string',
   isOther: ({ thought }) => thought !== undefined,
   id: ({ step }) => step,
-  read: ({ skill, input = {} }) => ({ name: String(skill), arguments: { value: input } }),
+  read: ({ skill, input = {} }) =>
+    typeof skill === 'string' ? { name: skill, arguments: { value: input } } : 'must have a skill',
   nullMeansOmitted: true,
   messages: (answered) =>
     answered.map(({ call, result }) => ({ did: call.name, said: result.textResultForLlm })),

@@ -4,7 +4,7 @@ import { optionInvalid } from './errors.ts'
 
 /** Which tools a list has, and in which dialect. Each option narrows the list. */
 export type ListOptions<D extends Dialect | undefined = Dialect | undefined> = {
-  /** Names or aliases, also with `@sha256:…`: a list, a comma-separated text, or a JSON array. Blanks mean every tool, `[]` means none. */
+  /** Names or aliases, also with `@sha256:…`: a list, a text with commas, or a JSON array. `[]` means no tool. */
   readonly names?: string | readonly string[] | undefined
   /** Tools that have any of these tags. */
   readonly tags?: readonly string[] | undefined

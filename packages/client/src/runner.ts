@@ -17,11 +17,11 @@ export type RunnerContext = {
 export type Runner = {
   /** The `function.name` of the tool's definition. */
   readonly name: string
-  /** The tool's definition. Its `function.name` must be `name`. With it, null arguments that mean "omitted" are removed. */
+  /** Its `function.name` must be `name`. With a definition, null arguments that mean "omitted" are removed. */
   readonly definition?: Pick<ToolDefinition, 'function'> | undefined
   /**
-   * Runs one call. The model gets a string as it is, a ToolResult as it says, and any other value as JSON. An error that is
-   * thrown becomes a failure that the model reads.
+   * Runs one call. The model gets a string as it is, a ToolResult as it says, and any other value as JSON. An error
+   * becomes a failure that the model reads.
    */
   readonly run: (args: JsonObject, context: RunnerContext) => unknown
 }
@@ -60,7 +60,7 @@ export type InvokerRunnerOptions = Pick<Runner, 'name' | 'definition'> & {
   readonly workflow: ((input: WorkflowInput, context: RunnerContext) => unknown) | WorkflowEndpoint
 }
 
-/** A Runner that calls a workflow: a function, or an endpoint. An endpoint is called once. A status of 400 or more is a failure. */
+/** A Runner that calls a workflow. An endpoint is called once, and a status of 400 or more is a failure. */
 export function invokerRunner({ name, definition, workflow }: InvokerRunnerOptions): Runner {
   const invoke = typeof workflow === 'function' ? workflow : endpointWorkflow(workflow)
   return { name, definition, run: (args, context) => invoke({ name, arguments: args }, context) }

@@ -13,7 +13,7 @@ import { readList } from './tool-list.ts'
 import type { ListAnswer, ToolList } from './tool-list.ts'
 
 export type ToolDefsOptions = ServiceOptions & {
-  /** What to list if the service is away and nothing is remembered: the standard definitions by default, `false` for an error. */
+  /** What to list without the service and without memory: STANDARD_DEFINITIONS by default, `false` for an error. */
   readonly fallback?: readonly ToolDefinition[] | false | undefined
   /** How many milliseconds a list may wait for the service, with all tries and pauses; 5,000 by default. */
   readonly deadlineMs?: number | undefined
@@ -41,9 +41,9 @@ export class ToolDefs {
   }
 
   /**
-   * Lists the tools for one model call. Rejects with a ToolsError: OPTION_INVALID, TOKEN_FAILED and SERVICE_REFUSED (400, 401,
-   * 403) are faults of the caller, CRYPTO_MISSING means that local definitions need a hash, and SERVICE_UNAVAILABLE is only
-   * possible if `fallback` is `false`. Rejects with the reason of `signal` too.
+   * Lists the tools for one model call. Rejects with OPTION_INVALID, TOKEN_FAILED or SERVICE_REFUSED (4xx) for faults of the
+   * caller, with CRYPTO_MISSING if local definitions need a hash, with SERVICE_UNAVAILABLE only if `fallback` is `false`,
+   * and with the reason of `signal`.
    */
   async list<D extends Dialect | undefined = undefined>(
     options: ListOptions<D> = {},

@@ -19,7 +19,7 @@ import { Service } from './service.ts'
 import type { ServiceOptions } from './service.ts'
 
 export type ToolDispatcherOptions = Partial<ServiceOptions> & {
-  /** The tools that run in this program. A call is looked up here by exact name and then by alias, before it goes to the service. */
+  /** The tools that run in this program. They are found by name, then by alias, before the service is asked. */
   readonly runners?: readonly Runner[] | undefined
   /** How many milliseconds a Runner, or the service with all calls of one answer, may take; 60,000 by default. */
   readonly deadlineMs?: number | undefined

@@ -9,7 +9,7 @@ export type NameFilterFault = { readonly fault: string }
 
 /**
  * Unites the names in all values. Each value is a name, a comma-separated list, or a JSON array of strings. Blanks and
- * extra commas are ignored. Only blanks mean every tool, `[]` means no tool. A fault goes behind the name of the parameter.
+ * extra commas are ignored. Only blanks mean every tool, `[]` means no tool. A fault follows the name of the parameter.
  */
 export function parseNameFilter(values: readonly string[]): NameFilter | NameFilterFault {
   const names = new Set<string>()

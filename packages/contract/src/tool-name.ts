@@ -1,7 +1,7 @@
 /**
  * The rule for tool names:
  *
- * - A name has 1 to 128 characters. The first is a letter or `_`, the others are letters, digits, `_`, `.`, `:` or `-` (ASCII).
+ * - A name has 1 to 128 ASCII characters: a letter or `_`, and then letters, digits, `_`, `.`, `:` or `-`.
  * - It is not `constructor` or `prototype`, and does not both start and end with two underscores, as `__proto__` does.
  */
 const TOOL_NAME = /^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$/
@@ -14,7 +14,7 @@ export function isToolName(name: string): boolean {
   return TOOL_NAME.test(name) && !RESERVED.test(name)
 }
 
-/** Why a name is not allowed, as a sentence that does not repeat the name. Undefined if the name is allowed. */
+/** Why a name is not allowed, in words that do not repeat it. Undefined if it is allowed. */
 export function toolNameFault(name: string): string | undefined {
   if (name === '') return `the name is empty; ${TOOL_NAME_RULE}`
   if (TOOL_NAME.test(name)) {

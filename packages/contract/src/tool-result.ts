@@ -17,7 +17,7 @@ export function toolFailure(code: ErrorCode, error: string): ToolResult {
   return { resultType: 'failure', textResultForLlm: error, error, code }
 }
 
-/** The result for what a tool returned. A string is the text itself, any other value becomes JSON. A value that JSON cannot hold is a failure. */
+/** The result for what a tool returned: a string, or any other value as JSON. What JSON cannot hold is a failure. */
 export function toolResult(returned: unknown): ToolResult {
   try {
     const text = typeof returned === 'string' ? returned : jsonText(returned)
@@ -29,7 +29,7 @@ export function toolResult(returned: unknown): ToolResult {
   }
 }
 
-/** Throws for a value that JSON.stringify would leave out or replace by null, so that the tool's author learns of it. */
+/** Throws for values that JSON.stringify would leave out or replace, so that the tool's author learns of them. */
 function jsonText(value: unknown): string {
   const text = JSON.stringify(value, function refuse(this: unknown, key: string, child: unknown) {
     const place = key === '' ? 'the result' : `'${key}' of the result`

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../json.ts'
+import { isJsonArray, isJsonObject } from '../json.ts'
 import type { JsonObject, JsonValue } from '../json.ts'
 import type { CallFormat, ToolCall } from './call-format.ts'
 
@@ -97,12 +97,12 @@ function isOther(item: JsonObject, formats: readonly CallFormat[]): boolean {
 }
 
 function listIn(body: JsonValue, itemsKeys: readonly string[]): readonly JsonValue[] | undefined {
-  if (Array.isArray(body)) return body as readonly JsonValue[]
+  if (isJsonArray(body)) return body
   if (!isJsonObject(body)) return undefined
-  const lists = itemsKeys.map((key) => body[key]).filter((value) => Array.isArray(value))
+  const lists = itemsKeys.map((key) => body[key]).filter(isJsonArray)
   // A message without calls.
   if (lists.length === 0 && typeof body['role'] === 'string') return []
-  return lists.length === 1 ? (lists[0] as readonly JsonValue[]) : undefined
+  return lists.length === 1 ? lists[0] : undefined
 }
 
 function inWords(keys: readonly string[]): string {

@@ -70,7 +70,7 @@ export function nameIn({ usesAliases }: DialectRules, name: string): string {
 
 /**
  * Converts a definition to a dialect, or says where and why that is impossible. A rewritten schema allows the same
- * arguments. The dialect `openai-strict` differs: null there means that a parameter was omitted (see `dropOmittedArguments`).
+ * arguments. In strict mode it also allows null for "omitted" (see `dropOmittedArguments`).
  */
 export function inDialect<Tool extends object>(
   definition: ToolDefinition,

@@ -32,7 +32,7 @@ export const geminiDialect: DialectRules<GeminiDeclaration> = {
   tool: ({ name, description, parameters }) => ({ name, description, parametersJsonSchema: parameters }),
 }
 
-/** Gemini: parts `{"functionCall":{"id"?,"name","args":{…}}}`, answered by one user content of `functionResponse` parts. */
+/** Parts `{"functionCall":{"id"?,"name","args":{…}}}`, answered by one user content of `functionResponse` parts. */
 export const geminiCalls: CallFormat<'gemini'> = {
   name: 'gemini',
   itemsKey: 'parts',

@@ -60,7 +60,7 @@ export const openaiStrictDialect: DialectRules<OpenaiTool> = {
   fallback: { parameters: openaiParameters, tool: (parts) => openaiTool(parts, false) },
 }
 
-/** Chat Completions: `{"id","type":"function","function":{"name","arguments":"<JSON>"}}`, answered by messages of the role `tool`. */
+/** `{"id","type":"function","function":{"name","arguments":"<JSON>"}}`, answered by messages of the role `tool`. */
 export const openaiCalls: CallFormat<'openai'> = {
   name: 'openai',
   itemsKey: 'tool_calls',
@@ -82,7 +82,7 @@ export const openaiCalls: CallFormat<'openai'> = {
     })),
 }
 
-/** Responses: `{"type":"function_call","call_id","name","arguments":"<JSON>"}`, answered by `function_call_output` items. */
+/** `{"type":"function_call","call_id","name","arguments":"<JSON>"}`, answered by `function_call_output` items. */
 export const openaiResponsesCalls: CallFormat<'openai-responses'> = {
   name: 'openai-responses',
   itemsKey: 'output',
