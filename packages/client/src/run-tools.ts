@@ -58,13 +58,11 @@ export async function runTools(options: RunToolsOptions): Promise<RanTools> {
     const calls = message['tool_calls']
     const isCalling = Array.isArray(calls) && calls.length > 0
     if (isCalling) messages.push(...(await dispatcher.dispatch(calls, { signal })).messages)
-    if (!isCalling || steps >= stepsMax)
-      return { text: textOf(message), messages, steps, end: isCalling ? 'step-limit' : 'answered' }
+    if (isCalling && steps < stepsMax) continue
+    const { content } = message
+    const text = typeof content === 'string' ? content : ''
+    return { text, messages, steps, end: isCalling ? 'step-limit' : 'answered' }
   }
-}
-
-function textOf({ content }: JsonObject): string {
-  return typeof content === 'string' ? content : ''
 }
 
 /** Asks the model once and returns its message. Throws MODEL_FAILED, or the reason of the signal. */

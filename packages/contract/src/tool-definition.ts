@@ -6,7 +6,7 @@ export type Layer = (typeof LAYERS)[number]
 
 /** How the service runs a tool. A tool without a runner runs at the client. */
 export const RUNNER_KINDS = ['python', 'builtin', 'workflow', 'http', 'mcp'] as const
-export type RunnerKind = (typeof RUNNER_KINDS)[number]
+type RunnerKind = (typeof RUNNER_KINDS)[number]
 
 export type ToolRunner = {
   readonly kind: RunnerKind
