@@ -3,5 +3,5 @@ import { writeFileSync } from 'node:fs'
 import { root } from './toolchain/checkout.mjs'
 import { standardDefinitionsPath, standardDefinitionsText } from './toolchain/standard-definitions.mjs'
 
-/** `npm run client-definitions`: writes the definitions that the client falls back to anew, after a change of their files. */
+/** `npm run client-definitions`: writes the local definitions of the client. Run it after a change of their files. */
 writeFileSync(standardDefinitionsPath(root), standardDefinitionsText(root))

@@ -1,4 +1,4 @@
-import { DIALECTS, inDialect } from '@toolrack/contract'
+import { dialectRules, DIALECTS, inDialect } from '@toolrack/contract'
 import type { Dialect, ToolDefinition } from '@toolrack/contract'
 import assert from 'node:assert/strict'
 import { bfclDefinitions } from '../definitions/bfcl.ts'
@@ -43,7 +43,7 @@ async function checkList(
   const { body } = await ask(server, pathOf(dialect))
   const inOrder = definitions.toSorted((a, b) => (a.function.name < b.function.name ? -1 : 1))
   const items = inOrder.flatMap((definition): object[] => {
-    const converted = inDialect(definition, dialect)
+    const converted = inDialect(definition, dialectRules(dialect))
     return 'item' in converted ? [converted.item] : []
   })
   const expected = dialect === 'gemini' ? [{ functionDeclarations: items }] : items

@@ -3,16 +3,16 @@ import { dirname, join, relative } from 'node:path'
 import { runWithNode } from './checkout.mjs'
 import { SetupFailure } from './setup-failure.mjs'
 
-/** The client as it is published: one file with the contract in it, and the types of both beside it. */
+/** Builds the client for publishing: one file that contains the contract too, and the types of both. */
 export async function buildClient(root, node, outDir = join(root, 'packages/client/dist')) {
   rmSync(outDir, { recursive: true, force: true })
   await bundleClient(root, { outfile: join(outDir, 'index.js') })
   await writeTypes(root, node, join(outDir, 'types'))
 }
 
-/** Bundles the client for no platform in particular: an import of a Node built-in is an error. */
+/** Bundles the client for any platform, so that an import of a Node built-in is an error. */
 export async function bundleClient(root, options) {
-  // Imported here: the scripts are read before anything is installed.
+  // Imported here, because scripts are loaded before anything is installed.
   const { build } = await import('esbuild')
   return build({
     absWorkingDir: root,
@@ -26,7 +26,7 @@ export async function bundleClient(root, options) {
   })
 }
 
-/** Emits the types, and keeps those that the entry leads to. */
+/** Emits the types, and keeps the files that the entry imports, directly or not. */
 async function writeTypes(root, node, outDir) {
   const emitted = join(outDir, 'emitted')
   const args = [join(root, 'node_modules/typescript/bin/tsc'), '-p', join(root, 'packages/client')]
@@ -40,7 +40,7 @@ async function writeTypes(root, node, outDir) {
   rmSync(emitted, { recursive: true })
 }
 
-/** What a type file imports, as it is published: the contract lies beside the client, and modules are named as they will be loaded. */
+/** A type file with the imports of the published package: the contract lies beside the client, and modules end in `.js`. */
 function published(text) {
   return text
     .replaceAll("'@toolrack/contract'", "'../../contract/src/index.ts'")

@@ -5,10 +5,10 @@ import { join } from 'node:path'
 const FAMILIES = ['cli', 'tasks']
 
 export function standardDefinitionsPath(root) {
-  return join(root, 'packages/client/src/standard-definitions.ts')
+  return join(root, 'packages/client/src/standard-definitions.json')
 }
 
-/** The generated file of the client: the definitions of these families as the file layer serves them, in the order of the list. */
+/** The text of that file: the definitions of these families as the file layer serves them, in the order of the list. */
 export function standardDefinitionsText(root) {
   const definitions = FAMILIES.flatMap((family) => {
     const path = join(root, `functions/workflows/tools/defs/${family}.json`)
@@ -16,10 +16,5 @@ export function standardDefinitionsText(root) {
     return tools.map((tool) => ({ ...tool, category: tool.category ?? family }))
   })
   definitions.sort((a, b) => (a.function.name < b.function.name ? -1 : 1))
-  return `// Written by \`npm run client-definitions\` from functions/workflows/tools/defs; a test compares the two.
-import type { ToolDefinition } from '@toolrack/contract'
-
-/** The families ${FAMILIES.join(' and ')} of the file layer, for a client that has nothing else. */
-export const STANDARD_DEFINITIONS: readonly ToolDefinition[] = ${JSON.stringify(definitions, null, 2)}
-`
+  return `${JSON.stringify(definitions, null, 2)}\n`
 }

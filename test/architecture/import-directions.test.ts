@@ -44,7 +44,7 @@ const src = (path: string): string => `functions/src/${path}`
 
 test.each([
   ['packages/contract/src/alias.ts', 'node:crypto', /itself and a sha256 library/],
-  ['packages/contract/src/alias-rule.ts', '@noble/hashes/sha2.js', /sha256\.ts alone/],
+  ['packages/contract/src/alias.ts', '@noble/hashes/sha2.js', /sha256\.ts alone/],
   ['packages/contract/src/alias.ts', 'zod', /itself and a sha256 library/],
   ['packages/contract/src/alias.ts', '../../../functions/src/log.ts', /itself and a sha256 library/],
   ['packages/contract/src/alias.ts', '@toolrack/client', /itself and a sha256 library/],

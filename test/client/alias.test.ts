@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import type { ToolDefinition } from '@toolrack/contract'
-import { aliasOf } from '../../packages/client/src/alias.ts'
+import { aliasOf } from '../../packages/client/src/by-name.ts'
 import { ByName } from '../../packages/client/src/by-name.ts'
 import { ToolDefs } from '../../packages/client/src/index.ts'
 import { vectors } from '../support/vectors.ts'

@@ -79,5 +79,7 @@ test.each<[string, RequestListener, object]>([
 
 test('a definition of another name is found at construction', () => {
   const runner = invokerRunner({ name: 'A', definition: listed('B'), workflow: () => 1 })
-  expect(() => new ToolDispatcher({ runners: [runner] })).toThrow(/named A, and its definition otherwise/)
+  expect(() => new ToolDispatcher({ runners: [runner] })).toThrow(
+    /named A, but its definition has another name/,
+  )
 })

@@ -83,7 +83,7 @@ test('a service that is not there is answered for, and without a fallback it is 
   })
   await expect(new ToolDefs({ service, token: 't', fallback: false }).list()).rejects.toMatchObject({
     code: 'SERVICE_UNAVAILABLE',
-    message: expect.stringMatching(/can not be reached.*nothing to fall back to/),
+    message: expect.stringMatching(/cannot be reached.*nothing to fall back to/),
   })
 })
 

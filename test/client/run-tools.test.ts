@@ -80,7 +80,7 @@ test.each([
     listAnswer({ error: { message: 'Bad key.' } }, { status: 401 }),
     /^The model answered 401: Bad key\.$/,
   ],
-  ['answers HTML', listAnswer('<html>'), /answered 200: its answer is no chat completion/],
+  ['answers HTML', listAnswer('<html>'), /answered 200: its answer is not a chat completion/],
   ['answers something else', listAnswer({ choices: [] }), /is its address right\?$/],
 ])('a model that %s is a clear error', async (_title, answer, message) => {
   await using server = await ScriptedServer.start()
@@ -94,7 +94,7 @@ test.each([
 test('a model that is not there is a clear error', async () => {
   await expect(runTools(options({ url: 'http://127.0.0.1:1' }))).rejects.toMatchObject({
     code: 'MODEL_FAILED',
-    message: 'The model can not be reached, or its answer broke off.',
+    message: 'The model cannot be reached, or its answer broke off.',
   })
 })
 

@@ -13,7 +13,7 @@ const root = fileURLToPath(ROOT)
 const withoutFallback: Plugin = {
   name: 'without-fallback',
   setup: (build) =>
-    build.onLoad({ filter: /(?:standard-definitions|local-list)\.ts$/ }, () => ({
+    build.onLoad({ filter: /local-list\.ts$/ }, () => ({
       contents: 'export const STANDARD_DEFINITIONS = [], localList = () => ({})',
     })),
 }

@@ -91,12 +91,12 @@ describe('names', () => {
     [
       'two Runners of one name',
       [echo, runner('A'), echo],
-      /^Runner 2 can not be used: another one is named ECHO\.$/,
+      /^Runner 2 cannot be used: another one is named ECHO\.$/,
     ],
     [
       'a Runner whose definition has another name',
       [{ ...echo, definition: listed('Echo') }],
-      /^Runner 0 can not be used: it is named ECHO, and its definition otherwise\.$/,
+      /^Runner 0 cannot be used: it is named ECHO, but its definition has another name\.$/,
     ],
     ['a Runner without a name', [runner('')], /no tool can have its name/],
     ['a Runner with a name that no tool can have', [runner('SECRET name')], /no tool can have its name/],
@@ -285,8 +285,8 @@ describe('calls', () => {
 
   test.each<[string, object, RegExp]>([
     ['a whole completion', { choices: [] }, /must be a list of tool calls/],
-    ['a list of names', ['ECHO'], /item 0 that is no JSON object/],
-    ['a list of other things', [{ name: 'ECHO' }], /item 0 that is no tool call/],
+    ['a list of names', ['ECHO'], /item 0 that is not a JSON object/],
+    ['a list of other things', [{ name: 'ECHO' }], /item 0 that is not a tool call/],
     ['two formats', [chat('a', 'T', {}), anthropic('b', 'T', {})], /mixes formats/],
   ])('%s is a clear error', async (_title, answer, message) => {
     await expect(new ToolDispatcher({}).dispatch(answer)).rejects.toMatchObject({

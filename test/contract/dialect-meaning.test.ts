@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { completeParameters, inDialect, withoutNulls } from '@toolrack/contract'
+import { completeParameters, dialectRules, dropOmittedArguments, inDialect } from '@toolrack/contract'
 import type { Dialect, JsonObject, JsonValue, ToolDefinition } from '@toolrack/contract'
 import type { AnySchema, ValidateFunction } from 'ajv'
 import fc from 'fast-check'
@@ -100,7 +100,7 @@ function parametersIn(dialect: Dialect, parameters: JsonObject): JsonObject | un
     type: 'function',
     function: { name: 'a', description: '', parameters },
   }
-  const converted = inDialect(definition, dialect)
+  const converted = inDialect(definition, dialectRules(dialect))
   if (!('item' in converted)) return undefined
   const { item } = converted
   if ('input_schema' in item) return item.input_schema
@@ -134,7 +134,7 @@ test('what a strict model may send is, without its nulls, what the tool takes', 
     fc.property(written, manyArguments, (parameters, samples) => {
       const converted = inDialect(
         { type: 'function', function: { name: 'a', description: '', parameters } },
-        'openai-strict',
+        dialectRules('openai-strict'),
       )
       if (!('item' in converted) || converted.item.function.strict !== true) return
       const [before, after] = [
@@ -145,7 +145,7 @@ test('what a strict model may send is, without its nulls, what the tool takes', 
         const args = filled(sample, converted.item.function.parameters)
         if (!after(args)) continue
         admitted += 1
-        const given = withoutNulls(parameters, args)
+        const given = dropOmittedArguments(parameters, args)
         expect([parameters, given, before(given)]).toEqual([parameters, given, true])
       }
     }),

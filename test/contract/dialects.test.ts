@@ -1,5 +1,13 @@
 import { expect, test } from '@jest/globals'
-import { aliasOf, CONVERSIONS, DIALECTS, inDialect, isToolName, nameIn } from '@toolrack/contract'
+import {
+  aliasOf,
+  CONVERSIONS,
+  dialectRules,
+  DIALECTS,
+  inDialect,
+  isToolName,
+  nameIn,
+} from '@toolrack/contract'
 import type { Dialect, JsonObject, ToolDefinition } from '@toolrack/contract'
 import fc from 'fast-check'
 import { vectors } from '../support/vectors.ts'
@@ -13,7 +21,7 @@ test.each(cases)('dialects: $title', ({ input, expected }) => {
   const dialects = DIALECTS.filter((dialect) => expected[dialect])
   expect(Object.keys(expected).toSorted()).toEqual(dialects.toSorted())
   for (const dialect of dialects) {
-    const converted = inDialect({ type: 'function', ...input }, dialect)
+    const converted = inDialect({ type: 'function', ...input }, dialectRules(dialect))
     expect(JSON.stringify(converted, null, 1)).toBe(JSON.stringify(expected[dialect], null, 1))
   }
 })
@@ -40,7 +48,7 @@ const definition = (name: string, parameters: JsonObject = {}): ToolDefinition =
   type: 'function',
   function: { name, description: 'D.', parameters },
 })
-const gemini = (parameters: JsonObject) => inDialect(definition('a', parameters), 'gemini')
+const gemini = (parameters: JsonObject) => inDialect(definition('a', parameters), dialectRules('gemini'))
 
 /** What each vendor says of a name. */
 const NAMES: Readonly<Record<Dialect, RegExp>> = {
@@ -59,9 +67,9 @@ test('a tool named with each character that the grammar allows has a name in eve
   const long = LATER.map((char) => `a${char.repeat(127)}`)
   for (const name of [...names, ...long].filter(isToolName)) {
     for (const dialect of DIALECTS) {
-      const { conversion } = inDialect(definition(name), dialect)
+      const { conversion } = inDialect(definition(name), dialectRules(dialect))
       expect([name, dialect, conversion]).not.toContain('quarantined')
-      expect(nameIn(dialect, name)).toMatch(NAMES[dialect])
+      expect(nameIn(dialectRules(dialect), name)).toMatch(NAMES[dialect])
     }
   }
 })
@@ -70,8 +78,8 @@ test('Gemini takes every name as it is, and every other dialect its alias', () =
   const names = fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$/)
   fc.assert(
     fc.property(names, fc.constantFrom(...DIALECTS), (name, dialect) => {
-      expect(nameIn(dialect, name)).toBe(dialect === 'gemini' ? name : aliasOf(name))
-      expect(nameIn(dialect, name)).toMatch(NAMES[dialect])
+      expect(nameIn(dialectRules(dialect), name)).toBe(dialect === 'gemini' ? name : aliasOf(name))
+      expect(nameIn(dialectRules(dialect), name)).toMatch(NAMES[dialect])
     }),
   )
 })
@@ -100,7 +108,7 @@ test('references that would be written out without end or beyond bounds are quar
 
 test.each(['openai', 'anthropic'] as const)('a chain of references at the root ends for %s', (dialect) => {
   const parameters = { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { $ref: '#/$defs/a' } } }
-  expect(inDialect(definition('a', parameters), dialect)).toMatchObject({
+  expect(inDialect(definition('a', parameters), dialectRules(dialect))).toMatchObject({
     conversion: 'quarantined',
     pointer: '/function/parameters/$ref',
   })
@@ -108,7 +116,7 @@ test.each(['openai', 'anthropic'] as const)('a chain of references at the root e
 
 test('a definition is never changed by being converted', () => {
   const frozen = deepFrozen({ type: 'function', ...cases[3]?.input } as ToolDefinition)
-  for (const dialect of DIALECTS) expect(() => inDialect(frozen, dialect)).not.toThrow()
+  for (const dialect of DIALECTS) expect(() => inDialect(frozen, dialectRules(dialect))).not.toThrow()
 })
 
 function deepFrozen<T>(value: T): T {

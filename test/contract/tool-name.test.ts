@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { isToolName, TOOL_NAME_RULE, toolNameFault } from '@toolrack/contract'
+import { isToolName, readableName, TOOL_NAME_RULE, toolNameFault } from '@toolrack/contract'
 import fc from 'fast-check'
 import { vectors } from '../support/vectors.ts'
 
@@ -43,6 +43,18 @@ test('an allowed name is its own NFKC form, so that two names never differ by sp
   fc.assert(
     fc.property(fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$/), (name) => {
       expect(name.normalize('NFKC')).toBe(name)
+    }),
+  )
+})
+
+test.each(vectors<string, string>('readable-names'))('readable name: $title', ({ input, expected }) => {
+  expect(readableName(input)).toBe(expected)
+})
+
+test('an allowed name is read as it is', () => {
+  fc.assert(
+    fc.property(fc.stringMatching(/^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$/), (name) => {
+      expect(readableName(name)).toBe(name)
     }),
   )
 })

@@ -5,7 +5,7 @@ import { expect, test } from '@jest/globals'
 import { ListToolsResultSchema } from '@modelcontextprotocol/sdk/types.js'
 import type { Tool as Mcp } from '@modelcontextprotocol/sdk/types.js'
 import { validateToolName } from '@modelcontextprotocol/sdk/shared/toolNameValidation.js'
-import { inDialect } from '@toolrack/contract'
+import { dialectRules, inDialect } from '@toolrack/contract'
 import type { Dialect, DialectTools, JsonObject } from '@toolrack/contract'
 import { toStrictJsonSchema } from 'openai/lib/transform'
 import type { ChatCompletionTool } from 'openai/resources/chat/completions'
@@ -19,7 +19,7 @@ const DEFINITIONS = bfclDefinitions('definitions')
 /** What is sent of the 753 in a dialect: all of them, for none is quarantined. */
 function sent<D extends Dialect>(dialect: D): DialectTools[D][] {
   const items = DEFINITIONS.flatMap((definition): DialectTools[D][] => {
-    const converted = inDialect(definition, dialect)
+    const converted = inDialect(definition, dialectRules(dialect))
     return 'item' in converted ? [converted.item] : []
   })
   expect(items).toHaveLength(753)

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { CONVERSIONS, DIALECTS, inDialect } from '@toolrack/contract'
+import { CONVERSIONS, dialectRules, DIALECTS, inDialect } from '@toolrack/contract'
 import { readFileSync } from 'node:fs'
 import { bfclDefinitions } from '../support/bfcl-definitions.ts'
 
@@ -9,7 +9,9 @@ test('docs/dialects.md counts what becomes of the 753 definitions in each dialec
   const definitions = bfclDefinitions('definitions')
   expect(definitions).toHaveLength(753)
   const counted = DIALECTS.map((dialect) => {
-    const conversions = definitions.map((definition) => inDialect(definition, dialect).conversion)
+    const conversions = definitions.map(
+      (definition) => inDialect(definition, dialectRules(dialect)).conversion,
+    )
     const counts = CONVERSIONS.map((one) => conversions.filter((conversion) => conversion === one).length)
     return `| \`${dialect}\` | ${counts.join(' | ')} |`
   })

@@ -1,5 +1,5 @@
 import type { JsonObject, JsonValue, ListedTool } from '@toolrack/contract'
-import { DIALECTS, inDialect, isJsonObject } from '@toolrack/contract'
+import { dialectRules, DIALECTS, inDialect, isJsonObject } from '@toolrack/contract'
 import { afterAll, expect, test } from '@jest/globals'
 import type { BulkAnswer } from '../../functions/src/tools/definitions/write-answer.ts'
 import { bfclDefinitions, inBulks } from '../support/bfcl-definitions.ts'
@@ -55,7 +55,7 @@ test('all 753 are listed in every dialect as the contract says them, and none is
   const definitions = bfclDefinitions('definitions')
   for (const dialect of DIALECTS) {
     const expected = definitions.map((definition) => {
-      const converted = inDialect(definition, dialect)
+      const converted = inDialect(definition, dialectRules(dialect))
       return JSON.stringify('item' in converted ? converted.item : converted)
     })
     const answer = await server.fetch(`/jobs/tools/list?dialect=${dialect}`)

@@ -1,4 +1,4 @@
-import { DIALECTS, inDialect } from '@toolrack/contract'
+import { dialectRules, DIALECTS, inDialect } from '@toolrack/contract'
 import type { Dialect, JsonObject, ToolDefinition } from '@toolrack/contract'
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import { errorAnswer } from '../support/error-answer.ts'
@@ -49,7 +49,7 @@ async function itemsOf(answer: Response, dialect: Dialect): Promise<readonly Jso
 }
 
 const inShape = (definition: JsonObject, dialect: Dialect) => {
-  const converted = inDialect(definition as unknown as ToolDefinition, dialect)
+  const converted = inDialect(definition as unknown as ToolDefinition, dialectRules(dialect))
   return 'item' in converted ? [converted.item] : []
 }
 

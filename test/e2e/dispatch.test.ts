@@ -248,19 +248,19 @@ test.each<[string, unknown, RegExp]>([
   ['text', 'ECHO', /must be a list of tool calls/],
   ['an object without calls', { messages: [] }, /must be a list of tool calls/],
   ['two lists', { output: [], content: [] }, /must be a list of tool calls/],
-  ['an item that is no object', [chat('a', 'ECHO', {}), 'ECHO'], /an item 1 that is no JSON object/],
-  ['an item that is no call', [{ name: 'ECHO', arguments: {} }], /an item 0 that is no tool call/],
+  ['an item that is no object', [chat('a', 'ECHO', {}), 'ECHO'], /an item 1 that is not a JSON object/],
+  ['an item that is no call', [{ name: 'ECHO', arguments: {} }], /an item 0 that is not a tool call/],
   [
     'two formats',
     [chat('a', 'ECHO', {}), anthropic('b', 'ECHO', {})],
-    /mixes formats: item 0 is one of openai, item 1 one of anthropic/,
+    /mixes formats: item 0 is a call of openai, item 1 one of anthropic/,
   ],
   [
     'one id twice',
     [chat('SECRET', 'ECHO', {}), chat('b', 'ECHO', {}), chat('SECRET', 'ECHO', {})],
-    /two calls of one id: items 0 and 2/,
+    /two calls with one id: items 0 and 2/,
   ],
-  ['one id twice for Gemini', [gemini('a', 'ECHO'), gemini('a', 'ECHO')], /two calls of one id/],
+  ['one id twice for Gemini', [gemini('a', 'ECHO'), gemini('a', 'ECHO')], /two calls with one id/],
   ['no id', [{ ...chat('a', 'ECHO', {}), id: undefined }], /item 0 must have an id/],
   ['an empty id', [anthropic('', 'ECHO', {})], /item 0 must have an id/],
   ['no call_id', [{ ...responses('a', 'ECHO', {}), call_id: 1 }], /item 0 must have a call_id/],
@@ -273,7 +273,7 @@ test.each<[string, unknown, RegExp]>([
   [
     'too many calls',
     Array.from({ length: CALLS_MAX + 1 }, (_, index) => chat(`c${index}`, 'ECHO', {})),
-    /holds 65 calls; send 64/,
+    /holds 65 calls; send at most 64/,
   ],
 ])('%s is refused before anything is run', async (_title, body, message) => {
   const answer = await errorAnswer(await send(await start(), body))

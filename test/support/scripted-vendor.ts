@@ -2,10 +2,10 @@ import type { JsonObject, JsonValue } from '@toolrack/contract'
 import { text } from 'node:stream/consumers'
 import { ScriptedServer } from './scripted-server.ts'
 
-/** What a vendor's endpoint was sent. */
+/** A request that a vendor's endpoint got. */
 export type Asked = { readonly path: string; readonly body: JsonObject }
 
-/** A vendor's endpoint, as far as a test says: it answers each request with what the script makes of it, and keeps what it was sent. */
+/** Stands in for a vendor's endpoint. It gives the answers of a test, one for each request, and keeps the requests. */
 export class ScriptedVendor implements AsyncDisposable {
   readonly asked: Asked[] = []
   readonly #server: ScriptedServer

@@ -1,15 +1,20 @@
 import { hashedAlias, plainAlias } from '@toolrack/contract'
-import { aliasOf } from './alias.ts'
+import { sha256Hex } from './sha256.ts'
 
-/** What has the names of tools. An alias means the first that has it, in the order of the names, unless it is itself a name. */
+/** The alias of a tool's name. Throws CRYPTO_MISSING if it needs a hash. */
+export async function aliasOf(name: string): Promise<string> {
+  return plainAlias(name) ?? hashedAlias(name, await sha256Hex(name))
+}
+
+/** Finds items by the name of their tool or by its alias. A name comes before an alias, then the first name in order. */
 export class ByName<T> {
   readonly #known = new Map<string, T>()
-  /** Those whose alias takes a hash, which is made when it is asked for, by how that alias begins. */
+  /** The names whose alias needs a hash, and how that alias starts. The hash is made when it is needed. */
   readonly #unhashed: { readonly start: string; readonly name: string }[] = []
   readonly #aliases = new Map<string, Promise<string>>()
 
   constructor(entries: readonly (readonly [name: string, item: T])[]) {
-    // Backwards, so that the first stays.
+    // Backwards, so that the first name keeps the alias.
     for (const [name, item] of entries.toSorted(([a], [b]) => (a < b ? 1 : -1))) {
       const alias = plainAlias(name)
       if (alias === undefined) this.#unhashed.unshift({ start: hashedAlias(name, ''), name })
@@ -18,19 +23,19 @@ export class ByName<T> {
     for (const [name, item] of entries) this.#known.set(name, item)
   }
 
-  /** The alias of a name, hashed once. Throws CRYPTO_MISSING, if it takes a hash. */
+  /** The alias of a name, hashed once. Throws CRYPTO_MISSING if it needs a hash. */
   aliasOf(name: string): Promise<string> {
     const alias = this.#aliases.get(name) ?? aliasOf(name)
     this.#aliases.set(name, alias)
     return alias
   }
 
-  /** By the exact name, or an alias that takes no hash. */
+  /** Finds an item by its name, or by an alias that needs no hash. */
   get(name: string): T | undefined {
     return this.#known.get(name)
   }
 
-  /** By the exact name, else by the alias. Throws CRYPTO_MISSING, if that takes a hash. */
+  /** Finds an item by its name, or else by its alias. Throws CRYPTO_MISSING if the alias needs a hash. */
   async find(nameOrAlias: string): Promise<T | undefined> {
     const known = this.#known.get(nameOrAlias)
     if (known) return known

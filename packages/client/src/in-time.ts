@@ -1,4 +1,4 @@
-/** Runs what a deadline and a caller may end; `act` is to hold itself to the signal, and its clock ends with it. */
+/** Runs `act`, which gets a signal. The signal is aborted by the deadline, with the error `late()`, or by `outer`. */
 export async function inTime<T>(
   deadlineMs: number,
   late: () => Error,
@@ -18,7 +18,7 @@ export async function inTime<T>(
   }
 }
 
-/** What is promised, or the reason of the signal as soon as it is given, whatever becomes of the promise. */
+/** Waits for the promise, and rejects as soon as the signal is aborted, with its reason. */
 export function orAborted<T>(signal: AbortSignal | undefined, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const leave = (): void => reject(signal?.reason as Error)

@@ -1,29 +1,29 @@
 import { DIALECTS, parseNameFilter } from '@toolrack/contract'
 import type { Dialect, NameFilter } from '@toolrack/contract'
-import { optionInvalid } from './service.ts'
+import { optionInvalid } from './errors.ts'
 
-/** Which tools, and for which model. Everything narrows; nothing at all means every tool. */
+/** Which tools a list has, and in which dialect. Each option narrows the list. */
 export type ListOptions<D extends Dialect | undefined = Dialect | undefined> = {
-  /** Names or aliases, also with `@sha256:…`: a list, comma-separated, or a JSON array. Blanks mean no filter, `[]` no tool. */
+  /** Names or aliases, also with `@sha256:…`: a list, a text with commas, or a JSON array. `[]` means no tool. */
   readonly names?: string | readonly string[] | undefined
   /** Tools that have any of these tags. */
   readonly tags?: readonly string[] | undefined
   /** Tools of any of these categories. */
   readonly category?: string | readonly string[] | undefined
   readonly dialect?: D
-  /** Rather what is remembered than a list in which a layer is missing. */
+  /** True to get the remembered list in place of one in which a layer is missing. */
   readonly strict?: boolean | undefined
-  /** Ends the waiting of this caller: the list rejects with its reason. */
+  /** Ends the waiting of this caller. Then `list` rejects with its reason. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** A query in one spelling, so that equal ones are the same request and the same memory. */
+/** A query in one spelling, so that equal queries share one request and one remembered list. */
 export type ListQuery = {
   readonly names: NameFilter
   readonly tags: readonly string[]
   readonly categories: readonly string[]
   readonly dialect: Dialect | undefined
-  /** As it stands behind the address, with its question mark. */
+  /** The query of the address, with its question mark. */
   readonly search: string
 }
 

@@ -1,16 +1,21 @@
-import { digestedText, parseNameEntry } from '@toolrack/contract'
-import type { JsonObject, ToolDefinition } from '@toolrack/contract'
+import { dialectRules, digestedText, inDialectAs, listedTool, parseNameEntry } from '@toolrack/contract'
+import type { DialectRules, JsonObject, ToolDefinition } from '@toolrack/contract'
 import { ByName } from './by-name.ts'
-import { toolsInDialect } from './dialect.ts'
 import type { ListQuery } from './list-query.ts'
 import { sha256Hex } from './sha256.ts'
+import definitions from './standard-definitions.json' with { type: 'json' }
 import type { ToolList } from './tool-list.ts'
 
-/** The list that local definitions give to a query, by the rules of the service's own. Throws CRYPTO_MISSING, if it takes a hash. */
+/** The families `cli` and `tasks` of the file layer, for a client that has nothing else. */
+export const STANDARD_DEFINITIONS = definitions as readonly ToolDefinition[]
+
+type LocalTools = Pick<ToolList<JsonObject>, 'tools' | 'quarantined'>
+
+/** Answers a query with local definitions, by the rules of the service. Throws CRYPTO_MISSING if a name needs a hash. */
 export async function localList(
   definitions: readonly ToolDefinition[],
   { names, tags, categories, dialect }: ListQuery,
-): Promise<Pick<ToolList<JsonObject>, 'tools' | 'unknown' | 'quarantined'>> {
+): Promise<LocalTools & Pick<ToolList<JsonObject>, 'unknown'>> {
   const byName = new ByName(definitions.map((definition) => [definition.function.name, definition]))
   const { found, unknown } =
     names === 'all' ? { found: definitions, unknown: [] } : await named(byName, names)
@@ -21,7 +26,8 @@ export async function localList(
         (categories.length === 0 || categories.includes(definition.category ?? '')),
     )
     .toSorted((a, b) => (a.function.name < b.function.name ? -1 : 1))
-  return { ...(await toolsInDialect(matching, dialect, byName)), unknown }
+  if (dialect === undefined) return { tools: matching.map(listedTool), quarantined: [], unknown }
+  return { ...(await toolsInDialect(matching, dialectRules(dialect), byName)), unknown }
 }
 
 async function named(byName: ByName<ToolDefinition>, names: ReadonlySet<string>) {
@@ -35,4 +41,25 @@ async function named(byName: ByName<ToolDefinition>, names: ReadonlySet<string>)
       found.add(definition)
   }
   return { found: [...found], unknown }
+}
+
+/** Converts definitions to a dialect. A tool whose alias means another one in `all` is quarantined. */
+export async function toolsInDialect(
+  definitions: readonly ToolDefinition[],
+  dialect: DialectRules<JsonObject>,
+  all: ByName<ToolDefinition>,
+): Promise<LocalTools> {
+  const tools: JsonObject[] = []
+  const quarantined: string[] = []
+  for (const definition of definitions) {
+    const { name } = definition.function
+    const given = dialect.usesAliases ? await all.aliasOf(name) : name
+    const converted = inDialectAs(given, definition, dialect)
+    if ('item' in converted && (await all.find(given)) === definition) tools.push(converted.item)
+    else quarantined.push(name)
+  }
+  const { declarationsKey } = dialect
+  // Gemini refuses a tool that declares nothing, so an empty list stays empty.
+  const isInOneTool = declarationsKey !== undefined && tools.length > 0
+  return { tools: isInOneTool ? [{ [declarationsKey]: tools }] : tools, quarantined }
 }

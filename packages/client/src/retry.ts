@@ -1,12 +1,16 @@
-import { ServiceLoss } from './service-loss.ts'
+import { ServiceError } from './errors.ts'
 
-/** How often a list is asked for before something else is answered. */
+/** How often one list is requested. */
 const ATTEMPTS = 3
 const FIRST_PAUSE_MS = 100
 
+const OUTAGE_PAUSE_MS = { first: 1_000, max: 30_000 }
+/** The longest `Retry-After` that is kept. */
+const RETRY_AFTER_MS_MAX = 300_000
+
 /**
- * Tries again after a loss, with growing pauses of random length, so that clients that lost the service together do not come back
- * together. A pause that the service asked for is kept; one that would end behind the deadline is not begun.
+ * Tries again after a ServiceError. The pauses grow and are random, so that clients that lost the service together do not
+ * return together. It keeps the pause that the service asked for, and begins no pause that would end after `endsMs`.
  */
 export async function withRetry<T>(
   endsMs: number,
@@ -17,12 +21,50 @@ export async function withRetry<T>(
     try {
       return await attempt()
     } catch (error) {
-      if (!(error instanceof ServiceLoss) || tried === ATTEMPTS) throw error
-      const pauseMs = error.retryAfterMs + FIRST_PAUSE_MS * 2 ** (tried - 1) * (0.5 + Math.random() / 2)
+      if (!(error instanceof ServiceError) || tried === ATTEMPTS) throw error
+      const pauseMs = error.retryAfterMs + FIRST_PAUSE_MS * 2 ** (tried - 1) * randomFactor()
       if (Date.now() + pauseMs >= endsMs) throw error
       await pause(pauseMs, signal)
     }
   }
+}
+
+/**
+ * Remembers that the service is away. Meanwhile no list waits for it. Once in a pause, which doubles each time, one list
+ * asks the service in the background, and the first answer ends the outage. There is no timer that a program would have
+ * to stop.
+ */
+export class Outage {
+  #pauseMs = 0
+  #askAgainMs = 0
+
+  get isOn(): boolean {
+    return this.#pauseMs > 0
+  }
+
+  /** True if the service should be asked again. Then the caller must ask, because the next pause has begun. */
+  isTimeToAsk(): boolean {
+    if (Date.now() < this.#askAgainMs) return false
+    this.#pause(0)
+    return true
+  }
+
+  begin(retryAfterMs: number): void {
+    this.#pauseMs = Math.min(this.#pauseMs * 2 || OUTAGE_PAUSE_MS.first, OUTAGE_PAUSE_MS.max)
+    this.#pause(Math.min(retryAfterMs, RETRY_AFTER_MS_MAX))
+  }
+
+  end(): void {
+    this.#pauseMs = 0
+  }
+
+  #pause(minMs: number): void {
+    this.#askAgainMs = Date.now() + Math.max(minMs, this.#pauseMs * randomFactor())
+  }
+}
+
+function randomFactor(): number {
+  return 0.5 + Math.random() / 2
 }
 
 function pause(ms: number, signal: AbortSignal): Promise<void> {

@@ -1,52 +1,55 @@
-import { CALLS_MAX, toolFailure } from '@toolrack/contract'
-import type { ErrorCode, JsonObject, ToolCall, ToolResult } from '@toolrack/contract'
+import { CALLS_MAX, toolFailure, writeCall } from '@toolrack/contract'
+import type { ErrorCode, ToolCall, ToolResult } from '@toolrack/contract'
+import { ServiceError, timedOut, ToolsError } from './errors.ts'
 import { inTime } from './in-time.ts'
 import { isToolResult } from './run-locally.ts'
-import { lostOnFailure } from './service.ts'
+import { withNetworkErrors } from './service.ts'
 import type { Service } from './service.ts'
-import { ServiceLoss, timedOut } from './service-loss.ts'
-import { ToolsError } from './tools-error.ts'
 
-/** What came of a call at the service: a result, or the canonical name of a tool that runs here. */
-export type AtService = {
-  readonly call: ToolCall
-  readonly result?: ToolResult
-  readonly runsHere?: string
-}
+/** The result of a call, or the canonical name of its tool if the service leaves it to the client. */
+export type ServiceAnswer = { readonly result?: ToolResult; readonly runsHere?: string }
 
-/** UTF-8 bytes of calls in one request, below the megabyte that the service takes. */
+/** UTF-8 bytes of the calls in one request. The service takes one megabyte. */
 const BYTES_MAX = 900_000
 
+/** The codes of calls that the service refused with these statuses. */
+const FAILURE_CODES: Readonly<Record<number, ErrorCode>> = {
+  401: 'TOKEN_INVALID',
+  403: 'PERMISSION_DENIED',
+  413: 'BODY_TOO_LARGE',
+}
+
 /**
- * Has calls run by the service, each once: nothing is sent a second time but after a 401. In their order. Where the service is lost each
- * call is a failure that says whether it may have run; rejects only with the reason of the caller's signal.
+ * Runs calls at the service. A call is sent once, and again only after a 401. If there is no answer, each call is a failure
+ * that says whether it may have run. Rejects only with the reason of the caller's signal.
  */
 export async function runAtService(
   service: Service,
   calls: readonly ToolCall[],
   deadlineMs: number,
   caller: AbortSignal | undefined,
-): Promise<readonly AtService[]> {
+): Promise<ReadonlyMap<ToolCall, ServiceAnswer>> {
   const answers = batches(calls).map(async (batch) => {
     try {
       const send = (signal: AbortSignal): Promise<string> => sendBatch(service, batch, signal)
       return readAnswer(await inTime(deadlineMs, () => timedOut(deadlineMs), send, caller), batch)
     } catch (error) {
       caller?.throwIfAborted()
-      return batch.map(({ call }) => ({ call, result: failureOf(error) }))
+      return batch.map(({ call }): Answered => [call, { result: failureOf(error) }])
     }
   })
-  return (await Promise.all(answers)).flat()
+  return new Map((await Promise.all(answers)).flat())
 }
 
 type Sent = { readonly call: ToolCall; readonly json: string }
+type Answered = readonly [ToolCall, ServiceAnswer]
 
-/** Calls with ids of our own: those of a model may be missing, or there twice. */
+/** Puts the calls into requests. They get ids of their own, because those of a model can be missing or be there twice. */
 function batches(calls: readonly ToolCall[]): readonly (readonly Sent[])[] {
   const all: Sent[][] = []
   let bytes = Infinity
   for (const call of calls) {
-    const json = JSON.stringify(sentAs(call))
+    const json = JSON.stringify(writeCall(call, `call_${call.index}`))
     const jsonBytes = new TextEncoder().encode(json).length
     if (bytes + jsonBytes > BYTES_MAX || all.at(-1)?.length === CALLS_MAX) {
       all.push([])
@@ -58,24 +61,17 @@ function batches(calls: readonly ToolCall[]): readonly (readonly Sent[])[] {
   return all
 }
 
-/** OpenAI's shape for arguments that are a text, Anthropic's for those that are an object: the service reads the two in their own ways. */
-function sentAs({ index, name, arguments: sent }: ToolCall): JsonObject {
-  const id = `call_${index}`
-  if ('text' in sent) return { id, type: 'function', function: { name, arguments: sent.text } }
-  return { id, type: 'tool_use', name, input: sent.value }
-}
-
 async function sendBatch(service: Service, batch: readonly Sent[], signal: AbortSignal): Promise<string> {
   const { response } = await service.ask('dispatch', await service.token(), signal, () => ({
     method: 'POST',
     headers: { 'Content-Type': 'application/json' },
     body: `[${batch.map(({ json }) => json).join()}]`,
   }))
-  return lostOnFailure(signal, () => response.text())
+  return withNetworkErrors(signal, () => response.text())
 }
 
-/** The one place where the service's answer becomes results. */
-function readAnswer(text: string, batch: readonly Sent[]): readonly AtService[] {
+/** Throws ServiceError if the text is not an answer to these calls. */
+function readAnswer(text: string, batch: readonly Sent[]): readonly Answered[] {
   try {
     const { results, pending } = JSON.parse(text) as {
       results: { result: unknown }[]
@@ -83,28 +79,20 @@ function readAnswer(text: string, batch: readonly Sent[]): readonly AtService[] 
     }
     return batch.map(({ call }, index) => {
       const result = results[index]?.result
-      if (isToolResult(result)) return { call, result }
+      if (isToolResult(result)) return [call, { result }]
       const { name } = pending.find((left) => left.index === index) as { name: string }
-      return { call, runsHere: name }
+      return [call, { runsHere: name }]
     })
   } catch (cause) {
-    throw new ServiceLoss('UNREADABLE', 'What answered the calls is not the service.', { cause })
+    throw new ServiceError('UNREADABLE', 'The answer to the calls did not come from the service.', { cause })
   }
 }
 
 function failureOf(error: unknown): ToolResult {
   if (error instanceof ToolsError)
-    return toolFailure(REFUSALS[error.status ?? 401] ?? 'BODY_INVALID', error.message)
-  const { code, message } = error as ServiceLoss
+    return toolFailure(FAILURE_CODES[error.status ?? 401] ?? 'BODY_INVALID', error.message)
+  const { code, message } = error as ServiceError
   if (code === 'BUSY') return toolFailure('RUNNER_BUSY', `${message} Nothing was run.`)
-  return toolFailure(
-    code === 'TIMEOUT' ? 'DEADLINE_EXCEEDED' : 'WORKER_DIED',
-    `${message} The tool may have run.`,
-  )
-}
-
-const REFUSALS: Readonly<Record<number, ErrorCode>> = {
-  401: 'TOKEN_INVALID',
-  403: 'PERMISSION_DENIED',
-  413: 'BODY_TOO_LARGE',
+  const failure = code === 'TIMEOUT' ? 'DEADLINE_EXCEEDED' : 'WORKER_DIED'
+  return toolFailure(failure, `${message} The tool may have run.`)
 }

@@ -1,16 +1,20 @@
-import { isJsonObject, toolFailure, toolResult, withoutNulls } from '@toolrack/contract'
+import { dropOmittedArguments, isJsonObject, toolFailure, toolResult } from '@toolrack/contract'
 import type { JsonObject, ToolCall, ToolResult } from '@toolrack/contract'
 import { inTime } from './in-time.ts'
 import type { Runner } from './runner.ts'
 
-/** Runs one call here. Whatever goes wrong is a failure that the model can act on; rejects only with the reason of the caller's signal. */
+const ARGUMENTS_FAULT =
+  'The arguments are not one whole JSON object; send the call again with a name and a value for each.'
+
+/** Runs one call in this program. Every error becomes a failure. Rejects only with the reason of the caller's signal. */
 export async function runLocally(
   runner: Runner,
-  { id, name, arguments: sent }: Pick<ToolCall, 'id' | 'name' | 'arguments'>,
+  call: ToolCall,
   deadlineMs: number,
   caller: AbortSignal | undefined,
 ): Promise<ToolResult> {
-  const args = argumentsOf(sent, runner.definition?.function.parameters)
+  const { id, name } = call
+  const args = argumentsOf(call, runner.definition?.function.parameters)
   if (!args) return toolFailure('ARGUMENTS_INVALID', `${name}: ${ARGUMENTS_FAULT}`)
   const late = new Error(`${name} did not end within ${deadlineMs} ms.`)
   try {
@@ -20,37 +24,27 @@ export async function runLocally(
   } catch (error) {
     caller?.throwIfAborted()
     if (error === late) return toolFailure('DEADLINE_EXCEEDED', late.message)
-    return toolFailure('TOOL_RAISED', `${name}: ${whatWasThrown(error)}`)
+    const thrown = error instanceof Error ? `${error.name}: ${error.message}` : `threw ${typeof error}`
+    return toolFailure('TOOL_RAISED', `${name}: ${thrown}`)
   }
 }
 
-const ARGUMENTS_FAULT =
-  'The arguments are not one whole JSON object; send the call again with a name and a value for each.'
-
-/**
- * Models write the arguments as a text, and not always as JSON; none at all means that there are none. Strict models write null for what
- * they leave out, which is taken out again where the parameters are known.
- */
+/** The arguments of a call, or undefined if they are not a JSON object. An empty text means that there are none. */
 function argumentsOf(
-  sent: ToolCall['arguments'],
+  { arguments: sent, nullMeansOmitted }: ToolCall,
   parameters: JsonObject | undefined,
 ): JsonObject | undefined {
   try {
     const value: unknown = 'value' in sent ? sent.value : JSON.parse(sent.text.trim() || '{}')
     if (!isJsonObject(value)) return undefined
-    return parameters && 'text' in sent ? withoutNulls(parameters, value) : value
+    return parameters && nullMeansOmitted ? dropOmittedArguments(parameters, value) : value
   } catch {
     return undefined
   }
 }
 
-/** Whether a value is the result of a call already. */
 export function isToolResult(value: unknown): value is ToolResult {
   if (!isJsonObject(value) || typeof value['textResultForLlm'] !== 'string') return false
   const { resultType, error } = value
   return resultType === 'success' || (resultType === 'failure' && typeof error === 'string')
-}
-
-function whatWasThrown(thrown: unknown): string {
-  return thrown instanceof Error ? `${thrown.name}: ${thrown.message}` : `threw ${typeof thrown}`
 }

@@ -1,36 +1,50 @@
+import { isJsonObject, parsedJson } from '@toolrack/contract'
 import type { JsonObject } from '@toolrack/contract'
-import { complete } from './chat-model.ts'
-import type { ChatModel } from './chat-model.ts'
-import { optionInvalid } from './service.ts'
+import { optionInvalid, ToolsError } from './errors.ts'
+import { orAborted } from './in-time.ts'
 import type { ToolDispatcher } from './tool-dispatcher.ts'
+
+/** An endpoint of OpenAI's Chat Completions API. */
+export type ChatModel = {
+  /** The address: `https://api.openai.com/v1/chat/completions`. */
+  readonly url: string | URL
+  /** The `model` field. */
+  readonly name: string
+  /** Sent as `Authorization: Bearer …`. */
+  readonly apiKey?: string | undefined
+  readonly headers?: Readonly<Record<string, string>> | undefined
+  /** More fields of the request, such as `temperature`. */
+  readonly body?: JsonObject | undefined
+  readonly fetch?: typeof fetch | undefined
+}
 
 export type RunToolsOptions = {
   readonly model: ChatModel
-  /** The conversation so far, in the shape of Chat Completions. It is not changed. */
+  /** The conversation so far, in the shape of Chat Completions. The array is not changed. */
   readonly messages: readonly object[]
-  /** The tools, or a function that lists them, which is asked before each step. */
+  /** The tools, or a function that lists them. It is called before each step. */
   readonly tools: readonly object[] | (() => Promise<{ readonly tools: readonly object[] }>)
   readonly dispatcher: Pick<ToolDispatcher, 'dispatch'>
-  /** How often the model may be asked; 10 by default. */
+  /** How often the model is asked at most; 10 by default. */
   readonly stepsMax?: number | undefined
-  /** Ends the loop, the model's request and the calls that run. */
+  /** Ends the loop, the request to the model and the calls that run. */
   readonly signal?: AbortSignal | undefined
 }
 
 export type RanTools = {
-  /** What the model said last; empty where it said nothing. */
+  /** The text of the model's last message. It can be empty. */
   readonly text: string
-  /** The whole conversation, the new messages behind those that were given. */
+  /** The whole conversation, with the new messages at its end. */
   readonly messages: readonly object[]
   /** How often the model was asked. */
   readonly steps: number
-  /** `answered` when the model called nothing more; `step-limit` when it would have gone on: its last calls were run and answered. */
+  /** `answered` if the model's last message has no calls. `step-limit` if it has: they were run and answered. */
   readonly end: 'answered' | 'step-limit'
 }
 
 /**
- * One tool loop: asks the model, runs what it calls, and asks again until it calls nothing more. Rejects with MODEL_FAILED where the model
- * can not be had, and with the reason of `signal`; a tool that fails is told to the model.
+ * Asks the model, runs its calls, and asks again until it makes no more calls. The model reads the failure of a tool.
+ * Rejects with MODEL_FAILED if the model cannot be reached or its answer cannot be read, and with the reason of `signal`.
  */
 export async function runTools(options: RunToolsOptions): Promise<RanTools> {
   const { model, tools, dispatcher, stepsMax = 10, signal } = options
@@ -44,11 +58,49 @@ export async function runTools(options: RunToolsOptions): Promise<RanTools> {
     const calls = message['tool_calls']
     const isCalling = Array.isArray(calls) && calls.length > 0
     if (isCalling) messages.push(...(await dispatcher.dispatch(calls, { signal })).messages)
-    if (!isCalling || steps >= stepsMax)
-      return { text: textOf(message), messages, steps, end: isCalling ? 'step-limit' : 'answered' }
+    if (isCalling && steps < stepsMax) continue
+    const { content } = message
+    const text = typeof content === 'string' ? content : ''
+    return { text, messages, steps, end: isCalling ? 'step-limit' : 'answered' }
   }
 }
 
-function textOf({ content }: JsonObject): string {
-  return typeof content === 'string' ? content : ''
+/** Asks the model once and returns its message. Throws MODEL_FAILED, or the reason of the signal. */
+async function complete(
+  model: ChatModel,
+  messages: readonly object[],
+  tools: readonly object[],
+  signal: AbortSignal | undefined,
+): Promise<JsonObject> {
+  const { url, name, apiKey, headers, body, fetch = globalThis.fetch } = model
+  try {
+    const asked = fetch(url, {
+      method: 'POST',
+      headers: {
+        'Content-Type': 'application/json',
+        ...(apiKey !== undefined && { Authorization: `Bearer ${apiKey}` }),
+        ...headers,
+      },
+      // The API refuses an empty list.
+      body: JSON.stringify({ ...body, model: name, messages, ...(tools.length > 0 && { tools }) }),
+      ...(signal && { signal }),
+    })
+    const response = await orAborted(signal, asked)
+    return messageIn(response.status, await orAborted(signal, response.text()))
+  } catch (cause) {
+    signal?.throwIfAborted()
+    if (cause instanceof ToolsError) throw cause
+    throw new ToolsError('MODEL_FAILED', 'The model cannot be reached, or its answer broke off.', { cause })
+  }
+}
+
+function messageIn(status: number, text: string): JsonObject {
+  const parsed = parsedJson(text)
+  const body = isJsonObject(parsed) ? parsed : {}
+  const [choice] = Array.isArray(body['choices']) ? (body['choices'] as unknown[]) : []
+  const message = isJsonObject(choice) ? choice['message'] : undefined
+  if (status < 300 && isJsonObject(message)) return message
+  const said = isJsonObject(body['error']) ? body['error']['message'] : undefined
+  const why = typeof said === 'string' ? said : 'its answer is not a chat completion; is its address right?'
+  throw new ToolsError('MODEL_FAILED', `The model answered ${status}: ${why}`, { status })
 }

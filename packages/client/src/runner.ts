@@ -1,32 +1,32 @@
-import { isToolName } from '@toolrack/contract'
+import { isJsonObject, isToolName, parsedJson } from '@toolrack/contract'
 import type { JsonObject, ToolDefinition } from '@toolrack/contract'
 import { ByName } from './by-name.ts'
-import { ToolsError } from './tools-error.ts'
+import { ToolsError } from './errors.ts'
 
-/** What a Runner is told of a call beside its arguments. */
+/** What a Runner gets beside the arguments of a call. */
 export type RunnerContext = {
-  /** The name by which the model called it, which may be the alias. */
+  /** The name that the model called. It can be the alias. */
   readonly name: string
-  /** What the vendor pairs the answer with, where it sent one. */
+  /** Pairs the call with its answer. Undefined if the model sent none. */
   readonly id: string | undefined
-  /** Aborted at the deadline, and when the caller has gone. */
+  /** Aborted at the deadline, and when the caller's signal is aborted. */
   readonly signal: AbortSignal
 }
 
-/** A tool that runs here. */
+/** A tool that runs in this program. */
 export type Runner = {
-  /** Exactly the `function.name` of the tool's definition. */
+  /** The `function.name` of the tool's definition. */
   readonly name: string
-  /** The definition, where it is at hand: its `function.name` is compared when the dispatcher is made. */
+  /** Its `function.name` must be `name`. With a definition, null arguments that mean "omitted" are removed. */
   readonly definition?: Pick<ToolDefinition, 'function'> | undefined
   /**
-   * Runs one call. A text is given to the model as it is, anything else as its JSON, and a ToolResult as what it says. What is thrown
+   * Runs one call. The model gets a string as it is, a ToolResult as it says, and any other value as JSON. An error
    * becomes a failure that the model reads.
    */
   readonly run: (args: JsonObject, context: RunnerContext) => unknown
 }
 
-/** Throws OPTION_INVALID where a name does not fit, or is there twice. */
+/** Throws OPTION_INVALID for a name that is not allowed, that is not the definition's, or that two Runners have. */
 export function runnersByName(runners: readonly Runner[]): ByName<Runner> {
   const names = new Set<string>()
   for (const [index, runner] of runners.entries()) {
@@ -34,12 +34,57 @@ export function runnersByName(runners: readonly Runner[]): ByName<Runner> {
     if (!isToolName(name)) throw unusable(index, 'no tool can have its name')
     if (names.has(name)) throw unusable(index, `another one is named ${name}`)
     if (definition.function.name !== name)
-      throw unusable(index, `it is named ${name}, and its definition otherwise`)
+      throw unusable(index, `it is named ${name}, but its definition has another name`)
     names.add(name)
   }
   return new ByName(runners.map((runner) => [runner.name, runner]))
 }
 
 function unusable(index: number, fault: string): ToolsError {
-  return new ToolsError('OPTION_INVALID', `Runner ${index} can not be used: ${fault}.`)
+  return new ToolsError('OPTION_INVALID', `Runner ${index} cannot be used: ${fault}.`)
+}
+
+/** What a workflow gets for one call. */
+export type WorkflowInput = { readonly name: string; readonly arguments: JsonObject }
+
+/** A workflow that is called over HTTP: it gets a WorkflowInput by POST, and answers JSON or a text. */
+export type WorkflowEndpoint = {
+  readonly url: string | URL
+  /** Headers such as Authorization. A function is called for each request. */
+  readonly headers?:
+    Readonly<Record<string, string>> | (() => Promise<Readonly<Record<string, string>>>) | undefined
+  readonly fetch?: typeof fetch | undefined
+}
+
+export type InvokerRunnerOptions = Pick<Runner, 'name' | 'definition'> & {
+  readonly workflow: ((input: WorkflowInput, context: RunnerContext) => unknown) | WorkflowEndpoint
+}
+
+/** A Runner that calls a workflow. An endpoint is called once, and a status of 400 or more is a failure. */
+export function invokerRunner({ name, definition, workflow }: InvokerRunnerOptions): Runner {
+  const invoke = typeof workflow === 'function' ? workflow : endpointWorkflow(workflow)
+  return { name, definition, run: (args, context) => invoke({ name, arguments: args }, context) }
+}
+
+function endpointWorkflow({ url, headers, fetch = globalThis.fetch }: WorkflowEndpoint) {
+  return async function invoke(input: WorkflowInput, { signal }: RunnerContext): Promise<unknown> {
+    const own = typeof headers === 'function' ? await headers() : headers
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', ...own },
+      body: JSON.stringify(input),
+      signal,
+    })
+    const text = await response.text()
+    const body = parsedJson(text)
+    const answer = body === undefined ? text : body
+    if (response.ok) return answer
+    throw new Error(`the workflow answered ${response.status}${errorIn(answer)}`)
+  }
+}
+
+function errorIn(answer: unknown): string {
+  const error = isJsonObject(answer) ? answer['error'] : undefined
+  const message = isJsonObject(error) ? error['message'] : error
+  return typeof message === 'string' ? `: ${message}` : ''
 }

@@ -1,24 +1,22 @@
 import { parsedJson } from '@toolrack/contract'
-import { lossOf, ServiceLoss } from './service-loss.ts'
+import { optionInvalid, ServiceError, ToolsError } from './errors.ts'
 import { currentToken } from './token.ts'
 import type { Token } from './token.ts'
-import { ToolsError } from './tools-error.ts'
 
-/** Where the service is, and who asks. */
 export type ServiceOptions = {
   /** The address of the service: `http://127.0.0.1:8787`. A path in it is kept, for a proxy in front of the service. */
   readonly service: string | URL
-  /** Shown as `Authorization: Bearer …`. */
+  /** Sent as `Authorization: Bearer …`. */
   readonly token: Token
   /** The routes of users or those of jobs; `workflows` by default. */
   readonly route?: 'workflows' | 'jobs' | undefined
   /** The user that a service account acts for, on the routes of jobs. */
   readonly userId?: string | undefined
-  /** Instead of the platform's own. */
+  /** Used in place of the platform's `fetch`. */
   readonly fetch?: typeof fetch | undefined
 }
 
-/** A service as a client sees it: an address and a token. Keeps nothing of what it was asked. */
+/** Sends requests to a service. It remembers nothing between two requests. */
 export class Service {
   readonly #base: URL
   readonly #options: ServiceOptions
@@ -41,8 +39,8 @@ export class Service {
   }
 
   /**
-   * Asks once; after a 401 once more, where a function gives the token. `request` gets the token that is shown. Resolves to
-   * an answer below 400; throws ServiceLoss, or SERVICE_REFUSED or TOKEN_FAILED, or the reason of the signal.
+   * Sends a request once. After a 401 it sends it once more if a function gives the token. `request` gets the token that
+   * is used. Resolves to an answer below 400. Throws ServiceError, SERVICE_REFUSED, TOKEN_FAILED, or the reason of the signal.
    */
   async ask(
     path: string,
@@ -57,7 +55,7 @@ export class Service {
     const { headers, ...more } = request(token)
     const own = { Authorization: `Bearer ${token}`, ...(userId !== undefined && { 'X-User-Id': userId }) }
     const init = { ...more, headers: { ...own, ...headers }, signal }
-    const response = await lostOnFailure(signal, () => fetch(new URL(path, this.#base), init))
+    const response = await withNetworkErrors(signal, () => fetch(new URL(path, this.#base), init))
     if (response.status !== 401 || isAgain || typeof source !== 'function')
       return { response: await accepted(response), token }
     await response.body?.cancel()
@@ -65,40 +63,46 @@ export class Service {
   }
 }
 
-/** What breaks on the way is a loss of the service; what the caller ended is not. */
-export async function lostOnFailure<T>(signal: AbortSignal, act: () => Promise<T>): Promise<T> {
+/** Runs `act`. If it fails, throws the reason of the signal, or a ServiceError if the signal was not aborted. */
+export async function withNetworkErrors<T>(signal: AbortSignal, act: () => Promise<T>): Promise<T> {
   try {
     return await act()
   } catch (cause) {
     signal.throwIfAborted()
-    throw new ServiceLoss('NETWORK', 'The service can not be reached, or its answer broke off.', { cause })
+    throw new ServiceError('NETWORK', 'The service cannot be reached, or its answer broke off.', { cause })
   }
 }
 
-export function optionInvalid(fault: string): ToolsError {
-  return new ToolsError('OPTION_INVALID', `The option ${fault}.`)
-}
-
-/** An answer below 400. */
+/** Returns an answer below 400, and throws for any other. */
 async function accepted(response: Response): Promise<Response> {
   const { status } = response
   if (status < 400) return response
   const text = await response.text().catch(() => '')
-  const loss = lossOf(response)
-  if (loss) throw loss
-  const { message, reason } = googleError(text)
+  if (status === 408 || status === 429 || status >= 500) {
+    const code = status === 429 ? 'BUSY' : status === 408 ? 'TIMEOUT' : 'FAILED'
+    const retryAfterMs = retryAfter(response.headers.get('Retry-After'))
+    throw new ServiceError(code, `The service answered ${status}.`, { retryAfterMs })
+  }
+  const { message, reason } = errorIn(text)
   throw new ToolsError('SERVICE_REFUSED', `The service refused the request (${status}): ${message}`, {
     status,
     reason,
   })
 }
 
-/** What the service says of an error; a proxy in front of it says it otherwise. */
-function googleError(text: string): { readonly message: string; readonly reason?: string } {
+/** The milliseconds from now that a header of seconds or of a date means. 0 without a valid header. */
+function retryAfter(header: string | null): number {
+  if (header === null) return 0
+  const ms = Number.isNaN(Number(header)) ? Date.parse(header) - Date.now() : Number(header) * 1000
+  return ms > 0 ? ms : 0
+}
+
+/** The error in an answer of the service. A proxy in front of the service may answer something else. */
+function errorIn(text: string): { readonly message: string; readonly reason?: string } {
   const { error } = (parsedJson(text) ?? {}) as {
     error?: { message?: unknown; details?: { reason?: string }[] }
   }
   if (typeof error?.message !== 'string')
-    return { message: 'the answer is not one of the service; is its address right?' }
+    return { message: 'the answer did not come from the service; is its address right?' }
   return { message: error.message, reason: String(error.details?.[0]?.reason) }
 }

@@ -1,8 +1,8 @@
-import { ToolsError } from './tools-error.ts'
+import { ToolsError } from './errors.ts'
 
 /**
- * The token that the service is shown: a text, or a function that gives the present one and is asked for each request.
- * After a 401 the function is asked once more, with `refused: true`: then it must not answer from its cache.
+ * The token for the service: a text, or a function that is called for each request. After a 401 the function is called
+ * once more, with `refused: true`. Then it must not answer from its cache.
  */
 export type Token = string | ((asked: { readonly refused: boolean }) => string | Promise<string>)
 
@@ -22,16 +22,16 @@ export async function currentToken(token: Token, refused = false): Promise<strin
 
 const TIMES = { iat: 0, exp: 0, nbf: 0, jti: 0, auth_time: 0 }
 
-/** What tells the holders of tokens apart: all that a JWT says but its times, so a refreshed one is the same; else the token. */
+/**
+ * Tells the holders of tokens apart. It is all claims of a JWT except its times, so a refreshed token is the same holder.
+ * It is the token itself if that is not a JWT.
+ */
 export function tokenSubject(token: string): string {
   const [, payload = ''] = token.split('.')
   try {
     const claims = JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/'))) as object
-    return JSON.stringify({
-      ...TIMES,
-      ...claims,
-      ...TIMES,
-    })
+    // Twice, so that the times are always there and always first.
+    return JSON.stringify({ ...TIMES, ...claims, ...TIMES })
   } catch {
     return token
   }

@@ -1,33 +1,27 @@
-import type { Dialect, JsonObject, ToolDefinition } from '@toolrack/contract'
-import type { ToolOf } from './dialect.ts'
+import type { Dialect, JsonObject, ToolDefinition, ToolOf } from '@toolrack/contract'
+import { ServiceError, timedOut, ToolsError } from './errors.ts'
 import { inTime } from './in-time.ts'
+import { RememberedLists, SharedRequests } from './list-cache.ts'
 import { listQuery } from './list-query.ts'
 import type { ListOptions, ListQuery } from './list-query.ts'
-import { localList } from './local-list.ts'
-import { Outage } from './outage.ts'
-import { readList } from './read-list.ts'
-import type { ListAnswer } from './read-list.ts'
-import { RememberedLists } from './remembered-lists.ts'
-import { withRetry } from './retry.ts'
-import { lostOnFailure, Service } from './service.ts'
+import { localList, STANDARD_DEFINITIONS } from './local-list.ts'
+import { Outage, withRetry } from './retry.ts'
+import { withNetworkErrors, Service } from './service.ts'
 import type { ServiceOptions } from './service.ts'
-import { ServiceLoss, timedOut } from './service-loss.ts'
-import { SharedRequests } from './shared-requests.ts'
-import { STANDARD_DEFINITIONS } from './standard-definitions.ts'
 import { tokenSubject } from './token.ts'
-import type { ToolList } from './tool-list.ts'
-import { ToolsError } from './tools-error.ts'
+import { readList } from './tool-list.ts'
+import type { ListAnswer, ToolList } from './tool-list.ts'
 
 export type ToolDefsOptions = ServiceOptions & {
-  /** What to list when the service can not be had and nothing is remembered: the standard definitions by default, `false` for an error. */
+  /** What to list without the service and without memory: STANDARD_DEFINITIONS by default, `false` for an error. */
   readonly fallback?: readonly ToolDefinition[] | false | undefined
-  /** How long a list may wait for the service, in milliseconds, tries and pauses together; 5,000 by default. */
+  /** How many milliseconds a list may wait for the service, with all tries and pauses; 5,000 by default. */
   readonly deadlineMs?: number | undefined
 }
 
 /**
- * The tools for a model: from the service; while that is away its last good answer; else local definitions. Make one and keep it, for it
- * remembers.
+ * Lists the tools for a model: from the service, or else its last good answer, or else local definitions. Make one and
+ * keep it, because it remembers the answers.
  */
 export class ToolDefs {
   readonly #service: Service
@@ -36,8 +30,8 @@ export class ToolDefs {
   readonly #remembered = new RememberedLists()
   readonly #requests = new SharedRequests<ListAnswer>()
   readonly #outage = new Outage()
-  /** The last one; there is one wherever it is asked for. */
-  #loss = new ServiceLoss('NETWORK', '')
+  /** The last error. It is only read after an error. */
+  #lastError = new ServiceError('NETWORK', '')
 
   /** Throws OPTION_INVALID. */
   constructor({ fallback = STANDARD_DEFINITIONS, deadlineMs = 5_000, ...service }: ToolDefsOptions) {
@@ -47,8 +41,9 @@ export class ToolDefs {
   }
 
   /**
-   * Lists the tools for one model call. Rejects with a ToolsError where the caller is at fault: OPTION_INVALID, TOKEN_FAILED,
-   * SERVICE_REFUSED (400, 401, 403); with CRYPTO_MISSING where local definitions take a hash; with SERVICE_UNAVAILABLE only where `fallback` is `false`; and with the reason of `signal`.
+   * Lists the tools for one model call. Rejects with OPTION_INVALID, TOKEN_FAILED or SERVICE_REFUSED (4xx) for faults of the
+   * caller, with CRYPTO_MISSING if local definitions need a hash, with SERVICE_UNAVAILABLE only if `fallback` is `false`,
+   * and with the reason of `signal`.
    */
   async list<D extends Dialect | undefined = undefined>(
     options: ListOptions<D> = {},
@@ -63,7 +58,7 @@ export class ToolDefs {
   }
 
   async #list(query: ListQuery, token: string, caller?: AbortSignal): Promise<ToolList<JsonObject>> {
-    // Not by the subject: who says to be somebody gets no answer that somebody else's token was shown for.
+    // By the token and not by its subject. The service must verify each token before its holder shares an answer.
     const request = `${query.search} ${token}`
     const answer = (waiting?: AbortSignal): Promise<ListAnswer> =>
       this.#requests.share(request, (signal) => this.#ask(query, token, signal), waiting)
@@ -71,13 +66,13 @@ export class ToolDefs {
       try {
         return { ...listOf(await answer(caller)), source: 'service', reason: null }
       } catch (error) {
-        if (!(error instanceof ServiceLoss)) throw error
+        if (!(error instanceof ServiceError)) throw error
       }
     else if (this.#outage.isTimeToAsk()) answer().catch(() => undefined)
     return this.#withoutService(keyOf(query, token), query)
   }
 
-  /** Asks until the deadline, and keeps what it has learned of the service. */
+  /** Asks until the deadline, and notes whether the service is away. */
   async #ask(query: ListQuery, token: string, caller: AbortSignal): Promise<ListAnswer> {
     const endsMs = Date.now() + this.#deadlineMs
     try {
@@ -90,10 +85,11 @@ export class ToolDefs {
       this.#outage.end()
       return answer
     } catch (error) {
-      if (error instanceof ServiceLoss) this.#loss = error
-      // A refusal is an answer, and so is a list that lost a layer.
-      if (error instanceof ServiceLoss && error.code !== 'LAYERS_LOST') this.#outage.begin(error.retryAfterMs)
-      else if (error instanceof ServiceLoss || error instanceof ToolsError) this.#outage.end()
+      if (error instanceof ServiceError) this.#lastError = error
+      // With these two the service did answer: an error of the caller, and a list in which layers are missing.
+      if (error instanceof ServiceError && error.code !== 'LAYERS_LOST')
+        this.#outage.begin(error.retryAfterMs)
+      else if (error instanceof ServiceError || error instanceof ToolsError) this.#outage.end()
       throw error
     }
   }
@@ -106,14 +102,14 @@ export class ToolDefs {
     const key = keyOf(query, token)
     const remembered = this.#remembered.get(key)
     if (response.status === 304 && remembered?.etag) return remembered
-    const text = await lostOnFailure(signal, () => response.text())
+    const text = await withNetworkErrors(signal, () => response.text())
     const answer = readList(response.headers, text, query.dialect)
     this.#remembered.keep(key, answer)
     return answer
   }
 
   async #withoutService(key: string, query: ListQuery): Promise<ToolList<JsonObject>> {
-    const { code, message } = this.#loss
+    const { code, message } = this.#lastError
     const reason = { code, message }
     const remembered = this.#remembered.get(key)
     if (remembered) return { ...listOf(remembered), source: 'remembered', reason }
@@ -126,17 +122,17 @@ export class ToolDefs {
         layers: null,
       }
     throw new ToolsError('SERVICE_UNAVAILABLE', `${message} There is nothing to fall back to.`, {
-      cause: this.#loss,
+      cause: this.#lastError,
     })
   }
 }
 
-/** What a question is asked and remembered under: never the same for two who may see other tools. */
+/** The key under which an answer is remembered. It differs for callers who may see different tools. */
 function keyOf({ search }: ListQuery, token: string): string {
   return `${search} ${tokenSubject(token)}`
 }
 
-/** Many are given the same answer, and some add tools of their own to it. */
+/** Copies the array, because callers share the answer and some add tools of their own. */
 function listOf({ list, tools }: ListAnswer): Omit<ToolList<JsonObject>, 'source' | 'reason'> {
   return { ...list, tools: [...tools] }
 }

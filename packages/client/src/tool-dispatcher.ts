@@ -1,30 +1,39 @@
-import { findCalls, isCallId, isToolName, toolFailure } from '@toolrack/contract'
-import type { FoundCalls, JsonObject, JsonValue, ToolCall, ToolResult, WireFormat } from '@toolrack/contract'
+import { CALL_FORMATS, findCalls, isCallId, isToolName, toolFailure } from '@toolrack/contract'
+import type {
+  CallFormat,
+  CallFormatName,
+  FoundCall,
+  JsonObject,
+  JsonValue,
+  ToolCall,
+  ToolResult,
+} from '@toolrack/contract'
 import type { ByName } from './by-name.ts'
+import { optionInvalid, ToolsError } from './errors.ts'
 import { runAtService } from './run-at-service.ts'
+import type { ServiceAnswer } from './run-at-service.ts'
 import { runLocally } from './run-locally.ts'
 import { runnersByName } from './runner.ts'
 import type { Runner } from './runner.ts'
-import { optionInvalid, Service } from './service.ts'
+import { Service } from './service.ts'
 import type { ServiceOptions } from './service.ts'
-import { ToolsError } from './tools-error.ts'
 
 export type ToolDispatcherOptions = Partial<ServiceOptions> & {
-  /** The tools that run here. They are looked up by exact name, then by alias, before the service is asked. */
+  /** The tools that run in this program. They are found by name, then by alias, before the service is asked. */
   readonly runners?: readonly Runner[] | undefined
-  /** How long a Runner, or the service with the calls of one answer, may take, in milliseconds; 60,000 by default. */
+  /** How many milliseconds a Runner, or the service with all calls of one answer, may take; 60,000 by default. */
   readonly deadlineMs?: number | undefined
 }
 
-/** What came of a model's calls. */
+/** The results of a model's calls. */
 export type Dispatched<Message extends object = JsonObject> = {
-  /** Null where there was no call. */
-  readonly format: WireFormat['name'] | null
-  /** What to append to the conversation behind the model's own message, in its vendor's shape and in the order of the calls. */
+  /** Null if there was no call. */
+  readonly format: CallFormatName | null
+  /** The messages to append after the model's own, in its vendor's shape and in the order of the calls. */
   readonly messages: Message[]
-  /** One for each call, in order. */
+  /** One for each call, in the order of the calls. */
   readonly results: readonly {
-    /** The place of the call among all items of the answer. */
+    /** The index of the call among all items of the answer. */
     readonly index: number
     readonly id: string | null
     readonly name: string
@@ -32,13 +41,13 @@ export type Dispatched<Message extends object = JsonObject> = {
   }[]
 }
 
-/** Runs what a model calls: here where there is a Runner, else at the service. */
+/** Runs a model's calls: in this program if there is a Runner, otherwise at the service. */
 export class ToolDispatcher {
   readonly #runners: ByName<Runner>
   readonly #service: Service | undefined
   readonly #deadlineMs: number
 
-  /** Throws OPTION_INVALID: among others for a Runner whose name is not that of its definition, and for two of one name. */
+  /** Throws OPTION_INVALID, also for a Runner whose definition has another name, and for two Runners with one name. */
   constructor({ runners = [], deadlineMs = 60_000, service, token, ...rest }: ToolDispatcherOptions) {
     this.#runners = runnersByName(runners)
     this.#deadlineMs = deadlineMs
@@ -48,30 +57,27 @@ export class ToolDispatcher {
   }
 
   /**
-   * Runs the calls of a model's answer, of whichever vendor: a list of its items, or the message that holds them. Every call is answered,
-   * an unknown one by `Unsupported tool: NAME`. Rejects with CALLS_INVALID where no list of calls can be found, with CRYPTO_MISSING
-   * before anything is run, and with the reason of `signal`; never because of what a tool or the service did. `Message` is how your vendor's types call what is to be appended.
+   * Runs the calls of a model's answer: a list of items of any vendor, or the message that holds them. Every call is
+   * answered, an unknown one by `Unsupported tool: NAME`. Rejects with CALLS_INVALID if there is no list of calls, with
+   * CRYPTO_MISSING before anything is run, and with the reason of `signal`, but never because of a tool or the service.
+   * `Message` is your vendor's type of the messages to append.
    */
   async dispatch<Message extends object = JsonObject>(
     answer: object,
     { signal }: { readonly signal?: AbortSignal | undefined } = {},
   ): Promise<Dispatched<Message>> {
     signal?.throwIfAborted()
-    const found = findCalls(answer as JsonValue)
+    const found = findCalls(answer as JsonValue, CALL_FORMATS)
     if ('fault' in found) throw new ToolsError('CALLS_INVALID', `The model's answer ${found.fault}.`)
     const { format, items } = found
     if (!format) return { format: null, messages: [], results: [] }
     const calls = items.map((item) => readCall(format, item, items))
     const runners = await Promise.all(calls.map(({ name }) => this.#runners.find(name)))
     const left = calls.filter(({ fault }, at) => fault === undefined && !runners[at])
-    const elsewhere = this.#runElsewhere(left, signal)
-    const run = async (call: ReadCall, at: number): Promise<ToolResult> =>
-      call.fault === undefined
-        ? ((await this.#runHere(runners[at], call, signal)) ??
-          (await elsewhere).get(call) ??
-          unsupported(call.name))
-        : toolFailure('BODY_INVALID', `The call ${call.fault}.`)
-    const answered = await Promise.all(calls.map(async (call, at) => ({ call, result: await run(call, at) })))
+    const answers = this.#service && runAtService(this.#service, left, this.#deadlineMs, signal)
+    const answered = await Promise.all(
+      calls.map(async (call, at) => ({ call, result: await this.#run(call, runners[at], answers, signal) })),
+    )
     return {
       format: format.name,
       messages: [...format.messages(answered)] as readonly object[] as Message[],
@@ -79,47 +85,37 @@ export class ToolDispatcher {
     }
   }
 
-  #runHere(
+  /** The service may leave a call to the client. Then it runs here if there is a Runner. */
+  async #run(
+    call: ReadCall,
     runner: Runner | undefined,
-    call: ToolCall,
+    answers: Promise<ReadonlyMap<ToolCall, ServiceAnswer>> | undefined,
     signal: AbortSignal | undefined,
-  ): Promise<ToolResult> | undefined {
-    return runner && runLocally(runner, call, this.#deadlineMs, signal)
-  }
-
-  /** At the service; what that hands back is run here if it can be. */
-  async #runElsewhere(
-    calls: readonly ToolCall[],
-    signal: AbortSignal | undefined,
-  ): Promise<ReadonlyMap<ToolCall, ToolResult>> {
-    if (!this.#service || calls.length === 0) return new Map()
-    const answers = await runAtService(this.#service, calls, this.#deadlineMs, signal)
-    const results = answers.map(async ({ call, result, runsHere = '' }): Promise<[ToolCall, ToolResult]> => [
-      call,
-      result ?? (await this.#runHere(this.#runners.get(runsHere), call, signal)) ?? unsupported(call.name),
-    ])
-    return new Map(await Promise.all(results))
+  ): Promise<ToolResult> {
+    if (call.fault !== undefined) return toolFailure('BODY_INVALID', `The call ${call.fault}.`)
+    const { result, runsHere = '' } = (runner ? undefined : (await answers)?.get(call)) ?? {}
+    if (result) return result
+    const local = runner ?? this.#runners.get(runsHere)
+    return local ? runLocally(local, call, this.#deadlineMs, signal) : unsupported(call.name)
   }
 }
 
-/** A call, or what is wrong with it, to go behind "the call". */
+/** A call, and what is wrong with it, to go behind "the call". */
 type ReadCall = ToolCall & { readonly fault?: string }
-type Found = FoundCalls['items'][number]
 
-/** A call that can not be read fails alone, and so do two of one id; one without an id is run, and answered without one. */
-function readCall(format: WireFormat, { item, index }: Found, items: readonly Found[]): ReadCall {
+/** Reads a call. If that is impossible, or if another call has its id, only this call fails. A call may have no id. */
+function readCall(format: CallFormat, { item, index }: FoundCall, items: readonly FoundCall[]): ReadCall {
   const sentId = format.id(item)
   const id = isCallId(sentId) ? sentId : undefined
   const read = format.read(item)
-  const call = { index, item, id, name: '', arguments: { text: '' } }
+  const { nullMeansOmitted } = format
+  const call = { index, item, id, name: '', arguments: { text: '' }, nullMeansOmitted }
   if (typeof read === 'string') return { ...call, fault: read }
   const isTwice = id !== undefined && items.filter((other) => format.id(other.item) === id).length > 1
-  return { ...call, ...read, ...(isTwice && { fault: 'has the id of another; neither was run' }) }
+  return { ...call, ...read, ...(isTwice && { fault: 'has the id of another call; neither was run' }) }
 }
 
 function unsupported(name: string): ToolResult {
-  return toolFailure(
-    'TOOL_NOT_FOUND',
-    `Unsupported tool: ${isToolName(name) ? name : 'no tool can have that name'}`,
-  )
+  const what = isToolName(name) ? name : 'no tool can have that name'
+  return toolFailure('TOOL_NOT_FOUND', `Unsupported tool: ${what}`)
 }

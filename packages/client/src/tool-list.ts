@@ -1,30 +1,83 @@
-import type { JsonObject, Layer, ListedTool } from '@toolrack/contract'
-import type { LossCode } from './service-loss.ts'
+import { hasListedShape, isJsonObject, parsedJson } from '@toolrack/contract'
+import type { Dialect, JsonObject, Layer, ListedTool } from '@toolrack/contract'
+import { ServiceError } from './errors.ts'
+import type { ServiceErrorCode } from './errors.ts'
 
-/** What is known of a layer: how many definitions it gave, or that it was read from memory, or not at all. */
+/** What a layer gave: a number of definitions, its last known state, or nothing. */
 export type LayerState = number | 'stale' | 'error'
 
 /** Why the list is not the service's own answer of this moment. */
 export type FallbackReason = {
-  readonly code: LossCode
+  readonly code: ServiceErrorCode
   /** A sentence for a log. */
   readonly message: string
 }
 
-/** The tools for one model call, and where they come from. */
+/** The tools for one model call, and their source. */
 export type ToolList<Tool extends JsonObject | ListedTool = ListedTool> = {
-  /** What the model's `tools` field takes: hand it over as it is. The array is the caller's own, its elements are not. */
+  /** The value for the model's `tools` field. The array is the caller's own, its elements are not. */
   readonly tools: Tool[]
-  /** `remembered` is the last good answer to the same question, `local` the definitions that came with the client. */
+  /** `remembered` is the last good answer to the same query, `local` the definitions in the client. */
   readonly source: 'service' | 'remembered' | 'local'
-  /** Null where the service has answered. */
+  /** Null if the source is `service`. */
   readonly reason: FallbackReason | null
-  /** The revision of the catalog; null with local tools. */
+  /** The revision of the catalog. Null if the source is `local`. */
   readonly revision: string | null
-  /** What each layer gave; null with local tools. */
+  /** What each layer gave. Null if the source is `local`. */
   readonly layers: Readonly<Partial<Record<Layer, LayerState>>> | null
-  /** Requested names that no tool has, the first twenty. */
+  /** The first twenty requested names that no tool has. */
   readonly unknown: readonly string[]
-  /** Tools that the dialect can not express, the first twenty. */
+  /** The first twenty tools that cannot be converted to the dialect. */
   readonly quarantined: readonly string[]
+}
+
+/** An answer of the service, as it is remembered. */
+export type ListAnswer = {
+  readonly list: Omit<ToolList<JsonObject>, 'source' | 'reason' | 'tools'>
+  readonly tools: readonly JsonObject[]
+  readonly etag: string | null
+  /** True if the service could not read a layer. */
+  readonly isPartial: boolean
+}
+
+/** Reads an answer of the service. Throws ServiceError if it is not a list, or if it is empty and a layer is missing. */
+export function readList(headers: Headers, text: string, dialect: Dialect | undefined): ListAnswer {
+  const tools = toolsIn(text, dialect)
+  const layers = layersIn(headers.get('X-Tools-Layers') ?? '')
+  const isPartial = Object.values(layers).includes('error')
+  if (!tools) throw new ServiceError('UNREADABLE', 'The answer is not a list of tools.')
+  if (isPartial && tools.length === 0)
+    throw new ServiceError('LAYERS_LOST', 'The list is empty, and the service could not read every layer.')
+  const list = {
+    layers,
+    revision: headers.get('X-Tools-Revision'),
+    unknown: namesIn(headers.get('X-Tools-Unknown')),
+    quarantined: namesIn(headers.get('X-Tools-Quarantined')),
+  }
+  return { list, tools, isPartial, etag: headers.get('ETag') }
+}
+
+/** The tools in either envelope. The envelope `items` adds `workflowName` for workflow engines, which is removed. */
+function toolsIn(text: string, dialect: Dialect | undefined): readonly JsonObject[] | undefined {
+  const body = parsedJson(text)
+  const tools: unknown = isJsonObject(body) ? body['items'] : body
+  if (!Array.isArray(tools) || !tools.every(isJsonObject)) return undefined
+  if (hasListedShape(dialect) && !tools.every(isListedTool)) return undefined
+  return tools === body ? tools : tools.map(({ workflowName: _workflowName, ...tool }) => tool)
+}
+
+function isListedTool({ type, function: described }: JsonObject): boolean {
+  return type === 'function' && isJsonObject(described) && typeof described['name'] === 'string'
+}
+
+function layersIn(header: string): Readonly<Record<string, LayerState>> {
+  const pairs = [...header.matchAll(/(\w+)=(?:(\d+)|(stale|error))/g)]
+  return Object.fromEntries(
+    pairs.map(([, layer, count, state]) => [layer, count ? Number(count) : state]),
+  ) as Record<string, LayerState>
+}
+
+/** A header holds at most twenty names, and then how many more there are. */
+function namesIn(header: string | null): readonly string[] {
+  return (header ?? '').split(',').filter((name) => name !== '' && !name.startsWith('+'))
 }

@@ -1,20 +1,20 @@
-import { canonicalJson } from './canonical-json.ts'
+import { canonicalJson } from './json.ts'
 import type { JsonObject } from './json.ts'
-import { completeParameters } from './listed-tool.ts'
 import { sha256Hex } from './sha256.ts'
+import { completeParameters } from './tool-definition.ts'
 import type { ToolDefinition } from './tool-definition.ts'
 
-/** `sha256:` and 64 hex digits. */
+/** `sha256:` and 64 lower-case hex digits. */
 export type Digest = `sha256:${string}`
 
-/** The identity of what a caller relies on: the SHA-256 of its text. */
+/** Identifies a definition by everything that a caller relies on. */
 export function definitionDigest(definition: ToolDefinition): Digest {
   return `sha256:${sha256Hex(digestedText(definition))}`
 }
 
 /**
- * What is hashed of a definition: the canonical JSON of name, description, parameters (as listed), annotations, runner and
- * limits. Tags, category and `sealed` may change without changing it.
+ * The text that the digest is the SHA-256 of: the canonical JSON of name, description, parameters (as listed),
+ * annotations, runner and limits. A change of tags, category or `sealed` does not change it.
  */
 export function digestedText(definition: ToolDefinition): string {
   const { annotations, runner, limits } = definition

@@ -1,15 +1,15 @@
 import { parsedJson } from './json.ts'
 
-/** Which names a request asks for: every tool, or these. An entry is a name, an alias, or either with `@sha256:…`. */
+/** The tools that a request asks for. An entry is a name or an alias, and may end in `@sha256:…`. */
 export type NameFilter = 'all' | ReadonlySet<string>
 
-export const NAMES_MAX = 200
+const NAMES_MAX = 200
 
 export type NameFilterFault = { readonly fault: string }
 
 /**
- * Reads every accepted way to name tools and unites them. Each value is one name, a comma-separated list, or a JSON
- * array of strings; blanks and stray commas are tolerated. Nothing but blanks means no filter; `[]` means no tool.
+ * Unites the names in all values. Each value is a name, a comma-separated list, or a JSON array of strings. Blanks and
+ * extra commas are ignored. Only blanks mean every tool, `[]` means no tool. A fault follows the name of the parameter.
  */
 export function parseNameFilter(values: readonly string[]): NameFilter | NameFilterFault {
   const names = new Set<string>()
@@ -24,7 +24,7 @@ export function parseNameFilter(values: readonly string[]): NameFilter | NameFil
   return names.size === 0 && !asksForNone ? 'all' : names
 }
 
-/** The parts of a filter entry: `a@sha256:…` asks for one version of `a`. */
+/** Splits an entry: `a@sha256:…` asks for one version of `a`. */
 export function parseNameEntry(entry: string): { readonly name: string; readonly digest?: string } {
   const at = entry.indexOf('@')
   return at === -1 ? { name: entry } : { name: entry.slice(0, at), digest: entry.slice(at + 1) }

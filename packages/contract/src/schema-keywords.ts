@@ -1,21 +1,24 @@
 import type { JsonObject, JsonValue } from './json.ts'
-import { isJsonObject } from './json.ts'
+import { isJsonObject, jsonPointer, pointerKeys, valueAt } from './json.ts'
 
-/** The keywords of JSON Schema (draft-07 to 2020-12) below which another schema lies, by how it lies there. */
-const ONE = new Set(
-  [
-    'additionalItems',
-    'additionalProperties',
-    'contains',
-    'contentSchema',
-    'else',
-    'if',
-    'items',
-    'not',
-  ].concat(['propertyNames', 'then', 'unevaluatedItems', 'unevaluatedProperties']),
-)
+/** Keywords of JSON Schema (draft-07 to 2020-12) whose value is one schema. */
+const ONE = new Set([
+  'additionalItems',
+  'additionalProperties',
+  'contains',
+  'contentSchema',
+  'else',
+  'if',
+  'items',
+  'not',
+  'propertyNames',
+  'then',
+  'unevaluatedItems',
+  'unevaluatedProperties',
+])
+/** Keywords whose value is a list of schemas, and keywords whose value has a schema for each name. */
 const LIST = new Set(['allOf', 'anyOf', 'items', 'oneOf', 'prefixItems'])
-const MAP = new Set([
+const NAMED = new Set([
   '$defs',
   'definitions',
   'dependencies',
@@ -24,14 +27,54 @@ const MAP = new Set([
   'properties',
 ])
 
+/** Keywords that describe a value. They refuse no value. */
+const ANNOTATION = /^(?:\$comment|title|description|default|examples|deprecated|readOnly|writeOnly)$/
+
 export type SchemaPath = readonly (string | number)[]
 
-/** The schemas directly below a schema, with their path from it. Values such as `enum` or `default` hold none. */
+/** Thrown if a schema cannot be converted to a dialect. The message is for the author of the schema. */
+export class SchemaError extends Error {
+  /** JSON Pointer into the schema. */
+  readonly pointer: string
+
+  constructor(path: SchemaPath, message: string) {
+    super(message)
+    this.pointer = jsonPointer(path)
+  }
+}
+
+export function isAnnotation(keyword: string): boolean {
+  return ANNOTATION.test(keyword)
+}
+
+/** The types that a schema names: one, several, or none. */
+export function typesOf({ type }: JsonObject): readonly JsonValue[] {
+  if (type === undefined) return []
+  return Array.isArray(type) ? (type as readonly JsonValue[]) : [type]
+}
+
+/** The schema that a local `$ref` names, or undefined if there is none. */
+export function referencedSchema(root: JsonObject, ref: JsonValue): JsonObject | undefined {
+  if (typeof ref !== 'string' || !ref.startsWith('#')) return undefined
+  const keys = pointerKeys(percentDecoded(ref.slice(1)))
+  const found = keys && valueAt(root, keys)
+  return isJsonObject(found) ? found : undefined
+}
+
+function percentDecoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    return text
+  }
+}
+
+/** The schemas directly below a schema, with their paths from it. Values such as `enum` or `default` hold no schemas. */
 export function subschemas(schema: JsonObject): { readonly path: SchemaPath; readonly schema: JsonObject }[] {
   return Object.entries(schema).flatMap(([keyword, value]) =>
-    candidates(keyword, value)
-      .filter((candidate) => isJsonObject(candidate.value))
-      .map(({ path, value: found }) => ({ path, schema: found as JsonObject })),
+    candidates(keyword, value).flatMap(({ path, value: found }) =>
+      isJsonObject(found) ? [{ path, schema: found }] : [],
+    ),
   )
 }
 
@@ -39,15 +82,15 @@ function candidates(keyword: string, value: JsonValue): { path: SchemaPath; valu
   if (Array.isArray(value) && LIST.has(keyword)) {
     return value.map((element: JsonValue, index) => ({ path: [keyword, index], value: element }))
   }
-  if (isJsonObject(value) && MAP.has(keyword)) {
+  if (isJsonObject(value) && NAMED.has(keyword)) {
     return Object.entries(value).map(([key, member]) => ({ path: [keyword, key], value: member }))
   }
   return ONE.has(keyword) ? [{ path: [keyword], value }] : []
 }
 
 /**
- * The schema with what `map` makes of each schema directly below it, `true` and `false` included; the same object where
- * that changes none of them.
+ * The schema with each schema directly below it replaced by the result of `map`. `map` also gets the schemas `true` and
+ * `false`. If it changes nothing, the result is the same object.
  */
 export function mapSubschemas(
   schema: JsonObject,
@@ -55,31 +98,24 @@ export function mapSubschemas(
 ): JsonObject {
   let changed: { [keyword: string]: JsonValue } | undefined
   for (const [keyword, value] of Object.entries(schema)) {
-    const mapped = mapBelow(keyword, value, map)
-    if (mapped !== value) (changed ??= { ...schema })[keyword] = mapped
+    const changes = new Map<string | number | undefined, JsonValue>()
+    for (const { path, value: below } of candidates(keyword, value)) {
+      const mapped = typeof below === 'boolean' || isJsonObject(below) ? map(below, path) : below
+      if (mapped !== below) changes.set(path[1], mapped)
+    }
+    if (changes.size > 0) (changed ??= { ...schema })[keyword] = withChanges(value, changes)
   }
   return changed ?? schema
 }
 
-function mapBelow(
-  keyword: string,
+/** The value of a keyword with some schemas replaced, each at its index or key. Without a key the value is the schema. */
+function withChanges(
   value: JsonValue,
-  map: (schema: JsonValue, path: SchemaPath) => JsonValue,
+  changes: ReadonlyMap<string | number | undefined, JsonValue>,
 ): JsonValue {
-  const changes = new Map<string | number | undefined, JsonValue>()
-  for (const { path, value: schema } of candidates(keyword, value)) {
-    const mapped = isSchema(schema) ? map(schema, path) : schema
-    if (mapped !== schema) changes.set(path[1], mapped)
-  }
-  if (changes.size === 0) return value
-  if (Array.isArray(value)) return value.map((element: JsonValue, index) => changes.get(index) ?? element)
   const single = changes.get(undefined)
   if (single !== undefined) return single
-  return Object.fromEntries(
-    Object.entries(value as JsonObject).map(([key, member]) => [key, changes.get(key) ?? member]),
-  )
-}
-
-function isSchema(value: JsonValue): boolean {
-  return typeof value === 'boolean' || isJsonObject(value)
+  if (Array.isArray(value)) return value.map((element: JsonValue, index) => changes.get(index) ?? element)
+  const members = Object.entries(value as JsonObject)
+  return Object.fromEntries(members.map(([key, member]) => [key, changes.get(key) ?? member]))
 }

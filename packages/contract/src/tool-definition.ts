@@ -1,12 +1,12 @@
 import type { JsonObject, JsonValue } from './json.ts'
 
-/** Where a definition comes from, in order of precedence: the first layer that has a name wins it. */
+/** Where a definition comes from. If several layers have a name, the first of them in this order wins. */
 export const LAYERS = ['user', 'global', 'file'] as const
 export type Layer = (typeof LAYERS)[number]
 
-/** How the service runs a tool. A definition without a runner is run by the client's own Runner of that name. */
+/** How the service runs a tool. A tool without a runner runs at the client. */
 export const RUNNER_KINDS = ['python', 'builtin', 'workflow', 'http', 'mcp'] as const
-export type RunnerKind = (typeof RUNNER_KINDS)[number]
+type RunnerKind = (typeof RUNNER_KINDS)[number]
 
 export type ToolRunner = {
   readonly kind: RunnerKind
@@ -14,7 +14,7 @@ export type ToolRunner = {
   readonly [field: string]: JsonValue | undefined
 }
 
-/** Hints about a tool's effects, with the names and defaults that MCP gives them. */
+/** Hints about the effects of a tool, with MCP's names and defaults. */
 export type ToolAnnotations = {
   readonly title?: string | undefined
   readonly readOnlyHint?: boolean | undefined
@@ -29,7 +29,7 @@ export type ToolLimits = {
   readonly [limit: string]: JsonValue | undefined
 }
 
-/** A tool definition as it is stored and as the definition files hold it. `parameters` is exactly what its author wrote. */
+/** A tool definition as it is stored. `parameters` is the schema exactly as its author wrote it. */
 export type ToolDefinition = {
   readonly type: 'function'
   readonly function: {
@@ -43,4 +43,26 @@ export type ToolDefinition = {
   readonly annotations?: ToolAnnotations | undefined
   readonly limits?: ToolLimits | undefined
   readonly sealed?: boolean | undefined
+}
+
+/** One element of a list without a dialect: the OpenAI function tool. */
+export type ListedTool = {
+  readonly type: 'function'
+  readonly function: { readonly name: string; readonly description: string; readonly parameters: JsonObject }
+}
+
+/** A definition as a list without a dialect shows it. */
+export function listedTool(definition: ToolDefinition): ListedTool {
+  const { name, description, parameters } = definition.function
+  return { type: 'function', function: { name, description, parameters: completeParameters(parameters) } }
+}
+
+/** Adds `type`, `properties` and `required` after the author's own keys if they are missing, because clients read them. */
+export function completeParameters(parameters: JsonObject): JsonObject {
+  return {
+    ...parameters,
+    ...(parameters['type'] === undefined && { type: 'object' }),
+    ...(parameters['properties'] === undefined && { properties: {} }),
+    ...(parameters['required'] === undefined && { required: [] }),
+  }
 }

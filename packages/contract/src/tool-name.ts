@@ -1,9 +1,8 @@
 /**
- * The one home of the rule for tool names:
+ * The rule for tool names:
  *
- * - 1 to 128 characters; the first a letter or `_`, the others letters, digits, `_`, `.`, `:` or `-` (ASCII);
- * - not `constructor`, not `prototype`, and nothing that starts and ends with two underscores (`__proto__` among them);
- * - compared after NFKC, so a full-width spelling is never a second name.
+ * - A name has 1 to 128 ASCII characters: a letter or `_`, and then letters, digits, `_`, `.`, `:` or `-`.
+ * - It is not `constructor` or `prototype`, and does not both start and end with two underscores, as `__proto__` does.
  */
 const TOOL_NAME = /^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$/
 const RESERVED = /^(?:constructor|prototype|__.*__)$/
@@ -15,7 +14,7 @@ export function isToolName(name: string): boolean {
   return TOOL_NAME.test(name) && !RESERVED.test(name)
 }
 
-/** Why a name is refused, as a sentence for its author that does not repeat the name; undefined when it is allowed. */
+/** Why a name is not allowed, in words that do not repeat it. Undefined if it is allowed. */
 export function toolNameFault(name: string): string | undefined {
   if (name === '') return `the name is empty; ${TOOL_NAME_RULE}`
   if (TOOL_NAME.test(name)) {
@@ -30,4 +29,20 @@ export function toolNameFault(name: string): string | undefined {
   const char = [...name][position] ?? ''
   const codePoint = (char.codePointAt(0) ?? 0).toString(16).toUpperCase().padStart(4, '0')
   return `character ${position + 1} (U+${codePoint}) is not allowed there; ${TOOL_NAME_RULE}`
+}
+
+/** Cyrillic and Greek letters, each above the ASCII letter that it looks like (Unicode TR39). */
+const LOOKALIKES = 'аеорсухіјѕԁһӏАВЕКМНОРСТУХІЈЅαικνορυχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ'
+const LATIN = 'aeopcyxijsdhlABEKMHOPCTYXIJSaikvopuxABEZHIKMNOPTYX'
+
+/** Invisible characters: zero-width, direction marks, soft hyphen, byte order mark. */
+const INVISIBLE = /[\u00AD\u200B-\u200F\u202A-\u202E\u2060-\u2064\u2066-\u2069\uFEFF]/gu
+
+/**
+ * The name as a person reads it: after NFKC, without invisible characters, and with look-alike letters in ASCII. An
+ * allowed name stays as it is. It tells which tool a name resembles that is not allowed.
+ */
+export function readableName(name: string): string {
+  const visible = name.normalize('NFKC').replace(INVISIBLE, '')
+  return [...visible].map((char) => LATIN[LOOKALIKES.indexOf(char)] ?? char).join('')
 }

@@ -1,10 +1,8 @@
+import type { Digest } from './definition-digest.ts'
 import type { ErrorCode } from './error-code.ts'
 import type { JsonValue } from './json.ts'
 
-/**
- * What came of a call, in the shape that a model's framework takes; the service adds its `meta`. `Data` is the value
- * in whatever form it is held.
- */
+/** The result of a call. `Data` is the form in which the value is held. */
 export type ToolResult<Data = JsonValue> =
   | { readonly resultType: 'success'; readonly textResultForLlm: string; readonly data?: Data }
   | {
@@ -14,12 +12,12 @@ export type ToolResult<Data = JsonValue> =
       readonly code: ErrorCode
     }
 
-/** The result of a call that failed; `error` is a sentence that the model can act on. */
+/** The result of a call that failed. `error` is a sentence that the model can act on. */
 export function toolFailure(code: ErrorCode, error: string): ToolResult {
   return { resultType: 'failure', textResultForLlm: error, error, code }
 }
 
-/** The result of what a tool returned: a string is the text as it is, anything else its JSON; what JSON has no form for is a failure. */
+/** The result for what a tool returned: a string, or any other value as JSON. What JSON cannot hold is a failure. */
 export function toolResult(returned: unknown): ToolResult {
   try {
     const text = typeof returned === 'string' ? returned : jsonText(returned)
@@ -31,7 +29,7 @@ export function toolResult(returned: unknown): ToolResult {
   }
 }
 
-/** JSON.stringify drops or nulls what it can't write; a tool's author is to hear of it instead. */
+/** Throws for values that JSON.stringify would leave out or replace, so that the tool's author learns of them. */
 function jsonText(value: unknown): string {
   const text = JSON.stringify(value, function refuse(this: unknown, key: string, child: unknown) {
     const place = key === '' ? 'the result' : `'${key}' of the result`
@@ -39,10 +37,40 @@ function jsonText(value: unknown): string {
       throw new TypeError(`${place} is ${child}, which JSON has no form for`)
     if (child === undefined || typeof child === 'function' || typeof child === 'symbol')
       throw new TypeError(`${place} is ${typeof child}, which JSON has no form for`)
-    // A lone surrogate would be escaped, and so be hidden from whoever checks the text.
+    // JSON.stringify escapes a lone surrogate, so a check of the text would not find it.
     if (typeof child === 'string' && !child.isWellFormed())
       throw new TypeError(`${place} holds a lone surrogate, which is no text`)
     return child
   })
   return text
 }
+
+/** The resources that a call used, as the kernel counted them. */
+export type ResourceUsage = {
+  readonly wallMs: number
+  readonly cpuMs: number
+  readonly maxRssBytes: number
+}
+
+/** Facts about a call. A fact is null if the call ended before it was known. */
+export type InvocationMeta = {
+  readonly invocationId: string
+  /** The canonical name of the tool, or null if it was not found. */
+  readonly tool: string | null
+  readonly digest: Digest | null
+  /** The revision of the catalog that the tool was looked up in. */
+  readonly revision: string | null
+  /** The measured isolation level. Null if nothing ran or if the service itself ran the tool. */
+  readonly isolation: string | null
+  readonly executionTimeMs: number
+  readonly resourceUsage: ResourceUsage | null
+  /** True if the result is that of an earlier call. */
+  readonly replayed: boolean
+  /** The id of the artifact that holds the whole result. */
+  readonly artifact?: string
+  /** The approval that the call waits for. `expiresAt` is RFC 3339 in UTC. */
+  readonly approval?: { readonly id: string; readonly expiresAt: string }
+}
+
+/** The service's answer to one call. */
+export type InvocationResult<Data = JsonValue> = ToolResult<Data> & { readonly meta: InvocationMeta }

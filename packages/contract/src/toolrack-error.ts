@@ -2,7 +2,7 @@ import { ERROR_CODES } from './error-code.ts'
 import type { ErrorCode } from './error-code.ts'
 import type { JsonValue } from './json.ts'
 
-/** One fact about an error: its reason (a code) and where it lies. */
+/** One fact about an error: its reason (a code), and fields that say where it is. */
 export type ErrorDetail = { readonly reason: ErrorCode; readonly [field: string]: JsonValue | undefined }
 
 export type ErrorBody = {
@@ -14,14 +14,14 @@ export type ErrorBody = {
   }
 }
 
-/** Raised for everything that a caller is told about. Not for programming errors: those are plain Errors and become INTERNAL. */
+/** An error that the caller is told about. A programming error is a plain Error and becomes INTERNAL. */
 export class ToolrackError extends Error {
   readonly code: ErrorCode
   readonly details: readonly ErrorDetail[]
-  /** When the caller may come again, where that is known. */
+  /** In how many seconds the caller may try again, if that is known. */
   readonly retryAfterSeconds: number | undefined
 
-  /** `message` is public: it says whose fault it is and what to do, and never repeats a rejected value. */
+  /** `message` is public. It says whose fault the error is and what to do, and never repeats a rejected value. */
   constructor(
     code: ErrorCode,
     message?: string,
@@ -39,7 +39,7 @@ export class ToolrackError extends Error {
   }
 }
 
-/** Recognises an error by its code, also one from another bundle's copy of the class. */
+/** Recognises an error by its code, so that it works for another bundle's copy of the class too. */
 export function isToolrackError(error: unknown): error is ToolrackError {
   return (
     error instanceof Error &&
@@ -49,7 +49,7 @@ export function isToolrackError(error: unknown): error is ToolrackError {
   )
 }
 
-/** The wire form of an error, in the shape of Google's APIs. */
+/** The body of an error answer, in the shape of Google's APIs. */
 export function errorBody(error: ToolrackError): ErrorBody {
   const { httpStatus, status } = ERROR_CODES[error.code]
   return { error: { code: httpStatus, status, message: error.message, details: error.details } }

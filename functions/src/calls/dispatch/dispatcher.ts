@@ -1,13 +1,13 @@
 import type {
   AnsweredCall,
+  CallFormatName,
   InvocationResult,
   JsonObject,
   JsonValue,
   ReadCalls,
   ToolCall,
-  WireFormat,
 } from '@toolrack/contract'
-import { readCalls, ToolrackError } from '@toolrack/contract'
+import { CALL_FORMATS, readCalls, ToolrackError } from '@toolrack/contract'
 import type { Asked, CallHeaders, CallRequest, Pipeline, ResultData } from '../pipeline/call.ts'
 import { callArguments } from '../pipeline/parse-call-request.ts'
 import type { Holding } from './held-results.ts'
@@ -15,24 +15,24 @@ import { LongWork } from '../../loop-turn.ts'
 import { JsonText } from '../../tools/json/json-text.ts'
 import { readJson } from '../../tools/json/read-json.ts'
 
-/** Calls of one request that run at the same time: as many as a runner has slots. */
+/** How many calls of one request run at the same time. A runner has as many slots. */
 export const AT_ONCE = 8
 
-/** UTF-8 bytes of one call's arguments, as where it is made alone. */
+/** UTF-8 bytes of one call's arguments. The limit of a single call is the same. */
 const ARGUMENTS_BYTES_MAX = 256 * 1024
 
 export type DispatchAnswer = {
-  readonly format: WireFormat['name']
-  /** What to append to the conversation, in the vendor's shape; the calls that are left to the client are not in it. */
+  readonly format: CallFormatName
+  /** The messages to append to the conversation, without answers to calls that run at the client. */
   readonly messages: readonly JsonObject[]
-  /** One for each call, in order; null for one that is left to the client. */
+  /** One for each call, in order. The result is null for a call that runs at the client. */
   readonly results: readonly {
     readonly index: number
     readonly id: string | null
     readonly name: string
     readonly result: InvocationResult<ResultData> | null
   }[]
-  /** Calls of tools that run at the client, as they came. */
+  /** The calls of tools that run at the client. */
   readonly pending: readonly {
     readonly index: number
     readonly id: string | null
@@ -42,31 +42,34 @@ export type DispatchAnswer = {
   }[]
 }
 
-/** The one place where a model's raw calls become calls. Throws what is wrong with them before any of them is run. */
-export function parseCalls(body: JsonValue): ReadCalls {
-  const read = readCalls(body)
+/** Reads a model's raw calls. Throws BODY_INVALID if one of them cannot be read, before any of them runs. */
+export function parseCalls(body: JsonValue): ReadCalls<CallFormatName> {
+  const read = readCalls(body, CALL_FORMATS)
   if ('fault' in read) throw new ToolrackError('BODY_INVALID', `The body ${read.fault}.`)
   return read
 }
 
-/** Who sent the calls, as for one call. */
+/** The sender of the calls. */
 export type Sender = Pick<Asked, 'principal' | 'signal'> & { readonly headers: CallHeaders }
 
-/** Runs a model's calls, a few at a time, each through the same pipeline as a single call; answers in their order. `held` counts the results. */
+/**
+ * Runs a model's calls, a few at a time, each in the same pipeline as a single call. The answers are in the order of the
+ * calls. `held` counts the bytes of the results.
+ */
 export async function dispatch(
   pipeline: Pipeline,
   sender: Sender,
-  { format, calls }: ReadCalls,
+  { format, calls }: ReadCalls<CallFormatName>,
   held: Holding,
 ): Promise<DispatchAnswer> {
   const results = await eachInTurn(calls, AT_ONCE, async (call) => {
     const headers = headersOf(call, sender.headers)
-    const asked = { ...sender, headers, read: () => requestOf(call, format) }
+    const asked = { ...sender, headers, read: () => requestOf(call) }
     const { result } = await invokeHeld(pipeline, asked, held)
-    // Here and not for all at the end: for a large result it takes some of a millisecond.
-    return { call, result, told: forModel({ call, result }) }
+    // For a large result this takes a part of a millisecond, so it is not done for all results in one turn.
+    return { call, result, answered: forModel({ call, result }) }
   })
-  const answered = results.filter((one) => !isLeftToClient(one)).map(({ told }) => told)
+  const answered = results.filter((one) => !isLeftToClient(one)).map((one) => one.answered)
   return {
     format: format.name,
     messages: format.messages(answered),
@@ -82,7 +85,7 @@ export async function dispatch(
   }
 }
 
-/** A call for whose result there is no room becomes a failure that its model reads, as every other one. */
+/** Runs a call. If there is no room for its result, the call is a failure that the model reads. */
 async function invokeHeld(pipeline: Pipeline, asked: Asked, held: Holding) {
   try {
     return await held.run(() => pipeline.invoke(asked))
@@ -95,7 +98,7 @@ function isLeftToClient({ result }: AnsweredCall<InvocationResult<ResultData>>):
   return result.resultType === 'failure' && result.code === 'RUNS_AT_CLIENT'
 }
 
-/** As a format takes it: it gives a model the text of a value that JavaScript reads only nearly, and of null. */
+/** The call for its format. A value that JavaScript cannot hold exactly is removed, so that the model gets its text. */
 function forModel(answered: AnsweredCall<InvocationResult<ResultData>>): AnsweredCall {
   const { call, result } = answered
   if (result.resultType === 'failure' || !(result.data instanceof JsonText)) return answered
@@ -106,27 +109,25 @@ function identity({ index, id, name }: ToolCall) {
   return { index, id: id ?? null, name }
 }
 
-/** The calls of one request need a key each: the header's, and what tells the call from its siblings. No header holds a line feed. */
+/** Each call of a request needs a key of its own: the key of the header and the call's id. No header holds a line feed. */
 function headersOf({ id, index }: ToolCall, { idempotencyKey, ...headers }: CallHeaders): CallHeaders {
   if (idempotencyKey === undefined) return { ...headers, idempotencyKey }
   return { ...headers, idempotencyKey: `${idempotencyKey}\n${id ?? index}` }
 }
 
-/** Strict models, which only OpenAI has, write null for what they leave out. */
-function requestOf({ name, arguments: sent }: ToolCall, format: WireFormat): CallRequest {
+function requestOf({ name, arguments: sent, nullMeansOmitted }: ToolCall): CallRequest {
   const args = 'text' in sent ? argumentsIn(sent.text) : callArguments(sent.value)
-  const nullLeavesOut = format.name === 'openai' || format.name === 'openai-responses'
-  return { name, arguments: args, context: {}, expectedDigest: undefined, nullLeavesOut }
+  return { name, arguments: args, context: {}, expectedDigest: undefined, nullLeavesOut: nullMeansOmitted }
 }
 
-/** Models write the arguments as a text, and not always as JSON; none at all means that there are none. */
+/** The arguments in a model's text, which is not always JSON. An empty text means that there are no arguments. */
 function argumentsIn(text: string): JsonObject {
   if (text.trim() === '') return {}
-  // Its bytes would hold U+FFFD in place of it, and the tool would be run on another text.
+  // Encoding would replace a lone surrogate by U+FFFD, and the tool would get another text.
   if (!text.isWellFormed())
     throw new ToolrackError(
       'ARGUMENTS_INVALID',
-      'The arguments hold a lone surrogate, which is no text; send the whole character.',
+      'The arguments hold a lone surrogate, which is not valid text; send the whole character.',
     )
   const bytes = Buffer.from(text)
   if (bytes.length > ARGUMENTS_BYTES_MAX)
@@ -143,7 +144,7 @@ function argumentsIn(text: string): JsonObject {
   )
 }
 
-/** Never more than so many at a time; the results in the order of the items. */
+/** Runs `act` for each item, at most `atOnce` at a time. The results are in the order of the items. */
 async function eachInTurn<Item, Result>(
   items: readonly Item[],
   atOnce: number,
@@ -154,7 +155,7 @@ async function eachInTurn<Item, Result>(
   const reading = new LongWork()
   async function work(): Promise<void> {
     for (const [index, item] of waiting) {
-      // Reading large arguments takes long, and all calls that are at once begin in the same turn of the event loop.
+      // Reading large arguments takes long, and the first calls all begin in the same turn of the event loop.
       if (reading.isLong) await reading.giveTurn()
       results[index] = await act(item)
     }

@@ -6,15 +6,15 @@ import type { ResultData } from '../pipeline/call.ts'
 import { RESULT_BYTES_MAX } from '../pipeline/run-tool.ts'
 
 const HEAP_SHARE = 1 / 16
-/** So that the largest answer, of 64 calls, can be held twice. */
+/** Room for two of the largest answers, which have 64 calls. */
 const BYTES_MIN = 32 * 1024 * 1024
 
-/** Bytes that the results of one user may have in a heap that may grow to `heapBytesMax`; V8's own limit by default. */
+/** How many bytes the results of one user may take. `heapBytesMax` is the limit of the heap, by default that of V8. */
 export function resultBudget(heapBytesMax = getHeapStatistics().heap_size_limit): number {
   return Math.max(BYTES_MIN, Math.floor(heapBytesMax * HEAP_SHARE))
 }
 
-/** Bounds the results of dispatched calls that are held for each user until their answers have been read, in bytes. */
+/** Bounds the bytes of the results that are held for each user until their answers have been read. */
 export class HeldResults {
   readonly #bytesPerUser: number
   readonly #bytesOf = new Map<string, number>()
@@ -23,18 +23,18 @@ export class HeldResults {
     this.#bytesPerUser = bytesPerUser
   }
 
-  /** Begins a dispatch. Throws SERVICE_BUSY when as much is held for its user as may be. */
+  /** Begins a dispatch. Throws SERVICE_BUSY if the user's results take all the bytes that they may. */
   begin(user: string): Holding {
     if (this.bytes(user) >= this.#bytesPerUser) throw new ToolrackError('SERVICE_BUSY', USER_FULL)
     return new Holding((more) => this.#add(user, more))
   }
 
-  /** Bytes that are held for a user now. */
+  /** How many bytes are held for a user now. */
   bytes(user: string): number {
     return this.#bytesOf.get(user) ?? 0
   }
 
-  /** False, and nothing is added, where it would be more than may be held. */
+  /** Adds bytes. Returns false, and adds nothing, if they would be too many. */
   #add(user: string, more: number): boolean {
     const bytes = this.bytes(user) + more
     if (more > 0 && bytes > this.#bytesPerUser) return false
@@ -55,8 +55,8 @@ export class Holding {
   }
 
   /**
-   * Runs a call whose result is held until `giveBack`. While it runs, the largest result is counted for it: otherwise calls
-   * that run at the same time would go beyond the bound together. Throws SERVICE_BUSY, and runs nothing, where there is no room.
+   * Runs a call and holds its result until `giveBack`. While the call runs, it counts as the largest result, so that calls
+   * that run at the same time stay within the bound together. Throws SERVICE_BUSY, and runs nothing, if there is no room.
    */
   async run<Invocation extends { readonly result: InvocationResult<ResultData> }>(
     call: () => Promise<Invocation>,
@@ -76,7 +76,7 @@ export class Holding {
     }
   }
 
-  /** When the answer has been taken, or nobody will take it. */
+  /** Call it when the answer has been read, or when nobody will read it. */
   giveBack(): void {
     if (this.#isOver) return
     this.#isOver = true
@@ -84,7 +84,7 @@ export class Holding {
   }
 }
 
-/** The text of a result, which is that of its value too where the value is kept as text. */
+/** The length of a result's text. A value that is kept as text shares it, so it does not count again. */
 function bytesOf(result: InvocationResult<ResultData>): number {
   const data =
     result.resultType === 'success' && result.data instanceof JsonText ? result.data.text.length : 0
@@ -92,6 +92,6 @@ function bytesOf(result: InvocationResult<ResultData>): number {
 }
 
 const USER_FULL =
-  'The service holds as many results of dispatched calls of yours as it takes, because their answers are not read yet; nothing was done. Read the answers, or try again.'
+  'The service holds as many of your results as it may, because their answers are not read yet; nothing was done. Read the answers, or try again.'
 const NOTHING_RUN =
-  "The results of this user's calls that are not read yet take as much as they may; nothing was run. Try again when they are read."
+  'Your results that are not read yet take as much as they may; nothing was run. Try again when they are read.'

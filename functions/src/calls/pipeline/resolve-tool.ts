@@ -1,4 +1,10 @@
-import { isToolName, toolFailure, toolNameFault, ToolrackError, withoutNulls } from '@toolrack/contract'
+import {
+  dropOmittedArguments,
+  isToolName,
+  toolFailure,
+  toolNameFault,
+  ToolrackError,
+} from '@toolrack/contract'
 import type { Catalog } from '../../tools/catalog/catalog.ts'
 import { changed, maySee, refusalOf, whyNotCalled } from '../../access/visible.ts'
 import { definitionOf } from '../../tools/catalog/catalog-entry.ts'
@@ -8,7 +14,6 @@ import type { Grant } from '../../access/grant.ts'
 import type { CallRequest, Outcome, Requested, Resolved } from './call.ts'
 import { outcomeOf } from './call.ts'
 import type { Next, Step } from './onion.ts'
-
 export type ResolveParts = { readonly catalog: Pick<Catalog, 'view'> }
 
 /**
@@ -68,5 +73,5 @@ function whyNone(view: CatalogView, name: string, grant: Grant | undefined): Too
 function withLeftOut(request: CallRequest, entry: CatalogEntry): CallRequest {
   if (!request.nullLeavesOut || !JSON.stringify(request.arguments).includes('null')) return request
   const { parameters } = definitionOf(entry).function
-  return { ...request, arguments: withoutNulls(parameters, request.arguments) }
+  return { ...request, arguments: dropOmittedArguments(parameters, request.arguments) }
 }

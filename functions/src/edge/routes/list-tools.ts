@@ -1,4 +1,4 @@
-import { DIALECTS, parseNameFilter, ToolrackError } from '@toolrack/contract'
+import { dialectRules, DIALECTS, parseNameFilter, ToolrackError } from '@toolrack/contract'
 import type { Dialect } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
@@ -169,7 +169,7 @@ function answerTo(
 ): ListAnswer {
   const { dialect } = query
   if (dialect === undefined) return listAnswer(view, query, defaultWorkflow)
-  return dialectAnswer(view, { ...query, dialect }, defaultWorkflow, fragments)
+  return dialectAnswer(view, query, dialectRules(dialect), defaultWorkflow, fragments)
 }
 
 /** Reads the query of a list; what is not understood is an error, never a list of everything. */
@@ -192,14 +192,16 @@ export function parseListQuery(search: string, envelope: Envelope): ListQuery {
   }
 }
 
-/** A dialect is what a vendor's field takes, whatever the envelope of other lists is; only OpenAI's shape has items. */
+/** The envelope of a list in a dialect. The default is always `array`, because a vendor's `tools` field takes an array. */
 function envelopeIn(dialect: Dialect, query: Query): Envelope {
   const envelope = query.choice('envelope', ENVELOPES, 'array')
-  if (envelope === 'items' && dialect !== 'openai' && dialect !== 'openai-strict')
+  if (envelope === 'items' && !dialectRules(dialect).allowsItems) {
+    const allowed = DIALECTS.filter((one) => dialectRules(one).allowsItems)
     throw invalidParameter(
       'envelope',
-      'must be array in this dialect; items go with openai and openai-strict',
+      `must be array in this dialect; items go with ${allowed.join(' and ')}`,
     )
+  }
   return envelope
 }
 

@@ -1,38 +1,58 @@
-import type { Conversion, Dialect, Obstacle, ToolDefinition } from '@toolrack/contract'
-import { DIALECTS, inDialect, nameIn } from '@toolrack/contract'
-import { aliasObstacle } from './alias-obstacle.ts'
+import type { Conversion, Dialect, DialectFault, DialectRules, ToolDefinition } from '@toolrack/contract'
+import { aliasOf, dialectRules, DIALECTS, inDialect, nameIn } from '@toolrack/contract'
 import { definitionOf } from './catalog-entry.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { CatalogView } from './catalog-view.ts'
-
 /** What becomes of a tool in one dialect. */
 export type DialectExplanation = {
   /** The name that the vendor is given. */
   readonly alias: string
   readonly conversion: Conversion
-  /** What keeps it out of that list, or from being strict. */
-  readonly obstacle: Obstacle | null
+  /** What keeps the tool out of the list, or out of strict mode. */
+  readonly obstacle: DialectFault | null
 }
 
 export type DialectExplanations = Readonly<Record<Dialect, DialectExplanation>>
 
-/** Says for one tool how each vendor is told of it, and why one is not. */
+/** What becomes of a tool in each dialect, and why. */
 export function explainDialects(view: CatalogView, entry: CatalogEntry): DialectExplanations {
   const definition = definitionOf(entry)
-  const hidden = aliasObstacle(view, entry)
-  const explained = DIALECTS.map((dialect) => [dialect, explain(definition, dialect, hidden)])
+  const explained = DIALECTS.map((dialect) => [
+    dialect,
+    explainDialect(view, definition, dialectRules(dialect)),
+  ])
   return Object.fromEntries(explained) as DialectExplanations
 }
 
-function explain(
+/** What becomes of a tool in one dialect, and why. */
+export function explainDialect(
+  view: CatalogView,
   definition: ToolDefinition,
-  dialect: Dialect,
-  hidden: Obstacle | undefined,
+  dialect: DialectRules,
 ): DialectExplanation {
-  const alias = nameIn(dialect, definition.function.name)
-  if (hidden && dialect !== 'gemini') return { alias, conversion: 'quarantined', obstacle: hidden }
+  const { name } = definition.function
+  const alias = nameIn(dialect, name)
+  const fault = aliasFault(view, name, dialect)
+  if (fault) return { alias, conversion: 'quarantined', obstacle: fault }
   const converted = inDialect(definition, dialect)
   if (!('reason' in converted)) return { alias, conversion: converted.conversion, obstacle: null }
   const { conversion, pointer, reason } = converted
   return { alias, conversion, obstacle: { pointer, reason } }
+}
+
+/**
+ * The fault of a tool whose alias calls another tool: one with that name, or the first one with that alias. It is
+ * quarantined also if the list was not asked for the other tool.
+ */
+export function aliasFault(
+  view: CatalogView,
+  name: string,
+  { usesAliases }: DialectRules,
+): DialectFault | undefined {
+  if (!usesAliases) return undefined
+  const alias = aliasOf(name)
+  const called = view.resolve(alias)
+  if (!called || called.name === name) return undefined
+  const what = called.name === alias ? 'is the name' : 'is also the alias'
+  return { pointer: '/function/name', reason: `its alias ${what} of ${called.name}, which a call by it runs` }
 }

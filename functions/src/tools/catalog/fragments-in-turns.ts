@@ -1,4 +1,4 @@
-import type { Dialect } from '@toolrack/contract'
+import type { DialectRules } from '@toolrack/contract'
 import { LongWork } from '../../loop-turn.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { DialectFragment, DialectFragments } from './dialect-fragments.ts'
@@ -16,7 +16,7 @@ export class FragmentsInTurns {
     this.#fragments = fragments
   }
 
-  of(entry: CatalogEntry, dialect: Dialect): DialectFragment {
+  of(entry: CatalogEntry, dialect: DialectRules): DialectFragment {
     const known = this.#made.get(entry)
     if (known) return known
     if (this.#work.isLong) throw TURN

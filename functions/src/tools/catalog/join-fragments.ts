@@ -1,13 +1,16 @@
 import { ANSWER_BYTES_MAX, answerTooLarge } from './select-entries.ts'
 import type { Listed } from './select-entries.ts'
 
-/** What stands before and behind the fragments. */
+/** The bytes before and after the fragments. */
 export type Ends = { readonly open: Buffer; readonly close: Buffer }
 
 export const ARRAY = ends('[', ']')
 export const ITEMS = ends('{"items":[', ']}')
-/** Gemini has all functions declared by one tool. */
-export const DECLARATIONS = ends('[{"functionDeclarations":[', ']}]')
+
+/** The ends of a list with one tool, which holds all declarations under this key. */
+export function inOneTool(declarationsKey: string): Ends {
+  return ends(`[{${JSON.stringify(declarationsKey)}:[`, ']}]')
+}
 
 const NOTHING = Buffer.alloc(0)
 const COMMA = ','.charCodeAt(0)
@@ -16,7 +19,7 @@ export function joinFragments(around: Ends, listed: readonly Listed[]): Buffer {
   return join(around, listed, { cut: 0, of: () => NOTHING })
 }
 
-/** An item is the listed tool with one more key: its fragment without the closing brace, and the key's text. */
+/** An item is the listed tool with one more key. So its fragment loses the closing brace, and the key follows. */
 export function joinItems(listed: readonly Listed[], defaultWorkflow: string): Buffer {
   const tails = new Map<string, Buffer>()
   function tailOf({ workflowName = defaultWorkflow }: Listed): Buffer {
@@ -29,10 +32,10 @@ export function joinItems(listed: readonly Listed[], defaultWorkflow: string): B
   return join(ITEMS, listed, { cut: 1, of: tailOf })
 }
 
-/** What follows each fragment, and how many bytes of the fragment's end it takes the place of. */
+/** The bytes after each fragment, and how many bytes at the end of the fragment they replace. */
 type Tails = { readonly cut: number; readonly of: (one: Listed) => Buffer }
 
-/** Measures, then copies once: no list of parts is made on the way. */
+/** Computes the size first, so that each fragment is copied once. */
 function join(around: Ends, listed: readonly Listed[], tails: Tails): Buffer {
   let bytes = around.open.length + around.close.length + Math.max(0, listed.length - 1)
   for (const one of listed) bytes += one.fragment.length - tails.cut + tails.of(one).length

@@ -1,47 +1,110 @@
-import type { JsonValue } from '../json.ts'
-import { isCallId } from './call-id.ts'
-import { findCalls } from './find-calls.ts'
-import type { CallsFault } from './find-calls.ts'
-import type { ToolCall, WireFormat } from './tool-call.ts'
+import { isJsonArray, isJsonObject } from '../json.ts'
+import type { JsonObject, JsonValue } from '../json.ts'
+import type { CallFormat, ToolCall } from './call-format.ts'
 
-/** How many calls one request to the service may bring. */
+/** How many calls one request to the service may hold. */
 export const CALLS_MAX = 64
 
-export type ReadCalls = { readonly format: WireFormat; readonly calls: readonly ToolCall[] }
+/** Characters of a call's id. The ids of all vendors are far shorter. */
+const ID_LENGTH_MAX = 512
 
-/** A model's raw calls as calls, or what is wrong with the first that can not be one. */
-export function readCalls(body: JsonValue): ReadCalls | CallsFault {
-  const found = findCalls(body)
+/** The items of a model's answer that are calls, not read yet. All have one format. */
+export type FoundCalls<Name extends string = string> = {
+  /** Undefined if there is no call. */
+  readonly format: CallFormat<Name> | undefined
+  readonly items: readonly FoundCall[]
+}
+
+export type FoundCall = { readonly item: JsonObject; readonly index: number }
+
+export type ReadCalls<Name extends string = string> = {
+  readonly format: CallFormat<Name>
+  readonly calls: readonly ToolCall[]
+}
+
+/** What is wrong with a model's answer, to go behind "the body". */
+export type CallsFault = { readonly fault: string }
+
+/** Finds the calls in a model's answer: a list of items, or the message that holds the list. */
+export function findCalls<Name extends string>(
+  body: JsonValue,
+  formats: readonly CallFormat<Name>[],
+): FoundCalls<Name> | CallsFault {
+  const itemsKeys = formats.map(({ itemsKey }) => itemsKey)
+  const list = listIn(body, itemsKeys)
+  if (!list) return { fault: `must be a list of tool calls, or an object with one of ${inWords(itemsKeys)}` }
+  const items: FoundCall[] = []
+  let first: { readonly format: CallFormat<Name>; readonly index: number } | undefined
+  for (const [index, item] of list.entries()) {
+    if (!isJsonObject(item)) return { fault: `has an item ${index} that is not a JSON object` }
+    const format = formats.find(({ isCall }) => isCall(item))
+    if (!format && isOther(item, formats)) continue
+    if (!format) return { fault: `has an item ${index} that is not a tool call of a known format` }
+    first ??= { format, index }
+    if (format !== first.format)
+      return {
+        fault: `mixes formats: item ${first.index} is a call of ${first.format.name}, item ${index} one of ${format.name}`,
+      }
+    items.push({ item, index })
+  }
+  return { format: first?.format, items }
+}
+
+/** Reads the calls in a model's answer, or says what is wrong with the first that cannot be read. */
+export function readCalls<Name extends string>(
+  body: JsonValue,
+  formats: readonly CallFormat<Name>[],
+): ReadCalls<Name> | CallsFault {
+  const found = findCalls(body, formats)
   if ('fault' in found) return found
   const { format, items } = found
   if (!format) return { fault: 'holds no tool call of a known format' }
   if (items.length > CALLS_MAX)
-    return { fault: `holds ${items.length} calls; send ${CALLS_MAX} at a time at the most` }
+    return { fault: `holds ${items.length} calls; send at most ${CALLS_MAX} at a time` }
   const calls: ToolCall[] = []
+  const indexOf = new Map<string, number>()
   for (const { item, index } of items) {
-    const id = format.id(item)
-    const call = idFault(format, id) ?? format.read(item)
-    if (typeof call === 'string') return { fault: `has a call that can not be read: item ${index} ${call}` }
-    calls.push({ ...call, id: isCallId(id) ? id : undefined, index, item })
+    const sentId = format.id(item)
+    const id = isCallId(sentId) ? sentId : undefined
+    const call = (id === undefined && idFault(format, sentId)) || format.read(item)
+    if (typeof call === 'string') return { fault: `has a call that cannot be read: item ${index} ${call}` }
+    calls.push({ ...call, id, index, item, nullMeansOmitted: format.nullMeansOmitted })
   }
-  const twice = calledTwice(calls)
-  if (twice) return { fault: `has two calls of one id: items ${twice[0]} and ${twice[1]}; nothing was run` }
+  for (const { id, index } of calls) {
+    if (id === undefined) continue
+    const first = indexOf.get(id)
+    // No vendor takes two answers to one call, so neither of the two may run.
+    if (first !== undefined)
+      return { fault: `has two calls with one id: items ${first} and ${index}; nothing was run` }
+    indexOf.set(id, index)
+  }
   return { format, calls }
 }
 
-function idFault(format: WireFormat, id: JsonValue | undefined): string | undefined {
-  if (isCallId(id)) return undefined
-  return format.idFault ?? (id === undefined ? undefined : 'must have an id that is a text, or none')
+export function isCallId(id: JsonValue | undefined): id is string {
+  return typeof id === 'string' && id !== '' && id.length <= ID_LENGTH_MAX
 }
 
-/** No vendor takes two answers to one call, so neither of the two is run. */
-function calledTwice(calls: readonly ToolCall[]): readonly [number, number] | undefined {
-  const indices = new Map<string, number>()
-  for (const { id, index } of calls) {
-    if (id === undefined) continue
-    const first = indices.get(id)
-    if (first !== undefined) return [first, index]
-    indices.set(id, index)
-  }
-  return undefined
+function idFault({ idFault: fault }: CallFormat, sent: JsonValue | undefined): string | undefined {
+  return fault ?? (sent === undefined ? undefined : 'must have a string as its id, or no id')
+}
+
+/** Texts, thoughts, and calls that the vendor runs itself. Formats that have a `type` tell them apart by it. */
+function isOther(item: JsonObject, formats: readonly CallFormat[]): boolean {
+  const { type } = item
+  if (typeof type === 'string') return type !== 'function'
+  return type === undefined && formats.some((format) => format.isOther?.(item))
+}
+
+function listIn(body: JsonValue, itemsKeys: readonly string[]): readonly JsonValue[] | undefined {
+  if (isJsonArray(body)) return body
+  if (!isJsonObject(body)) return undefined
+  const lists = itemsKeys.map((key) => body[key]).filter(isJsonArray)
+  // A message without calls.
+  if (lists.length === 0 && typeof body['role'] === 'string') return []
+  return lists.length === 1 ? lists[0] : undefined
+}
+
+function inWords(keys: readonly string[]): string {
+  return `${keys.slice(0, -1).join(', ')} and ${keys.at(-1)}`
 }

@@ -1,114 +1,106 @@
+import { aliasOf } from '../alias.ts'
+import type { JsonObject, JsonValue } from '../json.ts'
+import { SchemaError } from '../schema-keywords.ts'
+import { completeParameters } from '../tool-definition.ts'
 import type { ToolDefinition } from '../tool-definition.ts'
-import type { Converted, Dialect } from './dialect.ts'
-import { nameIn } from './name-in.ts'
-import { Unfit } from './unfit.ts'
-import type { DialectTools, McpTool, ObjectSchema, OpenaiTool } from './vendor-tools.ts'
-import {
-  anthropicParameters,
-  geminiParameters,
-  mcpParameters,
-  openaiParameters,
-  openaiStrictParameters,
-} from './vendor-parameters.ts'
-import type { ToParameters } from './vendor-parameters.ts'
 
 /**
- * A definition as a vendor's `tools` field takes it, or where and why it can't be. Whatever is rewritten admits the same
- * arguments, but for `openai-strict`, where null means that a parameter is left out (`withoutNulls`).
+ * What becomes of a definition in a dialect: it is sent with the schema as it is listed, with another schema of the same
+ * meaning, without the strict mode that was asked for, or not at all.
  */
-export function inDialect<D extends Dialect>(
-  definition: ToolDefinition,
-  dialect: D,
-): Converted<DialectTools[D]> {
-  return inDialectAs(nameIn(dialect, definition.function.name), definition, dialect)
+export const CONVERSIONS = ['full', 'rewritten', 'non-strict', 'quarantined'] as const
+export type Conversion = (typeof CONVERSIONS)[number]
+
+/** Why a definition cannot be sent in a dialect, or only without strict mode. */
+export type DialectFault = {
+  /** JSON Pointer into the definition. */
+  readonly pointer: string
+  /** A sentence for the author of the definition. */
+  readonly reason: string
 }
 
-/** The same, by the name that the vendor is given. */
-export function inDialectAs<D extends Dialect>(
+export type Converted<Tool> =
+  | { readonly conversion: 'full' | 'rewritten'; readonly item: Tool }
+  | ({ readonly conversion: 'non-strict'; readonly item: Tool } & DialectFault)
+  | ({ readonly conversion: 'quarantined' } & DialectFault)
+
+/** The schema of a tool's parameters in the form that vendors want. */
+export type ObjectSchema = {
+  readonly [keyword: string]: JsonValue
+  readonly type: 'object'
+  readonly properties: { [name: string]: JsonObject }
+  readonly required: string[]
+}
+
+/** How a definition becomes a tool of a vendor. */
+export type ToolRules<Tool> = {
+  /**
+   * The schema as the vendor takes it. The same object if the vendor takes it as it was written. Throws SchemaError
+   * if the vendor would refuse the schema, or has no schema of the same meaning.
+   */
+  readonly parameters: (written: JsonObject) => JsonObject
+  readonly tool: (parts: ToolParts) => Tool
+}
+
+/** What a vendor's tool is made of. `name` is the name that the vendor is given. */
+export type ToolParts = {
+  readonly name: string
+  readonly description: string
+  readonly parameters: ObjectSchema
+  readonly definition: ToolDefinition
+}
+
+/** What one dialect says of its tools and of its lists. */
+export type DialectRules<Tool extends object = object> = ToolRules<Tool> & {
+  readonly name: string
+  /** True if the vendor is given aliases. False if it takes every tool name as it is. */
+  readonly usesAliases: boolean
+  /** True if a list in this dialect can have the envelope `items`. */
+  readonly allowsItems: boolean
+  /** The key of the one tool that holds all declarations. Leave it out if each declaration is a tool of its own. */
+  readonly declarationsKey?: string
+  /** What a definition becomes that the rules above do not allow. Its conversion is `non-strict`. */
+  readonly fallback?: ToolRules<Tool>
+}
+
+/** The name that a vendor is given for a tool. */
+export function nameIn({ usesAliases }: DialectRules, name: string): string {
+  return usesAliases ? aliasOf(name) : name
+}
+
+/**
+ * Converts a definition to a dialect, or says where and why that is impossible. A rewritten schema allows the same
+ * arguments. In strict mode it also allows null for "omitted" (see `dropOmittedArguments`).
+ */
+export function inDialect<Tool extends object>(
+  definition: ToolDefinition,
+  rules: DialectRules<Tool>,
+): Converted<Tool> {
+  return inDialectAs(nameIn(rules, definition.function.name), definition, rules)
+}
+
+/** The same with the name that the vendor is given. The client uses it, because it makes aliases by WebCrypto. */
+export function inDialectAs<Tool extends object>(
   name: string,
   definition: ToolDefinition,
-  dialect: D,
-): Converted<DialectTools[D]> {
-  return CONVERTERS[dialect]({ name, definition })
+  rules: DialectRules<Tool>,
+): Converted<Tool> {
+  const converted = convert(definition, rules, name)
+  if (converted.conversion !== 'quarantined' || !rules.fallback) return converted
+  const loose = convert(definition, rules.fallback, name)
+  return 'item' in loose ? { ...converted, conversion: 'non-strict', item: loose.item } : loose
 }
 
-/** A definition, and the name that the vendor is given for it. */
-type Named = { readonly name: string; readonly definition: ToolDefinition }
-type Convert<Tool> = (tool: Named) => Converted<Tool>
-type Shape<Tool> = (tool: Named, parameters: ObjectSchema) => Tool
-
-const CONVERTERS: { readonly [D in Dialect]: Convert<DialectTools[D]> } = {
-  openai: converter(openaiParameters, openaiTool),
-  'openai-responses': converter(openaiParameters, (tool, parameters) => ({
-    type: 'function',
-    ...named(tool),
-    parameters,
-    strict: false,
-  })),
-  'openai-strict': convertStrict,
-  anthropic: converter(anthropicParameters, (tool, parameters) => ({
-    ...named(tool),
-    input_schema: parameters,
-  })),
-  gemini: converter(geminiParameters, (tool, parameters) => ({
-    ...named(tool),
-    parametersJsonSchema: parameters,
-  })),
-  mcp: converter(mcpParameters, mcpTool),
-}
-
-function converter<Tool>(toParameters: ToParameters, shape: Shape<Tool>): Convert<Tool> {
-  return function convert(tool) {
-    try {
-      const { parameters, isRewritten } = toParameters(tool.definition.function.parameters)
-      return { conversion: isRewritten ? 'rewritten' : 'full', item: shape(tool, parameters) }
-    } catch (error) {
-      if (!(error instanceof Unfit)) throw error
-      return {
-        conversion: 'quarantined',
-        pointer: `/function/parameters${error.pointer}`,
-        reason: error.message,
-      }
-    }
+function convert<Tool>(definition: ToolDefinition, rules: ToolRules<Tool>, name: string): Converted<Tool> {
+  const { description, parameters: written } = definition.function
+  try {
+    const schema = rules.parameters(written)
+    const parameters = completeParameters(schema) as ObjectSchema
+    const item = rules.tool({ name, description, parameters, definition })
+    return { conversion: schema === written ? 'full' : 'rewritten', item }
+  } catch (error) {
+    if (!(error instanceof SchemaError)) throw error
+    const pointer = `/function/parameters${error.pointer}`
+    return { conversion: 'quarantined', pointer, reason: error.message }
   }
-}
-
-const convertToStrict = converter(openaiStrictParameters, (tool, parameters) =>
-  openaiTool(tool, parameters, true),
-)
-const convertToLoose = converter(openaiParameters, (tool, parameters) => openaiTool(tool, parameters, false))
-
-/** What does not qualify is sent as it would be without strictness, and says so. */
-function convertStrict(tool: Named): Converted<OpenaiTool> {
-  const strict = convertToStrict(tool)
-  if (strict.conversion !== 'quarantined') return strict
-  const loose = convertToLoose(tool)
-  return 'item' in loose ? { ...strict, conversion: 'non-strict', item: loose.item } : loose
-}
-
-function openaiTool(tool: Named, parameters: ObjectSchema, strict?: boolean): OpenaiTool {
-  const described = { ...named(tool), parameters }
-  return { type: 'function', function: strict === undefined ? described : { ...described, strict } }
-}
-
-/** MCP's hints have the names that definitions use; any other is ours alone. */
-function mcpTool(tool: Named, inputSchema: ObjectSchema): McpTool {
-  const { name, description } = named(tool)
-  const { definition } = tool
-  const { title, readOnlyHint, destructiveHint, idempotentHint, openWorldHint } = definition.annotations ?? {}
-  const hints = { title, readOnlyHint, destructiveHint, idempotentHint, openWorldHint }
-  const annotations = Object.fromEntries(Object.entries(hints).filter(([, hint]) => hint !== undefined))
-  const canonical = definition.function.name
-  return {
-    name,
-    ...(title !== undefined && { title }),
-    description,
-    inputSchema,
-    ...(Object.keys(annotations).length > 0 && { annotations }),
-    ...(canonical !== name && { _meta: { 'toolrack/name': canonical } }),
-  }
-}
-
-function named({ name, definition }: Named) {
-  return { name, description: definition.function.description }
 }

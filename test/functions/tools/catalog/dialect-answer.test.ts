@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { aliasOf, DIALECTS, inDialect, nameIn } from '@toolrack/contract'
+import { aliasOf, dialectRules, DIALECTS, inDialect, nameIn } from '@toolrack/contract'
 import type { Dialect, ToolDefinition } from '@toolrack/contract'
 import fc from 'fast-check'
 import type { CatalogView } from '../../../../functions/src/tools/catalog/catalog-view.ts'
@@ -14,7 +14,13 @@ import { tool } from '../../../support/definition-changes.ts'
 import { ALL } from '../../../support/list-query.ts'
 
 function list(view: CatalogView, dialect: Dialect, query: Partial<ListQuery> = {}) {
-  const answer = dialectAnswer(view, { ...ALL, ...query, dialect }, 'flow', new DialectFragments())
+  const answer = dialectAnswer(
+    view,
+    { ...ALL, ...query },
+    dialectRules(dialect),
+    'flow',
+    new DialectFragments(),
+  )
   const body = JSON.parse(answer.body.toString()) as readonly { functionDeclarations?: object[] }[]
   const items = dialect === 'gemini' ? (body[0]?.functionDeclarations ?? []) : body
   return { ...answer, names: items.map((item) => nameOf(item as Named)) }
@@ -64,8 +70,10 @@ test('a list that is too large is refused before more of it is made than an answ
       return super.of(...asked)
     }
   }
-  const query = { ...ALL, dialect: 'gemini' } as const
-  expect(() => dialectAnswer(view, query, 'flow', new Counting())).toThrow(/more than the 26214400 bytes/)
+  const gemini = dialectRules('gemini')
+  expect(() => dialectAnswer(view, ALL, gemini, 'flow', new Counting())).toThrow(
+    /more than the 26214400 bytes/,
+  )
   expect(made).toBeLessThan(140)
 })
 
@@ -108,7 +116,7 @@ test('whatever the layers hold, each listed name calls the tool that it was list
       expect(new Set(names).size).toBe(names.length)
       const left = quarantined === '' ? [] : quarantined.split(',')
       const kept = [...view.entries()].map(({ name }) => name).filter((name) => !left.includes(name))
-      expect(names).toEqual(kept.map((name) => nameIn(dialect, name)))
+      expect(names).toEqual(kept.map((name) => nameIn(dialectRules(dialect), name)))
       expect(names.map((name) => view.resolve(name)?.name)).toEqual(kept)
     }),
   )
@@ -154,7 +162,7 @@ test('the bytes are those of the contract, one item after the other', () => {
   const view = catalogView({ file: tools })
   for (const dialect of DIALECTS) {
     const items = tools.map((one) => {
-      const converted = inDialect(one, dialect)
+      const converted = inDialect(one, dialectRules(dialect))
       return 'item' in converted ? JSON.stringify(converted.item) : ''
     })
     const joined = items.join(',')

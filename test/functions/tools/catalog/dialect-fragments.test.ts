@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { DIALECTS, inDialect } from '@toolrack/contract'
+import { dialectRules, DIALECTS, inDialect } from '@toolrack/contract'
 import type { ToolDefinition } from '@toolrack/contract'
 import { catalogEntry } from '../../../../functions/src/tools/catalog/catalog-entry.ts'
 import type { CatalogEntry } from '../../../../functions/src/tools/catalog/catalog-entry.ts'
@@ -17,7 +17,7 @@ const textOf = (made: ReturnType<DialectFragments['of']>): string | undefined =>
   'fragment' in made ? made.fragment.toString() : undefined
 
 const expectedIn = (definition: ToolDefinition, dialect: (typeof DIALECTS)[number]): string | undefined => {
-  const converted = inDialect(definition, dialect)
+  const converted = inDialect(definition, dialectRules(dialect))
   return 'item' in converted ? JSON.stringify(converted.item) : undefined
 }
 
@@ -32,7 +32,7 @@ test('10,000 definitions in all six dialects keep no more memory than the bound,
   let made = 0
   let highest = 0
   for (const dialect of DIALECTS) {
-    for (const entry of entries) made += textOf(fragments.of(entry, dialect))?.length ?? 0
+    for (const entry of entries) made += textOf(fragments.of(entry, dialectRules(dialect)))?.length ?? 0
     highest = Math.max(highest, fragments.bytes)
   }
   expect(made).toBeGreaterThan(FRAGMENT_BYTES_MAX / 2)
@@ -42,7 +42,7 @@ test('10,000 definitions in all six dialects keep no more memory than the bound,
     for (const index of [0, 4_999, 9_999]) {
       const [entry, definition] = [entries[index], definitions[index]]
       if (!entry || !definition) throw new Error('there is no such definition')
-      expect(textOf(fragments.of(entry, dialect))).toBe(expectedIn(definition, dialect))
+      expect(textOf(fragments.of(entry, dialectRules(dialect)))).toBe(expectedIn(definition, dialect))
     }
   }
   expect(fragments.bytes).toBeLessThanOrEqual(FRAGMENT_BYTES_MAX)
@@ -50,11 +50,12 @@ test('10,000 definitions in all six dialects keep no more memory than the bound,
 
 test('a definition is converted once for a dialect, and one that is larger than the bound each time', () => {
   const entry = entryOf(tool('a'))
+  const mcp = dialectRules('mcp')
   const fragments = new DialectFragments()
-  expect(fragments.of(entry, 'mcp')).toBe(fragments.of(entry, 'mcp'))
-  expect(fragments.of(entryOf(tool('a')), 'mcp')).toBe(fragments.of(entry, 'mcp'))
+  expect(fragments.of(entry, mcp)).toBe(fragments.of(entry, mcp))
+  expect(fragments.of(entryOf(tool('a')), mcp)).toBe(fragments.of(entry, mcp))
   const small = new DialectFragments(100)
-  expect(small.of(entry, 'mcp')).toEqual(fragments.of(entry, 'mcp'))
+  expect(small.of(entry, mcp)).toEqual(fragments.of(entry, mcp))
   expect(small.bytes).toBe(0)
 })
 
@@ -74,6 +75,6 @@ test('definitions of one digest keep each its own order of keys', () => {
   for (const index of [0, 1, 0, 1]) {
     const [entry, definition] = [entries[index], definitions[index]]
     if (!entry || !definition) throw new Error('there is no such definition')
-    expect(textOf(fragments.of(entry, 'openai'))).toBe(expectedIn(definition, 'openai'))
+    expect(textOf(fragments.of(entry, dialectRules('openai')))).toBe(expectedIn(definition, 'openai'))
   }
 })

@@ -1,4 +1,5 @@
 import { expect, test } from '@jest/globals'
+import { dialectRules } from '@toolrack/contract'
 import { setImmediate } from 'node:timers/promises'
 import { STRETCH_MS } from '../../../../functions/src/loop-turn.ts'
 import { dialectAnswer } from '../../../../functions/src/tools/catalog/dialect-answer.ts'
@@ -23,12 +24,12 @@ test('others have a turn while the fragments of a list are made, and each is mad
     for (; !state.isOver; await setImmediate()) state.turns += 1
   }
   const turns = others()
-  const query = { ...ALL, dialect: 'gemini' } as const
+  const gemini = dialectRules('gemini')
   const fragments = new FragmentsInTurns(new Slow())
-  const { body } = await fragments.whole(() => dialectAnswer(view, query, 'flow', fragments))
+  const { body } = await fragments.whole(() => dialectAnswer(view, ALL, gemini, 'flow', fragments))
   state.isOver = true
   await turns
-  expect(body).toEqual(dialectAnswer(view, query, 'flow', new DialectFragments()).body)
+  expect(body).toEqual(dialectAnswer(view, ALL, gemini, 'flow', new DialectFragments()).body)
   expect(state.made).toBe(10)
   expect(state.turns).toBeGreaterThanOrEqual(9)
 })

@@ -1,8 +1,33 @@
 import { orAborted } from './in-time.ts'
+import type { ListAnswer } from './tool-list.ts'
+
+const LISTS_MAX = 100
+
+/** The last good answer to each of the last 100 queries. */
+export class RememberedLists {
+  readonly #lists = new Map<string, ListAnswer>()
+
+  get(key: string): ListAnswer | undefined {
+    const list = this.#lists.get(key)
+    if (list) {
+      this.#lists.delete(key)
+      this.#lists.set(key, list)
+    }
+    return list
+  }
+
+  /** Keeps an answer. An answer in which a layer is missing does not replace a complete one. */
+  keep(key: string, list: ListAnswer): void {
+    if (list.isPartial && this.#lists.get(key)?.isPartial === false) return
+    this.#lists.set(key, list)
+    const [oldest] = this.#lists.keys()
+    if (this.#lists.size > LISTS_MAX && oldest !== undefined) this.#lists.delete(oldest)
+  }
+}
 
 type Running<T> = { readonly controller: AbortController; readonly answer: Promise<T>; callers: number }
 
-/** One request for all who ask the same at the same time. It ends early when every one of them has gone. */
+/** Sends one request for all callers that ask the same at the same time. It is aborted when every caller has left. */
 export class SharedRequests<T> {
   readonly #running = new Map<string, Running<T>>()
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { withoutNulls } from '@toolrack/contract'
+import { dropOmittedArguments } from '@toolrack/contract'
 import type { JsonObject } from '@toolrack/contract'
 
 const PARAMETERS: JsonObject = {
@@ -44,17 +44,17 @@ test.each<[string, JsonObject, JsonObject]>([
     { place: {}, places: [{}, { city: 'x' }] },
   ],
 ])('%s', (_title, args, expected) => {
-  expect(withoutNulls(PARAMETERS, args)).toEqual(expected)
+  expect(dropOmittedArguments(PARAMETERS, args)).toEqual(expected)
 })
 
 test('arguments without such a null are the same object, and theirs are never changed', () => {
   const args = Object.freeze({ needed: 'a', place: Object.freeze({ city: 'b' }), places: Object.freeze([]) })
-  expect(withoutNulls(PARAMETERS, args)).toBe(args)
+  expect(dropOmittedArguments(PARAMETERS, args)).toBe(args)
   const nulls = Object.freeze({ optional: null, place: Object.freeze({ city: null }) })
-  expect(withoutNulls(PARAMETERS, nulls)).toEqual({ place: {} })
+  expect(dropOmittedArguments(PARAMETERS, nulls)).toEqual({ place: {} })
 })
 
 test('a parameter that is called as what every object has is one of its own', () => {
-  expect(withoutNulls(PARAMETERS, { toString: null })).toEqual({ toString: null })
-  expect(withoutNulls({}, { a: null })).toEqual({ a: null })
+  expect(dropOmittedArguments(PARAMETERS, { toString: null })).toEqual({ toString: null })
+  expect(dropOmittedArguments({}, { a: null })).toEqual({ a: null })
 })

@@ -1,0 +1,70 @@
+import type { JsonObject, JsonValue } from '../json.ts'
+import { isJsonObject } from '../json.ts'
+import { referencedSchema, typesOf } from '../schema-keywords.ts'
+
+/**
+ * True unless it is certain that the schema refuses null. `$ref`s are looked up in `root`. They must not be recursive.
+ */
+export function allowsNull(schema: JsonValue, root: JsonObject): boolean {
+  if (!isJsonObject(schema)) return schema !== false
+  const { type, nullable, enum: values, const: value, anyOf, $ref: ref } = schema
+  if (type !== undefined && !typesOf(schema).includes('null')) return nullable === true
+  if (Array.isArray(values) && !values.includes(null)) return false
+  if (value !== undefined && value !== null) return false
+  if (Array.isArray(anyOf) && !anyOf.some((one: JsonValue) => allowsNull(one, root))) return false
+  if (ref === undefined) return true
+  const target = referencedSchema(root, ref)
+  return target === undefined || target === schema || allowsNull(target, root)
+}
+
+/** The schema with null allowed too: by its `type` if that is enough, otherwise by `anyOf`. The description stays outside. */
+export function withNull(schema: JsonObject): JsonObject {
+  const { enum: values, const: value, anyOf, description } = schema
+  const types = typesOf(schema)
+  const isScalar = types.length > 0 && !types.includes('object') && !types.includes('array')
+  if (isScalar && value === undefined) {
+    const enumWithNull = Array.isArray(values) && { enum: [...(values as readonly JsonValue[]), null] }
+    return { ...schema, type: [...types, 'null'], ...enumWithNull }
+  }
+  if (Array.isArray(anyOf))
+    return { ...schema, anyOf: [...(anyOf as readonly JsonValue[]), { type: 'null' }] }
+  const { description: _description, ...inner } = schema
+  return { anyOf: [inner, { type: 'null' }], ...(description !== undefined && { description }) }
+}
+
+/**
+ * The arguments without each null that means "omitted". Models in strict mode must write every parameter, so they write
+ * null for the ones that they leave out. A null stays if its parameter is required, is not declared, or allows null. The
+ * same object if nothing is dropped.
+ */
+export function dropOmittedArguments(parameters: JsonObject, args: JsonObject): JsonObject {
+  function clean(value: JsonValue, described: JsonValue | undefined): JsonValue {
+    const schema = isJsonObject(described) ? resolved(described) : undefined
+    if (!schema || typeof value !== 'object' || value === null) return value
+    if (isJsonObject(value)) return cleanObject(value, schema)
+    const cleaned = value.map((element) => clean(element, schema['items']))
+    return cleaned.some((element, index) => element !== value[index]) ? cleaned : value
+  }
+
+  function cleanObject(value: JsonObject, schema: JsonObject): JsonObject {
+    const { properties, required } = schema
+    const entries = Object.entries(value)
+    const kept = entries.flatMap(([key, member]): [string, JsonValue][] => {
+      const isDeclared = isJsonObject(properties) && Object.hasOwn(properties, key)
+      const described = isDeclared ? properties[key] : undefined
+      const isRequired = Array.isArray(required) && required.includes(key)
+      const isOmitted =
+        member === null && described !== undefined && !isRequired && !allowsNull(described, parameters)
+      return isOmitted ? [] : [[key, clean(member, described)]]
+    })
+    const isSame = kept.length === entries.length && kept.every(([key, member]) => member === value[key])
+    return isSame ? value : Object.fromEntries(kept)
+  }
+
+  function resolved(schema: JsonObject): JsonObject | undefined {
+    const { $ref: ref } = schema
+    return ref === undefined ? schema : referencedSchema(parameters, ref)
+  }
+
+  return cleanObject(args, parameters)
+}

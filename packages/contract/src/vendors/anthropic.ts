@@ -1,0 +1,47 @@
+import type { CallFormat } from '../calls/call-format.ts'
+import type { DialectRules, ObjectSchema, ToolParts } from '../dialects/in-dialect.ts'
+import { inlineRootRef } from '../dialects/inline-refs.ts'
+import { currentSchema, refuseAtRoot, refuseParameterNames } from '../dialects/schema-rules.ts'
+
+/** A tool of Anthropic's Messages API. */
+export type AnthropicTool = Pick<ToolParts, 'name' | 'description'> & { readonly input_schema: ObjectSchema }
+
+/** The names that Anthropic documents for parameters at the root. */
+const PARAMETER_NAME = /^[A-Za-z0-9_.-]{1,64}$/
+
+export const anthropicDialect: DialectRules<AnthropicTool> = {
+  name: 'anthropic',
+  usesAliases: true,
+  allowsItems: false,
+  parameters: (written) => {
+    const schema = inlineRootRef(currentSchema(written))
+    refuseAtRoot(schema, ['oneOf', 'anyOf', 'allOf'])
+    refuseParameterNames(schema, PARAMETER_NAME, 'up to 64 letters, digits, _ . or -')
+    return schema
+  },
+  tool: ({ name, description, parameters }) => ({ name, description, input_schema: parameters }),
+}
+
+/** `{"type":"tool_use","id","name","input":{…}}`, answered by one user message of `tool_result` blocks. */
+export const anthropicCalls: CallFormat<'anthropic'> = {
+  name: 'anthropic',
+  itemsKey: 'content',
+  isCall: ({ type }) => type === 'tool_use',
+  id: ({ id }) => id,
+  idFault: 'must have an id',
+  read: ({ name, input = {} }) => {
+    if (typeof name !== 'string') return 'must have a name'
+    return { name, arguments: { value: input } }
+  },
+  nullMeansOmitted: false,
+  messages: (answered) => {
+    if (answered.length === 0) return []
+    const content = answered.map(({ call, result }) => ({
+      type: 'tool_result',
+      tool_use_id: call.id ?? '',
+      content: result.textResultForLlm,
+      ...(result.resultType === 'failure' && { is_error: true }),
+    }))
+    return [{ role: 'user', content }]
+  },
+}

@@ -1,0 +1,64 @@
+import type { AnsweredCall, CallFormat } from '../calls/call-format.ts'
+import type { DialectRules, ObjectSchema, ToolParts } from '../dialects/in-dialect.ts'
+import { inlineRefs } from '../dialects/inline-refs.ts'
+import { arraysWithItems, currentSchema, refuseParameterNames } from '../dialects/schema-rules.ts'
+import { holdsLargeInteger, isJsonObject } from '../json.ts'
+import type { JsonObject, JsonValue } from '../json.ts'
+
+/** The declaration of one function for Gemini. */
+export type GeminiDeclaration = Pick<ToolParts, 'name' | 'description'> & {
+  readonly parametersJsonSchema: ObjectSchema
+}
+
+/** The one tool in Gemini's `tools` field. It declares all functions. */
+export type GeminiTool = { readonly functionDeclarations: GeminiDeclaration[] }
+
+/** The names that Gemini documents for parameters at the root. */
+const PARAMETER_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/
+
+/** The keys of parts that are not calls. Gemini's parts have no `type`. */
+const OTHER_PARTS = ['text', 'thought', 'inlineData', 'fileData', 'executableCode', 'codeExecutionResult']
+
+export const geminiDialect: DialectRules<GeminiDeclaration> = {
+  name: 'gemini',
+  usesAliases: false,
+  allowsItems: false,
+  declarationsKey: 'functionDeclarations',
+  parameters: (written) => {
+    const schema = arraysWithItems(inlineRefs(currentSchema(written)))
+    refuseParameterNames(schema, PARAMETER_NAME, 'a letter or _ and up to 63 letters, digits or _')
+    return schema
+  },
+  tool: ({ name, description, parameters }) => ({ name, description, parametersJsonSchema: parameters }),
+}
+
+/** Parts `{"functionCall":{"id"?,"name","args":{…}}}`, answered by one user content of `functionResponse` parts. */
+export const geminiCalls: CallFormat<'gemini'> = {
+  name: 'gemini',
+  itemsKey: 'parts',
+  isCall: (item) => item['functionCall'] !== undefined,
+  isOther: (item) => OTHER_PARTS.some((key) => item[key] !== undefined),
+  id: ({ functionCall }) => (isJsonObject(functionCall) ? functionCall['id'] : undefined),
+  read: ({ functionCall }) => {
+    const { name, args = {} } = isJsonObject(functionCall) ? functionCall : {}
+    if (typeof name !== 'string') return 'must have a functionCall.name'
+    return { name, arguments: { value: args } }
+  },
+  nullMeansOmitted: false,
+  messages: (answered) => {
+    if (answered.length === 0) return []
+    return [{ role: 'user', parts: answered.map((one) => ({ functionResponse: functionResponse(one) })) }]
+  },
+}
+
+function functionResponse({ call: { id, name }, result }: AnsweredCall): JsonObject {
+  const { textResultForLlm: text } = result
+  const response =
+    result.resultType === 'failure' ? { error: result.error } : { output: outputOf(result.data, text) }
+  return { ...(id !== undefined && { id }), name, response }
+}
+
+/** The value itself. Its text if it holds an integer that JavaScript would round, and for null and a string result. */
+function outputOf(data: unknown, text: string): JsonValue {
+  return data === undefined || data === null || holdsLargeInteger(data) ? text : (data as JsonValue)
+}

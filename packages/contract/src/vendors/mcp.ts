@@ -1,0 +1,36 @@
+import type { DialectRules, ObjectSchema, ToolParts } from '../dialects/in-dialect.ts'
+import { currentSchema } from '../dialects/schema-rules.ts'
+import type { ToolAnnotations } from '../tool-definition.ts'
+
+/** The hints that MCP knows. Definitions may have others. */
+const HINTS = ['title', 'readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'] as const
+
+/** A tool of MCP's `tools/list`. `_meta` has the canonical name if the alias differs from it. */
+export type McpTool = Pick<ToolParts, 'name' | 'description'> & {
+  readonly title?: string
+  readonly inputSchema: ObjectSchema
+  readonly annotations?: { readonly [Hint in (typeof HINTS)[number]]?: NonNullable<ToolAnnotations[Hint]> }
+  readonly _meta?: { readonly 'toolrack/name': string }
+}
+
+/** MCP takes every schema. Its hosts hand names on to models, so it is given aliases. */
+export const mcpDialect: DialectRules<McpTool> = {
+  name: 'mcp',
+  usesAliases: true,
+  allowsItems: false,
+  parameters: currentSchema,
+  tool: ({ name, description, parameters, definition: { annotations = {}, function: described } }) => {
+    const { title } = annotations
+    const hints = HINTS.filter((hint) => annotations[hint] !== undefined)
+    return {
+      name,
+      ...(title !== undefined && { title }),
+      description,
+      inputSchema: parameters,
+      ...(hints.length > 0 && {
+        annotations: Object.fromEntries(hints.map((hint) => [hint, annotations[hint]])),
+      }),
+      ...(described.name !== name && { _meta: { 'toolrack/name': described.name } }),
+    }
+  },
+}

@@ -1,0 +1,116 @@
+import type { CallFormat } from '../calls/call-format.ts'
+import type { DialectRules, ToolParts } from '../dialects/in-dialect.ts'
+import { inlineRefs, inlineRootRef } from '../dialects/inline-refs.ts'
+import { arraysWithItems, currentSchema, refuseAtRoot } from '../dialects/schema-rules.ts'
+import { strictSchema } from '../dialects/strict-schema.ts'
+import { isJsonObject } from '../json.ts'
+import type { JsonObject } from '../json.ts'
+import { completeParameters } from '../tool-definition.ts'
+
+type Described = Pick<ToolParts, 'name' | 'description' | 'parameters'>
+
+/** A tool of Chat Completions. Only the dialect `openai-strict` has `strict`. */
+export type OpenaiTool = {
+  readonly type: 'function'
+  readonly function: Described & { readonly strict?: boolean }
+}
+
+/** A tool of the Responses API. It always has `strict`, because without it the API tries to be strict. */
+export type OpenaiResponsesTool = Described & { readonly type: 'function'; readonly strict: boolean }
+
+/** OpenAI refuses these beside `type: object` at the root, with or without strict mode. */
+const NOT_AT_ROOT = ['oneOf', 'anyOf', 'allOf', 'enum', 'const', 'not']
+
+export const openaiDialect: DialectRules<OpenaiTool> = {
+  name: 'openai',
+  usesAliases: true,
+  allowsItems: true,
+  parameters: openaiParameters,
+  tool: (parts) => openaiTool(parts),
+}
+
+export const openaiResponsesDialect: DialectRules<OpenaiResponsesTool> = {
+  name: 'openai-responses',
+  usesAliases: true,
+  allowsItems: false,
+  parameters: openaiParameters,
+  tool: ({ name, description, parameters }) => ({
+    type: 'function',
+    name,
+    description,
+    parameters,
+    strict: false,
+  }),
+}
+
+/** Chat Completions with Structured Outputs. A tool that does not qualify is sent without strict mode. */
+export const openaiStrictDialect: DialectRules<OpenaiTool> = {
+  name: 'openai-strict',
+  usesAliases: true,
+  allowsItems: true,
+  parameters: (written) => {
+    // References come first, because the rules depend on where a value stands.
+    const inlined = inlineRefs(currentSchema(written))
+    const complete = completeParameters(inlined)
+    refuseAtRoot(complete, NOT_AT_ROOT)
+    const strict = strictSchema(complete)
+    return strict === complete ? inlined : strict
+  },
+  tool: (parts) => openaiTool(parts, true),
+  fallback: { parameters: openaiParameters, tool: (parts) => openaiTool(parts, false) },
+}
+
+/** `{"id","type":"function","function":{"name","arguments":"<JSON>"}}`, answered by messages of the role `tool`. */
+export const openaiCalls: CallFormat<'openai'> = {
+  name: 'openai',
+  itemsKey: 'tool_calls',
+  isCall: (item) => isJsonObject(item['function']) && (item['type'] ?? 'function') === 'function',
+  id: ({ id }) => id,
+  idFault: 'must have an id',
+  read: ({ function: called }) => {
+    const { name, arguments: text } = isJsonObject(called) ? called : {}
+    if (typeof name !== 'string') return 'must have a function.name'
+    if (typeof text !== 'string') return 'must have function.arguments, a JSON text'
+    return { name, arguments: { text } }
+  },
+  nullMeansOmitted: true,
+  messages: (answered) =>
+    answered.map(({ call, result }) => ({
+      role: 'tool',
+      tool_call_id: call.id ?? '',
+      content: result.textResultForLlm,
+    })),
+}
+
+/** `{"type":"function_call","call_id","name","arguments":"<JSON>"}`, answered by `function_call_output` items. */
+export const openaiResponsesCalls: CallFormat<'openai-responses'> = {
+  name: 'openai-responses',
+  itemsKey: 'output',
+  isCall: ({ type }) => type === 'function_call',
+  id: (item) => item['call_id'],
+  idFault: 'must have a call_id',
+  read: ({ name, arguments: text }) => {
+    if (typeof name !== 'string') return 'must have a name'
+    if (typeof text !== 'string') return 'must have arguments, a JSON text'
+    return { name, arguments: { text } }
+  },
+  nullMeansOmitted: true,
+  messages: (answered) =>
+    answered.map(({ call, result }) => ({
+      type: 'function_call_output',
+      call_id: call.id ?? '',
+      output: result.textResultForLlm,
+    })),
+}
+
+/** The schema as both APIs take it without strict mode. */
+function openaiParameters(written: JsonObject): JsonObject {
+  const schema = arraysWithItems(inlineRootRef(currentSchema(written)))
+  refuseAtRoot(schema, NOT_AT_ROOT)
+  return schema
+}
+
+function openaiTool({ name, description, parameters }: ToolParts, strict?: boolean): OpenaiTool {
+  const described = { name, description, parameters }
+  return { type: 'function', function: strict === undefined ? described : { ...described, strict } }
+}
