@@ -94,10 +94,10 @@ test.each([
   [src('hosts/services.ts'), './local/open-store.ts', /only the embedded server imports/],
   [src('edge/routes/route-table.ts'), '../app.ts', /do not know the app/],
   [src('edge/http/serve-routes.ts'), '../routes/route-table.ts', /serves any table/],
-  [src('edge/routes/definitions.ts'), '../../access/authorise.ts', /decided once/],
+  [src('edge/routes/definitions.ts'), '../../access/decide.ts', /decided once/],
   [src('tools/definitions/definition-writer.ts'), '../../access/decide.ts', /decided once/],
   [src('tools/modules/module-reader.ts'), '../../access/decide.ts', /decided once/],
-  [src('calls/pipeline/steps.ts'), '../../access/authorise.ts', /decided once/],
+  [src('calls/pipeline/steps.ts'), '../../access/decide.ts', /decided once/],
   // Packages and built-ins have places.
   [src('stores/sqlite/statements.ts'), 'node:http', /own place/],
   [src('stores/firestore/layer-paths.ts'), 'node:https', /own place/],

@@ -86,7 +86,7 @@ const RULES: readonly Rule[] = [
   },
   {
     of: /^functions\/src\/(?!access\/|edge\/http\/handle-route\.ts$)/,
-    mayNot: /^functions\/src\/access\/(?:authorise|decide)\.ts$/,
+    mayNot: /^functions\/src\/access\/decide\.ts$/,
     why: 'what a request may do is decided once, in edge/http/handle-route.ts',
   },
   {

@@ -1,9 +1,8 @@
-import type { Digest, JsonObject, JsonValue } from '@toolrack/contract'
+import type { JsonObject, JsonValue } from '@toolrack/contract'
 import { isJsonObject, ToolrackError } from '@toolrack/contract'
+import { isDigest } from '../../access/job-token.ts'
 import { unsafeArgument } from './unsafe-argument.ts'
 import type { CallRequest } from './call.ts'
-
-const DIGEST = /^sha256:[0-9a-f]{64}$/
 
 /** The one place where the body of an invoke becomes a call. Nothing of a value that is refused is repeated. */
 export function parseCallRequest(body: JsonValue): CallRequest {
@@ -39,10 +38,6 @@ function contextOf(context: JsonValue): JsonObject {
   const fault = unsafeArgument(context)
   if (fault) throw invalid('/context', `its field ${fault}`)
   return context
-}
-
-function isDigest(value: JsonValue): value is Digest {
-  return typeof value === 'string' && DIGEST.test(value)
 }
 
 function invalid(pointer: string, fault: string): ToolrackError {

@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Action } from '../../access/action.ts'
-import type { Principal } from '../../access/principal.ts'
+import type { Action, Principal } from '../../access/principal.ts'
 import type { BodiesInFlight } from './bodies-in-flight.ts'
 import type { UnreadAnswers } from './unread-answers.ts'
 

@@ -1,6 +1,6 @@
 import { aliasOf, ToolrackError } from '@toolrack/contract'
 import type { ErrorDetail } from '@toolrack/contract'
-import type { Action } from '../../access/action.ts'
+import type { Action } from '../../access/principal.ts'
 import { folderAnswer, skipAnswer, toolAnswer } from '../../tools/folder/folder-answer.ts'
 import type { FolderLayer } from '../../tools/folder/folder-layer.ts'
 import type { MergedModules } from '../../tools/folder/merge-modules.ts'

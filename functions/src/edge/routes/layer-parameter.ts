@@ -1,6 +1,6 @@
 import type { Layer } from '@toolrack/contract'
 import { LAYERS, ToolrackError } from '@toolrack/contract'
-import type { Action } from '../../access/action.ts'
+import type { Action } from '../../access/principal.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
 import type { LayerSnapshot } from '../../tools/catalog/layer-snapshot.ts'
 import type { WritableLayer } from '../../tools/definitions/definition-writer.ts'

@@ -1,9 +1,8 @@
 import { ToolrackError } from '@toolrack/contract'
 import type { Auth } from 'firebase-admin/auth'
 import { tokenInvalid } from '../../access/authenticate.ts'
-import { livingClaims } from '../../access/claims.ts'
+import { GOOGLE_LIFETIME_SECONDS_MAX, livingClaims } from '../../access/claims.ts'
 import type { VerifyToken } from '../../access/claims.ts'
-import { GOOGLE_LIFETIME_SECONDS_MAX } from '../../access/firebase-user.ts'
 
 /** What firebase-admin calls the faults of a token, and of the user that it is for. */
 const TOKEN_FAULT =

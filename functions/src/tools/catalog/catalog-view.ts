@@ -4,7 +4,7 @@ import { maySee } from '../../access/visible.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 import { isAfter } from './cursor.ts'
 import type { Position } from './cursor.ts'
-import type { Grant } from '../../access/grant.ts'
+import type { Grant } from '../../access/principal.ts'
 import type { LayerState } from './layer-cache.ts'
 import { LayerSnapshot } from './layer-snapshot.ts'
 

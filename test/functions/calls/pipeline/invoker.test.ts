@@ -5,7 +5,7 @@ import fc from 'fast-check'
 import type { Principal } from '../../../../functions/src/access/principal.ts'
 import type { CatalogView } from '../../../../functions/src/tools/catalog/catalog-view.ts'
 import { explainName } from '../../../../functions/src/tools/catalog/explain-name.ts'
-import { grantOf } from '../../../../functions/src/access/grant.ts'
+import { grantOf } from '../../../../functions/src/access/principal.ts'
 import { dispatch, parseCalls } from '../../../../functions/src/calls/dispatch/dispatcher.ts'
 import { HeldResults } from '../../../../functions/src/calls/dispatch/held-results.ts'
 import type {
