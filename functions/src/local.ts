@@ -31,7 +31,7 @@ async function main(): Promise<void> {
 /** A reason that a person can act on is told in one sentence; anything else is a fault of the program. */
 function fail(error: unknown): never {
   if (error instanceof StartError) exit(error.message, error.exitCode)
-  if (error instanceof ConfigError) exit(`The environment can not be used: ${error.message}.`, EXIT.badConfig)
+  if (error instanceof ConfigError) exit(`The environment cannot be used: ${error.message}.`, EXIT.badConfig)
   throw error
 }
 

@@ -152,7 +152,7 @@ test.each([
   [src('calls/pipeline/invoker.ts'), '../../access/principal.ts'],
   [src('stores/sqlite/open-database.ts'), '../../tools/definitions/plan-write.ts'],
   [src('platform/runner/http-runner.ts'), '../../tools/modules/runner.ts'],
-  [src('platform/runner/runner-line.ts'), 'node:http'],
+  [src('platform/runner/runner-connection.ts'), 'node:http'],
   [src('platform/jose/job-tokens.ts'), 'jose'],
   [src('platform/firebase-auth/emulator-tokens.ts'), 'firebase-admin/auth'],
   [src('platform/cloud-run/id-tokens.ts'), 'google-auth-library'],

@@ -136,7 +136,7 @@ const PLACES = new Map([
   ['node:sqlite', /^stores\/sqlite\/|^hosts\/local\//],
   [
     'node:http',
-    /^(?:hosts|edge)\/|^stores\/firestore\/(?:firestore-rest|metadata-token)\.ts$|^node-http\.ts$|^platform\/runner\/runner-line\.ts$/,
+    /^(?:hosts|edge)\/|^stores\/firestore\/(?:firestore-rest|metadata-token)\.ts$|^node-http\.ts$|^platform\/runner\/runner-connection\.ts$/,
   ],
   ['node:https', /^node-http\.ts$/],
   ['node:net', /^hosts\/local\//],

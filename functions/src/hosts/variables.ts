@@ -1,15 +1,15 @@
-/** Reads the text of a variable that is set, or undefined; throws a VariableFault. */
+/** Reads the text of a variable, which is undefined if it is not set. Throws a VariableError. */
 export type ReadVariable<Value> = (text: string | undefined) => Value
 
-/** A variable can not be read: what it must be, never what it is. */
-export class VariableFault extends Error {}
+/** A variable has a value that is not valid. The message says what it must be, and never repeats it. */
+class VariableError extends Error {}
 
-/** What a table of variables comes to. */
+/** The values of a table of variables. */
 export type VariableValues<Table extends { readonly [name: string]: ReadVariable<unknown> }> = {
   readonly [Name in keyof Table]: ReturnType<Table[Name]>
 }
 
-/** Reads every variable of a table, or tells what is wrong with each that can not be read. */
+/** Reads every variable of a table, or lists the faults of all that are not valid. */
 export function readVariables<Table extends { readonly [name: string]: ReadVariable<unknown> }>(
   table: Table,
   env: NodeJS.ProcessEnv,
@@ -19,7 +19,7 @@ export function readVariables<Table extends { readonly [name: string]: ReadVaria
     try {
       return [name, read(env[name])]
     } catch (error) {
-      if (!(error instanceof VariableFault)) throw error
+      if (!(error instanceof VariableError)) throw error
       faults.push(`${name} ${error.message}`)
       return [name, undefined]
     }
@@ -31,7 +31,7 @@ export const optional: ReadVariable<string | undefined> = (text) => text
 
 export function text(fallback: string, lengthMax = Infinity): ReadVariable<string> {
   return (value = fallback) => {
-    if (value.length > lengthMax) throw new VariableFault(`must have at most ${lengthMax} characters`)
+    if (value.length > lengthMax) throw new VariableError(`must have at most ${lengthMax} characters`)
     return value
   }
 }
@@ -39,9 +39,9 @@ export function text(fallback: string, lengthMax = Infinity): ReadVariable<strin
 export function wholeNumber(fallback: number, min: number, max: number): ReadVariable<number> {
   return (value) => {
     const number = value === undefined ? fallback : Number(value.trim() || 'none')
-    if (Number.isNaN(number)) throw new VariableFault('must be a number')
-    if (!Number.isInteger(number)) throw new VariableFault('must be a whole number')
-    if (number < min || number > max) throw new VariableFault(`must be from ${min} to ${max}`)
+    if (Number.isNaN(number)) throw new VariableError('must be a number')
+    if (!Number.isInteger(number)) throw new VariableError('must be a whole number')
+    if (number < min || number > max) throw new VariableError(`must be from ${min} to ${max}`)
     return number
   }
 }
@@ -52,29 +52,29 @@ export function choice<const Choice extends string>(
 ): ReadVariable<Choice> {
   return (value = fallback) => {
     const chosen = choices.find((one) => one === value)
-    if (chosen === undefined) throw new VariableFault(`must be ${choices.join(' or ')}`)
+    if (chosen === undefined) throw new VariableError(`must be ${choices.join(' or ')}`)
     return chosen
   }
 }
 
-/** Entries separated by commas; blanks are tolerated. `rule` says what an entry must be. */
+/** Entries separated by commas and blanks. `rule` says what an entry must be. */
 export function list(pattern = /^/, rule = ''): ReadVariable<readonly string[]> {
   return (value = '') => {
     const entries = value.split(',').flatMap((entry) => (entry.trim() === '' ? [] : [entry.trim()]))
-    if (!entries.every((entry) => pattern.test(entry))) throw new VariableFault(rule)
+    if (!entries.every((entry) => pattern.test(entry))) throw new VariableError(rule)
     return entries
   }
 }
 
-/** A text that keeps a rule, or none. */
+/** A text that matches the pattern, or undefined if the variable is not set. */
 export function matching(pattern: RegExp, rule: string): ReadVariable<string | undefined> {
   return (value) => {
-    if (value !== undefined && !pattern.test(value)) throw new VariableFault(rule)
+    if (value !== undefined && !pattern.test(value)) throw new VariableError(rule)
     return value
   }
 }
 
-/** What a function makes of the text; undefined means that it breaks the rule. */
+/** The result of `parse`, which gives undefined for a text that breaks the rule. */
 export function parsed<Value>(
   parse: (text: string) => Value | undefined,
   rule: string,
@@ -82,7 +82,7 @@ export function parsed<Value>(
   return (value) => {
     if (value === undefined) return undefined
     const made = parse(value)
-    if (made === undefined) throw new VariableFault(rule)
+    if (made === undefined) throw new VariableError(rule)
     return made
   }
 }

@@ -32,7 +32,7 @@ export function runTool(parts: RunParts): (call: Resolved) => Promise<Outcome> {
     if (howRun.by === 'client')
       throw new ToolrackError('RUNS_AT_CLIENT', `${entry.name} is run by the client, not by the service.`)
     if (howRun.by === 'nobody')
-      throw new ToolrackError('KIND_NOT_SERVED', `${entry.name} can not be run: ${howRun.reason}.`)
+      throw new ToolrackError('KIND_NOT_SERVED', `${entry.name} cannot be run: ${howRun.reason}.`)
     const startedMs = performance.now()
     const outcome =
       howRun.by === 'python'

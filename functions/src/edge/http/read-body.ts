@@ -5,7 +5,7 @@ import type { IncomingMessage } from 'node:http'
 import { finished } from 'node:stream/promises'
 import { SMALL_BODY_BYTES } from './bodies-in-flight.ts'
 import { readJson, readJsonInSteps } from '../../tools/json/read-json.ts'
-import { callerGone } from './caller-gone.ts'
+import { callerGone } from './caller.ts'
 import type { KnownRequest } from './route.ts'
 
 /** Bytes of a body outside bulk, and in bulk. */

@@ -1,10 +1,10 @@
 import { dispatch, parseCalls } from '../../calls/dispatch/dispatcher.ts'
 import type { HeldResults } from '../../calls/dispatch/held-results.ts'
-import { callerGone } from '../http/caller-gone.ts'
+import { callerGone, whenOver } from '../http/caller.ts'
 import { refuseParameters } from '../http/query.ts'
 import { readBody } from '../http/read-body.ts'
 import type { KnownRequest } from '../http/route.ts'
-import { sendInTurns, whenOver } from '../http/send-in-turns.ts'
+import { sendInTurns } from '../http/send-json.ts'
 import type { Pipeline } from '../../calls/pipeline/call.ts'
 import { CALL_DEPTH_MAX, callHeaders } from './invoke-tool.ts'
 

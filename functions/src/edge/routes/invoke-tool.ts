@@ -1,7 +1,7 @@
 import { ERROR_CODES } from '@toolrack/contract'
 import type { ToolResult } from '@toolrack/contract'
 import type { IncomingMessage } from 'node:http'
-import { callerGone } from '../http/caller-gone.ts'
+import { callerGone } from '../http/caller.ts'
 import { refuseParameters } from '../http/query.ts'
 import { readBody } from '../http/read-body.ts'
 import type { KnownRequest } from '../http/route.ts'

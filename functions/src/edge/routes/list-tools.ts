@@ -13,7 +13,7 @@ import type { Envelope, ListQuery } from '../../tools/catalog/list-query.ts'
 import { FairQueue } from '../../fair-queue.ts'
 import { STRETCH_MS } from '../../loop-turn.ts'
 import { FragmentsInTurns } from '../../tools/catalog/fragments-in-turns.ts'
-import { callerGone } from '../http/caller-gone.ts'
+import { callerGone } from '../http/caller.ts'
 import { isNotModified } from '../http/entity-tag.ts'
 import { invalidParameter, Query } from '../http/query.ts'
 import { route } from '../http/route.ts'
@@ -218,7 +218,7 @@ function nextLink(path: string, search: string, cursor: string): string {
   // A function that is called directly does not see what its path began with: the reader knows the address it asked.
   const link = `<${path.startsWith('/tools/') ? '' : path}?${next.toString()}>; rel="next"`
   if (link.length > LINK_LENGTH_MAX)
-    throw invalidParameter('limit', 'can not be used with so many names; leave it out')
+    throw invalidParameter('limit', 'cannot be used with so many names; leave it out')
   return link
 }
 

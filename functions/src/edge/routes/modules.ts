@@ -1,6 +1,6 @@
 import { ToolrackError } from '@toolrack/contract'
 import { PAGE_MAX } from '../../tools/catalog/list-query.ts'
-import { callerGone } from '../http/caller-gone.ts'
+import { callerGone } from '../http/caller.ts'
 import { isNotModified } from '../http/entity-tag.ts'
 import { invalidParameter, Query } from '../http/query.ts'
 import { readBody } from '../http/read-body.ts'

@@ -34,7 +34,7 @@ export function openRunner(config: Config, { python, missing = NO_PYTHON }: Pyth
   if (python === undefined) return absentRunner(missing)
   const settings = { ...(config.auth.kind === 'local' && OF_ONE_USER), ...config.runner.environment }
   const running = new RunnerProcess(runnerCommand(python, settings), log)
-  return new HttpRunner({ whereabouts: () => running.whereabouts, close: () => running.stop() })
+  return new HttpRunner({ endpoint: () => running.endpoint, close: () => running.stop() })
 }
 
 /** The runner and what it runs see nothing of our environment but this; `-I` keeps Python from reading more. */

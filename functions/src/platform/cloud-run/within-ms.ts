@@ -1,4 +1,4 @@
-/** What the work comes to, or an error when it takes longer. The work itself goes on; nobody waits for it. */
+/** Resolves as the work does, or rejects when it takes longer. The work itself goes on. */
 export async function withinMs<T>(ms: number, work: Promise<T>): Promise<T> {
   const late = Promise.withResolvers<never>()
   const timer = setTimeout(() => late.reject(new Error(`no answer within ${ms} ms`)), ms)
