@@ -13,7 +13,14 @@ type Floor = (typeof FLOORS)[number]
 
 /** What stands above all floors (the entries) and below all floors (the ground). */
 export const ENTRIES = ['declaration.ts', 'index.ts', 'local.ts'] as const
-export const GROUND = ['fair-queue.ts', 'log.ts', 'loop-turn.ts', 'node-http.ts', 'version.ts'] as const
+export const GROUND = [
+  'fair-queue.ts',
+  'log.ts',
+  'loop-turn.ts',
+  'node-http.ts',
+  'user-bytes.ts',
+  'version.ts',
+] as const
 
 /** The folders of each adapter floor. An adapter imports no other adapter. */
 const ADAPTERS = ['stores/files', 'stores/firestore', 'stores/sqlite'].concat(
@@ -119,7 +126,7 @@ const RULES: readonly Rule[] = [
 /** Where each package and each guarded built-in may be imported; any other package has no place yet. */
 const PLACES = new Map([
   ['npm:express', /^edge\/http\/(?:serve-routes|read-body)\.ts$/],
-  ['npm:cors', /^edge\/http\/allow-origins\.ts$/],
+  ['npm:cors', /^edge\/http\/serve-routes\.ts$/],
   ['npm:ajv', /^tools\/schemas\//],
   ['npm:re2js', /^tools\/schemas\//],
   [
