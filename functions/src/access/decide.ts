@@ -8,23 +8,18 @@ export type Decision = { readonly allowed: true } | { readonly allowed: false; r
 export function decide({ kind, isAdmin, grant }: Principal, action: Action): Decision {
   if (action.verb === 'read' || action.verb === 'call') return ALLOWED
   if (grant) return deny(WHY_NOT_BY_JOB_TOKEN[action.verb])
-  switch (action.verb) {
-    case 'read-versions':
-      return ALLOWED
-    case 'refresh':
-      return isAdmin ? ALLOWED : deny('Only an admin may have the folder of modules read again.')
-    case 'mint':
-      return kind === 'user' ? ALLOWED : deny('Only a user may mint job tokens, not a job.')
-    case 'read-modules':
-      // Everybody may read a definition, but a module's source may hold what only its author should see.
-      if (action.layer === 'user' || isAdmin) return ALLOWED
-      return deny('Only an admin may read the modules of the global layer.')
-    case 'write':
-      if (action.layer === 'file')
-        return deny('The file layer is changed by editing its files, not through the service.')
-      if (action.layer === 'user' || isAdmin) return ALLOWED
-      return deny('Only an admin may write the global layer.')
-  }
+  if (action.verb === 'read-versions') return ALLOWED
+  if (action.verb === 'refresh')
+    return isAdmin ? ALLOWED : deny('Only an admin may have the folder of modules read again.')
+  if (action.verb === 'mint')
+    return kind === 'user' ? ALLOWED : deny('Only a user may mint job tokens, not a job.')
+  // A new verb does not compile until it has its own decision above.
+  const { verb, layer } = action
+  if (verb === 'write' && layer === 'file')
+    return deny('The file layer is changed by editing its files, not through the service.')
+  if (layer === 'user' || isAdmin) return ALLOWED
+  // Everybody may read a definition, but a module's source may hold what only its author should see.
+  return deny(`Only an admin may ${verb === 'write' ? 'write' : 'read the modules of'} the global layer.`)
 }
 
 /** Throws PERMISSION_DENIED with the decision's reason. */
