@@ -5,12 +5,10 @@ export class UserBytes {
   readonly #bytesOf = new Map<string, number>()
   #total = 0
 
-  /** Bytes of all users. */
   get total(): number {
     return this.#total
   }
 
-  /** How many users have any. */
   get users(): number {
     return this.#bytesOf.size
   }

@@ -18,6 +18,7 @@ export const GROUND = [
   'log.ts',
   'loop-turn.ts',
   'node-http.ts',
+  'parse-object.ts',
   'user-bytes.ts',
   'version.ts',
 ] as const

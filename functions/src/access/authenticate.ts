@@ -3,7 +3,6 @@ import type { Principal } from './principal.ts'
 
 /** What a request brings to say who sends it, and the route family that it came to. */
 export type Credentials = {
-  /** The header `Authorization`. */
   readonly authorization: string | undefined
   /** The header `X-User-Id`: the user for whom a service account acts. */
   readonly userId: string | undefined

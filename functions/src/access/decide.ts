@@ -1,4 +1,5 @@
 import { ToolrackError } from '@toolrack/contract'
+import type { Layer } from '@toolrack/contract'
 import type { Action, Principal } from './principal.ts'
 
 /** The answer to "may they?", with the reason that reaches the caller. */
@@ -8,13 +9,17 @@ export type Decision = { readonly allowed: true } | { readonly allowed: false; r
 export function decide({ kind, isAdmin, grant }: Principal, action: Action): Decision {
   if (action.verb === 'read' || action.verb === 'call') return ALLOWED
   if (grant) return deny(WHY_NOT_BY_JOB_TOKEN[action.verb])
-  if (action.verb === 'read-versions') return ALLOWED
-  if (action.verb === 'refresh')
+  if ('layer' in action) return decideOnLayer(isAdmin, action)
+  const { verb } = action
+  if (verb === 'read-versions') return ALLOWED
+  if (verb === 'refresh')
     return isAdmin ? ALLOWED : deny('Only an admin may have the folder of modules read again.')
-  if (action.verb === 'mint')
-    return kind === 'user' ? ALLOWED : deny('Only a user may mint job tokens, not a job.')
   // A new verb does not compile until it has its own decision above.
-  const { verb, layer } = action
+  verb satisfies 'mint'
+  return kind === 'user' ? ALLOWED : deny('Only a user may mint job tokens, not a job.')
+}
+
+function decideOnLayer(isAdmin: boolean, { verb, layer }: Extract<Action, { layer: Layer }>): Decision {
   if (verb === 'write' && layer === 'file')
     return deny('The file layer is changed by editing its files, not through the service.')
   if (layer === 'user' || isAdmin) return ALLOWED

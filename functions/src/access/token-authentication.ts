@@ -1,5 +1,6 @@
 import { LRUCache } from 'lru-cache'
 import { hash } from 'node:crypto'
+import { parseObject } from '../parse-object.ts'
 import { bearerToken, tokenInvalid } from './authenticate.ts'
 import type { Authenticate, Credentials } from './authenticate.ts'
 import { actingFor } from './claims.ts'
@@ -45,15 +46,9 @@ export function identifyBy(verify: VerifyToken, read: (claims: Claims) => Identi
  * two takes its own kind of token only.
  */
 export function identifyByType(typ: string, typed: Identify, others: Identify): Identify {
-  return (token) => (typeOf(token) === typ ? typed(token) : others(token))
-}
-
-function typeOf(token: string): unknown {
-  try {
-    const header = JSON.parse(Buffer.from(token.split('.', 1)[0] ?? '', 'base64url').toString()) as unknown
-    return (header as { typ?: unknown } | null)?.typ
-  } catch {
-    return undefined
+  return function identify(token) {
+    const header = parseObject(Buffer.from(token.split('.', 1)[0] ?? '', 'base64url').toString())
+    return header?.['typ'] === typ ? typed(token) : others(token)
   }
 }
 

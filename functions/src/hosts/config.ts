@@ -1,7 +1,6 @@
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { JOB_KEYS_RULE, parseJobKeys } from '../access/job-keys.ts'
-import type { JobKeys } from '../access/job-keys.ts'
 import { LOG_BOUNDS } from '../calls/pipeline/invocation-logs.ts'
 import type { LogBounds } from '../calls/pipeline/invocation-logs.ts'
 import { ENVELOPES } from '../tools/catalog/list-query.ts'
@@ -66,40 +65,7 @@ const TABLE = {
   TOOLRACK_PYTHON: optional,
 }
 
-/** The names of all variables. */
 export const VARIABLES = Object.keys(TABLE)
-
-export type Config = {
-  readonly port: number
-  readonly host: string
-  /** Absolute. */
-  readonly dataFolder: string
-  readonly store: 'sqlite' | 'firestore'
-  /** How much the embedded store may hold, in bytes. */
-  readonly storeBytesMax: number
-  readonly logBounds: LogBounds
-  /** Absolute. */
-  readonly definitionsFolder: string
-  /** Whether it is the folder that comes with the service. */
-  readonly isShippedDefinitions: boolean
-  /** The folder of modules, absolute; undefined without a home folder. A folder that was named must exist. */
-  readonly toolsFolder: { readonly path: string; readonly isNamed: boolean } | undefined
-  readonly envelope: (typeof ENVELOPES)[number]
-  readonly defaultWorkflow: string
-  readonly corsOrigins: readonly string[]
-  readonly auth: { readonly kind: 'local' } | FirebaseAuth
-  /** The keys of job tokens; the first signs, every one verifies. */
-  readonly jobKeys: JobKeys | undefined
-  readonly runner: {
-    /** The address of a runner that runs already. Then none is started. */
-    readonly address: { readonly url: string; readonly secret: string | undefined } | undefined
-    /** A runner on Cloud Run, whose address has to be looked up. Only without `address`. */
-    readonly service:
-      { readonly projectId: string; readonly region: string; readonly service: string } | undefined
-    /** The settings of a runner that we start, as its environment. */
-    readonly environment: Readonly<Record<string, string>>
-  }
-}
 
 export type FirebaseAuth = {
   readonly kind: 'firebase'
@@ -114,8 +80,10 @@ export type FirebaseAuth = {
 /** Variables have values that cannot be used. The message names each of them, and never repeats a value. */
 export class ConfigError extends Error {}
 
+export type Config = ReturnType<typeof parseConfig>
+
 /** Reads the environment once. An empty variable counts as not set. */
-export function parseConfig(env: NodeJS.ProcessEnv = process.env): Config {
+export function parseConfig(env: NodeJS.ProcessEnv = process.env) {
   const set = Object.fromEntries(
     Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
   )
@@ -123,37 +91,47 @@ export function parseConfig(env: NodeJS.ProcessEnv = process.env): Config {
   if ('faults' in read) throw new ConfigError(read.faults.join('; '))
   const { values } = read
   refuseEmulators(set)
+  const { RUNNER_URL: url, TOOLRACK_DEFS_DIR: definitionsFolder } = values
+  const logBounds: LogBounds = {
+    userBytes: values.TOOLRACK_USER_LOGS_MB * MB,
+    allBytes: values.TOOLRACK_LOGS_MB * MB,
+  }
+  const settings = Object.entries(set).filter(([name]) => Object.hasOwn(RUNNER_SETTINGS, name))
   return {
     port: values.PORT,
     host: values.HOST,
     dataFolder: resolve(values.TOOLRACK_DATA),
     store: values.TOOLRACK_STORE,
+    /** How much the embedded store may hold, in bytes. */
     storeBytesMax: values.TOOLRACK_STORE_MB * MB,
-    logBounds: { userBytes: values.TOOLRACK_USER_LOGS_MB * MB, allBytes: values.TOOLRACK_LOGS_MB * MB },
-    definitionsFolder: resolve(values.TOOLRACK_DEFS_DIR),
-    isShippedDefinitions: resolve(values.TOOLRACK_DEFS_DIR) === DEFS_DIR,
+    logBounds,
+    definitionsFolder: resolve(definitionsFolder),
+    /** Whether it is the folder that comes with the service. */
+    isShippedDefinitions: resolve(definitionsFolder) === DEFS_DIR,
     toolsFolder: toolsFolder(values.TOOLRACK_TOOLS_DIR, set['HOME']),
     envelope: values.LIST_ENVELOPE,
     defaultWorkflow: values.TOOLRACK_DEFAULT_WORKFLOW,
     corsOrigins: values.TOOLRACK_CORS_ORIGINS,
-    auth: values.TOOLRACK_AUTH === 'local' ? { kind: 'local' } : firebaseAuth(values),
+    auth: values.TOOLRACK_AUTH === 'local' ? ({ kind: 'local' } as const) : firebaseAuth(values),
     jobKeys: values.TOOLRACK_JOB_KEYS,
     runner: {
-      address: values.RUNNER_URL ? { url: values.RUNNER_URL, secret: values.RUNNER_SECRET } : undefined,
-      service: values.RUNNER_URL ? undefined : runnerService(values),
-      environment: Object.fromEntries(
-        Object.entries(set).filter(([name]) => Object.hasOwn(RUNNER_SETTINGS, name)),
-      ) as Record<string, string>,
+      /** The address of a runner that runs already. Then none is started. */
+      address: url ? { url, secret: values.RUNNER_SECRET } : undefined,
+      /** A runner on Cloud Run, whose address has to be looked up. */
+      service: url ? undefined : runnerService(values),
+      /** The settings of a runner that we start, as its environment. */
+      environment: Object.fromEntries(settings) as Readonly<Record<string, string>>,
     },
   }
 }
 
-function toolsFolder(named: string | undefined, home: string | undefined): Config['toolsFolder'] {
+/** The folder of modules. Undefined without a home folder to look for it in. A folder that was named must exist. */
+function toolsFolder(named: string | undefined, home: string | undefined) {
   if (named !== undefined) return { path: resolve(named), isNamed: true }
   return home === undefined ? undefined : { path: join(home, '.toolrack', 'tools'), isNamed: false }
 }
 
-function runnerService(values: VariableValues<typeof TABLE>): Config['runner']['service'] {
+function runnerService(values: VariableValues<typeof TABLE>) {
   const { RUNNER_SERVICE: service, RUNNER_REGION: region } = values
   if (service === undefined) return undefined
   if (region === undefined) throw new ConfigError('RUNNER_REGION must be set where RUNNER_SERVICE is')

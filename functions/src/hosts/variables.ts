@@ -1,19 +1,18 @@
 /** Reads the text of a variable, which is undefined if it is not set. Throws a VariableError. */
 export type ReadVariable<Value> = (text: string | undefined) => Value
 
+type Table = { readonly [name: string]: ReadVariable<unknown> }
+
+export type VariableValues<T extends Table> = { readonly [Name in keyof T]: ReturnType<T[Name]> }
+
 /** A variable has a value that is not valid. The message says what it must be, and never repeats it. */
 class VariableError extends Error {}
 
-/** The values of a table of variables. */
-export type VariableValues<Table extends { readonly [name: string]: ReadVariable<unknown> }> = {
-  readonly [Name in keyof Table]: ReturnType<Table[Name]>
-}
-
 /** Reads every variable of a table, or lists the faults of all that are not valid. */
-export function readVariables<Table extends { readonly [name: string]: ReadVariable<unknown> }>(
-  table: Table,
+export function readVariables<T extends Table>(
+  table: T,
   env: NodeJS.ProcessEnv,
-): { readonly values: VariableValues<Table> } | { readonly faults: readonly string[] } {
+): { readonly values: VariableValues<T> } | { readonly faults: readonly string[] } {
   const faults: string[] = []
   const values = Object.entries(table).map(([name, read]): [string, unknown] => {
     try {
@@ -24,37 +23,41 @@ export function readVariables<Table extends { readonly [name: string]: ReadVaria
       return [name, undefined]
     }
   })
-  return faults.length > 0 ? { faults } : { values: Object.fromEntries(values) as VariableValues<Table> }
+  return faults.length > 0 ? { faults } : { values: Object.fromEntries(values) as VariableValues<T> }
 }
 
 export const optional: ReadVariable<string | undefined> = (text) => text
 
-export function text(fallback: string, lengthMax = Infinity): ReadVariable<string> {
-  return (value = fallback) => {
-    if (value.length > lengthMax) throw new VariableError(`must have at most ${lengthMax} characters`)
+/** The result of `parse`, which gives undefined for a text that breaks the rule. */
+export function parsed<Value>(
+  parse: (text: string) => Value | undefined,
+  rule: string,
+): ReadVariable<Value | undefined> {
+  return (text) => {
+    if (text === undefined) return undefined
+    const value = parse(text)
+    if (value === undefined) throw new VariableError(rule)
     return value
   }
 }
 
-export function wholeNumber(fallback: number, min: number, max: number): ReadVariable<number> {
-  return (value) => {
-    const number = value === undefined ? fallback : Number(value.trim() || 'none')
-    if (Number.isNaN(number)) throw new VariableError('must be a number')
-    if (!Number.isInteger(number)) throw new VariableError('must be a whole number')
-    if (number < min || number > max) throw new VariableError(`must be from ${min} to ${max}`)
-    return number
-  }
+/** A text that matches the pattern, or undefined if the variable is not set. */
+export function matching(pattern: RegExp, rule: string): ReadVariable<string | undefined> {
+  return parsed((text) => (pattern.test(text) ? text : undefined), rule)
+}
+
+export function text(fallback: string, lengthMax = Infinity): ReadVariable<string> {
+  const rule = `must have at most ${lengthMax} characters`
+  const read = parsed((value) => (value.length <= lengthMax ? value : undefined), rule)
+  return (value) => read(value) ?? fallback
 }
 
 export function choice<const Choice extends string>(
   choices: readonly Choice[],
   fallback: Choice,
 ): ReadVariable<Choice> {
-  return (value = fallback) => {
-    const chosen = choices.find((one) => one === value)
-    if (chosen === undefined) throw new VariableError(`must be ${choices.join(' or ')}`)
-    return chosen
-  }
+  const read = parsed((value) => choices.find((one) => one === value), `must be ${choices.join(' or ')}`)
+  return (value) => read(value) ?? fallback
 }
 
 /** Entries separated by commas and blanks. `rule` says what an entry must be. */
@@ -66,23 +69,12 @@ export function list(pattern = /^/, rule = ''): ReadVariable<readonly string[]> 
   }
 }
 
-/** A text that matches the pattern, or undefined if the variable is not set. */
-export function matching(pattern: RegExp, rule: string): ReadVariable<string | undefined> {
+export function wholeNumber(fallback: number, min: number, max: number): ReadVariable<number> {
   return (value) => {
-    if (value !== undefined && !pattern.test(value)) throw new VariableError(rule)
-    return value
-  }
-}
-
-/** The result of `parse`, which gives undefined for a text that breaks the rule. */
-export function parsed<Value>(
-  parse: (text: string) => Value | undefined,
-  rule: string,
-): ReadVariable<Value | undefined> {
-  return (value) => {
-    if (value === undefined) return undefined
-    const made = parse(value)
-    if (made === undefined) throw new VariableError(rule)
-    return made
+    const number = value === undefined ? fallback : Number(value.trim() || 'none')
+    if (Number.isNaN(number)) throw new VariableError('must be a number')
+    if (!Number.isInteger(number)) throw new VariableError('must be a whole number')
+    if (number < min || number > max) throw new VariableError(`must be from ${min} to ${max}`)
+    return number
   }
 }

@@ -70,10 +70,8 @@ export type Received = Pick<Asked, 'principal' | 'read' | 'signal'> & {
   readonly pipeline: Pipeline
 }
 
-/** The request has been read. */
 export type Requested = Received & { readonly request: CallRequest }
 
-/** The tool has been found. */
 export type Resolved = Requested & {
   readonly view: CatalogView
   readonly entry: CatalogEntry
@@ -95,7 +93,6 @@ export type CallOutcome = {
   /** The level at which the runner isolated the tool; null where no runner ran it. */
   readonly isolation: IsolationLevel | null
   readonly usage: ResourceUsage | null
-  /** What the tool printed. */
   readonly log: PrintedLog | null
   readonly executionTimeMs: number
   /** Whether the result is that of an earlier call. */

@@ -1,6 +1,6 @@
 import { toolFailure, ToolrackError } from '@toolrack/contract'
 import type { ArgumentChecker } from '../../tools/schemas/argument-checker.ts'
-import type { Received, Requested, Resolved } from './call.ts'
+import type { CallOutcome, CallRequest, Received, Requested, Resolved } from './call.ts'
 import type { InvocationLogs } from './invocation-logs.ts'
 import { Onion } from './onion.ts'
 import type { Next, Step, StepFailures } from './onion.ts'
@@ -29,10 +29,11 @@ export function callSteps(parts: StepParts, failures: StepFailures): Next<Receiv
 /** Reads and parses the request. A request that is not valid ends here. */
 export const readRequest: Step<Received, Requested> = (call, next) => {
   const request = call.read()
+  async function later(reading: Promise<CallRequest>): Promise<CallOutcome> {
+    return next({ ...call, request: await reading })
+  }
   // A request of dispatch is no promise, and to wait for nothing takes a tenth of a warm call.
-  return request instanceof Promise
-    ? request.then((read) => next({ ...call, request: read }))
-    : next({ ...call, request })
+  return request instanceof Promise ? later(request) : next({ ...call, request })
 }
 
 /**

@@ -67,7 +67,6 @@ export class BodiesInFlight {
     this.#bytesPerUser = isShared ? Math.max(LARGEST_BYTES, Math.floor(bytesMax / 2)) : bytesMax
   }
 
-  /** Bytes that are taken now. */
   get bytes(): number {
     return this.#bytes.total
   }
@@ -156,7 +155,6 @@ class Stretch {
     this.#startMs = processorMs()
   }
 
-  /** The longest stretch so far, in milliseconds. */
   end(): number {
     this.#longestMs = Math.max(this.#longestMs, processorMs() - this.#startMs)
     return this.#longestMs

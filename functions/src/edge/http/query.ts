@@ -23,7 +23,6 @@ export class Query {
     }
   }
 
-  /** Every value of the parameter, in order. */
   all(name: string): readonly string[] {
     return this.#values.get(name) ?? []
   }

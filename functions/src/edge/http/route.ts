@@ -78,7 +78,6 @@ export type PublicRoute = {
   ) => void | Promise<void>
 }
 
-/** A row of the route table. */
 export type TableRow = Route | PublicRoute
 
 /** Checks a route's types against the names in its path and what it asks. The table of all routes does not know them. */

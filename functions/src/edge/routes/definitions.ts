@@ -185,7 +185,6 @@ function snapshotOf(view: CatalogView, layer: Layer): LayerSnapshot {
   throw new ToolrackError('LAYER_UNAVAILABLE', `The ${layer} layer could not be read; try again.`)
 }
 
-/** What is shown beside the definition itself. */
 function shownMeta({ name, layer, digest, stored }: CatalogEntry): JsonObject {
   const { revision, updatedAt, updatedBy, source } = stored
   return {

@@ -9,7 +9,6 @@ import { Query } from '../http/query.ts'
 import { bodyInvalid } from '../http/read-body.ts'
 import type { FoundRequest } from '../http/route.ts'
 
-/** The layer that a read asks for. */
 export function readLayer(query: Query): Layer {
   return query.choice('layer', LAYERS, 'user')
 }

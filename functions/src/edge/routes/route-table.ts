@@ -14,7 +14,6 @@ import type { ModuleParts } from './modules.ts'
 import { tokenRoute } from './tokens.ts'
 import type { TokenParts } from './tokens.ts'
 
-/** The parts that the handlers of all routes work with. */
 export type RouteParts = ListParts &
   CallParts &
   DefinitionParts &

@@ -90,7 +90,6 @@ export function connectionsMax(limitsText = readLimits()): number {
   return Math.min(CONNECTIONS_MAX, Math.max(Math.ceil(descriptors / 2), descriptors - KEPT))
 }
 
-/** Empty on a system that has no such file. */
 function readLimits(): string {
   try {
     return readFileSync('/proc/self/limits', 'utf8')

@@ -4,7 +4,8 @@ import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
-import type { Log, LogFields } from '../../log.ts'
+import type { Log } from '../../log.ts'
+import { parseObject } from '../../parse-object.ts'
 import type { RunnerEndpoint } from '../../platform/runner/runner-connection.ts'
 import { EXIT } from './start-error.ts'
 
@@ -85,7 +86,7 @@ export class RunnerChild {
   }
 
   #endpoint(line: string, secret: string): RunnerEndpoint | undefined {
-    const { listening: url } = parse(line) ?? {}
+    const { listening: url } = parseObject(line) ?? {}
     // Only on this machine, because the secret is sent there.
     if (typeof url === 'string' && /^http:\/\/127\.0\.0\.1:\d+\/?$/.test(url)) return { url, secret }
     this.kill('said something else than where it listens')
@@ -96,7 +97,6 @@ export class RunnerChild {
 /** The most characters of a line. A longer line is handed on in pieces. */
 const LINE_CHARACTERS_MAX = 65_536
 
-/** Calls back with each line of a stream, without its end. */
 export function readLines(stream: Readable, onLine: (line: string) => void): void {
   let rest = ''
   stream.setEncoding('utf8').on('data', (text: string) => {
@@ -124,19 +124,12 @@ const LEVELS: ReadonlyMap<unknown, keyof Log> = new Map([
  * object comes from Python itself, and counts as a warning.
  */
 function forwardLine(log: Log, line: string): string {
-  const { severity, message, ...fields } = parse(line) ?? { severity: 'WARNING', message: line.trimEnd() }
+  const { severity, message, ...fields } = parseObject(line) ?? {
+    severity: 'WARNING',
+    message: line.trimEnd(),
+  }
   const said = typeof message === 'string' ? message : line
   const level = LEVELS.get(severity) ?? 'error'
   if (said !== '') log[level](`runner: ${said}`, Object.keys(fields).length > 0 ? fields : undefined)
   return level === 'info' ? '' : said
-}
-
-function parse(line: string): LogFields | undefined {
-  try {
-    const value: unknown = JSON.parse(line)
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value)
-    return isObject ? (value as LogFields) : undefined
-  } catch {
-    return undefined
-  }
 }

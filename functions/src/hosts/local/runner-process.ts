@@ -4,28 +4,18 @@ import type { PresentEndpoint } from '../../platform/runner/http-runner.ts'
 import { RunnerChild } from './runner-child.ts'
 import type { RunnerCommand, RunnerEnd } from './runner-child.ts'
 
-export type BackoffLimits = {
-  /** The time before the first restart, which is doubled each time, and its maximum. */
-  readonly againMs: number
-  readonly againMsMax: number
-  /** After so long in good health the waiting begins again with `againMs`. */
-  readonly healthyMs: number
-}
-
-export type RunnerPatience = {
+const PATIENCE = {
   /** The time from its start to the line that says where it listens. */
-  readonly readyMs: number
-  /** The time from the end of its input to its own end. */
-  readonly stopMs: number
-} & BackoffLimits
-
-const PATIENCE: RunnerPatience = {
   readyMs: 30_000,
+  /** The time from the end of its input to its own end. */
   stopMs: 5_000,
+  /** The time before the first restart, which is doubled each time, and its maximum. */
   againMs: 100,
   againMsMax: 5_000,
+  /** After so long in good health the waiting begins again with `againMs`. */
   healthyMs: 60_000,
 }
+export type RunnerPatience = Readonly<typeof PATIENCE>
 
 const NOT_STARTED: RunnerEnd = { how: 'cannot be started', isFinal: false }
 
@@ -97,6 +87,8 @@ export class RunnerProcess {
     }
   }
 }
+
+type BackoffLimits = Pick<RunnerPatience, 'againMs' | 'againMsMax' | 'healthyMs'>
 
 /** How long to wait before something that has ended is started again. */
 export class Backoff {

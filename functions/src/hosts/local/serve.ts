@@ -23,7 +23,6 @@ export type Serving = {
   readonly token: string | undefined
   /** Why Python tools cannot run here, when that is so. */
   readonly withoutRunner: string | undefined
-  /** The watched folder of modules, if there is one. */
   readonly watched: string | undefined
   /** Waits for the answers that are under way, then closes everything. */
   readonly stop: () => Promise<void>

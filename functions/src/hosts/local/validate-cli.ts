@@ -4,7 +4,7 @@ import { parseConfig } from '../config.ts'
 import { SchemaChecker } from '../../tools/schemas/schema-checker.ts'
 import { validateFolder } from '../../stores/files/validate-folder.ts'
 
-/** `npm run validate -- [folder]`: exit code 0 when every definition of the folder would be served, 1 when not. */
+/** `npm run validate -- [folder]`: exit code 0 if every definition of the folder would be served, else 1. */
 const folder = chosenFolder()
 const checker = new SchemaChecker()
 const { lines, isValid } = await validateFolder(folder, checker)

@@ -20,7 +20,6 @@ export class ServiceNotFoundError extends Error {
 
 const LOOK_MS = 8_000
 
-/** Two status codes of gRPC. */
 const NOT_FOUND = 5
 const PERMISSION_DENIED = 7
 

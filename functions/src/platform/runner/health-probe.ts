@@ -1,16 +1,18 @@
+import { parseObject } from '../../parse-object.ts'
 import { ISOLATION_LEVELS } from '../../tools/modules/runner.ts'
 import type { RunnerAway, RunnerHealth } from '../../tools/modules/runner.ts'
 import { credentialFor, refusalBy } from './runner-connection.ts'
 import type { RunnerEndpoint } from './runner-connection.ts'
 
-export type HealthPatience = {
+export const HEALTH_PATIENCE = {
   /** The time for one answer. */
-  readonly deadlineMs: number
+  deadlineMs: 500,
   /** For how long an answer is used. */
-  readonly freshMs: number
+  freshMs: 1_000,
   /** How long a new runner may be silent: it measures its isolation before its first answer. */
-  readonly startingMs: number
+  startingMs: 30_000,
 }
+export type HealthPatience = Readonly<typeof HEALTH_PATIENCE>
 
 /** Asks the runner at one endpoint for its health, at most once in `freshMs`. */
 export class HealthProbe {
@@ -106,21 +108,12 @@ class Deadline implements Disposable {
 function readHealth(httpStatus: number, text: string, refusal: string): RunnerHealth {
   if (httpStatus === 401 || httpStatus === 403) return unreachable(refusal)
   if (httpStatus !== 200) return unreachable(`answers with HTTP ${httpStatus}`)
-  const { status, ...facts } = parse(text) ?? {}
+  const { status, ...facts } = parseObject(text) ?? {}
   const isolation = ISOLATION_LEVELS.find((level) => level === facts['isolation'])
   if (isolation === undefined) return unreachable('sent an answer that is not valid')
   if (!Array.isArray(facts['layers'])) return unreachable(refusal)
   if (status !== 'ok') return { status: 'starting', reason: 'The runner answers, and cannot take calls yet.' }
   return { status: 'ready', ...facts, isolation }
-}
-
-function parse(text: string): Readonly<Record<string, unknown>> | undefined {
-  try {
-    const body: unknown = JSON.parse(text)
-    return typeof body === 'object' && body !== null ? (body as Record<string, unknown>) : undefined
-  } catch {
-    return undefined
-  }
 }
 
 /** `how` goes behind "The runner". */

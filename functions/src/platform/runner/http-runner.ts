@@ -12,8 +12,7 @@ import type {
   RunnerOutcome,
 } from '../../tools/modules/runner.ts'
 import { checkBody, checkedIn } from './check-request.ts'
-import { HealthProbe } from './health-probe.ts'
-import type { HealthPatience } from './health-probe.ts'
+import { HEALTH_PATIENCE, HealthProbe } from './health-probe.ts'
 import { readOutcome, unavailable, uncertain, WANTS_SOURCE } from './read-outcome.ts'
 import { refusalBy, RunnerConnections } from './runner-connection.ts'
 import type { NoAnswer, RunnerAnswer, RunnerEndpoint } from './runner-connection.ts'
@@ -27,31 +26,23 @@ export type HttpRunnerOptions = {
   /** Told of an endpoint where no runner is, or one that lets nobody in. */
   readonly failed?: (endpoint: RunnerEndpoint) => void
   readonly close?: () => Promise<void>
-  readonly patience?: Partial<RunnerPatience>
+  readonly patience?: Partial<typeof PATIENCE>
 }
 
-export type RunnerPatience = HealthPatience & {
+const PATIENCE = {
+  ...HEALTH_PATIENCE,
   /** The time beyond a call's own deadline, which the runner keeps: for both ways and the runner's queue. */
-  readonly graceMs: number
-  /** The time for a check and its queue: more than a runner gives an import and the examples, less than Hosting waits for us. */
-  readonly checkMs: number
-  /** The time for a request to forget a module, which nobody waits for. */
-  readonly forgetMs: number
-}
-
-const PATIENCE: RunnerPatience = {
-  deadlineMs: 500,
-  freshMs: 1_000,
-  startingMs: 30_000,
   graceMs: 3_000,
+  /** The time for a check and its queue: more than a runner gives an import and the examples, less than Hosting waits for us. */
   checkMs: 45_000,
+  /** The time for a request to forget a module, which nobody waits for. */
   forgetMs: 5_000,
 }
 
 /** A runner in another process or on another machine, asked over HTTP. */
 export class HttpRunner implements Runner {
   readonly #options: HttpRunnerOptions
-  readonly #patience: RunnerPatience
+  readonly #patience: typeof PATIENCE
   readonly #connections = new RunnerConnections()
   #probe: HealthProbe | undefined
 

@@ -1,5 +1,6 @@
 import { ERROR_CODES } from '@toolrack/contract'
 import type { ErrorCode } from '@toolrack/contract'
+import { parseObject } from '../../parse-object.ts'
 import { ISOLATION_LEVELS } from '../../tools/modules/runner.ts'
 import type { RunnerFailure, RunnerOutcome } from '../../tools/modules/runner.ts'
 import type { RunnerAnswer } from './runner-connection.ts'
@@ -15,7 +16,7 @@ type Fields = Readonly<Record<string, unknown>>
  */
 export function readOutcome(answer: RunnerAnswer, refusal: string): RunnerOutcome | typeof WANTS_SOURCE {
   if (answer.httpStatus === 200) return ran(answer.text) ?? uncertain('sent an answer that is not valid')
-  return refused(answer, reasonIn(parse(answer.text)), refusal)
+  return refused(answer, reasonIn(parseObject(answer.text) ?? {}), refusal)
 }
 
 /** A runner writes the value directly after the outcome, and the log directly after the value. */
@@ -40,7 +41,7 @@ function split(answered: string): { readonly rest: string; readonly json: string
 /** The outcome of a call that ended in the runner. Undefined for an answer that is not valid. */
 function ran(answered: string): RunnerOutcome | undefined {
   const { rest, json } = split(answered)
-  const body = parse(rest)
+  const body = parseObject(rest) ?? {}
   const isolation = ISOLATION_LEVELS.find((level) => level === body['isolation'])
   const [usage, log] = [fields(body['usage']), fields(body['log'])]
   const { wallMs, cpuMs, maxRssBytes } = usage
@@ -106,14 +107,6 @@ function reasonIn(body: Fields): { readonly code: unknown; readonly message: str
 
 function isCode(code: unknown): code is ErrorCode {
   return typeof code === 'string' && Object.hasOwn(ERROR_CODES, code)
-}
-
-function parse(text: string): Fields {
-  try {
-    return fields(JSON.parse(text))
-  } catch {
-    return {}
-  }
 }
 
 function fields(value: unknown): Fields {
