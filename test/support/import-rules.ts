@@ -64,7 +64,7 @@ const RULES: readonly Rule[] = [
   },
   {
     of: /^functions\//,
-    mayNot: /^(?:test|bench|scripts|console)\/|^packages\/client/,
+    mayNot: /^(?:test|bench|scripts)\/|^packages\/client/,
     why: 'the service imports its own source and the contract only',
   },
   ...FLOORS.map((floor) => ({
