@@ -181,12 +181,7 @@ test.each<[string, RequestListener, string, RegExp]>([
     MAY_HAVE_RUN,
     /not valid/,
   ],
-  [
-    'answers nothing of the result',
-    json({ ...SUCCESS, text: undefined }),
-    MAY_HAVE_RUN,
-    /not valid/,
-  ],
+  ['answers nothing of the result', json({ ...SUCCESS, text: undefined }), MAY_HAVE_RUN, /not valid/],
   [
     'answers a code of its own',
     json({ ...SUCCESS, outcome: 'failure', code: 'constructor', error: 'x' }),
