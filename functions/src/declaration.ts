@@ -1,9 +1,57 @@
-import './hosts/cloud/options.ts'
 import { onRequest } from 'firebase-functions/https'
 import type { HttpsFunction } from 'firebase-functions/https'
+import { setGlobalOptions } from 'firebase-functions/options'
+import { defineSecret, defineString } from 'firebase-functions/params'
 import type { Handler } from './hosts/cloud/serving.ts'
 
-/** A function as a deployment asks about it. `cors: false`, for the app has its own list, and the emulator would allow everybody. */
+/**
+ * What a deployment asks for. The values reach the service as environment variables of the same names, which `hosts/config.ts`
+ * reads and checks. `functions/.env` has the defaults, so that no deployment stops to ask.
+ */
+defineString('LIST_ENVELOPE', {
+  default: 'array',
+  description: 'The envelope of a list that asks for none: array or items.',
+})
+defineString('TOOLRACK_DEFAULT_WORKFLOW', {
+  default: 'tools-CliTools',
+  description: 'The workflowName of items whose runner names none.',
+})
+defineString('TOOLRACK_CORS_ORIGINS', {
+  default: '',
+  description: 'Origins that a browser may call from, separated by commas.',
+})
+defineString('TOOLRACK_JOB_ACCOUNTS', {
+  default: '',
+  description: 'Service accounts that may act as a job, separated by commas.',
+})
+defineString('TOOLRACK_JOB_AUDIENCES', {
+  default: '',
+  description: 'Audiences that their tokens may be for, separated by commas.',
+})
+defineString('RUNNER_SERVICE', {
+  default: 'toolrack-runner',
+  description: 'The Cloud Run service that runs Python tools; empty for none.',
+})
+defineString('RUNNER_REGION', { default: 'us-central1', description: 'Where that service is.' })
+
+const jobKeys = defineSecret('TOOLRACK_JOB_KEYS', {
+  description: 'The JSON Web Key Set that signs job tokens.',
+})
+
+/** The options of both functions. They must be set before the first function is declared. */
+setGlobalOptions({
+  region: 'us-central1',
+  // Both check tokens themselves. A private invoker would strip a token's signature before the app sees it.
+  invoker: 'public',
+  memory: '512MiB',
+  cpu: 1,
+  concurrency: 80,
+  maxInstances: 20,
+  timeoutSeconds: 60,
+  secrets: [jobKeys],
+})
+
+/** A function as a deployment asks for it. `cors: false`, because the app has its own list and the emulator would allow every origin. */
 export function declare(handler: Handler): HttpsFunction {
   return onRequest({ cors: false }, handler)
 }

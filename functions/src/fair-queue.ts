@@ -1,24 +1,24 @@
-/** What a queue lets run and wait. The cases of `test/support/fair-queue.json` say what follows from that. */
+/** How much a queue lets run and wait. `test/support/fair-queue.json` has cases of what follows from that. */
 export type QueueBounds = {
   /** How much runs at the same time. */
   readonly places: number
-  /** How many of them one user has at most, also when nobody else is there: what runs is not taken back for others. */
+  /** The most places of one user, also when nobody else is there, because what runs is not stopped for others. */
   readonly placesPerUser: number
   /** How many wait for one user, and for all users together. */
   readonly waitingPerUser: number
   readonly waitingMax: number
 }
 
-/** Milliseconds from any beginning, and what is done so many milliseconds later. */
+/** A clock in milliseconds from any beginning, and a timer. */
 export type QueueClock = {
   readonly nowMs: () => number
   readonly later: (ms: number, act: () => void) => void
 }
 
-/** Whose work it is. Null is the service itself: it takes turns as any user does, and any number of its own may wait. */
+/** Whose work it is. Null is the service itself. It takes turns as any user does, but any number of its own may wait. */
 export type QueueUser = string | null
 
-/** Why something is not run: as many wait as may, or nobody wants it any more. */
+/** Why something is not run: too many wait, or its caller has gone. */
 export type NotRun = 'full' | 'gone'
 
 export type QueueState = {
@@ -26,7 +26,7 @@ export type QueueState = {
   readonly running: number
   readonly waiting: number
   readonly usersWaiting: number
-  /** How long the one that waits longest has waited, in milliseconds; 0 when nobody waits. */
+  /** The longest time that something waits now, in milliseconds; 0 when nothing waits. */
   readonly longestWaitMs: number
 }
 
@@ -38,7 +38,7 @@ type Waiter = {
 }
 
 type User = {
-  /** The service's own work is not counted where others' is bounded. */
+  /** False for the service itself, whose waiting work is not bounded. */
   readonly isBounded: boolean
   readonly waiting: Set<Waiter>
   running: number
@@ -48,8 +48,8 @@ type User = {
 }
 
 /**
- * Users without anything running or waiting who are remembered while others wait: so many more than wait that hardly anybody comes
- * back forgotten, in about 100 KB.
+ * How many users without any work are remembered while others wait, in about 100 KB. It is many more than usually wait, so hardly
+ * any user is forgotten before they come back.
  */
 export const IDLE_USERS_MAX = 1_000
 
@@ -59,8 +59,8 @@ const SYSTEM_CLOCK: QueueClock = {
 }
 
 /**
- * Places that users share. A free place goes to the user who has the fewest, then to the one who started longest ago. What one
- * user asks for too much is refused to that user only.
+ * Places that users share. A free place goes to the user who has the fewest, then to the one who started longest ago. A user who
+ * asks for too much is refused, and no other user.
  */
 export class FairQueue {
   readonly #bounds: QueueBounds
@@ -72,7 +72,7 @@ export class FairQueue {
   #waiting = 0
   #waitingBounded = 0
   #starts = 0
-  /** The last start of any user who was forgotten while others waited. Whoever is not known counts as one of them. */
+  /** The latest start of any user who was forgotten while others waited. A new user counts as one of them. */
   #forgottenStart = 0
 
   /** `refusal` makes the error that a caller gets for what is not run. */
@@ -83,8 +83,8 @@ export class FairQueue {
   }
 
   /**
-   * Runs `act` when it is the user's turn: at once where there is a place. Rejects as `act` does, and with the refusal where
-   * too many wait or `signal` is aborted before the turn comes.
+   * Runs `act` when it is the user's turn, at once if there is a place. Rejects as `act` does, and with the refusal when too
+   * many wait or `signal` is aborted before the turn comes.
    */
   async run<T>(
     user: QueueUser,
@@ -111,13 +111,11 @@ export class FairQueue {
     this.#wakeLater(state)
   }
 
-  /** Refuses all that wait. */
   refuseWaiting(error: Error): void {
     for (const { waiting } of this.#users.values()) for (const waiter of waiting) waiter.refuse(error)
     this.#forgetIdle()
   }
 
-  /** How many users are remembered. */
   get knownUsers(): number {
     return this.#users.size
   }
@@ -149,7 +147,7 @@ export class FairQueue {
     return made
   }
 
-  /** A timer may come a little before its time. */
+  /** A timer may fire a little early, so the time is checked again. */
   #wakeLater(user: User): void {
     const leftMs = user.pausedUntilMs - this.#clock.nowMs()
     if (leftMs > 0) this.#clock.later(Math.ceil(leftMs), () => this.#wakeLater(user))
@@ -170,7 +168,7 @@ export class FairQueue {
     this.#running += 1
   }
 
-  /** Resolves when the user's place is taken for it. */
+  /** Waits for the user's turn. Resolves when a place is taken. */
   #turn(key: QueueUser, user: User, signal: AbortSignal | undefined): Promise<void> {
     if (user.isBounded) this.#makeRoom(user)
     const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -204,7 +202,7 @@ export class FairQueue {
     return promise
   }
 
-  /** Makes sure that one more of the user may wait. Throws the refusal where it may not. */
+  /** Lets one more of the user wait, if need be in the place of the user who has the most. Throws the refusal if it may not. */
   #makeRoom({ waiting }: User): void {
     const { waitingPerUser, waitingMax } = this.#bounds
     if (waiting.size >= waitingPerUser) throw this.#refusal('full')
@@ -230,8 +228,8 @@ export class FairQueue {
   }
 
   /**
-   * While somebody waits, users are remembered: who asks again as soon as they are answered would else always be the first. Where
-   * they are too many, those who started longest ago are forgotten, and come back behind every waiter who started before them.
+   * Users are remembered while somebody waits. Otherwise a user who asks again at once would always be the first. Of too many users
+   * those who started longest ago are forgotten. They come back behind every waiter who started before them.
    */
   #forgetIdle(): void {
     const max = this.#waiting > 0 ? IDLE_USERS_MAX : 0

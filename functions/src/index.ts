@@ -10,9 +10,9 @@ export const workflows = declared(serving('workflows'))
 export const jobs = declared(serving('jobs'))
 
 /**
- * Where the function only has to serve, which the platform says by FUNCTION_TARGET, it is the handler as it is:
- * firebase-functions costs a new instance 100 ms, nearly all of it for firebase-admin, and does nothing for a request.
- * Loaded by `require`, because the emulator can't load a module that awaits.
+ * The handler itself where the function only has to serve, which the platform says by FUNCTION_TARGET: firebase-functions takes
+ * 100 ms of a new instance, nearly all for firebase-admin, and does nothing for a request. A deployment gets the declaration. It
+ * is loaded by `require`, because the emulator cannot load a module that awaits.
  */
 function declared(handler: Handler): Handler | ReturnType<typeof declaration.declare> {
   if (process.env['FUNCTION_TARGET'] !== undefined) return handler

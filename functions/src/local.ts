@@ -22,16 +22,16 @@ async function main(): Promise<void> {
     )
   }
   process.on('SIGINT', stop).on('SIGTERM', stop).on('SIGHUP', stop)
-  // Before anybody can read the address: from now on a new start takes the same port.
+  // Before anybody reads the address, so that after a crash the next start takes the same port.
   watchParent(process.argv, stop).tell(serving.url)
   const say = process.argv.includes('--restarted') ? restartLine : banner
   console.log(say(serving, performance.now()))
 }
 
-/** A reason that a person can act on is told in one sentence; anything else is a fault of the program. */
+/** Ends the program: with one sentence for an error that a person can correct, with the stack for any other. */
 function fail(error: unknown): never {
   if (error instanceof StartError) exit(error.message, error.exitCode)
-  if (error instanceof ConfigError) exit(`The environment can not be used: ${error.message}.`, EXIT.badConfig)
+  if (error instanceof ConfigError) exit(`The environment cannot be used: ${error.message}.`, EXIT.badConfig)
   throw error
 }
 

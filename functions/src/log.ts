@@ -1,4 +1,4 @@
-/** Where the service tells its operator what happened. */
+/** The log of the service, for its operator. */
 export type Log = {
   info(message: string, fields?: LogFields): void
   warn(message: string, fields?: LogFields): void
@@ -7,7 +7,7 @@ export type Log = {
 
 export type LogFields = { readonly [field: string]: unknown }
 
-/** A log for people: one line an event, `warn  message  {"field":…}`. */
+/** A log for people: one line per event, `warn  message  {"field":…}`. */
 export function textLog(stream: { write(line: string): unknown }): Log {
   function line(level: string) {
     return (message: string, fields?: LogFields): void => {
@@ -19,7 +19,7 @@ export function textLog(stream: { write(line: string): unknown }): Log {
 
 const SEVERITIES = { info: 'INFO', warn: 'WARNING', error: 'ERROR' } as const
 
-/** A log for machines: one JSON object an event, with the severity that Cloud Logging reads. */
+/** A log for machines: one JSON object per event, with the severity that Cloud Logging reads. */
 export function jsonLog(stream: { write(line: string): unknown }): Log {
   function line(level: keyof typeof SEVERITIES) {
     return (message: string, fields?: LogFields): void => {

@@ -1,2 +1,2 @@
-/** The version of the service; a test holds it against package.json and the changelog. */
+/** The version of the service. A test compares it with package.json and the changelog. */
 export const VERSION = '0.1.0'

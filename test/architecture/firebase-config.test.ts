@@ -14,7 +14,7 @@ const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8')
 const config = JSON.parse(read('firebase.json')) as Config
 
 test('Hosting sends every path of the service to the function that serves it, in the region where it is', () => {
-  const [, region] = /region: '([a-z0-9-]+)'/.exec(read('functions/src/hosts/cloud/options.ts')) ?? []
+  const [, region] = /region: '([a-z0-9-]+)'/.exec(read('functions/src/declaration.ts')) ?? []
   const to = (source: string, functionId: string) => ({ source, function: { functionId, region } })
   expect(config.hosting.rewrites).toEqual([
     to('/workflows/**', 'workflows'),

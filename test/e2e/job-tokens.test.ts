@@ -159,7 +159,7 @@ const WRITES: readonly [string, string, string | null, RegExp][] = [
   ['DELETE', '/tools/defs/READ_FILE', null, /never writes/],
   ['POST', '/tools/defs/READ_FILE/rollback', '{"revision":"1"}', /never writes/],
   ['POST', '/jobs/tokens', '{"workflowId":"w","tools":[]}', /never mints/],
-  ['GET', '/tools/defs/READ_FILE/versions', null, /not what they were/],
+  ['GET', '/tools/defs/READ_FILE/versions', null, /older versions/],
 ]
 
 test.each(WRITES)('a job token gets a 403 with its reason for %s %s', async (method, path, body, reason) => {

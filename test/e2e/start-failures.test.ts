@@ -35,7 +35,7 @@ test('a busy port is told with what to do', async () => {
 test('an address that is not of this machine is told', async () => {
   using data = temporaryFolder()
   const ended = await failedStart({ data: data.path, env: { HOST: '203.0.113.1' } })
-  expectOneSentence(ended, EXIT.addressTaken, /can not be listened on .*HOST and PORT/)
+  expectOneSentence(ended, EXIT.addressTaken, /cannot be listened on .*HOST and PORT/)
 })
 
 test('a second server on the same data is told, and does not disturb the first', async () => {
@@ -49,7 +49,7 @@ test('a data folder below a regular file is told', async () => {
   using folder = temporaryFolder()
   writeFileSync(join(folder.path, 'file'), '')
   const ended = await failedStart({ data: join(folder.path, 'file', 'data') })
-  expectOneSentence(ended, EXIT.unwritableData, /^The data folder .* can not be written \(ENOTDIR\)/)
+  expectOneSentence(ended, EXIT.unwritableData, /^The data folder .* cannot be written \(ENOTDIR\)/)
 })
 
 const asOwner = testWhere(
@@ -66,11 +66,11 @@ asOwner('a data folder that may not be written is told', async () => {
     expectOneSentence(
       ended,
       EXIT.unwritableData,
-      /^The data folder .* can not be written \(EACCES\); .*TOOLRACK_DATA/,
+      /^The data folder .* cannot be written \(EACCES\); .*TOOLRACK_DATA/,
     )
   }
   const below = await failedStart({ data: join(data, 'below'), through: UNPRIVILEGED ?? [] })
-  expectOneSentence(below, EXIT.unwritableData, /can not be written \(EACCES\)/)
+  expectOneSentence(below, EXIT.unwritableData, /cannot be written \(EACCES\)/)
   chmodSync(data, 0o700)
 })
 
@@ -82,7 +82,7 @@ asOwner('a token or a database that may not be read is told', async () => {
     writeFileSync(join(folder.path, name), '')
     chmodSync(join(folder.path, name), 0)
     const ended = await failedStart({ data: folder.path, through: UNPRIVILEGED ?? [] })
-    expectOneSentence(ended, EXIT.unwritableData, name === 'in-use' ? /can not be written/ : new RegExp(name))
+    expectOneSentence(ended, EXIT.unwritableData, name === 'in-use' ? /cannot be written/ : new RegExp(name))
   })
   await Promise.all(starts)
 })

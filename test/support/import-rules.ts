@@ -18,6 +18,8 @@ export const GROUND = [
   'log.ts',
   'loop-turn.ts',
   'node-http.ts',
+  'parse-object.ts',
+  'user-bytes.ts',
   'version.ts',
   'within-ms.ts',
 ] as const
@@ -63,7 +65,7 @@ const RULES: readonly Rule[] = [
   },
   {
     of: /^functions\//,
-    mayNot: /^(?:test|bench|scripts|console)\/|^packages\/client/,
+    mayNot: /^(?:test|bench|scripts)\/|^packages\/client/,
     why: 'the service imports its own source and the contract only',
   },
   ...FLOORS.map((floor) => ({
@@ -93,7 +95,7 @@ const RULES: readonly Rule[] = [
   },
   {
     of: /^functions\/src\/(?!access\/|edge\/http\/handle-route\.ts$)/,
-    mayNot: /^functions\/src\/access\/(?:authorise|decide)\.ts$/,
+    mayNot: /^functions\/src\/access\/decide\.ts$/,
     why: 'what a request may do is decided once, in edge/http/handle-route.ts',
   },
   {
@@ -126,7 +128,7 @@ const RULES: readonly Rule[] = [
 /** Where each package and each guarded built-in may be imported; any other package has no place yet. */
 const PLACES = new Map([
   ['npm:express', /^edge\/http\/(?:serve-routes|read-body)\.ts$/],
-  ['npm:cors', /^edge\/http\/allow-origins\.ts$/],
+  ['npm:cors', /^edge\/http\/serve-routes\.ts$/],
   ['npm:ajv', /^tools\/schemas\//],
   ['npm:re2js', /^tools\/schemas\//],
   [
@@ -143,7 +145,7 @@ const PLACES = new Map([
   ['node:sqlite', /^stores\/sqlite\/|^hosts\/local\//],
   [
     'node:http',
-    /^(?:hosts|edge)\/|^stores\/firestore\/(?:firestore-rest|metadata-token)\.ts$|^node-http\.ts$|^platform\/runner\/runner-line\.ts$/,
+    /^(?:hosts|edge)\/|^stores\/firestore\/(?:firestore-rest|metadata-token)\.ts$|^node-http\.ts$|^platform\/runner\/runner-connection\.ts$/,
   ],
   ['node:https', /^node-http\.ts$/],
   ['node:net', /^hosts\/local\//],

@@ -2,7 +2,7 @@ import { afterAll } from '@jest/globals'
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
-import { readLines } from '../../functions/src/hosts/local/read-lines.ts'
+import { readLines } from '../../functions/src/hosts/local/runner-child.ts'
 import { PYTHON, RUNNER } from './runner-environment.ts'
 
 /** A test that ran out of time leaves its runner behind. */

@@ -1,18 +1,18 @@
 import { ToolrackError } from '@toolrack/contract'
 import type { Principal } from './principal.ts'
 
-/** What a request brings to say who is asking, and the route family it came to. */
+/** What a request brings to say who sends it, and the route family that it came to. */
 export type Credentials = {
-  /** The header `Authorization`. */
   readonly authorization: string | undefined
-  /** The header `X-User-Id`: for whom a service account acts. */
+  /** The header `X-User-Id`: the user for whom a service account acts. */
   readonly userId: string | undefined
   readonly family: 'workflows' | 'jobs'
 }
 
 /**
- * Who is asking; at once where nothing has to be verified. Throws or rejects with TOKEN_INVALID whatever is wrong with the token, with HEADER_INVALID when a service account
- * does not say for whom it acts, with PERMISSION_DENIED when it may not act here, and with KEYS_UNAVAILABLE.
+ * Finds out who sends a request, at once where nothing has to be verified. Throws or rejects with TOKEN_INVALID for every
+ * fault of the token, with HEADER_INVALID when a service account does not say for whom it acts, with PERMISSION_DENIED when
+ * it may not act here, and with KEYS_UNAVAILABLE.
  */
 export type Authenticate = (credentials: Credentials) => Principal | Promise<Principal>
 
@@ -21,21 +21,21 @@ export const TOKEN_BYTES_MAX = 16 * 1024
 
 const SCHEME = 'bearer '
 
-/** The token of an `Authorization` header, or TOKEN_INVALID. */
-export function bearerToken(authorization: string | undefined): string {
-  const token = findBearerToken(authorization)
-  if (token === undefined) throw tokenInvalid()
-  return token
-}
-
-/** The token of an `Authorization` header; undefined when it holds none, or one that is too long. */
+/** The token of an `Authorization` header; undefined when there is none, or one that is too long. */
 export function findBearerToken(authorization = ''): string | undefined {
   const isBearer = authorization.slice(0, SCHEME.length).toLowerCase() === SCHEME
   if (!isBearer || authorization.length > SCHEME.length + TOKEN_BYTES_MAX) return undefined
   return authorization.slice(SCHEME.length)
 }
 
-/** The same for every fault of a token: it tells nobody which of them it was. */
+/** The token of an `Authorization` header. Throws TOKEN_INVALID when there is none. */
+export function bearerToken(authorization: string | undefined): string {
+  const token = findBearerToken(authorization)
+  if (token === undefined) throw tokenInvalid()
+  return token
+}
+
+/** The same error for every fault of a token, so that it does not help to guess one. */
 export function tokenInvalid(cause?: unknown): ToolrackError {
   return new ToolrackError('TOKEN_INVALID', undefined, { cause })
 }

@@ -1,6 +1,9 @@
+import { ToolrackError } from '@toolrack/contract'
 import { tokenInvalid } from './authenticate.ts'
+import { isUid, UID_RULE } from './principal.ts'
+import type { AccountJob, User } from './principal.ts'
 
-/** What a token says whose signature, issuer and audience have been checked. Times are in seconds. */
+/** The claims of a token whose signature, issuer and audience have been checked. Times are in seconds. */
 export type Claims = {
   readonly sub: string
   readonly iat: number
@@ -8,13 +11,16 @@ export type Claims = {
   readonly [claim: string]: unknown
 }
 
-/** Rejects with TOKEN_INVALID, and with KEYS_UNAVAILABLE when it can't tell. */
+/** Rejects with TOKEN_INVALID, and with KEYS_UNAVAILABLE when the keys cannot be read. */
 export type VerifyToken = (token: string) => Promise<Claims>
 
 /** How far the clock of an issuer may be ahead of ours. */
 export const CLOCK_TOLERANCE_SECONDS = 5
 
-/** Claims with a subject and a life that has begun, has not ended, and is no longer than its kind may live; else TOKEN_INVALID. */
+/** The longest life that Firebase and Google give a token. */
+export const GOOGLE_LIFETIME_SECONDS_MAX = 3_600
+
+/** Claims with a subject and a lifetime that has begun, has not ended and is not too long. Throws TOKEN_INVALID for others. */
 export function livingClaims(
   claims: { readonly [claim: string]: unknown },
   lifetimeSecondsMax: number,
@@ -28,7 +34,34 @@ export function livingClaims(
   return { ...claims, sub, iat, exp }
 }
 
-/** Whether a time that an issuer has written is not in the future. */
-export function isPast(seconds: unknown, nowMs: number): boolean {
+function isPast(seconds: unknown, nowMs: number): boolean {
   return typeof seconds === 'number' && (seconds - CLOCK_TOLERANCE_SECONDS) * 1_000 <= nowMs
+}
+
+/** The user of a verified Firebase ID token. The custom claim `toolrackAdmin` makes an admin. */
+export function firebaseUser(claims: Claims, nowMs: number): User {
+  if (!isUid(claims.sub) || !isPast(claims['auth_time'], nowMs)) throw tokenInvalid()
+  return { kind: 'user', uid: claims.sub, isAdmin: claims['toolrackAdmin'] === true }
+}
+
+/** A service account that may act as a job. Each request says for which user it acts. */
+export type ServiceAccount = { readonly kind: 'account'; readonly email: string }
+
+/** The account of a verified Google OIDC token. Throws PERMISSION_DENIED when it is not in `allowed`. */
+export function serviceAccount(claims: Claims, allowed: readonly string[]): ServiceAccount {
+  const { email, email_verified: isVerified } = claims
+  if (typeof email !== 'string' || isVerified !== true) throw tokenInvalid()
+  if (!allowed.includes(email))
+    throw new ToolrackError('PERMISSION_DENIED', 'This service account may not act as a job here.')
+  return { kind: 'account', email }
+}
+
+/** A service account's job for the user that `X-User-Id` names. Throws HEADER_INVALID without a user id. */
+export function actingFor(userId: string | undefined): AccountJob {
+  if (isUid(userId)) return { kind: 'job', uid: userId, isAdmin: false }
+  const fault = userId === undefined ? 'is missing' : 'is not a user id'
+  throw new ToolrackError(
+    'HEADER_INVALID',
+    `X-User-Id ${fault}; it says for whom a service account acts, and ${UID_RULE}.`,
+  )
 }

@@ -1,50 +1,46 @@
+import { ToolrackError } from '@toolrack/contract'
 import type { Layer } from '@toolrack/contract'
-import type { Action } from './action.ts'
-import type { Principal } from './principal.ts'
+import type { Action, Principal } from './principal.ts'
 
 /** The answer to "may they?", with the reason that reaches the caller. */
 export type Decision = { readonly allowed: true } | { readonly allowed: false; readonly reason: string }
 
-/** Decides for every verb and every route. Which tools of a catalog are seen and called, `maySee` decides. */
-export function decide(principal: Principal, action: Action): Decision {
+/** Decides for every verb and every route. `maySee` decides which tools of a catalog are seen and called. */
+export function decide({ kind, isAdmin, grant }: Principal, action: Action): Decision {
   if (action.verb === 'read' || action.verb === 'call') return ALLOWED
-  if (principal.grant) return deny(WHY_NOT_BY_JOB_TOKEN[action.verb])
-  if (action.verb === 'write') return decideWrite(principal, action.layer)
-  if (action.verb === 'read-modules') return decideReadModules(principal, action.layer)
-  return decideOther(principal, action.verb)
-}
-
-function decideOther({ kind, isAdmin }: Principal, verb: 'read-versions' | 'refresh' | 'mint'): Decision {
+  if (grant) return deny(WHY_NOT_BY_JOB_TOKEN[action.verb])
+  if ('layer' in action) return decideOnLayer(isAdmin, action)
+  const { verb } = action
   if (verb === 'read-versions') return ALLOWED
   if (verb === 'refresh')
-    return isAdmin ? ALLOWED : deny('Only an admin may have the folder of modules read anew.')
+    return isAdmin ? ALLOWED : deny('Only an admin may have the folder of modules read again.')
   // A new verb does not compile until it has its own decision above.
   verb satisfies 'mint'
   return kind === 'user' ? ALLOWED : deny('Only a user may mint job tokens, not a job.')
 }
 
-function decideWrite({ isAdmin }: Principal, layer: Layer): Decision {
-  if (layer === 'file')
+function decideOnLayer(isAdmin: boolean, { verb, layer }: Extract<Action, { layer: Layer }>): Decision {
+  if (verb === 'write' && layer === 'file')
     return deny('The file layer is changed by editing its files, not through the service.')
-  if (layer === 'global' && !isAdmin) return deny('Only an admin may write the global layer.')
-  return ALLOWED
+  if (layer === 'user' || isAdmin) return ALLOWED
+  // Everybody may read a definition, but a module's source may hold what only its author should see.
+  return deny(`Only an admin may ${verb === 'write' ? 'write' : 'read the modules of'} the global layer.`)
 }
 
-/** A definition tells everybody what a tool takes; its source may hold what only its author should see. */
-function decideReadModules({ isAdmin }: Principal, layer: Layer): Decision {
-  return layer === 'user' || isAdmin
-    ? ALLOWED
-    : deny('Only an admin may read the modules of the global layer.')
+/** Throws PERMISSION_DENIED with the decision's reason. */
+export function authorise(principal: Principal, action: Action): void {
+  const decision = decide(principal, action)
+  if (!decision.allowed) throw new ToolrackError('PERMISSION_DENIED', decision.reason)
 }
 
 const ALLOWED: Decision = { allowed: true }
 
 const WHY_NOT_BY_JOB_TOKEN = {
   write: 'A job token never writes.',
-  refresh: 'A job token has nothing read anew.',
+  refresh: 'A job token may not have the folder of modules read again.',
   mint: 'A job token never mints another.',
-  'read-modules': 'A job token reads what its tools are, not their source.',
-  'read-versions': 'A job token reads what its tools are, not what they were.',
+  'read-modules': 'A job token can read the definitions of its tools, but not their source.',
+  'read-versions': 'A job token can read the present definitions of its tools, but not their older versions.',
 } as const
 
 function deny(reason: string): Decision {

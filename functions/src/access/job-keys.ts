@@ -1,5 +1,6 @@
 import { isJsonObject } from '@toolrack/contract'
 import { createPrivateKey, generateKeyPairSync, randomBytes } from 'node:crypto'
+import { parseObject } from '../parse-object.ts'
 
 /** A private key of the curve P-256 as a JSON Web Key. */
 export type JobKey = {
@@ -14,15 +15,16 @@ export type JobKey = {
 /** The keys of job tokens: the first signs, every one verifies. */
 export type JobKeys = readonly [JobKey, ...JobKey[]]
 
-/** One that signs and the one before it, and room for a slow rotation. */
+/** One that signs, the one before it, and two more for a slow rotation. */
 const KEYS_MAX = 4
 
 export const JOB_KEYS_RULE =
   'must be a JSON Web Key Set of 1 to 4 private keys of the curve P-256, each with a kid of its own; the first signs'
 
-/** Reads a private key set; undefined for what breaks `JOB_KEYS_RULE`. */
+/** Reads a private key set. Undefined for a text that breaks `JOB_KEYS_RULE`. */
 export function parseJobKeys(text: string): JobKeys | undefined {
-  const [first, ...others] = keysOf(text)?.map(jobKey) ?? []
+  const { keys: sent } = parseObject(text) ?? {}
+  const [first, ...others] = Array.isArray(sent) ? sent.map(jobKey) : []
   const keys = [first, ...others]
   const kids = new Set(keys.map((key) => key?.kid))
   if (keys.length > KEYS_MAX || kids.size < keys.length || !keys.every((key) => key !== undefined))
@@ -30,20 +32,11 @@ export function parseJobKeys(text: string): JobKeys | undefined {
   return keys as [JobKey, ...JobKey[]]
 }
 
-/** The text of a new key set with one key. */
+/** The JSON text of a new key set with one key. */
 export function newJobKeys(): string {
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const key = { ...privateKey.export({ format: 'jwk' }), kid: randomBytes(8).toString('hex') }
   return `${JSON.stringify({ keys: [key] }, undefined, 2)}\n`
-}
-
-function keysOf(text: string): readonly unknown[] | undefined {
-  try {
-    const { keys } = JSON.parse(text) as { keys?: unknown }
-    return Array.isArray(keys) ? keys : undefined
-  } catch {
-    return undefined
-  }
 }
 
 function jobKey(value: unknown): JobKey | undefined {

@@ -1,21 +1,19 @@
 import type { Digest } from '@toolrack/contract'
 import { isJsonObject, isToolName } from '@toolrack/contract'
-import { grantOf } from './grant.ts'
-import type { GrantedTool } from './grant.ts'
 import { tokenInvalid } from './authenticate.ts'
 import type { Claims } from './claims.ts'
-import type { TokenJob } from './principal.ts'
-import { isUid } from './uid.ts'
+import { grantOf, isUid } from './principal.ts'
+import type { GrantedTool, TokenJob } from './principal.ts'
 
-/** What tells a job token from every other. */
+/** What tells a job token from every other token. */
 export const JOB_TOKEN = { issuer: 'toolrack', audience: 'toolrack-jobs', typ: 'job+jwt' } as const
 
-/** How long a job token lives, in seconds (design, section 7). */
+/** How long a job token lives, in seconds. */
 export const JOB_TOKEN_SECONDS = { standard: 300, max: 600 } as const
-/** How many tools one names. */
+/** How many tools a job token may name. */
 export const JOB_TOKEN_TOOLS_MAX = 64
 
-/** What a job token says beside its issuer and audience. Times are in seconds. */
+/** The claims of a job token beside its issuer and audience. Times are in seconds. */
 export type JobTokenClaims = {
   readonly sub: string
   readonly uid: string
@@ -42,10 +40,7 @@ export function isDigest(value: unknown): value is Digest {
 }
 
 function isGrantedTool(value: unknown): value is GrantedTool {
-  return (
-    isJsonObject(value) &&
-    typeof value['name'] === 'string' &&
-    isToolName(value['name']) &&
-    isDigest(value['digest'])
-  )
+  if (!isJsonObject(value)) return false
+  const { name, digest } = value
+  return typeof name === 'string' && isToolName(name) && isDigest(digest)
 }

@@ -7,7 +7,7 @@ import type { Principal } from './principal.ts'
 
 const TOKEN = /^[A-Za-z0-9_-]{32,128}$/
 
-/** The token of the embedded server, made on the first start and readable by its owner only. */
+/** The token of the embedded server. It is made on the first start, and only its owner can read it. */
 export function readLocalToken(folder: string): string {
   const path = join(folder, 'token')
   const known = readToken(path)
@@ -18,8 +18,8 @@ export function readLocalToken(folder: string): string {
 }
 
 /**
- * `TOOLRACK_AUTH=local`: the holder of the token is uid `local`, an admin, on both route families. Any other token is
- * for `others` to know.
+ * `TOOLRACK_AUTH=local`: the holder of the token is uid `local`, an admin, on both route families. `others` authenticates
+ * every other token.
  */
 export function localAuthentication(token: string, others: Authenticate = nobody): Authenticate {
   const expected = padded(token, Buffer.allocUnsafe(COMPARED_BYTES))
@@ -29,7 +29,7 @@ export function localAuthentication(token: string, others: Authenticate = nobody
     jobs: { kind: 'job', uid: 'local', isAdmin: true },
   } as const satisfies Record<string, Principal>
   return function authenticate(credentials) {
-    // Compared also where there is none: no token, a malformed one and a wrong one cost the same.
+    // A missing token is compared too, so that a missing, a malformed and a wrong token take the same time.
     const isOwner = timingSafeEqual(padded(findBearerToken(credentials.authorization) ?? '', shown), expected)
     return isOwner ? principals[credentials.family] : others(credentials)
   }
@@ -39,10 +39,10 @@ const nobody: Authenticate = () => {
   throw tokenInvalid()
 }
 
-/** More bytes than a token may have; a longer one is not ours, and is cut. */
+/** More bytes than our token has. A longer one is not ours, so it may be cut. */
 const COMPARED_BYTES = 256
 
-/** In a buffer of one size, so that comparing takes the same time for every token, also for none. */
+/** Writes the token into a buffer of one size, so that every comparison takes the same time. */
 function padded(token: string, buffer: Buffer): Buffer {
   buffer.fill(0)
   buffer.writeUInt32BE(token.length)

@@ -1,9 +1,8 @@
 import { ToolrackError } from '@toolrack/contract'
 import type { Digest, ErrorCode } from '@toolrack/contract'
 import { randomUUID } from 'node:crypto'
-import type { GrantedTool } from './grant.ts'
 import type { SignJobToken } from './job-token.ts'
-import type { Principal } from './principal.ts'
+import type { GrantedTool, Principal } from './principal.ts'
 
 export type MintRequest = {
   readonly workflowId: string
@@ -22,7 +21,7 @@ export type MintedToken = {
 /** The tools that a user has now. The view of their catalog is one. */
 export type OwnedTools = {
   resolve(nameOrAlias: string): GrantedTool | undefined
-  /** The layers that could not be read at all: a tool that is not found may be theirs. */
+  /** The layers that could not be read at all: a tool that is not found may be in one of them. */
   readonly lostLayers: readonly string[]
 }
 
@@ -48,49 +47,40 @@ export async function mintJobToken(
   return { token, expiresAt: new Date(exp * 1_000).toISOString(), tools: granted }
 }
 
-/** The tools by their canonical names, or an error that names every one which can't be granted. */
+type Fault = { readonly reason: ErrorCode; readonly field: 'name' | 'digest'; readonly message: string }
+
+/** The tools by their canonical names. Throws one error that lists each tool that cannot be granted. */
 function currentTools(view: OwnedTools, tools: readonly GrantedTool[]): readonly GrantedTool[] {
   const granted = new Map<string, Digest>()
-  const faults: Fault[] = []
-  for (const [index, { name, digest }] of tools.entries()) {
+  const details = tools.flatMap(({ name, digest }, index) => {
     const entry = view.resolve(name)
-    const fault = faultOf(view, entry, digest) ?? (entry && granted.has(entry.name) ? TWICE : undefined)
-    if (fault) faults.push({ ...fault, index, pointer: `/tools/${index}/${fault.field}` })
-    else if (entry) granted.set(entry.name, digest)
-  }
-  const [first] = faults
-  if (first) throw refusal(first, faults)
-  return Array.from(granted, ([name, digest]) => ({ name, digest }))
-}
-
-type Kind = { readonly reason: ErrorCode; readonly field: 'name' | 'digest'; readonly message: string }
-type Fault = Kind & { readonly index: number; readonly pointer: string }
-
-const UNKNOWN: Kind = {
-  reason: 'TOOL_NOT_FOUND',
-  field: 'name',
-  message: 'the catalog has no tool of that name',
-}
-const LOST: Kind = {
-  reason: 'LAYER_UNAVAILABLE',
-  field: 'name',
-  message: 'no layer that could be read has a tool of that name; try again',
-}
-const CHANGED: Kind = {
-  reason: 'DIGEST_CHANGED',
-  field: 'digest',
-  message: "this is not the tool's present digest",
-}
-const TWICE: Kind = { reason: 'BODY_INVALID', field: 'name', message: 'the tool is named twice' }
-
-function faultOf(view: OwnedTools, entry: GrantedTool | undefined, digest: Digest): Kind | undefined {
-  if (entry) return entry.digest === digest ? undefined : CHANGED
-  return view.lostLayers.length > 0 ? LOST : UNKNOWN
-}
-
-function refusal(first: Fault, faults: readonly Fault[]): ToolrackError {
-  const more = faults.length > 1 ? ` (and ${faults.length - 1} more, see details)` : ''
-  return new ToolrackError(first.reason, `${first.pointer}: ${first.message}${more}.`, {
-    details: faults.map(({ reason, index, pointer, message }) => ({ reason, index, pointer, message })),
+    const fault = entry ? faultOf(entry, digest, granted) : whyNone(view)
+    if (entry && !fault) granted.set(entry.name, digest)
+    if (!fault) return []
+    const { reason, field, message } = fault
+    return [{ reason, index, pointer: `/tools/${index}/${field}`, message }]
   })
+  const [first] = details
+  if (!first) return Array.from(granted, ([name, digest]) => ({ name, digest }))
+  const more = details.length > 1 ? ` (and ${details.length - 1} more, see details)` : ''
+  throw new ToolrackError(first.reason, `${first.pointer}: ${first.message}${more}.`, { details })
+}
+
+function faultOf(
+  entry: GrantedTool,
+  digest: Digest,
+  granted: ReadonlyMap<string, Digest>,
+): Fault | undefined {
+  if (entry.digest !== digest)
+    return { reason: 'DIGEST_CHANGED', field: 'digest', message: "this is not the tool's present digest" }
+  if (granted.has(entry.name))
+    return { reason: 'BODY_INVALID', field: 'name', message: 'the tool is named twice' }
+  return undefined
+}
+
+function whyNone({ lostLayers }: OwnedTools): Fault {
+  if (lostLayers.length === 0)
+    return { reason: 'TOOL_NOT_FOUND', field: 'name', message: 'the catalog has no tool of that name' }
+  const message = 'no layer that could be read has a tool of that name; try again'
+  return { reason: 'LAYER_UNAVAILABLE', field: 'name', message }
 }

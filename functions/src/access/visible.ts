@@ -1,14 +1,14 @@
 import { aliasOf, ToolrackError } from '@toolrack/contract'
 import type { Digest } from '@toolrack/contract'
-import type { Grant } from './grant.ts'
+import type { Grant } from './principal.ts'
 
-/** Who looks, as far as it decides what they see; without a grant they see everything in their catalog. */
-export type Looking = { readonly grant?: Grant | undefined }
+/** A principal. Without a grant they see everything in their catalog. */
+type Viewer = { readonly grant?: Grant | undefined }
 
-/** What is looked at: a tool as it is now, or, without a digest, a tool whatever its definition. */
-export type Looked = { readonly name: string; readonly digest?: Digest }
+/** A tool with its present digest, or without a digest a tool with any definition. */
+type ViewedTool = { readonly name: string; readonly digest?: Digest }
 
-/** The answer to "may they see it?". The code and the reason are those of a call that is refused. */
+/** The answer to "may they see it?", with the code and the reason for the caller of a hidden tool. */
 export type Visibility =
   | { readonly allowed: true }
   | {
@@ -20,18 +20,18 @@ export type Visibility =
 const ALLOWED: Visibility = { allowed: true }
 
 /**
- * Decides what a principal sees of the catalog and may call. A view of the catalog asks when it is made, so the list, explain,
- * invoke and dispatch see the same tools. A grant shows a tool that it names while the tool has the digest that it names.
+ * Decides which tools of the catalog a principal sees and may call. A view of the catalog asks this when it is made, so that
+ * the list, explain, invoke and dispatch agree. A grant shows a tool while it has the digest that the grant names.
  */
-export function maySee({ grant }: Looking, { name, digest }: Looked): Visibility {
+export function maySee({ grant }: Viewer, { name, digest }: ViewedTool): Visibility {
   if (!grant) return ALLOWED
   const granted = grant.tools.get(name)
   if (granted === undefined) return notNamed(name)
   return digest === undefined || digest === granted ? ALLOWED : changed(name)
 }
 
-/** Why a name or alias that means no visible tool may not be called; undefined where nothing forbids it. */
-export function whyNotCalled({ grant }: Looking, nameOrAlias: string): ToolrackError | undefined {
+/** The error for a name or alias that the grant does not name. Undefined without a grant, or when it names the tool. */
+export function whyNotCalled({ grant }: Viewer, nameOrAlias: string): ToolrackError | undefined {
   if (!grant || grant.tools.has(nameOrAlias)) return undefined
   if ([...grant.tools.keys()].some((name) => aliasOf(name) === nameOrAlias)) return undefined
   return refusalOf(notNamed(nameOrAlias))
@@ -50,7 +50,7 @@ function notNamed(name: string) {
   } as const
 }
 
-/** The answer for a tool whose definition is no longer the one that the token names. */
+/** The answer for a tool whose digest is no longer the one that the token names. */
 export function changed(name: string) {
   return {
     allowed: false,

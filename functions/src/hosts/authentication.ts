@@ -1,27 +1,25 @@
 import type { Authenticate } from '../access/authenticate.ts'
 import { tokenInvalid } from '../access/authenticate.ts'
-import { firebaseUser } from '../access/firebase-user.ts'
-import { identifyBy, identifyByType } from '../access/identify.ts'
-import type { Identify } from '../access/identify.ts'
+import { firebaseUser, serviceAccount } from '../access/claims.ts'
+import { identifyBy, identifyByType, tokenAuthentication } from '../access/token-authentication.ts'
+import type { Identify } from '../access/token-authentication.ts'
 import type { JobKeys } from '../access/job-keys.ts'
 import { JOB_TOKEN, tokenJob } from '../access/job-token.ts'
 import type { SignJobToken } from '../access/job-token.ts'
 import { localAuthentication } from '../access/local-token.ts'
-import { serviceAccount } from '../access/service-account.ts'
-import { tokenAuthentication } from '../access/token-authentication.ts'
 import type { Config, FirebaseAuth } from './config.ts'
 import { emulatorTokens } from '../platform/firebase-auth/emulator-tokens.ts'
-import { accountTokens, firebaseTokens } from '../platform/jose/google-tokens.ts'
+import { accountTokens, firebaseTokens } from '../platform/jose/jwt-verifier.ts'
 import { jobTokens, jobTokenSigner } from '../platform/jose/job-tokens.ts'
-import type { KeySource } from '../platform/jose/key-source.ts'
+import type { KeySource } from '../platform/jose/jwt-verifier.ts'
 
-/** Who is asking, and who signs job tokens: nobody on a server without keys. */
+/** How senders are authenticated and job tokens are signed. Undefined: a server without keys signs none. */
 export type Authentication = {
   readonly authenticate: Authenticate
   readonly signJobToken: SignJobToken | undefined
 }
 
-/** Who is asking, as the configuration says it. The embedded server brings its local token. */
+/** The authentication that the configuration names. The embedded server brings its local token. */
 export function authenticationOf(
   { auth, jobKeys }: Pick<Config, 'auth' | 'jobKeys'>,
   localToken?: string,
@@ -40,15 +38,15 @@ export function localAccess(token: string, jobKeys: JobKeys | undefined, now = D
   }
 }
 
-/** Google's keys, unless a test brings its own. */
-export type GoogleKeys = { readonly users?: KeySource; readonly accounts?: KeySource }
-
-/** `TOOLRACK_AUTH=firebase`: Firebase ID tokens for users; OIDC tokens of listed service accounts and job tokens for jobs. */
+/**
+ * `TOOLRACK_AUTH=firebase`: Firebase ID tokens for users; OIDC tokens of listed service accounts and job tokens for jobs. Google's
+ * `keys` are replaced only by tests.
+ */
 export function firebaseAccess(
   { projectId, emulator, jobAccounts, jobAudiences }: FirebaseAuth,
   jobKeys: JobKeys | undefined,
   now = Date.now,
-  keys: GoogleKeys = {},
+  keys: { readonly users?: KeySource; readonly accounts?: KeySource } = {},
 ): Authentication {
   const users = emulator ? emulatorTokens(projectId, now) : firebaseTokens(projectId, now, keys.users)
   const accounts = identifyBy(accountTokens(jobAudiences, now, keys.accounts), (claims) =>

@@ -1,7 +1,6 @@
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { JOB_KEYS_RULE, parseJobKeys } from '../access/job-keys.ts'
-import type { JobKeys } from '../access/job-keys.ts'
 import { LOG_BOUNDS } from '../calls/pipeline/invocation-logs.ts'
 import type { LogBounds } from '../calls/pipeline/invocation-logs.ts'
 import { ENVELOPES } from '../tools/catalog/list-query.ts'
@@ -9,17 +8,26 @@ import { STORE_BYTES_MAX } from '../tools/definitions/layer-totals.ts'
 import { choice, list, matching, optional, parsed, readVariables, text, wholeNumber } from './variables.ts'
 import type { VariableValues } from './variables.ts'
 
-/** The folder `functions`, seen from this file and from the bundle in `functions/dist`. */
+/** The folder `functions`, from this file and from the bundle in `functions/dist`. */
 const FUNCTIONS = new URL(import.meta.url.endsWith('.ts') ? '../../' : '../', import.meta.url)
 const DEFS_DIR = fileURLToPath(new URL('workflows/tools/defs', FUNCTIONS))
 
-/** A path or a query would be lost; in the open the secret and every call would be. */
+/** A path or a query would be ignored. Without TLS to another machine, the secret and every call could be read. */
 const RUNNER_URL = /^(?:https:\/\/[^/\s?#@]+|http:\/\/(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?)\/?$/
 const RUNNER_URL_RULE = 'must be https://host, or http:// and an address of this machine, without a path'
 
 const MB = 1024 * 1024
 
-/** Every variable that is read, and how. Not by zod: this is read before anything else, and zod takes 50 ms to load. */
+/** Settings of the runner, which checks them. */
+const RUNNER_SETTINGS = {
+  TOOLRACK_RUNNER_SLOTS: optional,
+  TOOLRACK_RUNNER_USER_SLOTS: optional,
+  TOOLRACK_RUNNER_POOL_MB: optional,
+  TOOLRACK_RUNNER_MIN_ISOLATION: optional,
+  TOOLRACK_RUNNER_NETWORK_ALLOW: optional,
+}
+
+/** Every variable, and how it is read. Not by zod, which takes 50 ms to load, and would delay every start. */
 const TABLE = {
   PORT: wholeNumber(8787, 0, 65_535),
   HOST: text('127.0.0.1'),
@@ -52,50 +60,12 @@ const TABLE = {
   RUNNER_SECRET: matching(/^[!-~]+$/, 'must be printable characters without a blank'),
   RUNNER_SERVICE: matching(/^[a-z](?:[a-z0-9-]{0,47}[a-z0-9])?$/, 'must be the name of a Cloud Run service'),
   RUNNER_REGION: matching(/^[a-z]+-[a-z]+\d{1,2}$/, 'must be a region such as us-central1'),
-  // The runner's own, which checks them.
-  TOOLRACK_RUNNER_SLOTS: optional,
-  TOOLRACK_RUNNER_USER_SLOTS: optional,
-  TOOLRACK_RUNNER_POOL_MB: optional,
-  TOOLRACK_RUNNER_MIN_ISOLATION: optional,
-  TOOLRACK_RUNNER_NETWORK_ALLOW: optional,
+  ...RUNNER_SETTINGS,
   // Read by the scripts, before there is a server.
   TOOLRACK_PYTHON: optional,
 }
 
-/** The names of every variable that is read. */
 export const VARIABLES = Object.keys(TABLE)
-
-export type Config = {
-  readonly port: number
-  readonly host: string
-  /** Absolute. */
-  readonly dataFolder: string
-  readonly store: 'sqlite' | 'firestore'
-  /** What the embedded store may hold, in bytes. */
-  readonly storeBytesMax: number
-  readonly logBounds: LogBounds
-  /** Absolute. */
-  readonly definitionsFolder: string
-  /** Whether that is the folder that comes with the service. */
-  readonly isShippedDefinitions: boolean
-  /** The folder of modules, absolute; none where there is no home to look for one in. Whoever has named it wants it to be there. */
-  readonly toolsFolder: { readonly path: string; readonly isNamed: boolean } | undefined
-  readonly envelope: (typeof ENVELOPES)[number]
-  readonly defaultWorkflow: string
-  readonly corsOrigins: readonly string[]
-  readonly auth: { readonly kind: 'local' } | FirebaseAuth
-  /** The keys of job tokens; the first signs, every one verifies. */
-  readonly jobKeys: JobKeys | undefined
-  readonly runner: {
-    /** Of one that runs already; none is started then. */
-    readonly address: { readonly url: string; readonly secret: string | undefined } | undefined
-    /** One on Cloud Run, whose address has to be looked up; only where there is no address. */
-    readonly service:
-      { readonly projectId: string; readonly region: string; readonly service: string } | undefined
-    /** The settings of one that we start, as its environment. */
-    readonly environment: Readonly<Record<string, string>>
-  }
-}
 
 export type FirebaseAuth = {
   readonly kind: 'firebase'
@@ -107,11 +77,13 @@ export type FirebaseAuth = {
   readonly jobAudiences: readonly string[]
 }
 
-/** A variable has a value that can't be used. The message names each of them; it never repeats a value. */
+/** Variables have values that cannot be used. The message names each of them, and never repeats a value. */
 export class ConfigError extends Error {}
 
+export type Config = ReturnType<typeof parseConfig>
+
 /** Reads the environment once. An empty variable counts as not set. */
-export function parseConfig(env: NodeJS.ProcessEnv = process.env): Config {
+export function parseConfig(env: NodeJS.ProcessEnv = process.env) {
   const set = Object.fromEntries(
     Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
   )
@@ -119,59 +91,54 @@ export function parseConfig(env: NodeJS.ProcessEnv = process.env): Config {
   if ('faults' in read) throw new ConfigError(read.faults.join('; '))
   const { values } = read
   refuseEmulators(set)
+  const { RUNNER_URL: url, TOOLRACK_DEFS_DIR: definitionsFolder } = values
+  const logBounds: LogBounds = {
+    userBytes: values.TOOLRACK_USER_LOGS_MB * MB,
+    allBytes: values.TOOLRACK_LOGS_MB * MB,
+  }
+  const settings = Object.entries(set).filter(([name]) => Object.hasOwn(RUNNER_SETTINGS, name))
   return {
     port: values.PORT,
     host: values.HOST,
     dataFolder: resolve(values.TOOLRACK_DATA),
     store: values.TOOLRACK_STORE,
+    /** How much the embedded store may hold, in bytes. */
     storeBytesMax: values.TOOLRACK_STORE_MB * MB,
-    logBounds: { userBytes: values.TOOLRACK_USER_LOGS_MB * MB, allBytes: values.TOOLRACK_LOGS_MB * MB },
-    definitionsFolder: resolve(values.TOOLRACK_DEFS_DIR),
-    isShippedDefinitions: resolve(values.TOOLRACK_DEFS_DIR) === DEFS_DIR,
+    logBounds,
+    definitionsFolder: resolve(definitionsFolder),
+    /** Whether it is the folder that comes with the service. */
+    isShippedDefinitions: resolve(definitionsFolder) === DEFS_DIR,
     toolsFolder: toolsFolder(values.TOOLRACK_TOOLS_DIR, set['HOME']),
     envelope: values.LIST_ENVELOPE,
     defaultWorkflow: values.TOOLRACK_DEFAULT_WORKFLOW,
     corsOrigins: values.TOOLRACK_CORS_ORIGINS,
-    auth: values.TOOLRACK_AUTH === 'local' ? { kind: 'local' } : firebaseAuth(values),
+    auth: values.TOOLRACK_AUTH === 'local' ? ({ kind: 'local' } as const) : firebaseAuth(values),
     jobKeys: values.TOOLRACK_JOB_KEYS,
     runner: {
-      address: values.RUNNER_URL ? { url: values.RUNNER_URL, secret: values.RUNNER_SECRET } : undefined,
-      service: values.RUNNER_URL ? undefined : runnerService(values),
-      environment: runnerSettings(values),
+      /** The address of a runner that runs already. Then none is started. */
+      address: url ? { url, secret: values.RUNNER_SECRET } : undefined,
+      /** A runner on Cloud Run, whose address has to be looked up. */
+      service: url ? undefined : runnerService(values),
+      /** The settings of a runner that we start, as its environment. */
+      environment: Object.fromEntries(settings) as Readonly<Record<string, string>>,
     },
   }
 }
 
-function toolsFolder(named: string | undefined, home: string | undefined): Config['toolsFolder'] {
+/** The folder of modules. Undefined without a home folder to look for it in. A folder that was named must exist. */
+function toolsFolder(named: string | undefined, home: string | undefined) {
   if (named !== undefined) return { path: resolve(named), isNamed: true }
   return home === undefined ? undefined : { path: join(home, '.toolrack', 'tools'), isNamed: false }
 }
 
-const RUNNER_SETTINGS = [
-  'TOOLRACK_RUNNER_SLOTS',
-  'TOOLRACK_RUNNER_USER_SLOTS',
-  'TOOLRACK_RUNNER_POOL_MB',
-  'TOOLRACK_RUNNER_MIN_ISOLATION',
-  'TOOLRACK_RUNNER_NETWORK_ALLOW',
-] as const
-
-function runnerSettings(values: VariableValues<typeof TABLE>): Readonly<Record<string, string>> {
-  return Object.fromEntries(
-    RUNNER_SETTINGS.flatMap((name) => (values[name] === undefined ? [] : [[name, values[name]]])),
-  )
-}
-
-function runnerService(values: VariableValues<typeof TABLE>): Config['runner']['service'] {
+function runnerService(values: VariableValues<typeof TABLE>) {
   const { RUNNER_SERVICE: service, RUNNER_REGION: region } = values
   if (service === undefined) return undefined
-  const projectId = projectIdOf(values)
   if (region === undefined) throw new ConfigError('RUNNER_REGION must be set where RUNNER_SERVICE is')
-  if (projectId === undefined)
-    throw new ConfigError('GOOGLE_CLOUD_PROJECT must be set to the project id where RUNNER_SERVICE is')
-  return { projectId, region, service }
+  return { projectId: projectIdOf(values, 'where RUNNER_SERVICE is'), region, service }
 }
 
-/** With an emulator's address set, tokens need no signature and data go elsewhere: production does not start. */
+/** With the address of an emulator, tokens need no signature and data go elsewhere. Production does not start with one. */
 function refuseEmulators(set: NodeJS.ProcessEnv): void {
   const emulators = Object.keys(set).filter((name) => name.endsWith('_EMULATOR_HOST'))
   if (isProduction(set) && emulators.length > 0)
@@ -179,20 +146,19 @@ function refuseEmulators(set: NodeJS.ProcessEnv): void {
 }
 
 function firebaseAuth(values: VariableValues<typeof TABLE>): FirebaseAuth {
-  const projectId = projectIdOf(values)
-  if (projectId === undefined)
-    throw new ConfigError('GOOGLE_CLOUD_PROJECT must be set to the project id when TOOLRACK_AUTH is firebase')
   return {
     kind: 'firebase',
-    projectId,
+    projectId: projectIdOf(values, 'when TOOLRACK_AUTH is firebase'),
     emulator: values.FIREBASE_AUTH_EMULATOR_HOST !== undefined,
     jobAccounts: values.TOOLRACK_JOB_ACCOUNTS,
     jobAudiences: values.TOOLRACK_JOB_AUDIENCES,
   }
 }
 
-function projectIdOf(values: VariableValues<typeof TABLE>): string | undefined {
-  return values.GOOGLE_CLOUD_PROJECT ?? values.GCLOUD_PROJECT
+function projectIdOf(values: VariableValues<typeof TABLE>, when: string): string {
+  const projectId = values.GOOGLE_CLOUD_PROJECT ?? values.GCLOUD_PROJECT
+  if (projectId !== undefined) return projectId
+  throw new ConfigError(`GOOGLE_CLOUD_PROJECT must be set to the project id ${when}`)
 }
 
 /** Whether this is a deployed service: on Cloud Run or Cloud Functions, and not in the emulator. */
@@ -200,7 +166,7 @@ export function isProduction(env: NodeJS.ProcessEnv = process.env): boolean {
   return (env['K_SERVICE'] ?? '') !== '' && env['FUNCTIONS_EMULATOR'] !== 'true'
 }
 
-/** Variables that look like ours and are not known: mistyped, or of another version. */
+/** Names of variables that look like ours and are not known: mistyped, or of another version. */
 export function unknownVariables(env: NodeJS.ProcessEnv = process.env): readonly string[] {
   return Object.keys(env).filter((name) => name.startsWith('TOOLRACK_') && !VARIABLES.includes(name))
 }

@@ -1,88 +1,80 @@
-/** Reads the text of a variable that is set, or undefined; throws a VariableFault. */
+/** Reads the text of a variable, which is undefined if it is not set. Throws a VariableError. */
 export type ReadVariable<Value> = (text: string | undefined) => Value
 
-/** A variable can not be read: what it must be, never what it is. */
-export class VariableFault extends Error {}
+type Table = { readonly [name: string]: ReadVariable<unknown> }
 
-/** What a table of variables comes to. */
-export type VariableValues<Table extends { readonly [name: string]: ReadVariable<unknown> }> = {
-  readonly [Name in keyof Table]: ReturnType<Table[Name]>
-}
+export type VariableValues<T extends Table> = { readonly [Name in keyof T]: ReturnType<T[Name]> }
 
-/** Reads every variable of a table, or tells what is wrong with each that can not be read. */
-export function readVariables<Table extends { readonly [name: string]: ReadVariable<unknown> }>(
-  table: Table,
+/** A variable has a value that is not valid. The message says what it must be, and never repeats it. */
+class VariableError extends Error {}
+
+/** Reads every variable of a table, or lists the faults of all that are not valid. */
+export function readVariables<T extends Table>(
+  table: T,
   env: NodeJS.ProcessEnv,
-): { readonly values: VariableValues<Table> } | { readonly faults: readonly string[] } {
+): { readonly values: VariableValues<T> } | { readonly faults: readonly string[] } {
   const faults: string[] = []
   const values = Object.entries(table).map(([name, read]): [string, unknown] => {
     try {
       return [name, read(env[name])]
     } catch (error) {
-      if (!(error instanceof VariableFault)) throw error
+      if (!(error instanceof VariableError)) throw error
       faults.push(`${name} ${error.message}`)
       return [name, undefined]
     }
   })
-  return faults.length > 0 ? { faults } : { values: Object.fromEntries(values) as VariableValues<Table> }
+  return faults.length > 0 ? { faults } : { values: Object.fromEntries(values) as VariableValues<T> }
 }
 
 export const optional: ReadVariable<string | undefined> = (text) => text
 
-export function text(fallback: string, lengthMax = Infinity): ReadVariable<string> {
-  return (value = fallback) => {
-    if (value.length > lengthMax) throw new VariableFault(`must have at most ${lengthMax} characters`)
+/** The result of `parse`, which gives undefined for a text that breaks the rule. */
+export function parsed<Value>(
+  parse: (text: string) => Value | undefined,
+  rule: string,
+): ReadVariable<Value | undefined> {
+  return (text) => {
+    if (text === undefined) return undefined
+    const value = parse(text)
+    if (value === undefined) throw new VariableError(rule)
     return value
   }
 }
 
-export function wholeNumber(fallback: number, min: number, max: number): ReadVariable<number> {
-  return (value) => {
-    const number = value === undefined ? fallback : Number(value.trim() || 'none')
-    if (Number.isNaN(number)) throw new VariableFault('must be a number')
-    if (!Number.isInteger(number)) throw new VariableFault('must be a whole number')
-    if (number < min || number > max) throw new VariableFault(`must be from ${min} to ${max}`)
-    return number
-  }
+/** A text that matches the pattern, or undefined if the variable is not set. */
+export function matching(pattern: RegExp, rule: string): ReadVariable<string | undefined> {
+  return parsed((text) => (pattern.test(text) ? text : undefined), rule)
+}
+
+export function text(fallback: string, lengthMax = Infinity): ReadVariable<string> {
+  const rule = `must have at most ${lengthMax} characters`
+  const read = parsed((value) => (value.length <= lengthMax ? value : undefined), rule)
+  return (value) => read(value) ?? fallback
 }
 
 export function choice<const Choice extends string>(
   choices: readonly Choice[],
   fallback: Choice,
 ): ReadVariable<Choice> {
-  return (value = fallback) => {
-    const chosen = choices.find((one) => one === value)
-    if (chosen === undefined) throw new VariableFault(`must be ${choices.join(' or ')}`)
-    return chosen
-  }
+  const read = parsed((value) => choices.find((one) => one === value), `must be ${choices.join(' or ')}`)
+  return (value) => read(value) ?? fallback
 }
 
-/** Entries separated by commas; blanks are tolerated. `rule` says what an entry must be. */
+/** Entries separated by commas and blanks. `rule` says what an entry must be. */
 export function list(pattern = /^/, rule = ''): ReadVariable<readonly string[]> {
   return (value = '') => {
     const entries = value.split(',').flatMap((entry) => (entry.trim() === '' ? [] : [entry.trim()]))
-    if (!entries.every((entry) => pattern.test(entry))) throw new VariableFault(rule)
+    if (!entries.every((entry) => pattern.test(entry))) throw new VariableError(rule)
     return entries
   }
 }
 
-/** A text that keeps a rule, or none. */
-export function matching(pattern: RegExp, rule: string): ReadVariable<string | undefined> {
+export function wholeNumber(fallback: number, min: number, max: number): ReadVariable<number> {
   return (value) => {
-    if (value !== undefined && !pattern.test(value)) throw new VariableFault(rule)
-    return value
-  }
-}
-
-/** What a function makes of the text; undefined means that it breaks the rule. */
-export function parsed<Value>(
-  parse: (text: string) => Value | undefined,
-  rule: string,
-): ReadVariable<Value | undefined> {
-  return (value) => {
-    if (value === undefined) return undefined
-    const made = parse(value)
-    if (made === undefined) throw new VariableFault(rule)
-    return made
+    const number = value === undefined ? fallback : Number(value.trim() || 'none')
+    if (Number.isNaN(number)) throw new VariableError('must be a number')
+    if (!Number.isInteger(number)) throw new VariableError('must be a whole number')
+    if (number < min || number > max) throw new VariableError(`must be from ${min} to ${max}`)
+    return number
   }
 }

@@ -1,9 +1,7 @@
 import { expect, test } from '@jest/globals'
-import { authorise } from '../../../functions/src/access/authorise.ts'
-import type { Action } from '../../../functions/src/access/action.ts'
-import { decide } from '../../../functions/src/access/decide.ts'
-import type { Principal } from '../../../functions/src/access/principal.ts'
-import { grantOf } from '../../../functions/src/access/grant.ts'
+import { authorise, decide } from '../../../functions/src/access/decide.ts'
+import type { Action, Principal } from '../../../functions/src/access/principal.ts'
+import { grantOf } from '../../../functions/src/access/principal.ts'
 
 const user: Principal = { kind: 'user', uid: 'u', isAdmin: false }
 const admin: Principal = { kind: 'user', uid: 'a', isAdmin: true }
@@ -45,10 +43,10 @@ test.each<[string, Principal, string, Action, RegExp]>([
   ['a job', job, 'mint', mint, /Only a user may mint/],
   ['a user', user, 'have the folder read anew', refresh, /Only an admin/],
   ['a job', job, 'have the folder read anew', refresh, /Only an admin/],
-  ['a job token', tokenJob, 'have the folder read anew', refresh, /nothing read anew/],
+  ['a job token', tokenJob, 'have the folder read anew', refresh, /folder of modules read again/],
   ['the local token as a job', local, 'mint', mint, /Only a user may mint/],
   ['a job token', tokenJob, 'mint', mint, /never mints/],
-  ['a job token', tokenJob, 'read versions', readVersions, /not what they were/],
+  ['a job token', tokenJob, 'read versions', readVersions, /older versions/],
   ['a job token', tokenJob, "write its user's layer", write('user'), /never writes/],
   ['a job token', tokenJob, 'write the global layer', write('global'), /never writes/],
   ['a job token', tokenJob, 'write the file layer', write('file'), /never writes/],

@@ -1,10 +1,10 @@
 import { expect, test } from '@jest/globals'
-import type { Identify } from '../../../functions/src/access/identify.ts'
+import type { Identify } from '../../../functions/src/access/token-authentication.ts'
 import {
   REMEMBERED_MAX,
   REMEMBERED_MS,
   RememberedTokens,
-} from '../../../functions/src/access/remembered-tokens.ts'
+} from '../../../functions/src/access/token-authentication.ts'
 
 /** Knows every token but `bad` as the user of that name, and counts how often it was asked. */
 class Door {

@@ -1,10 +1,9 @@
 import { expect, test } from '@jest/globals'
 import { bearerToken, TOKEN_BYTES_MAX } from '../../../functions/src/access/authenticate.ts'
 import type { Authenticate } from '../../../functions/src/access/authenticate.ts'
-import { REMEMBERED_MS } from '../../../functions/src/access/remembered-tokens.ts'
-import { isUid } from '../../../functions/src/access/uid.ts'
+import { REMEMBERED_MS } from '../../../functions/src/access/token-authentication.ts'
+import { grantOf, isUid } from '../../../functions/src/access/principal.ts'
 import { firebaseAccess, localAccess } from '../../../functions/src/hosts/authentication.ts'
-import { grantOf } from '../../../functions/src/access/grant.ts'
 import { jobKeysOf, NOW, NOW_SECONDS, signed } from '../../support/signed-tokens.ts'
 import type { TokenKind } from '../../support/signed-tokens.ts'
 import {

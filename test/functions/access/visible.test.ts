@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import { aliasOf } from '@toolrack/contract'
 import { maySee, whyNotCalled } from '../../../functions/src/access/visible.ts'
 import type { Principal } from '../../../functions/src/access/principal.ts'
-import { grantOf } from '../../../functions/src/access/grant.ts'
+import { grantOf } from '../../../functions/src/access/principal.ts'
 
 const [NOW, BEFORE] = [`sha256:${'a'.repeat(64)}`, `sha256:${'b'.repeat(64)}`] as const
 const grant = grantOf([{ name: 'math.pi', digest: NOW }])

@@ -104,7 +104,7 @@ test('without a token nothing is sent, and the log says what is missing', async 
   expect(await runner.invoke(CALL)).toMatchObject({
     code: 'RUNNER_UNAVAILABLE',
     error:
-      'The runner was not asked, for this service gets no ID token from Google to show it; nothing was run.',
+      'The runner was not asked, because this service gets no ID token from Google to show it; nothing was run.',
   })
   expect([log, there.instance.asked]).toEqual([['no ID token for the runner'], []])
   await runner.close()

@@ -7,11 +7,11 @@ import type {
   ToolLimits,
   ToolResult,
 } from '@toolrack/contract'
-import type { JsonText } from '../../tools/json/json-text.ts'
 import type { Principal } from '../../access/principal.ts'
 import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
 import type { HowRun } from '../../tools/catalog/how-run.ts'
+import type { JsonText } from '../../tools/json/json-text.ts'
 import type { IsolationLevel, PrintedLog } from '../../tools/modules/runner.ts'
 
 /** What a caller asks for, parsed. */
@@ -21,7 +21,7 @@ export type CallRequest = {
   readonly arguments: JsonObject
   readonly context: JsonObject
   readonly expectedDigest: Digest | undefined
-  /** Whether null means "left out" for a parameter that does not take null. Strict models must write every parameter. */
+  /** True if a null argument means that the parameter was omitted. Strict models must write every parameter. */
   readonly nullLeavesOut?: boolean
 }
 
@@ -39,44 +39,39 @@ export type CallEvent =
   | { readonly type: 'progress'; readonly fraction: number; readonly text: string }
   | { readonly type: 'value'; readonly value: JsonValue }
 
-/** What the edge, or a step, hands to the pipeline. */
+/** A call as the edge, or a step, gives it to the pipeline. */
 export type Asked = {
   readonly principal: Principal
-  /** Reads and parses the request. Throws what is wrong with it; a ToolrackError is told to the caller. */
+  /** Reads and parses the request. Throws what is wrong with it. A ToolrackError reaches the caller. */
   readonly read: () => CallRequest | Promise<CallRequest>
   readonly headers?: CallHeaders
   /** The call that makes this one, where a step makes it. */
   readonly parentInvocationId?: string
-  /** Aborted when the caller has gone. Only the runner acts on it and kills the child; the other steps go on. */
+  /** Aborted when the caller has gone. Only the runner acts on it, and kills the child. The other steps go on. */
   readonly signal: AbortSignal
-  /** Hears the events of the call. What it throws is logged and changes nothing. */
+  /** Receives the events of the call. What it throws is logged and changes nothing. */
   readonly listen?: (event: CallEvent) => void
 }
 
-/** Where calls are made: the edge has it, and so does every step. */
+/** Where the edge, and every step, makes calls. */
 export type Pipeline = {
   /** Never rejects: whatever happens becomes a ToolResult. */
   readonly invoke: (asked: Asked) => Promise<Invocation>
 }
 
 /** A call has arrived. Nothing of its request has been read yet. */
-export type Received = {
+export type Received = Pick<Asked, 'principal' | 'read' | 'signal'> & {
   readonly invocationId: string
   readonly parentInvocationId: string | null
-  readonly principal: Principal
   readonly headers: CallHeaders
-  readonly read: Asked['read']
-  readonly signal: AbortSignal
-  /** Tells a streaming caller. Never throws and never waits; after the answer it does nothing. */
+  /** Tells a streaming caller. Never throws and never waits. After the answer it does nothing. */
   readonly emit: (event: CallEvent) => void
   /** A step makes another call here, with `parentInvocationId: call.invocationId`. */
   readonly pipeline: Pipeline
 }
 
-/** The request has been read. */
 export type Requested = Received & { readonly request: CallRequest }
 
-/** The tool has been found. */
 export type Resolved = Requested & {
   readonly view: CatalogView
   readonly entry: CatalogEntry
@@ -84,21 +79,20 @@ export type Resolved = Requested & {
   readonly limits: ToolLimits
 }
 
-/** What became known of a call before it ended. */
+/** A call as far as it came. */
 export type Known = Received & Partial<Resolved>
 
 /** The value of a result. That of a Python tool is never parsed here: `jsonOf` writes it into the answer. */
 export type ResultData = JsonValue | JsonText
 
-/** How a call ended. A step hands it outwards as it is, or a changed copy. */
-export type Outcome = {
-  /** The call as far as it came: the outer steps read here what the inner ones found out. */
+/** What became of a call. A step returns it as it is, or a changed copy. */
+export type CallOutcome = {
+  /** The call as far as it came. The outer steps read here what the inner ones found out. */
   readonly call: Known
   readonly result: ToolResult<ResultData>
   /** The level at which the runner isolated the tool; null where no runner ran it. */
   readonly isolation: IsolationLevel | null
   readonly usage: ResourceUsage | null
-  /** What the tool printed. */
   readonly log: PrintedLog | null
   readonly executionTimeMs: number
   /** Whether the result is that of an earlier call. */
@@ -112,10 +106,10 @@ export type Outcome = {
 }
 
 /** An answered call: its outcome, and the result with its `meta`. */
-export type Invocation = Outcome & { readonly result: InvocationResult<ResultData> }
+export type Invocation = CallOutcome & { readonly result: InvocationResult<ResultData> }
 
 /** The outcome of a call of which nothing is known but its result. */
-export function outcomeOf(call: Known, result: ToolResult<ResultData>): Outcome {
+export function outcomeOf(call: Known, result: ToolResult<ResultData>): CallOutcome {
   return {
     call,
     result,

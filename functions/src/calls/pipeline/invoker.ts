@@ -2,52 +2,38 @@ import type { InvocationMeta } from '@toolrack/contract'
 import { randomUUID } from 'node:crypto'
 import { inspect } from 'node:util'
 import type { Log } from '../../log.ts'
-import type { Asked, CallEvent, CallHeaders, Invocation, Outcome, Pipeline, Received } from './call.ts'
+import type { Asked, CallEvent, CallHeaders, Invocation, CallOutcome, Pipeline, Received } from './call.ts'
 import type { Next } from './onion.ts'
 import { callSteps } from './steps.ts'
 import type { StepParts } from './steps.ts'
 
 export type InvokeParts = StepParts & { readonly log: Log }
 
-/** Every call of a tool goes through here, whichever route it came by: through the steps of `steps.ts`, to one ToolResult. */
+/** Takes every call of a tool, from whatever route, through the steps of `steps.ts` to one ToolResult. */
 export class Invoker implements Pipeline {
   readonly #log: Log
   readonly #take: Next<Received>
   #failedAfterAnswer = 0
 
-  /** `steps` puts the steps together; what is served takes those of `steps.ts`. */
+  /** `steps` puts the steps together. Tests bring other steps. */
   constructor(parts: InvokeParts, steps: typeof callSteps = callSteps) {
     const { log } = parts
     this.#log = log
     this.#take = steps(parts, { log, countAfterNext: () => void (this.#failedAfterAnswer += 1) })
   }
 
-  /** How often a step has failed after the rest of its call had an outcome. Those outcomes stood. */
+  /** How often a step has failed after the rest of its call had an outcome. The callers got those outcomes. */
   get failedAfterAnswer(): number {
     return this.#failedAfterAnswer
   }
 
-  async invoke({
-    principal,
-    read,
-    headers = NO_HEADERS,
-    parentInvocationId,
-    signal,
-    listen,
-  }: Asked): Promise<Invocation> {
+  async invoke({ listen, ...asked }: Asked): Promise<Invocation> {
     const invocationId = randomUUID()
-    const events = listen ? eventsTo(listen, invocationId, this.#log) : NO_EVENTS
-    const outcome = await this.#take({
-      invocationId,
-      parentInvocationId: parentInvocationId ?? null,
-      principal,
-      headers,
-      read,
-      signal,
-      emit: events.emit,
-      pipeline: this,
-    })
-    events.end()
+    const { principal, read, headers = NO_HEADERS, parentInvocationId = null, signal } = asked
+    const { emit, end } = listen ? eventsTo(listen, invocationId, this.#log) : NO_EVENTS
+    const call = { invocationId, parentInvocationId, principal, headers, read, signal, emit, pipeline: this }
+    const outcome = await this.#take(call)
+    end()
     return { ...outcome, result: { ...outcome.result, meta: metaOf(invocationId, outcome) } }
   }
 }
@@ -58,7 +44,7 @@ type Events = { readonly emit: Received['emit']; readonly end: () => void }
 
 const NO_EVENTS: Events = { emit: () => undefined, end: () => undefined }
 
-/** Hands events to a listener until the call has ended, or the listener has failed. */
+/** Hands events to a listener, until the call has ended or the listener has failed. */
 function eventsTo(listen: (event: CallEvent) => unknown, invocationId: string, log: Log): Events {
   let isListening = true
   function end(): void {
@@ -82,7 +68,7 @@ function eventsTo(listen: (event: CallEvent) => unknown, invocationId: string, l
 
 function metaOf(
   invocationId: string,
-  { call, isolation, executionTimeMs, usage, replayed, artifact, approval }: Outcome,
+  { call, isolation, executionTimeMs, usage, replayed, artifact, approval }: CallOutcome,
 ): InvocationMeta {
   const meta = {
     invocationId,

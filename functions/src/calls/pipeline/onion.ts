@@ -1,36 +1,36 @@
 import { isToolrackError, toolFailure } from '@toolrack/contract'
 import { inspect } from 'node:util'
 import type { Log } from '../../log.ts'
-import type { Known, Outcome, Received } from './call.ts'
+import type { Known, CallOutcome, Received } from './call.ts'
 import { outcomeOf } from './call.ts'
 
-/** Everything that lies inside a step. It never rejects: a refusal and a failure are outcomes too. */
-export type Next<Call> = (call: Call) => Promise<Outcome>
+/** Everything inside a step. It never rejects: errors and failures become outcomes too. */
+export type Next<Call> = (call: Call) => Promise<CallOutcome>
 
 /**
- * One step of a call. It wraps everything inside it, which it starts with `next`, once at most.
+ * One step of a call. It wraps everything inside it, which it starts with `next`, at most once.
  *
  * - To refuse the call, throw a ToolrackError before `next`, or return an outcome without it.
- * - To tell the inner steps a fact, hand `next` a call that has it.
- * - To close what was opened, and to see how the call ended, await `next`: it always answers.
+ * - To tell the inner steps a fact, give `next` a call that has it.
+ * - To close what was opened, and to see how the call ended, await `next`: it always resolves.
  *
  * An error that a step throws after `next` is logged and counted; the caller gets what `next` answered.
  */
 export type Step<Call extends Received, Inner extends Received = Call> = (
   call: Call,
   next: Next<Inner>,
-) => Promise<Outcome>
+) => Promise<CallOutcome>
 
-/** Where errors go that no caller is told of. */
+/** Where errors go that do not reach the caller. */
 export type StepFailures = {
   readonly log: Log
-  /** Counts a step that failed after `next`. */
+  /** Called for each step that failed after `next`. */
   readonly countAfterNext: () => void
 }
 
 /**
- * Steps around each other, put together once, from the outside in. `Call` is what the innermost of them hands on, so a
- * step can only read a fact that a step around it has added.
+ * Steps around each other, put together once, from the outside in. `Call` is what the innermost step hands on, so a step can
+ * only read a fact that a step around it has added.
  */
 export class Onion<Call extends Received> {
   readonly #failures: StepFailures
@@ -50,7 +50,7 @@ export class Onion<Call extends Received> {
     return new Onion(this.#failures, (rest) => this.#around(guarded(name, step, rest, this.#failures)))
   }
 
-  /** The innermost step runs the tool. With it, calls can be made. */
+  /** Adds the innermost step, which runs the tool. The result takes calls. */
   run(name: string, run: Next<Call>): Next<Received> {
     const take = this.#around(guarded(name, run, nothing, this.#failures))
     return (call) => take(call, { count: 0 })
@@ -58,14 +58,14 @@ export class Onion<Call extends Received> {
 }
 
 /**
- * How many steps of one call have begun and not ended. A step's depth is the count when it began: a lower count means that
- * the step has ended, a higher one that a step inside it still runs.
+ * How many steps of one call have begun and not ended. A step's depth is the count when it began. A lower count means that the
+ * step has ended, a higher one that a step inside it still runs.
  */
 type Open = { count: number }
 
-type Rest<Call> = (call: Call, open: Open) => Promise<Outcome>
+type Rest<Call> = (call: Call, open: Open) => Promise<CallOutcome>
 
-/** A step with everything inside it: it never rejects, and it never ends before what it has started. */
+/** A step with everything inside it. It never rejects, and it never ends before what it has started. */
 function guarded<Call extends Received, Inner extends Received>(
   name: string,
   step: Step<Call, Inner>,
@@ -75,24 +75,24 @@ function guarded<Call extends Received, Inner extends Received>(
   return function take(call, open) {
     open.count += 1
     const depth = open.count
-    let inside: Promise<Outcome> | undefined
+    let inside: Promise<CallOutcome> | undefined
 
-    function next(inner: Inner): Promise<Outcome> {
+    function next(inner: Inner): Promise<CallOutcome> {
       if (inside || open.count < depth)
         throw new Error(`the step '${name}' may call next once, and not after its end`)
       inside = rest(inner, open)
       return inside
     }
-    function finish(outcome: Outcome): Outcome | Promise<Outcome> {
+    function finish(outcome: CallOutcome): CallOutcome | Promise<CallOutcome> {
       if (inside && open.count > depth) return inside.then(() => close(outcome, open, depth))
       return close(outcome, open, depth)
     }
-    function finishFailed(error: unknown): Outcome | Promise<Outcome> {
-      if (!inside) return close(refusal(error, call, name, failures), open, depth)
+    function finishFailed(error: unknown): CallOutcome | Promise<CallOutcome> {
+      if (!inside) return close(outcomeOfError(error, call, name, failures), open, depth)
       reportAfterNext(error, call, name, failures)
       return inside.then((outcome) => close(outcome, open, depth))
     }
-    // Written without async functions: with one for each step a warm call takes a third more of the processor.
+    // Without async functions, because one for each step takes a third more of the processor for a warm call.
     try {
       return step(call, next).then(finish, finishFailed)
     } catch (error) {
@@ -101,19 +101,18 @@ function guarded<Call extends Received, Inner extends Received>(
   }
 }
 
-function close(outcome: Outcome, open: Open, depth: number): Outcome {
+function close(outcome: CallOutcome, open: Open, depth: number): CallOutcome {
   open.count = depth - 1
   return outcome
 }
 
-/** What a step threw before `next`, as the model is told of it. What nobody foresaw is logged and told as INTERNAL. */
-function refusal(thrown: unknown, call: Known, step: string, { log }: StepFailures): Outcome {
+const FAILED = 'The service failed; its log has the reason under the invocationId.'
+
+/** The outcome of a step that threw before `next`. An unforeseen error is logged, and the model is told INTERNAL. */
+function outcomeOfError(thrown: unknown, call: Known, step: string, { log }: StepFailures): CallOutcome {
   if (isToolrackError(thrown)) return outcomeOf(call, toolFailure(thrown.code, thrown.message))
   log.error('call failed', { invocationId: call.invocationId, step, error: inspect(thrown) })
-  return outcomeOf(
-    call,
-    toolFailure('INTERNAL', 'The service failed; its log has the reason under the invocationId.'),
-  )
+  return outcomeOf(call, toolFailure('INTERNAL', FAILED))
 }
 
 function reportAfterNext(

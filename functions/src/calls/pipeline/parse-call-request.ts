@@ -1,19 +1,14 @@
 import type { JsonObject, JsonValue } from '@toolrack/contract'
 import { isJsonObject, ToolrackError } from '@toolrack/contract'
 import { isDigest } from '../../access/job-token.ts'
-import { unsafeArgument } from './unsafe-argument.ts'
 import type { CallRequest } from './call.ts'
 
-/** The one place where the body of an invoke becomes a call. Nothing of a value that is refused is repeated. */
+/** The one place where the body of an invoke becomes a call. An error never repeats a value that it is about. */
 export function parseCallRequest(body: JsonValue): CallRequest {
   if (!isJsonObject(body)) throw invalid('', 'it must be a JSON object: {"name": "…", "arguments": { … }}')
   const { name, arguments: args = {}, context = {}, expectedDigest, session, ...rest } = body
   if (typeof name !== 'string') throw invalid('/name', 'it must be the name of a tool')
-  if (session !== undefined)
-    throw new ToolrackError(
-      'PARAMETER_UNAVAILABLE',
-      'The field session is not available in this version; leave it out.',
-    )
+  if (session !== undefined) throw new ToolrackError('PARAMETER_UNAVAILABLE', NO_SESSION)
   if (Object.keys(rest).length > 0)
     throw invalid('', 'it takes name, arguments, context and expectedDigest, and nothing else')
   if (expectedDigest !== undefined && !isDigest(expectedDigest))
@@ -21,17 +16,17 @@ export function parseCallRequest(body: JsonValue): CallRequest {
   return { name, arguments: callArguments(args), context: contextOf(context), expectedDigest }
 }
 
-/** The arguments of a call, whoever sent it. */
+const NO_SESSION = 'The field session is not available in this version; leave it out.'
+
+/** The arguments of a call, from whatever request they come. Throws ARGUMENTS_INVALID. */
 export function callArguments(args: JsonValue): JsonObject {
-  if (!isJsonObject(args))
-    throw new ToolrackError(
-      'ARGUMENTS_INVALID',
-      'The arguments must be a JSON object: a name and a value for each.',
-    )
+  if (!isJsonObject(args)) throw new ToolrackError('ARGUMENTS_INVALID', NO_OBJECT)
   const fault = unsafeArgument(args)
   if (fault) throw new ToolrackError('ARGUMENTS_INVALID', `The argument ${fault}.`)
   return args
 }
+
+const NO_OBJECT = 'The arguments must be a JSON object: a name and a value for each.'
 
 function contextOf(context: JsonValue): JsonObject {
   if (!isJsonObject(context)) throw invalid('/context', 'it must be a JSON object')
@@ -42,4 +37,58 @@ function contextOf(context: JsonValue): JsonObject {
 
 function invalid(pointer: string, fault: string): ToolrackError {
   return new ToolrackError('BODY_INVALID', `The body${pointer && ` at ${pointer}`}: ${fault}.`)
+}
+
+/** Levels of arrays and objects. The arguments themselves are the first. */
+const ARGUMENTS_DEPTH_MAX = 32
+
+/** Keys that change what an object is, in programs that copy them. */
+const REFUSED = new Set(['__proto__', 'constructor', 'prototype'])
+
+/** JSON can write it and UTF-8 cannot, so it could not be sent to another process. */
+const LONE_SURROGATE = 'a lone surrogate, which is no text; send the whole character'
+
+type Visit = { readonly value: JsonValue; readonly argument: string; readonly depth: number }
+
+/**
+ * Finds what no tool is given, whatever its schema says: undefined, or the argument and what is wrong with it. Walks without
+ * recursion, because arguments may be nested deeply.
+ */
+function unsafeArgument(args: JsonObject): string | undefined {
+  const names = Object.keys(args)
+  const refused = names.find((name) => REFUSED.has(name))
+  if (refused !== undefined) return `'${refused}' has a name that is never allowed`
+  if (!names.every(isText)) return `(its name is not repeated) has a name with ${LONE_SURROGATE}`
+  const visits: Visit[] = names.map((argument) => ({ value: args[argument] ?? null, argument, depth: 1 }))
+  for (let visit = visits.pop(); visit; visit = visits.pop()) {
+    const { value, argument, depth } = visit
+    if (typeof value === 'string' && !isText(value)) return `${quoted(argument)} holds ${LONE_SURROGATE}`
+    if (typeof value !== 'object' || value === null) continue
+    if (depth === ARGUMENTS_DEPTH_MAX)
+      return `${quoted(argument)} is nested deeper than ${ARGUMENTS_DEPTH_MAX} levels`
+    // The keys of an array are its own, and naming each would cost most of the walk.
+    const keys = Array.isArray(value) ? [] : Object.keys(value)
+    for (const key of keys) {
+      if (REFUSED.has(key)) return `${quoted(argument)} holds the key ${key}, which is never allowed`
+      if (!isText(key)) return `${quoted(argument)} holds a key with ${LONE_SURROGATE}`
+    }
+    const children = Array.isArray(value) ? (value as readonly JsonValue[]) : Object.values(value)
+    for (const child of children)
+      if (isVisited(child)) visits.push({ value: child, argument, depth: depth + 1 })
+  }
+  return undefined
+}
+
+/** Numbers, booleans and null are safe. */
+function isVisited(value: JsonValue): boolean {
+  return typeof value === 'string' || (typeof value === 'object' && value !== null)
+}
+
+function isText(text: string): boolean {
+  return text.isWellFormed()
+}
+
+/** An argument's name, if it looks like one, so that a model finds what to correct. */
+function quoted(argument: string): string {
+  return /^[\w .:-]{1,64}$/.test(argument) ? `'${argument}'` : '(its name is not repeated)'
 }

@@ -10,67 +10,62 @@ import { changed, maySee, refusalOf, whyNotCalled } from '../../access/visible.t
 import { definitionOf } from '../../tools/catalog/catalog-entry.ts'
 import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
-import type { Grant } from '../../access/grant.ts'
-import type { CallRequest, Outcome, Requested, Resolved } from './call.ts'
+import type { CallOutcome, CallRequest, Requested, Resolved } from './call.ts'
 import { outcomeOf } from './call.ts'
 import type { Next, Step } from './onion.ts'
+import type { Principal } from '../../access/principal.ts'
+
 export type ResolveParts = { readonly catalog: Pick<Catalog, 'view'> }
 
 /**
- * Finds the tool that a call means: the one that the list shows this caller under that name or alias. Refuses every other call.
- * To a job token every name that it does not hold is PERMISSION_DENIED, whether there is such a tool or not.
+ * Finds the tool that the list shows this caller under the call's name or alias. Every other call fails. For a job token every
+ * name that it does not name is PERMISSION_DENIED, whether there is such a tool or not.
  */
 export function resolveTool({ catalog }: ResolveParts): Step<Requested, Resolved> {
   return (call, next) => {
     const view = catalog.view(call.principal)
-    // The view is at hand when its layers were checked a moment ago, and waiting for nothing costs a warm call a tenth.
+    // A view whose layers were checked a moment ago is no promise, and to wait for nothing takes a tenth of a warm call.
     return view instanceof Promise
       ? view.then((read) => resolveIn(read, call, next))
       : resolveIn(view, call, next)
   }
 }
 
-function resolveIn(view: CatalogView, call: Requested, next: Next<Resolved>): Promise<Outcome> {
+function resolveIn(view: CatalogView, call: Requested, next: Next<Resolved>): Promise<CallOutcome> {
   const found = find(view, call)
   if (found instanceof ToolrackError)
     return Promise.resolve(outcomeOf({ ...call, view }, toolFailure(found.code, found.message)))
   const { howRun, limits } = found
-  const request = withLeftOut(call.request, found)
+  const request = withoutOmitted(call.request, found)
   return next({ ...call, request, view, entry: found, howRun, limits })
 }
 
-/** The tool, or why there is none for this caller. */
+/** The tool, or the error why there is none for this caller. */
 function find(view: CatalogView, { request, principal }: Requested): CatalogEntry | ToolrackError {
   const { name, expectedDigest } = request
   const entry = view.resolve(name)
-  if (!entry) return whyNone(view, name, principal.grant)
-  // The view shows nothing else. A call must not depend on that alone.
+  if (!entry) return whyNone(view, name, principal)
+  // The view shows only such tools, but a call must not depend on that alone.
   const decision = maySee(principal, entry)
   if (!decision.allowed) return refusalOf(decision)
   if (expectedDigest === undefined || expectedDigest === entry.digest) return entry
-  return new ToolrackError(
-    'DIGEST_CHANGED',
-    `${entry.name} has changed since it was listed; nothing was run. List the tools again.`,
-  )
+  const message = `${entry.name} has changed since it was listed; nothing was run. List the tools again.`
+  return new ToolrackError('DIGEST_CHANGED', message)
 }
 
-function whyNone(view: CatalogView, name: string, grant: Grant | undefined): ToolrackError {
+function whyNone(view: CatalogView, name: string, principal: Principal): ToolrackError {
   if (!isToolName(name))
     return new ToolrackError('TOOL_NOT_FOUND', `Unsupported tool: ${toolNameFault(name)}`)
-  const denied = whyNotCalled({ grant }, name)
+  const denied = whyNotCalled(principal, name)
   if (denied) return denied
   if (view.hasChanged(name)) return refusalOf(changed(name))
-  const lost = view.lostLayers
-  if (lost.length > 0)
-    return new ToolrackError(
-      'LAYER_UNAVAILABLE',
-      `${name} was not found, and the layer ${lost.join(' and ')}, which may define it, could not be read; try again.`,
-    )
-  return new ToolrackError('TOOL_NOT_FOUND', `Unsupported tool: ${name}`)
+  if (view.lostLayers.length === 0) return new ToolrackError('TOOL_NOT_FOUND', `Unsupported tool: ${name}`)
+  const lost = `the layer ${view.lostLayers.join(' and ')}, which may define it, could not be read`
+  return new ToolrackError('LAYER_UNAVAILABLE', `${name} was not found, and ${lost}; try again.`)
 }
 
-/** The request without the arguments that null leaves out (see `nullLeavesOut`). */
-function withLeftOut(request: CallRequest, entry: CatalogEntry): CallRequest {
+/** The request without the arguments that are null because they were omitted (see `nullLeavesOut`). */
+function withoutOmitted(request: CallRequest, entry: CatalogEntry): CallRequest {
   if (!request.nullLeavesOut || !JSON.stringify(request.arguments).includes('null')) return request
   const { parameters } = definitionOf(entry).function
   return { ...request, arguments: dropOmittedArguments(parameters, request.arguments) }

@@ -2,15 +2,15 @@ import type { Layer, ToolLimits } from '@toolrack/contract'
 import { toolFailure, toolResult, ToolrackError } from '@toolrack/contract'
 import { toolResultOfJson } from '../../tools/json/json-text.ts'
 import type { HowRun } from '../../tools/catalog/how-run.ts'
-import type { Outcome, Resolved } from './call.ts'
+import type { CallOutcome, Resolved } from './call.ts'
 import { outcomeOf } from './call.ts'
 import { ISOLATION_LEVELS } from '../../tools/modules/runner.ts'
 import type { IsolationLevel, Runner, RunnerOutcome } from '../../tools/modules/runner.ts'
 
-/** UTF-8 bytes. Until results can be kept as artifacts, a larger one is refused. */
+/** UTF-8 bytes of a result. A larger one is refused, until results can be kept as artifacts. */
 export const RESULT_BYTES_MAX = 256 * 1024
 
-/** The source of a module that a layer's definition names; a user's layer is that of the uid. Undefined when it is gone. */
+/** Finds the source of a module that a layer's definition names. `uid` says whose user layer. Undefined when it is gone. */
 export type SourceOf = (
   owner: { readonly layer: Layer; readonly uid: string },
   sha256: string,
@@ -21,18 +21,18 @@ export type RunParts = {
   readonly sourceOf: SourceOf
   /** Milliseconds since 1970. */
   readonly now: () => number
-  /** How long the platform lets a call last. */
+  /** How long the platform lets a call last, in milliseconds. */
   readonly deadlineMsMax: number
 }
 
 /** Runs the tool in the way that its definition names, or says why the service does not. */
-export function runTool(parts: RunParts): (call: Resolved) => Promise<Outcome> {
+export function runTool(parts: RunParts): (call: Resolved) => Promise<CallOutcome> {
   return async (call) => {
     const { howRun, entry, request } = call
     if (howRun.by === 'client')
       throw new ToolrackError('RUNS_AT_CLIENT', `${entry.name} is run by the client, not by the service.`)
     if (howRun.by === 'nobody')
-      throw new ToolrackError('KIND_NOT_SERVED', `${entry.name} can not be run: ${howRun.reason}.`)
+      throw new ToolrackError('KIND_NOT_SERVED', `${entry.name} cannot be run: ${howRun.reason}.`)
     const startedMs = performance.now()
     const outcome =
       howRun.by === 'python'
@@ -42,12 +42,12 @@ export function runTool(parts: RunParts): (call: Resolved) => Promise<Outcome> {
   }
 }
 
-/** Has the runner run it, for this caller alone: the tenant is the caller, whoever wrote the module. */
+/** Has the runner run the tool. The tenant is the caller, whoever wrote the module, so no process serves two callers. */
 async function runPython(
   call: Resolved,
   { module, sha256, network }: HowRun & { by: 'python' },
   { runner, sourceOf, deadlineMsMax }: RunParts,
-): Promise<Outcome> {
+): Promise<CallOutcome> {
   const { entry, principal, request, invocationId, limits, signal } = call
   const answer = await runner.invoke({
     module,
@@ -67,30 +67,27 @@ async function runPython(
   return outcomeOfRunner(call, answer)
 }
 
-/** How long a call may take whose definition names no time, in milliseconds. */
+/** How long a call may take if its definition does not say it, in milliseconds. */
 const DEADLINE_MS = 30_000
 
-/** How long a call may take: the time that its definition names, within what the platform lets a call last. */
+/** The time that the definition names, but no more than the platform lets a call last. */
 function deadlineOf({ timeoutSeconds }: ToolLimits, deadlineMsMax: number): number {
   const wantedMs =
     timeoutSeconds === undefined ? DEADLINE_MS : Math.max(1, Math.round(timeoutSeconds * 1_000))
   return Math.min(wantedMs, deadlineMsMax)
 }
 
-/** Refuses a level that only a later version knows: this one cannot promise it. */
+/** The level that the definition asks for. Throws for a level of a later version, which this one cannot promise. */
 function minIsolationOf({ limits, entry }: Resolved): IsolationLevel | undefined {
   const { minIsolation } = limits
   if (minIsolation === undefined) return undefined
   const level = ISOLATION_LEVELS.find((known) => known === minIsolation)
-  if (!level)
-    throw new ToolrackError(
-      'ISOLATION_UNAVAILABLE',
-      `${entry.name} asks for a level of isolation that is none of ${ISOLATION_LEVELS.join(', ')}; nothing was run.`,
-    )
-  return level
+  if (level) return level
+  const fault = `a level of isolation that is none of ${ISOLATION_LEVELS.join(', ')}`
+  throw new ToolrackError('ISOLATION_UNAVAILABLE', `${entry.name} asks for ${fault}; nothing was run.`)
 }
 
-function outcomeOfRunner(call: Resolved, answer: RunnerOutcome): Outcome {
+function outcomeOfRunner(call: Resolved, answer: RunnerOutcome): CallOutcome {
   const { isolation = null, usage = null, log = null } = answer
   if ('code' in answer) {
     const { code, error, retryAfterSeconds = null } = answer

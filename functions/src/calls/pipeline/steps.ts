@@ -1,6 +1,6 @@
 import { toolFailure, ToolrackError } from '@toolrack/contract'
 import type { ArgumentValidator } from '../../tools/schemas/argument-validator.ts'
-import type { CallRequest, Outcome, Received, Requested, Resolved } from './call.ts'
+import type { CallOutcome, CallRequest, Received, Requested, Resolved } from './call.ts'
 import type { InvocationLogs } from './invocation-logs.ts'
 import { Onion } from './onion.ts'
 import type { Next, Step, StepFailures } from './onion.ts'
@@ -9,7 +9,6 @@ import type { ResolveParts } from './resolve-tool.ts'
 import { RESULT_BYTES_MAX, runTool } from './run-tool.ts'
 import type { RunParts } from './run-tool.ts'
 
-/** What the steps work with. */
 export type StepParts = ResolveParts &
   RunParts & {
     readonly validator: ArgumentValidator
@@ -27,23 +26,20 @@ export function callSteps(parts: StepParts, failures: StepFailures): Next<Receiv
     .run('run the tool', runTool(parts))
 }
 
-/** Reads and parses the request. A call that cannot be read is refused here. */
+/** Reads and parses the request. A request that is not valid ends here. */
 export const readRequest: Step<Received, Requested> = (call, next) => {
   const request = call.read()
-  // A request of dispatch is at hand, and waiting for nothing costs a warm call a tenth.
-  return request instanceof Promise ? waitForRequest(call, request, next) : next({ ...call, request })
+  async function later(reading: Promise<CallRequest>): Promise<CallOutcome> {
+    return next({ ...call, request: await reading })
+  }
+  // A request of dispatch is no promise, and to wait for nothing takes a tenth of a warm call.
+  return request instanceof Promise ? later(request) : next({ ...call, request })
 }
 
-async function waitForRequest(
-  call: Received,
-  request: Promise<CallRequest>,
-  next: Next<Requested>,
-): Promise<Outcome> {
-  return next({ ...call, request: await request })
-}
-
-/** Refuses arguments that do not fit the definition's schema. Only the tools that the service runs are checked here; the
- * others are refused by the step that runs the tool. */
+/**
+ * Checks the arguments against the definition's schema, but only those of tools that the service runs. Calls of other tools
+ * fail in the step that runs the tool.
+ */
 export function validateArguments({ validator }: Pick<StepParts, 'validator'>): Step<Resolved> {
   return async (call, next) => {
     const { entry, request, principal, signal } = call
@@ -72,7 +68,7 @@ export function keepLog({ logs, now }: Pick<StepParts, 'logs' | 'now'>): Step<Re
   }
 }
 
-/** Answers a failure where the result is too large for a conversation: that of a built-in tool, or of a runner that was not told. */
+/** Makes a result that is too large for a conversation a failure. A runner that knows the limit sends none; built-in tools may. */
 export const boundResult: Step<Resolved> = async (call, next) => {
   const outcome = await next(call)
   const { resultType, textResultForLlm: text } = outcome.result

@@ -1,63 +1,56 @@
 import { ToolrackError } from '@toolrack/contract'
 import { setTimeout } from 'node:timers/promises'
-import { getHeapStatistics } from 'node:v8'
 import { FairQueue } from '../../fair-queue.ts'
 import type { NotRun, QueueState } from '../../fair-queue.ts'
-import { ownTurn, STRETCH_MS } from '../../loop-turn.ts'
+import { ownTurn, pauseMsAfter, STRETCH_MS } from '../../loop-turn.ts'
+import { shareOfHeap, UserBytes } from '../../user-bytes.ts'
 
-/** Bodies up to this size, in bytes, are not counted and are parsed at once: ordinary calls are never refused or delayed. */
+/** Bodies up to this size, in bytes, are not counted and are parsed at once. So ordinary calls are never refused or delayed. */
 export const SMALL_BODY_BYTES = 16 * 1024
 
 /** The largest body that a route takes, in bytes. */
 const LARGEST_BYTES = 1024 * 1024
-/** So that one user's half of it holds the largest body. */
-const BUDGET_BYTES_MIN = 2 * LARGEST_BYTES
 
-/** A parsed body was measured at 25 times its bytes: with 1/64 of the heap, bodies take less than 40 % of it. */
+/** A parsed body was measured at 25 times its bytes. With 1/64 of the heap, bodies take less than 40 % of it. */
 const HEAP_SHARE = 1 / 64
 
 /**
- * How long others have a turn, in milliseconds. One turn of the event loop is not enough: it accepts a single connection,
- * and a list on a new one was measured to wait for 32 parses behind 64 other connections.
+ * How long others have a turn, in milliseconds. One turn of the event loop is not enough, because it accepts a single
+ * connection: a list on a new connection was measured to wait for 32 parses behind 64 other connections.
  */
 const TURN_MS = 5
 
 /**
- * For each millisecond that a parse has blocked all others beyond STRETCH_MS, its user parses nothing large for so many: then
- * less than one request in 16 of others meets such a parse. What blocks for less is not put off.
- */
-const PAUSE_FACTOR = 16
-const PAUSE_MS_MAX = 1_000
-
-/** Bytes that the bodies of all requests together may have in a heap that may grow to `heapBytesMax`; V8's own limit by default. */
-export function bodyBudget(heapBytesMax = getHeapStatistics().heap_size_limit): number {
-  return Math.max(BUDGET_BYTES_MIN, Math.floor(heapBytesMax * HEAP_SHARE))
-}
-
-/**
- * Milliseconds between two refused bodies of one user: reading 1 MB in order to throw it away takes 2 ms, and who is refused at
- * once sends the next at once.
+ * Milliseconds between two refused bodies of one user. Reading 1 MB in order to throw it away takes 2 ms, and a client that is
+ * refused at once sends the next body at once.
  */
 const REFUSED_PAUSE_MS = 50
-/** The last of them waits 5 s, and a connection on which nothing is read is cut after 30 s. */
+/** The last of so many waits 5 s. A connection on which nothing is read is cut after 30 s. */
 const REFUSED_WAITING_MAX = 100
+
+/**
+ * Bytes that the bodies of all requests together may have, in a heap that may grow to `heapBytesMax`. At least two of the
+ * largest, so that one user's half holds one.
+ */
+export function bodyBudget(heapBytesMax?: number): number {
+  return shareOfHeap(HEAP_SHARE, 2 * LARGEST_BYTES, heapBytesMax)
+}
 
 type Share = { readonly user: string; readonly bytes: number }
 
-/** What is read and parsed now, of all users. */
+/** The bodies of all users that are read and parsed now. */
 export type BodiesState = QueueState & { readonly bytes: number; readonly bytesMax: number }
 
 /**
- * Bounds the bodies that are being read, parsed and worked on at the same time, in bytes, because each of them takes many
- * times its size as a parsed value. There is one for each server, and so one for each process.
+ * Bounds the bytes of the bodies that are being read, parsed and worked on, because a parsed body takes many times its bytes.
+ * There is one for each server.
  */
 export class BodiesInFlight {
   readonly #bytesMax: number
   readonly #bytesPerUser: number
   readonly #shares = new Map<object, Share>()
-  readonly #bytesOf = new Map<string, number>()
-  #bytes = 0
-  /** What waits has been read, so the bytes bound how many wait. */
+  readonly #bytes = new UserBytes()
+  /** A body that waits here has been read, so the bytes bound how many wait. */
   readonly #parses = new FairQueue(
     { places: 1, placesPerUser: 1, waitingPerUser: Infinity, waitingMax: Infinity },
     refusal,
@@ -74,24 +67,23 @@ export class BodiesInFlight {
     this.#bytesPerUser = isShared ? Math.max(LARGEST_BYTES, Math.floor(bytesMax / 2)) : bytesMax
   }
 
-  /** Bytes that are taken now. */
   get bytes(): number {
-    return this.#bytes
+    return this.#bytes.total
   }
 
   get state(): BodiesState {
-    return { ...this.#parses.state, bytes: this.#bytes, bytesMax: this.#bytesMax }
+    return { ...this.#parses.state, bytes: this.bytes, bytesMax: this.#bytesMax }
   }
 
   /** Counts a request's body before it is read. Throws SERVICE_BUSY when it does not fit beside its user's others, or beside all. */
   take(request: object, user: string, bytes: number): void {
     if (bytes <= SMALL_BODY_BYTES) return
-    if (this.#usedBy(user) + bytes > this.#bytesPerUser) throw new ToolrackError('SERVICE_BUSY', USER_FULL)
-    if (this.#bytes + bytes > this.#bytesMax) throw refusal('full')
+    if (this.#bytes.of(user) + bytes > this.#bytesPerUser) throw new ToolrackError('SERVICE_BUSY', USER_FULL)
+    if (this.bytes + bytes > this.#bytesMax) throw refusal('full')
     this.#set(request, { user, bytes })
   }
 
-  /** Lowers a request's share to what was read: before that, only the most that could come was known. */
+  /** Lowers a request's share to what was read. Before that, only the most that could come was known. */
   lower(request: object, bytes: number): void {
     const share = this.#shares.get(request)
     if (share && bytes < share.bytes)
@@ -100,14 +92,13 @@ export class BodiesInFlight {
 
   /** Gives a request's share back, once nothing works on its body any more. Does nothing for a request without a share. */
   giveBack(request: object): void {
-    const share = this.#shares.get(request)
-    if (share) this.#set(request, { ...share, bytes: 0 })
+    this.lower(request, 0)
   }
 
   /**
-   * Parses one large body at a time, users in turn, and gives other requests a turn before the next one. `parse` is given what
-   * it may wait for in between, so that others go on. Who has blocked others for long is put off. A body that comes alone does
-   * not wait. Rejects with what `parse` throws, and with SERVICE_BUSY when the caller has gone before.
+   * Parses one large body at a time, users in turn, and gives other requests a turn before the next one. `parse` may wait for
+   * `giveTurn` in between, so that others go on. A user whose body has blocked others for long pauses. A body that comes alone
+   * does not wait. Rejects with what `parse` throws, and with SERVICE_BUSY when the caller has gone before.
    */
   async parseInTurn<Value>(
     user: string,
@@ -122,8 +113,8 @@ export class BodiesInFlight {
       } catch (error) {
         reject(error)
       }
-      const tooLongMs = stretch.end() - STRETCH_MS
-      if (tooLongMs > 0) this.#parses.pause(user, Math.min(PAUSE_MS_MAX, PAUSE_FACTOR * tooLongMs))
+      const pauseMs = pauseMsAfter(stretch.end() - STRETCH_MS)
+      if (pauseMs > 0) this.#parses.pause(user, pauseMs)
       await setTimeout(TURN_MS, undefined, { ref: false })
     }
     this.#parses.run(user, parseOne, { signal }).catch(reject)
@@ -131,8 +122,8 @@ export class BodiesInFlight {
   }
 
   /**
-   * Has the refused bodies of a user thrown away one after another, whatever time each takes. Rejects with SERVICE_BUSY, and
-   * throws nothing away, where too many wait for that and when the caller has gone.
+   * Has the refused bodies of a user thrown away one after another. Rejects with SERVICE_BUSY, and throws nothing away, when too
+   * many wait for that and when the caller has gone.
    */
   async discardInTurn(
     user: string,
@@ -143,25 +134,16 @@ export class BodiesInFlight {
     await discard()
   }
 
-  #usedBy(user: string): number {
-    return this.#bytesOf.get(user) ?? 0
-  }
-
   #set(request: object, share: Share): void {
-    const { user, bytes } = share
-    const more = bytes - (this.#shares.get(request)?.bytes ?? 0)
-    this.#bytes += more
-    const used = this.#usedBy(user) + more
-    if (used > 0) this.#bytesOf.set(user, used)
-    else this.#bytesOf.delete(user)
-    if (bytes > 0) this.#shares.set(request, share)
+    this.#bytes.add(share.user, share.bytes - (this.#shares.get(request)?.bytes ?? 0))
+    if (share.bytes > 0) this.#shares.set(request, share)
     else this.#shares.delete(request)
   }
 }
 
 /**
- * Measures how long a piece of work has kept the thread from others at most, in processor time: on a busy machine the time of
- * other programs must not count against a user.
+ * Measures for how long a piece of work has kept the thread from others without a turn. It measures processor time, so that
+ * other programs on a busy machine do not count against a user.
  */
 class Stretch {
   #startMs = processorMs()
@@ -173,23 +155,21 @@ class Stretch {
     this.#startMs = processorMs()
   }
 
-  /** The longest stretch so far, in milliseconds. */
   end(): number {
     this.#longestMs = Math.max(this.#longestMs, processorMs() - this.#startMs)
     return this.#longestMs
   }
 }
 
-/** What this thread has used so far. */
+/** The processor time of this thread so far. */
 function processorMs(): number {
   const { user, system } = process.threadCpuUsage()
   return (user + system) / 1_000
 }
 
-const USER_FULL =
-  'The service is working on as many large bodies of yours as it takes; nothing was done. Try again, or send less at a time.'
-const ALL_FULL =
-  'The service is working on as many large bodies as it takes; nothing was done. Try again, or send less at a time.'
+const AGAIN = 'as it takes; nothing was done. Try again, or send less at a time.'
+const USER_FULL = `The service is working on as many large bodies of yours ${AGAIN}`
+const ALL_FULL = `The service is working on as many large bodies ${AGAIN}`
 
 function refusal(why: NotRun): ToolrackError {
   return new ToolrackError('SERVICE_BUSY', why === 'full' ? ALL_FULL : 'The caller has gone.')

@@ -4,7 +4,7 @@ import type { Precondition } from '../../tools/definitions/precondition.ts'
 const LIST = /^\s*(?:W\/)?"[^"]*"(?:\s*,\s*(?:W\/)?"[^"]*")*\s*$/
 const TAG = /"([^"]*)"/g
 
-/** The tags of an `If-Match` or `If-None-Match` header, without quotes; a weak mark that a proxy added is ignored. */
+/** The tags of an `If-Match` or `If-None-Match` header, without quotes. A weak mark, which a proxy may add, is ignored. */
 function entityTags(header: string | undefined, name: string): '*' | ReadonlySet<string> | undefined {
   if (header === undefined) return undefined
   if (header.trim() === '*') return '*'
@@ -13,7 +13,7 @@ function entityTags(header: string | undefined, name: string): '*' | ReadonlySet
   return new Set(Array.from(header.matchAll(TAG), ([, tag]) => tag ?? ''))
 }
 
-/** The preconditions of a write; a header that can't be read is an error, for ignoring it could destroy something. */
+/** The preconditions of a write. A header that is not valid is an error, because ignoring it could destroy something. */
 export function preconditionOf(headers: {
   'if-match'?: string | undefined
   'if-none-match'?: string | undefined
@@ -23,7 +23,7 @@ export function preconditionOf(headers: {
   return { ...(ifMatch && { ifMatch }), ...(ifNoneMatch && { ifNoneMatch }) }
 }
 
-/** Whether a reader has the representation already. A header that can't be read means no. */
+/** Whether the reader has the representation already. A header that is not valid means no. */
 export function isNotModified(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false
   if (header === etag || header.trim() === '*') return true

@@ -1,9 +1,9 @@
 import { ToolrackError } from '@toolrack/contract'
 
-/** Parameters of the contract that this version does not serve yet: refused, so that no list is silently unfiltered. */
+/** Parameters of the contract that this version does not serve yet. Ignoring them would leave a list unfiltered. */
 const UNAVAILABLE = new Set(['scope', 'budget', 'session', 'q'])
 
-/** A request's query, read strictly: an unknown parameter or value is an error that names it and what is allowed. */
+/** A request's query, read strictly: an unknown parameter or value is an error that says what is allowed. */
 export class Query {
   readonly #values = new Map<string, string[]>()
 
@@ -12,13 +12,9 @@ export class Query {
     for (const [key, value] of new URLSearchParams(search)) {
       const name = key.endsWith('[]') ? key.slice(0, -2) : key
       if (UNAVAILABLE.has(name)) {
-        throw new ToolrackError(
-          'PARAMETER_UNAVAILABLE',
-          `The parameter ${name} is not available in this version; leave it out.`,
-          {
-            details: [{ reason: 'PARAMETER_UNAVAILABLE', parameter: name }],
-          },
-        )
+        const message = `The parameter ${name} is not available in this version; leave it out.`
+        const details = [{ reason: 'PARAMETER_UNAVAILABLE', parameter: name } as const]
+        throw new ToolrackError('PARAMETER_UNAVAILABLE', message, { details })
       }
       if (!known.includes(name)) throw unknownParameter(name, known)
       const values = this.#values.get(name)
@@ -27,12 +23,11 @@ export class Query {
     }
   }
 
-  /** Every value of the parameter, in order. */
   all(name: string): readonly string[] {
     return this.#values.get(name) ?? []
   }
 
-  /** The different values, each split at commas, without blanks; at most `max`, because the catalog is searched for all of them. */
+  /** The different values, separated by commas too, without blanks. At most `max`, because the catalog is searched for each. */
   set(name: string, max: number): ReadonlySet<string> {
     const values = new Set(this.all(name).flatMap((value) => value.split(',').map((entry) => entry.trim())))
     values.delete('')

@@ -1,14 +1,14 @@
-import type { JsonValue } from '@toolrack/contract'
-import { ToolrackError } from '@toolrack/contract'
+import type { JsonObject, JsonValue } from '@toolrack/contract'
+import { isJsonObject, ToolrackError } from '@toolrack/contract'
 import express from 'express'
 import type { IncomingMessage } from 'node:http'
 import { finished } from 'node:stream/promises'
 import { SMALL_BODY_BYTES } from './bodies-in-flight.ts'
 import { readJson, readJsonInSteps } from '../../tools/json/read-json.ts'
-import { callerGone } from './caller-gone.ts'
+import { callerGone } from './caller.ts'
 import type { KnownRequest } from './route.ts'
 
-/** Bytes of a body outside bulk, and in bulk. */
+/** The most bytes of a body that holds one thing, and of one that holds many. */
 export const BODY_BYTES_MAX = { single: 256 * 1024, bulk: 1024 * 1024 } as const
 
 type Size = keyof typeof BODY_BYTES_MAX
@@ -18,12 +18,12 @@ const PARSERS = {
   bulk: express.raw({ type: () => true, limit: BODY_BYTES_MAX.bulk }),
 }
 
-/** What reading a body takes of a request. */
+/** The fields of a request that reading its body takes. */
 export type Sent = Pick<KnownRequest, 'req' | 'res' | 'bodies' | 'principal'>
 
 /**
- * The JSON of a request's body, whatever its Content-Type says; nested 32 levels deep outside schemas, unless said otherwise.
- * Throws BODY_INVALID, and what `readBytes` throws.
+ * The JSON of a request's body, whatever its Content-Type says. It may be nested 32 levels deep outside schemas, unless
+ * `depthMax` says otherwise. Throws BODY_INVALID, and what `readBytes` throws.
  */
 export async function readBody(sent: Sent, size: Size, depthMax?: number): Promise<JsonValue> {
   const bytes = await readBytes(sent, size)
@@ -41,17 +41,28 @@ export async function readBody(sent: Sent, size: Size, depthMax?: number): Promi
   })
 }
 
+/** The JSON object in a request's body. Throws what `readBody` throws. */
+export async function readObject(sent: Sent, size: Size): Promise<JsonObject> {
+  const body = await readBody(sent, size)
+  if (!isJsonObject(body)) throw bodyInvalid('The body must be a JSON object.')
+  return body
+}
+
+export function bodyInvalid(message: string): ToolrackError {
+  return new ToolrackError('BODY_INVALID', message)
+}
+
 /** What a parser leaves in a request. */
 type Read = { readonly rawBody?: Uint8Array; body?: unknown }
 
 /**
- * The bytes of a request's body, which are counted among the bodies in flight until the request has been handled. Throws
- * BODY_TOO_LARGE, and SERVICE_BUSY where there are too many.
+ * The bytes of a request's body. They count among the bodies in flight until the request has been handled. Throws
+ * BODY_TOO_LARGE, and SERVICE_BUSY when there are too many.
  */
 export async function readBytes({ req, res, bodies, principal }: Sent, size: Size): Promise<Uint8Array> {
   const read = req as Read
   const { rawBody } = read
-  // The Framework has also parsed it, and that value is as large as the one that is made here.
+  // The Functions Framework has parsed the body too. Its value would take as much memory as ours.
   if (rawBody) read.body = undefined
   if (rawBody && rawBody.length > BODY_BYTES_MAX[size]) throw new ToolrackError('BODY_TOO_LARGE')
   try {
@@ -65,23 +76,23 @@ export async function readBytes({ req, res, bodies, principal }: Sent, size: Siz
   return bytes
 }
 
-/** The most bytes that a body can have. The Functions Framework has read it already and leaves it in `rawBody`. */
+/** The most bytes that a body can have. The Functions Framework has read it already, and leaves it in `rawBody`. */
 function bytesToCome(req: IncomingMessage & Read, size: Size): number {
   if (req.rawBody) return req.rawBody.length
   const { 'content-length': length, 'content-encoding': encoding = 'identity' } = req.headers
   if (length === undefined && req.headers['transfer-encoding'] === undefined) return 0
-  // What is compressed, or comes in chunks, does not say how large it will be.
+  // A body that is compressed, or comes in chunks, does not say how large it is.
   if (length === undefined || encoding.toLowerCase() !== 'identity') return BODY_BYTES_MAX[size]
-  // A longer body is refused before it is read, also while there are many: it would never be taken.
+  // A longer body is refused before it is read, so it takes none of the bytes.
   return Number(length) > BODY_BYTES_MAX[size] ? 0 : Number(length)
 }
 
-/** Reads a body without keeping it: a client that is still sending would see its connection break in place of the answer. */
+/** Reads a body without keeping it, because a client that still sends would not see the answer. */
 async function discard(req: IncomingMessage): Promise<void> {
   try {
     await finished(req.resume())
   } catch {
-    // The client has gone, and nobody waits for the answer.
+    // The client has gone. Nobody waits for the answer.
   }
 }
 

@@ -1,6 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Action } from '../../access/action.ts'
-import type { Principal } from '../../access/principal.ts'
+import type { Action, Principal } from '../../access/principal.ts'
 import type { BodiesInFlight } from './bodies-in-flight.ts'
 import type { UnreadAnswers } from './unread-answers.ts'
 
@@ -20,7 +19,7 @@ type NamesIn<Path extends string> = Path extends `${infer Head}/${infer Tail}`
 /** What a path names, percent-decoded: `/tools/defs/:name` gives `{ name }`. */
 export type Params<Path extends string> = { readonly [Name in NamesIn<Path>]: string }
 
-/** A request that has come to a route's address. */
+/** A request that has arrived at a route's address. */
 export type FoundRequest<Path extends string = string> = {
   /** The address up to its `?`. */
   readonly path: string
@@ -29,9 +28,9 @@ export type FoundRequest<Path extends string = string> = {
   readonly params: Params<Path>
   readonly req: IncomingMessage
   readonly res: ServerResponse
-  /** Where the request's body is counted while it is worked on. */
+  /** Counts the request's body while it is worked on. */
   readonly bodies: BodiesInFlight
-  /** Where an answer is counted until its reader has taken it. */
+  /** Counts the answer until its reader has taken it. */
   readonly unread: UnreadAnswers
 }
 
@@ -54,17 +53,17 @@ export type Route<Path extends string = string, Asked = unknown> = {
   /** Reads the query and the headers, and throws what is wrong with them. */
   readonly ask?: (request: FoundRequest<Path>) => Asked
   /**
-   * What the sender has to be allowed to do. One that is always the same is decided before `ask`, one that depends on what
-   * was asked after it; both before the body is read.
+   * What the sender has to be allowed to do. A fixed action is decided on before `ask`, one that depends on what was asked
+   * after it. Both are decided on before the body is read.
    */
   readonly action: Action | ((asked: Asked) => Action)
-  /** Answers, in place of a 403, as if there were nothing to be read; only where the action depends on what was asked. */
+  /** Answers in place of a 403, as if there were nothing to read. Only where the action depends on what was asked. */
   readonly hide?: (request: KnownRequest<Path, Asked>) => void
-  /** Who may do this too gets the answer in full: `handle` finds in `inFull` whether they may. */
+  /** A sender who may do this too gets the full answer. `handle` finds in `inFull` whether they may. */
   readonly inFull?: Action
-  /** `handle` reads the body. Without it, what changes something waits until the whole request has come, and its body is thrown away. */
+  /** `handle` reads the body. Otherwise a route other than a GET waits for the whole request and throws its body away. */
   readonly takesBody?: true
-  /** May answer at once, later, or over time: `res` is written to as it is, and nothing in between keeps what is written. */
+  /** May answer at once, later, or over time: nothing between it and the connection keeps what it writes to `res`. */
   readonly handle: (request: KnownRequest<Path, Asked>) => void | Promise<void>
 }
 
@@ -79,20 +78,19 @@ export type PublicRoute = {
   ) => void | Promise<void>
 }
 
-/** A row of the route table. */
 export type TableRow = Route | PublicRoute
 
-/** Checks a route against the names in its path and what it asks, which a table of many routes does not know any more. */
+/** Checks a route's types against the names in its path and what it asks. The table of all routes does not know them. */
 export function route<const Path extends string, Asked = undefined>(checked: Route<Path, Asked>): Route {
   return checked as unknown as Route
 }
 
-/** An address of a route, and whose tokens are good there. */
+/** An address of a route, and the family whose tokens are valid there. */
 export type Address = { readonly address: string; readonly family: Family }
 
 /**
- * Where a route is found. A function serves one family, `direct`, and sees its prefix when it is called through Hosting but
- * not when it is called itself; what is for users at the root is not served by that of the jobs.
+ * The addresses of a route. A function serves one family, `direct`. It sees the family's prefix when it is called through
+ * Hosting, but not when it is called directly. The function of the jobs does not serve routes for users at the root.
  */
 export function addressesOf({ path, isRoot, action }: TableRow, direct?: Family): readonly Address[] {
   if (isRoot) return direct === 'jobs' && action !== 'anybody' ? [] : [{ address: path, family: 'workflows' }]

@@ -6,8 +6,8 @@ import type { Log } from '../../log.ts'
 import { sendJson } from './send-json.ts'
 
 /**
- * Answers an error in the one shape that errors have. What nobody foresaw is logged whole and told as INTERNAL. An answer that
- * has begun is broken off and the error is logged: an answer that was ended would look whole to its reader.
+ * Answers an error in the one shape of all errors. An unforeseen error is logged whole, and its answer is INTERNAL. If the
+ * answer has begun, the connection is cut and the error is logged, because an answer that ends normally would look whole.
  */
 export function sendError(res: ServerResponse, thrown: unknown, log: Log): void {
   const error = toolrackError(thrown, log)
@@ -23,7 +23,7 @@ export function sendError(res: ServerResponse, thrown: unknown, log: Log): void 
   })
 }
 
-/** Whether the body was refused for its size or for that of others; a client then need not send the rest of it. */
+/** Whether the body was refused for its size or that of others. The client then need not send the rest of it. */
 export function isBodyRefused(code: ErrorCode): boolean {
   return ERROR_CODES[code].httpStatus === 413 || code === 'SERVICE_BUSY'
 }
@@ -47,7 +47,7 @@ function toolrackError(thrown: unknown, log: Log): ToolrackError {
   return new ToolrackError('INTERNAL', undefined, { details: [{ reason: 'INTERNAL', requestId }] })
 }
 
-/** Errors that Express and its body parser raise about a request. */
+/** The error of a request that Express or its body parser refused. Undefined for other errors. */
 export function requestError(thrown: unknown): ToolrackError | undefined {
   const { type, status } = (thrown ?? {}) as { type?: string; status?: number }
   if (type === 'entity.too.large') return new ToolrackError('BODY_TOO_LARGE')

@@ -1,26 +1,26 @@
 import { ToolrackError } from '@toolrack/contract'
+import cors from 'cors'
 import express from 'express'
 import type { Express, NextFunction, Request, Response } from 'express'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Authenticate } from '../../access/authenticate.ts'
 import type { Log } from '../../log.ts'
-import { allowOrigins } from './allow-origins.ts'
 import { BodiesInFlight } from './bodies-in-flight.ts'
 import { handlerOf } from './handle-route.ts'
 import type { Handle } from './handle-route.ts'
-import { addressesOf } from './route.ts'
+import { addressesOf, METHODS } from './route.ts'
 import type { Family, FoundRequest, Method, TableRow } from './route.ts'
 import { sendError } from './send-error.ts'
 import { UnreadAnswers } from './unread-answers.ts'
 
-/** What the edge itself works with; what the handlers work with is theirs. */
+/** The parts of the edge itself. The parts of the handlers are theirs. */
 export type EdgeParts = {
   readonly authenticate: Authenticate
   readonly corsOrigins: readonly string[]
   readonly log: Log
-  /** The bodies of all requests; those of a new server when it is left out. */
+  /** The bodies of all requests. */
   readonly bodies?: BodiesInFlight
-  /** The answers that wait for their readers; those of a new server when it is left out. */
+  /** The answers that wait for their readers. */
   readonly unread?: UnreadAnswers
 }
 
@@ -37,16 +37,22 @@ export function serveRoutes(
   direct?: Family,
 ): RequestListener {
   const places = table.flatMap((row) =>
-    addressesOf(row, direct).map(({ address, family }): Place => ({
-      method: row.method,
-      address,
-      handle: givingBack(handlerOf(row, family, authenticate)),
-    })),
+    addressesOf(row, direct).map(({ address, family }): Place => {
+      const handle = handlerOf(row, family, authenticate)
+      // A handler may go on after its client has gone, and holds the body until it ends. One that ends at once has read none.
+      const handleAndGiveBack: Handle = (request) =>
+        handle(request)?.finally(() => bodies.giveBack(request.req))
+      return { method: row.method, address, handle: handleAndGiveBack }
+    }),
   )
-  const exact = exactAddresses(places)
+  const exact = new Map(
+    places
+      .filter((place) => !isNaming(place))
+      .map(({ method, address, handle }) => [`${method} ${address}`, handle]),
+  )
   const app = expressApp(places, { bodies, unread }, log)
 
-  /** An address as it is documented is looked up; Express, whose way to a route is longer, finds every other spelling of it. */
+  /** Looks up an address as it is documented. Express, which takes longer, finds every other spelling. */
   function serve(req: IncomingMessage, res: ServerResponse): void {
     const { path, search } = addressOf(req)
     const handle = exact.get(`${req.method} ${path}`)
@@ -61,18 +67,14 @@ export function serveRoutes(
 
 const NO_PARAMS = {}
 
-/** The places whose address names nothing, by method and address. */
-function exactAddresses(places: readonly Place[]): ReadonlyMap<string, Handle> {
-  const exact = places.filter((place) => !isNaming(place))
-  return new Map(exact.map(({ method, address, handle }) => [`${method} ${address}`, handle]))
-}
-
 /** Whether the address names something, as `:name` does. */
 function isNaming({ address }: Place): boolean {
   return address.includes(':')
 }
 
-/** Every route, in whichever way its path may be spelled, and the answers where there is none. */
+type Refused = Response<unknown, { known?: Method[] }>
+
+/** Every route with every spelling of its path, and the errors for all other addresses and methods. */
 function expressApp(
   places: readonly Place[],
   counted: Pick<FoundRequest, 'bodies' | 'unread'>,
@@ -80,20 +82,20 @@ function expressApp(
 ): Express {
   const app = express()
   app.disable('x-powered-by').disable('etag').set('query parser', false)
-  // Those that are written out come first, so that every spelling of an address finds what the exact one does.
+  // Addresses that name nothing come first, as in `exact`, so that every spelling of an address finds the same route.
   const inOrder = places.toSorted((a, b) => Number(isNaming(a)) - Number(isNaming(b)))
   for (const { method, address, handle } of inOrder)
     app.route(address)[lowerCase(method)]((req, res) => {
       const { search } = addressOf(req)
       return handle({ path: req.path, search, params: req.params, req, res, ...counted })
     })
-  // Behind all routes: what comes here is an address without this method, and the router knows which places it matches.
+  // Requests that no route has answered come here. Each place that has their address adds its method.
   for (const { method, address } of places)
-    app.all(address, (_req, res: Response<unknown, { known?: Method[] }>, next) => {
+    app.all(address, (_req, res: Refused, next) => {
       res.locals.known = [...(res.locals.known ?? []), method]
       next()
     })
-  app.use((_req: Request, res: Response<unknown, { known?: Method[] }>) => refuse(res, res.locals.known))
+  app.use((_req: Request, res: Refused) => refuse(res, res.locals.known))
   app.use((error: unknown, _req: Request, res: Response, _next: NextFunction) => sendError(res, error, log))
   return app
 }
@@ -106,14 +108,18 @@ function refuse(res: Response, known: readonly Method[] = []): void {
   throw new ToolrackError('METHOD_NOT_ALLOWED', `The route knows ${methods}.`)
 }
 
-/**
- * Gives the share of a request's body back when its handler has ended, however that was. A handler may go on after its
- * client has gone, and still holds the body then. One that ends at once has read none.
- */
-function givingBack(handle: Handle): Handle {
-  return function handleAndGiveBack(request) {
-    return handle(request)?.finally(() => request.bodies.giveBack(request.req))
-  }
+/** Lets pages of these origins send requests, with the methods of the table and the headers of the API. */
+function allowOrigins(origins: readonly string[], table: readonly TableRow[]) {
+  const known = new Set(table.map(({ method }) => method))
+  return cors({
+    origin: [...origins],
+    methods: METHODS.filter((method) => known.has(method)),
+    allowedHeaders:
+      'Authorization,Content-Type,If-Match,If-None-Match,Idempotency-Key,X-Project-Id,traceparent,Last-Event-ID',
+    exposedHeaders:
+      'ETag,Link,Retry-After,Idempotent-Replay,X-Tools-Revision,X-Tools-Layers,X-Tools-Unknown,X-Tools-Quarantined',
+    maxAge: 3600,
+  })
 }
 
 /** What a handler throws, at once or later, is answered as an error. */
@@ -126,7 +132,7 @@ async function answer(res: ServerResponse, log: Log, handle: () => void | Promis
   }
 }
 
-/** The address in two: the path, and what follows its `?`. */
+/** The path of the address, and what follows its `?`. */
 function addressOf({ url = '' }: IncomingMessage): { readonly path: string; readonly search: string } {
   const question = url.indexOf('?')
   return question === -1

@@ -1,21 +1,28 @@
-import { ToolrackError } from '@toolrack/contract'
+import { ERROR_CODES, ToolrackError } from '@toolrack/contract'
+import type { IncomingMessage } from 'node:http'
 import { maySee } from '../../access/visible.ts'
-import { refuseParameters } from '../http/query.ts'
-import { route } from '../http/route.ts'
-import type { Route } from '../http/route.ts'
-import { sendJson } from '../http/send-json.ts'
+import { dispatch, parseCalls } from '../../calls/dispatch/dispatcher.ts'
+import { HeldResults } from '../../calls/dispatch/held-results.ts'
+import type { CallHeaders, Pipeline } from '../../calls/pipeline/call.ts'
 import type { InvocationLogs } from '../../calls/pipeline/invocation-logs.ts'
 import type { Invoker } from '../../calls/pipeline/invoker.ts'
-import { HeldResults } from '../../calls/dispatch/held-results.ts'
-import { dispatchCalls } from './dispatch-calls.ts'
-import { invokeTool } from './invoke-tool.ts'
+import { parseCallRequest } from '../../calls/pipeline/parse-call-request.ts'
+import { callerGone, whenOver } from '../http/caller.ts'
+import { refuseParameters } from '../http/query.ts'
+import { readBody } from '../http/read-body.ts'
+import { route } from '../http/route.ts'
+import type { KnownRequest, Route } from '../http/route.ts'
+import { isBodyRefused, requestError } from '../http/send-error.ts'
+import { sendInTurns, sendJson } from '../http/send-json.ts'
 
 export type CallParts = {
   readonly invoker: Invoker
   readonly logs: InvocationLogs
-  /** The results of all dispatches; those of new routes when it is left out. */
+  /** The results of all dispatches. */
   readonly heldResults?: HeldResults
 }
+
+const NOT_STORED = { 'Cache-Control': 'private, no-store' }
 
 const INVOCATION_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
@@ -36,7 +43,7 @@ export function callRoutes({ invoker, logs, heldResults = new HeldResults() }: C
       action: { verb: 'call' },
       handle: (request) => dispatchCalls(invoker, heldResults, request),
     }),
-    // What a call of the caller's own has printed; to a job token one of a tool that it names.
+    // What a call of the caller's own has printed. A job token reads only the logs of tools that it names.
     route({
       method: 'GET',
       path: '/tools/invocations/:id/log',
@@ -46,8 +53,62 @@ export function callRoutes({ invoker, logs, heldResults = new HeldResults() }: C
         const log = INVOCATION_ID.test(id) ? await logs.find(principal.uid, id) : undefined
         if (!log || !maySee(principal, { name: log.tool }).allowed)
           throw new ToolrackError('INVOCATION_NOT_FOUND')
-        sendJson(res, 200, log, { 'Cache-Control': 'private, no-store' })
+        sendJson(res, 200, log, NOT_STORED)
       },
     }),
   ]
+}
+
+/** One call. Whatever becomes of it, the body is a ToolResult that a model can be given. */
+async function invokeTool(pipeline: Pipeline, request: KnownRequest): Promise<void> {
+  const { principal, search, req, res } = request
+  const { result, retryAfterSeconds } = await pipeline.invoke({
+    principal,
+    headers: callHeaders(req),
+    signal: callerGone(res),
+    async read() {
+      try {
+        refuseParameters(search)
+        return parseCallRequest(await readBody(request, 'single', CALL_DEPTH_MAX))
+      } catch (error) {
+        throw requestError(error) ?? error
+      }
+    },
+  })
+  if (result.resultType === 'success') return sendJson(res, 200, result, NOT_STORED)
+  const { httpStatus, retry } = ERROR_CODES[result.code]
+  const again = retryAfterSeconds ?? (retry ? 1 : undefined)
+  sendJson(res, httpStatus, result, {
+    ...NOT_STORED,
+    ...(isBodyRefused(result.code) && { Connection: 'close' }),
+    ...(again !== undefined && { 'Retry-After': String(again) }),
+  })
+}
+
+/** A model's raw tool calls, answered by the messages to append to its conversation. */
+async function dispatchCalls(pipeline: Pipeline, results: HeldResults, request: KnownRequest): Promise<void> {
+  const { principal, search, req, res } = request
+  refuseParameters(search)
+  const calls = parseCalls(await readBody(request, 'bulk', CALL_DEPTH_MAX))
+  const held = results.begin(principal.uid)
+  try {
+    const sender = { principal, headers: callHeaders(req), signal: callerGone(res) }
+    const answer = await dispatch(pipeline, sender, calls, held)
+    const over = whenOver(res)
+    await sendInTurns(res, answer, NOT_STORED)
+    // The connection holds what it was given until the reader has taken it.
+    await over
+  } finally {
+    held.giveBack()
+  }
+}
+
+/** More than arguments may have, because their own check names the argument that is too deep. */
+const CALL_DEPTH_MAX = 64
+
+function callHeaders({ headers }: IncomingMessage): CallHeaders {
+  return {
+    idempotencyKey: headers['idempotency-key']?.toString(),
+    traceparent: headers.traceparent?.toString(),
+  }
 }

@@ -1,28 +1,33 @@
-import type { Layer } from '@toolrack/contract'
-import { ToolrackError } from '@toolrack/contract'
+import type { JsonObject, JsonValue, Layer } from '@toolrack/contract'
+import { isJsonObject, ToolrackError } from '@toolrack/contract'
 import type { Catalog } from '../../tools/catalog/catalog.ts'
 import { readCursor, writeCursor } from '../../tools/catalog/list-query.ts'
-import type { Position } from '../../tools/catalog/list-query.ts'
-import { PAGE_MAX } from '../../tools/catalog/list-query.ts'
 import { ON_CONFLICT } from '../../tools/definitions/definition-change.ts'
 import type { DefinitionStore } from '../../tools/definitions/definition-store.ts'
-import { storedLayer } from '../../tools/definitions/definition-writer.ts'
+import { BULK_MAX, storedLayer } from '../../tools/definitions/definition-writer.ts'
 import type { DefinitionWriter } from '../../tools/definitions/definition-writer.ts'
 import { keptVersions } from '../../tools/definitions/kept-versions.ts'
 import { JsonText } from '../../tools/json/json-text.ts'
-import { callerGone } from '../http/caller-gone.ts'
-import { isNotModified } from '../http/entity-tag.ts'
+import { callerGone } from '../http/caller.ts'
 import { invalidParameter, Query } from '../http/query.ts'
-import { readBody } from '../http/read-body.ts'
+import { bodyInvalid, readBody, readObject } from '../http/read-body.ts'
 import { route } from '../http/route.ts'
 import type { FoundRequest, Route } from '../http/route.ts'
-import { sendInTurns } from '../http/send-in-turns.ts'
-import { sendJson } from '../http/send-json.ts'
-import { askedLayer, askedWrite, readLayer, snapshotOf, write, writtenLayer } from './layer-parameter.ts'
-import { objectBody } from './object-body.ts'
-import { sentDefinitions } from './sent-definitions.ts'
-import { shownDefinition } from './shown-definition.ts'
-import { versionChoice } from './version-choice.ts'
+import { sendInTurns, sendJson, sendTagged } from '../http/send-json.ts'
+import {
+  askedLayer,
+  askedWrite,
+  nextPage,
+  pageQuery,
+  readLayer,
+  versionChoice,
+  write,
+  writtenLayer,
+} from './layer-requests.ts'
+import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
+import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
+import type { LayerSnapshot } from '../../tools/catalog/layer-snapshot.ts'
+import { withFamily } from '../../tools/definitions/loose-shape.ts'
 
 export type DefinitionParts = {
   readonly catalog: Catalog
@@ -44,12 +49,9 @@ export function definitionRoutes({ catalog, store, writer }: DefinitionParts): r
         const rest = after ? sorted.filter((entry) => entry.name > after.name) : sorted
         const page = rest.slice(0, limit)
         const last = page.at(-1)
-        const hasMore = rest.length > page.length && last !== undefined
-        const next = hasMore
-          ? `<${path}?layer=${layer}&limit=${limit}&cursor=${writeCursor(last)}>; rel="next"`
-          : undefined
         const items = page.map(shownDefinition)
-        await sendInTurns(res, { layer, revision, items }, next ? { Link: next } : {})
+        const cursor = last && rest.length > limit ? writeCursor(last) : undefined
+        await sendInTurns(res, { layer, revision, items }, nextPage(path, layer, limit, cursor))
       },
     }),
     // Writes one or up to 200 definitions, all of them or none.
@@ -59,10 +61,15 @@ export function definitionRoutes({ catalog, store, writer }: DefinitionParts): r
       takesBody: true,
       ask: askedBulk,
       action: write,
-      async handle({ principal, asked: { layer, onConflict, onInvalid }, req, res, bodies }) {
-        const sent = sentDefinitions(await readBody({ req, res, bodies, principal }, 'bulk'))
-        const options = { onConflict, onInvalid, signal: callerGone(res) }
-        sendJson(res, 200, await writer.putAll(principal, layer, sent, options))
+      async handle(request) {
+        const { principal, asked, res } = request
+        const sent = sentDefinitions(await readBody(request, 'bulk'))
+        const { layer, ...options } = asked
+        sendJson(
+          res,
+          200,
+          await writer.putAll(principal, layer, sent, { ...options, signal: callerGone(res) }),
+        )
       },
     }),
     // One definition. Its entity tag is its digest.
@@ -72,13 +79,9 @@ export function definitionRoutes({ catalog, store, writer }: DefinitionParts): r
       ask: ({ search }) => readLayer(new Query(search, ['layer'])),
       action: { verb: 'read' },
       async handle({ principal, asked: layer, params: { name }, req, res }) {
-        const view = await catalog.view(principal)
-        const entry = snapshotOf(view, layer).byName.get(name)
+        const entry = snapshotOf(await catalog.view(principal), layer).byName.get(name)
         if (!entry) throw new ToolrackError('TOOL_NOT_FOUND')
-        const etag = `"${entry.digest}"`
-        if (isNotModified(req.headers['if-none-match'], etag))
-          res.writeHead(304, { ETag: etag, 'Cache-Control': 'private, no-cache' }).end()
-        else sendJson(res, 200, shownDefinition(entry), { ETag: etag })
+        sendTagged({ req, res }, entry.digest, () => shownDefinition(entry))
       },
     }),
     // Creates a definition or replaces it.
@@ -88,14 +91,15 @@ export function definitionRoutes({ catalog, store, writer }: DefinitionParts): r
       takesBody: true,
       ask: askedWrite,
       action: write,
-      async handle({ principal, asked: { layer, precondition }, params: { name }, req, res, bodies }) {
-        const sent = objectBody(await readBody({ req, res, bodies, principal }, 'single'))
-        const target = { layer, name, precondition, signal: callerGone(res) }
+      async handle(request) {
+        const { principal, asked, params, res } = request
+        const sent = await readObject(request, 'single')
+        const target = { ...asked, name: params.name, signal: callerGone(res) }
         const answer = await writer.put(principal, target, sent)
         sendJson(res, answer.outcome === 'created' ? 201 : 200, answer, { ETag: `"${answer.digest}"` })
       },
     }),
-    // Removes a definition; its versions stay and can be rolled back to.
+    // Removes a definition. Its versions stay and can be rolled back to.
     route({
       method: 'DELETE',
       path: '/tools/defs/:name',
@@ -105,7 +109,7 @@ export function definitionRoutes({ catalog, store, writer }: DefinitionParts): r
         sendJson(res, 200, { ...(await writer.delete(principal, { layer, name, precondition })), layer })
       },
     }),
-    // What a definition was, the newest first; a deletion is a version without content.
+    // The versions of a definition, the newest first. A deletion is a version without content.
     route({
       method: 'GET',
       path: '/tools/defs/:name/versions',
@@ -131,13 +135,10 @@ export function definitionRoutes({ catalog, store, writer }: DefinitionParts): r
       takesBody: true,
       ask: askedWrite,
       action: write,
-      async handle({ principal, asked: { layer, precondition }, params: { name }, req, res, bodies }) {
-        const choice = versionChoice(
-          objectBody(await readBody({ req, res, bodies, principal }, 'single')),
-          'digest',
-          'sha256:…',
-        )
-        const target = { layer, name, precondition, signal: callerGone(res) }
+      async handle(request) {
+        const { principal, asked, params, res } = request
+        const choice = versionChoice(await readObject(request, 'single'), 'digest', 'sha256:…')
+        const target = { ...asked, name: params.name, signal: callerGone(res) }
         const answer = await writer.rollback(principal, target, choice)
         sendJson(res, 200, answer, { ETag: `"${answer.digest}"` })
       },
@@ -145,22 +146,12 @@ export function definitionRoutes({ catalog, store, writer }: DefinitionParts): r
   ]
 }
 
-function askedPage({ search }: FoundRequest): {
-  readonly layer: Layer
-  readonly limit: number
-  readonly after: Position | undefined
-} {
-  const query = new Query(search, ['layer', 'limit', 'cursor'])
-  const layer = readLayer(query)
-  const limit = query.integer('limit', 1, PAGE_MAX) ?? PAGE_MAX
-  const cursor = query.one('cursor')
+function askedPage(request: FoundRequest) {
+  const { layer, limit, cursor } = pageQuery(request, readLayer)
   const after = cursor === undefined ? undefined : readCursor(cursor)
-  if (cursor !== undefined && after?.layer !== layer)
-    throw invalidParameter(
-      'cursor',
-      'is not one that this service gave for this layer; take it from the Link header',
-    )
-  return { layer, limit, after }
+  if (cursor === undefined || after?.layer === layer) return { layer, limit, after }
+  const fault = 'is not one that this service gave for this layer; take it from the Link header'
+  throw invalidParameter('cursor', fault)
 }
 
 function askedBulk({ search, req }: FoundRequest) {
@@ -168,10 +159,57 @@ function askedBulk({ search, req }: FoundRequest) {
   const layer = writtenLayer(query)
   const onConflict = query.choice('onConflict', ON_CONFLICT, 'upsert')
   const onInvalid = query.choice('onInvalid', ['fail', 'skip'], 'fail')
-  if (req.headers['if-match'] !== undefined || req.headers['if-none-match'] !== undefined)
-    throw new ToolrackError(
-      'HEADER_INVALID',
-      'If-Match and If-None-Match are for one definition; write it with PUT.',
-    )
-  return { layer, onConflict, onInvalid }
+  if (req.headers['if-match'] === undefined && req.headers['if-none-match'] === undefined)
+    return { layer, onConflict, onInvalid }
+  const fault = 'If-Match and If-None-Match are for one definition; write it with PUT.'
+  throw new ToolrackError('HEADER_INVALID', fault)
+}
+
+/** A layer's last good state. Throws LAYER_UNAVAILABLE when there has been none. */
+function snapshotOf(view: CatalogView, layer: Layer): LayerSnapshot {
+  const { snapshot } = view.layers[layer]
+  if (snapshot) return snapshot
+  throw new ToolrackError('LAYER_UNAVAILABLE', `The ${layer} layer could not be read; try again.`)
+}
+
+/** The stored text is sent as it is: parsing and writing those of a large layer took 300 ms. */
+function shownDefinition({ name, layer, digest, stored }: CatalogEntry) {
+  const { revision, updatedAt, updatedBy, source } = stored
+  return {
+    name,
+    layer,
+    digest,
+    revision,
+    ...(updatedAt !== undefined && { updatedAt }),
+    ...(updatedBy !== undefined && { updatedBy }),
+    ...(source !== undefined && { source }),
+    definition: new JsonText(stored.text),
+  }
+}
+
+/** One definition, an array of them, or a whole definitions file: `{"family": …, "tools": [ … ]}`. */
+function sentDefinitions(body: JsonValue): readonly JsonValue[] {
+  const definitions = isJsonObject(body) ? (fileTools(body) ?? [body]) : body
+  if (!isArray(definitions))
+    throw bodyInvalid('The body must be a definition, an array of them, or {"tools": [ … ]}.')
+  const { length } = definitions
+  if (length >= 1 && length <= BULK_MAX) return definitions
+  throw bodyInvalid(`The body holds ${length} definitions; send 1 to ${BULK_MAX} at a time.`)
+}
+
+/** The tools of a definitions file. Undefined for another body. */
+function fileTools({
+  tools,
+  family,
+  $schema: _schema,
+  ...rest
+}: JsonObject): readonly JsonValue[] | undefined {
+  if (tools === undefined || !isArray(tools)) return undefined
+  if (Object.keys(rest).length > 0)
+    throw bodyInvalid('Beside tools only family and $schema are known in the body.')
+  return typeof family === 'string' ? tools.map((tool) => withFamily(tool, family)) : tools
+}
+
+function isArray(value: JsonValue): value is readonly JsonValue[] {
+  return Array.isArray(value)
 }

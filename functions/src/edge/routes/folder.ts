@@ -1,6 +1,5 @@
 import { aliasOf, ToolrackError } from '@toolrack/contract'
 import type { ErrorDetail } from '@toolrack/contract'
-import type { Action } from '../../access/action.ts'
 import { folderAnswer, refreshed, skipAnswer, toolAnswer } from '../../tools/folder/folder-answer.ts'
 import type { FolderLayer, MergedModules } from '../../tools/folder/folder-layer.ts'
 import { refuseParameters } from '../http/query.ts'
@@ -10,44 +9,42 @@ import { sendJson } from '../http/send-json.ts'
 
 export type FolderParts = { readonly folder?: FolderLayer | undefined }
 
-/** Who may read the modules themselves is told the folder's path, tracebacks and reports too. */
-const READ_MODULES: Action = { verb: 'read-modules', layer: 'file' }
+/** What the three routes share. Only callers who may read the modules are told the folder's path, tracebacks and reports. */
+const SHARED = {
+  isRoot: true,
+  ask: ({ search }: FoundRequest) => refuseParameters(search),
+  inFull: { verb: 'read-modules', layer: 'file' },
+} as const
 
 /** The watched folder of modules, for users. */
 export function folderRoutes({ folder }: FolderParts): readonly Route[] {
   return [
-    // What the folder holds, from which file, and what is left out and why.
+    // The tools of the folder with their files, and what is left out and why.
     route({
       method: 'GET',
       path: '/api/tools',
-      isRoot: true,
-      ask: askedNothing,
       action: { verb: 'read' },
-      inFull: READ_MODULES,
+      ...SHARED,
       async handle({ inFull, res }) {
         sendJson(res, 200, await folderAnswer(folder, inFull))
       },
     }),
-    // Reads the folder anew, waits until everything is checked, and tells what has changed.
+    // Reads the folder again, waits until everything is checked, and tells what has changed.
     route({
       method: 'POST',
       path: '/api/tools/refresh',
-      isRoot: true,
-      ask: askedNothing,
       action: { verb: 'refresh' },
-      inFull: READ_MODULES,
+      ...SHARED,
       async handle({ inFull, res }) {
         sendJson(res, 200, await refreshed(folder, inFull))
       },
     }),
-    // One tool of the folder by name or alias; why it is left out, where it is.
+    // One tool of the folder by name or alias, or why it is left out.
     route({
       method: 'GET',
       path: '/api/tools/:name',
-      isRoot: true,
-      ask: askedNothing,
       action: { verb: 'read' },
-      inFull: READ_MODULES,
+      ...SHARED,
       async handle({ inFull, params: { name }, res }) {
         const { tools, skipped } = (await folder?.modules()) ?? NONE
         const tool = tools.find((one) => one.name === name) ?? tools.find((one) => aliasOf(one.name) === name)
@@ -63,10 +60,6 @@ export function folderRoutes({ folder }: FolderParts): readonly Route[] {
 const NONE: MergedModules = { tools: [], skipped: [] }
 const NOT_THERE = 'The folder of modules has no tool of that name.'
 
-function askedNothing({ search }: FoundRequest): void {
-  refuseParameters(search)
-}
-
 function whyNone(skipped: MergedModules['skipped'], name: string, inFull: boolean): ToolrackError {
   const left = skipped.filter(({ detail }) => isNamed(detail, name))
   const [first] = left.map(({ detail }) => detail['message'])
@@ -79,7 +72,7 @@ function isNamed({ name }: ErrorDetail, wanted: string): boolean {
   return typeof name === 'string' && (name === wanted || aliasOf(name) === wanted)
 }
 
-/** What came of the tool's spec when it was checked. */
+/** The report of the check about the tool's spec. */
 function reportOf({ specs }: MergedModules['tools'][number]['module']['report'], name: string): unknown {
   const all = Array.isArray(specs) ? (specs as readonly { readonly name?: unknown }[]) : []
   return all.find((spec) => spec.name === name) ?? null

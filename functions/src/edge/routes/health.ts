@@ -7,17 +7,14 @@ import type { QueueState } from '../../fair-queue.ts'
 import type { IsolationLevel, Runner, RunnerHealth } from '../../tools/modules/runner.ts'
 import { VERSION } from '../../version.ts'
 
-/** What has a queue that users share. */
-type Queueing = { readonly state: QueueState }
-
 export type HealthParts = {
   readonly catalog: Catalog
   readonly runner: Pick<Runner, 'health'>
-  readonly compilers: Queueing
-  readonly argumentValidator: Queueing
+  readonly compilers: { readonly state: QueueState }
+  readonly argumentValidator: { readonly state: QueueState }
 }
 
-/** `GET /health`: whether the service works; with a token also what it works with. */
+/** `GET /health`: whether the service works. With a token also its layers, its queues and its runner. */
 export function healthRoute({ catalog, runner, compilers, argumentValidator }: HealthParts): PublicRoute {
   return {
     method: 'GET',
@@ -29,11 +26,9 @@ export function healthRoute({ catalog, runner, compilers, argumentValidator }: H
         principal ? catalog.view(principal) : catalog.shared(),
         runner.health(),
       ])
-      const head = { status: statusOf(view, known), version: VERSION, isolation: isolationOf(known) }
-      if (!principal) {
-        sendJson(res, 200, head)
-        return
-      }
+      const isolation: IsolationLevel = known.status === 'ready' ? known.isolation : 'L0'
+      const head = { status: statusOf(view, known), version: VERSION, isolation }
+      if (!principal) return sendJson(res, 200, head)
       const layers = Object.fromEntries(LAYERS.map((layer) => [layer, layerHealth(view, layer)]))
       const queues = {
         schemas: compilers.state,
@@ -46,15 +41,10 @@ export function healthRoute({ catalog, runner, compilers, argumentValidator }: H
   }
 }
 
-/** A runner that is not wanted, or not there yet, is nothing to be alarmed at. */
+/** A runner that is absent or still starting is no reason for an alarm. */
 function statusOf({ layers }: CatalogView, runner: RunnerHealth): 'ok' | 'degraded' {
   const isLost = layers.global.status !== 'fresh' || layers.file.status !== 'fresh'
   return isLost || runner.status === 'unreachable' ? 'degraded' : 'ok'
-}
-
-/** Without a runner no tool is executed and nothing isolates one. */
-function isolationOf(runner: RunnerHealth): IsolationLevel {
-  return runner.status === 'ready' ? runner.isolation : 'L0'
 }
 
 function layerHealth(view: CatalogView, layer: (typeof LAYERS)[number]) {

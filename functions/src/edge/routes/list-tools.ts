@@ -1,39 +1,26 @@
-import { dialectRules, DIALECTS, parseNameFilter, ToolrackError } from '@toolrack/contract'
+import { dialectRules, DIALECTS, isToolName, parseNameFilter, ToolrackError } from '@toolrack/contract'
 import type { Dialect } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
 import type { Catalog } from '../../tools/catalog/catalog.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
-import { readCursor } from '../../tools/catalog/list-query.ts'
+import { ENVELOPES, FILTER_VALUES_MAX, PAGE_MAX, readCursor } from '../../tools/catalog/list-query.ts'
 import { dialectAnswer } from '../../tools/catalog/dialect-answer.ts'
 import { layersText, listAnswer } from '../../tools/catalog/list-answer.ts'
-import type { ListAnswer } from '../../tools/catalog/list-answer.ts'
-import { ENVELOPES, FILTER_VALUES_MAX, PAGE_MAX } from '../../tools/catalog/list-query.ts'
 import type { Envelope, ListQuery } from '../../tools/catalog/list-query.ts'
 import { FairQueue } from '../../fair-queue.ts'
-import { STRETCH_MS } from '../../loop-turn.ts'
+import { pauseMsAfter, STRETCH_MS } from '../../loop-turn.ts'
 import { FragmentsInTurns } from '../../tools/catalog/fragments-in-turns.ts'
-import { callerGone } from '../http/caller-gone.ts'
+import { callerGone } from '../http/caller.ts'
 import { isNotModified } from '../http/entity-tag.ts'
 import { invalidParameter, Query } from '../http/query.ts'
 import { route } from '../http/route.ts'
-import type { KnownRequest, Route } from '../http/route.ts'
+import type { FoundRequest, KnownRequest, Route } from '../http/route.ts'
 import { VERSION } from '../../version.ts'
+import { explainName } from '../../tools/catalog/explain-name.ts'
+import { sendJson } from '../http/send-json.ts'
 
-const PARAMETERS = [
-  'names',
-  'name',
-  'only',
-  'tags',
-  'category',
-  'dialect',
-  'envelope',
-  'strict',
-  'limit',
-  'cursor',
-]
-
-/** A list as it is sent: made once for a catalog and a query, then only looked up. */
+/** A list as it is sent. It is made once for a catalog and a query, then only looked up. */
 type SentList = {
   readonly etag: string
   readonly body: Buffer
@@ -41,15 +28,12 @@ type SentList = {
   readonly bodyHeaders: string[]
 }
 
-/** Bytes of ready lists that an instance keeps; the full list of the catalog it serves is always among them. */
+/** The bytes of ready lists that a server keeps. The list of its whole catalog always fits. */
 const SENT_BYTES_MAX = 64 * 1024 * 1024
 
-/** Lists that wait to be made for one user. */
+/** How many lists may wait to be made for one user. */
 const WAITING_MAX = 100
-
-/** As for large bodies: for each millisecond by which making a list has blocked others for long, its user's next list waits. */
-const PAUSE_FACTOR = 16
-const PAUSE_MS_MAX = 1_000
+const TOO_MANY = 'Too many of your lists are being made; ask for fewer at a time.'
 
 export type ListParts = {
   readonly catalog: Catalog
@@ -61,19 +45,14 @@ export type ListParts = {
 
 /**
  * `GET /tools/list`: the definitions that the caller's model may be given. Callers without definitions of their own share their
- * lists. The query is read where a list is made, for one that is ready is found by its address.
+ * lists. A ready list is found by its address, so the query is only read when a list is made.
  */
 export function listRoute(parts: ListParts): Route {
-  const lists = new LRUCache<string, SentList>({
-    maxSize: SENT_BYTES_MAX,
-    sizeCalculation: sentBytes,
-  })
-
-  /** What is made for users with definitions of their own, who alone decide how long it takes: one list of each at a time. */
+  const lists = new LRUCache<string, SentList>({ maxSize: SENT_BYTES_MAX, sizeCalculation: sentBytes })
+  /** Lists of users with definitions of their own are made one at a time for each user, who alone decides how long it takes. */
   const making = new FairQueue(
     { places: 4, placesPerUser: 1, waitingPerUser: WAITING_MAX, waitingMax: Infinity },
-    () =>
-      new ToolrackError('SERVICE_BUSY', 'Too many of your lists are being made; ask for fewer at a time.'),
+    () => new ToolrackError('SERVICE_BUSY', TOO_MANY),
   )
 
   function send(request: KnownRequest, view: CatalogView): void | Promise<void> {
@@ -94,21 +73,12 @@ export function listRoute(parts: ListParts): Route {
           longestMs = Math.max(longestMs, performance.now() - sinceMs)
         }
       })
-      const pauseMs = Math.min(PAUSE_MS_MAX, PAUSE_FACTOR * (longestMs - 2 * STRETCH_MS))
+      const pauseMs = pauseMsAfter(longestMs - 2 * STRETCH_MS)
       if (view.hasOwn && pauseMs > 0) making.pause(principal.uid, pauseMs)
       lists.set(key, list)
       sendList(request, list)
     }
     return view.hasOwn ? making.run(principal.uid, make, { signal: callerGone(res) }) : make()
-  }
-
-  function sendList({ principal, req, res, unread }: KnownRequest, list: SentList): void {
-    if (isNotModified(req.headers['if-none-match'], list.etag)) {
-      res.writeHead(304, list.headers).end()
-      return
-    }
-    unread.hold(principal.uid, res, list.body.length)
-    res.writeHead(200, list.bodyHeaders).end(list.body)
   }
 
   return route({
@@ -122,59 +92,87 @@ export function listRoute(parts: ListParts): Route {
   })
 }
 
-/** A header's text may be held twice, and each place in the two arrays counts. */
+/** `GET /tools/explain`: what each layer says of a name, and which definition wins. */
+export function explainRoute({ catalog }: Pick<ListParts, 'catalog'>): Route {
+  return route({
+    method: 'GET',
+    path: '/tools/explain',
+    ask: askedName,
+    action: { verb: 'read' },
+    async handle({ principal, asked: name, res }) {
+      sendJson(res, 200, explainName(await catalog.view(principal), name))
+    },
+  })
+}
+
+function askedName({ search }: FoundRequest): string {
+  const name = new Query(search, ['name']).required('name')
+  if (!isToolName(name)) throw invalidParameter('name', 'must be one tool name or alias')
+  return name
+}
+
+function sendList({ principal, req, res, unread }: KnownRequest, list: SentList): void {
+  if (isNotModified(req.headers['if-none-match'], list.etag)) {
+    res.writeHead(304, list.headers).end()
+    return
+  }
+  unread.hold(principal.uid, res, list.body.length)
+  res.writeHead(200, list.bodyHeaders).end(list.body)
+}
+
+/** The bytes that a list takes: V8 may hold a header's text twice, and each place in the two arrays counts. */
 function sentBytes({ body, headers, bodyHeaders }: SentList, key: string): number {
   const texts = [...headers, ...bodyHeaders].reduce((sum, text) => sum + text.length + 16, 0)
   return body.length + 2 * key.length + texts + 1_024
 }
 
 function makeList(
-  parts: ListParts,
+  { envelope, defaultWorkflow }: ListParts,
   view: CatalogView,
   search: string,
   path: string,
   fragments: FragmentsInTurns,
 ): SentList {
-  const query = parseListQuery(search, parts.envelope)
+  const query = parseListQuery(search, envelope)
   if (query.strict && !view.isWhole) {
-    throw new ToolrackError('LAYER_UNAVAILABLE', undefined, {
-      details: [{ reason: 'LAYER_UNAVAILABLE', layers: layersText(view) }],
-    })
+    const details = [{ reason: 'LAYER_UNAVAILABLE', layers: layersText(view) } as const]
+    throw new ToolrackError('LAYER_UNAVAILABLE', undefined, { details })
   }
-  const answer = answerTo(query, parts, view, fragments)
-  const etag = `"${hashOf([VERSION, view.revision, parts.envelope, parts.defaultWorkflow, search].join('\n'))}"`
-  const headers = [
-    'ETag',
-    etag,
-    'Cache-Control',
-    'private, no-cache',
-    'X-Tools-Revision',
-    view.revision,
-    'X-Tools-Layers',
-    answer.layers,
-  ]
-  if (answer.unknown !== undefined) headers.push('X-Tools-Unknown', answer.unknown)
-  if (answer.quarantined !== undefined) headers.push('X-Tools-Quarantined', answer.quarantined)
-  if (answer.nextCursor !== undefined) headers.push('Link', nextLink(path, search, answer.nextCursor))
-  const type = ['Content-Type', 'application/json; charset=utf-8', 'X-Content-Type-Options', 'nosniff']
-  const bodyHeaders = [...type, ...headers, 'Content-Length', String(answer.body.length)]
-  return { etag, body: answer.body, headers, bodyHeaders }
-}
-
-function answerTo(
-  query: ListQuery,
-  { defaultWorkflow }: ListParts,
-  view: CatalogView,
-  fragments: FragmentsInTurns,
-): ListAnswer {
   const { dialect } = query
-  if (dialect === undefined) return listAnswer(view, query, defaultWorkflow)
-  return dialectAnswer(view, query, dialectRules(dialect), defaultWorkflow, fragments)
+  const answer =
+    dialect === undefined
+      ? listAnswer(view, query, defaultWorkflow)
+      : dialectAnswer(view, query, dialectRules(dialect), defaultWorkflow, fragments)
+  const { body, layers, unknown, quarantined, nextCursor } = answer
+  const etag = `"${hashOf([VERSION, view.revision, envelope, defaultWorkflow, search].join('\n'))}"`
+  const headers = {
+    ETag: etag,
+    'Cache-Control': 'private, no-cache',
+    'X-Tools-Revision': view.revision,
+    'X-Tools-Layers': layers,
+    ...(unknown !== undefined && { 'X-Tools-Unknown': unknown }),
+    ...(quarantined !== undefined && { 'X-Tools-Quarantined': quarantined }),
+    ...(nextCursor !== undefined && { Link: nextLink(path, search, nextCursor) }),
+  }
+  const bodyHeaders = {
+    'Content-Type': 'application/json; charset=utf-8',
+    'X-Content-Type-Options': 'nosniff',
+    ...headers,
+    'Content-Length': String(body.length),
+  }
+  return {
+    etag,
+    body,
+    headers: Object.entries(headers).flat(),
+    bodyHeaders: Object.entries(bodyHeaders).flat(),
+  }
 }
 
-/** Reads the query of a list; what is not understood is an error, never a list of everything. */
+const FILTERS = ['names', 'name', 'only', 'tags', 'category', 'dialect', 'envelope', 'strict']
+
+/** Reads the query of a list. What is not understood is an error, never a list of everything. */
 export function parseListQuery(search: string, envelope: Envelope): ListQuery {
-  const query = new Query(search, PARAMETERS)
+  const query = new Query(search, [...FILTERS, 'limit', 'cursor'])
   const cursor = query.one('cursor')
   const after = cursor === undefined ? undefined : readCursor(cursor)
   if (cursor !== undefined && !after)
@@ -211,17 +209,16 @@ function parseNames(query: Query): ListQuery['names'] {
   return names
 }
 
-/** A reader's HTTP client may refuse headers above 16 KB, so a longer address is not repeated in one. */
+/** A reader's HTTP client may refuse headers above 16 KB, so a header holds no longer address. */
 const LINK_LENGTH_MAX = 8_192
 
 function nextLink(path: string, search: string, cursor: string): string {
   const next = new URLSearchParams(search)
   next.set('cursor', cursor)
-  // A function that is called directly does not see what its path began with: the reader knows the address it asked.
+  // A function that is called directly does not know the beginning of its path, but the reader knows the address.
   const link = `<${path.startsWith('/tools/') ? '' : path}?${next.toString()}>; rel="next"`
-  if (link.length > LINK_LENGTH_MAX)
-    throw invalidParameter('limit', 'can not be used with so many names; leave it out')
-  return link
+  if (link.length <= LINK_LENGTH_MAX) return link
+  throw invalidParameter('limit', 'cannot be used with so many names; leave it out')
 }
 
 function hashOf(text: string): string {

@@ -1,25 +1,31 @@
 import { ToolrackError } from '@toolrack/contract'
-import { PAGE_MAX } from '../../tools/catalog/list-query.ts'
-import { callerGone } from '../http/caller-gone.ts'
-import { isNotModified } from '../http/entity-tag.ts'
-import { invalidParameter, Query } from '../http/query.ts'
-import { readBody } from '../http/read-body.ts'
-import { route } from '../http/route.ts'
-import type { FoundRequest, Route } from '../http/route.ts'
-import { sendJson } from '../http/send-json.ts'
+import type { Action } from '../../access/principal.ts'
+import type { WritableLayer } from '../../tools/definitions/definition-writer.ts'
 import { isModuleName } from '../../tools/modules/module-name.ts'
 import type { ModuleReader } from '../../tools/modules/module-reader.ts'
 import type { ModuleWriter } from '../../tools/modules/module-writer.ts'
-import { askedLayer, askedWrite, readModules, write, writtenLayer } from './layer-parameter.ts'
-import { moduleSource } from './module-source.ts'
-import { objectBody } from './object-body.ts'
-import { versionChoice } from './version-choice.ts'
+import { callerGone } from '../http/caller.ts'
+import { invalidParameter } from '../http/query.ts'
+import { BODY_BYTES_MAX, bodyInvalid, readBytes, readObject } from '../http/read-body.ts'
+import type { Sent } from '../http/read-body.ts'
+import { route } from '../http/route.ts'
+import type { FoundRequest, Route } from '../http/route.ts'
+import { sendJson, sendTagged } from '../http/send-json.ts'
+import {
+  askedLayer,
+  askedWrite,
+  nextPage,
+  pageQuery,
+  versionChoice,
+  write,
+  writtenLayer,
+} from './layer-requests.ts'
 
 export type ModuleParts = {
   readonly modules: { readonly reader: ModuleReader; readonly writer: ModuleWriter }
 }
 
-/** The Python modules of one layer. To whom they may not be shown, there are none. */
+/** The Python modules of one layer. Those that a caller may not read are hidden, as if there were none. */
 export function moduleRoutes({ modules: { reader, writer } }: ModuleParts): readonly Route[] {
   return [
     // The modules of a layer by name, without their sources and reports, a page at a time.
@@ -33,12 +39,11 @@ export function moduleRoutes({ modules: { reader, writer } }: ModuleParts): read
         // One more than is shown tells whether there is another page.
         const found = await reader.modules(principal, layer, { after, limit: limit + 1 })
         const items = found.slice(0, limit)
-        const last = items.at(-1)
-        const next = `<${path}?layer=${layer}&limit=${limit}&cursor=${last?.name}>; rel="next"`
-        sendJson(res, 200, { layer, items }, found.length > limit ? { Link: next } : {})
+        const cursor = found.length > limit ? items.at(-1)?.name : undefined
+        sendJson(res, 200, { layer, items }, nextPage(path, layer, limit, cursor))
       },
     }),
-    // A module with its source and what came of it. Its entity tag is the sha256 of the source.
+    // A module with its source and the report of its check. Its entity tag is the sha256 of the source.
     route({
       method: 'GET',
       path: '/tools/modules/:name',
@@ -47,10 +52,7 @@ export function moduleRoutes({ modules: { reader, writer } }: ModuleParts): read
       hide: notFound,
       async handle({ principal, asked: { layer }, params: { name }, req, res }) {
         const module = await reader.module(principal, layer, name)
-        const etag = `"${module.sha256}"`
-        if (isNotModified(req.headers['if-none-match'], etag))
-          res.writeHead(304, { ETag: etag, 'Cache-Control': 'private, no-cache' }).end()
-        else sendJson(res, 200, { ...module, layer }, { ETag: etag })
+        sendTagged({ req, res }, module.sha256, () => ({ ...module, layer }))
       },
     }),
     // Checks a Python file, and makes its tools the module's definitions.
@@ -60,14 +62,15 @@ export function moduleRoutes({ modules: { reader, writer } }: ModuleParts): read
       takesBody: true,
       ask: askedWrite,
       action: write,
-      async handle({ principal, asked: { layer, precondition }, params: { name }, req, res, bodies }) {
-        const source = await moduleSource({ req, res, bodies, principal })
-        const upload = { layer, name, source, precondition, signal: callerGone(res) }
+      async handle(request) {
+        const { principal, asked, params, res } = request
+        const source = await moduleSource(request)
+        const upload = { ...asked, name: params.name, source, signal: callerGone(res) }
         const answer = await writer.put(principal, upload)
         sendJson(res, answer.outcome === 'created' ? 201 : 200, answer, { ETag: `"${answer.sha256}"` })
       },
     }),
-    // Removes a module and all of its tools; its versions stay and can be rolled back to.
+    // Removes a module and all of its tools. Its versions stay and can be rolled back to.
     route({
       method: 'DELETE',
       path: '/tools/modules/:name',
@@ -77,7 +80,7 @@ export function moduleRoutes({ modules: { reader, writer } }: ModuleParts): read
         sendJson(res, 200, await writer.delete(principal, layer, name, precondition))
       },
     }),
-    // What a module was, the newest first; a deletion is a version without content.
+    // The versions of a module, the newest first. A deletion is a version without content.
     route({
       method: 'GET',
       path: '/tools/modules/:name/versions',
@@ -94,20 +97,17 @@ export function moduleRoutes({ modules: { reader, writer } }: ModuleParts): read
         sendJson(res, 200, { name, layer, items })
       },
     }),
-    // Checks an older source once more and makes it the present one, also after a deletion.
+    // Checks an older source again and makes it the present one, also after a deletion.
     route({
       method: 'POST',
       path: '/tools/modules/:name/rollback',
       takesBody: true,
       ask: askedWrite,
       action: write,
-      async handle({ principal, asked: { layer, precondition }, params: { name }, req, res, bodies }) {
-        const choice = versionChoice(
-          objectBody(await readBody({ req, res, bodies, principal }, 'single')),
-          'sha256',
-          '…',
-        )
-        const rollback = { layer, name, choice, precondition, signal: callerGone(res) }
+      async handle(request) {
+        const { principal, asked, params, res } = request
+        const choice = versionChoice(await readObject(request, 'single'), 'sha256', '…')
+        const rollback = { ...asked, name: params.name, choice, signal: callerGone(res) }
         const answer = await writer.rollback(principal, rollback)
         sendJson(res, 200, answer, { ETag: `"${answer.sha256}"` })
       },
@@ -115,16 +115,41 @@ export function moduleRoutes({ modules: { reader, writer } }: ModuleParts): read
   ]
 }
 
+function readModules({ layer }: { readonly layer: WritableLayer }): Action {
+  return { verb: 'read-modules', layer }
+}
+
 function notFound(): never {
   throw new ToolrackError('MODULE_NOT_FOUND')
 }
 
-function askedPage({ search }: FoundRequest) {
-  const query = new Query(search, ['layer', 'limit', 'cursor'])
-  const layer = writtenLayer(query)
-  const limit = query.integer('limit', 1, PAGE_MAX) ?? PAGE_MAX
-  const after = query.one('cursor')
+function askedPage(request: FoundRequest) {
+  const { layer, limit, cursor: after } = pageQuery(request, writtenLayer)
   if (after !== undefined && !isModuleName(after))
     throw invalidParameter('cursor', 'is not one that this service gave; take it from the Link header')
   return { layer, limit, after }
+}
+
+/** The types that clients send files as. `curl --data-binary` says that it sends a form. */
+const PYTHON = /^(?:text\/[a-z.+-]+|application\/(?:octet-stream|x-python(?:-code)?|x-www-form-urlencoded))$/
+
+/** The Python source in a request's body, as it is or as `{"source"}` in JSON. */
+async function moduleSource(sent: Sent): Promise<Uint8Array> {
+  const [head = ''] = (sent.req.headers['content-type'] ?? '').toLowerCase().split(';', 1)
+  const type = head.trim()
+  if (type === 'application/json') return sourceInJson(sent)
+  if (type === '' || PYTHON.test(type)) return readBytes(sent, 'single')
+  const types = 'text/x-python, application/octet-stream or application/json'
+  const remedy = 'or be left out: send the file itself, as curl -T does.'
+  throw new ToolrackError('HEADER_INVALID', `The Content-Type must be ${types}, ${remedy}`)
+}
+
+/** JSON may take more bytes than the source in it, which may be as large as any other body. */
+async function sourceInJson(sent: Sent): Promise<Uint8Array> {
+  const { source, ...rest } = await readObject(sent, 'bulk')
+  if (typeof source !== 'string' || Object.keys(rest).length > 0)
+    throw bodyInvalid('The body must be {"source": "…"}, or the Python source itself.')
+  const bytes = Buffer.from(source)
+  if (bytes.length > BODY_BYTES_MAX.single) throw new ToolrackError('BODY_TOO_LARGE')
+  return bytes
 }

@@ -4,16 +4,16 @@ import { isDigest, JOB_TOKEN_SECONDS, JOB_TOKEN_TOOLS_MAX } from '../../access/j
 import type { SignJobToken } from '../../access/job-token.ts'
 import { mintJobToken } from '../../access/mint-job-token.ts'
 import type { MintRequest } from '../../access/mint-job-token.ts'
+import type { GrantedTool } from '../../access/principal.ts'
 import type { Catalog } from '../../tools/catalog/catalog.ts'
-import type { GrantedTool } from '../../access/grant.ts'
 import { refuseParameters } from '../http/query.ts'
-import { readBody } from '../http/read-body.ts'
+import { readObject } from '../http/read-body.ts'
 import { route } from '../http/route.ts'
 import type { Route } from '../http/route.ts'
 import { sendJson } from '../http/send-json.ts'
-import { objectBody } from './object-body.ts'
 
 const WORKFLOW_ID = /^[A-Za-z0-9][A-Za-z0-9_.:/@-]{0,255}$/
+const NO_KEY = 'This server has no key that signs job tokens; set TOOLRACK_JOB_KEYS.'
 
 export type TokenParts = {
   readonly catalog: Catalog
@@ -23,7 +23,7 @@ export type TokenParts = {
   readonly now: () => number
 }
 
-/** `POST /jobs/tokens`: a short-lived token by which a workflow acts for the user, with the named tools and no others. */
+/** `POST /jobs/tokens`: a short-lived token with which a workflow acts for the user, by the named tools alone. */
 export function tokenRoute({ catalog, signJobToken: sign, now }: TokenParts): Route {
   return route({
     method: 'POST',
@@ -31,26 +31,19 @@ export function tokenRoute({ catalog, signJobToken: sign, now }: TokenParts): Ro
     takesBody: true,
     ask: ({ search }) => refuseParameters(search),
     action: { verb: 'mint' },
-    async handle({ principal, req, res, bodies }) {
-      const request = mintRequest(objectBody(await readBody({ req, res, bodies, principal }, 'single')))
-      if (!sign)
-        throw new ToolrackError(
-          'KEYS_UNAVAILABLE',
-          'This server has no key that signs job tokens; set TOOLRACK_JOB_KEYS.',
-        )
+    async handle(request) {
+      const { principal, res } = request
+      const wanted = mintRequest(await readObject(request, 'single'))
+      if (!sign) throw new ToolrackError('KEYS_UNAVAILABLE', NO_KEY)
       const view = await catalog.view(principal)
-      const minted = await mintJobToken(principal, request, { view, sign, now })
+      const minted = await mintJobToken(principal, wanted, { view, sign, now })
       sendJson(res, 201, minted, { 'Cache-Control': 'private, no-store' })
     },
   })
 }
 
-function mintRequest({
-  workflowId,
-  tools,
-  ttl = JOB_TOKEN_SECONDS.standard,
-  ...rest
-}: JsonObject): MintRequest {
+function mintRequest(body: JsonObject): MintRequest {
+  const { workflowId, tools, ttl = JOB_TOKEN_SECONDS.standard, ...rest } = body
   if (Object.keys(rest).length > 0) throw invalid('', 'it takes workflowId, tools and ttl, and nothing else')
   if (typeof workflowId !== 'string' || !WORKFLOW_ID.test(workflowId))
     throw invalid(

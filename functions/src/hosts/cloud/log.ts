@@ -1,6 +1,6 @@
 import type { Log, LogFields } from '../../log.ts'
 
-/** A log for machines, loaded with its first line: one JSON object an event, with the severity that Cloud Logging reads. */
+/** Logs one JSON object per event, with the severity that Cloud Logging reads. Its package is loaded with the first event. */
 export const cloudLog: Log = { info: lines('info'), warn: lines('warn'), error: lines('error') }
 
 function lines(level: keyof Log) {

@@ -4,14 +4,17 @@ import { parseArgs } from 'node:util'
 import { FileLayer } from '../../stores/files/file-layer.ts'
 import { firestoreConnection } from '../../stores/firestore/connect-firestore.ts'
 import { FirestoreDefinitionStore } from '../../stores/firestore/firestore-definition-store.ts'
+import type { StoredDefinition } from '../../tools/catalog/stored-definition.ts'
+import { BULK_MAX } from '../../tools/definitions/definition-writer.ts'
+import { LAYER_LIMITS } from '../../tools/definitions/layer-totals.ts'
+import type { ChangeOutcome } from '../../tools/definitions/write-outcome.ts'
 import { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
-import { seedLayer } from './seed-layer.ts'
 
 /** `npm run seed -- <folder>`: exit code 0 when the folder's definitions are in the global layer, 1 when not. */
 const { positionals } = parseArgs({ allowPositionals: true })
 const compilers = new SchemaCompilers()
 const store = new FirestoreDefinitionStore({ compilers, connection: firestoreConnection() })
-// The client throws the lack of credentials where nobody can catch it.
+// The client throws for missing credentials where nobody can catch it.
 process.on('unhandledRejection', (error) => leave(failed(notSeeded(error as Error))))
 leave(await seed(resolve(positionals[0] ?? '')))
 
@@ -21,7 +24,7 @@ async function seed(folder: string): Promise<number> {
     for (const { source, pointer, message } of skipped)
       say(process.stderr, `${source}${pointer && `#${pointer}`}: ${message}`)
     if (skipped.length > 0) return failed(`Nothing was written: correct the ${skipped.length} faults first.`)
-    const outcomes = await seedLayer(definitions, store)
+    const outcomes = await seedLayer(definitions)
     for (const { name, outcome } of outcomes)
       if (outcome !== 'unchanged') say(process.stdout, `${outcome} ${name}`)
     const changed = outcomes.filter(({ outcome }) => outcome !== 'unchanged').length
@@ -36,11 +39,24 @@ async function seed(folder: string): Promise<number> {
   }
 }
 
+/** Upserts definitions into the global layer, as many at a time as one request may bring. Those are all written, or none. */
+async function seedLayer(definitions: readonly StoredDefinition[]): Promise<readonly ChangeOutcome[]> {
+  const context = { by: 'seed', at: new Date(), limits: LAYER_LIMITS.global }
+  const outcomes: ChangeOutcome[] = []
+  for (let from = 0; from < definitions.length; from += BULK_MAX) {
+    const puts = definitions
+      .slice(from, from + BULK_MAX)
+      .map(({ name, text, digest }) => ({ kind: 'put', name, text, digest, onConflict: 'upsert' }) as const)
+    outcomes.push(...(await store.write({ kind: 'global' }, puts, context)))
+  }
+  return outcomes
+}
+
 function notSeeded(error: Error): string {
   return `The global layer of ${target()} could not be seeded: ${error.message}`
 }
 
-/** Calls that nobody answers would keep the process for half a minute. */
+/** Exits at once: calls without an answer would keep the process for half a minute. */
 function leave(code: number): never {
   process.exit(code)
 }

@@ -1,19 +1,19 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { authenticationOf } from '../authentication.ts'
-import type { Config } from '../config.ts'
+import type { Log } from '../../log.ts'
 import { BuiltFileLayer } from '../../stores/files/built-file-layer.ts'
 import { FileLayer } from '../../stores/files/file-layer.ts'
 import { firestoreConnection } from '../../stores/firestore/connect-firestore.ts'
 import { FirestoreDefinitionStore } from '../../stores/firestore/firestore-definition-store.ts'
 import { FirestoreInvocationLogs } from '../../stores/firestore/firestore-invocation-logs.ts'
 import { absentRunner } from '../../tools/modules/runner.ts'
-import type { Log } from '../../log.ts'
+import { authenticationOf } from '../authentication.ts'
+import type { Config } from '../config.ts'
 import { namedRunner } from '../named-runner.ts'
 import { createServices } from '../services.ts'
 import type { Services } from '../services.ts'
 
-/** Beside the bundle; there is none beside the source. */
+/** Beside the bundle. There is none beside the source. */
 const BUILT_FILE_LAYER = fileURLToPath(new URL('./file-layer.json', import.meta.url))
 
 /** Hosting gives up on a function after 60 seconds; the answer to a call must be out before. */

@@ -1,15 +1,15 @@
 import type { RequestListener } from 'node:http'
 import { createApp } from '../../edge/app.ts'
-import { isProduction, parseConfig, unknownVariables } from '../config.ts'
 import type { Family } from '../../edge/http/route.ts'
+import { isProduction, parseConfig, unknownVariables } from '../config.ts'
 import { cloudLog } from './log.ts'
 import { cloudServices } from './services.ts'
 
 export type Handler = (...request: Parameters<RequestListener>) => void
 
 /**
- * The requests of one function. Nothing is opened or read before the first of them; only the environment is checked at
- * once where the service is deployed, so that a bad one fails the deployment and not its users.
+ * The handler of one function. It opens and reads nothing before the first request. Only where the service is deployed is the
+ * environment checked at once, so that a bad one fails the deployment and not its users.
  */
 export function serving(family: Family): Handler {
   if (isProduction()) cloudConfig()
@@ -20,7 +20,7 @@ export function serving(family: Family): Handler {
   }
 }
 
-/** The layers are read while the first caller's token is verified: both take long in a new instance. */
+/** The layers are read while the first caller's token is verified, because both take long in a new instance. */
 function open(family: Family): RequestListener {
   for (const name of unknownVariables())
     cloudLog.warn('environment variable is not known and has no effect', { name })
@@ -29,13 +29,8 @@ function open(family: Family): RequestListener {
   return createApp(services, family)
 }
 
-/** Where and on which port a function listens is the platform's affair. */
+/** The platform decides where and on which port a function listens. */
 function cloudConfig() {
-  return parseConfig({
-    ...process.env,
-    HOST: '',
-    PORT: '',
-    TOOLRACK_STORE: 'firestore',
-    TOOLRACK_AUTH: 'firebase',
-  })
+  const store = { TOOLRACK_STORE: 'firestore', TOOLRACK_AUTH: 'firebase' }
+  return parseConfig({ ...process.env, HOST: '', PORT: '', ...store })
 }

@@ -9,10 +9,10 @@ type Served = {
   readonly watched?: string | undefined
 }
 
-/** A module to begin with. It lies beside the source: who starts a bundle has none. */
+/** A module to begin with. It is beside the source, so a bundle has none. */
 const EXAMPLE = fileURLToPath(new URL('../../../../docs/examples/weather.py', import.meta.url))
 
-/** What `npm start` prints when the server is ready: where it is, what is missing, the local token if there is one, and lines to copy. */
+/** What `npm start` prints when the server is ready: its address, what is missing, the local token, and lines to copy. */
 export function banner({ url, token, withoutRunner, watched }: Served, readyMs: number): string {
   const head = `Toolrack ${VERSION} is ready at ${url} (${Math.round(readyMs)} ms)`
   const missing = withoutRunner === undefined ? '' : `\nPython tools do not run here. ${withoutRunner}\n`
@@ -29,7 +29,7 @@ Ctrl-C stops the server.
 `
 }
 
-/** What `npm start` prints in place of the banner when the service has died and is ready again. */
+/** What `npm start` prints instead of the banner when the service has died and is ready again. */
 export function restartLine({ url }: Served, readyMs: number): string {
   return `Toolrack ${VERSION} is ready again at ${url} (${Math.round(readyMs)} ms)`
 }
@@ -64,7 +64,7 @@ A Python file that is saved in ${folder} brings its tools by itself; what is loa
 `
 }
 
-/** As a shell reads it in one piece. */
+/** The path as a shell reads it in one piece. */
 function quoted(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`
 }

@@ -1,7 +1,14 @@
-import { accessSync, constants, mkdirSync } from 'node:fs'
+import { accessSync, constants, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
+import { newJobKeys, parseJobKeys } from '../../access/job-keys.ts'
+import type { JobKeys } from '../../access/job-keys.ts'
+import { readLocalToken } from '../../access/local-token.ts'
+import type { LogBounds } from '../../calls/pipeline/invocation-logs.ts'
 import type { Log } from '../../log.ts'
+import { DatabaseFileError } from '../../stores/sqlite/open-database.ts'
+import { SqliteDefinitionStore } from '../../stores/sqlite/sqlite-definition-store.ts'
+import { SqliteInvocationLogs } from '../../stores/sqlite/sqlite-invocation-logs.ts'
 import { keepFolderPrivate, makePrivateFile } from './private-files.ts'
 import { EXIT, StartError } from './start-error.ts'
 
@@ -9,8 +16,9 @@ import { EXIT, StartError } from './start-error.ts'
 export type DataFolder = { readonly path: string; readonly release: () => void }
 
 /**
- * Makes the folder if need be, takes away what other accounts may do with it and its files, and claims it. The claim is an open transaction on a file of its own: the operating
- * system drops it with the process, also after `kill -9`, so no stale claim can keep a server from starting.
+ * Makes the folder if need be, takes away what other accounts may do with it and its files, and claims it. The claim is an open
+ * transaction on a file of its own. The operating system ends it with the process, also after `kill -9`, so no stale claim can
+ * keep a server from starting.
  */
 export function claimDataFolder(path: string, log: Pick<Log, 'warn'>): DataFolder {
   try {
@@ -24,6 +32,9 @@ export function claimDataFolder(path: string, log: Pick<Log, 'warn'>): DataFolde
   return { path, release: () => claim.close() }
 }
 
+/** SQLite's code for a database that another process has locked. */
+const SQLITE_BUSY = 5
+
 function openClaim(path: string): DatabaseSync {
   let claim: DatabaseSync | undefined
   const file = join(path, 'in-use')
@@ -35,19 +46,102 @@ function openClaim(path: string): DatabaseSync {
   } catch (error) {
     claim?.close()
     const primary = ((error as { errcode?: number }).errcode ?? 0) & 0xff
-    if (primary === 5)
-      throw new StartError(
-        `Another Toolrack server uses the data in ${path}; stop it, or set TOOLRACK_DATA to another folder.`,
-        EXIT.dataInUse,
-      )
-    throw unwritable(path, error)
+    if (primary !== SQLITE_BUSY) throw unwritable(path, error)
+    throw new StartError(
+      `Another Toolrack server uses the data in ${path}; stop it, or set TOOLRACK_DATA to another folder.`,
+      EXIT.dataInUse,
+    )
   }
 }
 
 function unwritable(path: string, error: unknown): StartError {
-  const reason = (error as NodeJS.ErrnoException).code ?? (error as Error).message
   return new StartError(
-    `The data folder ${path} can not be written (${reason}); make it writable, or set TOOLRACK_DATA to another folder.`,
+    `The data folder ${path} cannot be written (${reasonOf(error)}); make it writable, or set TOOLRACK_DATA to another folder.`,
     EXIT.unwritableData,
   )
+}
+
+/** Opens the store of the data folder, or throws a StartError. */
+export function openStore(folder: string, bytesMax: number): SqliteDefinitionStore {
+  const path = join(folder, 'toolrack.db')
+  try {
+    makePrivateFile(path)
+    return new SqliteDefinitionStore(path, { bytesMax })
+  } catch (error) {
+    if (error instanceof DatabaseFileError) {
+      throw new StartError(
+        `${path}: ${error.message}; put a copy of it back, or move the file away to start with an empty store.`,
+        EXIT.damagedData,
+      )
+    }
+    const reason = (error as Error).message.replace(/\.$/, '')
+    throw new StartError(
+      `${path} cannot be opened: ${reason}; make it writable, or set TOOLRACK_DATA to another folder.`,
+      EXIT.unwritableData,
+    )
+  }
+}
+
+/**
+ * Opens the logs of calls. A file that cannot be read, or that another version has made, is replaced by an empty one, because
+ * losing logs is no reason not to start.
+ */
+export function openLogs(folder: string, bounds: LogBounds): SqliteInvocationLogs {
+  const path = join(folder, 'invocations.db')
+  function open(): SqliteInvocationLogs {
+    makePrivateFile(path)
+    return new SqliteInvocationLogs(path, { bounds })
+  }
+  try {
+    return open()
+  } catch {
+    return usable(path, '', () => {
+      for (const end of ['', '-wal', '-shm', '-journal']) rmSync(path + end, { force: true })
+      return open()
+    })
+  }
+}
+
+/** Reads or makes the local token, or throws a StartError. */
+export function openToken(folder: string): string {
+  return usable(join(folder, 'token'), ' for a new token', () => readLocalToken(folder))
+}
+
+/** The keys of job tokens. They are made on the first start, and only their owner can read them. Throws a StartError. */
+export function openJobKeys(folder: string): JobKeys {
+  const path = join(folder, 'job-keys.json')
+  const keys = parseJobKeys(usable(path, ' for a new key', () => jobKeysText(path)))
+  if (keys) return keys
+  throw new StartError(
+    `${path} does not hold keys of job tokens; correct it, or remove it for a new key.`,
+    EXIT.damagedData,
+  )
+}
+
+function jobKeysText(path: string): string {
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+  const text = newJobKeys()
+  writeFileSync(path, text, { mode: 0o600 })
+  return text
+}
+
+function usable<Opened>(path: string, remedy: string, open: () => Opened): Opened {
+  try {
+    return open()
+  } catch (error) {
+    throw new StartError(
+      `${path} cannot be used (${reasonOf(error)}); make it a file of this account, or remove it${remedy}.`,
+      EXIT.unwritableData,
+    )
+  }
+}
+
+/** The code of an error of the system, such as EACCES. Codes of other errors say less than their messages. */
+function reasonOf(error: unknown): string {
+  const { syscall, code, message } = error as NodeJS.ErrnoException
+  return syscall !== undefined && code !== undefined ? code : message
 }

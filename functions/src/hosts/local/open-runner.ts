@@ -8,16 +8,16 @@ import { HttpRunner } from '../../platform/runner/http-runner.ts'
 import { RunnerProcess } from './runner-process.ts'
 import type { RunnerCommand } from './runner-child.ts'
 
-/** Beside the source. Whoever starts a bundle gives no Python with it. */
+/** Beside the source. A bundle is never started with a Python. */
 const RUNNER_DIR = fileURLToPath(new URL('../../../../python-runner', import.meta.url))
 
 const NO_PYTHON =
   'No runner belongs to this server: npm start brings one, and RUNNER_URL names one that runs elsewhere.'
 
-/** Behind the one local token there is nobody to keep places for. */
+/** With the local token there is one user, who may have every place. */
 const OF_ONE_USER = { TOOLRACK_RUNNER_USER_SLOTS: 'all' }
 
-/** What the program that starts the server knows of Python on this machine. */
+/** The path of a Python, or why there is none on this machine. */
 export type PythonChoice = { readonly python?: string | undefined; readonly missing?: string | undefined }
 
 /** From `--python=<path>` or `--no-python=<why there is none>` in the arguments. */
@@ -27,17 +27,17 @@ export function pythonChoice(args: readonly string[]): PythonChoice {
   return { python: valueOf('--python'), missing: valueOf('--no-python') }
 }
 
-/** A runner that runs elsewhere, one that is started here and now, or none. Nobody waits until it is ready. */
+/** A runner that runs elsewhere, one that is started now, or none. Does not wait until it is ready. */
 export function openRunner(config: Config, { python, missing = NO_PYTHON }: PythonChoice, log: Log): Runner {
   const named = namedRunner(config.runner, log)
   if (named) return named
   if (python === undefined) return absentRunner(missing)
   const settings = { ...(config.auth.kind === 'local' && OF_ONE_USER), ...config.runner.environment }
   const running = new RunnerProcess(runnerCommand(python, settings), log)
-  return new HttpRunner({ whereabouts: () => running.whereabouts, close: () => running.stop() })
+  return new HttpRunner({ endpoint: () => running.endpoint, close: () => running.stop() })
 }
 
-/** The runner and what it runs see nothing of our environment but this; `-I` keeps Python from reading more. */
+/** The command of the runner. It sees no more of our environment than `env` here, and `-I` keeps Python from reading more. */
 export function runnerCommand(
   python: string,
   settings: Readonly<Record<string, string>>,

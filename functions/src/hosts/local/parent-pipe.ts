@@ -1,14 +1,14 @@
 import { Socket } from 'node:net'
 
-/** What a program can do with the pipe to whoever started it. */
+/** The pipe to the program that started this one. */
 export type ParentPipe = {
-  /** Writes a line. Without a pipe, or when nobody reads it any more, nothing happens. */
+  /** Writes a line. Does nothing without a pipe, or when nobody reads it any more. */
   readonly tell: (line: string) => void
 }
 
 /**
- * Calls back when the program at the other end of a pipe has gone, however it went. `--parent-pipe=3` in the arguments
- * says which descriptor the pipe is.
+ * Calls back when the program at the other end of a pipe has ended, in whatever way. `--parent-pipe=3` in the arguments names the
+ * descriptor of the pipe.
  */
 export function watchParent(args: readonly string[], onGone: () => void): ParentPipe {
   const argument = args.find((candidate) => /^--parent-pipe=\d+$/.test(candidate))
@@ -25,7 +25,7 @@ export function watchParent(args: readonly string[], onGone: () => void): Parent
   return { tell: (line) => void pipe.write(`${line}\n`) }
 }
 
-/** A socket and not a file stream, whose blocked read would keep the process from ever exiting. */
+/** Opens a socket, because the blocked read of a file stream would keep the process from exiting. */
 function openPipe(fd: number): Socket | undefined {
   try {
     return new Socket({ fd })

@@ -5,33 +5,31 @@ import { EXIT, StartError } from './start-error.ts'
 
 const DATABASES = ['in-use', 'toolrack.db', 'invocations.db']
 
-/** Every file that the server keeps in its data folder. */
 const FILES = [
   ...DATABASES.flatMap((name) => ['', '-wal', '-shm', '-journal'].map((end) => name + end)),
   'token',
   'job-keys.json',
 ]
 
-/** What may lie in a folder that is the server's own: also logs of `npm run dev`, modules, and what a new disk holds. */
+/** What may be in a folder that is the server's own: its files, logs of `npm run dev`, modules, and what a new disk holds. */
 const EXPECTED = new Set([...FILES, 'emulators', 'tools', 'lost+found'])
 
-/** What the group and all others may do. */
 const OF_OTHERS = 0o077
 const WRITTEN_BY_ALL = 0o002
 
 /**
- * Takes away what other accounts may do with the data folder and the files in it. Where that is impossible, a warning says
- * that the folder is open, for its files are not. A StartError is thrown when another account could read one of the files,
- * or when every account could put its own token in place of ours. Windows has no modes, and is left alone.
+ * Takes away what other accounts may do with the data folder and the files in it. If the folder's mode has to stay, a warning
+ * says so. Throws a StartError when another account could read one of the files, or when every account could replace our token
+ * with its own. Does nothing on Windows, which has no modes.
  */
 export function keepFolderPrivate(path: string, log: Pick<Log, 'warn'>): void {
   if (process.platform === 'win32') return
   tightenFolder(path, log)
-  // After the folder: from here on no other account can put a link in the place of a file that was looked at.
+  // After the folder, so that no other account can put a link in the place of a file that was looked at.
   for (const name of FILES) tightenFile(join(path, name))
 }
 
-/** Makes an empty file for this account alone, unless there is one. SQLite gives what it puts beside a database the mode of the database. */
+/** Makes an empty file for this account alone, unless there is one. SQLite gives its other files the mode of the database. */
 export function makePrivateFile(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600))
@@ -43,7 +41,7 @@ export function makePrivateFile(path: string): void {
 function tightenFolder(path: string, log: Pick<Log, 'warn'>): void {
   const { mode } = statSync(path)
   if ((mode & OF_OTHERS) === 0) return
-  // Somebody else may need what else is there: the folder may be /tmp, or the one that the program itself lies in.
+  // The folder may be /tmp, or that of the program itself, where others need what else is there.
   const reason = holdsOtherThings(path) ? 'it holds other things too' : changeMode(path, mode & 0o700)
   if (reason === undefined) return
   if ((mode & WRITTEN_BY_ALL) !== 0)
@@ -70,7 +68,7 @@ function tightenFile(path: string): void {
   if (target === undefined)
     throw new StartError(`${path} is a symbolic link to nothing; remove it.`, EXIT.unwritableData)
   if (!target.isFile() || (target.mode & OF_OTHERS) === 0) return
-  // A link may lead out of the folder: the mode of what is there is not ours to change.
+  // A link may lead out of the folder, where modes are not ours to change.
   const reason = isLink ? 'it is a symbolic link' : changeMode(path, target.mode & 0o600)
   if (reason === undefined) return
   throw new StartError(
@@ -79,7 +77,7 @@ function tightenFile(path: string): void {
   )
 }
 
-/** Undefined when it was changed, else why not. Some file systems take every mode, and keep none. */
+/** Undefined when the mode was changed, else why not. Some file systems accept every mode, and keep none. */
 function changeMode(path: string, mode: number): string | undefined {
   try {
     chmodSync(path, mode)

@@ -2,44 +2,42 @@ import { spawn } from 'node:child_process'
 import type { ChildProcessWithoutNullStreams } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
+import type { Readable } from 'node:stream'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '../../log.ts'
-import type { RunnerAddress } from '../../platform/runner/runner-address.ts'
-import { readLines } from './read-lines.ts'
-import { forwardLine } from './runner-log.ts'
+import { parseObject } from '../../parse-object.ts'
+import type { RunnerEndpoint } from '../../platform/runner/runner-connection.ts'
+import { EXIT } from './start-error.ts'
 
 export type RunnerCommand = {
   readonly command: string
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
-  /** Of every life; without it each has a new one. */
+  /** The secret of every process; without it each has a new one. */
   readonly secret?: string | undefined
 }
 
 export type RunnerEnd = {
   /** To go behind "The runner". */
   readonly how: string
-  /** Whether it would end the same way again, for the operator has to correct something first. */
+  /** Whether the next process would end in the same way, because the operator has to correct something first. */
   readonly isFinal: boolean
 }
 
-const LAST_WORDS_MS = 200
-
-/** EX_CONFIG: a setting can't be used. */
-const BAD_SETTING = 78
+/** How long the last lines of a process that has ended may take to arrive, in milliseconds. */
+const LAST_LINES_MS = 200
 
 /**
- * One life of the runner's process. It gets its secret as the first line of its input, which then stays open:
- * when we go, however we go, the input ends and the runner with it. It leads a session of its own, where a Ctrl-C at the
- * terminal does not reach it.
+ * One process of the runner. It gets its secret as the first line of its input, which then stays open: however we end, the
+ * input ends with us, and so does the runner. It leads a session of its own, so that a Ctrl-C at the terminal does not reach it.
  */
 export class RunnerChild {
-  /** Where it listens; undefined when it has ended before, or said something else than that. */
-  readonly ready: Promise<RunnerAddress | undefined>
+  /** Where it listens. Undefined when it has ended before it said so, or when its first line said something else. */
+  readonly ready: Promise<RunnerEndpoint | undefined>
   readonly ended: Promise<RunnerEnd>
   readonly #child: ChildProcessWithoutNullStreams
-  /** Its last complaint. */
-  #lastWord = ''
+  /** The last warning or error of its log. */
+  #lastComplaint = ''
   #fault = ''
 
   constructor(
@@ -51,14 +49,14 @@ export class RunnerChild {
     this.ended = this.#end()
     stdin.on('error', () => undefined)
     stdin.write(`${secret}\n`)
-    readLines(stderr, (line) => (this.#lastWord = forwardLine(log, line) || this.#lastWord))
+    readLines(stderr, (line) => (this.#lastComplaint = forwardLine(log, line) || this.#lastComplaint))
     const firstLine = new Promise<string>((resolve) => readLines(stdout, resolve))
     this.ready = Promise.race([firstLine, this.ended.then(() => undefined)]).then((line) =>
-      line === undefined ? undefined : this.#address(line, secret),
+      line === undefined ? undefined : this.#endpoint(line, secret),
     )
   }
 
-  /** Lets it end by itself, and ends it and its process group where it does not. */
+  /** Lets it end by itself, and kills its process group if it does not. */
   async stop(patienceMs: number): Promise<void> {
     this.#child.stdin.end()
     const left = await Promise.race([this.ended, pause(patienceMs, 'patience', { ref: false })])
@@ -66,7 +64,7 @@ export class RunnerChild {
     await this.ended
   }
 
-  /** `fault` says why, where that is not plain from how it ends. */
+  /** Kills its process group. `fault` becomes the reason of its end. */
   kill(fault: string): void {
     this.#fault ||= fault
     const { pid, exitCode, signalCode } = this.#child
@@ -78,31 +76,60 @@ export class RunnerChild {
     const closed = once(this.#child, 'close').catch(() => undefined)
     try {
       const [code, signal] = (await once(this.#child, 'exit')) as [number | null, NodeJS.Signals | null]
-      // What it said last may still be on its way.
-      await Promise.race([closed, pause(LAST_WORDS_MS, undefined, { ref: false })])
+      await Promise.race([closed, pause(LAST_LINES_MS, undefined, { ref: false })])
       const how = code === null ? `was ended by ${signal}` : `has ended with exit code ${code}`
-      const lastWord = this.#lastWord && `: ${this.#lastWord.replace(/\.$/, '')}`
-      return { how: this.#fault || how + lastWord, isFinal: code === BAD_SETTING }
+      const complaint = this.#lastComplaint && `: ${this.#lastComplaint.replace(/\.$/, '')}`
+      return { how: this.#fault || how + complaint, isFinal: code === EXIT.badConfig }
     } catch (error) {
-      return { how: `can not be started (${(error as NodeJS.ErrnoException).code})`, isFinal: false }
+      return { how: `cannot be started (${(error as NodeJS.ErrnoException).code})`, isFinal: false }
     }
   }
 
-  #address(line: string, secret: string): RunnerAddress | undefined {
-    const url = listeningIn(line)
-    if (url === undefined) this.kill('said something else than where it listens')
-    return url === undefined ? undefined : { url, secret }
+  #endpoint(line: string, secret: string): RunnerEndpoint | undefined {
+    const { listening: url } = parseObject(line) ?? {}
+    // Only on this machine, because the secret is sent there.
+    if (typeof url === 'string' && /^http:\/\/127\.0\.0\.1:\d+\/?$/.test(url)) return { url, secret }
+    this.kill('said something else than where it listens')
+    return undefined
   }
 }
 
-/** `{"listening":"http://127.0.0.1:40123","pid":7}`, on this machine only: what we hand out is a secret. */
-function listeningIn(line: string): string | undefined {
-  try {
-    const { listening } = JSON.parse(line) as { listening?: unknown }
-    return typeof listening === 'string' && /^http:\/\/127\.0\.0\.1:\d+\/?$/.test(listening)
-      ? listening
-      : undefined
-  } catch {
-    return undefined
+/** The most characters of a line. A longer line is handed on in pieces. */
+const LINE_CHARACTERS_MAX = 65_536
+
+export function readLines(stream: Readable, onLine: (line: string) => void): void {
+  let rest = ''
+  stream.setEncoding('utf8').on('data', (text: string) => {
+    const lines = (rest + text).split('\n')
+    rest = lines.pop() ?? ''
+    lines.forEach(onLine)
+    if (rest.length < LINE_CHARACTERS_MAX) return
+    onLine(rest)
+    rest = ''
+  })
+  stream.on('end', () => {
+    if (rest !== '') onLine(rest)
+  })
+}
+
+const LEVELS: ReadonlyMap<unknown, keyof Log> = new Map([
+  ['DEBUG', 'info'],
+  ['INFO', 'info'],
+  ['NOTICE', 'info'],
+  ['WARNING', 'warn'],
+])
+
+/**
+ * Writes a line of the runner's log to ours. Returns its message if it is a warning or an error. A line that is not a JSON
+ * object comes from Python itself, and counts as a warning.
+ */
+function forwardLine(log: Log, line: string): string {
+  const { severity, message, ...fields } = parseObject(line) ?? {
+    severity: 'WARNING',
+    message: line.trimEnd(),
   }
+  const said = typeof message === 'string' ? message : line
+  const level = LEVELS.get(severity) ?? 'error'
+  if (said !== '') log[level](`runner: ${said}`, Object.keys(fields).length > 0 ? fields : undefined)
+  return level === 'info' ? '' : said
 }

@@ -6,8 +6,8 @@ import { RunnerProcess } from './runner-process.ts'
 import { EXIT } from './start-error.ts'
 
 /**
- * The runner beside the emulators: `runner-cli.ts --python=<path> --parent-pipe=3`. RUNNER_URL and RUNNER_SECRET, by which the
- * functions ask it, say where it listens and what it is told; in each of its lives, for they are not told again.
+ * The runner beside the emulators: `runner-cli.ts --python=<path> --parent-pipe=3`. The functions read RUNNER_URL and RUNNER_SECRET
+ * once, so each process of the runner gets this port and this secret.
  */
 const { address, environment } = parseConfig().runner
 const { python } = pythonChoice(process.argv)
@@ -19,7 +19,7 @@ const running = new RunnerProcess(
   textLog(process.stderr),
 )
 
-// Where it ends and was not stopped, it would end the same way again, and has said why.
+// If it ends without being stopped, it would end in the same way again, and has said why.
 let exitCode: number = EXIT.badConfig
 
 function stop(): void {

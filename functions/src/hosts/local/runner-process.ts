@@ -1,30 +1,25 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { RunnerAway } from '../../tools/modules/runner.ts'
 import type { Log } from '../../log.ts'
-import type { RunnerAddress } from '../../platform/runner/runner-address.ts'
-import { Backoff } from './backoff.ts'
-import type { BackoffLimits } from './backoff.ts'
+import type { PresentEndpoint } from '../../platform/runner/http-runner.ts'
 import { RunnerChild } from './runner-child.ts'
 import type { RunnerCommand, RunnerEnd } from './runner-child.ts'
 
-export type RunnerPatience = {
-  /** From its start to the line that says where it listens. */
-  readonly readyMs: number
-  /** From the end of its input to its own end. */
-  readonly stopMs: number
-} & BackoffLimits
-
-const PATIENCE: RunnerPatience = {
+const PATIENCE = {
+  /** The time from its start to the line that says where it listens. */
   readyMs: 30_000,
+  /** The time from the end of its input to its own end. */
   stopMs: 5_000,
+  /** The time before the first restart, which is doubled each time, and its maximum. */
   againMs: 100,
   againMsMax: 5_000,
+  /** After so long in good health the waiting begins again with `againMs`. */
   healthyMs: 60_000,
 }
+export type RunnerPatience = Readonly<typeof PATIENCE>
 
-const NOT_STARTED: RunnerEnd = { how: 'can not be started', isFinal: false }
+const NOT_STARTED: RunnerEnd = { how: 'cannot be started', isFinal: false }
 
-/** Keeps a runner's process alive: starts it, and again whenever it has ended, until it is stopped. */
+/** Keeps a runner running: starts it, and again whenever it has ended, until it is stopped. */
 export class RunnerProcess {
   /** Resolves once it is not started again any more. */
   readonly over: Promise<void>
@@ -33,7 +28,7 @@ export class RunnerProcess {
   readonly #patience: RunnerPatience
   readonly #stopping = new AbortController()
   #child: RunnerChild | undefined
-  #where: RunnerAddress | RunnerAway = { status: 'starting', reason: 'The runner is being started.' }
+  #endpoint: PresentEndpoint = { status: 'starting', reason: 'The runner is being started.' }
 
   constructor(command: RunnerCommand, log: Log, patience: Partial<RunnerPatience> = {}) {
     this.#command = command
@@ -43,8 +38,8 @@ export class RunnerProcess {
   }
 
   /** The same object for as long as the same process listens. */
-  get whereabouts(): RunnerAddress | RunnerAway {
-    return this.#where
+  get endpoint(): PresentEndpoint {
+    return this.#endpoint
   }
 
   async stop(): Promise<void> {
@@ -57,38 +52,59 @@ export class RunnerProcess {
     const { signal } = this.#stopping
     const backoff = new Backoff(this.#patience)
     while (!signal.aborted) {
-      const { end, healthMs } = await this.#live()
+      const { end, healthMs } = await this.#runOnce()
       if (signal.aborted) return
       const next = end.isFinal ? 'correct that, then start the server again' : 'it is being started again'
-      this.#where = { status: 'unreachable', reason: `The runner ${end.how}; ${next}.` }
+      this.#endpoint = { status: 'unreachable', reason: `The runner ${end.how}; ${next}.` }
       this.#log.error(`runner ${end.how}; ${next}`)
       if (end.isFinal) return
       await pause(backoff.waitMs(healthMs), undefined, { signal }).catch(() => undefined)
     }
   }
 
-  /** One life, and how long of it the runner was ready. */
-  async #live(): Promise<{ end: RunnerEnd; healthMs: number }> {
+  /** Runs one process to its end, and measures for how long it was ready. */
+  async #runOnce(): Promise<{ end: RunnerEnd; healthMs: number }> {
     const child = this.#start()
     if (child === undefined) return { end: NOT_STARTED, healthMs: 0 }
     this.#child = child
     const tooLate = setTimeout(() => child.kill('has not become ready in time'), this.#patience.readyMs)
-    const address = await child.ready
+    const endpoint = await child.ready
     clearTimeout(tooLate)
-    if (!address) return { end: await child.ended, healthMs: 0 }
+    if (!endpoint) return { end: await child.ended, healthMs: 0 }
     const readyAtMs = performance.now()
-    this.#where = address
-    this.#log.info('runner is ready', { url: address.url })
+    this.#endpoint = endpoint
+    this.#log.info('runner is ready', { url: endpoint.url })
     return { end: await child.ended, healthMs: performance.now() - readyAtMs }
   }
 
-  /** Undefined where the machine has no memory or no descriptors left for another process. */
+  /** Undefined when the machine has no memory or no descriptors left for another process. */
   #start(): RunnerChild | undefined {
     try {
       return new RunnerChild(this.#command, this.#log)
     } catch (error) {
-      this.#log.error('the runner can not be started', { reason: (error as Error).message })
+      this.#log.error('the runner cannot be started', { reason: (error as Error).message })
       return undefined
     }
+  }
+}
+
+type BackoffLimits = Pick<RunnerPatience, 'againMs' | 'againMsMax' | 'healthyMs'>
+
+/** How long to wait before something that has ended is started again. */
+export class Backoff {
+  readonly #limits: BackoffLimits
+  #nextMs: number
+
+  constructor(limits: BackoffLimits) {
+    this.#limits = limits
+    this.#nextMs = limits.againMs
+  }
+
+  /** `healthMs` is how long it was in good health this time. */
+  waitMs(healthMs: number): number {
+    const { againMs, againMsMax, healthyMs } = this.#limits
+    const waitMs = healthMs > healthyMs ? againMs : this.#nextMs
+    this.#nextMs = Math.min(waitMs * 2, againMsMax)
+    return waitMs
   }
 }

@@ -9,44 +9,38 @@ import { closeServices, createServices } from '../services.ts'
 import { listen, stopListening } from './listen.ts'
 import { openRunner } from './open-runner.ts'
 import type { PythonChoice } from './open-runner.ts'
-import { openParts } from './open-parts.ts'
 import { EXIT, StartError } from './start-error.ts'
+import { firestoreConnection } from '../../stores/firestore/connect-firestore.ts'
+import { FirestoreDefinitionStore } from '../../stores/firestore/firestore-definition-store.ts'
+import { FirestoreInvocationLogs } from '../../stores/firestore/firestore-invocation-logs.ts'
+import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
+import { authenticationOf } from '../authentication.ts'
+import { claimDataFolder, openJobKeys, openLogs, openStore, openToken } from './data-folder.ts'
 
 export type Serving = {
   readonly url: string
   /** The local token; none where users come with Firebase tokens. */
   readonly token: string | undefined
-  /** Why Python tools can't run here, when that is so. */
+  /** Why Python tools cannot run here, when that is so. */
   readonly withoutRunner: string | undefined
-  /** The watched folder of modules, if there is one. */
   readonly watched: string | undefined
-  /** Answers what is under way, then closes everything. */
+  /** Waits for the answers that are under way, then closes everything. */
   readonly stop: () => Promise<void>
 }
 
 /** Starts the embedded server: one process, one port. Rejects with a StartError. */
 export async function serve(config: Config, log: Log, python: PythonChoice = {}): Promise<Serving> {
-  if (!isFolder(config.definitionsFolder)) {
-    throw new StartError(
-      `TOOLRACK_DEFS_DIR: ${config.definitionsFolder} is not a folder that can be read.`,
-      EXIT.badConfig,
-    )
-  }
-  const { toolsFolder } = config
-  if (toolsFolder?.isNamed && !isFolder(toolsFolder.path)) {
-    throw new StartError(
-      `TOOLRACK_TOOLS_DIR: ${toolsFolder.path} is not a folder that can be read.`,
-      EXIT.badConfig,
-    )
-  }
-  const { store, logs, authentication, token, release: releaseParts } = openParts(config, log)
-  if (config.auth.kind === 'firebase' && config.auth.emulator)
+  const { auth, definitionsFolder, toolsFolder } = config
+  requireFolder('TOOLRACK_DEFS_DIR', definitionsFolder)
+  if (toolsFolder?.isNamed) requireFolder('TOOLRACK_TOOLS_DIR', toolsFolder.path)
+  const { store, logs, authentication, token, release: releaseData } = openData(config, log)
+  if (auth.kind === 'firebase' && auth.emulator)
     log.warn('FIREBASE_AUTH_EMULATOR_HOST is set: tokens of users need no signature')
   const runner = openRunner(config, python, log)
   const services = createServices({
     store,
     logs,
-    files: (compilers) => new FileLayer(config.definitionsFolder, compilers),
+    files: (compilers) => new FileLayer(definitionsFolder, compilers),
     toolsFolder: toolsFolder?.path,
     runner,
     ...authentication,
@@ -55,34 +49,71 @@ export async function serve(config: Config, log: Log, python: PythonChoice = {})
     defaultWorkflow: config.defaultWorkflow,
     corsOrigins: config.corsOrigins,
   })
-  const release = async (): Promise<void> => {
+  async function release(): Promise<void> {
     await closeServices(services)
-    releaseParts()
+    releaseData()
   }
   try {
     await firstLook(services.catalog, config)
-    const bodies = new BodiesInFlight(bodyBudget(), config.auth.kind !== 'local')
+    const bodies = new BodiesInFlight(bodyBudget(), auth.kind !== 'local')
     const listening = await listen(createApp({ ...services, bodies }), config.host, config.port)
     void services.folder?.folder.start()
-    const stop = async (): Promise<void> => {
-      await stopListening(listening)
-      await release()
-    }
     const health = await runner.health()
-    const withoutRunner = health.status === 'absent' ? health.reason : undefined
-    const watched = toolsFolder && isFolder(toolsFolder.path) ? toolsFolder.path : undefined
-    return { url: listening.url, token, withoutRunner, watched, stop }
+    return {
+      url: listening.url,
+      token,
+      withoutRunner: health.status === 'absent' ? health.reason : undefined,
+      watched: toolsFolder && isFolder(toolsFolder.path) ? toolsFolder.path : undefined,
+      async stop() {
+        await stopListening(listening)
+        await release()
+      },
+    }
   } catch (error) {
     await release()
     throw error
   }
 }
 
-/** The embedded store is read however long it takes. For Firestore nobody waits longer than a request would: it may be away. */
+/** Opens the stores and keys. With Firestore and Firebase's tokens nothing is kept on this machine, so any number of servers may run. */
+function openData(config: Config, log: Log) {
+  if (config.store === 'firestore' && config.auth.kind === 'firebase') {
+    const connection = firestoreConnection()
+    return {
+      store: firestoreStore(connection),
+      logs: new FirestoreInvocationLogs(connection, { bounds: config.logBounds }),
+      authentication: authenticationOf(config),
+      token: undefined,
+      release: () => undefined,
+    }
+  }
+  const { path, release } = claimDataFolder(config.dataFolder, log)
+  const embedded = config.store === 'sqlite' ? openStore(path, config.storeBytesMax) : undefined
+  const jobKeys = config.jobKeys ?? openJobKeys(path)
+  const token = config.auth.kind === 'local' ? openToken(path) : undefined
+  return {
+    store: embedded ? () => embedded : firestoreStore(firestoreConnection()),
+    logs: openLogs(path, config.logBounds),
+    authentication: authenticationOf({ auth: config.auth, jobKeys }, token),
+    token,
+    release,
+  }
+}
+
+function firestoreStore(connection: ReturnType<typeof firestoreConnection>) {
+  return (compilers: SchemaCompilers) => new FirestoreDefinitionStore({ compilers, connection })
+}
+
+/** Reads the embedded store, however long it takes. Firestore may be away, so it is awaited no longer than a request would. */
 async function firstLook(catalog: Catalog, { store, auth }: Config): Promise<void> {
   const loading = catalog.load()
   await (store === 'sqlite' ? loading : catalog.shared())
   if (auth.kind === 'local') await catalog.view({ uid: 'local' })
+}
+
+function requireFolder(variable: string, path: string): void {
+  if (!isFolder(path))
+    throw new StartError(`${variable}: ${path} is not a folder that can be read.`, EXIT.badConfig)
 }
 
 function isFolder(path: string): boolean {

@@ -1,4 +1,4 @@
-/** Why the embedded server did not start: one sentence for the person at the terminal, and the exit code. */
+/** The embedded server cannot start. The message is one sentence for the person at the terminal. */
 export class StartError extends Error {
   readonly exitCode: number
 
@@ -12,14 +12,14 @@ export class StartError extends Error {
 export const EXIT = {
   /** EX_DATAERR: the database file is damaged. */
   damagedData: 65,
-  /** EX_UNAVAILABLE: the port or address can't be had. */
+  /** EX_UNAVAILABLE: the port or address cannot be used. */
   addressTaken: 69,
   /** EX_SOFTWARE: the service died again and again; npm start ends with it (scripts/toolchain/supervise.mjs). */
   crashLoop: 70,
-  /** EX_CANTCREAT: the data folder can't be written. */
+  /** EX_CANTCREAT: the data folder cannot be written. */
   unwritableData: 73,
-  /** EX_TEMPFAIL: another server has the data. */
+  /** EX_TEMPFAIL: another server uses the data. */
   dataInUse: 75,
-  /** EX_CONFIG: a variable has a value that can't be used. */
+  /** EX_CONFIG: a variable has a value that cannot be used. */
   badConfig: 78,
 } as const

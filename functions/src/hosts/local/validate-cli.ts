@@ -4,7 +4,7 @@ import { parseConfig } from '../config.ts'
 import { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 import { validateFolder } from '../../stores/files/validate-folder.ts'
 
-/** `npm run validate -- [folder]`: exit code 0 when every definition of the folder would be served, 1 when not. */
+/** `npm run validate -- [folder]`: exit code 0 if every definition of the folder would be served, else 1. */
 const folder = chosenFolder()
 const compilers = new SchemaCompilers()
 const { lines, isValid } = await validateFolder(folder, compilers)

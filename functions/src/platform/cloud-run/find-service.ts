@@ -4,12 +4,12 @@ import { withinMs } from '../../within-ms.ts'
 /** A service of Cloud Run. */
 export type ServiceName = { readonly projectId: string; readonly region: string; readonly service: string }
 
-/** Where Cloud Run is asked; the real one unless a test says otherwise. */
+/** The options of Cloud Run's client. Tests name another address there. */
 export type CloudRunEndpoint = NonNullable<ConstructorParameters<typeof v2.ServicesClient>[0]>
 
-/** Why a service was not found: the message is a sentence for the operator. */
-export class ServiceNotFound extends Error {
-  /** Whether there is no such service, and not only no answer. */
+/** A service was not found. The message is a sentence for the operator. */
+export class ServiceNotFoundError extends Error {
+  /** True if there is no such service, false if Cloud Run did not answer. */
   readonly isGone: boolean
 
   constructor(message: string, { isGone = false, ...options }: ErrorOptions & { isGone?: boolean } = {}) {
@@ -20,13 +20,12 @@ export class ServiceNotFound extends Error {
 
 const LOOK_MS = 8_000
 
-/** gRPC's numbers for two of the ways in which Cloud Run says no. */
 const NOT_FOUND = 5
 const PERMISSION_DENIED = 7
 
 /**
- * Asks Cloud Run for the root of a service, `https://host`. Rejects with ServiceNotFound. The client takes 200 ms to load, so it is
- * loaded here; and it is made anew each time, because one that found no credentials never looks for them again.
+ * Asks Cloud Run for the address of a service, `https://host`. Rejects with ServiceNotFoundError. The client takes 200 ms to
+ * load, so it is loaded here. Each lookup makes a new one, because a client that found no credentials never looks again.
  */
 export async function findService(name: ServiceName, endpoint: CloudRunEndpoint = {}): Promise<string> {
   try {
@@ -38,10 +37,10 @@ export async function findService(name: ServiceName, endpoint: CloudRunEndpoint 
 
 async function look(name: ServiceName, endpoint: CloudRunEndpoint): Promise<string> {
   const { v2 } = await import('@google-cloud/run')
-  // By REST: over gRPC it would take 80 ms more to make, and keep a connection for one question.
+  // By REST: over gRPC the client would take 80 ms more to make, and keep a connection for one request.
   const client = new v2.ServicesClient({ fallback: true, projectId: name.projectId, ...endpoint })
   try {
-    // Credentials that it misses itself it would tell of where nobody can catch it, and the process would end.
+    // If getService itself found no credentials, it would throw where nobody can catch it, and end the process.
     await withinMs(LOOK_MS, client.auth.getClient())
     const path = client.servicePath(name.projectId, name.region, name.service)
     const asked = client.getService({ name: path }, { timeout: LOOK_MS, maxRetries: 0 })
@@ -53,18 +52,21 @@ async function look(name: ServiceName, endpoint: CloudRunEndpoint): Promise<stri
   }
 }
 
-function notFound(cause: Error & { readonly code?: unknown }): ServiceNotFound {
+function notFound(cause: Error & { readonly code?: unknown }): ServiceNotFoundError {
   if (cause.code === NOT_FOUND)
-    return new ServiceNotFound(
+    return new ServiceNotFoundError(
       'There is no service RUNNER_SERVICE in RUNNER_REGION: deploy the runner, or correct the two variables.',
       { cause, isGone: true },
     )
   if (cause.code === PERMISSION_DENIED)
-    return new ServiceNotFound(
+    return new ServiceNotFoundError(
       "This service's account may not look RUNNER_SERVICE up: give it roles/run.viewer on the runner's service, or set RUNNER_URL.",
       { cause },
     )
-  return new ServiceNotFound('Cloud Run did not tell where RUNNER_SERVICE is; the log has its words.', {
-    cause,
-  })
+  return new ServiceNotFoundError(
+    'Cloud Run did not tell the address of RUNNER_SERVICE; the log has the reason.',
+    {
+      cause,
+    },
+  )
 }

@@ -1,17 +1,16 @@
 import { ToolrackError } from '@toolrack/contract'
 import type { Auth } from 'firebase-admin/auth'
 import { tokenInvalid } from '../../access/authenticate.ts'
-import { livingClaims } from '../../access/claims.ts'
+import { GOOGLE_LIFETIME_SECONDS_MAX, livingClaims } from '../../access/claims.ts'
 import type { VerifyToken } from '../../access/claims.ts'
-import { GOOGLE_LIFETIME_SECONDS_MAX } from '../../access/firebase-user.ts'
 
-/** What firebase-admin calls the faults of a token, and of the user that it is for. */
+/** firebase-admin's error codes for faults of a token, and of its user. */
 const TOKEN_FAULT =
   /^auth\/(?:argument-error|invalid-id-token|id-token-expired|id-token-revoked|user-disabled|user-not-found)$/
 
 /**
  * Verifies the unsigned tokens of the Auth emulator, by asking it. firebase-admin finds the emulator through
- * FIREBASE_AUTH_EMULATOR_HOST, with which no production boots.
+ * FIREBASE_AUTH_EMULATOR_HOST, and a service in production does not start with that variable.
  */
 export function emulatorTokens(projectId: string, now: () => number): VerifyToken {
   let auth: Promise<Auth> | undefined

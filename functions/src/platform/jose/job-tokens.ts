@@ -21,7 +21,7 @@ export function jobTokenSigner([key]: JobKeys): SignJobToken {
   }
 }
 
-/** Verifies job tokens with every one of the keys, without asking anybody. */
+/** Verifies job tokens with all of the keys. */
 export function jobTokens(keys: JobKeys, now: () => number): VerifyToken {
   const rules = {
     algorithm: ALGORITHM,

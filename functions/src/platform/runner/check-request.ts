@@ -5,7 +5,7 @@ import { hash } from 'node:crypto'
 import type { ModuleCheck, ModuleSource } from '../../tools/modules/runner.ts'
 import type { CheckedModule } from '../../tools/modules/checked-module.ts'
 import { readCheck } from './read-check.ts'
-import type { RunnerAnswer, RunnerLost } from './runner-line.ts'
+import type { NoAnswer, RunnerAnswer } from './runner-connection.ts'
 
 /** The longest name that a runner looks at; none that long is allowed. */
 const NAME_CHARACTERS_MAX = 128
@@ -21,7 +21,7 @@ export function checkBody({ name, source, tenant }: ModuleCheck): string {
 
 /** What the runner has found out; `refusal` says, behind "The runner", what it means not to be let in. Throws RUNNER_UNAVAILABLE, RUNNER_BUSY or ISOLATION_UNAVAILABLE. */
 export function checkedIn(
-  answer: RunnerAnswer | RunnerLost,
+  answer: RunnerAnswer | NoAnswer,
   { source }: ModuleSource,
   refusal: string,
 ): CheckedModule {

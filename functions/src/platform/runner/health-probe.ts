@@ -1,28 +1,30 @@
+import { parseObject } from '../../parse-object.ts'
+import { ISOLATION_LEVELS } from '../../tools/modules/runner.ts'
 import type { RunnerAway, RunnerHealth } from '../../tools/modules/runner.ts'
-import { readHealth } from './read-health.ts'
-import { credentialFor, refusalBy } from './runner-address.ts'
-import type { RunnerAddress } from './runner-address.ts'
+import { credentialFor, refusalBy } from './runner-connection.ts'
+import type { RunnerEndpoint } from './runner-connection.ts'
 
-export type HealthPatience = {
-  /** Of one answer. */
-  readonly deadlineMs: number
-  /** How long an answer is good for. */
-  readonly freshMs: number
-  /** How long one that has never answered may be silent: it measures its isolation before its first answer. */
-  readonly startingMs: number
+export const HEALTH_PATIENCE = {
+  /** The time for one answer. */
+  deadlineMs: 500,
+  /** For how long an answer is used. */
+  freshMs: 1_000,
+  /** How long a new runner may be silent: it measures its isolation before its first answer. */
+  startingMs: 30_000,
 }
+export type HealthPatience = Readonly<typeof HEALTH_PATIENCE>
 
-/** Asks the runner at one address how it is, once a second at most, however many ask us. */
+/** Asks the runner at one endpoint for its health, at most once in `freshMs`. */
 export class HealthProbe {
-  readonly address: RunnerAddress
+  readonly endpoint: RunnerEndpoint
   readonly #patience: HealthPatience
   readonly #sinceMs = performance.now()
   #askedMs = -Infinity
   #hasAnswered = false
   #health: Promise<RunnerHealth> | undefined
 
-  constructor(address: RunnerAddress, patience: HealthPatience) {
-    this.address = address
+  constructor(endpoint: RunnerEndpoint, patience: HealthPatience) {
+    this.endpoint = endpoint
     this.#patience = patience
   }
 
@@ -35,18 +37,18 @@ export class HealthProbe {
   }
 
   async #ask(): Promise<RunnerHealth> {
-    const credential = await credentialFor(this.address)
-    if ('how' in credential) return unreachable(`The runner ${credential.how}.`)
+    const credential = await credentialFor(this.endpoint)
+    if ('how' in credential) return unreachable(credential.how)
     using deadline = new Deadline(this.#patience.deadlineMs)
     try {
-      const answer = await fetch(new URL('/health', this.address.url), {
+      const answer = await fetch(new URL('/health', this.endpoint.url), {
         headers: credential.headers,
         redirect: 'error',
         signal: deadline.signal,
       })
       const text = await answer.text()
       this.#hasAnswered = true
-      return readHealth(answer.status, text, refusalBy(this.address, answer.status))
+      return readHealth(answer.status, text, refusalBy(this.endpoint, answer.status))
     } catch (error) {
       return this.#away(error as Error)
     }
@@ -56,19 +58,19 @@ export class HealthProbe {
     const { deadlineMs, startingMs } = this.#patience
     const { code } = (cause ?? {}) as NodeJS.ErrnoException
     if (name !== 'TimeoutError')
-      return unreachable(`The runner does not answer${code === undefined ? '' : ` (${code})`}.`)
+      return unreachable(`does not answer${code === undefined ? '' : ` (${code})`}`)
     if (!this.#hasAnswered && performance.now() - this.#sinceMs < startingMs)
       return { status: 'starting', reason: 'The runner has not answered yet.' }
-    return unreachable(`The runner has not answered within ${deadlineMs} ms.`)
+    return unreachable(`has not answered within ${deadlineMs} ms`)
   }
 }
 
-/** Where a timer comes later by more than this part of its time, our own loop was blocked. */
+/** A timer that is late by more than this part of its time means that our own event loop was blocked. */
 const LATE = 1 / 3
 
 /**
- * Aborts a request that has lasted for so long. Where our own loop was blocked meanwhile, the answer may be here and not be
- * read yet, or the request not be sent: then it is judged only after it has had as long once more.
+ * Aborts a request after so many milliseconds. If our own event loop was blocked meanwhile, the request may not have been sent,
+ * or its answer not been read; then it gets the same time once more.
  */
 class Deadline implements Disposable {
   readonly #deadlineMs: number
@@ -99,6 +101,22 @@ class Deadline implements Disposable {
   }
 }
 
-function unreachable(reason: string): RunnerAway {
-  return { status: 'unreachable', reason }
+/**
+ * The runner's health from its answer. To a caller that it does not let in a runner tells its level of isolation, and nothing
+ * else. `refusal` says, behind "The runner", why it does not let us in.
+ */
+function readHealth(httpStatus: number, text: string, refusal: string): RunnerHealth {
+  if (httpStatus === 401 || httpStatus === 403) return unreachable(refusal)
+  if (httpStatus !== 200) return unreachable(`answers with HTTP ${httpStatus}`)
+  const { status, ...facts } = parseObject(text) ?? {}
+  const isolation = ISOLATION_LEVELS.find((level) => level === facts['isolation'])
+  if (isolation === undefined) return unreachable('sent an answer that is not valid')
+  if (!Array.isArray(facts['layers'])) return unreachable(refusal)
+  if (status !== 'ok') return { status: 'starting', reason: 'The runner answers, and cannot take calls yet.' }
+  return { status: 'ready', ...facts, isolation }
+}
+
+/** `how` goes behind "The runner". */
+function unreachable(how: string): RunnerAway {
+  return { status: 'unreachable', reason: `The runner ${how}.` }
 }

@@ -12,48 +12,38 @@ import type {
 } from '../../tools/modules/runner.ts'
 import type { CheckedModule } from '../../tools/modules/checked-module.ts'
 import { checkBody, checkedIn } from './check-request.ts'
-import { HealthProbe } from './health-probe.ts'
-import type { HealthPatience } from './health-probe.ts'
-import { readOutcome, strange, unavailable, WANTS_SOURCE } from './read-outcome.ts'
-import { refusalBy } from './runner-address.ts'
-import type { RunnerAddress } from './runner-address.ts'
-import { RunnerLine } from './runner-line.ts'
-import type { RunnerAnswer, RunnerLost } from './runner-line.ts'
+import { HEALTH_PATIENCE, HealthProbe } from './health-probe.ts'
+import { readOutcome, unavailable, uncertain, WANTS_SOURCE } from './read-outcome.ts'
+import { refusalBy, RunnerConnections } from './runner-connection.ts'
+import type { NoAnswer, RunnerAnswer, RunnerEndpoint } from './runner-connection.ts'
+
+/** Where requests go now, or why there is no runner. */
+export type PresentEndpoint = RunnerEndpoint | RunnerAway
 
 export type HttpRunnerOptions = {
-  /** Where the runner is right now, or why it is nowhere; the same object as long as it is the same runner. A promise where it has to be looked up; that does not reject. */
-  readonly whereabouts: () => Whereabouts | Promise<Whereabouts>
-  /** Told of an address where no runner is, or one that lets nobody in. */
-  readonly failed?: (address: RunnerAddress) => void
+  /** Gives the same object for as long as it is the same runner. A promise, which never rejects, where it has to be looked up. */
+  readonly endpoint: () => PresentEndpoint | Promise<PresentEndpoint>
+  /** Told of an endpoint where no runner is, or one that lets nobody in. */
+  readonly failed?: (endpoint: RunnerEndpoint) => void
   readonly close?: () => Promise<void>
-  readonly patience?: Partial<RunnerPatience>
+  readonly patience?: Partial<typeof PATIENCE>
 }
 
-export type Whereabouts = RunnerAddress | RunnerAway
-
-export type RunnerPatience = HealthPatience & {
-  /** Beyond a call's own deadline, which the runner keeps: for the way there and back, and its queue. */
-  readonly graceMs: number
-  /** Of a check, its wait for a turn included: above what a runner gives an import and the examples, below what Hosting waits for us. */
-  readonly checkMs: number
-  /** Of a wish that nobody waits for. */
-  readonly forgetMs: number
-}
-
-const PATIENCE: RunnerPatience = {
-  deadlineMs: 500,
-  freshMs: 1_000,
-  startingMs: 30_000,
+const PATIENCE = {
+  ...HEALTH_PATIENCE,
+  /** The time beyond a call's own deadline, which the runner keeps: for both ways and the runner's queue. */
   graceMs: 3_000,
+  /** The time for a check and its queue: more than a runner gives an import and the examples, less than Hosting waits for us. */
   checkMs: 45_000,
+  /** The time for a request to forget a module, which nobody waits for. */
   forgetMs: 5_000,
 }
 
 /** A runner in another process or on another machine, asked over HTTP. */
 export class HttpRunner implements Runner {
   readonly #options: HttpRunnerOptions
-  readonly #patience: RunnerPatience
-  readonly #line = new RunnerLine()
+  readonly #patience: typeof PATIENCE
+  readonly #connections = new RunnerConnections()
   #probe: HealthProbe | undefined
 
   constructor(options: HttpRunnerOptions) {
@@ -62,15 +52,15 @@ export class HttpRunner implements Runner {
   }
 
   async health(): Promise<RunnerHealth> {
-    const where = await this.#soonKnown()
-    if ('status' in where) return where
-    if (this.#probe?.address !== where) this.#probe = new HealthProbe(where, this.#patience)
+    const endpoint = await this.#endpointSoon()
+    if ('status' in endpoint) return endpoint
+    if (this.#probe?.endpoint !== endpoint) this.#probe = new HealthProbe(endpoint, this.#patience)
     const health = await this.#probe.health()
-    if (health.status === 'unreachable') this.#options.failed?.(where)
+    if (health.status === 'unreachable') this.#options.failed?.(endpoint)
     return health
   }
 
-  /** Only the answer that nothing was run for want of the source is followed by a second request. */
+  /** Sends a second request only after the answer that the source is missing and nothing was run. */
   async invoke({ source, signal, ...call }: RunnerCall): Promise<RunnerOutcome> {
     const endMs = performance.now() + call.deadlineMs + this.#patience.graceMs
     const first = await this.#ask(call, endMs, signal)
@@ -83,68 +73,68 @@ export class HttpRunner implements Runner {
   }
 
   async check(module: ModuleCheck): Promise<CheckedModule> {
-    const where = await this.#options.whereabouts()
-    if ('status' in where) throw new ToolrackError('RUNNER_UNAVAILABLE', noCheck(where.reason))
+    const endpoint = await this.#options.endpoint()
+    if ('status' in endpoint) throw new ToolrackError('RUNNER_UNAVAILABLE', noCheck(endpoint.reason))
     const request = { path: '/check', body: checkBody(module), deadlineMs: this.#patience.checkMs } as const
-    const answer = await this.#line.post(where, request)
-    if (isFailed(answer)) this.#options.failed?.(where)
-    return checkedIn(answer, module, refusalOf(where, answer))
+    const answer = await this.#connections.post(endpoint, request)
+    if (isFailed(answer)) this.#options.failed?.(endpoint)
+    return checkedIn(answer, module, refusalOf(endpoint, answer))
   }
 
   async forget(module: ForgottenModule): Promise<void> {
-    const where = await this.#options.whereabouts()
-    if ('status' in where) return
+    const endpoint = await this.#options.endpoint()
+    if ('status' in endpoint) return
     const request = { path: '/forget', body: JSON.stringify(module) } as const
-    await this.#line.post(where, { ...request, deadlineMs: this.#patience.forgetMs })
+    await this.#connections.post(endpoint, { ...request, deadlineMs: this.#patience.forgetMs })
   }
 
   async close(): Promise<void> {
-    this.#line.close()
+    this.#connections.close()
     await this.#options.close?.()
   }
 
   async #ask(
-    {
-      minIsolation,
-      resultBytesMax,
-      ...call
-    }: Omit<RunnerCall, 'source' | 'signal'> & { readonly source?: string },
+    call: Omit<RunnerCall, 'source' | 'signal'> & { readonly source?: string },
     endMs: number,
     signal: AbortSignal,
   ): Promise<RunnerOutcome | typeof WANTS_SOURCE> {
-    const where = await this.#options.whereabouts()
-    if ('status' in where)
-      return { code: 'RUNNER_UNAVAILABLE', error: `Nothing was run: ${where.reason}`, retryAfterSeconds: 1 }
-    const limits = { outputBytes: resultBytesMax, ...(minIsolation && { minIsolation }) }
-    const body = JSON.stringify({ ...call, limits })
+    const endpoint = await this.#options.endpoint()
+    if ('status' in endpoint)
+      return {
+        code: 'RUNNER_UNAVAILABLE',
+        error: `Nothing was run: ${endpoint.reason}`,
+        retryAfterSeconds: 1,
+      }
+    const { minIsolation, resultBytesMax: outputBytes, ...fields } = call
+    const body = JSON.stringify({ ...fields, limits: { outputBytes, minIsolation } })
     const deadlineMs = Math.max(1, Math.ceil(endMs - performance.now()))
-    const answer = await this.#line.post(where, { path: '/invoke', body, deadlineMs, signal })
-    const outcome = outcomeOf(answer, refusalOf(where, answer))
-    // Who went before the runner was reached says nothing of where it is.
-    if (outcome !== WANTS_SOURCE && !signal.aborted && isFailed(answer)) this.#options.failed?.(where)
+    const answer = await this.#connections.post(endpoint, { path: '/invoke', body, deadlineMs, signal })
+    const outcome = outcomeOf(answer, refusalOf(endpoint, answer))
+    // A caller who goes before the runner was reached proves nothing about the endpoint.
+    if (outcome !== WANTS_SOURCE && !signal.aborted && isFailed(answer)) this.#options.failed?.(endpoint)
     return outcome
   }
 
-  /** Who asks how it is does not wait for as long as a call would. */
-  #soonKnown(): Whereabouts | Promise<Whereabouts> {
-    const where = this.#options.whereabouts()
-    if (!(where instanceof Promise)) return where
-    return withinMs(this.#patience.deadlineMs, where, () => LOOKED_UP)
+  /** Health is answered soon, even while the endpoint is being looked up. */
+  #endpointSoon(): PresentEndpoint | Promise<PresentEndpoint> {
+    const endpoint = this.#options.endpoint()
+    if (!(endpoint instanceof Promise)) return endpoint
+    return withinMs(this.#patience.deadlineMs, endpoint, () => LOOKED_UP)
   }
 }
 
 const LOOKED_UP: RunnerAway = { status: 'starting', reason: 'The runner is being looked up.' }
 
-function outcomeOf(answer: RunnerAnswer | RunnerLost, refusal: string): RunnerOutcome | typeof WANTS_SOURCE {
+function outcomeOf(answer: RunnerAnswer | NoAnswer, refusal: string): RunnerOutcome | typeof WANTS_SOURCE {
   if ('httpStatus' in answer) return readOutcome(answer, refusal)
-  return answer.wasSent ? strange(answer.how) : unavailable(answer.how)
+  return answer.wasSent ? uncertain(answer.how) : unavailable(answer.how)
 }
 
-/** Whether what answered may be no runner of ours, or nothing did. */
-function isFailed(answer: RunnerAnswer | RunnerLost): boolean {
+/** Whether no runner answered, or something that may not be our runner. */
+function isFailed(answer: RunnerAnswer | NoAnswer): boolean {
   return 'httpStatus' in answer ? [401, 403, 404].includes(answer.httpStatus) : !answer.wasSent
 }
 
-function refusalOf(where: RunnerAddress, answer: RunnerAnswer | RunnerLost): string {
-  return refusalBy(where, 'httpStatus' in answer ? answer.httpStatus : 0)
+function refusalOf(endpoint: RunnerEndpoint, answer: RunnerAnswer | NoAnswer): string {
+  return refusalBy(endpoint, 'httpStatus' in answer ? answer.httpStatus : 0)
 }

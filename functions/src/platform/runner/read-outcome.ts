@@ -1,8 +1,9 @@
 import { ERROR_CODES } from '@toolrack/contract'
 import type { ErrorCode } from '@toolrack/contract'
+import { parseObject } from '../../parse-object.ts'
 import { ISOLATION_LEVELS } from '../../tools/modules/runner.ts'
 import type { RunnerFailure, RunnerOutcome } from '../../tools/modules/runner.ts'
-import type { RunnerAnswer } from './runner-line.ts'
+import type { RunnerAnswer } from './runner-connection.ts'
 
 /** The runner asks for the source of the module: nothing was run. */
 export const WANTS_SOURCE = 'wants the source'
@@ -10,22 +11,22 @@ export const WANTS_SOURCE = 'wants the source'
 type Fields = Readonly<Record<string, unknown>>
 
 /**
- * From an answer of `/invoke` to what came of the call; what no runner says may have run the tool, and says so. `refusal`
- * says, behind "The runner", what it means not to be let in.
+ * The outcome of a call from the answer of `/invoke`. After an answer that is not valid the tool may have run, and the outcome
+ * says so. `refusal` says, behind "The runner", what a 401 or a 403 means.
  */
 export function readOutcome(answer: RunnerAnswer, refusal: string): RunnerOutcome | typeof WANTS_SOURCE {
-  if (answer.httpStatus === 200) return ran(answer.text) ?? strange('answers with what no runner says')
-  return refused(answer, reasonIn(parse(answer.text)), refusal)
+  if (answer.httpStatus === 200) return ran(answer.text) ?? uncertain('sent an answer that is not valid')
+  return refused(answer, reasonIn(parseObject(answer.text) ?? {}), refusal)
 }
 
-/** A runner writes the value right behind the outcome, and the log right behind the value. */
+/** A runner writes the value directly after the outcome, and the log directly after the value. */
 const BEFORE_VALUE = '{"outcome":"success","value":'
 const BEHIND_VALUE = ',"log":{"text":"'
 
 /**
- * An answer as the text of its value, and all the rest. The value is not parsed, for it may take tens of milliseconds, and
- * the runner has parsed it. In no string of JSON is there a bare quote, so the last BEHIND_VALUE is the log of the answer,
- * whatever value and log hold.
+ * Splits an answer into the text of its value and the rest. The value is not parsed, because that may take tens of
+ * milliseconds and the runner has parsed it. JSON escapes the quotes in strings, so the last BEHIND_VALUE is always the log
+ * of the answer itself.
  */
 function split(answered: string): { readonly rest: string; readonly json: string | undefined } {
   const end = answered.lastIndexOf(BEHIND_VALUE)
@@ -37,10 +38,10 @@ function split(answered: string): { readonly rest: string; readonly json: string
   }
 }
 
-/** The call came to an end in the runner. */
+/** The outcome of a call that ended in the runner. Undefined for an answer that is not valid. */
 function ran(answered: string): RunnerOutcome | undefined {
   const { rest, json } = split(answered)
-  const body = parse(rest)
+  const body = parseObject(rest) ?? {}
   const isolation = ISOLATION_LEVELS.find((level) => level === body['isolation'])
   const [usage, log] = [fields(body['usage']), fields(body['log'])]
   const { wallMs, cpuMs, maxRssBytes } = usage
@@ -61,7 +62,7 @@ function ran(answered: string): RunnerOutcome | undefined {
   return typeof text === 'string' ? { ...facts, text } : undefined
 }
 
-/** Refusals of the runner, which come before anything runs, and of what stands in front of it. */
+/** The outcome of a call that the runner, or a proxy before it, answered with an error. */
 function refused(
   { httpStatus, retryAfterSeconds }: RunnerAnswer,
   reason: { readonly code: unknown; readonly message: string } | undefined,
@@ -81,16 +82,16 @@ function refused(
   if (reason !== undefined && httpStatus < 500)
     return unavailable(`refuses the call (${String(reason.code)})`)
   if (httpStatus === 404) return unavailable('is not at its address')
-  return strange(`answers with HTTP ${httpStatus}`)
+  return uncertain(`answers with HTTP ${httpStatus}`)
 }
 
-/** Nothing was run. `how` goes behind "The runner". */
+/** The failure of a call that was not run. `how` goes behind "The runner". */
 export function unavailable(how: string): RunnerFailure {
   return { code: 'RUNNER_UNAVAILABLE', error: `The runner ${how}; nothing was run.` }
 }
 
-/** It is not known how far the call came. */
-export function strange(how: string): RunnerFailure {
+/** The failure of a call that may have been run. `how` goes behind "The runner". */
+export function uncertain(how: string): RunnerFailure {
   return {
     code: 'WORKER_DIED',
     error: `The runner ${how}; the tool may have run. Look before you repeat the call.`,
@@ -106,14 +107,6 @@ function reasonIn(body: Fields): { readonly code: unknown; readonly message: str
 
 function isCode(code: unknown): code is ErrorCode {
   return typeof code === 'string' && Object.hasOwn(ERROR_CODES, code)
-}
-
-function parse(text: string): Fields {
-  try {
-    return fields(JSON.parse(text))
-  } catch {
-    return {}
-  }
 }
 
 function fields(value: unknown): Fields {

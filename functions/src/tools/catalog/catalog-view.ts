@@ -1,6 +1,6 @@
 import type { Layer } from '@toolrack/contract'
 import { aliasOf, LAYERS } from '@toolrack/contract'
-import type { Grant } from '../../access/grant.ts'
+import type { Grant } from '../../access/principal.ts'
 import { maySee } from '../../access/visible.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { LayerState } from './layer-cache.ts'

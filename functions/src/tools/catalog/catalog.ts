@@ -1,5 +1,5 @@
 import { LRUCache } from 'lru-cache'
-import type { Grant } from '../../access/grant.ts'
+import type { Grant } from '../../access/principal.ts'
 import { CatalogView } from './catalog-view.ts'
 import { DialectFragments } from './dialect-fragments.ts'
 import { LayerCache } from './layer-cache.ts'

@@ -5,13 +5,13 @@ import fc from 'fast-check'
 import type { Principal } from '../../../../functions/src/access/principal.ts'
 import type { CatalogView } from '../../../../functions/src/tools/catalog/catalog-view.ts'
 import { explainName } from '../../../../functions/src/tools/catalog/explain-name.ts'
-import { grantOf } from '../../../../functions/src/access/grant.ts'
+import { grantOf } from '../../../../functions/src/access/principal.ts'
 import { dispatch, parseCalls } from '../../../../functions/src/calls/dispatch/dispatcher.ts'
 import { HeldResults } from '../../../../functions/src/calls/dispatch/held-results.ts'
 import type {
   CallEvent,
   CallRequest,
-  Outcome,
+  CallOutcome,
   Received,
 } from '../../../../functions/src/calls/pipeline/call.ts'
 import { Invoker } from '../../../../functions/src/calls/pipeline/invoker.ts'
@@ -222,14 +222,14 @@ test('a step makes another call through the whole pipeline, and the caller gets 
 })
 
 /** The served steps, inside one that says this of every outcome. */
-function say(more: Partial<Outcome>): typeof callSteps {
+function say(more: Partial<CallOutcome>): typeof callSteps {
   return within(async (call, next) => ({ ...(await next(call)), ...more }))
 }
 
 test('what a step says of an outcome is told in the meta, and nothing where nothing is said', async () => {
   const approval = { id: 'p1', expiresAt: '2030-01-01T00:00:00Z' }
   const view = catalogView({ user: [python('t', 'a')] })
-  const metaWith = async (more: Partial<Outcome>) => {
+  const metaWith = async (more: Partial<CallOutcome>) => {
     const { invoker } = invokerOver(view, {}, say(more))
     return (await invoker.invoke({ principal: ANN, read: ask('t'), signal: SIGNAL })).result.meta
   }

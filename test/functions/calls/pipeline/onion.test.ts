@@ -2,7 +2,7 @@ import { expect, test } from '@jest/globals'
 import { toolFailure, toolResult, ToolrackError } from '@toolrack/contract'
 import fc from 'fast-check'
 import { outcomeOf } from '../../../../functions/src/calls/pipeline/call.ts'
-import type { Outcome, Received, Requested } from '../../../../functions/src/calls/pipeline/call.ts'
+import type { CallOutcome, Received, Requested } from '../../../../functions/src/calls/pipeline/call.ts'
 import { Onion } from '../../../../functions/src/calls/pipeline/onion.ts'
 import type { Step } from '../../../../functions/src/calls/pipeline/onion.ts'
 import { receivedCall, requestedCall } from '../../../support/call-stages.ts'
@@ -61,7 +61,7 @@ function aborted(signal: AbortSignal): Promise<void> {
 
 function stepOf({ way, turns }: Layer, index: number, { events, stopped }: Story): Step<Received> {
   const refusal = new ToolrackError('PERMISSION_DENIED', `refused by ${index}`)
-  const answer = (call: Received): Outcome => outcomeOf(call, toolResult(`answer of ${index}`))
+  const answer = (call: Received): CallOutcome => outcomeOf(call, toolResult(`answer of ${index}`))
   if (way === 'fails before next, not async')
     return () => {
       throw new Error('a bug')
@@ -142,7 +142,7 @@ function expected(
   return comesTo[layer.way]
 }
 
-function saysOf({ result }: Outcome): string {
+function saysOf({ result }: CallOutcome): string {
   if (result.resultType === 'success') return result.textResultForLlm
   return result.code === 'PERMISSION_DENIED' ? result.error : result.code
 }
@@ -233,7 +233,7 @@ test.each([undefined, null, Object.create(null), 7, { toString: 'no function' }]
 )
 
 test('a step that has answered cannot start the rest any more', async () => {
-  let late: (() => Promise<Outcome>) | undefined
+  let late: (() => Promise<CallOutcome>) | undefined
   const { take } = around(async (call, next) => {
     late = () => next(call)
     return outcomeOf(call, toolResult('answered'))
@@ -243,7 +243,7 @@ test('a step that has answered cannot start the rest any more', async () => {
 })
 
 test('an outer step sees what the inner ones found out, and what they refused', async () => {
-  const seen: Outcome[] = []
+  const seen: CallOutcome[] = []
   const take = Onion.withoutSteps(noted())
     .step('look', async (call, next) => {
       const outcome = await next(call)

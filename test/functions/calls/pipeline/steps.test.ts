@@ -2,9 +2,14 @@ import { expect, test } from '@jest/globals'
 import type { ToolDefinition } from '@toolrack/contract'
 import { toolFailure, toolResult } from '@toolrack/contract'
 import type { Catalog } from '../../../../functions/src/tools/catalog/catalog.ts'
-import { grantOf } from '../../../../functions/src/access/grant.ts'
+import { grantOf } from '../../../../functions/src/access/principal.ts'
 import { outcomeOf } from '../../../../functions/src/calls/pipeline/call.ts'
-import type { Outcome, Received, Requested, Resolved } from '../../../../functions/src/calls/pipeline/call.ts'
+import type {
+  CallOutcome,
+  Received,
+  Requested,
+  Resolved,
+} from '../../../../functions/src/calls/pipeline/call.ts'
 import { resolveTool } from '../../../../functions/src/calls/pipeline/resolve-tool.ts'
 import { RESULT_BYTES_MAX, runTool } from '../../../../functions/src/calls/pipeline/run-tool.ts'
 import { absentRunner } from '../../../../functions/src/tools/modules/runner.ts'
@@ -21,9 +26,9 @@ import { tool } from '../../../support/definition-changes.ts'
 import { memoryInvocationLogs } from '../../../support/memory-invocation-logs.ts'
 
 /** What lies inside the step: it keeps the call that it gets, and answers so. */
-function inside<Call extends Received>(more: Partial<Outcome> = {}) {
+function inside<Call extends Received>(more: Partial<CallOutcome> = {}) {
   const got: Call[] = []
-  function next(call: Call): Promise<Outcome> {
+  function next(call: Call): Promise<CallOutcome> {
     got.push(call)
     return Promise.resolve({ ...outcomeOf(call, toolResult('ran')), ...more })
   }

@@ -4,7 +4,7 @@ import { once } from 'node:events'
 import { createServer } from 'node:http'
 import type { RequestListener } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { sendInTurns } from '../../../../functions/src/edge/http/send-in-turns.ts'
+import { sendInTurns } from '../../../../functions/src/edge/http/send-json.ts'
 import { jsonOf, JsonText } from '../../../../functions/src/tools/json/json-text.ts'
 import { rawConnection } from '../../../support/raw-http.ts'
 

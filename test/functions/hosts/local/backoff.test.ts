@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { Backoff } from '../../../../functions/src/hosts/local/backoff.ts'
+import { Backoff } from '../../../../functions/src/hosts/local/runner-process.ts'
 
 test('the wait doubles up to its limit, and begins anew after good health', () => {
   const backoff = new Backoff({ againMs: 100, againMsMax: 500, healthyMs: 60_000 })

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { connectionsMax } from '../../../../functions/src/hosts/local/connections-max.ts'
+import { connectionsMax } from '../../../../functions/src/hosts/local/listen.ts'
 
 const limits = (soft: string): string =>
   `Limit                     Soft Limit           Hard Limit           Units\nMax open files            ${soft}                 1048576              files\n`

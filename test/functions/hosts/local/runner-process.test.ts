@@ -1,24 +1,24 @@
 import { expect, test } from '@jest/globals'
 import type { RunnerAway } from '../../../../functions/src/tools/modules/runner.ts'
-import type { RunnerAddress } from '../../../../functions/src/platform/runner/runner-address.ts'
+import type { RunnerEndpoint } from '../../../../functions/src/platform/runner/runner-connection.ts'
 import { isAlive } from '../../../support/processes.ts'
 import { StandInRunner } from '../../../support/stand-in-runner.ts'
 import { until } from '../../../support/until.ts'
 
 const QUICK = { againMs: 1, againMsMax: 1 }
 
-function whereabouts(runner: StandInRunner): () => Promise<RunnerAddress | RunnerAway> {
-  return () => Promise.resolve(runner.process.whereabouts)
+function endpointOf(runner: StandInRunner): () => Promise<RunnerEndpoint | RunnerAway> {
+  return () => Promise.resolve(runner.process.endpoint)
 }
 
-async function listening(runner: StandInRunner): Promise<RunnerAddress> {
-  return (await until(whereabouts(runner), (where) => 'url' in where)) as RunnerAddress
+async function listening(runner: StandInRunner): Promise<RunnerEndpoint> {
+  return (await until(endpointOf(runner), (where) => 'url' in where)) as RunnerEndpoint
 }
 
 /** Why nobody can call it, once that is known. */
 async function reason(runner: StandInRunner): Promise<string> {
   const where = await until(
-    whereabouts(runner),
+    endpointOf(runner),
     (where) => 'status' in where && where.status === 'unreachable',
   )
   return (where as RunnerAway).reason
@@ -26,7 +26,7 @@ async function reason(runner: StandInRunner): Promise<string> {
 
 test('it is starting until it says where it listens, and its log is ours', async () => {
   await using runner = new StandInRunner('works')
-  expect(runner.process.whereabouts).toEqual({ status: 'starting', reason: 'The runner is being started.' })
+  expect(runner.process.endpoint).toEqual({ status: 'starting', reason: 'The runner is being started.' })
   const { url, secret } = await listening(runner)
   expect(url).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/)
   expect(runner.starts).toMatchObject([{ secret }])
@@ -97,13 +97,13 @@ test('one that never gets ready is ended', async () => {
 test('one that can not be started is told', async () => {
   const command = { command: '/nowhere/python', args: [], env: {} }
   await using runner = new StandInRunner('works', QUICK, command)
-  expect(await reason(runner)).toBe('The runner can not be started (ENOENT); it is being started again.')
+  expect(await reason(runner)).toBe('The runner cannot be started (ENOENT); it is being started again.')
 })
 
 test('one for which the machine has no room is told, and tried again', async () => {
   const command = { command: process.execPath, args: [], env: { TOO_MUCH: 'x'.repeat(4_000_000) } }
   await using runner = new StandInRunner('works', QUICK, command)
-  expect(await reason(runner)).toBe('The runner can not be started; it is being started again.')
+  expect(await reason(runner)).toBe('The runner cannot be started; it is being started again.')
   expect(runner.log).toMatch(/E2BIG/)
 })
 
@@ -134,5 +134,5 @@ test('stopped while it waits for another start, it is over at once', async () =>
   const runner = new StandInRunner('dies', { againMs: 3_600_000 })
   await reason(runner)
   await runner[Symbol.asyncDispose]()
-  expect(runner.process.whereabouts).toMatchObject({ status: 'unreachable' })
+  expect(runner.process.endpoint).toMatchObject({ status: 'unreachable' })
 })

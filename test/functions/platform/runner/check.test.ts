@@ -57,7 +57,7 @@ async function checked(answer: RequestListener, source: Uint8Array = SOURCE, nam
     },
   ]
   const address = { url: there.origin, secret: SECRET }
-  const runner = new HttpRunner({ whereabouts: () => address, patience: { checkMs: 200 } })
+  const runner = new HttpRunner({ endpoint: () => address, patience: { checkMs: 200 } })
   const outcome = await runner.check({ name, source, tenant }).catch((error: unknown) => error)
   await runner.close()
   return { outcome, bodies, asked: there.asked }
@@ -166,14 +166,14 @@ test('what is not called any more is told once, and whatever comes of it nobody 
     () => undefined,
   ]
   const where = { url: there.origin, secret: SECRET }
-  const runner = new HttpRunner({ whereabouts: () => where, patience: { forgetMs: 50 } })
+  const runner = new HttpRunner({ endpoint: () => where, patience: { forgetMs: 50 } })
   const gone = { module: 'm', sha256: '0'.repeat(64) }
   await runner.forget({ ...gone, tenant: 'ann' })
   for (let turn = 0; turn < 3; turn += 1) await runner.forget(gone)
   await runner.close()
   expect(bodies).toEqual([{ ...gone, tenant: 'ann' }])
   expect(there.asked.map(({ url }) => url)).toEqual(Array(4).fill('/forget'))
-  const absent = new HttpRunner({ whereabouts: () => ({ status: 'absent', reason: 'None.' }) })
+  const absent = new HttpRunner({ endpoint: () => ({ status: 'absent', reason: 'None.' }) })
   await absent.forget(gone)
 })
 
@@ -215,7 +215,7 @@ test.each([
 )
 
 test('where there is no runner nobody is asked, and the reason is told', async () => {
-  const runner = new HttpRunner({ whereabouts: () => ({ status: 'starting', reason: 'Wait.' }) })
+  const runner = new HttpRunner({ endpoint: () => ({ status: 'starting', reason: 'Wait.' }) })
   await expect(runner.check({ name: 'm', source: SOURCE })).rejects.toMatchObject({
     code: 'RUNNER_UNAVAILABLE',
     message: 'No module can be checked here, so nothing was written. Wait.',

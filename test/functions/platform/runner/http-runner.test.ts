@@ -6,7 +6,7 @@ import type { AddressInfo } from 'node:net'
 import type { RunnerAway } from '../../../../functions/src/tools/modules/runner.ts'
 import type { HealthPatience } from '../../../../functions/src/platform/runner/health-probe.ts'
 import { HttpRunner } from '../../../../functions/src/platform/runner/http-runner.ts'
-import type { RunnerAddress } from '../../../../functions/src/platform/runner/runner-address.ts'
+import type { RunnerEndpoint } from '../../../../functions/src/platform/runner/runner-connection.ts'
 
 const SECRET = 'a secret of sixteen'
 
@@ -25,7 +25,7 @@ async function answering(listener: RequestListener) {
   servers.add(server)
   await once(server, 'listening')
   const { port } = server.address() as AddressInfo
-  const address: RunnerAddress = { url: `http://127.0.0.1:${port}`, secret: SECRET }
+  const address: RunnerEndpoint = { url: `http://127.0.0.1:${port}`, secret: SECRET }
   const close = async (): Promise<void> => {
     server.closeAllConnections()
     server.close()
@@ -34,8 +34,8 @@ async function answering(listener: RequestListener) {
   return { address, close, [Symbol.asyncDispose]: () => (server.listening ? close() : Promise.resolve()) }
 }
 
-function runnerAt(address: RunnerAddress | RunnerAway, patience: Partial<HealthPatience> = {}): HttpRunner {
-  return new HttpRunner({ whereabouts: () => address, patience })
+function runnerAt(address: RunnerEndpoint | RunnerAway, patience: Partial<HealthPatience> = {}): HttpRunner {
+  return new HttpRunner({ endpoint: () => address, patience })
 }
 
 const healthy = { status: 'ok', version: '0.1.0', isolation: 'L2', layers: [], attacks: [{ name: 'fork' }] }
@@ -69,7 +69,7 @@ test('another address is another runner: nothing of the last one is remembered',
     res.end(JSON.stringify({ ...healthy, isolation: 'L3' })),
   )
   let address = first.address
-  const runner = new HttpRunner({ whereabouts: () => address, patience: { freshMs: 3_600_000 } })
+  const runner = new HttpRunner({ endpoint: () => address, patience: { freshMs: 3_600_000 } })
   expect(await runner.health()).toMatchObject({ isolation: 'L2' })
   address = second.address
   expect(await runner.health()).toMatchObject({ isolation: 'L3' })
@@ -84,9 +84,9 @@ test.each([
     'The runner refuses the secret of this service.',
   ],
   [502, 'Bad gateway', 'The runner answers with HTTP 502.'],
-  [200, 'Welcome!', 'The runner answers with what no runner says.'],
-  [200, 'null', 'The runner answers with what no runner says.'],
-  [200, '{"status":"ok","isolation":"L9","layers":[]}', 'The runner answers with what no runner says.'],
+  [200, 'Welcome!', 'The runner sent an answer that is not valid.'],
+  [200, 'null', 'The runner sent an answer that is not valid.'],
+  [200, '{"status":"ok","isolation":"L9","layers":[]}', 'The runner sent an answer that is not valid.'],
 ])('an answer of %i %s is no runner to call', async (status, body, reason) => {
   await using there = await answering((_req, res) => res.writeHead(status).end(body))
   expect(await runnerAt(there.address).health()).toEqual({ status: 'unreachable', reason })

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { RunnerCall, RunnerOutcome } from '../../../../functions/src/tools/modules/runner.ts'
 import { HttpRunner } from '../../../../functions/src/platform/runner/http-runner.ts'
-import { ANSWER_BYTES_MAX } from '../../../../functions/src/platform/runner/runner-line.ts'
+import { ANSWER_BYTES_MAX } from '../../../../functions/src/platform/runner/runner-connection.ts'
 import { CALL, SUCCESS } from '../../../support/runner-call.ts'
 import { json, ScriptedServer } from '../../../support/scripted-server.ts'
 import { until } from '../../../support/until.ts'
@@ -17,7 +17,7 @@ const refusal = (httpStatus: number, reason: string, headers = {}): RequestListe
 
 function runnerAt(url: string, graceMs = 10_000): HttpRunner {
   const address = { url, secret: SECRET }
-  return new HttpRunner({ whereabouts: () => address, patience: { graceMs } })
+  return new HttpRunner({ endpoint: () => address, patience: { graceMs } })
 }
 
 /** What a runner that answers so makes of a call, and how often it was asked. */
@@ -171,27 +171,22 @@ test.each<[string, RequestListener, string, RegExp]>([
     MAY_HAVE_RUN,
     new RegExp(`more than ${ANSWER_BYTES_MAX['/invoke']} bytes`),
   ],
-  ['answers a page', text(200, '<html>Welcome</html>'), MAY_HAVE_RUN, /what no runner says/],
-  ['answers null', json(null), MAY_HAVE_RUN, /what no runner says/],
-  ['answers no level', json({ ...SUCCESS, isolation: 'L9' }), MAY_HAVE_RUN, /what no runner says/],
-  ['answers no usage', json({ ...SUCCESS, usage: undefined }), MAY_HAVE_RUN, /what no runner says/],
+  ['answers a page', text(200, '<html>Welcome</html>'), MAY_HAVE_RUN, /not valid/],
+  ['answers null', json(null), MAY_HAVE_RUN, /not valid/],
+  ['answers no level', json({ ...SUCCESS, isolation: 'L9' }), MAY_HAVE_RUN, /not valid/],
+  ['answers no usage', json({ ...SUCCESS, usage: undefined }), MAY_HAVE_RUN, /not valid/],
   [
     'answers a value at another place',
     json({ ...SUCCESS, text: undefined, value: 1 }),
     MAY_HAVE_RUN,
-    /no runner says/,
+    /not valid/,
   ],
-  [
-    'answers nothing of the result',
-    json({ ...SUCCESS, text: undefined }),
-    MAY_HAVE_RUN,
-    /what no runner says/,
-  ],
+  ['answers nothing of the result', json({ ...SUCCESS, text: undefined }), MAY_HAVE_RUN, /not valid/],
   [
     'answers a code of its own',
     json({ ...SUCCESS, outcome: 'failure', code: 'constructor', error: 'x' }),
     MAY_HAVE_RUN,
-    /what no runner says/,
+    /not valid/,
   ],
   ['answers 500', refusal(500, 'INTERNAL'), MAY_HAVE_RUN, /HTTP 500; the tool may have run/],
   ['is cut off by what stands before it', text(502, 'Bad gateway'), MAY_HAVE_RUN, /HTTP 502/],
@@ -245,7 +240,7 @@ test('where nobody listens nothing was run', async () => {
 })
 
 test('where there is no runner nobody is asked', async () => {
-  const runner = new HttpRunner({ whereabouts: () => ({ status: 'starting', reason: 'Wait.' }) })
+  const runner = new HttpRunner({ endpoint: () => ({ status: 'starting', reason: 'Wait.' }) })
   expect(await runner.invoke(CALL)).toEqual({
     code: NOTHING_RAN,
     error: 'Nothing was run: Wait.',

@@ -7,7 +7,7 @@ import { readCursor } from '../../../../functions/src/tools/catalog/list-query.t
 import { dialectAnswer } from '../../../../functions/src/tools/catalog/dialect-answer.ts'
 import { DialectFragments } from '../../../../functions/src/tools/catalog/dialect-fragments.ts'
 import { explainName } from '../../../../functions/src/tools/catalog/explain-name.ts'
-import { grantOf } from '../../../../functions/src/access/grant.ts'
+import { grantOf } from '../../../../functions/src/access/principal.ts'
 import type { ListQuery } from '../../../../functions/src/tools/catalog/list-query.ts'
 import { catalogView } from '../../../support/catalog-view.ts'
 import { tool } from '../../../support/definition-changes.ts'

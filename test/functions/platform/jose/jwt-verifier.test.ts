@@ -4,7 +4,7 @@ import { createServer } from 'node:http'
 import type { RequestListener, Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { firebaseAccess } from '../../../../functions/src/hosts/authentication.ts'
-import { firebaseTokens } from '../../../../functions/src/platform/jose/google-tokens.ts'
+import { firebaseTokens } from '../../../../functions/src/platform/jose/jwt-verifier.ts'
 import { NOW, publicJwk, signed } from '../../../support/signed-tokens.ts'
 import { FIREBASE, PROJECT } from '../../../support/token-kinds.ts'
 

@@ -1,10 +1,10 @@
-import { ServiceNotFound } from './find-service.ts'
+import { ServiceNotFoundError } from './find-service.ts'
 
-/** Before the next look, however often it is asked for meanwhile. */
+/** The time between two lookups, however often the address is asked for meanwhile. */
 const AGAIN_MS = 5_000
 
-/** The address of a service: looked up when it is first needed, kept, and looked up again once it was doubted. */
-export class ServiceAddress {
+/** The address of a service. It is looked up when it is first needed, and again after it was doubted. */
+export class ServiceEndpoint {
   readonly #find: () => Promise<string>
   readonly #againMs: number
   #url: string | undefined
@@ -13,13 +13,13 @@ export class ServiceAddress {
   #lookedMs = -Infinity
   #last: Promise<string> | undefined
 
-  /** `find` rejects with a ServiceNotFound. */
+  /** `find` rejects with a ServiceNotFoundError. */
   constructor(find: () => Promise<string>, { againMs = AGAIN_MS }: { againMs?: number } = {}) {
     this.#find = find
     this.#againMs = againMs
   }
 
-  /** At once where it is known and not doubted. Rejects as `find` does. */
+  /** Answers at once when the address is known and not doubted. Rejects as `find` does. */
   get(): string | Promise<string> {
     if (this.#url !== undefined && !this.#isDoubted) return this.#url
     if (this.#last && (this.#isLooking || performance.now() - this.#lookedMs < this.#againMs))
@@ -27,7 +27,7 @@ export class ServiceAddress {
     return (this.#last = this.#look())
   }
 
-  /** Nothing of ours answered there. */
+  /** Has the address looked up again, because no service of ours answered there. */
   doubt(url: string): void {
     this.#isDoubted ||= url === this.#url
   }
@@ -39,8 +39,8 @@ export class ServiceAddress {
       this.#isDoubted = false
       return this.#url
     } catch (error) {
-      // An address that was good once is a better guess than none, unless its service is gone.
-      if (this.#url === undefined || !(error instanceof ServiceNotFound) || error.isGone) {
+      // An older address is a better guess than none, unless the service is gone.
+      if (this.#url === undefined || !(error instanceof ServiceNotFoundError) || error.isGone) {
         this.#url = undefined
         throw error
       }

@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
-import { ServiceNotFound } from '../../../../functions/src/platform/cloud-run/find-service.ts'
-import { ServiceAddress } from '../../../../functions/src/platform/cloud-run/service-address.ts'
+import { ServiceNotFoundError } from '../../../../functions/src/platform/cloud-run/find-service.ts'
+import { ServiceEndpoint } from '../../../../functions/src/platform/cloud-run/service-endpoint.ts'
 
 const FIRST = 'https://first.a.run.app'
 const SECOND = 'https://second.a.run.app'
@@ -13,7 +13,7 @@ function looking(answers: readonly (string | Error)[], againMs = 0) {
     looks += 1
     return answer instanceof Error ? Promise.reject(answer) : Promise.resolve(answer ?? '')
   }
-  return { address: new ServiceAddress(find, { againMs }), looks: () => looks }
+  return { address: new ServiceEndpoint(find, { againMs }), looks: () => looks }
 }
 
 test('nobody looks before it is needed, and then once, however many need it', async () => {
@@ -52,7 +52,7 @@ test('however often it fails, Cloud Run is not asked before its time', async () 
 })
 
 test('while Cloud Run does not answer, the address that was good once goes on', async () => {
-  const { address, looks } = looking([FIRST, new ServiceNotFound('Cloud Run did not tell.'), SECOND])
+  const { address, looks } = looking([FIRST, new ServiceNotFoundError('Cloud Run did not tell.'), SECOND])
   await address.get()
   address.doubt(FIRST)
   expect(await address.get()).toBe(FIRST)
@@ -61,7 +61,7 @@ test('while Cloud Run does not answer, the address that was good once goes on', 
 })
 
 test('a service that is gone has no address any more, until it is back', async () => {
-  const gone = new ServiceNotFound('There is no service.', { isGone: true })
+  const gone = new ServiceNotFoundError('There is no service.', { isGone: true })
   const { address } = looking([FIRST, gone, SECOND])
   await address.get()
   address.doubt(FIRST)

@@ -1,19 +1,19 @@
 import { afterAll, expect, test } from '@jest/globals'
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { createApp } from '../../functions/src/edge/app.ts'
-import { listen, stopListening } from '../../functions/src/hosts/local/listen.ts'
-import type { Services } from '../../functions/src/hosts/services.ts'
-import type { Runner } from '../../functions/src/tools/modules/runner.ts'
-import { errorAnswer } from '../support/error-answer.ts'
-import { inProcess } from '../support/in-process.ts'
-import { moduleOf } from '../support/modules.ts'
-import { checkedModule, readingRunner } from '../support/reading-runner.ts'
-import { NO_PARTS } from '../support/route-table.ts'
-import { NOW, signed } from '../support/signed-tokens.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
-import { deployedAccess, FIREBASE, JOB, OIDC } from '../support/token-kinds.ts'
-import { until } from '../support/until.ts'
+import { createApp } from '../../../../functions/src/edge/app.ts'
+import { listen, stopListening } from '../../../../functions/src/hosts/local/listen.ts'
+import type { Services } from '../../../../functions/src/hosts/services.ts'
+import type { Runner } from '../../../../functions/src/tools/modules/runner.ts'
+import { errorAnswer } from '../../../support/error-answer.ts'
+import { inProcess } from '../../../support/in-process.ts'
+import { moduleOf } from '../../../support/modules.ts'
+import { checkedModule, readingRunner } from '../../../support/reading-runner.ts'
+import { NO_PARTS } from '../../../support/route-table.ts'
+import { NOW, signed } from '../../../support/signed-tokens.ts'
+import { temporaryFolder } from '../../../support/temporary-folder.ts'
+import { deployedAccess, FIREBASE, JOB, OIDC } from '../../../support/token-kinds.ts'
+import { until } from '../../../support/until.ts'
 
 const folder = temporaryFolder()
 writeFileSync(join(folder.path, 'notes.py'), moduleOf('notes', 'a'))
@@ -84,7 +84,7 @@ test('only an admin may have the folder read anew', async () => {
   expect(await errorAnswer(await ask('/tools/refresh', USER, 'POST'))).toMatchObject({
     httpStatus: 403,
     reason: 'PERMISSION_DENIED',
-    message: 'Only an admin may have the folder of modules read anew.',
+    message: 'Only an admin may have the folder of modules read again.',
   })
   const answer = await ask('/tools/refresh', ADMIN, 'POST')
   expect(await answer.json()).toMatchObject({ checking: [], tools: { unchanged: ['notes:a'] } })

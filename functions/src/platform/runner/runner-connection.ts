@@ -1,12 +1,42 @@
 import { once } from 'node:events'
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { http, https } from '../../node-http.ts'
-import { credentialFor } from './runner-address.ts'
-import type { RunnerAddress } from './runner-address.ts'
+
+/** The address of a runner, and what shows the runner that a request comes from this service. */
+export type RunnerEndpoint = {
+  readonly url: string
+  /** The secret of the runner's start, the same with every request. */
+  readonly secret?: string | undefined
+  /**
+   * Asked for an ID token with each request, where Google checks callers instead of a secret. Rejects with an Error whose
+   * message says what is missing.
+   */
+  readonly idToken?: (() => Promise<string>) | undefined
+}
+
+/** The headers that authenticate a request. `how` says, behind "The runner", why there are none. */
+type Credential = { readonly headers: { readonly Authorization?: string } } | { readonly how: string }
+
+export async function credentialFor({ secret, idToken }: RunnerEndpoint): Promise<Credential> {
+  try {
+    const token = idToken ? await idToken() : secret
+    return { headers: token === undefined ? {} : { Authorization: `Bearer ${token}` } }
+  } catch (error) {
+    return { how: `was not asked, because ${(error as Error).message}` }
+  }
+}
+
+/** What a 401 or a 403 of this endpoint means, to go behind "The runner". */
+export function refusalBy({ idToken }: RunnerEndpoint, httpStatus: number): string {
+  if (!idToken) return 'refuses the secret of this service'
+  return httpStatus === 401
+    ? 'takes no ID token that is for its address: RUNNER_URL must be the one that Cloud Run gave it'
+    : "does not let this service's account in: give it roles/run.invoker on the runner's service"
+}
 
 /**
- * Bytes of an answer. Whoever says more is no runner. A call: a text of 256 KiB and a log of 64 KiB, of which JSON writes each
- * byte with six at the most, and 128 KiB for what is told beside them. A check: a report of 3 MiB, and a log. Forgetting a module: nothing, or an error.
+ * The most bytes of an answer. A call: a text of 256 KiB and a log of 64 KiB, in which JSON may write six bytes for one, and
+ * 128 KiB for the other fields. A check: a report of 3 MiB, and a log. Forgetting a module: nothing, or an error.
  */
 export const ANSWER_BYTES_MAX = {
   '/invoke': 6 * (256 + 64) * 1024 + 128 * 1024,
@@ -14,16 +44,16 @@ export const ANSWER_BYTES_MAX = {
   '/forget': 4 * 1024,
 } as const
 
-/** The runner lets go of an idle connection after five seconds; one that is used at that moment would be lost with its call. */
+/** The runner closes an idle connection after five seconds. A call that is sent at that moment would be lost. */
 const IDLE_MS = 4_000
 
 /** Behind "The runner". */
-const STOPPED = 'was told to stop, for the caller has gone'
+const STOPPED = 'was told to stop, because the caller has gone'
 
 export type RunnerRequest = {
   readonly path: keyof typeof ANSWER_BYTES_MAX
   readonly body: string
-  /** From now to the last byte of the answer. */
+  /** The time from now to the last byte of the answer. */
   readonly deadlineMs: number
   readonly signal?: AbortSignal
 }
@@ -34,19 +64,19 @@ export type RunnerAnswer = {
   readonly retryAfterSeconds: number | undefined
 }
 
-/** No answer: `wasSent` says whether the runner may have begun with it, `how` goes behind "The runner". */
-export type RunnerLost = { readonly wasSent: boolean; readonly how: string }
+/** There is no answer. `wasSent` says whether the runner may have begun; `how` goes behind "The runner". */
+export type NoAnswer = { readonly wasSent: boolean; readonly how: string }
 
-/** Connections to a runner, kept open between calls. Whatever was sent is never sent again. */
-export class RunnerLine {
+/** The connections to a runner, which are kept open between calls. No request is ever sent twice. */
+export class RunnerConnections {
   readonly #http = new http.Agent({ keepAlive: true, timeout: IDLE_MS })
   readonly #https = new https.Agent({ keepAlive: true, timeout: IDLE_MS })
 
-  async post(address: RunnerAddress, request: RunnerRequest): Promise<RunnerAnswer | RunnerLost> {
-    const credential = await credentialFor(address)
+  async post(endpoint: RunnerEndpoint, request: RunnerRequest): Promise<RunnerAnswer | NoAnswer> {
+    const credential = await credentialFor(endpoint)
     if ('how' in credential) return { wasSent: false, how: credential.how }
     if (request.signal?.aborted) return { wasSent: false, how: STOPPED }
-    const target = new URL(request.path, address.url)
+    const target = new URL(request.path, endpoint.url)
     const isSecure = target.protocol === 'https:'
     const sent = (isSecure ? https : http).request(target, {
       method: 'POST',
@@ -62,7 +92,7 @@ export class RunnerLine {
       () => sent.destroy(new Error(`did not answer within ${request.deadlineMs} ms`)),
       request.deadlineMs,
     )
-    // Not as an option of the request, which would watch its streams as well.
+    // Node's own `signal` option would watch the streams of the request too.
     const stop = (): void => void sent.destroy(request.signal?.reason as Error)
     request.signal?.addEventListener('abort', stop)
     try {
@@ -72,7 +102,7 @@ export class RunnerLine {
       return { httpStatus: answer.statusCode ?? 0, text, retryAfterSeconds: retryAfter(answer) }
     } catch (error) {
       sent.destroy()
-      return { wasSent: wasSent(), how: howLost(error as NodeJS.ErrnoException) }
+      return { wasSent: wasSent(), how: whyNoAnswer(error as NodeJS.ErrnoException) }
     } finally {
       clearTimeout(late)
       request.signal?.removeEventListener('abort', stop)
@@ -85,7 +115,7 @@ export class RunnerLine {
   }
 }
 
-/** Whether any of it may have reached the other end: not before there was a connection. */
+/** Tells whether any of the request may have reached the runner: not before there was a connection. */
 function watchSending(sent: ClientRequest): () => boolean {
   let isConnected = false
   sent.on('error', () => undefined)
@@ -96,7 +126,7 @@ function watchSending(sent: ClientRequest): () => boolean {
   return () => isConnected
 }
 
-/** By events: to iterate a stream costs a call a tenth of its time. */
+/** Reads by events, because iterating a stream takes a tenth of a call's time. */
 function readText(answer: IncomingMessage, bytesMax: number): Promise<string> {
   const { promise, resolve, reject } = Promise.withResolvers<string>()
   const parts: Buffer[] = []
@@ -116,7 +146,7 @@ function retryAfter({ headers }: IncomingMessage): number | undefined {
   return /^\d{1,4}$/.test(text) ? Number(text) : undefined
 }
 
-function howLost({ name, code, message }: NodeJS.ErrnoException): string {
+function whyNoAnswer({ name, code, message }: NodeJS.ErrnoException): string {
   if (name === 'AbortError') return STOPPED
   return code === undefined ? message : `was lost (${code})`
 }

@@ -1,0 +1,119 @@
+import { errorBody, ToolrackError } from '@toolrack/contract'
+import type { ErrorCode } from '@toolrack/contract'
+import { STATUS_CODES } from 'node:http'
+import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import { sendJson } from '../../edge/http/send-json.ts'
+
+/** How long a client may take to close a connection that has had its last answer, in milliseconds. */
+const CLOSING_MS = 2_000
+
+/** The connections of one server. Node's own handling would let a client hold answers in memory, or answer without a body. */
+export class Connections {
+  /** The answer to the latest request of each connection. */
+  readonly #latest = new WeakMap<Socket, ServerResponse>()
+  /** Connections that are not read while a request of theirs waits. */
+  readonly #paused = new WeakSet<Socket>()
+  /** Connections on which something was malformed. Node reports it again with each piece that still comes. */
+  readonly #malformed = new WeakSet<Socket>()
+
+  /**
+   * Handles the requests of one connection one after another: the next one when the answer before it has been handed on whole.
+   * Node itself would handle all that have come, and keep every answer until its reader takes it. At most one read of the
+   * connection waits here. A client that waits for its answer before it asks again is not slowed down.
+   */
+  inOrder(app: RequestListener): RequestListener {
+    return (req, res) => {
+      const { socket } = req
+      const before = this.#latest.get(socket)
+      this.#latest.set(socket, res)
+      if (!before || before.closed) return handle(app, req, res)
+      this.#pause(socket)
+      // If the answer before is never sent, it is never closed. Then nobody waits for this answer either.
+      before.once('close', () => {
+        if (this.#latest.get(socket) === res) this.#readOn(socket)
+        if (!socket.destroyed && socket.writable) handle(app, req, res)
+      })
+    }
+  }
+
+  #pause(socket: Socket): void {
+    if (this.#paused.has(socket)) return
+    this.#paused.add(socket)
+    socket.on('resume', stayPaused).pause()
+  }
+
+  #readOn(socket: Socket): void {
+    this.#paused.delete(socket)
+    socket.off('resume', stayPaused).resume()
+  }
+
+  /** Answers an `Expect` other than 100-continue. */
+  readonly refuseExpectation = (req: IncomingMessage, res: ServerResponse): void => {
+    this.#latest.set(req.socket, res)
+    refuse(res, 'HEADER_INVALID', 'Expect must be 100-continue, or be left out.')
+  }
+
+  /**
+   * Cuts a connection that has done nothing for its time: one whose reader takes nothing of an answer, one that its client has
+   * not closed after the last answer, and one between two requests. A request that is being worked on is not cut.
+   */
+  readonly cutIfIdle = (socket: Socket): void => {
+    const last = this.#latest.get(socket)
+    if (socket.writableLength > 0 || !socket.writable || !last || last.closed) socket.destroy()
+  }
+
+  /**
+   * Answers what Node's HTTP parser refuses, once and after the answer to the request before it. A malformed body of a request
+   * that already has its answer gets no second one.
+   */
+  readonly refuseMalformed = (error: NodeJS.ErrnoException, socket: Socket): void => {
+    const isSilent = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket.bytesRead === 0
+    if (error.code === 'ECONNRESET' || isSilent || !socket.writable) return void socket.destroy()
+    if (this.#malformed.has(socket)) return
+    this.#malformed.add(socket)
+    const last = this.#latest.get(socket)
+    const isInBody = last !== undefined && !last.req.complete
+    if (isInBody && last.headersSent) endSoon(socket, '')
+    else if (isInBody || !last || last.closed) sendRefusal(error, socket)
+    else last.once('close', () => sendRefusal(error, socket))
+  }
+}
+
+/** Node itself would answer a missing Host, and an unknown Expect, with an empty body. */
+function handle(app: RequestListener, req: IncomingMessage, res: ServerResponse): void {
+  if (req.headers.host === undefined && req.httpVersion === '1.1') refuse(res, 'REQUEST_MALFORMED')
+  else app(req, res)
+}
+
+/** Node reads on by itself when an answer has ended. */
+function stayPaused(this: Socket): void {
+  this.pause()
+}
+
+function refuse(res: ServerResponse, code: ErrorCode, message?: string): void {
+  const body = errorBody(new ToolrackError(code, message))
+  sendJson(res, body.error.code, body, { Connection: 'close' })
+}
+
+/** Sends an error in the usual shape on a connection that has no `ServerResponse`. */
+function sendRefusal(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (!socket.writable) return
+  const code: ErrorCode = error.code === 'HPE_HEADER_OVERFLOW' ? 'HEADERS_TOO_LARGE' : 'REQUEST_MALFORMED'
+  const { error: body } = errorBody(new ToolrackError(code))
+  const text = `${JSON.stringify({ error: body })}\n`
+  const head = [
+    `HTTP/1.1 ${body.code} ${STATUS_CODES[body.code]}`,
+    'Content-Type: application/json; charset=utf-8',
+    'Cache-Control: private, no-store',
+    `Content-Length: ${Buffer.byteLength(text)}`,
+    'Connection: close',
+  ]
+  endSoon(socket, [...head, '', text].join('\r\n'))
+}
+
+/** Sends the last text of a connection, and cuts it when its client does not close it. */
+function endSoon(socket: Socket, text: string): void {
+  socket.end(text)
+  setTimeout(() => socket.destroy(), CLOSING_MS).unref()
+}

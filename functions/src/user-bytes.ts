@@ -1,0 +1,36 @@
+import { getHeapStatistics } from 'node:v8'
+
+/** Counts bytes for each user. A user without any is not remembered. */
+export class UserBytes {
+  readonly #bytesOf = new Map<string, number>()
+  #total = 0
+
+  get total(): number {
+    return this.#total
+  }
+
+  get users(): number {
+    return this.#bytesOf.size
+  }
+
+  of(user: string): number {
+    return this.#bytesOf.get(user) ?? 0
+  }
+
+  /** Adds bytes. A negative number takes bytes away. */
+  add(user: string, bytes: number): void {
+    const own = this.of(user) + bytes
+    this.#total += bytes
+    if (own > 0) this.#bytesOf.set(user, own)
+    else this.#bytesOf.delete(user)
+  }
+}
+
+/** A share of a heap that may grow to `heapBytesMax`, V8's own limit by default; at least `bytesMin`. */
+export function shareOfHeap(
+  share: number,
+  bytesMin: number,
+  heapBytesMax = getHeapStatistics().heap_size_limit,
+): number {
+  return Math.max(bytesMin, Math.floor(heapBytesMax * share))
+}

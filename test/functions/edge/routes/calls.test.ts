@@ -1,0 +1,158 @@
+import { expect, test } from '@jest/globals'
+import { definitionDigest } from '@toolrack/contract'
+import { tool } from '../../../support/definition-changes.ts'
+import { memoryInvocationLogs } from '../../../support/memory-invocation-logs.ts'
+import { routeService } from '../../../support/route-service.ts'
+import type { RefusedRow } from '../../../support/route-service.ts'
+import { NOW } from '../../../support/signed-tokens.ts'
+
+const ECHO = { ...tool('ECHO'), runner: { kind: 'builtin', builtin: 'echo' } } as const
+const CLIENT = tool('CLIENT')
+const logs = memoryInvocationLogs(() => NOW)
+const ask = await routeService([ECHO, CLIENT], { logs }, [{ name: 'ECHO', digest: definitionDigest(ECHO) }])
+
+const CALL = '11111111-1111-4111-8111-111111111111'
+const OTHER_CALL = '22222222-2222-4222-8222-222222222222'
+const log = { at: '', text: 'printed', truncated: false }
+await logs.keep('ann', { invocationId: CALL, tool: 'ECHO', ...log })
+await logs.keep('ann', { invocationId: OTHER_CALL, tool: 'CLIENT', ...log })
+
+test('a call is answered with the result of its tool and what is known of the call', async () => {
+  const { status, body, headers } = await ask('ann', 'POST /tools/invoke', {
+    body: { name: 'ECHO', arguments: { text: 'a' } },
+  })
+  expect(status).toBe(200)
+  expect(body).toMatchObject({
+    resultType: 'success',
+    meta: { tool: 'ECHO', digest: definitionDigest(ECHO), isolation: null },
+  })
+  expect(headers.get('Cache-Control')).toBe('private, no-store')
+})
+
+test('a failed call is a ToolResult too, under the status of its code', async () => {
+  const { status, body } = await ask('ann', 'POST /tools/invoke', { body: { name: 'NONE' } })
+  expect(status).toBe(404)
+  expect(body).toMatchObject({
+    resultType: 'failure',
+    code: 'TOOL_NOT_FOUND',
+    textResultForLlm: expect.any(String),
+    meta: { tool: null, invocationId: expect.any(String) },
+  })
+})
+
+test('a dispatch answers with the messages to append, and leaves calls of the client to the client', async () => {
+  const body = [
+    { type: 'tool_use', id: 'a', name: 'ECHO', input: { text: 'a' } },
+    { type: 'tool_use', id: 'b', name: 'CLIENT', input: {} },
+  ]
+  const answer = await ask('ann', 'POST /tools/dispatch', { body })
+  expect(answer.status).toBe(200)
+  expect(answer.headers.get('Cache-Control')).toBe('private, no-store')
+  expect(answer.body).toMatchObject({
+    format: 'anthropic',
+    messages: [{ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'a' }] }],
+    results: [
+      { index: 0, id: 'a', result: { resultType: 'success' } },
+      { index: 1, result: null },
+    ],
+    pending: [{ index: 1, id: 'b', name: 'CLIENT' }],
+  })
+})
+
+test('the log of a call is read by its caller, and by jobs that may see its tool', async () => {
+  for (const who of ['ann', 'account', 'token'] as const) {
+    const { status, body, headers } = await ask(who, `GET /tools/invocations/${CALL}/log`)
+    expect(status).toBe(200)
+    expect(body).toMatchObject({ invocationId: CALL, tool: 'ECHO', text: 'printed', truncated: false })
+    expect(headers.get('Cache-Control')).toBe('private, no-store')
+  }
+})
+
+const invoke = (body: unknown) => ({ body })
+const STALE = `sha256:${'0'.repeat(64)}`
+
+test.each<RefusedRow>([
+  [
+    'a call without a valid token',
+    'nobody',
+    'POST /tools/invoke',
+    invoke({ name: 'ECHO' }),
+    '401 TOKEN_INVALID',
+  ],
+  ['a call that is no JSON', 'ann', 'POST /tools/invoke', invoke('{'), '400 BODY_INVALID'],
+  ['a call that is no object', 'ann', 'POST /tools/invoke', invoke([]), '400 BODY_INVALID'],
+  ['a call of no name', 'ann', 'POST /tools/invoke', invoke({ name: 1 }), '400 BODY_INVALID'],
+  [
+    'a call with an unknown field',
+    'ann',
+    'POST /tools/invoke',
+    invoke({ name: 'ECHO', a: 1 }),
+    '400 BODY_INVALID',
+  ],
+  [
+    'a session',
+    'ann',
+    'POST /tools/invoke',
+    invoke({ name: 'ECHO', session: 's' }),
+    '400 PARAMETER_UNAVAILABLE',
+  ],
+  [
+    'an unknown parameter of a call',
+    'ann',
+    'POST /tools/invoke?a=1',
+    invoke({ name: 'ECHO' }),
+    '400 PARAMETER_UNKNOWN',
+  ],
+  [
+    'arguments that are no object',
+    'ann',
+    'POST /tools/invoke',
+    invoke({ name: 'ECHO', arguments: 1 }),
+    '400 ARGUMENTS_INVALID',
+  ],
+  [
+    'arguments that the schema refuses',
+    'ann',
+    'POST /tools/invoke',
+    invoke({ name: 'ECHO', arguments: { __proto__x: 1, constructor: 1 } }),
+    '400 ARGUMENTS_INVALID',
+  ],
+  ['a call of the client', 'ann', 'POST /tools/invoke', invoke({ name: 'CLIENT' }), '409 RUNS_AT_CLIENT'],
+  [
+    'another digest',
+    'ann',
+    'POST /tools/invoke',
+    invoke({ name: 'ECHO', expectedDigest: STALE }),
+    '409 DIGEST_CHANGED',
+  ],
+  [
+    'a tool that the token does not name',
+    'token',
+    'POST /tools/invoke',
+    invoke({ name: 'CLIENT' }),
+    '403 PERMISSION_DENIED',
+  ],
+  ['a dispatch without a valid token', 'nobody', 'POST /tools/dispatch', invoke([]), '401 TOKEN_INVALID'],
+  ['a dispatch of no calls', 'ann', 'POST /tools/dispatch', invoke({ a: 1 }), '400 BODY_INVALID'],
+  [
+    'an unknown parameter of a dispatch',
+    'ann',
+    'POST /tools/dispatch?a=1',
+    invoke([]),
+    '400 PARAMETER_UNKNOWN',
+  ],
+  ['a log without a valid token', 'nobody', `GET /tools/invocations/${CALL}/log`, {}, '401 TOKEN_INVALID'],
+  ["another user's log", 'bob', `GET /tools/invocations/${CALL}/log`, {}, '404 INVOCATION_NOT_FOUND'],
+  [
+    'the log of a tool that the token does not name',
+    'token',
+    `GET /tools/invocations/${OTHER_CALL}/log`,
+    {},
+    '404 INVOCATION_NOT_FOUND',
+  ],
+  ['the log of no id', 'ann', 'GET /tools/invocations/x/log', {}, '404 INVOCATION_NOT_FOUND'],
+  ['a parameter of a log', 'ann', `GET /tools/invocations/${CALL}/log?a=1`, {}, '400 PARAMETER_UNKNOWN'],
+])('%s is refused', async (_what, who, request, asked, expected) => {
+  const { status, code } = await ask(who, request, asked)
+  expect(`${status} ${code}`).toBe(expected)
+})

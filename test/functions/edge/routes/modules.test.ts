@@ -1,0 +1,128 @@
+import { expect, test } from '@jest/globals'
+import { createHash } from 'node:crypto'
+import { moduleOf } from '../../../support/modules.ts'
+import { routeService } from '../../../support/route-service.ts'
+import type { RefusedRow } from '../../../support/route-service.ts'
+
+const ask = await routeService()
+const NOTES = moduleOf('notes', 'read')
+const sha256 = (text: string): string => createHash('sha256').update(text).digest('hex')
+
+test('a module is uploaded, read, replaced and removed, with its tools', async () => {
+  const created = await ask('ann', 'PUT /tools/modules/notes', { body: NOTES })
+  expect(created).toMatchObject({
+    status: 201,
+    body: { outcome: 'created', tools: { added: ['notes:read'] } },
+  })
+  const etag = `"${sha256(NOTES)}"`
+  expect(created.headers.get('ETag')).toBe(etag)
+  const read = await ask('ann', 'GET /tools/modules/notes')
+  expect(read).toMatchObject({ status: 200, body: { name: 'notes', layer: 'user', source: NOTES } })
+  expect(await ask('ann', 'GET /tools/modules/notes', { headers: { 'If-None-Match': etag } })).toMatchObject({
+    status: 304,
+    body: {},
+  })
+  const replaced = await ask('ann', 'PUT /tools/modules/notes', { body: moduleOf('notes', 'write') })
+  expect(replaced).toMatchObject({ status: 200, body: { tools: { added: ['notes:write'] } } })
+  expect(await ask('ann', 'DELETE /tools/modules/notes')).toMatchObject({ status: 200 })
+  expect(await ask('ann', 'GET /tools/defs/notes:write')).toMatchObject({ code: 'TOOL_NOT_FOUND' })
+})
+
+test('a source comes in JSON too, and is the same module', async () => {
+  const headers = { 'Content-Type': 'application/json' }
+  const answer = await ask('bob', 'PUT /tools/modules/notes', { body: { source: NOTES }, headers })
+  expect(answer).toMatchObject({ status: 201, body: { sha256: sha256(NOTES) } })
+})
+
+test('the versions of a module are told, and one is made the present one again', async () => {
+  await ask('ann', 'PUT /tools/modules/past', { body: moduleOf('past', 'a') })
+  await ask('ann', 'PUT /tools/modules/past', { body: moduleOf('past', 'b') })
+  await ask('ann', 'DELETE /tools/modules/past')
+  const { status, body } = await ask('ann', 'GET /tools/modules/past/versions')
+  expect(status).toBe(200)
+  expect(body).toMatchObject({ name: 'past', layer: 'user', items: [{ deleted: true }, {}, {}] })
+  const digest = sha256(moduleOf('past', 'a'))
+  const back = await ask('ann', 'POST /tools/modules/past/rollback', { body: { sha256: digest } })
+  expect(back).toMatchObject({ status: 200, body: { sha256: digest, tools: { added: ['past:a'] } } })
+})
+
+test('modules are listed by name, a page at a time, without their sources', async () => {
+  for (const name of ['a', 'b', 'c'])
+    await ask('admin', `PUT /tools/modules/${name}?layer=global`, { body: moduleOf(name, 'it') })
+  const first = await ask('admin', 'GET /tools/modules?layer=global&limit=2')
+  expect(first).toMatchObject({
+    status: 200,
+    body: { layer: 'global', items: [{ name: 'a' }, { name: 'b' }] },
+  })
+  expect(JSON.stringify(first.body)).not.toContain('TOOL_SPECS')
+  const [, next = ''] = /^<\/workflows(.*)>; rel="next"$/.exec(first.headers.get('Link') ?? '') ?? []
+  const second = await ask('admin', `GET ${next}`)
+  expect(second.body).toMatchObject({ items: [{ name: 'c' }] })
+  expect(second.headers.get('Link')).toBeNull()
+})
+
+test('modules of the global layer are hidden from everybody but admins', async () => {
+  await ask('admin', 'PUT /tools/modules/hidden?layer=global', { body: moduleOf('hidden', 'it') })
+  expect((await ask('ann', 'GET /tools/modules?layer=global')).body).toEqual({ layer: 'global', items: [] })
+  for (const path of ['hidden', 'hidden/versions'])
+    expect(await ask('ann', `GET /tools/modules/${path}?layer=global`)).toMatchObject({
+      status: 404,
+      code: 'MODULE_NOT_FOUND',
+    })
+})
+
+const json = { 'Content-Type': 'application/json' }
+
+test.each<RefusedRow>([
+  ['a page without a valid token', 'nobody', 'GET /tools/modules', {}, '401 TOKEN_INVALID'],
+  ['an upload without a valid token', 'nobody', 'PUT /tools/modules/a', { body: NOTES }, '401 TOKEN_INVALID'],
+  ['an upload by a job token', 'token', 'PUT /tools/modules/a', { body: NOTES }, '403 PERMISSION_DENIED'],
+  ['a removal by a job token', 'token', 'DELETE /tools/modules/a', {}, '403 PERMISSION_DENIED'],
+  ['a rollback by a job token', 'token', 'POST /tools/modules/a/rollback', {}, '403 PERMISSION_DENIED'],
+  ['a source for a job token', 'token', 'GET /tools/modules/a', {}, '404 MODULE_NOT_FOUND'],
+  [
+    'a global upload by a user',
+    'ann',
+    'PUT /tools/modules/a?layer=global',
+    { body: NOTES },
+    '403 PERMISSION_DENIED',
+  ],
+  ['the file layer', 'admin', 'GET /tools/modules?layer=file', {}, '400 PARAMETER_INVALID'],
+  ['a cursor of nobody', 'ann', 'GET /tools/modules?cursor=-', {}, '400 PARAMETER_INVALID'],
+  ['an unknown parameter', 'ann', 'GET /tools/modules/a?a=1', {}, '400 PARAMETER_UNKNOWN'],
+  [
+    'a picture',
+    'ann',
+    'PUT /tools/modules/a',
+    { body: 'x', headers: { 'Content-Type': 'image/png' } },
+    '400 HEADER_INVALID',
+  ],
+  ['JSON without a source', 'ann', 'PUT /tools/modules/a', { body: {}, headers: json }, '400 BODY_INVALID'],
+  [
+    'a source in JSON that is too large',
+    'ann',
+    'PUT /tools/modules/a',
+    { body: { source: 'x'.repeat(256 * 1024 + 1) }, headers: json },
+    '413 BODY_TOO_LARGE',
+  ],
+  ['a module that is not there', 'ann', 'GET /tools/modules/none', {}, '404 MODULE_NOT_FOUND'],
+  ['versions of nothing', 'ann', 'GET /tools/modules/none/versions', {}, '404 MODULE_NOT_FOUND'],
+  ['the removal of nothing', 'ann', 'DELETE /tools/modules/none', {}, '404 MODULE_NOT_FOUND'],
+  ['a rollback to no version', 'ann', 'POST /tools/modules/a/rollback', { body: {} }, '400 BODY_INVALID'],
+  [
+    'a precondition that does not hold',
+    'ann',
+    'PUT /tools/modules/none',
+    { body: NOTES, headers: { 'If-Match': '*' } },
+    '412 PRECONDITION_FAILED',
+  ],
+])('%s is refused', async (_what, who, request, asked, expected) => {
+  const { status, code } = await ask(who, request, asked)
+  expect(`${status} ${code}`).toBe(expected)
+})
+
+test('a tool of a module is changed by its module alone', async () => {
+  await ask('ann', 'PUT /tools/modules/kept', { body: moduleOf('kept', 'it') })
+  const write = await ask('ann', 'PUT /tools/defs/kept:it', { body: { description: 'Mine.' } })
+  expect(write).toMatchObject({ status: 409, code: 'MANAGED_BY_MODULE' })
+})

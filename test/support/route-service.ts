@@ -1,0 +1,70 @@
+import { afterAll } from '@jest/globals'
+import type { ErrorBody, InvocationResult, ToolDefinition } from '@toolrack/contract'
+import type { GrantedTool } from '../../functions/src/access/principal.ts'
+import type { ServiceParts } from '../../functions/src/hosts/services.ts'
+import { inProcess } from './in-process.ts'
+import { readingRunner } from './reading-runner.ts'
+import { NOW, signed } from './signed-tokens.ts'
+import { deployedAccess, FIREBASE, JOB, OIDC } from './token-kinds.ts'
+
+/** Who asks a route: Ann, another user, an admin, and jobs that act for Ann by an account or by a token. */
+export type Asker = 'ann' | 'bob' | 'admin' | 'account' | 'token' | 'nobody'
+
+export type Asked = {
+  /** A value is sent as JSON, a text as it is. */
+  readonly body?: unknown
+  readonly headers?: Readonly<Record<string, string>>
+}
+
+/** An answer in short. */
+export type Answered = {
+  readonly status: number
+  /** The code of an error, or of a failed call. */
+  readonly code: string | undefined
+  readonly headers: Headers
+  // The tests compare bodies as they are.
+  readonly body: Record<string, unknown>
+}
+
+/** A service for the tests of one resource's routes, in the test's own process; closed when they have run. */
+export async function routeService(
+  files: readonly ToolDefinition[] = [],
+  parts: Partial<ServiceParts> = {},
+  granted: readonly GrantedTool[] = [],
+) {
+  const access = deployedAccess(() => NOW)
+  const service = await inProcess(access, files, () => NOW, { runner: readingRunner(), ...parts })
+  afterAll(() => service[Symbol.asyncDispose]())
+  const tokens = {
+    ann: signed(FIREBASE, { sub: 'ann' }),
+    bob: signed(FIREBASE, { sub: 'bob' }),
+    admin: signed(FIREBASE, { sub: 'root', toolrackAdmin: true }),
+    account: signed(OIDC),
+    token: signed(JOB, { uid: 'ann', tools: granted.length > 0 ? granted : JOB.claims['tools'] }),
+    nobody: 'wrong',
+  } as const
+
+  /** Asks below the family of the asker's token: `GET /tools/list`. A path below `/api` or `/health` is the whole path. */
+  return async function ask(who: Asker, request: string, { body, headers }: Asked = {}): Promise<Answered> {
+    const [method = '', path = ''] = request.split(' ')
+    const family = who === 'account' || who === 'token' ? '/jobs' : '/workflows'
+    const isRoot = path.startsWith('/api') || path.startsWith('/health')
+    const answer = await fetch(`${service.url}${isRoot ? '' : family}${path}`, {
+      method,
+      body: body === undefined || typeof body === 'string' ? (body ?? null) : JSON.stringify(body),
+      headers: { Authorization: `Bearer ${tokens[who]}`, 'X-User-Id': 'ann', ...headers },
+    })
+    const text = await answer.text()
+    const read = (text === '' ? {} : JSON.parse(text)) as Record<string, unknown>
+    return { status: answer.status, code: codeOf(read), headers: answer.headers, body: read }
+  }
+}
+
+function codeOf(body: object): string | undefined {
+  if ('error' in body && typeof body.error === 'object') return (body as ErrorBody).error.details[0]?.reason
+  const { code } = body as Partial<Extract<InvocationResult, { readonly resultType: 'failure' }>>
+  return code
+}
+
+/** A request, and the status and code that it is answered with. */
+export type RefusedRow = readonly [what: string, who: Asker, request: string, asked: Asked, expected: string]
