@@ -1,11 +1,11 @@
 """The life of one child as main sees it: which message may come when.
 
 A call goes UNTOLD, ORDERED, (ANNOUNCED,) IMPORTING, READY, CALLED, ANSWERED; a check goes UNTOLD, READING, READ, EXAMPLES,
-LOADED, DONE. Up to ANNOUNCED, and in READING, only our own code has run in the child, and its words are trusted. After that
-they may be the module's.
+LOADED, DONE. Up to ANNOUNCED, and in READING, only the runner's own code has run in the child, so its messages are trusted.
+After that the module may have written them.
 """
 
-from enum import Enum, auto
+from enum import Enum
 from typing import assert_never
 
 from toolrack_runner.wire.child_messages import (
@@ -34,35 +34,22 @@ from toolrack_runner.wire.child_messages import (
 class Moment(Enum):
     """Where a child stands."""
 
-    #: It is confined, or about to be, and has no order.
-    UNTOLD = auto()
-    #: It was told to import a module and has not begun.
-    ORDERED = auto()
-    #: It has said what the module imports.
-    ANNOUNCED = auto()
-    #: The module's code runs.
-    IMPORTING = auto()
-    #: The module is imported, and no invocation was sent.
-    READY = auto()
-    #: The module is imported, and its tool runs.
-    CALLED = auto()
-    #: The end of a call.
-    ANSWERED = auto()
-    #: It was told to check a module, and reads it.
-    READING = auto()
-    #: The module was read; its code runs.
-    READ = auto()
-    #: The module is imported, and its examples run.
-    EXAMPLES = auto()
-    #: The last report has come.
-    LOADED = auto()
-    #: The end of a check.
-    DONE = auto()
-    #: The child could not do what it was told: the runner's fault.
-    FAILED = auto()
+    UNTOLD = "it is confined, or about to be, and has no order"
+    ORDERED = "it was told to import a module, and has not begun"
+    ANNOUNCED = "it has said what the module imports"
+    IMPORTING = "the module's code runs"
+    READY = "the module is imported, and no invocation was sent"
+    CALLED = "the module is imported, and its tool runs"
+    ANSWERED = "the end of a call"
+    READING = "it was told to check a module, and reads it"
+    READ = "the module was read, and its code runs"
+    EXAMPLES = "the module is imported, and its examples run"
+    LOADED = "the last report has come"
+    DONE = "the end of a check"
+    FAILED = "it could not do what it was told: the runner's fault"
 
 
-#: What may be heard at each moment, and where it leads. Connect is looked at in `heard`.
+#: What may be heard at each moment, and where it leads. `heard` treats Connect itself.
 _NEXT: dict[Moment, dict[object, Moment]] = {
     Moment.UNTOLD: {Failed: Moment.FAILED},
     Moment.ORDERED: {
@@ -90,7 +77,7 @@ _BEFORE_THE_MODULE = frozenset({Moment.UNTOLD, Moment.ORDERED, Moment.ANNOUNCED,
 
 
 class ChildLife:
-    """Follows one child by what it was sent and by what it says."""
+    """Follows one child, by what it was sent and by what it says."""
 
     def __init__(self) -> None:
         self.moment = Moment.UNTOLD
@@ -104,7 +91,7 @@ class ChildLife:
         return self.moment not in _BEFORE_THE_MODULE
 
     def told(self, order: Order) -> None:
-        """Main has sent this. An invocation may be sent right behind the order to import."""
+        """Main has sent this. An invocation may be sent right after the order to import."""
         match order:
             case Invocation():
                 self._is_called = True
@@ -123,7 +110,7 @@ class ChildLife:
                 assert_never(order)
 
     def heard(self, message: ChildMessage) -> None:
-        """The child has said this; raises ProtocolError where it may not, now."""
+        """The child has said this; raises ProtocolError where it may not say it now."""
         kind = type(message)
         if kind is Connect:
             # One at a time: the child's own code waits for the reply.

@@ -1,17 +1,16 @@
-"""What is sent ahead to the next children of a module, so that they neither compile it nor read every spec.
+"""What the next children of a module are told ahead, so that they neither compile it nor read every spec.
 
-The code was told before any of the module ran. Where its specs stand was told after, by a child of the same key, and is
+Its code was told before the module ran. The places of its specs were told later, by a child of the same key, so they are
 believed for calls of that key only.
 """
 
-from collections import OrderedDict
 from dataclasses import dataclass
 
-from toolrack_runner.pool.fair_budget import FairBudget
-from toolrack_runner.pool.key import Key
+from toolrack_runner.pool.fair_cache import FairCache
+from toolrack_runner.pool.warm_queue import Key
 from toolrack_runner.wire.child_messages import Known
 
-#: What the compiled modules that are kept may take together, as they are sent.
+#: What all compiled modules may take together, in the form in which they are sent.
 CODE_BYTES_MAX = 64 << 20
 #: Modules of which something is kept.
 MODULES_MAX = 1_000
@@ -24,43 +23,28 @@ class _Told:
 
 
 class KnownModules:
-    """Of the user who has the most, those go first that were asked for longest ago; they are compiled again when they are
-    called again.
-    """
+    """By key. A module that made room for others is compiled again with its next call."""
 
     def __init__(self, code_bytes_max: int = CODE_BYTES_MAX, modules_max: int = MODULES_MAX) -> None:
-        self._code_bytes = FairBudget(code_bytes_max)
-        self._modules = FairBudget(modules_max)
-        self._told: OrderedDict[Key, _Told] = OrderedDict()
+        self._told: FairCache[Key, _Told] = FairCache(code_bytes_max, modules_max)
 
     def find(self, key: Key) -> Known | None:
-        """What a new child of this key is told; None while not all of it is known."""
-        told = self._told.get(key)
-        if told is None or told.places is None:
-            return None
-        self._told.move_to_end(key)
-        return Known(told.code, told.places)
+        """What a new child of this key is told; None while some of it is not known."""
+        told = self._told.find(key)
+        return None if told is None or told.places is None else Known(told.code, told.places)
 
     def learn_code(self, key: Key, code: str | None) -> None:
         """Keeps the compiled module; None where it is too large to be sent."""
         self.forget(key)
-        if code is None:
-            return
-        self._told[key] = _Told(code)
-        self._code_bytes.add(key.tenant, len(code))
-        self._modules.add(key.tenant, 1)
-        while (user := self._code_bytes.greediest or self._modules.greediest) is not None:
-            self.forget(next(held for held in self._told if held.tenant == user))
+        if code is not None:
+            self._told.keep(key.tenant, key, _Told(code), len(code))
 
     def learn_places(self, key: Key, places: dict[str, int]) -> None:
         """Keeps where the specs stand, if the code is kept."""
-        told = self._told.get(key)
+        told = self._told.find(key)
         if told is not None:
             told.places = places
 
     def forget(self, key: Key) -> None:
         """The next child of this key is told nothing."""
-        told = self._told.pop(key, None)
-        if told is not None:
-            self._code_bytes.add(key.tenant, -len(told.code))
-            self._modules.add(key.tenant, -1)
+        self._told.forget(key)

@@ -4,8 +4,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pool.fakes import FakeChild, key_of
-from toolrack_runner.pool.key import Key
-from toolrack_runner.pool.warm_queue import WAITING_BYTES_MIN, WAITING_MAX, WAITING_OF_ONE_MAX, WarmQueues
+from toolrack_runner.pool.warm_queue import (
+    WAITING_BYTES_MIN,
+    WAITING_MAX,
+    WAITING_OF_ONE_MAX,
+    Key,
+    WarmQueues,
+)
 
 ROOM = 3 * WAITING_BYTES_MIN
 A, B, C = key_of("a"), key_of("b"), key_of("c")
