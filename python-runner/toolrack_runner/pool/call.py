@@ -21,20 +21,8 @@ from toolrack_runner.pool.outcome import (
 from toolrack_runner.pool.pool import Pool
 from toolrack_runner.pool.warm_queue import Key
 from toolrack_runner.pool.worker import HeldTooMuchError, Worker
-from toolrack_runner.wire.child_messages import (
-    Answer,
-    CallFailure,
-    Connect,
-    ConnectReply,
-    Failed,
-    Imports,
-    Invocation,
-    JsonResult,
-    MessageTooLargeError,
-    ProtocolError,
-    Ready,
-    TextResult,
-)
+from toolrack_runner.wire import child_messages as messages
+from toolrack_runner.wire.child_messages import Answer, MessageTooLargeError, ProtocolError
 from toolrack_runner.wire.frames import JsonObject
 
 #: Connections that one call may be given. A tool can keep one without a descriptor, so their number has no other bound.
@@ -70,7 +58,7 @@ async def run_call(pool: Pool, call: Call, source: str) -> CallOutcome:
 
 
 async def _outcome(pool: Pool, worker: Worker, call: Call, started: float, cpu_before: float) -> CallOutcome:
-    worker.send(Invocation(call.tool, call.arguments, call.context))
+    worker.send(messages.Invocation(call.tool, call.arguments, call.context))
     answer = await _watch(pool, worker, call, started + call.deadline_seconds)
     before = time.thread_time()
     outcome = (
@@ -109,40 +97,45 @@ async def _watch(pool: Pool, worker: Worker, call: Call, deadline: float) -> Ans
         return await _held_too_much(worker, reason, call.tool)
     except ChannelClosedError:
         return explain_end(await end_of(worker, call.key.module), call.tool)
-    if isinstance(answer, Failed):
+    if isinstance(answer, messages.Failed):
         return failure("WORKER_DIED", f"the worker could not be confined or fed: {answer.reason}")
     if worker.has_said_more:
         return no_result(call.tool, ProtocolError("something came behind the answer"))
     return answer
 
 
-async def _answer(pool: Pool, worker: Worker, call: Call) -> Answer | Failed:
+async def _answer(pool: Pool, worker: Worker, call: Call) -> Answer | messages.Failed:
     """The answer. What the child says before is noted, or granted; `ChildLife` has checked that it may say it then."""
     given = 0
     while True:
         match await worker.channel.receive():
-            case TextResult() | JsonResult() | CallFailure() | Failed() as answer:
+            case (
+                messages.TextResult()
+                | messages.JsonResult()
+                | messages.CallFailure()
+                | messages.Failed() as answer
+            ):
                 return answer
-            case Imports() as told:
+            case messages.Imports() as told:
                 pool.learn(call.key, told)
-            case Ready() as told:
+            case messages.Ready() as told:
                 pool.learn_places(call.key, told)
-            case Connect() if given >= CONNECTIONS_MAX:
-                worker.channel.reply(ConnectReply(f"a call may make {CONNECTIONS_MAX} connections"))
-            case Connect() as wish:
+            case messages.Connect() if given >= CONNECTIONS_MAX:
+                worker.channel.reply(messages.ConnectReply(f"a call may make {CONNECTIONS_MAX} connections"))
+            case messages.Connect() as wish:
                 given += await _connect(pool, worker, call.key, wish)
 
 
-async def _connect(pool: Pool, worker: Worker, key: Key, wish: Connect) -> bool:
+async def _connect(pool: Pool, worker: Worker, key: Key, wish: messages.Connect) -> bool:
     """Makes the connection that a tool asks for, and hands it in, or says why not; whether it was made."""
     try:
         look_up = partial(pool.names.find, key.tenant)
         connected = await connect(key.network, pool.network_allowed, wish, look_up)
     except Refused as refused:
-        worker.channel.reply(ConnectReply(str(refused)))
+        worker.channel.reply(messages.ConnectReply(str(refused)))
         return False
     with connected:
-        worker.channel.reply(ConnectReply(), connected.fileno())
+        worker.channel.reply(messages.ConnectReply(), connected.fileno())
     return True
 
 

@@ -15,14 +15,8 @@ from toolrack_runner.pool.fair_queue import THE_SERVICE
 from toolrack_runner.pool.outcome import Observed, observe
 from toolrack_runner.pool.pool import Pool
 from toolrack_runner.pool.worker import HeldTooMuchError, Worker
-from toolrack_runner.wire.child_messages import (
-    CheckOrder,
-    ExampleStarts,
-    Failed,
-    MessageTooLargeError,
-    ProtocolError,
-    StageReport,
-)
+from toolrack_runner.wire import child_messages as messages
+from toolrack_runner.wire.child_messages import MessageTooLargeError, ProtocolError
 from toolrack_runner.zygote.messages import Limits
 
 #: What a check needs beside the module's own imports; a zygote that holds them spares each check their 60 ms.
@@ -50,7 +44,7 @@ async def run_check(pool: Pool, name: str, source: bytes, *, tenant: str, second
     worker.channel.take_at_most(REPORT_BYTES_MAX)
     try:
         with pool.at_work(tenant, worker):
-            worker.send(CheckOrder(name, base64.b64encode(source).decode()))
+            worker.send(messages.CheckOrder(name, base64.b64encode(source).decode()))
             progress = _Progress(worker, name)
             report = await progress.watch(seconds)
         observed = observe(
@@ -72,7 +66,7 @@ class _Progress:
         self._worker = worker
         self._module = module
         self._report: Report | None = None
-        self._example: ExampleStarts | None = None
+        self._example: messages.ExampleStarts | None = None
         self.ran_out_of_time = False
         #: Processor time that main took to check what was reported.
         self.main_seconds = 0.0
@@ -105,15 +99,15 @@ class _Progress:
     async def _last_report(self) -> Report:
         while self._report is None or self._report["stage"] != "loaded":
             match await self._worker.channel.receive():
-                case StageReport() as stage:
+                case messages.StageReport() as stage:
                     before = time.thread_time()
                     try:
                         self._report = as_report(stage, self._module)
                     finally:
                         self.main_seconds += time.thread_time() - before
-                case ExampleStarts() as example:
+                case messages.ExampleStarts() as example:
                     self._example = example
-                case Failed() as failed:
+                case messages.Failed() as failed:
                     raise PoolError(f"the child could not be confined or fed: {failed.reason}")
         return self._report
 

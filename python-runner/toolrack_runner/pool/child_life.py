@@ -8,27 +8,8 @@ After that the module may have written them.
 from enum import Enum
 from typing import assert_never
 
-from toolrack_runner.wire.child_messages import (
-    CallFailure,
-    CallOrder,
-    CheckOrder,
-    ChildMessage,
-    Connect,
-    ConnectReply,
-    Done,
-    ExampleStarts,
-    Failed,
-    Imports,
-    Invocation,
-    JsonResult,
-    Order,
-    ProbeOrder,
-    ProtocolError,
-    Ready,
-    StageReport,
-    Starting,
-    TextResult,
-)
+from toolrack_runner.wire import child_messages as messages
+from toolrack_runner.wire.child_messages import ChildMessage, Order, ProtocolError
 
 
 class Moment(Enum):
@@ -51,22 +32,24 @@ class Moment(Enum):
 
 #: What may be heard at each moment, and where it leads. `heard` treats Connect itself.
 _NEXT: dict[Moment, dict[object, Moment]] = {
-    Moment.UNTOLD: {Failed: Moment.FAILED},
+    Moment.UNTOLD: {messages.Failed: Moment.FAILED},
     Moment.ORDERED: {
-        Failed: Moment.FAILED,
-        Imports: Moment.ANNOUNCED,
-        Starting: Moment.IMPORTING,
-        CallFailure: Moment.ANSWERED,
+        messages.Failed: Moment.FAILED,
+        messages.Imports: Moment.ANNOUNCED,
+        messages.Starting: Moment.IMPORTING,
+        messages.CallFailure: Moment.ANSWERED,
     },
-    Moment.ANNOUNCED: {Failed: Moment.FAILED, Starting: Moment.IMPORTING},
-    Moment.IMPORTING: {Ready: Moment.READY, CallFailure: Moment.ANSWERED},
+    Moment.ANNOUNCED: {messages.Failed: Moment.FAILED, messages.Starting: Moment.IMPORTING},
+    Moment.IMPORTING: {messages.Ready: Moment.READY, messages.CallFailure: Moment.ANSWERED},
     Moment.READY: {},
-    Moment.CALLED: dict.fromkeys((TextResult, JsonResult, CallFailure), Moment.ANSWERED),
+    Moment.CALLED: dict.fromkeys(
+        (messages.TextResult, messages.JsonResult, messages.CallFailure), Moment.ANSWERED
+    ),
     Moment.ANSWERED: {},
-    Moment.READING: {Failed: Moment.FAILED, "parsed": Moment.READ},
+    Moment.READING: {messages.Failed: Moment.FAILED, "parsed": Moment.READ},
     Moment.READ: {"imported": Moment.EXAMPLES, "loaded": Moment.LOADED},
-    Moment.EXAMPLES: {ExampleStarts: Moment.EXAMPLES, "loaded": Moment.LOADED},
-    Moment.LOADED: {Done: Moment.DONE},
+    Moment.EXAMPLES: {messages.ExampleStarts: Moment.EXAMPLES, "loaded": Moment.LOADED},
+    Moment.LOADED: {messages.Done: Moment.DONE},
     Moment.DONE: {},
     Moment.FAILED: {},
 }
@@ -93,18 +76,18 @@ class ChildLife:
     def told(self, order: Order) -> None:
         """Main has sent this. An invocation may be sent right after the order to import."""
         match order:
-            case Invocation():
+            case messages.Invocation():
                 self._is_called = True
                 if self.moment is Moment.READY:
                     self.moment = Moment.CALLED
-            case CallOrder():
+            case messages.CallOrder():
                 self.moment = Moment.ORDERED
                 self._has_network = order.network
-            case ConnectReply():
+            case messages.ConnectReply():
                 self._is_connecting = False
-            case CheckOrder():
+            case messages.CheckOrder():
                 self.moment = Moment.READING
-            case ProbeOrder():
+            case messages.ProbeOrder():
                 pass  # The zygote sends it, and reads the answer itself.
             case _:
                 assert_never(order)
@@ -112,13 +95,13 @@ class ChildLife:
     def heard(self, message: ChildMessage) -> None:
         """The child has said this; raises ProtocolError where it may not say it now."""
         kind = type(message)
-        if kind is Connect:
+        if kind is messages.Connect:
             # One at a time: the child's own code waits for the reply.
             if self.moment is not Moment.CALLED or not self._has_network or self._is_connecting:
                 raise ProtocolError("'connect' came at the wrong time")
             self._is_connecting = True
             return
-        said = message.stage if isinstance(message, StageReport) else kind
+        said = message.stage if isinstance(message, messages.StageReport) else kind
         following = _NEXT[self.moment].get(said)
         if following is None:
             raise ProtocolError(f"'{kind.__name__}' came at the wrong time")

@@ -6,17 +6,8 @@ import select
 from collections.abc import Callable
 from contextlib import suppress
 
-from toolrack_runner.zygote.messages import (
-    Born,
-    Gone,
-    Grown,
-    Limits,
-    Message,
-    Ready,
-    Spawn,
-    Unborn,
-    ZygoteChannel,
-)
+from toolrack_runner.zygote import messages
+from toolrack_runner.zygote.messages import Limits, ZygoteChannel
 
 
 class ZygoteProcess:
@@ -26,12 +17,12 @@ class ZygoteProcess:
         self,
         started: tuple[int, ZygoteChannel],
         *,
-        on_born: Callable[[Born, int], None],
-        on_gone: Callable[[Gone | Unborn], None],
+        on_born: Callable[[messages.Born, int], None],
+        on_gone: Callable[[messages.Gone | messages.Unborn], None],
         on_lost: Callable[["ZygoteProcess"], None],
     ) -> None:
         self._loop = asyncio.get_running_loop()
-        self.ready: asyncio.Future[Ready] = self._loop.create_future()
+        self.ready: asyncio.Future[messages.Ready] = self._loop.create_future()
         self._on_born = on_born
         self._on_gone = on_gone
         self._on_lost = on_lost
@@ -53,7 +44,7 @@ class ZygoteProcess:
 
     def spawn(self, child: int, slot: int, limits: Limits, *, channel: int, output: int) -> None:
         """Asks for a child; raises OSError where the zygote takes no more messages."""
-        self._channel.send(Spawn(child, slot, limits), (channel, output))
+        self._channel.send(messages.Spawn(child, slot, limits), (channel, output))
         self._children += 1
 
     def retire(self) -> None:
@@ -91,16 +82,16 @@ class ZygoteProcess:
         except (EOFError, ConnectionResetError):
             self.close()
 
-    def _act(self, message: Message, descriptors: list[int]) -> None:
+    def _act(self, message: messages.Message, descriptors: list[int]) -> None:
         match message:
-            case Ready():
+            case messages.Ready():
                 self.shared_anonymous_bytes = message.anonymous_bytes
                 self.ready.set_result(message)
-            case Grown():
+            case messages.Grown():
                 self.shared_anonymous_bytes = message.anonymous_bytes
-            case Born():
+            case messages.Born():
                 self._on_born(message, descriptors[0])
-            case Gone() | Unborn():
+            case messages.Gone() | messages.Unborn():
                 self._children -= 1
                 self._on_gone(message)
                 self._close_if_unused()

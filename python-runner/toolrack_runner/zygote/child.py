@@ -27,24 +27,8 @@ from toolrack_runner.module.call import Outcome as ToolOutcome
 from toolrack_runner.module.known import KnownModule
 from toolrack_runner.module.syntax import code_object
 from toolrack_runner.network.brokered_socket import connect_by_broker, open_broker
-from toolrack_runner.wire.child_messages import (
-    Answer,
-    CallFailure,
-    CallOrder,
-    CheckOrder,
-    ChildMessage,
-    Done,
-    Failed,
-    Imports,
-    Invocation,
-    JsonResult,
-    ProbeOrder,
-    Ready,
-    Sights,
-    Starting,
-    TextResult,
-    read_order,
-)
+from toolrack_runner.wire import child_messages as messages
+from toolrack_runner.wire.child_messages import Answer, ChildMessage
 from toolrack_runner.wire.frames import FrameError, JsonObject, encode_frame, read_frame, write_frame
 from toolrack_runner.wire.parse_child_message import parse_child_message
 from toolrack_runner.zygote.messages import Spawn
@@ -95,24 +79,24 @@ def live(
         os.dup2(output, 1)
         os.dup2(output, 2)
         confinement.confine(workplace, keep=(channel, *kept))
-        order = read_order(read_frame(channel))
+        order = messages.read_order(read_frame(channel))
         gc.enable()  # Off in the zygote, because a collection would copy pages.
         match order:
-            case CallOrder():
+            case messages.CallOrder():
                 _call(channel, order, spawn.limits.output_bytes)
-            case CheckOrder():
+            case messages.CheckOrder():
                 _check(channel, order)
-            case ProbeOrder():
+            case messages.ProbeOrder():
                 _probe(channel, order)
     except FrameError:
         pass  # Main let go of this child before it was needed.
     except BaseException as error:  # noqa: BLE001 - main must hear of anything
-        _say(channel, Failed(f"{type(error).__name__}: {error}"))
+        _say(channel, messages.Failed(f"{type(error).__name__}: {error}"))
     finally:
         _exit(0)
 
 
-def _call(channel: int, order: CallOrder, output_bytes_max: int) -> None:
+def _call(channel: int, order: messages.CallOrder, output_bytes_max: int) -> None:
     if order.rehearse:
         _rehearse()
     if order.network:
@@ -125,7 +109,7 @@ def _call(channel: int, order: CallOrder, output_bytes_max: int) -> None:
         _say(channel, _broken(refused.fault))
     else:
         _say(channel, ready)
-        call = Invocation(**read_frame(channel))
+        call = messages.Invocation(**read_frame(channel))
         if order.network:
             open_broker(channel)
         outcome = call_tool(
@@ -141,53 +125,53 @@ def _rehearse() -> None:
     encode_frame(_answer(outcome).as_json())
 
 
-def _loaded(channel: int, order: CallOrder) -> tuple[Module, Ready]:
+def _loaded(channel: int, order: messages.CallOrder) -> tuple[Module, messages.Ready]:
     """The module, and what the children after this one are told of it; raises ModuleFault."""
     if order.known is not None:
         code = a2b_base64(order.known.code)
-        _say(channel, Starting())
-        return load_known(order.module, order.source, code, order.known.places), Ready()
+        _say(channel, messages.Starting())
+        return load_known(order.module, order.source, code, order.known.places), messages.Ready()
 
     def announce(code: CodeType) -> None:
         portable = portable_code(code)
         told = None if portable is None else b2a_base64(portable, newline=False).decode()
-        _say(channel, Imports(list(imports_of_code(code)), told))
-        _say(channel, Starting())
+        _say(channel, messages.Imports(list(imports_of_code(code)), told))
+        _say(channel, messages.Starting())
 
     source = order.source.encode("utf-8", "replace")
     module = load_module(order.module, source, for_one_call=True, announce=announce)
-    return module, Ready(places(module))
+    return module, messages.Ready(places(module))
 
 
-def _broken(fault: Fault) -> CallFailure:
+def _broken(fault: Fault) -> messages.CallFailure:
     code = fault.code if fault.code in LIMIT_CODES else "MODULE_BROKEN"
     error = fault.message if fault.traceback is None else f"{fault.message}\n{fault.traceback}"
-    return CallFailure(code, error)
+    return messages.CallFailure(code, error)
 
 
 def _answer(outcome: ToolOutcome) -> Answer:
     """The message for an outcome of `call_tool`; of a result that is JSON, only its text crosses."""
     if "value" in outcome:
-        return JsonResult(str(outcome["text"]))
+        return messages.JsonResult(str(outcome["text"]))
     if "text" in outcome:
-        return TextResult(str(outcome["text"]))
-    return CallFailure(str(outcome["code"]), str(outcome["error"]))
+        return messages.TextResult(str(outcome["text"]))
+    return messages.CallFailure(str(outcome["code"]), str(outcome["error"]))
 
 
-def _check(channel: int, order: CheckOrder) -> None:
+def _check(channel: int, order: messages.CheckOrder) -> None:
     def send(stage: JsonObject) -> None:
         _say(channel, parse_child_message({"stage": stage}))
 
     check_module(order.module, a2b_base64(order.source), send=send)
     _flush()
-    _say(channel, Done())
+    _say(channel, messages.Done())
     _wait_for_the_end(channel)
 
 
-def _probe(channel: int, order: ProbeOrder) -> None:
+def _probe(channel: int, order: messages.ProbeOrder) -> None:
     plants = Plants(**order.plants | {"workdir": os.getcwd()})  # type: ignore[arg-type] # as the zygote sent them
     probes = {probe.name: probe for probe in TWINS}
-    _say(channel, Sights({name: probes[name].try_it(plants).saw for name in order.probes}))
+    _say(channel, messages.Sights({name: probes[name].try_it(plants).saw for name in order.probes}))
     _wait_for_the_end(channel)
 
 

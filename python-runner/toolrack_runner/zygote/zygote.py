@@ -18,18 +18,10 @@ from typing import NoReturn
 
 from toolrack_runner.jail.confine import Confinement, prepare_confinement
 from toolrack_runner.jail.hygiene import die_with
+from toolrack_runner.zygote import messages
 from toolrack_runner.zygote.child import live
 from toolrack_runner.zygote.denied_calls import replace_denied_calls
-from toolrack_runner.zygote.messages import (
-    Born,
-    Gone,
-    Grown,
-    Opening,
-    Ready,
-    Spawn,
-    Unborn,
-    ZygoteChannel,
-)
+from toolrack_runner.zygote.messages import ZygoteChannel
 from toolrack_runner.zygote.preload import STANDARD, preload, preload_standard
 from toolrack_runner.zygote.probe import as_seen_here, kill_group, probe
 from toolrack_runner.zygote.spawn_zygote import CHANNEL_DESCRIPTOR, ROOT
@@ -48,7 +40,7 @@ def main() -> NoReturn:
     channel = ZygoteChannel(socket.socket(fileno=CHANNEL_DESCRIPTOR))
     try:
         opening, connections = channel.receive()
-        assert isinstance(opening, Opening)
+        assert isinstance(opening, messages.Opening)
         offer_for_killing()
         threading.stack_size(STACK_BYTES)
         replace_denied_calls()
@@ -70,7 +62,7 @@ def main() -> NoReturn:
         gc.freeze()
         confinement.settle()
         channel.send(
-            Ready(
+            messages.Ready(
                 missing=confinement.missing,
                 not_preloaded=not_preloaded,
                 anonymous_bytes=confinement.anonymous_bytes,
@@ -130,7 +122,7 @@ class _Children:
         #: The pid, the number and the slot of each child.
         self._children: dict[int, tuple[int, int, int]] = {}
         #: A process that clears a work directory, and what main is told of its child when it has ended.
-        self._clearing: dict[int, tuple[int, Gone]] = {}
+        self._clearing: dict[int, tuple[int, messages.Gone]] = {}
         self._poll = _poll()
         self._poll.register(channel.socket.fileno(), select.POLLIN)
 
@@ -143,7 +135,7 @@ class _Children:
                 # Nobody waits for a child now; those that come later cost less.
                 has_more = next(chores, False)
                 if not has_more:
-                    self._channel.send(Grown(self._confinement.anonymous_bytes))
+                    self._channel.send(messages.Grown(self._confinement.anonymous_bytes))
             for descriptor, _ in ready:
                 if descriptor == self._channel.socket.fileno():
                     self._spawn()
@@ -154,19 +146,19 @@ class _Children:
 
     def _spawn(self) -> None:
         spawn, descriptors = self._channel.receive()
-        assert isinstance(spawn, Spawn)
+        assert isinstance(spawn, messages.Spawn)
         channel, output = descriptors
         try:
             workplace = self._confinement.make_workplace(spawn.slot, spawn.limits)
             pid = os.fork()
         except OSError as error:
-            self._channel.send(Unborn(spawn.child, str(error)))
+            self._channel.send(messages.Unborn(spawn.child, str(error)))
         else:
             if pid == 0:
                 live(self._confinement, workplace, spawn, channel, output)
             pidfd = self._wait_for(pid)
             self._children[pidfd] = (pid, spawn.child, spawn.slot)
-            self._channel.send(Born(spawn.child), (pidfd,))
+            self._channel.send(messages.Born(spawn.child), (pidfd,))
         finally:
             os.close(channel)
             os.close(output)
@@ -177,7 +169,7 @@ class _Children:
         if "seccomp" in self._confinement.missing:
             kill_group(pid)
         _, status, usage = os.wait4(pid, 0)
-        gone = Gone(
+        gone = messages.Gone(
             child,
             exit_code=os.waitstatus_to_exitcode(status),
             cpu_seconds=usage.ru_utime + usage.ru_stime,
