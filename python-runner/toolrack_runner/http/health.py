@@ -31,12 +31,9 @@ async def health(request: Request) -> Response:
             "attacks": [proof.as_json() for proof in level.proofs],
             "python": platform.python_version(),
             "platform": f"{sys.platform} {platform.release()} {platform.machine()}",
-            "calls": runner.calls.snapshot().as_json(),
-            "checks": runner.checks.snapshot().as_json(),
-            "children": {
-                "alive": runner.pool.alive if runner.pool else 0,
-                "waiting": runner.pool.waiting if runner.pool else 0,
-            },
+            "calls": runner.calls.snapshot(),
+            "checks": runner.checks.snapshot(),
+            "children": runner.pool.snapshot if runner.pool else {"alive": 0, "waiting": 0},
         }
     headers = {"Cache-Control": "no-store"}
     return Response(orjson.dumps(answer), media_type="application/json", headers=headers)

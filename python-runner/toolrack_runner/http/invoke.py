@@ -31,7 +31,7 @@ async def invoke(request: Request) -> Response:
             raise HttpError(
                 "MODULE_UNKNOWN", "this instance has no source of that digest: repeat the request with source"
             )
-    elif hashlib.sha256(_encoded(source)).hexdigest() != key.sha256:
+    elif hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest() != key.sha256:
         raise HttpError("BODY_INVALID", "sha256 is not the digest of source")
     level = await runner.require_level(min_isolation)
     if spec_fault is not None:
@@ -42,8 +42,7 @@ async def invoke(request: Request) -> Response:
     async def run() -> CallOutcome:
         async with runner.place(runner.calls, key.tenant, "calls"):
             # Not earlier: a refused call must not push out the sources of others.
-            if runner.sources.find(key.sha256) is None:
-                runner.sources.keep(key.tenant, key.sha256, source, len(_encoded(source)))
+            runner.sources.keep(key.tenant, key.sha256, source)
             outcome = await run_call(pool, call, source)
             runner.pause_for_main(runner.calls, key.tenant, outcome.observed.main_seconds)
             return outcome
@@ -66,10 +65,6 @@ async def forget(request: Request) -> Response:
     if runner.pool is not None:
         runner.pool.forget(module, sha256, tenant)
     return Response(status_code=204)
-
-
-def _encoded(source: str) -> bytes:
-    return source.encode("utf-8", "surrogatepass")
 
 
 def _answer(outcome: CallOutcome, level: str) -> bytes:

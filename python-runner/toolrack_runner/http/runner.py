@@ -1,5 +1,6 @@
 """What the routes work with, and how much of the runner one user may have."""
 
+from collections import OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -8,8 +9,7 @@ from typing import Final
 from toolrack_runner.http.http_error import HttpError
 from toolrack_runner.level.measurement import ONLY_LINUX, Measurement, Unmeasured
 from toolrack_runner.pool.children import PoolError
-from toolrack_runner.pool.fair_cache import FairCache
-from toolrack_runner.pool.fair_queue import FairQueue, QueueFullError, Shares
+from toolrack_runner.pool.fair_queue import FairBudget, FairQueue, QueueFullError, Shares
 from toolrack_runner.pool.pool import Pool
 from toolrack_runner.settings import LEVELS, Settings
 
@@ -51,6 +51,36 @@ def _shares(places: int, places_per_user: int) -> Shares:
     )
 
 
+class Sources:
+    """The sources that callers sent, by their sha256: what this instance can run without being sent it again.
+
+    Where there is no room, the user who has the most loses the source that was used longest ago.
+    """
+
+    def __init__(self, bytes_max: int = SOURCES_BYTES_MAX) -> None:
+        self._bytes = FairBudget(bytes_max)
+        #: Each with its size, and the user who sent it first; others who have the same source use it too.
+        self._held: OrderedDict[str, tuple[str, int, str]] = OrderedDict()
+
+    def find(self, sha256: str) -> str | None:
+        """The source of that digest, which is used now; None where it is not here."""
+        if sha256 not in self._held:
+            return None
+        self._held.move_to_end(sha256)
+        return self._held[sha256][0]
+
+    def keep(self, user: str, sha256: str, source: str) -> None:
+        """Keeps what the user sent. The digest has to be the source's own."""
+        if self.find(sha256) is not None:
+            return
+        size = len(source.encode("utf-8", "surrogatepass"))
+        self._held[sha256] = source, size, user
+        self._bytes.add(user, size)
+        while (greediest := self._bytes.greediest) is not None:
+            oldest = next(digest for digest, (*_, owner) in self._held.items() if owner == greediest)
+            self._bytes.add(greediest, -self._held.pop(oldest)[1])
+
+
 @dataclass
 class Runner:
     """One for each process."""
@@ -62,8 +92,7 @@ class Runner:
     calls: FairQueue
     checks: FairQueue
     measurement: Measurement | Unmeasured
-    #: The sources that callers sent, by their sha256. The user who sent one first has it; others use it too.
-    sources: FairCache[str, str] = field(default_factory=lambda: FairCache(SOURCES_BYTES_MAX))
+    sources: Sources = field(default_factory=Sources)
 
     def require_pool(self) -> Pool:
         """Where children come from; raises HttpError where there can be none."""

@@ -44,7 +44,7 @@ class Call:
 
 async def run_call(pool: Pool, call: Call, source: str) -> CallOutcome:
     """Runs it in a child of its own; raises PoolError before anything ran."""
-    with pool.busy():
+    with pool.behind.busy():
         started = time.monotonic()
         worker = await pool.take(call.key, source)
         has_result = False
@@ -54,7 +54,7 @@ async def run_call(pool: Pool, call: Call, source: str) -> CallOutcome:
             has_result = outcome.code is None
             return outcome
         finally:
-            pool.let_go(worker, has_result=has_result)
+            pool.behind.kill(worker, has_result=has_result)
 
 
 async def _outcome(pool: Pool, worker: Worker, call: Call, started: float, cpu_before: float) -> CallOutcome:
@@ -116,10 +116,8 @@ async def _answer(pool: Pool, worker: Worker, call: Call) -> Answer | messages.F
                 | messages.Failed() as answer
             ):
                 return answer
-            case messages.Imports() as told:
+            case messages.Imports() | messages.Ready() as told:
                 pool.learn(call.key, told)
-            case messages.Ready() as told:
-                pool.learn_places(call.key, told)
             case messages.Connect() if given >= CONNECTIONS_MAX:
                 worker.channel.reply(messages.ConnectReply(f"a call may make {CONNECTIONS_MAX} connections"))
             case messages.Connect() as wish:

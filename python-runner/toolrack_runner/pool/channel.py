@@ -26,7 +26,7 @@ from toolrack_runner.wire.child_messages import (
     ProtocolError,
 )
 from toolrack_runner.wire.frames import FrameSplitter, FrameTooLargeError, with_length
-from toolrack_runner.wire.json_weight import is_too_heavy
+from toolrack_runner.wire.json_depth import is_too_heavy
 from toolrack_runner.wire.parse_child_message import parse_child_message
 
 #: What a frame may hold beside the result: its keys, the names of a module's tools, or its code.

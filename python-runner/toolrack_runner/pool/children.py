@@ -14,29 +14,32 @@ class PoolError(Exception):
     """No child can be had now: the runner's fault, and a retry helps."""
 
 
-class Alive(Protocol):
-    """Main's side of a child."""
+class AnyChild(Protocol):
+    """Main's side of a child, as the parts of the pool need it."""
+
+    number: int
+    slot: int
 
     @property
-    def number(self) -> int: ...
-    @property
-    def slot(self) -> int: ...
-    @property
     def descriptors(self) -> tuple[int, int]: ...
+    @property
+    def is_alive(self) -> bool: ...
+    @property
+    def has_said_more(self) -> bool: ...
     def handed_over(self) -> None: ...
     def born(self, pidfd: int) -> None: ...
     def reaped(self, gone: Gone | None) -> None: ...
     def kill(self) -> None: ...
 
 
-class Parent(Protocol):
+class AnyZygote(Protocol):
     """Main's side of a zygote."""
 
     def spawn(self, child: int, slot: int, limits: Limits, *, channel: int, output: int) -> None: ...
 
 
-Child = TypeVar("Child", bound=Alive)
-Zygote = TypeVar("Zygote", bound=Parent)
+Child = TypeVar("Child", bound=AnyChild)
+Zygote = TypeVar("Zygote", bound=AnyZygote)
 
 
 class Children(Generic[Child, Zygote]):

@@ -60,13 +60,13 @@ async def is_reaped(worker: Worker, seconds: float) -> bool:
 async def line_now(worker: Worker, module: str) -> int | None:
     """Which line of the module runs now, asked of the interpreter and not of the module. The child's log ends here."""
     output, line = worker.output, None
-    if output.is_full:
-        return None
     before = output.length
+    if before >= output.bytes_max:
+        return None
     worker.ask_where()
     with suppress(TimeoutError):
         async with asyncio.timeout(WHERE_SECONDS):
-            while (line := _line_in(output.text_from(before), module)) is None:
+            while (line := _line_in(output.text(before), module)) is None:
                 await output.more()
     output.end_at(before)
     return line

@@ -11,7 +11,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import NamedTuple, Protocol, TypedDict
 
 #: The user of work that no user asked for. It is never paused, and only the bound of all users limits how much of it waits.
 THE_SERVICE = ""
@@ -69,26 +69,15 @@ class Turn:
     refused: QueueFullError | None = None
 
 
-class Snapshot(NamedTuple):
-    """How the queue stands now, for `/health`."""
+class Snapshot(TypedDict):
+    """How the queue stands now, as `/health` tells it."""
 
     places: int
-    places_per_user: int
+    placesPerUser: int
     running: int
     waiting: int
-    users_waiting: int
-    longest_wait_ms: int
-
-    def as_json(self) -> dict[str, int]:
-        """The fields as `/health` names them."""
-        return {
-            "places": self.places,
-            "placesPerUser": self.places_per_user,
-            "running": self.running,
-            "waiting": self.waiting,
-            "usersWaiting": self.users_waiting,
-            "longestWaitMs": self.longest_wait_ms,
-        }
+    usersWaiting: int
+    longestWaitMs: int
 
 
 class Turns:
@@ -129,6 +118,29 @@ class Turns:
         self._running[user] -= 1
         if not self._running[user]:
             del self._running[user]
+
+
+class FairBudget:
+    """What users fill together, such as bytes. The user who has the most makes room first; one alone may have all of it."""
+
+    def __init__(self, amount_max: int) -> None:
+        self._amount_max = amount_max
+        self._amounts: Counter[str] = Counter()
+        self.amount = 0
+
+    def add(self, user: str, amount: int) -> None:
+        """The user has so much more, or less where it is negative."""
+        self.amount += amount
+        self._amounts[user] += amount
+        if not self._amounts[user]:
+            del self._amounts[user]
+
+    @property
+    def greediest(self) -> str | None:
+        """The user who has to make room now; None where everything fits."""
+        if self.amount <= self._amount_max:
+            return None
+        return max(self._amounts, key=self._amounts.__getitem__, default=None)
 
 
 class FairQueue:
@@ -198,11 +210,11 @@ class FairQueue:
         longest = self._clock.time() - min(firsts) if firsts else 0.0
         return Snapshot(
             places=self.shares.places,
-            places_per_user=self.shares.places_per_user,
+            placesPerUser=self.shares.places_per_user,
             running=self._turns.running,
             waiting=self._waiting,
-            users_waiting=len(firsts),
-            longest_wait_ms=round(longest * 1000),
+            usersWaiting=len(firsts),
+            longestWaitMs=round(longest * 1000),
         )
 
     @property

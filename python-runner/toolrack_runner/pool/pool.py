@@ -1,21 +1,19 @@
 """Children that were forked, confined and imported ahead, so that a call costs a hand-off.
 
 Joins its parts: the children that are alive (`children.py`), those that wait (`warm_queue.py`), which is made next and when
-(`refills.py`), what they are told ahead (`known_modules.py`), and the zygotes that fork them (`zygotes.py`).
+(`refills.py`), and the zygotes that fork them (`zygotes.py`).
 """
 
 import asyncio
 import logging
 from collections import deque
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
-from functools import partial
+from contextlib import contextmanager
 
 from toolrack_runner.jail.namespaces import workplace_beside
 from toolrack_runner.network.public_address import Network
 from toolrack_runner.pool.channel import ChannelClosedError
 from toolrack_runner.pool.children import Children, PoolError
-from toolrack_runner.pool.known_modules import KnownModules
 from toolrack_runner.pool.memory_watch import too_much, watched
 from toolrack_runner.pool.name_lookups import NameLookUps
 from toolrack_runner.pool.niceness import LongCalls, RecentUse
@@ -61,39 +59,29 @@ class Pool:
         self.network_allowed = network_allowed
         self.names = NameLookUps(is_for_one_user=is_for_one_user)
         self._loop = asyncio.get_running_loop()
-        self._known = KnownModules()
-        # A child tells its packages with its code. A queue that goes forgets the packages, so the code has to be told again.
-        self._queues: WarmQueues[Worker] = WarmQueues(bytes_max, on_drop=self._known.forget)
-        make = partial(_make_worker, workplace=workplace_beside(opening.read_only))
+        self._queues: WarmQueues[Worker] = WarmQueues(bytes_max)
+        workplace = workplace_beside(opening.read_only)
+
+        def make(number: int, slot: int, limits: Limits, zygote: ZygoteProcess) -> Worker:
+            return Worker(number, slot, limits, zygote.shared_anonymous_bytes, workplace)
+
         self._children: Children[Worker, ZygoteProcess] = Children(make, self._queues.remove)
-        self._behind = BehindAnswers(self._loop)
+        #: What comes after the answers of calls.
+        self.behind = BehindAnswers(self._loop)
         self._long_calls = LongCalls()
         self._recent_use = RecentUse(self._loop)
         self._refills = Refills(self._is_held)
         self._blanks: deque[Worker] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_closed = False
-        self.zygotes = Zygotes(
-            opening,
-            approved,
-            first,
-            on_born=self._children.born,
-            on_gone=self._children.gone,
-            on_lost=self._children.lost,
-            on_retired=self._retired,
-        )
+        self.zygotes = Zygotes(opening, approved, first, self._children, self._retired)
         self._end_idle()
         self._weigh_again()
 
     @property
-    def waiting(self) -> int:
-        """Children that wait for a call of their module."""
-        return self._queues.waiting
-
-    @property
-    def alive(self) -> int:
-        """Children that are not reaped yet."""
-        return self._children.alive
+    def snapshot(self) -> dict[str, int]:
+        """How many children are not reaped yet, and how many of them wait for a call, as `/health` tells it."""
+        return {"alive": self._children.alive, "waiting": self._queues.waiting}
 
     async def take(self, key: Key, source: str) -> Worker:
         """A child for one call: one that has imported the module already, else one that is told to now.
@@ -105,7 +93,7 @@ class Pool:
         if worker is None:
             queue.found_none()
             worker = await self.blank(key.limits, queue.packages)
-            self._order(worker, key, source, rehearse=False)
+            self._order(worker, queue, rehearse=False)
         return worker
 
     async def blank(self, limits: Limits, packages: Packages = PLAIN) -> Worker:
@@ -116,10 +104,6 @@ class Pool:
                 return worker
             worker.kill()
         return self._children.spawn(limits, await self._zygote(packages))
-
-    def busy(self) -> AbstractContextManager[None]:
-        """For as long as a call runs."""
-        return self._behind.busy()
 
     @contextmanager
     def at_work(self, tenant: str, worker: Worker) -> Iterator[float]:
@@ -135,26 +119,24 @@ class Pool:
         finally:
             self._recent_use.add(tenant, worker.cpu_seconds() - cpu_before)
 
-    def let_go(self, worker: Worker, *, has_result: bool) -> None:
-        """Has a child killed that was taken, behind its answer."""
-        self._behind.kill(worker, has_result=has_result)
+    def learn(self, key: Key, told: Imports | Ready) -> None:
+        """Notes what a child told of a module: its code, where its specs stand, and what it imports.
 
-    def learn(self, key: Key, told: Imports) -> None:
-        """Notes what a module imports, so that its next children come from a zygote that holds it, and its code."""
+        Its next children come from a zygote that holds what it imports.
+        """
         queue = self._queues.find(key)
         if queue is None:
             return
-        self._known.learn_code(key, told.code)
+        if isinstance(told, Ready):
+            if told.places is not None:
+                queue.learn_places(told.places)
+            return
+        self._queues.learn_code(queue, told.code)
         packages = self.zygotes.packages_of(told.packages)
         if packages != queue.packages:
             queue.packages = packages
             if packages:
                 self.zygotes.prepare(key.tenant, packages)
-
-    def learn_places(self, key: Key, told: Ready) -> None:
-        """Notes where the specs of its tools stand, as its child says it."""
-        if told.places is not None:
-            self._known.learn_places(key, told.places)
 
     async def refill(self, key: Key | None = None) -> None:
         """Starts what is missing: children for the key, and blanks. Called when an answer is on its way."""
@@ -163,7 +145,7 @@ class Pool:
             for _ in range(queue.missing):
                 queue.coming += 1
                 self._refills.ask(key, self._loop.time())
-                self._behind.when_not_held(self._go_on)
+                self.behind.when_not_held(self._go_on)
         self._go_on()
 
     def forget(self, module: str, sha256: str, tenant: str | None) -> None:
@@ -196,7 +178,7 @@ class Pool:
 
     def _is_held(self, key: Key, since: float) -> bool:
         queue = self._queues.find(key)
-        return self._behind.is_held(since, has_waiting=queue is not None and bool(queue.waiting))
+        return self.behind.is_held(since, has_waiting=queue is not None and bool(queue.waiting))
 
     def _go_on(self) -> None:
         while not self._is_closed and (key := self._refills.begin()) is not None:
@@ -241,7 +223,7 @@ class Pool:
         """A child that has imported the module and waits; None where the import fails."""
         worker = self._children.spawn(key.limits, await self._zygote(queue.packages))
         # While others wait for a child too, there is no time for a rehearsal.
-        self._order(worker, key, queue.source, rehearse=not self._refills.has_backlog)
+        self._order(worker, queue, rehearse=not self._refills.has_backlog)
         try:
             with self.at_work(key.tenant, worker):
                 async with asyncio.timeout(IMPORT_SECONDS):
@@ -252,14 +234,14 @@ class Pool:
             message = None
         # Its memory is looked at once more, because an import can have ended before the first look.
         if isinstance(message, Ready) and await worker.rest() and too_much(worker, worker.holding()) is None:
-            self.learn_places(key, message)
+            self.learn(key, message)
             return worker
         worker.kill()
         return None
 
-    def _order(self, worker: Worker, key: Key, source: str, *, rehearse: bool) -> None:
-        known = self._known.find(key)
-        worker.send(CallOrder(key.module, source, known, rehearse=rehearse, network=bool(key.network)))
+    def _order(self, worker: Worker, queue: WarmQueue[Worker], *, rehearse: bool) -> None:
+        network = bool(queue.key.network)
+        worker.send(CallOrder(queue.key.module, queue.source, queue.known, rehearse, network))
 
     async def _zygote(self, packages: Packages) -> ZygoteProcess:
         zygote = self.zygotes.choose(packages)
@@ -281,8 +263,3 @@ class Pool:
     def _is_retired(self, worker: Worker) -> bool:
         zygote = self._children.zygote_of(worker)
         return zygote is None or zygote.is_retired
-
-
-def _make_worker(number: int, slot: int, limits: Limits, zygote: ZygoteProcess, *, workplace: str) -> Worker:
-    shared = zygote.shared_anonymous_bytes
-    return Worker(number, slot, limits, shared_anonymous_bytes=shared, workplace=workplace)

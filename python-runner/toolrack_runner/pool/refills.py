@@ -6,8 +6,8 @@ All of the pool's short timers are here. Without `BehindAnswers`, children would
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Protocol
 
+from toolrack_runner.pool.children import AnyChild
 from toolrack_runner.pool.fair_queue import Clock, Turns
 from toolrack_runner.pool.warm_queue import Key
 
@@ -22,19 +22,13 @@ REFILLS_OF_ONE = 2
 REFILLS_AT_ONCE = 3
 
 
-class Killable(Protocol):
-    """A child."""
-
-    def kill(self) -> None: ...
-
-
 class BehindAnswers:
     """Knows how many calls run, and puts off what is not done for them."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._calls = 0
-        self._answered: list[Killable] = []
+        self._answered: list[AnyChild] = []
 
     @contextmanager
     def busy(self) -> Iterator[None]:
@@ -47,7 +41,7 @@ class BehindAnswers:
             if not self._calls:
                 self._clock.call_later(PAUSE_SECONDS, self._kill_answered)
 
-    def kill(self, child: Killable, *, has_result: bool) -> None:
+    def kill(self, child: AnyChild, *, has_result: bool) -> None:
         """Has a child killed behind its answer; one with a result when no other call waits."""
         if has_result:
             self._answered.append(child)

@@ -8,12 +8,13 @@ from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Generic, Protocol, TypeVar
+from typing import Generic
 
 from toolrack_runner.network.hosts import Host
-from toolrack_runner.pool.children import SLOTS_MAX
-from toolrack_runner.pool.fair_cache import FairBudget
+from toolrack_runner.pool.children import SLOTS_MAX, Child
+from toolrack_runner.pool.fair_queue import FairBudget
 from toolrack_runner.pool.zygotes import PLAIN, Packages
+from toolrack_runner.wire.child_messages import Known
 from toolrack_runner.zygote.messages import Limits
 
 #: Children that wait for one module, at most.
@@ -22,8 +23,10 @@ WAITING_OF_ONE_MAX = 8
 WAITING_BYTES_MIN = 4 << 20
 #: Children that wait in all: beside them, those that run, are made and die have slots too.
 WAITING_MAX = SLOTS_MAX // 2
-#: Modules whose waiting children are remembered.
+#: Modules that have a queue.
 MODULES_MAX = 1_000
+#: What all compiled modules may take together, in the form in which they are sent.
+CODE_BYTES_MAX = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,21 +39,6 @@ class Key:
     limits: Limits
     #: The hosts that its calls may be connected to.
     network: tuple[Host, ...] = ()
-
-
-class Waiting(Protocol):
-    """A child that waits."""
-
-    @property
-    def number(self) -> int: ...
-    @property
-    def is_alive(self) -> bool: ...
-    @property
-    def has_said_more(self) -> bool: ...
-    def kill(self) -> None: ...
-
-
-Child = TypeVar("Child", bound=Waiting)
 
 
 @dataclass(slots=True)
@@ -67,6 +55,20 @@ class WarmQueue(Generic[Child]):
     wanted: int = 1
     #: Children that are being made for it.
     coming: int = 0
+    #: The compiled module, as a child told it before the module ran; None where none did, or others needed the room.
+    code: str | None = None
+    #: Where the specs stand, as a child told it later. The module may have made it up, so only this key's calls use it.
+    places: dict[str, int] | None = None
+
+    @property
+    def known(self) -> Known | None:
+        """What the next child is told, so that it neither compiles the module nor reads every spec."""
+        return None if self.code is None or self.places is None else Known(self.code, self.places)
+
+    def learn_places(self, places: dict[str, int]) -> None:
+        """Keeps where the specs stand, if the code is kept."""
+        if self.code is not None:
+            self.places = places
 
     @property
     def missing(self) -> int:
@@ -79,22 +81,15 @@ class WarmQueue(Generic[Child]):
 
 
 class WarmQueues(Generic[Child]):
-    """Every key's queue. Where there is no room, the user who takes the most loses the queue that was called longest ago.
-
-    `on_drop` is called with the key of each queue that goes.
-    """
+    """Every key's queue. Where there is no room, the user who takes the most loses the queue that was called longest ago."""
 
     def __init__(
-        self,
-        bytes_max: int,
-        modules_max: int = MODULES_MAX,
-        *,
-        on_drop: Callable[[Key], None] = lambda _: None,
+        self, bytes_max: int, modules_max: int = MODULES_MAX, code_bytes_max: int = CODE_BYTES_MAX
     ) -> None:
-        self._on_drop = on_drop
         self._bytes = FairBudget(bytes_max)
         self._children = FairBudget(WAITING_MAX)
         self._modules = FairBudget(modules_max)
+        self._code_bytes = FairBudget(code_bytes_max)
         self._queues: OrderedDict[Key, WarmQueue[Child]] = OrderedDict()
         #: Each waiting child, its queue, and its bytes, by its number; the one that was weighed longest ago comes first.
         self._places: dict[int, tuple[Child, WarmQueue[Child], int]] = {}
@@ -125,6 +120,16 @@ class WarmQueues(Generic[Child]):
     def find(self, key: Key) -> WarmQueue[Child] | None:
         """The queue of a key, if it has one."""
         return self._queues.get(key)
+
+    def learn_code(self, queue: WarmQueue[Child], code: str | None) -> None:
+        """Keeps the compiled module; None where it is too large to be sent. Others may have to make room."""
+        self._forget_code(queue)
+        if code is not None:
+            queue.code = code
+            self._code_bytes.add(queue.key.tenant, len(code))
+            while (user := self._code_bytes.greediest) is not None:
+                kept = (held for held in self._queues.values() if held.code is not None)
+                self._forget_code(next(held for held in kept if held.key.tenant == user))
 
     def take(self, queue: WarmQueue[Child]) -> Child | None:
         """The child that has waited longest and can be called. Those before it that cannot be called are killed."""
@@ -175,7 +180,7 @@ class WarmQueues(Generic[Child]):
         if queue is None:
             return
         self._modules.add(key.tenant, -1)
-        self._on_drop(key)
+        self._forget_code(queue)
         for child in list(queue.waiting):
             self._discard(child)
 
@@ -211,3 +216,8 @@ class WarmQueues(Generic[Child]):
             if oldest is None:
                 return
             self.drop(oldest)
+
+    def _forget_code(self, queue: WarmQueue[Child]) -> None:
+        if queue.code is not None:
+            self._code_bytes.add(queue.key.tenant, -len(queue.code))
+            queue.code = queue.places = None

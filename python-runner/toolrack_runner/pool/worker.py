@@ -38,7 +38,6 @@ class Worker:
         number: int,
         slot: int,
         limits: Limits,
-        *,
         shared_anonymous_bytes: int = 0,
         workplace: str = WORKPLACES[0],
     ) -> None:

@@ -6,30 +6,29 @@ import select
 from collections.abc import Callable
 from contextlib import suppress
 
+from toolrack_runner.pool.children import Children
+from toolrack_runner.pool.worker import Worker
 from toolrack_runner.zygote import messages
 from toolrack_runner.zygote.messages import Limits, ZygoteChannel
 
 
 class ZygoteProcess:
-    """One zygote. `on_born`, `on_gone` and `on_lost` are called from the event loop."""
+    """One zygote. Tells `children` of births and ends, and calls `on_lost` at its own end."""
 
     def __init__(
         self,
         started: tuple[int, ZygoteChannel],
-        *,
-        on_born: Callable[[messages.Born, int], None],
-        on_gone: Callable[[messages.Gone | messages.Unborn], None],
+        children: "Children[Worker, ZygoteProcess]",
         on_lost: Callable[["ZygoteProcess"], None],
     ) -> None:
         self._loop = asyncio.get_running_loop()
         self.ready: asyncio.Future[messages.Ready] = self._loop.create_future()
-        self._on_born = on_born
-        self._on_gone = on_gone
+        self._children = children
         self._on_lost = on_lost
         #: What its children share with it and no file is behind, in bytes.
         self.shared_anonymous_bytes = 0
         self._is_lost = False
-        self._children = 0
+        self._alive = 0
         self.is_retired = False
         self.pid, self._channel = started
         self._channel.socket.setblocking(False)
@@ -45,7 +44,7 @@ class ZygoteProcess:
     def spawn(self, child: int, slot: int, limits: Limits, *, channel: int, output: int) -> None:
         """Asks for a child; raises OSError where the zygote takes no more messages."""
         self._channel.send(messages.Spawn(child, slot, limits), (channel, output))
-        self._children += 1
+        self._alive += 1
 
     def retire(self) -> None:
         """Closes it when the last of its children has gone. Nobody asks it for more."""
@@ -70,7 +69,7 @@ class ZygoteProcess:
             select.select((self._pidfd,), (), (), 1.0)
 
     def _close_if_unused(self) -> None:
-        if self.is_retired and not self._children:
+        if self.is_retired and not self._alive:
             self.close()
 
     def _hear(self) -> None:
@@ -90,10 +89,10 @@ class ZygoteProcess:
             case messages.Grown():
                 self.shared_anonymous_bytes = message.anonymous_bytes
             case messages.Born():
-                self._on_born(message, descriptors[0])
+                self._children.born(message, descriptors[0])
             case messages.Gone() | messages.Unborn():
-                self._children -= 1
-                self._on_gone(message)
+                self._alive -= 1
+                self._children.gone(message)
                 self._close_if_unused()
             case _:
                 raise AssertionError(f"a zygote never sends {type(message).__name__}")

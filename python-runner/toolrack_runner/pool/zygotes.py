@@ -7,8 +7,10 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
+from toolrack_runner.pool.children import Children
+from toolrack_runner.pool.worker import Worker
 from toolrack_runner.pool.zygote_process import ZygoteProcess
-from toolrack_runner.zygote.messages import Born, Gone, Opening, Ready, Unborn, ZygoteChannel
+from toolrack_runner.zygote.messages import Opening, Ready, ZygoteChannel
 from toolrack_runner.zygote.spawn_zygote import spawn_zygote
 
 #: Zygotes with packages of their own: each costs the memory of its packages, and a module chooses which.
@@ -90,18 +92,13 @@ class Zygotes:
         self,
         opening: Opening,
         approved: Packages,
-        first: tuple[int, ZygoteChannel] | None = None,
-        *,
-        on_born: Callable[[Born, int], None],
-        on_gone: Callable[[Gone | Unborn], None],
-        on_lost: Callable[[ZygoteProcess], None],
+        first: tuple[int, ZygoteChannel] | None,
+        children: Children[Worker, ZygoteProcess],
         on_retired: Callable[[ZygoteProcess], None],
     ) -> None:
         self._opening = opening
         self._approved = approved
-        self._on_born = on_born
-        self._on_gone = on_gone
-        self._on_lost = on_lost
+        self._children = children
         self._on_retired = on_retired
         self._by_packages: dict[Packages, ZygoteProcess] = {}
         self._owners = ZygoteOwners(WITH_PACKAGES_MAX)
@@ -162,12 +159,7 @@ class Zygotes:
             return
         if not packages:
             self._started_at = self._loop.time()
-        zygote = ZygoteProcess(
-            started or self._spawn(packages),
-            on_born=self._on_born,
-            on_gone=self._on_gone,
-            on_lost=self._lost,
-        )
+        zygote = ZygoteProcess(started or self._spawn(packages), self._children, self._lost)
         self._by_packages[packages] = zygote
         zygote.ready.add_done_callback(lambda ready: self._became_ready(packages, ready))
 
@@ -187,7 +179,7 @@ class Zygotes:
             self.plain_is_ready.set()
 
     def _lost(self, zygote: ZygoteProcess) -> None:
-        self._on_lost(zygote)
+        self._children.lost(zygote)
         packages = next((held for held, other in self._by_packages.items() if other is zygote), None)
         if packages is None or self._is_closed:
             return
