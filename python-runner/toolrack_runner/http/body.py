@@ -6,7 +6,7 @@ from starlette.requests import ClientDisconnect, Request
 
 from toolrack_runner.http.http_error import HttpError
 from toolrack_runner.wire.frames import JsonObject, JsonValue
-from toolrack_runner.wire.json_depth import TooDeep, read_json
+from toolrack_runner.wire.json_depth import TooDeepError, read_json
 
 #: A source of 256 KB, each byte of it escaped, and arguments of 256 KB beside it.
 BODY_BYTES_MAX = 2 << 20
@@ -19,7 +19,7 @@ async def read_body(request: Request, *known: str) -> "Body":
     """The body, which may have the fields that are known; raises HttpError."""
     try:
         value = read_json(await _read_bytes(request), DEPTH_MAX)
-    except TooDeep:
+    except TooDeepError:
         raise _invalid(f"the body has more than {DEPTH_MAX} levels of arrays and objects") from None
     except ValueError as error:
         raise _invalid(f"the body is not valid JSON: {error}") from None

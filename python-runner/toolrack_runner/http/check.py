@@ -16,7 +16,7 @@ from toolrack_runner.pool.fair_queue import THE_SERVICE
 
 #: For an import, and every example after it.
 DEADLINE_MS = 20_000
-#: A user whose check has run out of time has none begun for as long as it took, and for so long at most.
+#: A user whose check has run out of time may begin no other for as long as it took, and for so long at most.
 PAUSE_SECONDS_MAX = 30.0
 
 

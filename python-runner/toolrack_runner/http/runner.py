@@ -15,13 +15,13 @@ from toolrack_runner.settings import LEVELS, Settings
 
 #: Checks at once, at the least: one that hangs leaves another place.
 CHECKS_MIN: Final = 2
-#: For each place that a user may have, so many of the user's may wait.
+#: How many of a user's calls may wait for each place that the user may have.
 WAITING_PER_PLACE: Final = 2
-#: For each place there is, so many may wait: as much as 16 users who each wait with all that they may.
+#: How many may wait for each place that there is: as many as 16 users have who let as many wait as they may.
 WAITING_MAX_PER_PLACE: Final = 16
-#: Of main's processor time one call or check may take so much; an ordinary one takes 0.2 ms.
+#: What one call or check may take of main's processor time; an ordinary one takes 0.2 ms.
 MAIN_SECONDS: Final = 0.003
-#: Whoever takes more starts nothing for so many times the rest: main is one thread, and has a ninth of it for one user.
+#: A user whose call took more starts nothing for so many times the excess. So main's one thread works a ninth for one user.
 PAUSE_TIMES: Final = 8
 MAIN_PAUSE_SECONDS_MAX: Final = 1.0
 #: 64 MB hold 250 modules of the largest size.

@@ -53,7 +53,7 @@ class Channel:
         self._ours, self._theirs = socket.socketpair()
         self._ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, CHANNEL_BYTES)
         self._ours.setblocking(False)
-        self._life = ChildLife()
+        self.life = ChildLife()
         frame_bytes = written_bytes_max(output_bytes) + FRAME_SLACK_BYTES
         self._splitter = FrameSplitter(frame_bytes)
         self._messages: list[ChildMessage] = []
@@ -78,13 +78,8 @@ class Channel:
 
     @property
     def has_more(self) -> bool:
-        """Whether anything has come behind what was received."""
+        """Whether anything has come after what was received."""
         return bool(self._messages) or self._splitter.has_rest or isinstance(self._end, ProtocolError)
-
-    @property
-    def has_begun(self) -> bool:
-        """Whether code of the module may have run."""
-        return self._life.has_begun
 
     def handed_over(self) -> None:
         """The child has its end. Main closes its copy, which would keep the channel open after the child's death."""
@@ -93,7 +88,7 @@ class Channel:
     def send(self, *orders: Order) -> None:
         """Sends what fits now and the rest when the child reads; never blocks."""
         for order in orders:
-            self._life.told(order)
+            self.life.told(order)
         self._send(self._unsent + b"".join(map(_frame, orders)))
 
     def take_at_most(self, message_bytes: int) -> None:
@@ -102,7 +97,7 @@ class Channel:
 
     def reply(self, reply: ConnectReply, descriptor: int | None = None) -> None:
         """Answers a Connect, with the descriptor where it is granted. Where the kernel does not pass it, says why."""
-        self._life.told(reply)
+        self.life.told(reply)
         descriptors = [] if descriptor is None else [descriptor]
         try:
             socket.send_fds(self._ours, [_frame(reply)], descriptors)
@@ -134,9 +129,7 @@ class Channel:
         """The child has ended. Takes in what it said before: an answer that came with the end is an answer."""
         while self._end is None and self._ours.fileno() >= 0 and self._hear_now():
             pass
-        if self._end is None:
-            self._end = ChannelClosedError()
-        self._wake()
+        self.end(ChannelClosedError())
 
     def end(self, reason: Exception) -> None:
         """Nothing more is heard; `receive` raises the reason."""
@@ -194,7 +187,7 @@ class Channel:
                 message = _parse(payload, self._messages_left)
                 if isinstance(message, Connect):
                     self._require_read()
-                self._life.heard(message)
+                self.life.heard(message)
                 self._messages.append(message)
             if self._bytes_left < 0:
                 raise MessageTooLargeError("a child said more than a whole life has to say")

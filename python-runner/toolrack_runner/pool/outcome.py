@@ -6,7 +6,7 @@ from toolrack_runner.pool.ending import End
 from toolrack_runner.pool.holding import Holding
 from toolrack_runner.pool.worker import Worker
 from toolrack_runner.wire.child_messages import Answer, CallFailure, ProtocolError, TextResult
-from toolrack_runner.wire.json_depth import VALUES_MAX, TooDeep, is_too_heavy, read_json
+from toolrack_runner.wire.json_depth import VALUES_MAX, TooDeepError, is_too_heavy, read_json
 
 #: Levels of a result, as the module library and docs/modules.md have it; a test compares them. The answers of the runner and
 #: the service put it at most two levels deeper, and every reader of JSON on the way takes 128 or more (orjson writes 254).
@@ -79,7 +79,7 @@ def read_answer(answer: Answer, *, tool: str, output_bytes_max: int) -> CallOutc
         )
     try:
         read_json(data, RESULT_DEPTH_MAX)
-    except TooDeep:
+    except TooDeepError:
         return failure(
             "RESULT_INVALID",
             f"{tool}: the result is nested deeper than the {RESULT_DEPTH_MAX} levels it may have. Flatten it",

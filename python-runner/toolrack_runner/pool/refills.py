@@ -1,6 +1,7 @@
-"""Which child is made next ahead of calls, and when: calls that came together come first, and whoever was just answered.
+"""Which child is made next ahead of calls, and when.
 
-All of the pool's short timers are here. Without `BehindAnswers`, children would be killed with the answer and made at once.
+Calls that came together have the processors first, and then the caller who was just answered. All of the pool's short timers
+are here. Without `BehindAnswers`, children would be killed with the answer and made at once.
 """
 
 from collections import deque
@@ -11,14 +12,14 @@ from toolrack_runner.pool.children import AnyChild
 from toolrack_runner.pool.fair_queue import Clock, Turns
 from toolrack_runner.pool.warm_queue import Key
 
-#: While calls run that need the processors, no child is made for so long if some still wait: calls that come together, as a
-#: model's do, are answered first.
+#: While calls run, no child is made for so long if some still wait: calls that come together, as a model's do, are answered
+#: first.
 HOLD_SECONDS = 0.02
-#: And for so long behind an answer: its reader has the processors first.
+#: And none is made for so long after an answer: its reader has the processors first.
 PAUSE_SECONDS = 0.002
-#: Imports under way ahead of one user's calls: more would take the processors from the calls themselves.
+#: Imports under way ahead of one user's calls. More would take the processors from the calls themselves.
 REFILLS_OF_ONE = 2
-#: And of all users together: an import that takes long keeps another user's waiting for no longer than an ordinary one does.
+#: And of all users together. So an import that takes long keeps another user's waiting no longer than an ordinary one does.
 REFILLS_AT_ONCE = 3
 
 
@@ -42,7 +43,7 @@ class BehindAnswers:
                 self._clock.call_later(PAUSE_SECONDS, self._kill_answered)
 
     def kill(self, child: AnyChild, *, has_result: bool) -> None:
-        """Has a child killed behind its answer; one with a result when no other call waits."""
+        """Kills a child after its answer; one with a result when no other call runs."""
         if has_result:
             self._answered.append(child)
             self._clock.call_later(HOLD_SECONDS, self._kill_answered)

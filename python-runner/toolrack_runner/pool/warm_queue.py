@@ -19,9 +19,9 @@ from toolrack_runner.zygote.messages import Limits
 
 #: Children that wait for one module, at most.
 WAITING_OF_ONE_MAX = 8
-#: What a waiting child costs at least: its page tables and what it wrote since the fork.
+#: The least that a waiting child counts for: its page tables, and what it wrote since the fork.
 WAITING_BYTES_MIN = 4 << 20
-#: Children that wait in all: beside them, those that run, are made and die have slots too.
+#: Children that wait in all. Those that run, are made and die need slots too.
 WAITING_MAX = SLOTS_MAX // 2
 #: Modules that have a queue.
 MODULES_MAX = 1_000
@@ -105,7 +105,7 @@ class WarmQueues(Generic[Child]):
         return self._bytes.amount
 
     def called(self, key: Key, source: str, now: float = 0.0) -> WarmQueue[Child]:
-        """The queue of a key that is called now, made where there is none."""
+        """The queue of a key that is called now; a new one if it has none."""
         queue = self._queues.get(key)
         if queue is None:
             queue = self._queues[key] = WarmQueue(key, source)

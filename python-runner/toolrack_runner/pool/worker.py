@@ -82,7 +82,7 @@ class Worker:
         self._yield()
 
     def send(self, *orders: Order) -> None:
-        """Sends orders, and lets it run again; never blocks."""
+        """Sends orders, and lets the child run again; never blocks."""
         self.channel.send(*orders)
         # Not earlier: it would wake up, find nothing, and sleep again.
         self.resume()
@@ -125,7 +125,7 @@ class Worker:
 
     def yield_to_others(self, steps: int) -> None:
         """From now on it comes after other children, by so many steps of niceness."""
-        if steps > self._steps:  # What was made nicer stays so: only root could take that back.
+        if steps > self._steps:  # A child stays as nice as it is: only root could take that back.
             self._steps = steps
             if self.pid > 0:
                 self._yield()
@@ -133,33 +133,29 @@ class Worker:
     def _yield(self) -> None:
         if self.pid <= 0 or self._is_killed or (self.pidfd >= 0 and self.has_exited):
             return  # Its number may soon be another's.
-        if not self._make_nicer():
+        niceness = min(NICENESS + self._steps, NICENESS_MAX)
+        try:
+            # With every thread that the tool has started.
+            os.setpriority(os.PRIO_PGRP, self.pid, niceness)
+        except ProcessLookupError:
             # It has no session of its own yet. Before it has one, no code of a tool runs in it.
             asyncio.get_running_loop().call_later(YIELD_AGAIN_SECONDS, self._yield)
-
-    def _make_nicer(self) -> bool:
-        """Makes every thread of it nicer; False where it leads no process group."""
-        try:
-            os.setpriority(os.PRIO_PGRP, self.pid, min(NICENESS + self._steps, NICENESS_MAX))
-        except ProcessLookupError:
-            return False
+            return
         except PermissionError:
-            return True  # It is nicer already, and only root could take that back.
+            return  # It is nicer already, and only root could take that back.
         # Where the kernel weighs sessions (CONFIG_SCHED_AUTOGROUP, outside of cgroups), the niceness of the child's session
         # counts, which only root may set. A child that is still in main's session must not take main along.
         path = f"/proc/{self.pid}/autogroup"
-        if read_whole(path).split()[:1] == read_whole("/proc/self/autogroup").split()[:1]:
-            return True
-        with suppress(OSError), open(path, "w") as file:
-            file.write(str(min(NICENESS + self._steps, NICENESS_MAX)))
-        return True
+        if read_whole(path).split()[:1] != read_whole("/proc/self/autogroup").split()[:1]:
+            with suppress(OSError), open(path, "w") as file:
+                file.write(str(niceness))
 
     def ask_where(self) -> None:
         """Makes the interpreter write to the child's output which line it runs (faulthandler), without the tool's help.
 
         Does nothing before the module runs: a child that was just forked still has the standard error of the runner.
         """
-        if self.channel.has_begun:
+        if self.channel.life.has_begun:
             _kill(self.pidfd, signal.SIGUSR1)
 
     def stop(self) -> None:

@@ -13,11 +13,11 @@ from toolrack_runner.pool.zygote_process import ZygoteProcess
 from toolrack_runner.zygote.messages import Opening, Ready, ZygoteChannel
 from toolrack_runner.zygote.spawn_zygote import spawn_zygote
 
-#: Zygotes with packages of their own: each costs the memory of its packages, and a module chooses which.
+#: Zygotes with packages of their own. Each costs the memory of its packages, and a module chooses which.
 WITH_PACKAGES_MAX = 4
 #: A zygote that dies is started again at once, the next time after this long, then twice as long, up to the last.
 RESTART_SECONDS = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0)
-#: A zygote that lived so long begins anew with the first pause.
+#: After a zygote that lived so long, the next one begins with the first pause.
 HEALTHY_SECONDS = 60.0
 
 #: The packages that a zygote holds.

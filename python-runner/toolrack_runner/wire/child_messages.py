@@ -189,7 +189,7 @@ class Connect(NamedTuple):
     port: int
 
     def as_json(self) -> Json:
-        return {"connect": self._asdict()}
+        return {"connect": {"host": self.host, "port": self.port}}
 
 
 class TextResult(NamedTuple):
@@ -198,7 +198,7 @@ class TextResult(NamedTuple):
     text: str
 
     def as_json(self) -> Json:
-        return {"answer": self._asdict()}
+        return {"answer": {"text": self.text}}
 
 
 class JsonResult(NamedTuple):
@@ -207,7 +207,7 @@ class JsonResult(NamedTuple):
     json: str
 
     def as_json(self) -> Json:
-        return {"answer": self._asdict()}
+        return {"answer": {"json": self.json}}
 
 
 class CallFailure(NamedTuple):

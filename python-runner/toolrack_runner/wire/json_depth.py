@@ -16,12 +16,12 @@ _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[,\[{]++', re.DOTALL)
 _QUOTE = 0x22
 
 
-class TooDeep(ValueError):
+class TooDeepError(ValueError):
     """The JSON is nested deeper than it may be."""
 
 
 def read_json(data: bytes, levels: int) -> Any:
-    """The value, with at most `levels` arrays and objects in each other; raises TooDeep, and ValueError for no JSON.
+    """The value, with at most `levels` arrays and objects in each other; raises TooDeepError, and ValueError for no JSON.
 
     The reader itself finds out: the data is put so deep into arrays that the reader fails at one level too many. To look
     through the value would take longer than to read it.
@@ -34,7 +34,7 @@ def read_json(data: bytes, levels: int) -> Any:
         value = orjson.loads(b"[" * around + data + b"]" * around)
     except ValueError:
         orjson.loads(data)
-        raise TooDeep(f"more than {levels} levels") from None
+        raise TooDeepError(f"more than {levels} levels") from None
     for _ in range(around):
         # Data such as `1],[1` would be JSON only here.
         if len(value) != 1:

@@ -6,7 +6,7 @@ import sys
 from binascii import a2b_base64, b2a_base64
 from contextlib import suppress
 from types import CodeType
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from toolrack_runner.jail.confine import Confinement, Workplace
 from toolrack_runner.level.plants import Plants
@@ -23,7 +23,6 @@ from toolrack_runner.module import (
     portable_code,
 )
 from toolrack_runner.module.call import Module
-from toolrack_runner.module.call import Outcome as ToolOutcome
 from toolrack_runner.module.known import KnownModule
 from toolrack_runner.module.syntax import code_object
 from toolrack_runner.network.brokered_socket import connect_by_broker, open_broker
@@ -149,13 +148,13 @@ def _broken(fault: Fault) -> messages.CallFailure:
     return messages.CallFailure(code, error)
 
 
-def _answer(outcome: ToolOutcome) -> Answer:
+def _answer(outcome: Any) -> Answer:
     """The message for an outcome of `call_tool`; of a result that is JSON, only its text crosses."""
     if "value" in outcome:
-        return messages.JsonResult(str(outcome["text"]))
+        return messages.JsonResult(outcome["text"])
     if "text" in outcome:
-        return messages.TextResult(str(outcome["text"]))
-    return messages.CallFailure(str(outcome["code"]), str(outcome["error"]))
+        return messages.TextResult(outcome["text"])
+    return messages.CallFailure(outcome["code"], outcome["error"])
 
 
 def _check(channel: int, order: messages.CheckOrder) -> None:

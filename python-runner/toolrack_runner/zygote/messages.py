@@ -68,7 +68,6 @@ class Ready(NamedTuple):
     not_preloaded: dict[str, str]
     #: Memory without a file behind it that children share with the zygote, before any is forked.
     anonymous_bytes: int
-    landlock_abi: int
     #: `level.plants.Plants.victim`; 0 where there is none.
     victim: int
     #: What the probes saw, by their names; empty where nothing was probed.

@@ -26,11 +26,11 @@ from toolrack_runner.zygote.preload import STANDARD, preload, preload_standard
 from toolrack_runner.zygote.probe import as_seen_here, kill_group, probe
 from toolrack_runner.zygote.spawn_zygote import CHANNEL_DESCRIPTOR, ROOT
 
-#: Of a thread: the usual 8 MB count whole against a child's memory, which would be 31 threads.
+#: Of a thread. The usual 8 MB count in full against a child's memory, which would allow 31 threads.
 STACK_BYTES = 1 << 20
 #: The zygote's own: children get another (`denied_calls.py`), whose descriptor they would inherit.
 _poll = select.poll
-#: After so long without an order the zygote imports what tools commonly need.
+#: How long the zygote waits for an order before it imports what tools commonly need.
 IDLE_MS = 2
 
 
@@ -66,7 +66,6 @@ def main() -> NoReturn:
                 missing=confinement.missing,
                 not_preloaded=not_preloaded,
                 anonymous_bytes=confinement.anonymous_bytes,
-                landlock_abi=confinement.landlock_abi,
                 victim=0 if plants is None else plants.victim,
                 sights={} if plants is None else probe(confinement, plants),
             )
