@@ -9,17 +9,17 @@ import sys
 
 
 def main() -> None:
-    # Of what is imported nothing is garbage; to look for some takes a tenth of the start.
+    # Nothing that is imported is garbage, and looking for garbage takes a tenth of the start.
     gc.disable()
     if "--zygote" in sys.argv:
-        from toolrack_runner.zygote.at_fork import without_hooks
+        from toolrack_runner.zygote.preload import without_hooks
 
         with without_hooks():
             from toolrack_runner.zygote.zygote import main as become_zygote
 
         become_zygote()
     # The zygote takes as long to start as all the rest, and starts beside it.
-    from toolrack_runner.pool.spawn_zygote import spawn_zygote
+    from toolrack_runner.zygote.spawn_zygote import spawn_zygote
 
     spawned = spawn_zygote() if sys.platform == "linux" else None
     from toolrack_runner.serve import main as serve

@@ -22,8 +22,8 @@ import uvloop
 from toolrack_runner.base_folder import choose_base
 from toolrack_runner.jail.readable import needed_paths, readable_paths
 from toolrack_runner.pool.call import Call, run_call
-from toolrack_runner.pool.key import Key
 from toolrack_runner.pool.pool import Pool
+from toolrack_runner.pool.warm_queue import Key
 from toolrack_runner.wire.child_messages import Invocation, JsonResult
 from toolrack_runner.zygote.messages import Limits, Opening
 
@@ -76,8 +76,8 @@ class Confined:
 
     async def whole(self) -> Callable[[], Awaitable[None]]:
         """All that main does for a call between parsing its request and building its answer."""
-        call = Call(self._key, self._source, TOOL, self._arguments, {}, 10.0)
-        outcome = await run_call(self.pool, call)
+        call = Call(self._key, TOOL, self._arguments, {}, 10.0, "bench")
+        outcome = await run_call(self.pool, call, self._source)
         assert json.loads(outcome.value or b"") == self._arguments, outcome
         return self._refill
 
@@ -85,9 +85,9 @@ class Confined:
         """Only the hand-off: to the child and back."""
         worker = await self.pool.take(self._key, self._source)
         worker.send(Invocation(TOOL, self._arguments, {}))
-        message = await worker.receive()
+        message = await worker.channel.receive()
         while not isinstance(message, JsonResult):
-            message = await worker.receive()
+            message = await worker.channel.receive()
         assert json.loads(message.json) == self._arguments
 
         async def clear() -> None:

@@ -1,4 +1,4 @@
-"""The folder of work directories, made only without namespaces. What a killed runner leaves, the next one sweeps."""
+"""The folder of work directories, made only without namespaces. The next runner removes what a killed one leaves."""
 
 import os
 import re
@@ -6,14 +6,14 @@ from contextlib import suppress
 
 from toolrack_runner.remove_contents import remove_contents
 
-#: A socket's path has 107 bytes, and what is planted below the folder takes 64 of them.
+#: A socket's path has 107 bytes, and the names below the folder take 64 of them.
 PARENT_BYTES_MAX = 40
 
 
 def parent_folder(wanted: str | None) -> str:
     """Where the folder is made: where TMPDIR says, as long as the path of a socket fits below it."""
     fits = wanted and len(os.fsencode(wanted)) <= PARENT_BYTES_MAX
-    return wanted if wanted and fits else "/tmp"  # noqa: S108 - the name below can't be guessed
+    return wanted if wanted and fits else "/tmp"  # noqa: S108 - the name below cannot be guessed
 
 
 PARENT = parent_folder(os.environ.get("TMPDIR"))
@@ -22,16 +22,16 @@ _NAME = re.compile(r"toolrack-runner-(\d+)-[0-9a-f]{16}(?:-plants)?")
 
 
 def choose_base() -> str:
-    """A path where nothing is, that names this process."""
+    """A new path that names this process."""
     return f"{PARENT}/toolrack-runner-{os.getpid()}-{os.urandom(8).hex()}"
 
 
 def remove_base(path: str) -> None:
-    """Removes it with what is in it, if it was made. Every child is dead by then."""
-    # By descriptor: the folder that we are in may itself be gone.
+    """Removes it with what is in it, if it was made. No child may be alive any more."""
+    # By descriptor: the current folder may itself be gone.
     here = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
     try:
-        # A zygote that has not heard of the end yet may make a directory in between.
+        # A zygote that still runs may make a directory meanwhile.
         for _ in range(ATTEMPTS):
             with suppress(OSError):
                 remove_contents(path)

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 @dataclass(frozen=True, slots=True)
 class ErrorKind:
-    """What an error means to the program that gets it; `http_status` 200 is what the tool did itself."""
+    """What an error means to the program that gets it; `http_status` 200 is for what the tool did itself."""
 
     http_status: int
     status: str

@@ -9,7 +9,7 @@ _OF_A_RECORD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime
 
 
 class JsonFormatter(logging.Formatter):
-    """One object a line: severity, message, and whatever the place that logged it added."""
+    """One JSON object a line: severity, message, and the `extra` fields. Lines about a call have its `invocationId`."""
 
     def format(self, record: logging.LogRecord) -> str:
         """The line of one record."""

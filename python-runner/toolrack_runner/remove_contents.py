@@ -4,19 +4,19 @@ import os
 import stat
 from contextlib import suppress
 
-#: Which directory it is, whatever its name.
+#: The device and the inode of a directory.
 Identity = tuple[int, int]
 
 
-class Moved(OSError):
-    """A directory was moved while it was emptied: where it lies now, nobody asked for anything to be removed."""
+class MovedError(OSError):
+    """A directory was moved while it was emptied. What lies around it now was not to be removed."""
 
 
 def remove_contents(path: str) -> None:
-    """Removes everything below `path` and follows no link; each name is looked at once, in a tree of any depth and width.
+    """Removes everything below `path` and follows no link, in a tree of any depth and width; looks at each name once.
 
-    Another may remove it at the same time. Works from directory to directory by name and back by "..", so that depth
-    costs neither recursion nor descriptors.
+    Another process may remove it at the same time. Works from directory to directory by name and back by "..", so that
+    depth costs neither recursion nor descriptors. Raises MovedError.
     """
     os.chdir(path)
     # For each directory on the way: which it is, its name in the one above, and what is left to do in it.
@@ -35,13 +35,13 @@ def remove_contents(path: str) -> None:
         if way:
             os.chdir("..")
             if _here() != way[-1][0]:
-                raise Moved
+                raise MovedError
             with suppress(FileNotFoundError):
                 os.rmdir(name)
 
 
 def _remove_files() -> list[str]:
-    """Unlinks what is no directory here, removes directories that are empty; names the others, opened up to be emptied."""
+    """Removes files and empty directories here. Returns the names of the other directories, which it may enter then."""
     left: list[str] = []
     with os.scandir(".") as entries:
         for entry in list(entries):

@@ -1,4 +1,4 @@
-"""Starts the runner: reads what it is to be, tells its zygote, and serves."""
+"""Starts the runner: reads its settings, tells its zygote, and serves."""
 
 import gc
 import json
@@ -8,20 +8,20 @@ import socket
 import sys
 from contextlib import ExitStack
 from dataclasses import asdict
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from toolrack_runner.base_folder import choose_base, sweep_bases
 from toolrack_runner.jail.readable import needed_paths, readable_paths
 from toolrack_runner.level.planted import planted
 from toolrack_runner.settings import Settings, SettingsError, read_settings
-from toolrack_runner.zygote.messages import Line, Opening
+from toolrack_runner.zygote.messages import Opening, ZygoteChannel
 
 #: The exit code of a wrong setting, as sysexits.h has it (EX_CONFIG).
 BAD_SETTING = 78
 #: For 1,000 living children, and connections beside them.
 DESCRIPTORS = 16_384
-#: Objects that are made before rings of them that nobody holds are looked for. With the usual 700 the reading of one large
-#: answer, which makes 130,000, had each of them looked at again and again: 9 ms in place of 2.
+#: Objects that are made before the garbage collector runs. With the usual 700 it ran again and again while one large answer
+#: was read, which makes 130,000 objects: 9 ms in place of 2.
 GARBAGE_MAX = 150_000
 
 
@@ -29,12 +29,12 @@ def main(spawned: tuple[int, socket.socket] | None) -> NoReturn:
     """Runs until it is told to stop, or until its parent has gone. `spawned` is a zygote that waits for its opening."""
     allow_descriptors()
     base = choose_base()
-    planting = ExitStack()
+    plants_stack = ExitStack()
     try:
         settings = read_settings()
         secret = _read_secret() if settings.has_parent else None
         listener = _listen(settings)
-        plants = None if spawned is None else _plant(planting, base)
+        plants = None if spawned is None else _plant(plants_stack, base)
     except SettingsError as error:
         sys.stderr.write(json.dumps({"severity": "ERROR", "message": str(error)}) + "\n")
         sys.exit(BAD_SETTING)
@@ -49,7 +49,7 @@ def main(spawned: tuple[int, socket.socket] | None) -> NoReturn:
     first = None
     if spawned is not None:
         pid, end = spawned
-        first = pid, Line(end)
+        first = pid, ZygoteChannel(end)
         first[1].open(opening)
     from toolrack_runner.http.server import run_server
 
@@ -57,21 +57,21 @@ def main(spawned: tuple[int, socket.socket] | None) -> NoReturn:
     gc.set_threshold(GARBAGE_MAX)
     gc.enable()
     sweep_bases()
-    run_server(settings, secret, listener, opening, first, planting.close)
-    # Threads of libraries must not keep a runner alive whose work is done.
+    run_server(settings, secret, listener, opening, first, plants_stack.close)
+    # Not sys.exit, which would wait for threads of libraries.
     sys.stdout.flush()
     os._exit(0)
 
 
 def allow_descriptors() -> None:
-    """A living child costs main three descriptors, and the usual bound of 1,024 is lower than the usual permission."""
+    """A living child costs main three descriptors. The usual limit of 1,024 is lower than what a process may set."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = DESCRIPTORS if most == resource.RLIM_INFINITY else min(most, DESCRIPTORS)
     resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
 def _read_secret() -> str:
-    """The first line of standard input; what comes after it is only the end that tells of the parent's."""
+    """The first line of standard input. After it only the end comes, when the parent has gone."""
     line = bytearray()
     while not line.endswith(b"\n"):
         byte = os.read(0, 1)
@@ -86,10 +86,10 @@ def _read_secret() -> str:
     return secret
 
 
-def _plant(planting: ExitStack, base: str) -> dict[str, Any]:
-    """What the twins of attacks aim at, until `planting` is closed."""
+def _plant(stack: ExitStack, base: str) -> dict[str, int | str]:
+    """What the probes aim at, until the stack is closed."""
     try:
-        return asdict(planting.enter_context(planted(base)))
+        return asdict(stack.enter_context(planted(base)))
     except OSError as error:
         raise SettingsError(
             f"TMPDIR: nothing can be put into {os.path.dirname(base)} for measuring the isolation: {error.strerror or error}"
@@ -104,7 +104,7 @@ def _listen(settings: Settings) -> socket.socket:
         listener.bind((settings.host, settings.port))
     except OSError as error:
         raise SettingsError(
-            f"PORT={settings.port}, HOST={settings.host}: can't listen there: {error.strerror}"
+            f"PORT={settings.port}, HOST={settings.host}: cannot listen there: {error.strerror}"
         ) from None
     listener.listen(1024)
     return listener

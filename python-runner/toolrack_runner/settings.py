@@ -12,17 +12,17 @@ if TYPE_CHECKING:
 #: The layers of the jail that can be switched off in words, each as its own file names it.
 LAYERS = ("rlimits", "identity", "landlock", "seccomp", "namespaces")
 LEVELS = ("L0", "L1", "L2", "L3", "L4")
-#: Calls at once, where the operator says nothing.
+#: Calls at once, unless the operator says otherwise.
 SLOTS = 8
 
 
 class SettingsError(Exception):
-    """The operator's fault: the message is one sentence that names the variable or argument and the cure."""
+    """The operator made a mistake. The message is one sentence that names the variable or argument and the cure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How this runner is to run."""
+    """How this runner has to run."""
 
     host: str
     port: int
@@ -43,14 +43,14 @@ class Settings:
 
     @property
     def is_for_one_user(self) -> bool:
-        """Whether the operator lets one user have every slot: then nobody is to be kept from waiting for another."""
+        """Whether one user may have every slot: then there is no other user to wait."""
         return self.user_slots == self.slots
 
 
 def read_settings(
     environment: Mapping[str, str] = os.environ, arguments: Sequence[str] = tuple(sys.argv[1:])
 ) -> Settings:
-    """The settings, or a SettingsError."""
+    """The settings; raises SettingsError."""
     in_cloud = "K_SERVICE" in environment
     without: list[str] = []
     has_parent = False

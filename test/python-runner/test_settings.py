@@ -2,7 +2,7 @@
 
 import pytest
 
-from toolrack_runner.pool.shares import shares_of_calls, shares_of_checks
+from toolrack_runner.http.runner import shares_of_calls, shares_of_checks
 from toolrack_runner.settings import SettingsError, read_settings
 
 

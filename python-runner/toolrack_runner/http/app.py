@@ -1,30 +1,25 @@
-"""The runner's four routes."""
+"""The runner's four routes, behind the secret of this start."""
 
+import hmac
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
-from starlette.requests import Request
-from starlette.responses import Response
 from starlette.routing import Route
+from starlette.types import Receive, Scope, Send
 
-from toolrack_runner.http.authentication import Authentication
 from toolrack_runner.http.check import check
-from toolrack_runner.http.fault import Fault
-from toolrack_runner.http.forget import forget
 from toolrack_runner.http.health import health
-from toolrack_runner.http.invoke import invoke
-from toolrack_runner.http.send_error import answer_fault, answer_http, answer_unforeseen
+from toolrack_runner.http.http_error import HttpError, answer_error
+from toolrack_runner.http.invoke import forget, invoke
 
 
 def make_app(
     lifespan: Callable[[Starlette], AbstractAsyncContextManager[None]], secret: str | None
-) -> Authentication:
-    """The app, behind its authentication: nothing of a request is looked at before its token.
-
-    `lifespan` sets `app.state.runner`.
-    """
+) -> "Authentication":
+    """The app. `lifespan` sets `app.state.runner`; without a secret every request is trusted."""
+    errors = dict.fromkeys((HttpError, HTTPException, Exception), answer_error)
     app = Starlette(
         routes=[
             Route("/invoke", invoke, methods=["POST"]),
@@ -33,20 +28,32 @@ def make_app(
             Route("/health", health, methods=["GET"]),
         ],
         lifespan=lifespan,
-        exception_handlers={Fault: _fault, HTTPException: _http, Exception: _unforeseen},
+        exception_handlers=errors,
     )
     return Authentication(app, secret)
 
 
-async def _fault(_: Request, error: Exception) -> Response:
-    assert isinstance(error, Fault)
-    return answer_fault(error)
+class Authentication:
+    """Lets requests through that bear the secret, and `/health` in its public form, before anything else is looked at.
+
+    Without a secret the platform has authenticated the caller (Cloud Run with IAM).
+    """
+
+    def __init__(self, app: Starlette, secret: str | None) -> None:
+        self.app = app
+        self._expected = None if secret is None else f"Bearer {secret}".encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """An ASGI application."""
+        if scope["type"] == "http":
+            scope["is_trusted"] = self._expected is None or hmac.compare_digest(_token(scope), self._expected)
+            if not scope["is_trusted"] and scope["path"] != "/health":
+                sentence = "the secret of this runner is needed: send it as Authorization: Bearer"
+                await HttpError("TOKEN_INVALID", sentence).response()(scope, receive, send)
+                return
+        await self.app(scope, receive, send)
 
 
-async def _http(_: Request, error: Exception) -> Response:
-    assert isinstance(error, HTTPException)
-    return answer_http(error.status_code)
-
-
-async def _unforeseen(_: Request, error: Exception) -> Response:
-    return answer_unforeseen(error)
+def _token(scope: Scope) -> bytes:
+    token: bytes = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+    return token

@@ -1,4 +1,4 @@
-"""`GET /health`: what is promised here, and what proved it."""
+"""`GET /health`: which level of isolation this runner has, and what proved it."""
 
 import platform
 import sys
@@ -10,38 +10,30 @@ from starlette.responses import Response
 from toolrack_runner.http.runner import Runner
 from toolrack_runner.version import VERSION
 
-#: Who asks waits so long at most; until the level is measured, it is none.
+#: How long an answer waits for the level at most; until it is measured, the answer says that there is none.
 WAIT_SECONDS = 0.4
 
 
 async def health(request: Request) -> Response:
-    """Everything for who bears the secret; status, version and level for anybody."""
+    """Everything for a caller who bears the secret; status, version and level for anybody."""
     runner: Runner = request.app.state.runner
     level = await runner.measurement.known(WAIT_SECONDS)
+    answer: dict[str, object]
     if level is None:
-        return _answer({"status": "starting", "version": VERSION, "isolation": "L0", "layers": []})
-    answer: dict[str, object] = {
-        "status": "ok" if runner.is_ready else "degraded",
-        "version": VERSION,
-        "isolation": level.level,
-    }
-    if request.scope["is_trusted"]:
+        answer = {"status": "starting", "version": VERSION, "isolation": "L0", "layers": []}
+    else:
+        status = "ok" if runner.is_ready else "degraded"
+        answer = {"status": status, "version": VERSION, "isolation": level.level}
+    if level is not None and request.scope["is_trusted"]:
         answer |= {
             "minIsolation": runner.settings.min_isolation,
             "layers": [layer.as_json() for layer in level.layers],
             "attacks": [proof.as_json() for proof in level.proofs],
             "python": platform.python_version(),
             "platform": f"{sys.platform} {platform.release()} {platform.machine()}",
-            "calls": runner.calls.snapshot().as_json(),
-            "checks": runner.checks.snapshot().as_json(),
-            "children": {
-                "alive": runner.pool.alive if runner.pool else 0,
-                "waiting": runner.pool.waiting if runner.pool else 0,
-            },
+            "calls": runner.calls.snapshot(),
+            "checks": runner.checks.snapshot(),
+            "children": runner.pool.snapshot if runner.pool else {"alive": 0, "waiting": 0},
         }
-    return _answer(answer)
-
-
-def _answer(answer: dict[str, object]) -> Response:
     headers = {"Cache-Control": "no-store"}
     return Response(orjson.dumps(answer), media_type="application/json", headers=headers)

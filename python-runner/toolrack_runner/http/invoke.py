@@ -1,110 +1,90 @@
-"""`POST /invoke`: one call, in a process of its own."""
+"""`POST /invoke`: one call, in a process of its own. `POST /forget`: nothing waits for calls of a module any more."""
 
-from typing import Any, Protocol
+import hashlib
+import logging
 
 import orjson
 from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import Response
 
-from toolrack_runner.http.fault import Fault
-from toolrack_runner.http.invoke_body import Invocation, parse_invocation
-from toolrack_runner.http.read_body import read_body
-from toolrack_runner.http.runner import Runner, busy
+from toolrack_runner.http.body import read_body
+from toolrack_runner.http.http_error import HttpError
+from toolrack_runner.http.invoke_body import read_invoke_body
+from toolrack_runner.http.runner import Runner
 from toolrack_runner.http.unless_gone import unless_gone
-from toolrack_runner.pool.call import Call, run_call
-from toolrack_runner.pool.children import PoolFailure
-from toolrack_runner.pool.fair_queue import QueueFull
-from toolrack_runner.pool.key import Key
-from toolrack_runner.pool.outcome import Outcome, Usage, failure
-from toolrack_runner.pool.sources import is_digest_of
+from toolrack_runner.pool.call import run_call
+from toolrack_runner.pool.outcome import CallOutcome, Observed, failure
+
+_log = logging.getLogger("toolrack_runner")
 
 
 async def invoke(request: Request) -> Response:
     """Answers 200 with an outcome wherever something ran, whatever came of it."""
     runner: Runner = request.app.state.runner
-    invocation = parse_invocation(await read_body(request))
-    source = _source(runner, invocation)
-    level = await runner.require_level(invocation.min_isolation)
-    if invocation.spec_fault is not None:
-        sentence = (
-            f"the spec of {invocation.tool} can't be used, and nothing was run: "
-            f"{invocation.spec_fault}, and upload the module again."
-        )
+    call, source, min_isolation, spec_fault = await read_invoke_body(request)
+    request.state.invocation_id = call.invocation_id
+    key = call.key
+    if source is None:
+        source = runner.sources.find(key.sha256)
+        if source is None:
+            raise HttpError(
+                "MODULE_UNKNOWN", "this instance has no source of that digest: repeat the request with source"
+            )
+    elif hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest() != key.sha256:
+        raise HttpError("BODY_INVALID", "sha256 is not the digest of source")
+    level = await runner.require_level(min_isolation)
+    if spec_fault is not None:
+        sentence = f"the spec of {call.tool} can't be used, and nothing was run: {spec_fault}, and upload the module again."
         return Response(_answer(failure("MODULE_BROKEN", sentence), level), media_type="application/json")
     pool = runner.require_pool()
-    key = Key(invocation.tenant, invocation.module, invocation.sha256, invocation.limits, invocation.network)
-    call = Call(
-        key=key,
-        source=source,
-        tool=invocation.tool,
-        arguments=invocation.arguments,
-        context=invocation.context,
-        deadline_seconds=invocation.deadline_seconds,
-    )
 
-    async def run() -> Outcome:
-        async with runner.calls.place(key.tenant):
-            # Not before: what is refused must not push out others' sources.
+    async def run() -> CallOutcome:
+        async with runner.place(runner.calls, key.tenant, "calls"):
+            # Not earlier: a refused call must not push out the sources of others.
             runner.sources.keep(key.tenant, key.sha256, source)
-            outcome = await run_call(pool, call)
-            runner.pause_for_main(runner.calls, key.tenant, outcome.usage.main_seconds)
+            outcome = await run_call(pool, call, source)
+            runner.pause_for_main(runner.calls, key.tenant, outcome.observed.main_seconds)
             return outcome
 
-    try:
-        outcome = await unless_gone(request, run())
-    except QueueFull as full:
-        raise busy(full, "calls") from None
-    except PoolFailure as lost:
-        raise Fault("RUNNER_UNAVAILABLE", f"{lost}", retry_after_seconds=1) from None
+    outcome = await unless_gone(request, run())
+    if outcome.code == "WORKER_DIED":
+        extra = {"invocationId": call.invocation_id, "reason": outcome.error}
+        _log.warning("the worker of a call was lost", extra=extra)
     # When the answer is on its way: what comes next must not slow it down.
     behind = BackgroundTask(pool.refill, key)
     return Response(_answer(outcome, level), media_type="application/json", background=behind)
 
 
-def _source(runner: Runner, invocation: Invocation) -> str:
-    if invocation.source is not None:
-        if not is_digest_of(invocation.source, invocation.sha256):
-            raise Fault("BODY_INVALID", "sha256 is not the digest of source")
-        return invocation.source
-    source = runner.sources.find(invocation.sha256)
-    if source is None:
-        raise Fault(
-            "MODULE_UNKNOWN", "this instance has no source of that digest: repeat the request with source"
-        )
-    return source
+async def forget(request: Request) -> Response:
+    """Answers 204, even where nothing waited. Calls under way go on, and a call that comes later runs as any other."""
+    runner: Runner = request.app.state.runner
+    body = await read_body(request, "tenant", "module", "sha256")
+    module, sha256 = body.text("module", characters_max=128), body.digest("sha256")
+    tenant = body.tenant()
+    if runner.pool is not None:
+        runner.pool.forget(module, sha256, tenant)
+    return Response(status_code=204)
 
 
-def _answer(outcome: Outcome, level: str) -> bytes:
-    answer: dict[str, Any] = {"outcome": "failure" if outcome.code else "success"}
+def _answer(outcome: CallOutcome, level: str) -> bytes:
+    answer: dict[str, object] = {"outcome": "failure" if outcome.code else "success"}
     if outcome.code:
         answer |= {"code": outcome.code, "error": outcome.error}
     elif outcome.value is not None:
         answer["value"] = orjson.Fragment(outcome.value)
     else:
         answer["text"] = outcome.text
-    return orjson.dumps(answer | log_and_usage(outcome) | {"isolation": level})
+    return orjson.dumps(answer | log_and_usage(outcome.observed) | {"isolation": level})
 
 
-class Watched(Protocol):
-    """What ran in a child, as main saw it."""
-
-    @property
-    def log(self) -> str: ...
-    @property
-    def log_is_truncated(self) -> bool: ...
-    @property
-    def usage(self) -> Usage: ...
-
-
-def log_and_usage(watched: Watched) -> dict[str, Any]:
-    """What was printed, and what it cost."""
-    usage = watched.usage
+def log_and_usage(observed: Observed) -> dict[str, object]:
+    """What was printed, and what it cost, as `/invoke` and `/check` answer it."""
     return {
-        "log": {"text": watched.log, "truncated": watched.log_is_truncated},
+        "log": {"text": observed.log, "truncated": observed.log_is_truncated},
         "usage": {
-            "wallMs": round(usage.wall_ms, 3),
-            "cpuMs": round(usage.cpu_ms, 3),
-            "maxRssBytes": usage.resident_bytes_max,
+            "wallMs": round(observed.wall_ms, 3),
+            "cpuMs": round(observed.cpu_ms, 3),
+            "maxRssBytes": observed.resident_bytes_max,
         },
     }

@@ -1,125 +1,99 @@
 """The body of `/invoke`, parsed once."""
 
-from dataclasses import dataclass
-from typing import Any
+from typing import NamedTuple
 
-from toolrack_runner.http.fault import Fault
-from toolrack_runner.http.fields import an_object, digest, optional_text, refuse_unknown, text, whole_number
+from starlette.requests import Request
+
+from toolrack_runner.http.body import Body, read_body
+from toolrack_runner.http.http_error import HttpError
 from toolrack_runner.network.hosts import Host, is_address, read_host, why_no_address
+from toolrack_runner.pool.call import Call
+from toolrack_runner.pool.warm_queue import Key
 from toolrack_runner.settings import LEVELS
+from toolrack_runner.wire.frames import JsonObject, JsonValue
 from toolrack_runner.zygote.messages import Limits
 
-FIELDS = frozenset(
-    {
-        "module",
-        "sha256",
-        "tool",
-        "arguments",
-        "context",
-        "deadlineMs",
-        "limits",
-        "tenant",
-        "invocationId",
-        "source",
-        "network",
-    }
-)
-LIMITS = frozenset({"memoryBytes", "cpuSeconds", "outputBytes", "fileBytes", "minIsolation"})
 DEADLINE_MS = 30_000
+DEADLINE_MS_MAX = 3_600_000
 HOSTS_MAX = 20
 NO_HOSTS = "network must name hosts, as api.example.com or api.example.com:8443"
-DEADLINE_MS_MAX = 3_600_000
 _DEFAULTS = Limits()
 
 
-@dataclass(frozen=True, slots=True)
-class Invocation:
+class InvokeBody(NamedTuple):
     """One call as the service asks for it."""
 
-    module: str
-    sha256: str
-    tool: str
-    arguments: dict[str, Any]
-    context: dict[str, Any]
-    deadline_seconds: float
-    limits: Limits
-    min_isolation: str | None
-    tenant: str
-    invocation_id: str
+    call: Call
     source: str | None
-    #: The hosts that the tool's spec names; none, and it has no network.
-    network: tuple[Host, ...]
-    #: Why the tool's spec can't be used; then nothing is to be run. Earlier versions stored specs that are refused now.
+    min_isolation: str | None
+    #: Why the tool's spec cannot be used; then nothing is to be run. Earlier versions stored specs that are refused now.
     spec_fault: str | None
 
 
-def parse_invocation(body: dict[str, Any]) -> Invocation:
-    """Raises Fault."""
-    refuse_unknown(body, FIELDS)
-    sha256 = digest(body, "sha256")
-    limits, min_isolation = _limits(an_object(body, "limits", default={}))
+async def read_invoke_body(request: Request) -> InvokeBody:
+    """Raises HttpError."""
+    body = await read_body(
+        request,
+        *("module", "sha256", "tool", "source", "arguments", "context", "deadlineMs"),
+        *("limits", "network", "tenant", "invocationId"),
+    )
+    sha256 = body.digest("sha256")
+    limits, min_isolation = _limits(body.an_object("limits", default={}))
     hosts = _hosts(body.get("network", []))
     spec_fault = next((why_no_address(at) for at, host in enumerate(hosts) if is_address(host)), None)
-    return Invocation(
-        module=text(body, "module", characters_max=128),
-        sha256=sha256,
-        tool=text(body, "tool", characters_max=128),
-        arguments=an_object(body, "arguments"),
-        context=an_object(body, "context", default={}),
-        deadline_seconds=whole_number(
-            body, "deadlineMs", lowest=1, highest=DEADLINE_MS_MAX, default=DEADLINE_MS
+    call = Call(
+        key=Key(
+            tenant=body.text("tenant", characters_max=256),
+            module=body.text("module", characters_max=128),
+            sha256=sha256,
+            limits=limits,
+            network=() if spec_fault else _parsed(hosts),
+        ),
+        tool=body.text("tool", characters_max=128),
+        arguments=body.an_object("arguments"),
+        context=body.an_object("context", default={}),
+        deadline_seconds=body.whole_number(
+            "deadlineMs", lowest=1, highest=DEADLINE_MS_MAX, default=DEADLINE_MS
         )
         / 1000,
-        limits=limits,
-        min_isolation=min_isolation,
-        tenant=text(body, "tenant", characters_max=256),
-        invocation_id=text(body, "invocationId", characters_max=128),
-        source=optional_text(body, "source"),
-        network=() if spec_fault else _parsed(hosts),
-        spec_fault=spec_fault,
+        invocation_id=body.text("invocationId", characters_max=128),
     )
+    return InvokeBody(call, body.optional_text("source"), min_isolation, spec_fault)
 
 
-def _hosts(value: object) -> list[str]:
+def _hosts(value: JsonValue) -> list[str]:
     if not isinstance(value, list) or len(value) > HOSTS_MAX:
-        raise Fault("BODY_INVALID", f"network must be a list of at most {HOSTS_MAX} hosts")
-    if not all(isinstance(text, str) for text in value):
-        raise Fault("BODY_INVALID", NO_HOSTS)
-    return value
+        raise HttpError("BODY_INVALID", f"network must be a list of at most {HOSTS_MAX} hosts")
+    hosts = [text for text in value if isinstance(text, str)]
+    if len(hosts) != len(value):
+        raise HttpError("BODY_INVALID", NO_HOSTS)
+    return hosts
 
 
 def _parsed(texts: list[str]) -> tuple[Host, ...]:
     hosts = tuple(host for text in texts if (host := read_host(text)) is not None)
     if len(hosts) != len(texts):
-        raise Fault("BODY_INVALID", NO_HOSTS)
+        raise HttpError("BODY_INVALID", NO_HOSTS)
     return hosts
 
 
-def _limits(limits: dict[str, Any]) -> tuple[Limits, str | None]:
-    if not limits:
+def _limits(given: JsonObject) -> tuple[Limits, str | None]:
+    """The limits, and the lowest level of isolation."""
+    if not given:
         return _DEFAULTS, None
-    refuse_unknown(limits, LIMITS, where="limits: ")
-    level = optional_text(limits, "minIsolation")
+    names = ("memoryBytes", "cpuSeconds", "outputBytes", "fileBytes", "minIsolation")
+    body = Body(given, *names, where="limits: ")
+    level = body.optional_text("minIsolation")
     if level is not None and level not in LEVELS:
-        raise Fault("BODY_INVALID", f"limits.minIsolation must be one of {', '.join(LEVELS)}")
-    return (
-        Limits(
-            memory_bytes=whole_number(
-                limits, "memoryBytes", lowest=1 << 20, highest=4 << 30, default=_DEFAULTS.memory_bytes
-            ),
-            cpu_seconds=whole_number(
-                limits, "cpuSeconds", lowest=1, highest=3600, default=_DEFAULTS.cpu_seconds
-            ),
-            output_bytes=whole_number(
-                limits,
-                "outputBytes",
-                lowest=1,
-                highest=_DEFAULTS.output_bytes,
-                default=_DEFAULTS.output_bytes,
-            ),
-            file_bytes=whole_number(
-                limits, "fileBytes", lowest=0, highest=1 << 30, default=_DEFAULTS.file_bytes
-            ),
-        ),
-        level,
+        raise HttpError("BODY_INVALID", f"limits.minIsolation must be one of {', '.join(LEVELS)}")
+
+    def number(name: str, lowest: int, highest: int, default: int) -> int:
+        return body.whole_number(name, lowest=lowest, highest=highest, default=default)
+
+    limits = Limits(
+        memory_bytes=number("memoryBytes", 1 << 20, 4 << 30, _DEFAULTS.memory_bytes),
+        cpu_seconds=number("cpuSeconds", 1, 3600, _DEFAULTS.cpu_seconds),
+        output_bytes=number("outputBytes", 1, _DEFAULTS.output_bytes, _DEFAULTS.output_bytes),
+        file_bytes=number("fileBytes", 0, 1 << 30, _DEFAULTS.file_bytes),
     )
+    return limits, level

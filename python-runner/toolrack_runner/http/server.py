@@ -1,4 +1,4 @@
-"""uvicorn around the app: starts the pool with the event loop, tells who started it, and ends when told."""
+"""uvicorn around the app: starts the pool with the event loop, tells the parent its address, and ends when told."""
 
 import asyncio
 import os
@@ -14,25 +14,25 @@ from starlette.applications import Starlette
 
 from toolrack_runner.base_folder import remove_base
 from toolrack_runner.http.app import make_app
-from toolrack_runner.http.runner import Runner
+from toolrack_runner.http.runner import Runner, shares_of_calls, shares_of_checks
 from toolrack_runner.level.measurement import Measurement, Unmeasured
 from toolrack_runner.log import log_as_json
-from toolrack_runner.packages import installed_packages
 from toolrack_runner.pool.fair_queue import FairQueue
 from toolrack_runner.pool.pool import Pool
-from toolrack_runner.pool.shares import shares_of_calls, shares_of_checks
+from toolrack_runner.pool.zygotes import installed_packages
 from toolrack_runner.settings import Settings
-from toolrack_runner.zygote.messages import Line, Opening
+from toolrack_runner.zygote.messages import Opening, ZygoteChannel
 
 #: After SIGTERM Cloud Run waits ten seconds: calls under way get most of them.
 GRACE_SECONDS = 8
 
 
 def make_runner(
-    settings: Settings, opening: Opening, first: tuple[int, Line] | None, clear: Callable[[], None]
+    settings: Settings, opening: Opening, first: tuple[int, ZygoteChannel] | None, clear: Callable[[], None]
 ) -> Runner:
-    """With the zygote that was started first; without one, a runner that says why it runs nothing. `clear` takes away
-    what was planted for measuring the level.
+    """With the zygote that was started first; without one, a runner that says why it runs nothing.
+
+    `clear` removes what was put out for measuring the level.
     """
     loop = asyncio.get_running_loop()
     calls = FairQueue(shares_of_calls(settings.slots, settings.user_slots), loop)
@@ -55,7 +55,7 @@ def run_server(
     secret: str | None,
     listener: socket.socket,
     opening: Opening,
-    first: tuple[int, Line] | None,
+    first: tuple[int, ZygoteChannel] | None,
     clear: Callable[[], None],
 ) -> None:
     """Serves until SIGTERM, or until standard input ends where a parent holds it."""
@@ -65,8 +65,8 @@ def run_server(
     async def lifespan(app: Starlette) -> AsyncIterator[None]:
         runner = app.state.runner = make_runner(settings, opening, first, clear)
         if settings.has_parent:
-            asyncio.get_running_loop().add_reader(0, _parent_speaks, runner, opening.base)
-        _tell_where(listener)
+            asyncio.get_running_loop().add_reader(0, _on_standard_input, runner, opening.base)
+        _tell_address(listener)
         try:
             yield
         finally:
@@ -87,23 +87,23 @@ def run_server(
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
     server = uvicorn.Server(config)
-    # uvicorn takes the signal, ends in good order, and then sends it to itself once more.
+    # uvicorn handles the signal, ends in good order, and then sends it to itself once more.
     signal.signal(signal.SIGTERM, lambda *_: None)
-    # Ctrl-C reaches us too, but it is for who started us, and who tells us when to end.
+    # Ctrl-C reaches this process too, but the parent decides when it ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     server.run(sockets=[listener])
 
 
-def _tell_where(listener: socket.socket) -> None:
-    """The one line that standard output ever gets."""
+def _tell_address(listener: socket.socket) -> None:
+    """Writes the only line that standard output ever gets."""
     host, port = listener.getsockname()[:2]
     host = f"[{host}]" if ":" in host else host
     sys.stdout.write(orjson.dumps({"listening": f"http://{host}:{port}", "pid": os.getpid()}).decode() + "\n")
     sys.stdout.flush()
 
 
-def _parent_speaks(runner: Runner, base: str) -> None:
-    """Standard input says nothing more but its end: then nobody is left to answer, and nothing of ours may be."""
+def _on_standard_input(runner: Runner, base: str) -> None:
+    """Standard input brings nothing more but its end: then the parent has gone, and nothing of the runner may be left."""
     if os.read(0, 1 << 12):
         return
     runner.close()

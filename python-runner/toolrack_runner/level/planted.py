@@ -10,7 +10,7 @@ from contextlib import ExitStack, contextmanager
 from toolrack_runner.base_folder import remove_base
 from toolrack_runner.level.plants import Plants
 from toolrack_runner.network.confirm_connected import confirm_connected
-from toolrack_runner.zygote.place import LINE_DESCRIPTOR, ROOT
+from toolrack_runner.zygote.spawn_zygote import CHANNEL_DESCRIPTOR, ROOT
 
 
 @contextmanager
@@ -47,7 +47,7 @@ def planted(base: str) -> Iterator[Plants]:
             socket_file=socket_file,
             passed=passed,
             severed=severed,
-            inherited=LINE_DESCRIPTOR,
+            inherited=CHANNEL_DESCRIPTOR,
             workdir="",  # Each child puts its own.
         )
 

@@ -1,7 +1,7 @@
 """Main's end of a child's channel: orders go out, messages come in.
 
-Every byte that a child sends may be meant to bring main down: it is bounded before it is held, parsed when it is whole, and
-believed only as far as the child's own call goes.
+Every byte that a child sends may be meant to bring main down. So main bounds a message before it holds it, parses it when it
+is whole, and uses it for this child's own call only.
 """
 
 import asyncio
@@ -21,18 +21,18 @@ from toolrack_runner.wire.child_messages import (
     ChildMessage,
     Connect,
     ConnectReply,
-    MessageTooLarge,
+    MessageTooLargeError,
     Order,
     ProtocolError,
-    parse_child_message,
 )
-from toolrack_runner.wire.frames import HEADER_BYTES, FrameSplitter, FrameTooLarge
-from toolrack_runner.wire.json_weight import is_too_heavy
+from toolrack_runner.wire.frames import FrameSplitter, FrameTooLargeError, with_length
+from toolrack_runner.wire.json_depth import is_too_heavy
+from toolrack_runner.wire.parse_child_message import parse_child_message
 
 #: What a frame may hold beside the result: its keys, the names of a module's tools, or its code.
 FRAME_SLACK_BYTES = 1 << 20
-#: Messages of a whole life: a check announces each of 20 examples of 50 specs, and has a few stages beside them. Written
-#: out, for main does without the module library, which takes long to import; a test compares them.
+#: Messages of a whole life: a check announces each of 20 examples of 50 specs, and has a few stages beside them. A test
+#: compares it with the module library, which main does not import because that takes long.
 MESSAGES_MAX = 1_010
 #: Room of a channel, so that a call and its source are handed over in one write.
 CHANNEL_BYTES = 1 << 20
@@ -40,7 +40,7 @@ _READ_BYTES = 1 << 18
 _COUNT = struct.Struct("i")
 
 
-class ChannelClosed(Exception):
+class ChannelClosedError(Exception):
     """The child's end of the channel is closed, and no whole message is left."""
 
 
@@ -53,7 +53,7 @@ class Channel:
         self._ours, self._theirs = socket.socketpair()
         self._ours.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, CHANNEL_BYTES)
         self._ours.setblocking(False)
-        self._life = ChildLife()
+        self.life = ChildLife()
         frame_bytes = written_bytes_max(output_bytes) + FRAME_SLACK_BYTES
         self._splitter = FrameSplitter(frame_bytes)
         self._messages: list[ChildMessage] = []
@@ -78,36 +78,31 @@ class Channel:
 
     @property
     def has_more(self) -> bool:
-        """Whether anything has come behind what was received."""
+        """Whether anything has come after what was received."""
         return bool(self._messages) or self._splitter.has_rest or isinstance(self._end, ProtocolError)
 
-    @property
-    def has_begun(self) -> bool:
-        """Whether code of the module may have run."""
-        return self._life.has_begun
-
     def handed_over(self) -> None:
-        """The child has its end; ours of it would keep the channel open after its death."""
+        """The child has its end. Main closes its copy, which would keep the channel open after the child's death."""
         self._theirs.close()
 
     def send(self, *orders: Order) -> None:
         """Sends what fits now and the rest when the child reads; never blocks."""
         for order in orders:
-            self._life.told(order)
+            self.life.told(order)
         self._send(self._unsent + b"".join(map(_frame, orders)))
 
     def take_at_most(self, message_bytes: int) -> None:
         """From now on a message may have so many bytes, in place of what a result may need."""
-        self._splitter.take_at_most(message_bytes)
+        self._splitter.bytes_max = message_bytes
 
     def reply(self, reply: ConnectReply, descriptor: int | None = None) -> None:
-        """Answers a Connect, with the descriptor where it is granted. Where the kernel takes none, the child is told why."""
-        self._life.told(reply)
+        """Answers a Connect, with the descriptor where it is granted. Where the kernel does not pass it, says why."""
+        self.life.told(reply)
         descriptors = [] if descriptor is None else [descriptor]
         try:
             socket.send_fds(self._ours, [_frame(reply)], descriptors)
         except (BrokenPipeError, ConnectionResetError):
-            pass  # The child has gone; hearing of it is the reader's.
+            pass  # The child has gone; `_hear` notices it.
         except OSError as error:
             if self._ours.fileno() < 0:
                 return
@@ -118,10 +113,10 @@ class Channel:
             self.reply(ConnectReply(f"the connection could not be handed over: {reason}"))
 
     async def receive(self) -> ChildMessage:
-        """The child's next message; raises ChannelClosed, MessageTooLarge or another ProtocolError."""
+        """The child's next message; raises ChannelClosedError, MessageTooLargeError or another ProtocolError."""
         while not self._messages:
             if self._end is not None:
-                # A new one, for it gets a traceback.
+                # A new one, because it gets a traceback.
                 raise type(self._end)(*self._end.args)
             self._waiter = self._loop.create_future()
             try:
@@ -131,21 +126,19 @@ class Channel:
         return self._messages.pop(0)
 
     def hear_the_rest(self) -> None:
-        """The child has ended: what it said before is taken in, for an answer that came with the end is an answer."""
+        """The child has ended. Takes in what it said before: an answer that came with the end is an answer."""
         while self._end is None and self._ours.fileno() >= 0 and self._hear_now():
             pass
-        if self._end is None:
-            self._end = ChannelClosed()
-        self._wake()
+        self.end(ChannelClosedError())
 
     def end(self, reason: Exception) -> None:
-        """Nothing more is heard; who waits for a message gets the reason."""
+        """Nothing more is heard; `receive` raises the reason."""
         if self._end is None:
             self._end = reason
         self._wake()
 
     def close(self) -> None:
-        """Says and hears nothing more."""
+        """Sends and hears nothing more."""
         if self._ours.fileno() < 0:
             return
         self._loop.remove_reader(self._ours.fileno())
@@ -159,7 +152,7 @@ class Channel:
         except BlockingIOError:
             rest = data
         except OSError:
-            rest = b""  # The child has gone; hearing of it is the reader's.
+            rest = b""  # The child has gone; `_hear` notices it.
         if rest and not self._unsent:
             self._loop.add_writer(self._ours.fileno(), self._send_rest)
         self._unsent = rest
@@ -185,7 +178,7 @@ class Channel:
         except OSError:
             data = b""
         if not data:
-            self._stop(ChannelClosed())
+            self._stop(ChannelClosedError())
             return False
         self._bytes_left -= len(data)
         try:
@@ -194,22 +187,21 @@ class Channel:
                 message = _parse(payload, self._messages_left)
                 if isinstance(message, Connect):
                     self._require_read()
-                self._life.heard(message)
+                self.life.heard(message)
                 self._messages.append(message)
             if self._bytes_left < 0:
-                raise MessageTooLarge("a child said more than a whole life has to say")
-        except FrameTooLarge:
-            self._stop(MessageTooLarge("a message is larger than any may be"))
+                raise MessageTooLargeError("a child said more than a whole life has to say")
+        except FrameTooLargeError:
+            self._stop(MessageTooLargeError("a message is larger than any may be"))
         except ProtocolError as broken:
-            # A new one: this one leads, by its traceback and what caused it, to all that was held for this child.
+            # A new one: this one's traceback would keep all that was held for this child.
             self._stop(type(broken)(*broken.args))
         self._wake()
         return True
 
     def _require_read(self) -> None:
-        """Raises ProtocolError where anything that the child was sent is still in the channel.
-
-        It may be a connection, which nobody counts before it is taken.
+        """Raises ProtocolError where the child has not read all that it was sent: it may be a connection, which nobody
+        counts before it is taken.
         """
         (unread,) = _COUNT.unpack(fcntl.ioctl(self._ours, termios.TIOCOUTQ, bytes(_COUNT.size)))
         if unread:
@@ -231,22 +223,21 @@ class Channel:
 def written_bytes_max(result_bytes: int) -> int:
     """The bytes that a frame may take for a result of so many.
 
-    JSON writes a byte with two where it is a quote, and with six where it is a control character. A result of up to 1 MB may
-    be of any characters; a larger one would take too much memory here, so it may be twice its size only.
+    JSON writes a quote with two bytes and a control character with six. A result of up to 1 MB may have any characters. A
+    larger one would take too much memory here, so its frame may be twice its size only.
     """
     return result_bytes * (6 if result_bytes <= 1 << 20 else 2)
 
 
 def _frame(order: Order) -> bytes:
-    payload = orjson.dumps(order.as_json())
-    return len(payload).to_bytes(HEADER_BYTES, "big") + payload
+    return with_length(orjson.dumps(order.as_json()))
 
 
 def _parse(payload: bytes, messages_left: int) -> ChildMessage:
     if messages_left < 0:
         raise ProtocolError("a child sent more messages than a whole life has")
     if is_too_heavy(payload):
-        raise MessageTooLarge("a message holds more values than any may hold")
+        raise MessageTooLargeError("a message holds more values than any may hold")
     try:
         value: Any = orjson.loads(payload)  # Refuses NaN, invalid UTF-8 and more than 1,024 levels.
     except ValueError:

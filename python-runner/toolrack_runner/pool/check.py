@@ -7,24 +7,16 @@ from dataclasses import dataclass
 
 from toolrack_runner.module.fault import Fault
 from toolrack_runner.module.lost import import_crashed, import_hung, import_too_large, specs_too_large
-from toolrack_runner.pool.channel import ChannelClosed
+from toolrack_runner.pool.channel import ChannelClosedError
 from toolrack_runner.pool.check_report import Report, as_report, refused_report, with_lost_example
-from toolrack_runner.pool.children import PoolFailure
+from toolrack_runner.pool.children import PoolError
 from toolrack_runner.pool.ending import end_of, line_now
 from toolrack_runner.pool.fair_queue import THE_SERVICE
-from toolrack_runner.pool.memory_watch import watched
-from toolrack_runner.pool.outcome import Usage
+from toolrack_runner.pool.outcome import Observed, observe
 from toolrack_runner.pool.pool import Pool
-from toolrack_runner.pool.worker import HeldTooMuch, Worker
-from toolrack_runner.wire.child_messages import (
-    CheckOrder,
-    ChildMessage,
-    ExampleStarts,
-    Failed,
-    MessageTooLarge,
-    ProtocolError,
-    StageReport,
-)
+from toolrack_runner.pool.worker import HeldTooMuchError, Worker
+from toolrack_runner.wire import child_messages as messages
+from toolrack_runner.wire.child_messages import MessageTooLargeError, ProtocolError
 from toolrack_runner.zygote.messages import Limits
 
 #: What a check needs beside the module's own imports; a zygote that holds them spares each check their 60 ms.
@@ -39,36 +31,31 @@ class Checked:
     """The report of the last stage that came, completed by what main saw."""
 
     report: Report
-    log: str
-    log_is_truncated: bool
-    usage: Usage
+    observed: Observed
     #: Whether it was ended at its deadline, or by the bound of its processor time.
     ran_out_of_time: bool
 
 
 async def run_check(pool: Pool, name: str, source: bytes, *, tenant: str, seconds: float) -> Checked:
-    """Checks a module for a user; raises PoolFailure before anything of it ran."""
+    """Checks a module for a user, within so many seconds; raises PoolError before anything of it ran."""
     pool.zygotes.prepare(THE_SERVICE, LIBRARIES)
     started = time.monotonic()
     worker = await pool.blank(Limits(), LIBRARIES)
-    worker.yield_to_others(pool.recent_use.steps(tenant))
-    worker.take_at_most(REPORT_BYTES_MAX)
+    worker.channel.take_at_most(REPORT_BYTES_MAX)
     try:
-        worker.send(CheckOrder(name, base64.b64encode(source).decode()))
-        with watched(worker), pool.long_calls.once_long(tenant, worker):
+        with pool.at_work(tenant, worker):
+            worker.send(messages.CheckOrder(name, base64.b64encode(source).decode()))
             progress = _Progress(worker, name)
             report = await progress.watch(seconds)
-        usage = Usage(
-            (time.monotonic() - started) * 1000,
-            worker.cpu_seconds() * 1000,
-            worker.holding().resident_bytes_max,
-            progress.main_seconds + worker.heard_seconds,
+        observed = observe(
+            worker,
+            worker.holding(),
+            seconds=time.monotonic() - started,
+            cpu_before=0.0,
+            main_seconds=progress.main_seconds + worker.channel.heard_seconds,
         )
-        return Checked(
-            report, worker.output.text(), worker.output.is_truncated, usage, progress.ran_out_of_time
-        )
+        return Checked(report, observed, progress.ran_out_of_time)
     finally:
-        pool.recent_use.add(tenant, worker.cpu_seconds())
         worker.kill()
 
 
@@ -79,53 +66,50 @@ class _Progress:
         self._worker = worker
         self._module = module
         self._report: Report | None = None
-        self._example: ExampleStarts | None = None
+        self._example: messages.ExampleStarts | None = None
         self.ran_out_of_time = False
-        #: Processor time that main took to believe what was reported.
+        #: Processor time that main took to check what was reported.
         self.main_seconds = 0.0
 
     async def watch(self, seconds: float) -> Report:
-        """Follows the stages to the last; what the child did not live to tell is told for it."""
+        """The report of the last stage. Where the child ends before, main completes the report for it."""
+        module = self._module
         try:
             async with asyncio.timeout(seconds):
-                while self._report is None or self._report["stage"] != "loaded":
-                    self._note(await self._worker.receive())
-                return self._report
+                return await self._last_report()
         except TimeoutError:
             self.ran_out_of_time = True
-            line = await line_now(self._worker, self._module)
+            line = await line_now(self._worker, module)
+            how = f"it did not end within {seconds:g} s"
+            return self._ended("DEADLINE_EXCEEDED", how, import_hung(module, line, seconds))
+        except HeldTooMuchError as reason:
+            return self._ended("MEMORY_LIMIT", f"{reason}", import_too_large(module, f"{reason}"))
+        except MessageTooLargeError:
             return self._ended(
-                "DEADLINE_EXCEEDED",
-                f"it did not end within {seconds:g} s",
-                import_hung(self._module, line, seconds),
-            )
-        except HeldTooMuch as reason:
-            how = str(reason)
-            return self._ended("MEMORY_LIMIT", how, import_too_large(self._module, how))
-        except MessageTooLarge:
-            return self._ended(
-                "RESULT_TOO_LARGE", "it said too much", specs_too_large(self._module, REPORT_BYTES_MAX)
+                "RESULT_TOO_LARGE", "it said too much", specs_too_large(module, REPORT_BYTES_MAX)
             )
         except ProtocolError as broken:
             how = f"it wrote to the channel of the report ({broken})"
-        except ChannelClosed:
-            end = await end_of(self._worker, self._module)
+        except ChannelClosedError:
+            end = await end_of(self._worker, module)
             self.ran_out_of_time = end.by == "processor limit"
             how = end.how
-        return self._ended("TOOL_CRASHED", how, import_crashed(self._module, None, how))
+        return self._ended("TOOL_CRASHED", how, import_crashed(module, None, how))
 
-    def _note(self, message: ChildMessage) -> None:
-        match message:
-            case StageReport():
-                before = time.thread_time()
-                try:
-                    self._report = as_report(message, self._module)
-                finally:
-                    self.main_seconds += time.thread_time() - before
-            case ExampleStarts():
-                self._example = message
-            case Failed():
-                raise PoolFailure(f"the child could not be confined or fed: {message.reason}")
+    async def _last_report(self) -> Report:
+        while self._report is None or self._report["stage"] != "loaded":
+            match await self._worker.channel.receive():
+                case messages.StageReport() as stage:
+                    before = time.thread_time()
+                    try:
+                        self._report = as_report(stage, self._module)
+                    finally:
+                        self.main_seconds += time.thread_time() - before
+                case messages.ExampleStarts() as example:
+                    self._example = example
+                case messages.Failed() as failed:
+                    raise PoolError(f"the child could not be confined or fed: {failed.reason}")
+        return self._report
 
     def _ended(self, code: str, how: str, fault: Fault) -> Report:
         report = self._report

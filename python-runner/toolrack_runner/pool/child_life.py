@@ -1,85 +1,55 @@
 """The life of one child as main sees it: which message may come when.
 
 A call goes UNTOLD, ORDERED, (ANNOUNCED,) IMPORTING, READY, CALLED, ANSWERED; a check goes UNTOLD, READING, READ, EXAMPLES,
-LOADED, DONE. Up to ANNOUNCED, and in READING, only our own code has run in the child, and its words are trusted. After that
-they may be the module's.
+LOADED, DONE. Up to ANNOUNCED, and in READING, only the runner's own code has run in the child, so its messages are trusted.
+After that the module may have written them.
 """
 
-from enum import Enum, auto
+from enum import Enum
 from typing import assert_never
 
-from toolrack_runner.wire.child_messages import (
-    CallFailure,
-    CallOrder,
-    CheckOrder,
-    ChildMessage,
-    Connect,
-    ConnectReply,
-    Done,
-    ExampleStarts,
-    Failed,
-    Imports,
-    Invocation,
-    JsonResult,
-    Order,
-    ProbeOrder,
-    ProtocolError,
-    Ready,
-    StageReport,
-    Starting,
-    TextResult,
-)
+from toolrack_runner.wire import child_messages as messages
+from toolrack_runner.wire.child_messages import ChildMessage, Order, ProtocolError
 
 
 class Moment(Enum):
     """Where a child stands."""
 
-    #: It is confined, or about to be, and has no order.
-    UNTOLD = auto()
-    #: It was told to import a module and has not begun.
-    ORDERED = auto()
-    #: It has said what the module imports.
-    ANNOUNCED = auto()
-    #: The module's code runs.
-    IMPORTING = auto()
-    #: The module is imported, and no invocation was sent.
-    READY = auto()
-    #: The module is imported, and its tool runs.
-    CALLED = auto()
-    #: The end of a call.
-    ANSWERED = auto()
-    #: It was told to check a module, and reads it.
-    READING = auto()
-    #: The module was read; its code runs.
-    READ = auto()
-    #: The module is imported, and its examples run.
-    EXAMPLES = auto()
-    #: The last report has come.
-    LOADED = auto()
-    #: The end of a check.
-    DONE = auto()
-    #: The child could not do what it was told: the runner's fault.
-    FAILED = auto()
+    UNTOLD = "it is confined, or about to be, and has no order"
+    ORDERED = "it was told to import a module, and has not begun"
+    ANNOUNCED = "it has said what the module imports"
+    IMPORTING = "the module's code runs"
+    READY = "the module is imported, and no invocation was sent"
+    CALLED = "the module is imported, and its tool runs"
+    ANSWERED = "the end of a call"
+    READING = "it was told to check a module, and reads it"
+    READ = "the module was read, and its code runs"
+    EXAMPLES = "the module is imported, and its examples run"
+    LOADED = "the last report has come"
+    DONE = "the end of a check"
+    FAILED = "it could not do what it was told: the runner's fault"
 
 
-#: What may be heard at each moment, and where it leads. Connect is looked at in `heard`.
+#: What may be heard at each moment, and where it leads. `heard` treats Connect itself.
 _NEXT: dict[Moment, dict[object, Moment]] = {
-    Moment.UNTOLD: {Failed: Moment.FAILED},
+    Moment.UNTOLD: {messages.Failed: Moment.FAILED},
     Moment.ORDERED: {
-        Failed: Moment.FAILED,
-        Imports: Moment.ANNOUNCED,
-        Starting: Moment.IMPORTING,
-        CallFailure: Moment.ANSWERED,
+        messages.Failed: Moment.FAILED,
+        messages.Imports: Moment.ANNOUNCED,
+        messages.Starting: Moment.IMPORTING,
+        messages.CallFailure: Moment.ANSWERED,
     },
-    Moment.ANNOUNCED: {Failed: Moment.FAILED, Starting: Moment.IMPORTING},
-    Moment.IMPORTING: {Ready: Moment.READY, CallFailure: Moment.ANSWERED},
+    Moment.ANNOUNCED: {messages.Failed: Moment.FAILED, messages.Starting: Moment.IMPORTING},
+    Moment.IMPORTING: {messages.Ready: Moment.READY, messages.CallFailure: Moment.ANSWERED},
     Moment.READY: {},
-    Moment.CALLED: dict.fromkeys((TextResult, JsonResult, CallFailure), Moment.ANSWERED),
+    Moment.CALLED: dict.fromkeys(
+        (messages.TextResult, messages.JsonResult, messages.CallFailure), Moment.ANSWERED
+    ),
     Moment.ANSWERED: {},
-    Moment.READING: {Failed: Moment.FAILED, "parsed": Moment.READ},
+    Moment.READING: {messages.Failed: Moment.FAILED, "parsed": Moment.READ},
     Moment.READ: {"imported": Moment.EXAMPLES, "loaded": Moment.LOADED},
-    Moment.EXAMPLES: {ExampleStarts: Moment.EXAMPLES, "loaded": Moment.LOADED},
-    Moment.LOADED: {Done: Moment.DONE},
+    Moment.EXAMPLES: {messages.ExampleStarts: Moment.EXAMPLES, "loaded": Moment.LOADED},
+    Moment.LOADED: {messages.Done: Moment.DONE},
     Moment.DONE: {},
     Moment.FAILED: {},
 }
@@ -90,7 +60,7 @@ _BEFORE_THE_MODULE = frozenset({Moment.UNTOLD, Moment.ORDERED, Moment.ANNOUNCED,
 
 
 class ChildLife:
-    """Follows one child by what it was sent and by what it says."""
+    """Follows one child, by what it was sent and by what it says."""
 
     def __init__(self) -> None:
         self.moment = Moment.UNTOLD
@@ -104,34 +74,34 @@ class ChildLife:
         return self.moment not in _BEFORE_THE_MODULE
 
     def told(self, order: Order) -> None:
-        """Main has sent this. An invocation may be sent right behind the order to import."""
+        """Main has sent this. An invocation may be sent right after the order to import."""
         match order:
-            case Invocation():
+            case messages.Invocation():
                 self._is_called = True
                 if self.moment is Moment.READY:
                     self.moment = Moment.CALLED
-            case CallOrder():
+            case messages.CallOrder():
                 self.moment = Moment.ORDERED
                 self._has_network = order.network
-            case ConnectReply():
+            case messages.ConnectReply():
                 self._is_connecting = False
-            case CheckOrder():
+            case messages.CheckOrder():
                 self.moment = Moment.READING
-            case ProbeOrder():
+            case messages.ProbeOrder():
                 pass  # The zygote sends it, and reads the answer itself.
             case _:
                 assert_never(order)
 
     def heard(self, message: ChildMessage) -> None:
-        """The child has said this; raises ProtocolError where it may not, now."""
+        """The child has said this; raises ProtocolError where it may not say it now."""
         kind = type(message)
-        if kind is Connect:
+        if kind is messages.Connect:
             # One at a time: the child's own code waits for the reply.
             if self.moment is not Moment.CALLED or not self._has_network or self._is_connecting:
                 raise ProtocolError("'connect' came at the wrong time")
             self._is_connecting = True
             return
-        said = message.stage if isinstance(message, StageReport) else kind
+        said = message.stage if isinstance(message, messages.StageReport) else kind
         following = _NEXT[self.moment].get(said)
         if following is None:
             raise ProtocolError(f"'{kind.__name__}' came at the wrong time")

@@ -1,83 +1,92 @@
 """The children that are alive: each with its slot and the zygote that it was forked from, from its order to its end."""
 
+from collections import deque
 from collections.abc import Callable
 from typing import Generic, Protocol, TypeVar
 
-from toolrack_runner.pool.slots import NoSlotLeft, Slots
 from toolrack_runner.zygote.messages import Born, Gone, Limits, Unborn
 
+#: Children alive at once, whether they wait, run or die. A slot is one uid and one work directory while its child lives.
+SLOTS_MAX = 1_000
 
-class PoolFailure(Exception):
+
+class PoolError(Exception):
     """No child can be had now: the runner's fault, and a retry helps."""
 
 
-class Alive(Protocol):
-    """Main's side of a child."""
+class AnyChild(Protocol):
+    """Main's side of a child, as the parts of the pool need it."""
+
+    number: int
+    slot: int
 
     @property
-    def number(self) -> int: ...
-    @property
-    def slot(self) -> int: ...
-    @property
     def descriptors(self) -> tuple[int, int]: ...
+    @property
+    def is_alive(self) -> bool: ...
+    @property
+    def has_said_more(self) -> bool: ...
     def handed_over(self) -> None: ...
     def born(self, pidfd: int) -> None: ...
     def reaped(self, gone: Gone | None) -> None: ...
     def kill(self) -> None: ...
 
 
-class Parent(Protocol):
+class AnyZygote(Protocol):
     """Main's side of a zygote."""
 
     def spawn(self, child: int, slot: int, limits: Limits, *, channel: int, output: int) -> None: ...
 
 
-Child = TypeVar("Child", bound=Alive)
-Zygote = TypeVar("Zygote", bound=Parent)
+Child = TypeVar("Child", bound=AnyChild)
+Zygote = TypeVar("Zygote", bound=AnyZygote)
 
 
 class Children(Generic[Child, Zygote]):
-    """Every child that is not reaped yet. `on_end` is called with each whose end is known, before its slot is another's."""
+    """Every child that is not reaped yet. `on_end` is called with each that has ended, before its slot is another's."""
 
     def __init__(
-        self, make: Callable[[int, int, Limits, Zygote], Child], on_end: Callable[[Child], None], slots: Slots
+        self,
+        make: Callable[[int, int, Limits, Zygote], Child],
+        on_end: Callable[[Child], None],
+        slots: int = SLOTS_MAX,
     ) -> None:
         self._make = make
         self._on_end = on_end
-        self._slots = slots
+        #: The slot that has rested longest comes first.
+        self._free_slots = deque(range(slots))
         self._number = 0
         self._alive: dict[int, tuple[Child, Zygote]] = {}
 
     @property
     def alive(self) -> int:
-        """Children that are not reaped yet."""
+        """How many are not reaped yet."""
         return len(self._alive)
 
     def spawn(self, limits: Limits, zygote: Zygote) -> Child:
-        """Asks a zygote for a child; raises PoolFailure."""
-        try:
-            slot = self._slots.take()
-        except NoSlotLeft:
-            raise PoolFailure("every slot has a living child") from None
+        """Asks a zygote for a child; raises PoolError."""
+        if not self._free_slots:
+            raise PoolError("every slot has a living child")
+        slot = self._free_slots.popleft()
         self._number += 1
         try:
             child = self._make(self._number, slot, limits, zygote)
         except OSError as error:
-            self._slots.give_back(slot)
-            raise PoolFailure(f"no child could be spoken to: {error.strerror}") from None
+            self._free_slots.append(slot)
+            raise PoolError(f"no channel to a child could be made: {error.strerror}") from None
         try:
             channel, output = child.descriptors
             zygote.spawn(child.number, slot, limits, channel=channel, output=output)
         except OSError as error:
             child.reaped(None)
-            self._slots.give_back(slot)
-            raise PoolFailure(f"no child could be asked for: {error.strerror}") from None
+            self._free_slots.append(slot)
+            raise PoolError(f"no child could be asked for: {error.strerror}") from None
         child.handed_over()
         self._alive[child.number] = (child, zygote)
         return child
 
     def zygote_of(self, child: Child) -> Zygote | None:
-        """What it was forked from; None once it is reaped."""
+        """The zygote that it was forked from; None once the child is reaped."""
         _, zygote = self._alive.get(child.number, (None, None))
         return zygote
 
@@ -88,22 +97,20 @@ class Children(Generic[Child, Zygote]):
 
     def gone(self, gone: Gone | Unborn) -> None:
         """A zygote has reaped it, or could not fork it."""
-        child, _ = self._alive.pop(gone.child)
-        self._ended(child, gone if isinstance(gone, Gone) else None)
+        self._ended(gone.child, gone if isinstance(gone, Gone) else None)
 
     def lost(self, zygote: Zygote) -> None:
-        """A zygote has died, and taken its children along."""
-        for number, (child, parent) in list(self._alive.items()):
-            if parent is zygote:
-                del self._alive[number]
-                self._ended(child, None)
+        """A zygote has died, and all of its children with it."""
+        for number in [number for number, (_, parent) in self._alive.items() if parent is zygote]:
+            self._ended(number, None)
 
     def kill(self) -> None:
         """Kills them all."""
         for child, _ in list(self._alive.values()):
             child.kill()
 
-    def _ended(self, child: Child, gone: Gone | None) -> None:
+    def _ended(self, number: int, gone: Gone | None) -> None:
+        child, _ = self._alive.pop(number)
         self._on_end(child)
-        self._slots.give_back(child.slot)
+        self._free_slots.append(child.slot)
         child.reaped(gone)

@@ -1,13 +1,11 @@
-"""Children that end without an answer: whose doing it was, and where they were."""
+"""Children that end without an answer: who ended them, and which line they were at."""
 
 import asyncio
 import re
 from contextlib import suppress
-from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, NamedTuple
 
-from toolrack_runner.pool.outcome import Outcome, failure
-from toolrack_runner.pool.worker import HeldTooMuch, Worker
+from toolrack_runner.pool.worker import Worker
 
 #: How long a child that closed its channel has to end by itself before it is killed.
 ENDING_SECONDS = 0.05
@@ -18,91 +16,64 @@ WHERE_SECONDS = 0.05
 SIGKILL, SIGXCPU = 9, 24
 
 
-@dataclass(frozen=True, slots=True)
-class End:
+class End(NamedTuple):
     """How a child ended that gave no answer."""
 
-    by: Literal["itself", "silence", "processor limit", "somebody outside", "its zygote"]
+    by: Literal["itself", "silence", "processor limit", "somebody outside"]
     #: Such as `exit code 3` or `signal 11 in line 7`.
     how: str
 
 
 async def end_of(worker: Worker, module: str) -> End:
-    """Waits for the end of a child that closed its channel, and helps it along.
+    """Waits for the end of a child that closed its channel, and kills a child that does not end.
 
-    A tool can send neither SIGKILL nor SIGXCPU, not even to itself (seccomp), so these are the kernel's or an operator's.
+    A tool cannot send SIGKILL or SIGXCPU, not even to itself (seccomp), so these are the kernel's or an operator's.
     """
-    if not await _is_reaped(worker, ENDING_SECONDS) and not (
-        worker.has_exited and await _is_reaped(worker, REAPING_SECONDS)
+    if not await is_reaped(worker, ENDING_SECONDS) and not (
+        worker.has_exited and await is_reaped(worker, REAPING_SECONDS)
     ):
         worker.kill()
-        await _is_reaped(worker, REAPING_SECONDS)
+        await is_reaped(worker, REAPING_SECONDS)
         return End("silence", "it closed the channel of its answer")
     gone = worker.gone.result()
     if gone is None:
-        return End("its zygote", "the process it was forked from died")
+        return End("somebody outside", "the process it was forked from died")
     is_at_limit = gone.cpu_seconds > worker.limits.cpu_seconds - 0.5
     if gone.exit_code == -SIGXCPU or (gone.exit_code == -SIGKILL and is_at_limit):
         return End("processor limit", f"it used up {worker.limits.cpu_seconds} s of processor time")
     if gone.exit_code == -SIGKILL:
         return End("somebody outside", "it was killed from outside")
     if gone.exit_code < 0:
-        line = crash_line(worker, module)
+        line = _crash_line(worker, module)
         return End("itself", f"signal {-gone.exit_code}" + (f" in line {line}" if line else ""))
     return End("itself", f"exit code {gone.exit_code}")
 
 
-def explain_end(end: End, tool: str) -> Outcome:
-    """The outcome of a call whose child ended so."""
-    match end.by:
-        case "itself":
-            return failure(
-                "TOOL_CRASHED", f"{tool} ended its process ({end.how}) instead of returning a result"
-            )
-        case "silence":
-            return failure(
-                "RESULT_INVALID",
-                f"{tool} gave no result: {end.how}. A tool answers by returning from its handler",
-            )
-        case "processor limit":
-            return failure(
-                "CPU_LIMIT", f"{tool} was ended: {end.how}, as much as a call may. Do less in one call"
-            )
-        case "somebody outside" | "its zygote":
-            return failure(
-                "WORKER_DIED", f"the worker was lost: {end.how}. Whether {tool} was done is not known"
-            )
-
-
-async def held_too_much(worker: Worker, reason: HeldTooMuch, tool: str) -> Outcome:
-    """The outcome of a call whose child was killed for its memory; waits until it is reaped, for what it cost."""
-    await _is_reaped(worker, REAPING_SECONDS)
-    return failure("MEMORY_LIMIT", f"{tool} was ended: {reason}. Work on less at a time")
-
-
-async def where(worker: Worker, module: str) -> str:
-    """Which line of the module runs now, as " (line N was running)"; empty where the interpreter does not say."""
-    line = await line_now(worker, module)
-    return f" (line {line} was running)" if line else ""
+async def is_reaped(worker: Worker, seconds: float) -> bool:
+    """Waits until the child is reaped, or for so many seconds."""
+    with suppress(TimeoutError):
+        async with asyncio.timeout(seconds):
+            await asyncio.shield(worker.gone)
+    return worker.gone.done()
 
 
 async def line_now(worker: Worker, module: str) -> int | None:
-    """Which line of the module runs now, asked of the interpreter and not of the module; its log ends here."""
+    """Which line of the module runs now, asked of the interpreter and not of the module. The child's log ends here."""
     output, line = worker.output, None
-    if output.is_full:
-        return None
     before = output.length
+    if before >= output.bytes_max:
+        return None
     worker.ask_where()
     with suppress(TimeoutError):
         async with asyncio.timeout(WHERE_SECONDS):
-            while (line := _line_in(output.text_from(before), module)) is None:
+            while (line := _line_in(output.text(before), module)) is None:
                 await output.more()
     output.end_at(before)
     return line
 
 
-def crash_line(worker: Worker, module: str) -> int | None:
-    """Takes what the interpreter wrote of a crash out of the log; returns the line of the module it was at."""
+def _crash_line(worker: Worker, module: str) -> int | None:
+    """Takes what the interpreter wrote of a crash out of the log; returns the line of the module that crashed."""
     text = worker.output.text()
     start = text.rfind("Fatal Python error: ")
     if start < 0:
@@ -116,11 +87,3 @@ def _line_in(dump: str, module: str) -> int | None:
     """The innermost line of the module in what faulthandler wrote."""
     found = re.search(rf'File "{re.escape(module)}\.py", line ([0-9]{{1,7}}) in ', dump)
     return int(found[1]) if found else None
-
-
-async def _is_reaped(worker: Worker, seconds: float) -> bool:
-    """Waits until it is, or so long."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await asyncio.shield(worker.gone)
-    return worker.gone.done()

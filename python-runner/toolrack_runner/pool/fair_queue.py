@@ -1,27 +1,34 @@
-"""A number of places that users share: each has a part of them, and waits only behind others who had less.
+"""Places that users share: each user may have a part of them, and waits only behind users who had less.
 
-The cases in test/support/fair-queue.json say who starts, waits and is refused; the service's own queue runs the same.
+The cases in test/support/fair-queue.json say who starts, waits and is refused. The service's own queue passes them too.
 """
 
 import asyncio
 import math
-from collections import deque
-from collections.abc import AsyncIterator, Callable
+from collections import Counter, OrderedDict, deque
+from collections.abc import AsyncIterator, Callable, Iterable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import partial
-from typing import NamedTuple
+from typing import NamedTuple, Protocol, TypedDict
 
-from toolrack_runner.pool.behind_answers import Clock
-from toolrack_runner.pool.turns import Turns
-
-#: The user of work that no user is named for: the service's own. It is never paused, and may wait up to the bound of all.
+#: The user of work that no user asked for. It is never paused, and only the bound of all users limits how much of it waits.
 THE_SERVICE = ""
+#: Users whose last start is remembered. A user who is forgotten comes first, like one who has never started.
+REMEMBERED_MAX = 1_000
+
+
+class Clock(Protocol):
+    """The part of an event loop that tells the time."""
+
+    def time(self) -> float: ...
+    def call_soon(self, act: Callable[[], object], /) -> object: ...
+    def call_later(self, seconds: float, act: Callable[[], object], /) -> object: ...
 
 
 class Shares(NamedTuple):
-    """How much there is, and how much of it one user may have."""
+    """How many places there are, and how much one user may have."""
 
     places: int
     places_per_user: int
@@ -29,14 +36,14 @@ class Shares(NamedTuple):
     waiting_max: int
 
 
-class QueueFull(Exception):
+class QueueFullError(Exception):
     """As many wait as may. `retry_after_seconds` says when to come again."""
 
     def __init__(self, *, is_users_own: bool, count: int, retry_after_seconds: int = 1) -> None:
         super().__init__()
-        #: Whether the user asked for too much; else too many users wait.
+        #: Whether this user asked for too much; otherwise too many users wait.
         self.is_users_own = is_users_own
-        #: What runs or waits: of the user, or of all.
+        #: How many run or wait: of the user, or of all.
         self.count = count
         self.retry_after_seconds = retry_after_seconds
 
@@ -59,44 +66,96 @@ class Turn:
     since: float
     changed: Callable[[], object]
     state: State = State.WAITING
-    refused: QueueFull | None = None
+    refused: QueueFullError | None = None
 
 
-class Snapshot(NamedTuple):
-    """How it stands now, for `/health`."""
+class Snapshot(TypedDict):
+    """How the queue stands now, as `/health` tells it."""
 
     places: int
-    places_per_user: int
+    placesPerUser: int
     running: int
     waiting: int
-    users_waiting: int
-    longest_wait_ms: int
+    usersWaiting: int
+    longestWaitMs: int
 
-    def as_json(self) -> dict[str, int]:
-        """As `/health` says it."""
-        return {
-            "places": self.places,
-            "placesPerUser": self.places_per_user,
-            "running": self.running,
-            "waiting": self.waiting,
-            "usersWaiting": self.users_waiting,
-            "longestWaitMs": self.longest_wait_ms,
-        }
+
+class Turns:
+    """Counts what each user has under way. The next user has the fewest, and of those started longest ago."""
+
+    def __init__(self, remembered_max: int = REMEMBERED_MAX) -> None:
+        self._remembered_max = remembered_max
+        self._running: Counter[str] = Counter()
+        self._starts = 0
+        self._last_start: OrderedDict[str, int] = OrderedDict()
+
+    @property
+    def running(self) -> int:
+        """What all users have under way."""
+        return self._running.total()
+
+    def running_of(self, user: str) -> int:
+        """What one user has under way."""
+        return self._running[user]
+
+    def next_of(self, users: Iterable[str]) -> str | None:
+        """Whose turn it is among these; the first one of those who never started. None where there are no users."""
+        return min(
+            users, key=lambda user: (self._running[user], self._last_start.get(user, -1)), default=None
+        )
+
+    def started(self, user: str) -> None:
+        """One more of this user's is under way."""
+        self._running[user] += 1
+        self._starts += 1
+        self._last_start[user] = self._starts
+        self._last_start.move_to_end(user)
+        if len(self._last_start) > self._remembered_max:
+            self._last_start.popitem(last=False)
+
+    def ended(self, user: str) -> None:
+        """One of this user's is over."""
+        self._running[user] -= 1
+        if not self._running[user]:
+            del self._running[user]
+
+
+class FairBudget:
+    """What users fill together, such as bytes. The user who has the most makes room first; one alone may have all of it."""
+
+    def __init__(self, amount_max: int) -> None:
+        self._amount_max = amount_max
+        self._amounts: Counter[str] = Counter()
+        self.amount = 0
+
+    def add(self, user: str, amount: int) -> None:
+        """The user has so much more, or less where it is negative."""
+        self.amount += amount
+        self._amounts[user] += amount
+        if not self._amounts[user]:
+            del self._amounts[user]
+
+    @property
+    def greediest(self) -> str | None:
+        """The user who has to make room now; None where everything fits."""
+        if self.amount <= self._amount_max:
+            return None
+        return max(self._amounts, key=self._amounts.__getitem__, default=None)
 
 
 class FairQueue:
-    """Gives out places. Nothing here waits but `place` and `take`; time comes from the clock."""
+    """Gives out places. Only `place` and `take` wait; the time comes from the clock."""
 
     def __init__(self, shares: Shares, clock: Clock) -> None:
         self.shares = shares
         self._clock = clock
-        self._turns: Turns[str] = Turns()
+        self._turns = Turns()
         self._waiters: dict[str, deque[Turn]] = {}
         self._paused_until: dict[str, float] = {}
 
     @asynccontextmanager
     async def place(self, user: str) -> AsyncIterator[None]:
-        """Waits for a place and holds it; raises QueueFull. Who is cancelled while waiting leaves the queue."""
+        """Waits for a place and holds it; raises QueueFullError. A cancelled waiter leaves the queue."""
         turn = await self.take(user)
         try:
             yield
@@ -104,7 +163,7 @@ class FairQueue:
             self.leave(turn)
 
     async def take(self, user: str) -> Turn:
-        """Waits for a place, as `place` does; who takes it has to `leave` it."""
+        """Waits for a place, as `place` does; the caller has to `leave` it."""
         changed = asyncio.Event()
         turn = self.ask(user, changed.set)
         try:
@@ -118,7 +177,7 @@ class FairQueue:
         return turn
 
     def ask(self, user: str, changed: Callable[[], object]) -> Turn:
-        """Runs from now on, or waits; raises QueueFull."""
+        """A turn that runs from now on, or waits; raises QueueFullError."""
         turn = Turn(user, self._clock.time(), changed)
         if user not in self._waiters and self._may_start(user):
             self._start(turn)
@@ -128,7 +187,7 @@ class FairQueue:
         return turn
 
     def leave(self, turn: Turn) -> None:
-        """It is over, or waits no more. Others start in its place."""
+        """The turn is over, or waits no more. Others start in its place."""
         was, turn.state = turn.state, State.OVER
         if was is State.WAITING:
             self._remove(turn)
@@ -137,7 +196,7 @@ class FairQueue:
             self._start_waiting()
 
     def pause(self, user: str, seconds: float) -> None:
-        """For so long, from now on, the user starts nothing. What waits goes on waiting; a longer pause stays as it is."""
+        """For so long the user starts nothing. What waits goes on waiting, and a longer pause stays as it is."""
         if user == THE_SERVICE:
             return
         now = self._clock.time()
@@ -151,11 +210,11 @@ class FairQueue:
         longest = self._clock.time() - min(firsts) if firsts else 0.0
         return Snapshot(
             places=self.shares.places,
-            places_per_user=self.shares.places_per_user,
+            placesPerUser=self.shares.places_per_user,
             running=self._turns.running,
             waiting=self._waiting,
-            users_waiting=len(firsts),
-            longest_wait_ms=round(longest * 1000),
+            usersWaiting=len(firsts),
+            longestWaitMs=round(longest * 1000),
         )
 
     @property
@@ -183,20 +242,20 @@ class FairQueue:
     def _make_room(self, user: str) -> None:
         own = len(self._waiters.get(user, ()))
         if user != THE_SERVICE and own >= self.shares.waiting_per_user:
-            raise self._refusal_of(user)
+            raise self._excess_of(user)
         if self._waiting < self.shares.waiting_max:
             return
         greediest = max(self._waiters, key=lambda other: len(self._waiters[other]))
         if own + 1 >= len(self._waiters[greediest]):
-            raise QueueFull(is_users_own=False, count=self._waiting)
+            raise QueueFullError(is_users_own=False, count=self._waiting)
         refused = self._waiters[greediest][-1]
-        refused.refused = self._refusal_of(greediest)
+        refused.refused = self._excess_of(greediest)
         refused.state = State.REFUSED
         self._remove(refused)
         refused.changed()
 
-    def _refusal_of(self, user: str) -> QueueFull:
-        return QueueFull(
+    def _excess_of(self, user: str) -> QueueFullError:
+        return QueueFullError(
             is_users_own=True,
             count=self._turns.running_of(user) + len(self._waiters[user]),
             retry_after_seconds=max(1, math.ceil(self._pause_left(user))),

@@ -1,6 +1,6 @@
 """What one child holds of the machine's memory, as the kernel tells it: its own, and the kernel's for it.
 
-One account for both who ends a child that holds too much and who weighs the children that wait.
+`memory_watch.py` ends children by it, and `warm_queue.py` weighs them by it.
 """
 
 import os
@@ -9,22 +9,22 @@ from typing import Final, NamedTuple
 
 from toolrack_runner.jail.namespaces import QUOTA_BYTES, QUOTA_INODES
 
-#: The kernel's account of a process has some 1,500.
+#: For /proc/<pid>/status, which has some 1,500 bytes.
 STATUS_BYTES: Final = 8_192
 #: A thread's stack in the kernel (16 KB), and what the kernel notes of it. Measured: 5,000 threads took 116 MB.
 THREAD_BYTES: Final = 24 << 10
 #: Standard input, output and error, and the channel.
 DESCRIPTORS_OF_EVERY_CHILD: Final = 4
-#: What a socket keeps that was sent and not received, where the system does not say otherwise.
+#: What a socket keeps that was sent and not received, unless the system says otherwise.
 SOCKET_BYTES: Final = 212_992
 #: A thread that is stopped, or has ended.
 _STOPPED: Final = (b"T", b"Z", b"X")
-#: Whether the kernel tells how many descriptors a process has by the size of its folder of descriptors (Linux 6.2).
+#: Whether the size of /proc/<pid>/fd is the number of descriptors (Linux 6.2).
 _HAS_COUNT: Final = os.path.exists("/proc/self/fd") and os.stat("/proc/self/fd").st_size > 0
 
 
 class Holding(NamedTuple):
-    """What a child holds now; all 0 once it is reaped."""
+    """What a child holds now; all 0 after it is reaped."""
 
     #: In bytes, beyond what it was forked with: memory that no file is behind, also in swap; what it maps of a file system
     #: in memory, or keeps there, whichever is more; page tables; threads; and all that its descriptors can hold.
@@ -35,8 +35,10 @@ class Holding(NamedTuple):
 
 
 def holding_of(pid: int, *, shared_anonymous_bytes: int, descriptors_max: int, workplace: str) -> Holding:
-    """Of the child with this pid. `shared_anonymous_bytes` is what no file is behind of the memory that it was forked with,
-    `workplace` where its own file system is, for who can see it.
+    """What the child with this pid holds.
+
+    `shared_anonymous_bytes` is the memory without a file behind it that it was forked with, `workplace` the path of its own
+    file system.
     """
     status = read_whole(f"/proc/{pid}/status")
     if not status:
@@ -50,8 +52,9 @@ def holding_of(pid: int, *, shared_anonymous_bytes: int, descriptors_max: int, w
 
 
 def is_stopped(pid: int) -> bool:
-    """Whether no thread of a child runs, nor works in the kernel, any more; also where the child is gone. A signal stops a
-    thread only when its system call has ended, and one call can take all the memory that a child may have.
+    """Whether no thread of a child runs or works in the kernel; true for a child that is gone.
+
+    A signal stops a thread only when its system call has ended, and one call can take all the memory that a child may have.
     """
     if pid <= 0:
         return False
@@ -68,7 +71,7 @@ def is_stopped(pid: int) -> bool:
 
 
 def _descriptors(pid: int, descriptors_max: int) -> int:
-    """How many it has open; as many as it may have where nobody tells."""
+    """How many it has open; as many as it may have where the kernel does not tell."""
     try:
         folder = f"/proc/{pid}/fd"
         return os.stat(folder).st_size if _HAS_COUNT else len(os.listdir(folder))
@@ -79,12 +82,10 @@ def _descriptors(pid: int, descriptors_max: int) -> int:
 
 
 def _written_bytes(pid: int, workplace: str) -> int:
-    """What the child's own file system holds; 0 where it has none, and where this process may not look, as an ordinary
-    user's may not.
-    """
+    """What the child's own file system holds; 0 where it has none, or where this process may not look (not root)."""
     with suppress(OSError):
         told = os.statvfs(f"/proc/{pid}/root{workplace}")
-        # Another one is not the child's alone.
+        # Of any other size it is not the child's own.
         if (told.f_blocks * told.f_frsize, told.f_files) == (QUOTA_BYTES, QUOTA_INODES):
             return (told.f_blocks - told.f_bfree) * told.f_frsize
     return 0
@@ -97,7 +98,7 @@ def field(text: bytes, name: bytes) -> bytes:
 
 
 def read_whole(path: str) -> bytes:
-    """What a short file of /proc says; nothing where it is gone."""
+    """The content of a short file of /proc; empty where it is gone."""
     try:
         file = os.open(path, os.O_RDONLY)
     except OSError:

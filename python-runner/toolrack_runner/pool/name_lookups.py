@@ -1,7 +1,7 @@
 """Asks for the addresses of names, in threads that users share.
 
-A look-up cannot be cancelled: it ends when the name server answers, or after half a minute. Who owns a domain can have its
-name server never answer.
+A look-up cannot be cancelled: it ends when the name server answers, or after half a minute. The owner of a domain can make
+its name server never answer.
 """
 
 import asyncio
@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 from toolrack_runner.network.broker import Address, Refused
-from toolrack_runner.pool.fair_queue import FairQueue, QueueFull, Shares, Turn
+from toolrack_runner.pool.fair_queue import FairQueue, QueueFullError, Shares, Turn
 
 #: Look-ups at once; each has a thread.
 LOOK_UPS = 16
@@ -21,7 +21,7 @@ LOOK_UPS = 16
 LOOK_UPS_PER_USER = LOOK_UPS // 4
 WAITING_PER_USER = 32
 WAITING_MAX = 256
-#: For a place; an ordinary look-up takes less than a second.
+#: How long a look-up waits for a place; an ordinary one takes less than a second.
 WAIT_SECONDS = 5.0
 TOO_MANY = (
     "too many look-ups of names are under way for you: "
@@ -32,7 +32,7 @@ Resolve = Callable[..., list[Any]]
 
 
 class NameLookUps:
-    """A place is given back when its thread has ended, also where nobody waits for the answer any more."""
+    """A place is given back when its thread has ended, even if nobody waits for the answer any more."""
 
     def __init__(self, *, is_for_one_user: bool = False, resolve: Resolve = socket.getaddrinfo) -> None:
         self._loop = asyncio.get_running_loop()
@@ -45,7 +45,7 @@ class NameLookUps:
         try:
             async with asyncio.timeout(WAIT_SECONDS):
                 turn = await self._queue.take(user)
-        except (TimeoutError, QueueFull):
+        except (TimeoutError, QueueFullError):
             raise Refused(TOO_MANY) from None
         found: asyncio.Future[list[Address]] = self._loop.create_future()
         # No executor: the end of the program would wait for its threads.

@@ -1,33 +1,127 @@
-"""How one call ended."""
+"""What became of one call: how it ended, what main takes of its child's answer, and what main saw of the child."""
 
 from dataclasses import dataclass
 
+from toolrack_runner.pool.ending import End
+from toolrack_runner.pool.holding import Holding
+from toolrack_runner.pool.worker import Worker
+from toolrack_runner.wire.child_messages import Answer, CallFailure, ProtocolError, TextResult
+from toolrack_runner.wire.json_depth import VALUES_MAX, TooDeepError, is_too_heavy, read_json
+
+#: Levels of a result, as the module library and docs/modules.md have it; a test compares them. The answers of the runner and
+#: the service put it at most two levels deeper, and every reader of JSON on the way takes 128 or more (orjson writes 254).
+RESULT_DEPTH_MAX = 100
+
 
 @dataclass(frozen=True, slots=True)
-class Usage:
-    """What the call cost; the processor time and the memory are the kernel's figures, not the child's."""
+class Observed:
+    """What a child printed and what it cost. Processor time and memory are the kernel's figures, not the child's."""
 
+    log: str = ""
+    log_is_truncated: bool = False
     wall_ms: float = 0.0
     cpu_ms: float = 0.0
     resident_bytes_max: int = 0
-    #: Processor time of main, which all users share, for what came back. Nobody is told.
+    #: Processor time that main, which all users share, took for what came back. No answer has it.
     main_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
-class Outcome:
-    """A text, JSON, or a code with its sentence; and what was printed meanwhile."""
+class CallOutcome:
+    """A text, JSON, or a code with its sentence."""
 
     text: str | None = None
     #: The result as JSON bytes, checked.
     value: bytes | None = None
     code: str | None = None
     error: str | None = None
-    log: str = ""
-    log_is_truncated: bool = False
-    usage: Usage = Usage()
+    observed: Observed = Observed()
 
 
-def failure(code: str, error: str) -> Outcome:
-    """An outcome that is a fault of the call, its tool or its worker."""
-    return Outcome(code=code, error=error)
+def observe(
+    worker: Worker, holding: Holding, *, seconds: float, cpu_before: float, main_seconds: float
+) -> Observed:
+    """What main has seen of a child that worked for `seconds`, holds this now, and had taken `cpu_before` seconds before."""
+    gone = worker.gone.result() if worker.gone.done() else None
+    return Observed(
+        log=worker.output.text(),
+        log_is_truncated=worker.output.is_truncated,
+        wall_ms=seconds * 1000,
+        cpu_ms=(max(worker.cpu_seconds() - cpu_before, 0.0) if gone is None else gone.cpu_seconds) * 1000,
+        resident_bytes_max=holding.resident_bytes_max if gone is None else gone.resident_bytes_max,
+        main_seconds=main_seconds,
+    )
+
+
+def failure(code: str, error: str) -> CallOutcome:
+    """The outcome of a call that gave no result."""
+    return CallOutcome(code=code, error=error)
+
+
+def read_answer(answer: Answer, *, tool: str, output_bytes_max: int) -> CallOutcome:
+    """The outcome that an answer stands for; a failure where the result is too large, too deep, or no JSON."""
+    match answer:
+        case CallFailure():
+            return failure(answer.code, answer.error)
+        case TextResult():
+            text = answer.text.encode("utf-8", "replace")
+            if len(text) > output_bytes_max:
+                return too_large(tool, len(text), output_bytes_max)
+            return CallOutcome(text=text.decode())
+    data = answer.json.encode("utf-8", "replace")
+    if len(data) > output_bytes_max:
+        return too_large(tool, len(data), output_bytes_max)
+    if is_too_heavy(data):
+        return failure(
+            "RESULT_TOO_LARGE",
+            f"{tool}: the result holds more than the {VALUES_MAX:,} values it may have. "
+            "Return less, or a part of it and a way to ask for the next",
+        )
+    try:
+        read_json(data, RESULT_DEPTH_MAX)
+    except TooDeepError:
+        return failure(
+            "RESULT_INVALID",
+            f"{tool}: the result is nested deeper than the {RESULT_DEPTH_MAX} levels it may have. Flatten it",
+        )
+    except ValueError:
+        return no_result(tool, ProtocolError("the result is not JSON"))
+    return CallOutcome(value=data)
+
+
+def no_result(tool: str, broken: ProtocolError) -> CallOutcome:
+    """The tool, or what it did to its process, sent something of its own."""
+    return failure(
+        "RESULT_INVALID",
+        f"{tool}: what came back over the channel is not a result ({broken}). A tool answers by returning; "
+        "it must not write to descriptors that it did not open",
+    )
+
+
+def too_large(tool: str, size: int | None, output_bytes_max: int) -> CallOutcome:
+    """The result is above the limit of the call; the size is None where it was not read to its end."""
+    told = "more" if size is None else f"{size}"
+    return failure(
+        "RESULT_TOO_LARGE",
+        f"The result of {tool} has {told} bytes, and {output_bytes_max} are allowed; ask for less.",
+    )
+
+
+def explain_end(end: End, tool: str) -> CallOutcome:
+    """The outcome of a call whose child ended without an answer."""
+    code, error = {
+        "itself": ("TOOL_CRASHED", f"{tool} ended its process ({end.how}) instead of returning a result"),
+        "silence": (
+            "RESULT_INVALID",
+            f"{tool} gave no result: {end.how}. A tool answers by returning from its handler",
+        ),
+        "processor limit": (
+            "CPU_LIMIT",
+            f"{tool} was ended: {end.how}, as much as a call may. Do less in one call",
+        ),
+        "somebody outside": (
+            "WORKER_DIED",
+            f"the worker was lost: {end.how}. Whether {tool} was done is not known",
+        ),
+    }[end.by]
+    return failure(code, error)

@@ -1,14 +1,14 @@
-"""What a child prints, capped: the rest is read and dropped, and no faster than main can do it beside everything else."""
+"""What a child prints, up to a limit. The rest is read and dropped, slowly, so that main has time for everything else."""
 
 import asyncio
 import os
 
-#: How much of what a call prints is kept.
+#: How much is kept of what a call prints.
 LOG_BYTES = 64 << 10
 _READ_BYTES = 1 << 16
-#: What a pipe holds where nobody has asked for more (pipe(7)).
+#: The capacity of a pipe (pipe(7)).
 PIPE_BYTES = 1 << 16
-#: Between two reads of what is dropped: a flood then costs main some thousandths of its time, and its child the rest.
+#: Between two reads of what is dropped: so a flood costs main some thousandths of its time, and its child the rest.
 _PAUSE_SECONDS = 0.002
 
 
@@ -19,7 +19,7 @@ class Output:
         self._ours, self.child_end = os.pipe()
         os.set_blocking(self._ours, False)
         self._kept = bytearray()
-        self._bytes_max = LOG_BYTES
+        self.bytes_max = LOG_BYTES
         self.is_truncated = False
         self._waiter: asyncio.Future[None] | None = None
         self._pause: asyncio.TimerHandle | None = None
@@ -34,22 +34,12 @@ class Output:
 
     @property
     def length(self) -> int:
-        """How many bytes are kept so far."""
+        """How many bytes are kept so far; `bytes_max` at the most."""
         self._read()
         return len(self._kept)
 
-    @property
-    def is_full(self) -> bool:
-        """Whether nothing more is kept."""
-        return self.length >= self._bytes_max
-
-    def text(self) -> str:
-        """All that was printed so far and is kept."""
-        self._read()
-        return self._kept.decode(errors="replace")
-
-    def text_from(self, position: int) -> str:
-        """What was printed since `position`."""
+    def text(self, position: int = 0) -> str:
+        """What was printed from this byte on and is kept."""
         self._read()
         return self._kept[position:].decode(errors="replace")
 
@@ -62,14 +52,14 @@ class Output:
             self._waiter = None
 
     def end_at(self, position: int) -> None:
-        """The log ends there: what was printed since, and what still comes, is none of it."""
+        """Ends the log there: drops what was printed since, and what still comes."""
         del self._kept[position:]
-        self._bytes_max = position
+        self.bytes_max = position
 
     def close(self) -> None:
-        """Reads no more, once what is still in the pipe is read: the end of a child may be heard before its last lines."""
+        """Reads what is still in the pipe, because main may hear of a child's end before its last lines, and closes it."""
         self.handed_over()
-        # No more often than a full pipe asks for: where processes can outlive the child, one may still write.
+        # As often as a full pipe needs and no more: where processes can outlive the child, one may still write.
         for _ in range(PIPE_BYTES // _READ_BYTES + 1):
             if not self._read():
                 break
@@ -95,9 +85,9 @@ class Output:
         if not data:
             self._loop.remove_reader(self._ours)
             return False
-        room = self._bytes_max - len(self._kept)
+        room = self.bytes_max - len(self._kept)
         self._kept += data[:room]
-        self.is_truncated = self.is_truncated or (len(data) > room and self._bytes_max == LOG_BYTES)
+        self.is_truncated = self.is_truncated or (len(data) > room and self.bytes_max == LOG_BYTES)
         if len(data) > room and self._pause is None:
             self._loop.remove_reader(self._ours)
             self._pause = self._loop.call_later(_PAUSE_SECONDS, self._go_on)

@@ -1,47 +1,41 @@
 """Children that were forked, confined and imported ahead, so that a call costs a hand-off.
 
 Joins its parts: the children that are alive (`children.py`), those that wait (`warm_queue.py`), which is made next and when
-(`refills.py`, `behind_answers.py`), what they are told ahead (`known_modules.py`), and the zygotes that fork them.
+(`refills.py`), and the zygotes that fork them (`zygotes.py`).
 """
 
 import asyncio
 import logging
 from collections import deque
-from contextlib import AbstractContextManager
-from functools import partial
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from toolrack_runner.jail.namespaces import workplace_beside
 from toolrack_runner.network.public_address import Network
-from toolrack_runner.pool.behind_answers import BehindAnswers
-from toolrack_runner.pool.channel import ChannelClosed
-from toolrack_runner.pool.children import Children, PoolFailure
-from toolrack_runner.pool.key import Key
-from toolrack_runner.pool.known_modules import KnownModules
-from toolrack_runner.pool.long_calls import LongCalls
+from toolrack_runner.pool.channel import ChannelClosedError
+from toolrack_runner.pool.children import Children, PoolError
 from toolrack_runner.pool.memory_watch import too_much, watched
 from toolrack_runner.pool.name_lookups import NameLookUps
-from toolrack_runner.pool.recent_use import RecentUse
-from toolrack_runner.pool.refills import Refills
-from toolrack_runner.pool.slots import Slots
-from toolrack_runner.pool.warm_queue import WarmQueue, WarmQueues
-from toolrack_runner.pool.worker import HeldTooMuch, Worker
-from toolrack_runner.pool.zygote_owners import Packages
+from toolrack_runner.pool.niceness import LongCalls, RecentUse
+from toolrack_runner.pool.refills import BehindAnswers, Refills
+from toolrack_runner.pool.warm_queue import Key, WarmQueue, WarmQueues
+from toolrack_runner.pool.worker import HeldTooMuchError, Worker
 from toolrack_runner.pool.zygote_process import ZygoteProcess
-from toolrack_runner.pool.zygotes import PLAIN, Zygotes
+from toolrack_runner.pool.zygotes import PLAIN, Packages, Zygotes
 from toolrack_runner.wire.child_messages import CallOrder, Imports, ProtocolError, Ready, Starting
-from toolrack_runner.zygote.messages import Limits, Line, Opening
+from toolrack_runner.zygote.messages import Limits, Opening, ZygoteChannel
 
 #: Confined children without a module, for the first call of one.
 BLANKS = 2
 #: How long an import ahead of a call may take.
 IMPORT_SECONDS = 10.0
-#: Children of a module that was not called for so long end. A cold call costs some milliseconds more than a warm one, and
-#: children of a module that was deleted or replaced are told of here by one instance of the service only, if at all.
+#: Children of a module that was not called for so long end. A cold call costs some milliseconds more than a warm one. Of a
+#: module that was deleted or replaced, only one instance of the service tells the runner, if any does.
 IDLE_SECONDS = 600.0
-#: And so often it is looked which.
+#: How often main looks for such children.
 IDLE_LOOK_SECONDS = 60.0
-#: So often each child that waits is weighed again: a system call that was under way when it was stopped can still have
-#: taken memory. So many at once, which takes half a millisecond.
+#: How often each child that waits is weighed again: a system call that was under way when it was stopped can still have
+#: taken memory. So many are weighed at once, which takes half a millisecond.
 WEIGH_SECONDS = 1.0
 WEIGHED_AT_ONCE = 16
 
@@ -57,7 +51,7 @@ class Pool:
         approved: Packages,
         *,
         bytes_max: int,
-        first: tuple[int, Line] | None = None,
+        first: tuple[int, ZygoteChannel] | None = None,
         network_allowed: tuple[Network, ...] = (),
         is_for_one_user: bool = False,
     ) -> None:
@@ -65,58 +59,45 @@ class Pool:
         self.network_allowed = network_allowed
         self.names = NameLookUps(is_for_one_user=is_for_one_user)
         self._loop = asyncio.get_running_loop()
-        self._known = KnownModules()
-        # Which packages a module imports is told with its code: without the queue that notes them, it has to be told again.
-        self._queues: WarmQueues[Worker] = WarmQueues(bytes_max, on_drop=self._known.forget)
-        make = partial(_make_worker, workplace=workplace_beside(opening.read_only))
-        self._children: Children[Worker, ZygoteProcess] = Children(make, self._queues.remove, Slots())
-        self._behind = BehindAnswers(self._loop)
-        self.long_calls = LongCalls()
-        self.recent_use = RecentUse(self._loop)
+        self._queues: WarmQueues[Worker] = WarmQueues(bytes_max)
+        workplace = workplace_beside(opening.read_only)
+
+        def make(number: int, slot: int, limits: Limits, zygote: ZygoteProcess) -> Worker:
+            return Worker(number, slot, limits, zygote.shared_anonymous_bytes, workplace)
+
+        self._children: Children[Worker, ZygoteProcess] = Children(make, self._queues.remove)
+        #: What comes after the answers of calls.
+        self.behind = BehindAnswers(self._loop)
+        self._long_calls = LongCalls()
+        self._recent_use = RecentUse(self._loop)
         self._refills = Refills(self._is_held)
         self._blanks: deque[Worker] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_closed = False
-        self.zygotes = Zygotes(
-            opening,
-            approved,
-            first,
-            on_born=self._children.born,
-            on_gone=self._children.gone,
-            on_lost=self._children.lost,
-            on_retired=self._retired,
-        )
+        self.zygotes = Zygotes(opening, approved, first, self._children, self._retired)
         self._end_idle()
         self._weigh_again()
 
     @property
-    def waiting(self) -> int:
-        """Children that wait for a call of their module."""
-        return self._queues.waiting
-
-    @property
-    def alive(self) -> int:
-        """Children that are not reaped yet."""
-        return self._children.alive
+    def snapshot(self) -> dict[str, int]:
+        """How many children are not reaped yet, and how many of them wait for a call, as `/health` tells it."""
+        return {"alive": self._children.alive, "waiting": self._queues.waiting}
 
     async def take(self, key: Key, source: str) -> Worker:
         """A child for one call: one that has imported the module already, else one that is told to now.
 
-        Raises PoolFailure.
+        Raises PoolError.
         """
         queue = self._queues.called(key, source, self._loop.time())
         worker = self._queues.take(queue)
-        if worker is not None:
-            worker.yield_to_others(self.recent_use.steps(key.tenant))
-            return worker
-        queue.found_none()
-        worker = await self.blank(key.limits, queue.packages)
-        worker.yield_to_others(self.recent_use.steps(key.tenant))
-        worker.send(self._order(key, source, rehearse=False))
+        if worker is None:
+            queue.found_none()
+            worker = await self.blank(key.limits, queue.packages)
+            self._order(worker, queue, rehearse=False)
         return worker
 
     async def blank(self, limits: Limits, packages: Packages = PLAIN) -> Worker:
-        """A confined child that has imported nothing of anybody's; raises PoolFailure."""
+        """A confined child that has imported no module; raises PoolError."""
         while self._blanks and limits == Limits() and not packages:
             worker = self._blanks.popleft()
             if worker.is_alive:
@@ -124,30 +105,38 @@ class Pool:
             worker.kill()
         return self._children.spawn(limits, await self._zygote(packages))
 
-    def busy(self) -> AbstractContextManager[None]:
-        """For as long as a call runs."""
-        return self._behind.busy()
+    @contextmanager
+    def at_work(self, tenant: str, worker: Worker) -> Iterator[float]:
+        """For as long as code of this user runs in a child: its memory is watched, and the user's share of the processors.
 
-    def let_go(self, worker: Worker, *, has_result: bool) -> None:
-        """Has a child killed that was taken, behind its answer."""
-        self._behind.kill(worker, has_result=has_result)
+        Yields the processor time that the child took before, in seconds.
+        """
+        worker.yield_to_others(self._recent_use.steps(tenant))
+        cpu_before = worker.cpu_seconds()
+        try:
+            with watched(worker), self._long_calls.once_long(tenant, worker):
+                yield cpu_before
+        finally:
+            self._recent_use.add(tenant, worker.cpu_seconds() - cpu_before)
 
-    def learn(self, key: Key, told: Imports) -> None:
-        """Notes what a module imports, so that its next children come from a zygote that holds it, and its code."""
+    def learn(self, key: Key, told: Imports | Ready) -> None:
+        """Notes what a child told of a module: its code, where its specs stand, and what it imports.
+
+        Its next children come from a zygote that holds what it imports.
+        """
         queue = self._queues.find(key)
         if queue is None:
             return
-        self._known.learn_code(key, told.code)
+        if isinstance(told, Ready):
+            if told.places is not None:
+                queue.learn_places(told.places)
+            return
+        self._queues.learn_code(queue, told.code)
         packages = self.zygotes.packages_of(told.packages)
         if packages != queue.packages:
             queue.packages = packages
             if packages:
                 self.zygotes.prepare(key.tenant, packages)
-
-    def learn_places(self, key: Key, told: Ready) -> None:
-        """Notes where the specs of its tools stand, as its child says it."""
-        if told.places is not None:
-            self._known.learn_places(key, told.places)
 
     async def refill(self, key: Key | None = None) -> None:
         """Starts what is missing: children for the key, and blanks. Called when an answer is on its way."""
@@ -156,12 +145,8 @@ class Pool:
             for _ in range(queue.missing):
                 queue.coming += 1
                 self._refills.ask(key, self._loop.time())
-                self._behind.when_not_held(self._go_on)
+                self.behind.when_not_held(self._go_on)
         self._go_on()
-
-    def give_up(self, key: Key) -> None:
-        """The module cannot be imported: the pool keeps no warm child for it until its next call."""
-        self._queues.drop(key)
 
     def forget(self, module: str, sha256: str, tenant: str | None) -> None:
         """The source was deleted or replaced: children that wait for its calls end, those of one user or of all."""
@@ -193,7 +178,7 @@ class Pool:
 
     def _is_held(self, key: Key, since: float) -> bool:
         queue = self._queues.find(key)
-        return self._behind.is_held(since, has_waiting=queue is not None and bool(queue.waiting))
+        return self.behind.is_held(since, has_waiting=queue is not None and bool(queue.waiting))
 
     def _go_on(self) -> None:
         while not self._is_closed and (key := self._refills.begin()) is not None:
@@ -208,7 +193,7 @@ class Pool:
         while zygote is not None and len(self._blanks) < BLANKS:
             try:
                 self._blanks.append(self._children.spawn(Limits(), zygote))
-            except PoolFailure:
+            except PoolError:
                 return
 
     async def _refill_one(self, key: Key) -> None:
@@ -221,14 +206,15 @@ class Pool:
             finally:
                 queue.coming -= 1
             if worker is None:
-                self.give_up(key)
+                # The module cannot be imported: no child waits for it until its next call.
+                self._queues.drop(key)
             elif self._queues.find(key) is not queue or not worker.is_alive or self._is_retired(worker):
                 worker.kill()
             else:
                 self._queues.put(queue, worker, worker.holding().held_bytes)
-        except PoolFailure as failure:
+        except PoolError as error:
             if not self._is_closed:
-                _log.warning("no child could be made ahead", extra={"reason": str(failure)})
+                _log.warning("no child could be made ahead", extra={"reason": str(error)})
         finally:
             self._refills.ended(key)
             self._go_on()
@@ -236,29 +222,26 @@ class Pool:
     async def _warm(self, key: Key, queue: WarmQueue[Worker]) -> Worker | None:
         """A child that has imported the module and waits; None where the import fails."""
         worker = self._children.spawn(key.limits, await self._zygote(queue.packages))
-        worker.yield_to_others(self.recent_use.steps(key.tenant))
-        # Behind a backlog a child's time is a call's.
-        worker.send(self._order(key, queue.source, rehearse=not self._refills.has_backlog))
+        # While others wait for a child too, there is no time for a rehearsal.
+        self._order(worker, queue, rehearse=not self._refills.has_backlog)
         try:
-            with watched(worker), self.long_calls.once_long(key.tenant, worker):
+            with self.at_work(key.tenant, worker):
                 async with asyncio.timeout(IMPORT_SECONDS):
-                    while isinstance(message := await worker.receive(), Imports | Starting):
+                    while isinstance(message := await worker.channel.receive(), Imports | Starting):
                         if isinstance(message, Imports):
                             self.learn(key, message)
-        except (TimeoutError, ChannelClosed, ProtocolError, HeldTooMuch):
+        except (TimeoutError, ChannelClosedError, ProtocolError, HeldTooMuchError):
             message = None
-        self.recent_use.add(key.tenant, worker.cpu_seconds())
-        # Once more: an import can have ended before the first look.
+        # Its memory is looked at once more, because an import can have ended before the first look.
         if isinstance(message, Ready) and await worker.rest() and too_much(worker, worker.holding()) is None:
-            self.learn_places(key, message)
+            self.learn(key, message)
             return worker
         worker.kill()
         return None
 
-    def _order(self, key: Key, source: str, *, rehearse: bool) -> CallOrder:
-        return CallOrder(
-            key.module, source, known=self._known.find(key), rehearse=rehearse, network=bool(key.network)
-        )
+    def _order(self, worker: Worker, queue: WarmQueue[Worker], *, rehearse: bool) -> None:
+        network = bool(queue.key.network)
+        worker.send(CallOrder(queue.key.module, queue.source, queue.known, rehearse, network))
 
     async def _zygote(self, packages: Packages) -> ZygoteProcess:
         zygote = self.zygotes.choose(packages)
@@ -267,21 +250,16 @@ class Pool:
                 async with asyncio.timeout(IMPORT_SECONDS):
                     await self.zygotes.plain_is_ready.wait()
             except TimeoutError:
-                raise PoolFailure("the process that children are forked from does not start") from None
+                raise PoolError("the process that children are forked from does not start") from None
             zygote = self.zygotes.choose(packages)
         if zygote is None:
-            raise PoolFailure("the process that children are forked from has just died")
+            raise PoolError("the process that children are forked from has just died")
         return zygote
 
     def _retired(self, retired: ZygoteProcess) -> None:
-        """A zygote is to go when its last child has: those that wait do so now, calls under way end first."""
+        """A zygote goes when its last child has gone: those that wait are killed, calls under way end first."""
         self._queues.discard(lambda worker: self._children.zygote_of(worker) is retired)
 
     def _is_retired(self, worker: Worker) -> bool:
         zygote = self._children.zygote_of(worker)
         return zygote is None or zygote.is_retired
-
-
-def _make_worker(number: int, slot: int, limits: Limits, zygote: ZygoteProcess, *, workplace: str) -> Worker:
-    shared = zygote.shared_anonymous_bytes
-    return Worker(number, slot, limits, shared_anonymous_bytes=shared, workplace=workplace)

@@ -1,44 +1,44 @@
 """Children that have imported their module and wait for its next call, in a queue for each key, within a budget of memory.
 
 How many wait in one queue follows its calls: one at first, twice as many each time a call found none, and none again when
-others need the room, or after some time without a call. Room is made by the user whose children take the most of it.
+others need the room, or after some time without a call. The user whose children take the most makes room.
 """
 
 from collections import OrderedDict, deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import islice
-from typing import Generic, Protocol, TypeVar
+from typing import Generic
 
-from toolrack_runner.pool.fair_budget import FairBudget
-from toolrack_runner.pool.key import Key
-from toolrack_runner.pool.slots import SLOTS_MAX
-from toolrack_runner.pool.zygote_owners import Packages
-from toolrack_runner.pool.zygotes import PLAIN
+from toolrack_runner.network.hosts import Host
+from toolrack_runner.pool.children import SLOTS_MAX, Child
+from toolrack_runner.pool.fair_queue import FairBudget
+from toolrack_runner.pool.zygotes import PLAIN, Packages
+from toolrack_runner.wire.child_messages import Known
+from toolrack_runner.zygote.messages import Limits
 
 #: Children that wait for one module, at most.
 WAITING_OF_ONE_MAX = 8
-#: What a waiting child costs at least: its page tables and what it wrote since the fork.
+#: The least that a waiting child counts for: its page tables, and what it wrote since the fork.
 WAITING_BYTES_MIN = 4 << 20
-#: Children that wait in all: beside them, those that run, are made and die have slots too.
+#: Children that wait in all. Those that run, are made and die need slots too.
 WAITING_MAX = SLOTS_MAX // 2
-#: Modules whose waiting children are remembered.
+#: Modules that have a queue.
 MODULES_MAX = 1_000
+#: What all compiled modules may take together, in the form in which they are sent.
+CODE_BYTES_MAX = 64 << 20
 
 
-class Waiting(Protocol):
-    """A child that waits."""
+@dataclass(frozen=True, slots=True)
+class Key:
+    """Children of one key are alike, and no other key's calls ever reach them."""
 
-    @property
-    def number(self) -> int: ...
-    @property
-    def is_alive(self) -> bool: ...
-    @property
-    def has_said_more(self) -> bool: ...
-    def kill(self) -> None: ...
-
-
-Child = TypeVar("Child", bound=Waiting)
+    tenant: str
+    module: str
+    sha256: str
+    limits: Limits
+    #: The hosts that its calls may be connected to.
+    network: tuple[Host, ...] = ()
 
 
 @dataclass(slots=True)
@@ -55,35 +55,43 @@ class WarmQueue(Generic[Child]):
     wanted: int = 1
     #: Children that are being made for it.
     coming: int = 0
+    #: The compiled module, as a child told it before the module ran; None where none did, or others needed the room.
+    code: str | None = None
+    #: Where the specs stand, as a child told it later. The module may have made it up, so only this key's calls use it.
+    places: dict[str, int] | None = None
+
+    @property
+    def known(self) -> Known | None:
+        """What the next child is told, so that it neither compiles the module nor reads every spec."""
+        return None if self.code is None or self.places is None else Known(self.code, self.places)
+
+    def learn_places(self, places: dict[str, int]) -> None:
+        """Keeps where the specs stand, if the code is kept."""
+        if self.code is not None:
+            self.places = places
 
     @property
     def missing(self) -> int:
-        """How many more should be made; not above 0 where there are enough."""
+        """How many more should be made; 0 or less where there are enough."""
         return self.wanted - len(self.waiting) - self.coming
 
     def found_none(self) -> None:
-        """A call came and nobody waited: from now on twice as many should."""
+        """A call came and no child waited: from now on twice as many should."""
         self.wanted = min(self.wanted * 2, WAITING_OF_ONE_MAX)
 
 
 class WarmQueues(Generic[Child]):
-    """Every key's queue. Room is made by the user who takes the most, and by the key of that user that was called longest
-    ago. `on_drop` hears of each that goes.
-    """
+    """Every key's queue. Where there is no room, the user who takes the most loses the queue that was called longest ago."""
 
     def __init__(
-        self,
-        bytes_max: int,
-        modules_max: int = MODULES_MAX,
-        *,
-        on_drop: Callable[[Key], None] = lambda _: None,
+        self, bytes_max: int, modules_max: int = MODULES_MAX, code_bytes_max: int = CODE_BYTES_MAX
     ) -> None:
-        self._on_drop = on_drop
         self._bytes = FairBudget(bytes_max)
         self._children = FairBudget(WAITING_MAX)
         self._modules = FairBudget(modules_max)
+        self._code_bytes = FairBudget(code_bytes_max)
         self._queues: OrderedDict[Key, WarmQueue[Child]] = OrderedDict()
-        #: Each waiting child, where it is, and what it costs, by its number; what was weighed longest ago comes first.
+        #: Each waiting child, its queue, and its bytes, by its number; the one that was weighed longest ago comes first.
         self._places: dict[int, tuple[Child, WarmQueue[Child], int]] = {}
 
     @property
@@ -97,7 +105,7 @@ class WarmQueues(Generic[Child]):
         return self._bytes.amount
 
     def called(self, key: Key, source: str, now: float = 0.0) -> WarmQueue[Child]:
-        """The queue of a key that is called now, made where there is none."""
+        """The queue of a key that is called now; a new one if it has none."""
         queue = self._queues.get(key)
         if queue is None:
             queue = self._queues[key] = WarmQueue(key, source)
@@ -113,8 +121,18 @@ class WarmQueues(Generic[Child]):
         """The queue of a key, if it has one."""
         return self._queues.get(key)
 
+    def learn_code(self, queue: WarmQueue[Child], code: str | None) -> None:
+        """Keeps the compiled module; None where it is too large to be sent. Others may have to make room."""
+        self._forget_code(queue)
+        if code is not None:
+            queue.code = code
+            self._code_bytes.add(queue.key.tenant, len(code))
+            while (user := self._code_bytes.greediest) is not None:
+                kept = (held for held in self._queues.values() if held.code is not None)
+                self._forget_code(next(held for held in kept if held.key.tenant == user))
+
     def take(self, queue: WarmQueue[Child]) -> Child | None:
-        """The child that has waited longest and can be called; those before it that cannot are killed."""
+        """The child that has waited longest and can be called. Those before it that cannot be called are killed."""
         while queue.waiting:
             child = queue.waiting[0]
             self.remove(child)
@@ -124,7 +142,7 @@ class WarmQueues(Generic[Child]):
         return None
 
     def put(self, queue: WarmQueue[Child], child: Child, bytes_used: int) -> None:
-        """It waits from now on. Queues are dropped until all that wait fit into the budget, this one perhaps among them."""
+        """It waits from now on. Queues are dropped until all fit into the budget, this one perhaps among them."""
         cost = max(bytes_used, WAITING_BYTES_MIN)
         queue.waiting.append(child)
         self._places[child.number] = (child, queue, cost)
@@ -133,11 +151,11 @@ class WarmQueues(Generic[Child]):
         self._make_room()
 
     def weighed_longest_ago(self, count: int) -> list[Child]:
-        """So many of those that wait, at most."""
+        """At most `count` of those that wait."""
         return [child for child, _, _ in islice(self._places.values(), count)]
 
     def weigh(self, child: Child, bytes_used: int) -> None:
-        """It was weighed again while it waits. Room is made where it has become heavier."""
+        """It was weighed again while it waits. Where it has become heavier, its user may have to make room."""
         place = self._places.pop(child.number, None)
         if place is None:
             return
@@ -146,15 +164,6 @@ class WarmQueues(Generic[Child]):
         self._places[child.number] = (child, queue, cost)
         self._bytes.add(queue.key.tenant, cost - before)
         self._make_room()
-
-    def _make_room(self) -> None:
-        while (user := self._bytes.greediest or self._children.greediest) is not None:
-            oldest = next(
-                (key for key, held in self._queues.items() if key.tenant == user and held.waiting), None
-            )
-            if oldest is None:
-                return
-            self.drop(oldest)
 
     def remove(self, child: Child) -> None:
         """It waits no more, if it did."""
@@ -166,12 +175,12 @@ class WarmQueues(Generic[Child]):
             self._children.add(queue.key.tenant, -1)
 
     def drop(self, key: Key) -> None:
-        """Nobody waits for this key until it is called again; those that do are killed."""
+        """Kills the children that wait for this key. None is made until it is called again."""
         queue = self._queues.pop(key, None)
         if queue is None:
             return
         self._modules.add(key.tenant, -1)
-        self._on_drop(key)
+        self._forget_code(queue)
         for child in list(queue.waiting):
             self._discard(child)
 
@@ -190,7 +199,7 @@ class WarmQueues(Generic[Child]):
             self.drop(key)
 
     def discard(self, is_meant: Callable[[Child], bool]) -> None:
-        """Kills those that wait and of which this holds; their queues stay."""
+        """Kills those that wait and are meant; their queues stay."""
         for queue in self._queues.values():
             for child in list(filter(is_meant, queue.waiting)):
                 self._discard(child)
@@ -198,3 +207,17 @@ class WarmQueues(Generic[Child]):
     def _discard(self, child: Child) -> None:
         self.remove(child)
         child.kill()
+
+    def _make_room(self) -> None:
+        while (user := self._bytes.greediest or self._children.greediest) is not None:
+            oldest = next(
+                (key for key, held in self._queues.items() if key.tenant == user and held.waiting), None
+            )
+            if oldest is None:
+                return
+            self.drop(oldest)
+
+    def _forget_code(self, queue: WarmQueue[Child]) -> None:
+        if queue.code is not None:
+            self._code_bytes.add(queue.key.tenant, -len(queue.code))
+            queue.code = queue.places = None

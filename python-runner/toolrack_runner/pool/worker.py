@@ -12,18 +12,22 @@ from toolrack_runner.jail.namespaces import WORKPLACES
 from toolrack_runner.pool.channel import Channel
 from toolrack_runner.pool.holding import Holding, field, holding_of, is_stopped, read_whole
 from toolrack_runner.pool.output import Output
-from toolrack_runner.wire.child_messages import ChildMessage, ConnectReply, Order
+from toolrack_runner.wire.child_messages import Order
 from toolrack_runner.zygote.messages import Gone, Limits
 
 #: The kernel takes no more.
 NICENESS_MAX = 19
-#: How soon it is looked again whether a child has become one that can be made nicer.
+#: How soon main tries again to make a child nicer.
 YIELD_AGAIN_SECONDS = 0.002
-#: How soon it is looked whether a child has stopped; twice as long each time, up to the second.
+#: How soon main looks whether a child has stopped; twice as long each time, up to the second number.
 STOP_LOOK_SECONDS = 0.001
 STOP_LOOK_SECONDS_MAX = 0.008
-#: A child that does not stop for so long, the runner does without. A loaded machine takes long to give a child its turn.
+#: A child that does not stop for so long is given up. A loaded machine takes long to give a child its turn.
 STOP_SECONDS = 1.0
+
+
+class HeldTooMuchError(Exception):
+    """The child held more memory, or had more threads, than it may, and was killed for it."""
 
 
 class Worker:
@@ -34,7 +38,6 @@ class Worker:
         number: int,
         slot: int,
         limits: Limits,
-        *,
         shared_anonymous_bytes: int = 0,
         workplace: str = WORKPLACES[0],
     ) -> None:
@@ -50,26 +53,26 @@ class Worker:
         #: Set when the zygote has reaped it; nothing is left of it then.
         self.gone: asyncio.Future[Gone | None] = asyncio.get_running_loop().create_future()
         self.output = Output()
-        self._channel = Channel(limits.output_bytes, self._channel_ended)
-        #: Why it was killed for what it held. Its answer may have come before.
-        self.ended_for: HeldTooMuch | None = None
+        self.channel = Channel(limits.output_bytes, self._channel_ended)
+        #: Why it was killed for what it held. Its answer may have come earlier.
+        self.ended_for: HeldTooMuchError | None = None
         self._is_killed = False
         self._is_stopped = False
         self._steps = 0
 
     @property
     def descriptors(self) -> tuple[int, int]:
-        """What the zygote hands the child: its end of the channel, and what it prints to."""
-        return self._channel.childs_end, self.output.child_end
+        """What the zygote hands the child: its end of the channel, and the pipe that it prints to."""
+        return self.channel.childs_end, self.output.child_end
 
     def handed_over(self) -> None:
         """The child has its ends; main lets go of them."""
-        self._channel.handed_over()
+        self.channel.handed_over()
         self.output.handed_over()
 
     def born(self, pidfd: int) -> None:
         """The zygote has forked it."""
-        # Its channel may have been heard before the zygote was.
+        # Main may have heard the child before it heard the zygote.
         if self._is_killed:
             _kill(pidfd, signal.SIGKILL)
         elif self._is_stopped:
@@ -79,32 +82,15 @@ class Worker:
         self._yield()
 
     def send(self, *orders: Order) -> None:
-        """Sends orders, and lets it run again; never blocks."""
-        self._channel.send(*orders)
-        # Not before: it would wake up, find nothing, and fall asleep again.
+        """Sends orders, and lets the child run again; never blocks."""
+        self.channel.send(*orders)
+        # Not earlier: it would wake up, find nothing, and sleep again.
         self.resume()
-
-    def take_at_most(self, message_bytes: int) -> None:
-        """From now on one of its messages may have so many bytes, in place of what a result may need."""
-        self._channel.take_at_most(message_bytes)
-
-    def reply(self, reply: ConnectReply, descriptor: int | None = None) -> None:
-        """Answers a Connect of a running tool, with a descriptor where it is granted."""
-        self._channel.reply(reply, descriptor)
-
-    async def receive(self) -> ChildMessage:
-        """The child's next message; raises ChannelClosed, MessageTooLarge or another ProtocolError."""
-        return await self._channel.receive()
-
-    @property
-    def heard_seconds(self) -> float:
-        """Processor time that main took to hear it."""
-        return self._channel.heard_seconds
 
     @property
     def has_said_more(self) -> bool:
-        """Whether it sent anything behind what was received."""
-        return self._channel.has_more
+        """Whether it sent anything after what was received."""
+        return self.channel.has_more
 
     def cpu_seconds(self) -> float:
         """Processor time of the child so far, from the kernel's clock of that process; 0.0 before it is born."""
@@ -121,7 +107,7 @@ class Worker:
     @property
     def is_alive(self) -> bool:
         """Whether it can still be handed a call, as far as main has heard."""
-        return self._channel.is_open and not self._is_killed
+        return self.channel.is_open and not self._is_killed
 
     @property
     def has_exited(self) -> bool:
@@ -129,7 +115,7 @@ class Worker:
         return self.pidfd < 0 or bool(select.select((self.pidfd,), (), (), 0)[0])
 
     def holding(self) -> Holding:
-        """What the kernel says that it holds now; all 0 once it is reaped."""
+        """What the kernel says that it holds now; all 0 after it is reaped."""
         return holding_of(
             self.pid,
             shared_anonymous_bytes=self.shared_anonymous_bytes,
@@ -139,7 +125,7 @@ class Worker:
 
     def yield_to_others(self, steps: int) -> None:
         """From now on it comes after other children, by so many steps of niceness."""
-        if steps > self._steps:  # What was made nicer stays so: only root could take that back.
+        if steps > self._steps:  # A child stays as nice as it is: only root could take that back.
             self._steps = steps
             if self.pid > 0:
                 self._yield()
@@ -147,39 +133,33 @@ class Worker:
     def _yield(self) -> None:
         if self.pid <= 0 or self._is_killed or (self.pidfd >= 0 and self.has_exited):
             return  # Its number may soon be another's.
-        if not self._make_nicer():
-            # It has no session of its own yet: until then no code of a tool runs in it.
-            asyncio.get_running_loop().call_later(YIELD_AGAIN_SECONDS, self._yield)
-
-    def _make_nicer(self) -> bool:
-        """With every thread that the tool has started; False where it leads no process group."""
+        niceness = min(NICENESS + self._steps, NICENESS_MAX)
         try:
-            os.setpriority(os.PRIO_PGRP, self.pid, min(NICENESS + self._steps, NICENESS_MAX))
+            # With every thread that the tool has started.
+            os.setpriority(os.PRIO_PGRP, self.pid, niceness)
         except ProcessLookupError:
-            return False
+            # It has no session of its own yet. Before it has one, no code of a tool runs in it.
+            asyncio.get_running_loop().call_later(YIELD_AGAIN_SECONDS, self._yield)
+            return
         except PermissionError:
-            return True  # It is nicer already, and only root could take that back.
-        # Where the kernel weighs sessions (CONFIG_SCHED_AUTOGROUP, outside of cgroups), it asks for the niceness of the
-        # child's session, which only root may set.
+            return  # It is nicer already, and only root could take that back.
+        # Where the kernel weighs sessions (CONFIG_SCHED_AUTOGROUP, outside of cgroups), the niceness of the child's session
+        # counts, which only root may set. A child that is still in main's session must not take main along.
         path = f"/proc/{self.pid}/autogroup"
-        # One that is still in main's, or always, as where the kernel weighs none, must not take main along.
-        if read_whole(path).split()[:1] == read_whole("/proc/self/autogroup").split()[:1]:
-            return True
-        with suppress(OSError), open(path, "w") as file:
-            file.write(str(min(NICENESS + self._steps, NICENESS_MAX)))
-        return True
+        if read_whole(path).split()[:1] != read_whole("/proc/self/autogroup").split()[:1]:
+            with suppress(OSError), open(path, "w") as file:
+                file.write(str(niceness))
 
     def ask_where(self) -> None:
-        """Makes the interpreter write to its output which line it runs (faulthandler), without its help.
+        """Makes the interpreter write to the child's output which line it runs (faulthandler), without the tool's help.
 
-        Nothing before the module runs: then there is no such line, and a child that was just forked still has the standard
-        error of the runner.
+        Does nothing before the module runs: a child that was just forked still has the standard error of the runner.
         """
-        if self._channel.has_begun:
+        if self.channel.life.has_begun:
             _kill(self.pidfd, signal.SIGUSR1)
 
     def stop(self) -> None:
-        """Stops it until it is sent something: what its module left running takes no time and no more memory meanwhile.
+        """Stops it until it is sent something, so that what its module left running takes no time and no more memory.
 
         A child that says anything while it waits is killed.
         """
@@ -192,7 +172,7 @@ class Worker:
         return is_stopped(self.pid)
 
     async def rest(self) -> bool:
-        """Stops it, and waits until it is at rest: what it holds before that can grow. False where it does not stop."""
+        """Stops it, and waits until it is at rest, because until then it can take more. False where it does not stop."""
         self.stop()
         loop = asyncio.get_running_loop()
         until, pause = loop.time() + STOP_SECONDS, STOP_LOOK_SECONDS
@@ -209,11 +189,11 @@ class Worker:
             self._is_stopped = False
             _kill(self.pidfd, signal.SIGCONT)
 
-    def end_for(self, reason: "HeldTooMuch") -> None:
-        """Kills it; who waits for its next message gets the reason."""
+    def end_for(self, reason: HeldTooMuchError) -> None:
+        """Kills it; `receive` of its channel raises the reason."""
         if self.is_alive:
             self.ended_for = reason
-            self._channel.end(reason)
+            self.channel.end(reason)
             self.kill()
 
     def kill(self) -> None:
@@ -222,12 +202,12 @@ class Worker:
             return
         self._is_killed = True
         _kill(self.pidfd, signal.SIGKILL)
-        self._channel.close()
+        self.channel.close()
         self.handed_over()
 
     def reaped(self, gone: Gone | None) -> None:
-        """The zygote has reaped it, or has itself gone and taken it along."""
-        self._channel.hear_the_rest()
+        """The zygote has reaped it, or the zygote has died, and this child with it."""
+        self.channel.hear_the_rest()
         self.kill()
         self.output.close()
         if self.pidfd >= 0:
@@ -237,13 +217,9 @@ class Worker:
             self.gone.set_result(gone)
 
     def _channel_ended(self) -> None:
-        """Who runs a call or a check kills the child when the answer is made; one that waits has nobody who would."""
+        """Kills a child that waits. A call or a check kills its child itself, when the answer is made."""
         if self._is_stopped:
             self.kill()
-
-
-class HeldTooMuch(Exception):
-    """The child held more memory, or had more threads, than it may, and was killed for it."""
 
 
 def pid_of(pidfd: int) -> int:

@@ -1,4 +1,4 @@
-"""Main's side of a zygote: starts it, asks it for children, and hears of their ends."""
+"""Main's side of a zygote: asks it for children, and hears of their births and ends."""
 
 import asyncio
 import os
@@ -6,34 +6,35 @@ import select
 from collections.abc import Callable
 from contextlib import suppress
 
-from toolrack_runner.zygote.messages import Born, Gone, Grown, Limits, Line, Message, Ready, Spawn, Unborn
+from toolrack_runner.pool.children import Children
+from toolrack_runner.pool.worker import Worker
+from toolrack_runner.zygote import messages
+from toolrack_runner.zygote.messages import Limits, ZygoteChannel
 
 
 class ZygoteProcess:
-    """One zygote. `on_born`, `on_gone` and `on_lost` are called from the event loop."""
+    """One zygote. Tells `children` of births and ends, and calls `on_lost` at its own end."""
 
     def __init__(
         self,
-        started: tuple[int, Line],
-        *,
-        on_born: Callable[[Born, int], None],
-        on_gone: Callable[[Gone | Unborn], None],
+        started: tuple[int, ZygoteChannel],
+        children: "Children[Worker, ZygoteProcess]",
         on_lost: Callable[["ZygoteProcess"], None],
     ) -> None:
-        self.ready: asyncio.Future[Ready] = asyncio.get_running_loop().create_future()
-        self._on_born = on_born
-        self._on_gone = on_gone
+        self._loop = asyncio.get_running_loop()
+        self.ready: asyncio.Future[messages.Ready] = self._loop.create_future()
+        self._children = children
         self._on_lost = on_lost
         #: What its children share with it and no file is behind, in bytes.
         self.shared_anonymous_bytes = 0
         self._is_lost = False
-        self._children = 0
+        self._alive = 0
         self.is_retired = False
-        self.pid, self._line = started
-        self._line.end.setblocking(False)
+        self.pid, self._channel = started
+        self._channel.socket.setblocking(False)
         self._pidfd = os.pidfd_open(self.pid)
-        asyncio.get_running_loop().add_reader(self._line.end.fileno(), self._hear)
-        asyncio.get_running_loop().add_reader(self._pidfd, self._reap)
+        self._loop.add_reader(self._channel.socket.fileno(), self._hear)
+        self._loop.add_reader(self._pidfd, self._reap)
 
     @property
     def is_ready(self) -> bool:
@@ -42,68 +43,63 @@ class ZygoteProcess:
 
     def spawn(self, child: int, slot: int, limits: Limits, *, channel: int, output: int) -> None:
         """Asks for a child; raises OSError where the zygote takes no more messages."""
-        self._line.send(Spawn(child, slot, limits), (channel, output))
-        self._children += 1
+        self._channel.send(messages.Spawn(child, slot, limits), (channel, output))
+        self._alive += 1
 
     def retire(self) -> None:
-        """Lets the zygote go when the last of its children has gone; nobody asks it for more."""
+        """Closes it when the last of its children has gone. Nobody asks it for more."""
         self.is_retired = True
-        if not self._children:
-            self._lose()
+        self._close_if_unused()
 
     def close(self) -> None:
-        """Lets the zygote go: it ends when its line does, and its children with it."""
-        self._lose()
-
-    def wait(self) -> None:
-        """Returns when the process has ended, or after a second."""
-        with suppress(OSError, ValueError):  # It has been reaped.
-            select.select((self._pidfd,), (), (), 1.0)
-
-    def _hear(self) -> None:
-        try:
-            while not self._is_lost:
-                message, descriptors = self._line.receive()
-                self._act(message, descriptors)
-        except BlockingIOError:
-            return
-        except (EOFError, ConnectionResetError):
-            self._lose()
-
-    def _act(self, message: Message, descriptors: list[int]) -> None:
-        match message:
-            case Ready():
-                self._note_memory(message)
-                self.ready.set_result(message)
-            case Grown():
-                self._note_memory(message)
-            case Born():
-                self._on_born(message, descriptors[0])
-            case Gone() | Unborn():
-                self._children -= 1
-                self._on_gone(message)
-                if self.is_retired and not self._children:
-                    self._lose()
-            case _:
-                raise AssertionError(f"a zygote never sends {type(message).__name__}")
-
-    def _note_memory(self, told: Ready | Grown) -> None:
-        self.shared_anonymous_bytes = told.anonymous_bytes
-
-    def _lose(self) -> None:
+        """Closes the channel: then the zygote ends, and its children with it."""
         if self._is_lost:
             return
         self._is_lost = True
-        asyncio.get_running_loop().remove_reader(self._line.end.fileno())
-        self._line.end.close()
+        self._loop.remove_reader(self._channel.socket.fileno())
+        self._channel.socket.close()
         if not self.ready.done():
             self.ready.set_exception(RuntimeError("the zygote ended before it was ready"))
             self.ready.exception()
         self._on_lost(self)
 
+    def wait(self) -> None:
+        """Returns when the process has ended, or after a second."""
+        with suppress(OSError, ValueError):  # It is reaped already.
+            select.select((self._pidfd,), (), (), 1.0)
+
+    def _close_if_unused(self) -> None:
+        if self.is_retired and not self._alive:
+            self.close()
+
+    def _hear(self) -> None:
+        try:
+            while not self._is_lost:
+                self._act(*self._channel.receive())
+        except BlockingIOError:
+            return
+        except (EOFError, ConnectionResetError):
+            self.close()
+
+    def _act(self, message: messages.Message, descriptors: list[int]) -> None:
+        match message:
+            case messages.Ready():
+                self.shared_anonymous_bytes = message.anonymous_bytes
+                self.ready.set_result(message)
+            case messages.Grown():
+                self.shared_anonymous_bytes = message.anonymous_bytes
+            case messages.Born():
+                self._children.born(message, descriptors[0])
+            case messages.Gone() | messages.Unborn():
+                self._alive -= 1
+                self._children.gone(message)
+                self._close_if_unused()
+            case _:
+                raise AssertionError(f"a zygote never sends {type(message).__name__}")
+
     def _reap(self) -> None:
-        asyncio.get_running_loop().remove_reader(self._pidfd)
+        self._loop.remove_reader(self._pidfd)
         os.close(self._pidfd)
         self._pidfd = -1
         os.waitpid(self.pid, 0)
-        self._lose()
+        self.close()

@@ -2,22 +2,87 @@
 
 import asyncio
 import logging
+import sys
+from collections import Counter, OrderedDict
 from collections.abc import Callable, Iterable
+from pathlib import Path
 
-from toolrack_runner.pool.spawn_zygote import spawn_zygote
-from toolrack_runner.pool.zygote_owners import Packages, ZygoteOwners
+from toolrack_runner.pool.children import Children
+from toolrack_runner.pool.worker import Worker
 from toolrack_runner.pool.zygote_process import ZygoteProcess
-from toolrack_runner.zygote.messages import Born, Gone, Line, Opening, Ready, Unborn
+from toolrack_runner.zygote.messages import Opening, Ready, ZygoteChannel
+from toolrack_runner.zygote.spawn_zygote import spawn_zygote
 
-#: Zygotes with packages of their own: each costs the memory of its packages, and a module chooses which.
+#: Zygotes with packages of their own. Each costs the memory of its packages, and a module chooses which.
 WITH_PACKAGES_MAX = 4
 #: A zygote that dies is started again at once, the next time after this long, then twice as long, up to the last.
 RESTART_SECONDS = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0)
-#: A zygote that lived so long begins anew with the first pause.
+#: After a zygote that lived so long, the next one begins with the first pause.
 HEALTHY_SECONDS = 60.0
 
-_log = logging.getLogger("toolrack_runner")
+#: The packages that a zygote holds.
+Packages = frozenset[str]
 PLAIN: Packages = frozenset()
+
+_log = logging.getLogger("toolrack_runner")
+
+
+def installed_packages() -> Packages:
+    """Top-level names of installed packages, beside the standard library. Nothing is imported to find out."""
+    names: set[str] = set()
+    for folder in map(Path, sys.path):
+        if folder.name not in ("site-packages", "dist-packages") or not folder.is_dir():
+            continue
+        for entry in folder.iterdir():
+            name = entry.name.partition(".")[0]
+            is_package = entry.is_dir() and "." not in entry.name
+            if name.isidentifier() and (is_package or entry.suffix in (".py", ".so")):
+                names.add(name)
+    return frozenset(names - sys.stdlib_module_names)
+
+
+class ZygoteOwners:
+    """Whose the zygotes with packages are, and which one goes when another is to start.
+
+    A user who has more than a newcomer would have makes room; otherwise the newcomer does. Of one user's zygotes
+    the one that was used longest ago goes.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._owners: OrderedDict[Packages, str] = OrderedDict()
+
+    def used(self, packages: Packages) -> None:
+        """A child is taken from it."""
+        if packages in self._owners:
+            self._owners.move_to_end(packages)
+
+    def asked(self, user: str, packages: Packages) -> None:
+        """The user wants one that there is. The user who has fewer owns it now: its owner's others do not push it out."""
+        owned = Counter(self._owners.values())
+        if owned[user] < owned[self._owners[packages]]:
+            self._owners[packages] = user
+
+    def add(self, user: str, packages: Packages) -> Packages | None:
+        """The user has one more; returns the one that has to go for it."""
+        goes = self._in_excess(user) if len(self._owners) >= self._most else None
+        if goes is not None:
+            self.remove(goes)
+        self._owners[packages] = user
+        return goes
+
+    def remove(self, packages: Packages) -> None:
+        """It has ended."""
+        self._owners.pop(packages, None)
+
+    def _in_excess(self, user: str) -> Packages:
+        owned = Counter(self._owners.values())
+        most = max(owned.values())
+        if most > owned[user] + 1:
+            users = {other for other, count in owned.items() if count == most}
+        else:
+            users = {user} if owned[user] else set(owned)
+        return next(held for held, owner in self._owners.items() if owner in users)
 
 
 class Zygotes:
@@ -27,18 +92,13 @@ class Zygotes:
         self,
         opening: Opening,
         approved: Packages,
-        first: tuple[int, Line] | None = None,
-        *,
-        on_born: Callable[[Born, int], None],
-        on_gone: Callable[[Gone | Unborn], None],
-        on_lost: Callable[[ZygoteProcess], None],
+        first: tuple[int, ZygoteChannel] | None,
+        children: Children[Worker, ZygoteProcess],
         on_retired: Callable[[ZygoteProcess], None],
     ) -> None:
         self._opening = opening
         self._approved = approved
-        self._on_born = on_born
-        self._on_gone = on_gone
-        self._on_lost = on_lost
+        self._children = children
         self._on_retired = on_retired
         self._by_packages: dict[Packages, ZygoteProcess] = {}
         self._owners = ZygoteOwners(WITH_PACKAGES_MAX)
@@ -50,11 +110,11 @@ class Zygotes:
         self._start(PLAIN, first)
 
     def packages_of(self, imports: Iterable[str]) -> Packages:
-        """Which of a module's imports a zygote of its own should hold: what is installed and not preloaded anyway."""
+        """Which of a module's imports a zygote of its own should hold: the installed packages."""
         return self._approved.intersection(imports)
 
     async def plain_ready(self) -> Ready:
-        """What the plain zygote said of itself, once one is ready."""
+        """What the plain zygote said of itself, as soon as one is ready."""
         await self.plain_is_ready.wait()
         return await self._by_packages[PLAIN].ready
 
@@ -68,9 +128,7 @@ class Zygotes:
         return plain if plain is not None and plain.is_ready else None
 
     def prepare(self, user: str, packages: Packages) -> None:
-        """Starts a zygote with those packages, for a module of this user's, if there is none; `ZygoteOwners` says which
-        one makes room.
-        """
+        """Starts a zygote with those packages, for a module of this user's, if there is none."""
         if self._is_closed:
             return
         if packages in self._by_packages:
@@ -84,11 +142,11 @@ class Zygotes:
         self._start(packages)
 
     def probe_no_more(self) -> None:
-        """The level is measured: zygotes that start from now on have nothing tried."""
+        """The level is measured: zygotes that start from now on try no attacks."""
         self._opening = self._opening._replace(plants=None)
 
     def close(self) -> None:
-        """Lets all go, and waits for their ends: until then they may clear folders away, or make them."""
+        """Lets all go, and waits for their ends: until then they may remove folders, or make them."""
         self._is_closed = True
         zygotes = list(self._by_packages.values())
         for zygote in zygotes:
@@ -96,26 +154,21 @@ class Zygotes:
         for zygote in zygotes:
             zygote.wait()
 
-    def _start(self, packages: Packages, started: tuple[int, Line] | None = None) -> None:
+    def _start(self, packages: Packages, started: tuple[int, ZygoteChannel] | None = None) -> None:
         if self._is_closed or packages in self._by_packages:
             return
         if not packages:
             self._started_at = self._loop.time()
-        zygote = ZygoteProcess(
-            started or self._spawn(packages),
-            on_born=self._on_born,
-            on_gone=self._on_gone,
-            on_lost=self._lost,
-        )
+        zygote = ZygoteProcess(started or self._spawn(packages), self._children, self._lost)
         self._by_packages[packages] = zygote
         zygote.ready.add_done_callback(lambda ready: self._became_ready(packages, ready))
 
-    def _spawn(self, packages: Packages) -> tuple[int, Line]:
-        pid, end = spawn_zygote()
-        line = Line(end)
+    def _spawn(self, packages: Packages) -> tuple[int, ZygoteChannel]:
+        pid, socket = spawn_zygote()
+        channel = ZygoteChannel(socket)
         plants = None if packages else self._opening.plants
-        line.open(self._opening._replace(preload=tuple(sorted(packages)), plants=plants))
-        return pid, line
+        channel.open(self._opening._replace(preload=tuple(sorted(packages)), plants=plants))
+        return pid, channel
 
     def _became_ready(self, packages: Packages, ready: asyncio.Future[Ready]) -> None:
         if ready.cancelled() or ready.exception() is not None:
@@ -126,7 +179,7 @@ class Zygotes:
             self.plain_is_ready.set()
 
     def _lost(self, zygote: ZygoteProcess) -> None:
-        self._on_lost(zygote)
+        self._children.lost(zygote)
         packages = next((held for held, other in self._by_packages.items() if other is zygote), None)
         if packages is None or self._is_closed:
             return
@@ -134,7 +187,7 @@ class Zygotes:
         self._owners.remove(packages)
         _log.error("a zygote died", extra={"packages": sorted(packages)})
         if packages:
-            return  # It is started again when a module that wants it is called again.
+            return  # It is started again when a module that imports them is called again.
         self.plain_is_ready.clear()
         if self._loop.time() - self._started_at > HEALTHY_SECONDS:
             self._failures = 0

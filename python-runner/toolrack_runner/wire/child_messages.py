@@ -1,17 +1,18 @@
 """Every message between main and a child, in both directions, with its bounds.
 
 A message is one JSON object in one frame (`frames.py`). Main is trusted, so a child takes its orders as they are. A child is
-hostile from the moment when it imports a module, so `parse_child_message` accepts only objects of exactly these shapes.
+hostile from the moment when it imports a module, so main reads its messages with `parse_child_message.py` only.
 `pool/child_life.py` says when a child may send which message.
 
-The child's side runs in processes that copy each page they touch: a message there is a tuple, written by one function.
+A forked child copies each memory page that it touches, so its messages are plain tuples.
 """
 
 import re
-from collections.abc import Callable
 from typing import Any, Literal, NamedTuple, TypeAlias, TypeGuard
 
-#: Where a number below repeats one of the module library, a test compares them: main starts without that library.
+from toolrack_runner.wire.frames import JsonObject
+
+#: A test compares the numbers that repeat one of the module library: main starts without that library.
 TOOLS_MAX = 50
 EXAMPLES_MAX = 20
 TOOL_NAME_CHARACTERS_MAX = 128
@@ -28,27 +29,19 @@ REASON_CHARACTERS_MAX = 500
 HOST_CHARACTERS_MAX = 254
 LABEL_CHARACTERS_MAX = 63
 PROBES_MAX = 200
-
-#: Codes that a child may give its own failure; every other code is main's to give.
+#: Codes that a child may give its own failure; only main gives the others.
 CHILD_CODES = frozenset(
-    {
-        "MODULE_BROKEN",
-        "TOOL_NOT_FOUND",
-        "ARGUMENTS_INVALID",
-        "TOOL_RAISED",
-        "RESULT_INVALID",
-        "RESULT_TOO_LARGE",
-        "MEMORY_LIMIT",
-        "DISK_LIMIT",
-        "TOOL_CRASHED",
-    }
+    (
+        *("MODULE_BROKEN", "TOOL_NOT_FOUND", "ARGUMENTS_INVALID", "TOOL_RAISED", "TOOL_CRASHED"),
+        *("RESULT_INVALID", "RESULT_TOO_LARGE", "MEMORY_LIMIT", "DISK_LIMIT"),
+    )
 )
 
-Json: TypeAlias = dict[str, Any]
+#: What a message is as JSON.
+Json: TypeAlias = dict[str, object]
 
-# Visible ASCII only. The dots are looked at by `is_host`.
+# Visible ASCII only. `is_host` looks at the dots.
 _HOST = re.compile(r"[!-~]+")
-_BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}")
 
 
 class ProtocolError(Exception):
@@ -58,7 +51,7 @@ class ProtocolError(Exception):
     """
 
 
-class MessageTooLarge(ProtocolError):
+class MessageTooLargeError(ProtocolError):
     """A child sent more than a message may hold."""
 
 
@@ -66,9 +59,9 @@ class MessageTooLarge(ProtocolError):
 
 
 class Known(NamedTuple):
-    """What main was told of a module by an earlier child: its compiled code, and where the spec of each tool stands."""
+    """What an earlier child told main of a module: its compiled code, and where the spec of each tool stands."""
 
-    #: Marshalled and in base64; the child sent it before the module's code ran.
+    #: Marshalled, in base64. It was sent before the module's code ran.
     code: str
     places: dict[str, int]
 
@@ -86,44 +79,40 @@ class CallOrder(NamedTuple):
     network: bool
 
     def as_json(self) -> Json:
-        """As it crosses."""
         known = None if self.known is None else self.known._asdict()
-        return {"do": "call"} | self._asdict() | {"known": known}
+        return {"do": "call", **self._asdict(), "known": known}
 
 
 class CheckOrder(NamedTuple):
     """Check a module: read it, import it, and run its examples."""
 
     module: str
-    #: The bytes of the file in base64, for they may be no UTF-8.
+    #: The bytes of the file in base64, because they may not be UTF-8.
     source: str
 
     def as_json(self) -> Json:
-        """As it crosses."""
-        return {"do": "check"} | self._asdict()
+        return {"do": "check", **self._asdict()}
 
 
 class ProbeOrder(NamedTuple):
-    """Try harmless forms of attacks. Sent by the zygote, before there is any user code."""
+    """Try harmless forms of attacks. The zygote sends it, before there is any user code."""
 
     probes: list[str]
-    #: `level.plants.Plants`, as a dict.
-    plants: Json
+    #: The fields of `level.plants.Plants`.
+    plants: dict[str, int | str]
 
     def as_json(self) -> Json:
-        """As it crosses."""
-        return {"do": "probe"} | self._asdict()
+        return {"do": "probe", **self._asdict()}
 
 
 class Invocation(NamedTuple):
-    """The one call of a child that has imported its module, or will have."""
+    """The one call of a child that has imported its module, or is about to."""
 
     tool: str
-    arguments: Json
-    context: Json
+    arguments: JsonObject
+    context: JsonObject
 
     def as_json(self) -> Json:
-        """As it crosses."""
         return self._asdict()
 
 
@@ -133,15 +122,14 @@ class ConnectReply(NamedTuple):
     refused: str | None = None
 
     def as_json(self) -> Json:
-        """As it crosses."""
-        return {"refused": self.refused}
+        return self._asdict()
 
 
 Order: TypeAlias = CallOrder | CheckOrder | ProbeOrder | Invocation | ConnectReply
 
 
-def read_order(order: Json) -> CallOrder | CheckOrder | ProbeOrder:
-    """In the child: what main, or the zygote, wants of it."""
+def read_order(order: dict[str, Any]) -> CallOrder | CheckOrder | ProbeOrder:
+    """In the child: its first order, from main or from the zygote."""
     match order.pop("do"):
         case "call":
             if order["known"] is not None:
@@ -162,7 +150,6 @@ class Failed(NamedTuple):
     reason: str
 
     def as_json(self) -> Json:
-        """As it crosses."""
         return {"failed": self.reason[:REASON_CHARACTERS_MAX]}
 
 
@@ -173,7 +160,7 @@ class Imports(NamedTuple):
     code: str | None
 
     def as_json(self) -> Json:
-        """As it crosses; packages that cannot be installed are left out."""
+        """Without the packages whose names are too long for them to be installed."""
         packages = [name for name in self.packages if len(name) <= PACKAGE_CHARACTERS_MAX]
         return {"imports": packages[:PACKAGES_MAX], "code": self.code}
 
@@ -182,7 +169,6 @@ class Starting(NamedTuple):
     """The module's code runs from here on: what comes after this message may be the module's own."""
 
     def as_json(self) -> Json:
-        """As it crosses."""
         return {"starting": True}
 
 
@@ -193,7 +179,6 @@ class Ready(NamedTuple):
     places: dict[str, int] | None = None
 
     def as_json(self) -> Json:
-        """As it crosses."""
         return {"ready": self.places}
 
 
@@ -204,7 +189,6 @@ class Connect(NamedTuple):
     port: int
 
     def as_json(self) -> Json:
-        """As it crosses."""
         return {"connect": {"host": self.host, "port": self.port}}
 
 
@@ -214,7 +198,6 @@ class TextResult(NamedTuple):
     text: str
 
     def as_json(self) -> Json:
-        """As it crosses."""
         return {"answer": {"text": self.text}}
 
 
@@ -224,7 +207,6 @@ class JsonResult(NamedTuple):
     json: str
 
     def as_json(self) -> Json:
-        """As it crosses."""
         return {"answer": {"json": self.json}}
 
 
@@ -235,18 +217,16 @@ class CallFailure(NamedTuple):
     error: str
 
     def as_json(self) -> Json:
-        """As it crosses."""
         return {"answer": {"code": self.code, "error": self.error[:ERROR_CHARACTERS_MAX]}}
 
 
 class StageReport(NamedTuple):
-    """The report of a check, as far as it has come. `pool/check_report.py` looks at what it says."""
+    """The report of a check, as far as it has come. `pool/check_report.py` checks what it says."""
 
     stage: Literal["parsed", "imported", "loaded"]
-    report: Json
+    report: dict[str, Any]
 
     def as_json(self) -> Json:
-        """As it crosses."""
         return {"stage": self.report | {"stage": self.stage}}
 
 
@@ -259,15 +239,13 @@ class ExampleStarts(NamedTuple):
     line: int | None = None
 
     def as_json(self) -> Json:
-        """As it crosses."""
-        return {"stage": {"stage": "running"} | self._asdict()}
+        return {"stage": {"stage": "running", **self._asdict()}}
 
 
 class Done(NamedTuple):
     """The check is over, and what it printed is written."""
 
     def as_json(self) -> Json:
-        """As it crosses."""
         return {"done": True}
 
 
@@ -277,7 +255,6 @@ class Sights(NamedTuple):
     saw: dict[str, str]
 
     def as_json(self) -> Json:
-        """As it crosses."""
         return {"sights": {name: saw[:REASON_CHARACTERS_MAX] for name, saw in self.saw.items()}}
 
 
@@ -287,24 +264,10 @@ ChildMessage: TypeAlias = (
 )
 
 
-def parse_child_message(value: object) -> ChildMessage:
-    """The message that a JSON value of a child is; raises ProtocolError for anything else.
-
-    The depth of a report, and what the text of a JsonResult holds, are looked at by who reads them.
-    """
-    if type(value) is not dict:
-        raise ProtocolError("a message is one JSON object")
-    for key in value:
-        parse = _PARSERS.get(key)
-        if parse is not None:
-            return parse(value)
-    raise ProtocolError("there is no message of this kind")
-
-
 def connect_wish(host: object, port: object) -> Connect:
     """In the child: the message for what a tool gives as an address; raises ValueError with a sentence for the tool."""
     name = host.decode("latin-1") if isinstance(host, bytes) else host
-    if not is_host(name) or not _is_number(port, 1, 65_535):
+    if not is_host(name) or not is_port(port):
         raise ValueError(
             "a connection needs a host name in ASCII, with labels of 1 to 63 characters, and a port from 1 to 65535"
         )
@@ -318,131 +281,6 @@ def is_host(value: object) -> TypeGuard[str]:
     return all(0 < len(label) <= LABEL_CHARACTERS_MAX for label in value.removesuffix(".").split("."))
 
 
-def _failed(value: Json) -> Failed:
-    if len(value) == 1 and _is_text(reason := value["failed"], REASON_CHARACTERS_MAX):
-        return Failed(reason)
-    raise ProtocolError("'failed' has another shape")
-
-
-def _imports(value: Json) -> Imports:
-    packages, code = value["imports"], value.get("code")
-    if (
-        len(value) == 2
-        and "code" in value
-        and type(packages) is list
-        and len(packages) <= PACKAGES_MAX
-        and all(_is_text(name, PACKAGE_CHARACTERS_MAX) for name in packages)
-        and (code is None or (_is_text(code, CODE_CHARACTERS_MAX) and _BASE64.fullmatch(code)))
-    ):
-        return Imports(packages, code)
-    raise ProtocolError("'imports' has another shape")
-
-
-def _starting(value: Json) -> Starting:
-    if len(value) == 1 and value["starting"] is True:
-        return Starting()
-    raise ProtocolError("'starting' has another shape")
-
-
-def _ready(value: Json) -> Ready:
-    places = value["ready"]
-    if len(value) == 1 and (places is None or _are_places(places)):
-        return Ready(places)
-    raise ProtocolError("'ready' has another shape")
-
-
-def _are_places(value: object) -> bool:
-    return (
-        type(value) is dict
-        and len(value) <= TOOLS_MAX
-        and all(
-            len(name) <= TOOL_NAME_CHARACTERS_MAX and _is_number(place, 0, TOOLS_MAX - 1)
-            for name, place in value.items()
-        )
-    )
-
-
-def _connect(value: Json) -> Connect:
-    wish = value["connect"]
-    if (
-        len(value) == 1
-        and type(wish) is dict
-        and len(wish) == 2
-        and is_host(host := wish.get("host"))
-        and _is_number(port := wish.get("port"), 1, 65_535)
-    ):
-        return Connect(host, port)
-    raise ProtocolError("'connect' has another shape")
-
-
-def _answer(value: Json) -> Answer:
-    answer = value["answer"]
-    if len(value) == 1 and type(answer) is dict:
-        if len(answer) == 1:
-            if type(text := answer.get("json")) is str:
-                return JsonResult(text)
-            if type(text := answer.get("text")) is str:
-                return TextResult(text)
-        elif len(answer) == 2:
-            code, error = answer.get("code"), answer.get("error")
-            if type(code) is str and code in CHILD_CODES and _is_text(error, ERROR_CHARACTERS_MAX):
-                return CallFailure(code, error)
-    raise ProtocolError("'answer' has another shape")
-
-
-def _stage(value: Json) -> StageReport | ExampleStarts:
-    stage = value["stage"]
-    if len(value) == 1 and type(stage) is dict:
-        name = stage.get("stage")
-        if name in ("parsed", "imported", "loaded"):
-            return StageReport(name, stage)
-        if name == "running" and len(stage) == 4 and "line" in stage:
-            tool, example, line = stage.get("tool"), stage.get("example"), stage["line"]
-            if (
-                _is_text(tool, TOOL_NAME_CHARACTERS_MAX)
-                and _is_number(example, 0, EXAMPLES_MAX - 1)
-                and (line is None or _is_number(line, 1, LINES_MAX))
-            ):
-                return ExampleStarts(tool, example, line)
-    raise ProtocolError("'stage' has another shape")
-
-
-def _done(value: Json) -> Done:
-    if len(value) == 1 and value["done"] is True:
-        return Done()
-    raise ProtocolError("'done' has another shape")
-
-
-def _sights(value: Json) -> Sights:
-    saw = value["sights"]
-    if (
-        len(value) == 1
-        and type(saw) is dict
-        and len(saw) <= PROBES_MAX
-        and all(_is_text(text, REASON_CHARACTERS_MAX) for pair in saw.items() for text in pair)
-    ):
-        return Sights(saw)
-    raise ProtocolError("'sights' has another shape")
-
-
-def _is_text(value: object, characters_max: int) -> TypeGuard[str]:
-    return type(value) is str and len(value) <= characters_max
-
-
-def _is_number(value: object, lowest: int, highest: int) -> TypeGuard[int]:
-    # A bool is an int to isinstance.
-    return type(value) is int and lowest <= value <= highest
-
-
-#: Each kind of message by the key that it alone has.
-_PARSERS: dict[object, Callable[[Json], ChildMessage]] = {
-    "answer": _answer,
-    "starting": _starting,
-    "ready": _ready,
-    "connect": _connect,
-    "imports": _imports,
-    "failed": _failed,
-    "stage": _stage,
-    "done": _done,
-    "sights": _sights,
-}
+def is_port(value: object) -> TypeGuard[int]:
+    """Whether it is the number of a TCP port."""
+    return type(value) is int and 1 <= value <= 65_535

@@ -6,8 +6,11 @@ is ever pickled: unpickling executes what the sender wrote.
 
 import json
 import os
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, TypeAlias
+
+JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
+JsonObject: TypeAlias = dict[str, JsonValue]
 
 HEADER_BYTES = 4
 
@@ -18,33 +21,42 @@ _write = os.write
 
 
 class FrameError(Exception):
-    """The other side closed the channel or sent what is not a frame."""
+    """The other side closed the channel."""
 
 
-def encode_frame(message: dict[str, Any]) -> bytes:
-    """The bytes of one frame. Lone surrogates, which UTF-8 can't hold, become question marks."""
-    payload = _encode(message).encode("utf-8", "replace")
+class FrameTooLargeError(Exception):
+    """A sender announced a frame above the bound."""
+
+
+def with_length(payload: bytes) -> bytes:
+    """The frame of one JSON object in UTF-8."""
     return len(payload).to_bytes(HEADER_BYTES, "big") + payload
 
 
-def write_frame(descriptor: int, message: dict[str, Any]) -> None:
+def encode_frame(message: Mapping[str, object]) -> bytes:
+    """The bytes of one frame. Lone surrogates, which UTF-8 cannot hold, become question marks."""
+    return with_length(_encode(message).encode("utf-8", "replace"))
+
+
+def write_frame(descriptor: int, message: Mapping[str, object]) -> None:
     """Writes one whole frame to a blocking descriptor."""
     rest = memoryview(encode_frame(message))
     while rest:
         rest = rest[_write(descriptor, rest) :]
 
 
-def read_frame(descriptor: int) -> dict[str, Any]:
-    """Reads one whole frame from a blocking descriptor of a trusted sender; raises FrameError where it ends early."""
+def read_frame(descriptor: int) -> Any:
+    """The JSON object of the next frame of a blocking descriptor; raises FrameError where the frame ends early.
+
+    Only for a trusted sender: the frame may be of any length.
+    """
     length = int.from_bytes(_read_exactly(descriptor, HEADER_BYTES), "big")
-    message: dict[str, Any] = _decode(_read_exactly(descriptor, length).decode())
-    return message
+    return _decode(_read_exactly(descriptor, length).decode())
 
 
-def decode_frame(frame: bytes) -> dict[str, Any]:
-    """The message of one whole frame of a trusted sender."""
-    message: dict[str, Any] = _decode(frame[HEADER_BYTES:].decode())
-    return message
+def decode_frame(frame: bytes) -> Any:
+    """The JSON object of one whole frame of a trusted sender."""
+    return _decode(frame[HEADER_BYTES:].decode())
 
 
 def _read_exactly(descriptor: int, length: int) -> bytes:
@@ -60,10 +72,11 @@ def _read_exactly(descriptor: int, length: int) -> bytes:
 
 
 class FrameSplitter:
-    """Cuts what a hostile sender wrote into payloads, without ever holding more than `bytes_max` of one."""
+    """Cuts what a hostile sender wrote into payloads, and never holds more than `bytes_max` of one."""
 
     def __init__(self, bytes_max: int) -> None:
-        self._bytes_max = bytes_max
+        #: What a payload may have from now on.
+        self.bytes_max = bytes_max
         self._held = bytearray()
 
     @property
@@ -71,32 +84,20 @@ class FrameSplitter:
         """Whether bytes have come that are no whole frame yet."""
         return bool(self._held)
 
-    def take_at_most(self, bytes_max: int) -> None:
-        """From now on a payload may have so many bytes."""
-        self._bytes_max = bytes_max
-
     def clear(self) -> None:
         """Lets go of what is held: nothing more of this sender is of use."""
         self._held.clear()
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Yields each payload that is whole now; raises FrameTooLarge before one above the bound is held."""
+        """Yields each payload that is whole now; raises FrameTooLargeError before one above the bound is held."""
         self._held += data
         while len(self._held) >= HEADER_BYTES:
             length = int.from_bytes(self._held[:HEADER_BYTES], "big")
-            if length > self._bytes_max:
-                raise FrameTooLarge(length)
+            if length > self.bytes_max:
+                raise FrameTooLargeError
             end = HEADER_BYTES + length
             if len(self._held) < end:
                 return
             payload = bytes(self._held[HEADER_BYTES:end])
             del self._held[:end]
             yield payload
-
-
-class FrameTooLarge(Exception):
-    """A sender announced a frame above the bound."""
-
-    def __init__(self, length: int) -> None:
-        super().__init__(f"a frame of {length} bytes")
-        self.length = length

@@ -1,22 +1,30 @@
-"""How deep JSON is nested."""
+"""How deep JSON is nested, and how many values it holds, found out before or while it is parsed."""
 
+import re
 from typing import Any
 
 import orjson
 
-#: So many arrays and objects in each other orjson reads, and no more. A test compares them.
+#: How many levels of arrays and objects orjson reads. A test compares it.
 READER_LEVELS = 1_024
+#: Values of one message or result. As objects they take some 100 MB at worst, and a tenth of a second. Parsed JSON such as
+#: `[[],[],...]` takes thirty times its bytes.
+VALUES_MAX = 500_000
+
+# A whole string, or a run of what stands between values.
+_TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[,\[{]++', re.DOTALL)
+_QUOTE = 0x22
 
 
-class TooDeep(ValueError):
-    """It is JSON, and nested deeper than it may be."""
+class TooDeepError(ValueError):
+    """The JSON is nested deeper than it may be."""
 
 
 def read_json(data: bytes, levels: int) -> Any:
-    """The value, with at most `levels` arrays and objects in each other; raises ValueError for no JSON, TooDeep for deeper.
+    """The value, with at most `levels` arrays and objects in each other; raises TooDeepError, and ValueError for no JSON.
 
-    The reader itself finds out: the data is put so deep into arrays that it fails at one level too many. To look through
-    the value would take longer than to read it.
+    The reader itself finds out: the data is put so deep into arrays that the reader fails at one level too many. To look
+    through the value would take longer than to read it.
     """
     # Fewer brackets than levels allowed: no need to look.
     if data.count(b"[") + data.count(b"{") <= levels:
@@ -26,7 +34,7 @@ def read_json(data: bytes, levels: int) -> Any:
         value = orjson.loads(b"[" * around + data + b"]" * around)
     except ValueError:
         orjson.loads(data)
-        raise TooDeep(f"more than {levels} levels") from None
+        raise TooDeepError(f"more than {levels} levels") from None
     for _ in range(around):
         # Data such as `1],[1` would be JSON only here.
         if len(value) != 1:
@@ -36,7 +44,7 @@ def read_json(data: bytes, levels: int) -> Any:
 
 
 def is_deeper(value: Any, levels: int) -> bool:
-    """Whether arrays and objects, as orjson makes them, lie in each other more than `levels` deep; without recursion."""
+    """Whether arrays and objects, as orjson makes them, are nested more than `levels` deep. Works without recursion."""
     level = [value]
     for _ in range(levels + 1):
         lists = [item for item in level if type(item) is list]
@@ -46,3 +54,16 @@ def is_deeper(value: Any, levels: int) -> bool:
         level = [item for held in lists for item in held]
         level += [item for held in dicts for item in held.values()]
     return True
+
+
+def is_too_heavy(data: bytes) -> bool:
+    """Whether the JSON holds more than VALUES_MAX values, found out without parsing it."""
+    if data.count(b",") + data.count(b"[") + data.count(b"{") <= VALUES_MAX:
+        return False
+    values = 0
+    for token in _TOKEN.finditer(data):
+        if data[token.start()] != _QUOTE:
+            values += token.end() - token.start()
+            if values > VALUES_MAX:
+                return True
+    return False

@@ -23,34 +23,39 @@ from toolrack_runner.module import (
     portable_code,
 )
 from toolrack_runner.module.call import Module
+from toolrack_runner.module.known import KnownModule
+from toolrack_runner.module.syntax import code_object
 from toolrack_runner.network.brokered_socket import connect_by_broker, open_broker
-from toolrack_runner.wire.child_messages import (
-    CallFailure,
-    CallOrder,
-    CheckOrder,
-    ChildMessage,
-    Done,
-    Failed,
-    Imports,
-    Invocation,
-    ProbeOrder,
-    Ready,
-    Sights,
-    Starting,
-    parse_child_message,
-    read_order,
-)
-from toolrack_runner.wire.frames import FrameError, read_frame, write_frame
-from toolrack_runner.zygote.answer_of import answer_of
-from toolrack_runner.zygote.at_fork import be_another_process
+from toolrack_runner.wire import child_messages as messages
+from toolrack_runner.wire.child_messages import Answer, ChildMessage
+from toolrack_runner.wire.frames import FrameError, JsonObject, encode_frame, read_frame, write_frame
+from toolrack_runner.wire.parse_child_message import parse_child_message
 from toolrack_runner.zygote.messages import Spawn
-from toolrack_runner.zygote.rehearsal import load_rehearsal, rehearse
+from toolrack_runner.zygote.preload import be_another_process
 
 #: Limits that an import can meet as well as a call.
 LIMIT_CODES = ("MEMORY_LIMIT", "DISK_LIMIT")
 
+REHEARSAL_SOURCE = b"""
+def echo(text: str) -> str:
+    return text
+
+TOOL_SPECS = [{"name": "rehearsal:echo", "description": "Returns its text.", "handler": echo}]
+"""
+
+
+def _load_rehearsal() -> KnownModule:
+    """A module of the runner's own, loaded in both ways."""
+    code = portable_code(code_object("rehearsal", REHEARSAL_SOURCE.decode()))
+    assert code is not None
+    whole = load_module("rehearsal", REHEARSAL_SOURCE, for_one_call=True)
+    module = load_known("rehearsal", REHEARSAL_SOURCE.decode(), code, places(whole))
+    del sys.modules["rehearsal"]
+    return module
+
+
 #: Imported by the zygote.
-REHEARSAL = load_rehearsal()
+REHEARSAL = _load_rehearsal()
 
 _exit = os._exit
 _read = os.read
@@ -66,33 +71,33 @@ def live(
 ) -> NoReturn:
     """Runs in the forked child and never returns. `kept` stays open beside the channel, for a probe.
 
-    The order is the jail's promise: everything up to the first `load` is ours, everything after it may be anybody's.
+    The order is the jail's promise: only the runner's own code runs before `confine`, and a module's after it only.
     """
     try:
         be_another_process()
         os.dup2(output, 1)
         os.dup2(output, 2)
         confinement.confine(workplace, keep=(channel, *kept))
-        order = read_order(read_frame(channel))
-        gc.enable()  # Off in the zygote, whose garbage would be everybody's.
+        order = messages.read_order(read_frame(channel))
+        gc.enable()  # Off in the zygote, because a collection would copy pages.
         match order:
-            case CallOrder():
+            case messages.CallOrder():
                 _call(channel, order, spawn.limits.output_bytes)
-            case CheckOrder():
+            case messages.CheckOrder():
                 _check(channel, order)
-            case ProbeOrder():
+            case messages.ProbeOrder():
                 _probe(channel, order)
     except FrameError:
         pass  # Main let go of this child before it was needed.
-    except BaseException as error:  # noqa: BLE001 - whatever it is, main must hear of it
-        _say(channel, Failed(f"{type(error).__name__}: {error}"))
+    except BaseException as error:  # noqa: BLE001 - main must hear of anything
+        _say(channel, messages.Failed(f"{type(error).__name__}: {error}"))
     finally:
         _exit(0)
 
 
-def _call(channel: int, order: CallOrder, output_bytes_max: int) -> None:
+def _call(channel: int, order: messages.CallOrder, output_bytes_max: int) -> None:
     if order.rehearse:
-        rehearse(REHEARSAL)
+        _rehearse()
     if order.network:
         connect_by_broker()
 
@@ -103,54 +108,69 @@ def _call(channel: int, order: CallOrder, output_bytes_max: int) -> None:
         _say(channel, _broken(refused.fault))
     else:
         _say(channel, ready)
-        call = Invocation(**read_frame(channel))
+        call = messages.Invocation(**read_frame(channel))
         if order.network:
             open_broker(channel)
         outcome = call_tool(
             module, call.tool, call.arguments, call.context, output_bytes_max=output_bytes_max
         )
-        _say(channel, answer_of(outcome))
+        _say(channel, _answer(outcome))
     return _wait_for_the_end(channel)
 
 
-def _loaded(channel: int, order: CallOrder) -> tuple[Module, Ready]:
-    """The module, and what is told of it to the children that come after this one; raises ModuleFault."""
+def _rehearse() -> None:
+    """Runs a call and does not send its answer: the real call then finds its pages copied, and copies hardly one."""
+    outcome = call_tool(REHEARSAL, "rehearsal:echo", {"text": "x" * 1_000}, {}, output_bytes_max=1 << 20)
+    encode_frame(_answer(outcome).as_json())
+
+
+def _loaded(channel: int, order: messages.CallOrder) -> tuple[Module, messages.Ready]:
+    """The module, and what the children after this one are told of it; raises ModuleFault."""
     if order.known is not None:
         code = a2b_base64(order.known.code)
-        _say(channel, Starting())
-        return load_known(order.module, order.source, code, order.known.places), Ready()
+        _say(channel, messages.Starting())
+        return load_known(order.module, order.source, code, order.known.places), messages.Ready()
 
     def announce(code: CodeType) -> None:
         portable = portable_code(code)
         told = None if portable is None else b2a_base64(portable, newline=False).decode()
-        _say(channel, Imports(list(imports_of_code(code)), told))
-        _say(channel, Starting())
+        _say(channel, messages.Imports(list(imports_of_code(code)), told))
+        _say(channel, messages.Starting())
 
     source = order.source.encode("utf-8", "replace")
     module = load_module(order.module, source, for_one_call=True, announce=announce)
-    return module, Ready(places(module))
+    return module, messages.Ready(places(module))
 
 
-def _broken(fault: Fault) -> CallFailure:
+def _broken(fault: Fault) -> messages.CallFailure:
     code = fault.code if fault.code in LIMIT_CODES else "MODULE_BROKEN"
     error = fault.message if fault.traceback is None else f"{fault.message}\n{fault.traceback}"
-    return CallFailure(code, error)
+    return messages.CallFailure(code, error)
 
 
-def _check(channel: int, order: CheckOrder) -> None:
-    def send(stage: dict[str, Any]) -> None:
+def _answer(outcome: Any) -> Answer:
+    """The message for an outcome of `call_tool`; of a result that is JSON, only its text crosses."""
+    if "value" in outcome:
+        return messages.JsonResult(outcome["text"])
+    if "text" in outcome:
+        return messages.TextResult(outcome["text"])
+    return messages.CallFailure(outcome["code"], outcome["error"])
+
+
+def _check(channel: int, order: messages.CheckOrder) -> None:
+    def send(stage: JsonObject) -> None:
         _say(channel, parse_child_message({"stage": stage}))
 
     check_module(order.module, a2b_base64(order.source), send=send)
     _flush()
-    _say(channel, Done())
+    _say(channel, messages.Done())
     _wait_for_the_end(channel)
 
 
-def _probe(channel: int, order: ProbeOrder) -> None:
-    plants = Plants(**order.plants | {"workdir": os.getcwd()})
+def _probe(channel: int, order: messages.ProbeOrder) -> None:
+    plants = Plants(**order.plants | {"workdir": os.getcwd()})  # type: ignore[arg-type] # as the zygote sent them
     probes = {probe.name: probe for probe in TWINS}
-    _say(channel, Sights({name: probes[name].try_it(plants).saw for name in order.probes}))
+    _say(channel, messages.Sights({name: probes[name].try_it(plants).saw for name in order.probes}))
     _wait_for_the_end(channel)
 
 
@@ -159,12 +179,12 @@ def _say(channel: int, message: ChildMessage) -> None:
 
 
 def _wait_for_the_end(channel: int) -> None:
-    """Main reads what the call cost from the living process, and kills it."""
+    """Main reads what the call cost from the living process, and then kills it."""
     _read(channel, 1)
 
 
 def _flush() -> None:
-    """Whatever the module put in place of the streams: its fault is not the call's."""
+    """Flushes what the module may have put in place of the streams. If that fails, the call does not."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(BaseException):
             stream.flush()

@@ -1,30 +1,30 @@
-"""What main and a zygote say to each other: one JSON array a packet, its kind and its fields; descriptors beside it.
+"""What main and a zygote say to each other. A packet is one JSON array: the kind of the message, then its fields.
 
-After each fork a zygote copies every page that it writes to, so that of an object's reference count alone: what it does
-for a child takes few functions.
+After each fork a zygote copies every page that it writes to, and a reference count is written too. So its work for a child
+takes few functions.
 """
 
 import json.scanner
 import socket
 import sys
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias, get_args
 
 from toolrack_runner.level.plants import CONNECTIONS
 
-#: A packet holds the longest message there is: the opening one, with its paths and package names.
+#: For the longest message, which is the opening with its paths and package names.
 PACKET_BYTES = 1 << 16
-#: A spawn brings two descriptors, an opening with plants too, a birth one.
+#: Of one packet: two come with a spawn and with an opening that has plants, one with a birth.
 DESCRIPTORS_MAX = 2
 _ANCILLARY_BYTES = socket.CMSG_SPACE(DESCRIPTORS_MAX * 4)
 
 _encode = json.JSONEncoder(separators=(",", ":")).encode
-#: A zygote takes it off the class, for its children (`no_sendmsg.py`).
+#: A zygote takes it off the class, for its children (`denied_calls.py`).
 _sendmsg = socket.socket.sendmsg
 _scan = json.scanner.make_scanner(json.JSONDecoder())  # type: ignore[arg-type] # typeshed wants its own class
 
 
 class Limits(NamedTuple):
-    """What one child may use; design section 11."""
+    """What one child may use."""
 
     memory_bytes: int = 256 << 20
     address_space_bytes: int = 4 << 30
@@ -47,12 +47,12 @@ class Opening(NamedTuple):
     without: tuple[str, ...]
     #: Those of them without which the interpreter does not work.
     needed: tuple[str, ...]
-    #: What main has planted for the twins of attacks to aim at (`Plants` without its victim): until the level is measured.
-    plants: dict[str, Any] | None = None
+    #: The fields of `level.plants.Plants`, without its victim; None once the level is measured.
+    plants: dict[str, int | str] | None = None
 
 
 class Spawn(NamedTuple):
-    """Fork a child; two descriptors come with it: the child's channel and what its output goes to."""
+    """Fork a child. Two descriptors come with it: the child's end of its channel, and the pipe for its output."""
 
     child: int
     slot: int
@@ -66,17 +66,16 @@ class Ready(NamedTuple):
     missing: dict[str, str]
     #: Packages that could not be preloaded, with the reason.
     not_preloaded: dict[str, str]
-    #: What children share and no file is behind, before any is forked.
+    #: Memory without a file behind it that children share with the zygote, before any is forked.
     anonymous_bytes: int
-    landlock_abi: int
-    #: A process of the zygote's own user outside of every jail, which the twins of attacks aimed at; 0 where there is none.
+    #: `level.plants.Plants.victim`; 0 where there is none.
     victim: int
-    #: What the twins saw, by their names; none where nothing was planted.
+    #: What the probes saw, by their names; empty where nothing was probed.
     sights: dict[str, str]
 
 
 class Grown(NamedTuple):
-    """The zygote has done what it does when nobody waits: from now on children share this much."""
+    """The zygote has imported more while nobody waited: from now on children share this much."""
 
     anonymous_bytes: int
 
@@ -104,47 +103,44 @@ class Unborn(NamedTuple):
     reason: str
 
 
-Message = Opening | Spawn | Ready | Grown | Born | Gone | Unborn
-_TYPES: dict[str, type[Message]] = {
-    kind.__name__: kind for kind in (Opening, Spawn, Ready, Grown, Born, Gone, Unborn)
-}
+Message: TypeAlias = Opening | Spawn | Ready | Grown | Born | Gone | Unborn
+_TYPES: dict[str, type[Message]] = {kind.__name__: kind for kind in get_args(Message)}
 
 
-class Line:
-    """One end of the socket between main and a zygote."""
+class ZygoteChannel:
+    """One end of the channel between main and a zygote."""
 
     def __init__(self, end: socket.socket) -> None:
-        self.end = end
+        self.socket = end
 
     def send(self, message: Message, descriptors: tuple[int, ...] = ()) -> None:
-        """Sends one message; the descriptors stay the caller's to close."""
+        """Sends one message. The caller still has to close the descriptors."""
         packet = _encode((type(message).__name__, *message)).encode()
         if not descriptors:
-            self.end.send(packet)
+            self.socket.send(packet)
             return
         rights = b"".join([descriptor.to_bytes(4, sys.byteorder) for descriptor in descriptors])
-        _sendmsg(self.end, [packet], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+        _sendmsg(self.socket, [packet], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
 
     def open(self, opening: Opening) -> None:
-        """Sends the first message, and with it the connections that were planted."""
+        """Sends the first message, and the connections among its plants."""
         plants = opening.plants
-        self.send(opening, () if plants is None else tuple(plants[name] for name in CONNECTIONS))
+        self.send(opening, () if plants is None else tuple(int(plants[name]) for name in CONNECTIONS))
 
     def receive(self) -> tuple[Message, list[int]]:
         """The next message and the descriptors that came with it; raises EOFError when the other side has gone."""
-        packet, ancillary, _, _ = self.end.recvmsg(PACKET_BYTES, _ANCILLARY_BYTES)
+        packet, ancillary, _, _ = self.socket.recvmsg(PACKET_BYTES, _ANCILLARY_BYTES)
         if not packet:
             raise EOFError("the other side has gone")
         descriptors = [number for _, _, rights in ancillary for number in memoryview(rights).cast("i")]
-        return parse_message(_scan(packet.decode(), 0)[0]), descriptors
+        return _parse(*_scan(packet.decode(), 0)[0]), descriptors
 
 
-def parse_message(value: list[Any]) -> Message:
-    """The message that a packet holds. Both sides are ours: a packet of another shape is a fault of the program."""
-    name, *given = value
+def _parse(name: str, *given: Any) -> Message:
+    """The message that a packet holds. Both sides are the runner's own, so only its fields' types are restored."""
     kind = _TYPES[name]
     if kind is Spawn:
-        given[2] = Limits(*given[2])
+        return Spawn(given[0], given[1], Limits(*given[2]))
     if kind is Opening:
-        given = [tuple(each) if isinstance(each, list) else each for each in given]
+        given = tuple([tuple(each) if isinstance(each, list) else each for each in given])
     return kind(*given)

@@ -1,6 +1,6 @@
-"""Has the twins of the attacks tried, in children like those that calls get, before there is any of those.
+"""Tries harmless forms of the attacks, in children like those that calls get, before there is any such child.
 
-The zygote does it at its start, while main still imports what serves.
+The zygote does it at its start, while main still imports its server.
 """
 
 import os
@@ -9,6 +9,7 @@ import signal
 import socket
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import asdict, replace
 from typing import Final
 
@@ -16,25 +17,25 @@ from toolrack_runner.jail.confine import Confinement
 from toolrack_runner.level.plants import CONNECTIONS, Plants
 from toolrack_runner.level.twin import ESCAPED
 from toolrack_runner.level.twins import TWINS
-from toolrack_runner.wire.child_messages import Failed, ProbeOrder, ProtocolError, Sights, parse_child_message
+from toolrack_runner.wire.child_messages import Failed, ProbeOrder, ProtocolError, Sights
 from toolrack_runner.wire.frames import FrameError, read_frame, write_frame
+from toolrack_runner.wire.parse_child_message import parse_child_message
 from toolrack_runner.zygote.child import live
-from toolrack_runner.zygote.kill_group import kill_group
 from toolrack_runner.zygote.messages import Limits, Spawn
 
-#: A twin that takes longer is not held.
-TWIN_SECONDS: Final = 5.0
+#: An attack that takes longer counts as one that has succeeded.
+PROBE_SECONDS: Final = 5.0
 
 
 def probe(confinement: Confinement, plants: Plants) -> dict[str, str]:
-    """What each twin saw. Whatever ends its child is the twin's: the attack has succeeded."""
+    """What each probe saw. An attack whose child ends has succeeded."""
     combined = [twin.name for twin in TWINS if twin.is_combinable]
     alone = [[twin.name] for twin in TWINS if not twin.is_combinable]
     kept = tuple(getattr(plants, name) for name in CONNECTIONS)
     children = [_Child(confinement, slot, names, kept) for slot, names in enumerate((combined, *alone))]
     for child in children:
         child.order(plants)
-    ends = time.monotonic() + TWIN_SECONDS
+    ends = time.monotonic() + PROBE_SECONDS
     sights: dict[str, str] = {}
     for child in children:
         sights |= child.sights(ends)
@@ -43,7 +44,7 @@ def probe(confinement: Confinement, plants: Plants) -> dict[str, str]:
 
 
 class _Child:
-    """One child, and the twins that it tries."""
+    """One child, and the names of the probes that it tries."""
 
     def __init__(
         self, confinement: Confinement, slot: int, names: Sequence[str], kept: tuple[int, ...]
@@ -65,7 +66,7 @@ class _Child:
         write_frame(self._channel.fileno(), ProbeOrder(list(self._names), asdict(plants)).as_json())
 
     def sights(self, ends: float) -> dict[str, str]:
-        """What its twins saw, until `ends` on the monotonic clock."""
+        """What its probes saw, until `ends` on the monotonic clock."""
         escaped = dict.fromkeys(self._names, ESCAPED)
         if not select.select((self._channel,), (), (), max(0.0, ends - time.monotonic()))[0]:
             return escaped
@@ -81,7 +82,7 @@ class _Child:
         return escaped
 
     def end(self) -> None:
-        """Kills it; when this returns nothing of it is left."""
+        """Kills it; nothing of it is left when this returns."""
         os.kill(self._pid, signal.SIGKILL)
         self._channel.close()
         if "seccomp" in self._confinement.missing:
@@ -92,7 +93,16 @@ class _Child:
             os.waitpid(clearing, 0)
 
 
-def as_seen_here(plants: dict[str, object], victim: int, connections: Sequence[int]) -> Plants:
-    """What main has planted, with the zygote's process and the zygote's numbers of the descriptors that main sent."""
+def kill_group(pid: int) -> None:
+    """Kills what a child left in its process group. The child must not be reaped yet: its pid cannot be another's then.
+
+    Only needed where forking is not denied; docs/security.md says what is not promised there.
+    """
+    with suppress(ProcessLookupError):
+        os.killpg(pid, signal.SIGKILL)
+
+
+def as_seen_here(plants: dict[str, int | str], victim: int, connections: Sequence[int]) -> Plants:
+    """What main sent, with the zygote's own process, and its own numbers of the descriptors that main sent."""
     descriptors = dict(zip(CONNECTIONS, connections, strict=True))
     return replace(Plants(**plants), victim=victim, **descriptors)  # type: ignore[arg-type]

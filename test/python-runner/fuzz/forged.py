@@ -6,6 +6,7 @@ from random import Random
 from typing import Any, Final, get_args
 
 from toolrack_runner.wire import child_messages as m
+from toolrack_runner.wire.parse_child_message import SHAPES
 
 #: What a field is replaced by: other types, numbers at the bounds of machines, text that is no text.
 STRANGE: Final[tuple[Any, ...]] = (
@@ -55,6 +56,8 @@ RAW: Final = (
     *(b"[" + b"0," * 600_000 + b"0]", b'{"imports":[],"code":"' + b"A" * 700_000 + b'"}'),
 )
 _LENGTH: Final = 4
+#: The keys of messages.
+KEYS: Final = tuple(key for fields, _ in SHAPES for key in fields)
 
 
 def frame(payload: bytes) -> bytes:
@@ -131,9 +134,9 @@ def changed(random: Random, value: Any) -> Any:
         if way == 0:
             return rest
         if way == 1:
-            return rest | {random.choice((*m._PARSERS, "code", "json", "stage", "")): value[key]}
+            return rest | {random.choice((*KEYS, "json", "")): value[key]}
         if way == 2:
-            return value | {random.choice((*m._PARSERS, "code", "json", "text", "x")): random.choice(STRANGE)}
+            return value | {random.choice((*KEYS, "json", "text", "x")): random.choice(STRANGE)}
         return rest | {key: changed(random, value[key])}
     if isinstance(value, list) and value and random.random() < 0.7:
         at = random.randrange(len(value))

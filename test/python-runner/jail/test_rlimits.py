@@ -12,7 +12,7 @@ import pytest
 from jail.forked import fork, in_child
 from toolrack_runner.jail.identity import drop_identity
 from toolrack_runner.jail.rlimits import MIB, MemoryInUse, ResourceLimits, memory_in_use
-from toolrack_runner.zygote.allocator import keep_allocations_in_one_heap
+from toolrack_runner.zygote.denied_calls import keep_allocations_in_one_heap
 
 NAMES = ("DATA", "AS", "STACK", "CPU", "FSIZE", "NOFILE", "CORE", "MEMLOCK", "MSGQUEUE", "SIGPENDING")
 OPTIONAL = ("MSGQUEUE", "SIGPENDING")

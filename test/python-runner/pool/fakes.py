@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from toolrack_runner.pool.key import Key
+from toolrack_runner.pool.warm_queue import Key
 from toolrack_runner.zygote.messages import Gone, Limits
 
 

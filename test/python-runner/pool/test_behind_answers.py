@@ -1,7 +1,7 @@
 """Calls that come together are answered first; children are killed and made behind them, and never too late."""
 
 from pool.fakes import FakeChild, FakeClock
-from toolrack_runner.pool.behind_answers import HOLD_SECONDS, PAUSE_SECONDS, BehindAnswers
+from toolrack_runner.pool.refills import HOLD_SECONDS, PAUSE_SECONDS, BehindAnswers
 
 
 def test_a_child_with_a_result_is_killed_when_the_last_call_was_answered_a_moment_ago() -> None:

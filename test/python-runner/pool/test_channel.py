@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from pool.test_child_life import CALL, CHECK, INVOCATION, MOMENTS, Step
-from toolrack_runner.pool.channel import Channel, ChannelClosed
+from toolrack_runner.pool.channel import Channel, ChannelClosedError
 from toolrack_runner.wire import child_messages as m
 from wire.messages import FORGED
 
@@ -43,7 +43,7 @@ async def said(steps: Sequence[Step], data: bytes) -> tuple[list[m.ChildMessage]
     try:
         while True:
             heard.append(await asyncio.wait_for(channel.receive(), 20))
-    except (ChannelClosed, m.ProtocolError) as end:
+    except (ChannelClosedError, m.ProtocolError) as end:
         assert ended == [True]
         assert not channel.is_open
         return heard, end
@@ -70,9 +70,9 @@ ENDS: dict[str, tuple[bytes, type[Exception]]] = {
     "invalid UTF-8": (frame(b'{"answer": {"text": "\xff"}}'), m.ProtocolError),
     "a lone surrogate": (frame(rb'{"answer": {"text": "\ud800"}}'), m.ProtocolError),
     "1,100 levels": (frame(b"[" * 1_100 + b"]" * 1_100), m.ProtocolError),
-    "a frame above the bound": ((1 << 30).to_bytes(4, "big"), m.MessageTooLarge),
-    "many values": (frame(b"[" + b"0," * 500_000 + b"0]"), m.MessageTooLarge),
-    "half a frame": (b"\0\0\0\x09{", ChannelClosed),
+    "a frame above the bound": ((1 << 30).to_bytes(4, "big"), m.MessageTooLargeError),
+    "many values": (frame(b"[" + b"0," * 500_000 + b"0]"), m.MessageTooLargeError),
+    "half a frame": (b"\0\0\0\x09{", ChannelClosedError),
 }
 
 
@@ -85,7 +85,7 @@ def test_each_end_is_told_by_its_kind(data: bytes, kind: type[Exception]) -> Non
         writing = asyncio.create_task(asyncio.to_thread(write, childs_end, data))
         try:
             await asyncio.wait_for(channel.receive(), 20)
-        except (ChannelClosed, m.ProtocolError) as raised:
+        except (ChannelClosedError, m.ProtocolError) as raised:
             return raised
         finally:
             channel.close()  # Whoever still writes hears of it.

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from toolrack_runner.pool.child_life import ChildLife, Moment
 from toolrack_runner.wire import child_messages as m
+from toolrack_runner.wire.parse_child_message import SHAPES
 from wire.messages import MESSAGES
 
 README = Path(__file__).parents[3] / "python-runner" / "README.md"
@@ -101,7 +102,8 @@ def test_every_message_is_tried_taken_at_some_moment_and_documented() -> None:
     assert set(MESSAGES) == names(messages), "MESSAGES of test/python-runner/wire/messages.py"
     assert {type(each) for each in EVERY_MESSAGE} == messages, "EVERY_MESSAGE above"
     assert {type(each) for each in EVERY_ORDER} == orders - {m.ProbeOrder}, "EVERY_ORDER above"
-    assert {key for each in EVERY_MESSAGE for key in each.as_json()} - {"code"} == set(m._PARSERS), "_PARSERS"
+    keys = {key for fields, _ in SHAPES for key in fields}
+    assert {key for each in EVERY_MESSAGE for key in each.as_json()} == keys, "SHAPES"
     taken = {type(each) for _, _, allowed in MOMENTS for each in allowed}
     assert taken == messages - {m.Sights}, "MOMENTS above, and _NEXT of pool/child_life.py"
     assert documented("from main") == names(orders), "the table 'from main' of python-runner/README.md"

@@ -3,8 +3,7 @@
 import pytest
 
 from pool.fakes import FakeChild, FakeZygote
-from toolrack_runner.pool.children import Children, PoolFailure
-from toolrack_runner.pool.slots import Slots
+from toolrack_runner.pool.children import Children, PoolError
 from toolrack_runner.zygote.messages import Born, Gone, Limits, Unborn
 
 
@@ -14,8 +13,7 @@ class Held:
     def __init__(self, slots: int = 2) -> None:
         self.made: list[FakeChild] = []
         self.ended: list[FakeChild] = []
-        self.slots = Slots(slots)
-        self.children: Children[FakeChild, FakeZygote] = Children(self.make, self.ended.append, self.slots)
+        self.children: Children[FakeChild, FakeZygote] = Children(self.make, self.ended.append, slots)
 
     def make(self, number: int, slot: int, limits: Limits, _zygote: FakeZygote) -> FakeChild:
         """One more."""
@@ -33,7 +31,7 @@ def test_a_child_is_asked_for_born_and_reaped_and_its_slot_is_the_next_child_s()
     assert zygote.asked == [(child.number, child.slot)]
     assert held.children.zygote_of(child) is zygote
     held.children.born(Born(child.number), 5)
-    with pytest.raises(PoolFailure, match="every slot has a living child"):
+    with pytest.raises(PoolError, match="every slot has a living child"):
         held.children.spawn(Limits(), zygote)
     end = gone(child)
     held.children.gone(end)
@@ -64,7 +62,7 @@ def test_a_zygote_that_dies_takes_its_own_children_along_and_no_other_s() -> Non
 def test_a_zygote_that_takes_no_order_costs_neither_a_slot_nor_a_channel() -> None:
     held = Held(slots=1)
     for _ in range(2):
-        with pytest.raises(PoolFailure, match="no child could be asked for: Broken pipe"):
+        with pytest.raises(PoolError, match="no child could be asked for: Broken pipe"):
             held.children.spawn(Limits(), FakeZygote(BrokenPipeError(32, "Broken pipe")))
         assert held.made[-1].done == [("reaped", None)]
     assert held.children.alive == 0
@@ -75,12 +73,10 @@ def test_where_no_channel_can_be_made_no_slot_is_lost() -> None:
     def refuse(number: int, slot: int, limits: Limits, zygote: FakeZygote) -> FakeChild:
         raise OSError(24, "Too many open files")
 
-    slots = Slots(1)
-    children: Children[FakeChild, FakeZygote] = Children(refuse, lambda _: None, slots)
+    children: Children[FakeChild, FakeZygote] = Children(refuse, lambda _: None, slots=1)
     for _ in range(2):
-        with pytest.raises(PoolFailure, match="no child could be spoken to: Too many open files"):
+        with pytest.raises(PoolError, match="no channel to a child could be made: Too many open files"):
             children.spawn(Limits(), FakeZygote())
-    assert slots.take() == 0
 
 
 def test_all_are_killed_together() -> None:

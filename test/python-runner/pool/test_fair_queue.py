@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pool.fakes import FakeClock
-from toolrack_runner.pool.fair_queue import THE_SERVICE, FairQueue, QueueFull, Shares, State, Turn
-from toolrack_runner.pool.turns import Turns
+from toolrack_runner.pool.fair_queue import THE_SERVICE, FairQueue, QueueFullError, Shares, State, Turn, Turns
 
 CASES = json.loads((Path(__file__).parents[2] / "support/fair-queue.json").read_text("utf-8"))["cases"]
 ONE = Shares(places=1, places_per_user=1, waiting_per_user=3, waiting_max=6)
@@ -53,7 +52,7 @@ class Played:
         """What the asker becomes."""
         try:
             turn = self.queue.ask(user, lambda: self.changed(name))
-        except QueueFull:
+        except QueueFullError:
             return "refused"
         self.turns[name] = turn
         return "running" if turn.state is State.RUNNING else "waiting"
@@ -82,16 +81,16 @@ def test_a_refusal_says_whose_fault_it_is_and_when_to_come_again() -> None:
     queue = FairQueue(Shares(1, 1, 2, 3), FakeClock())
     for _ in range(3):
         queue.ask("a", ignore)
-    with pytest.raises(QueueFull) as own:
+    with pytest.raises(QueueFullError) as own:
         queue.ask("a", ignore)
     assert (own.value.is_users_own, own.value.count, own.value.retry_after_seconds) == (True, 3, 1)
     queue.ask("b", ignore)
     queue.pause("a", 7.2)
-    with pytest.raises(QueueFull) as paused:
+    with pytest.raises(QueueFullError) as paused:
         queue.ask("a", ignore)
     assert paused.value.retry_after_seconds == 8
     queue.ask("c", ignore)
-    with pytest.raises(QueueFull) as full:
+    with pytest.raises(QueueFullError) as full:
         queue.ask("d", ignore)
     assert (full.value.is_users_own, full.value.count) == (False, 3)
 
@@ -106,14 +105,14 @@ def test_the_services_own_work_waits_up_to_the_bound_of_all_and_is_never_paused(
 def test_a_snapshot_counts_who_runs_and_waits_and_since_when() -> None:
     clock = FakeClock()
     queue = FairQueue(Shares(2, 1, 3, 6), clock)
-    assert queue.snapshot() == (2, 1, 0, 0, 0, 0)
+    assert [*queue.snapshot().values()] == [2, 1, 0, 0, 0, 0]
     queue.ask("a", ignore)
     clock.pass_to(1.0)
     queue.ask("a", ignore)
     queue.ask("b", ignore)
     clock.pass_to(3.5)
     queue.ask("b", ignore)
-    assert queue.snapshot() == (2, 1, 2, 2, 2, 2_500)
+    assert [*queue.snapshot().values()] == [2, 1, 2, 2, 2, 2_500]
 
 
 def test_a_user_who_comes_again_and_again_gets_no_more_turns_than_one_who_waits() -> None:
@@ -132,7 +131,7 @@ def test_a_user_who_comes_again_and_again_gets_no_more_turns_than_one_who_waits(
 
 
 def test_who_started_longest_ago_is_forgotten_first() -> None:
-    turns = Turns[str](remembered_max=2)
+    turns = Turns(remembered_max=2)
     for user in "abc":
         turns.started(user)
         turns.ended(user)
@@ -161,7 +160,7 @@ def test_one_who_is_cancelled_leaves_the_queue_and_its_place_goes_on() -> None:
         tasks["a"].cancel()  # It runs.
         may_end.set()
         await asyncio.gather(*tasks.values(), return_exceptions=True)
-        assert queue.snapshot()[2:5] == (0, 0, 0)
+        assert [*queue.snapshot().values()][2:5] == [0, 0, 0]
         return done
 
     assert asyncio.run(run()) == ["c"]
@@ -179,11 +178,11 @@ def test_one_who_is_cancelled_at_the_moment_it_starts_gives_its_place_back() -> 
         task = asyncio.create_task(work())
         await asyncio.sleep(0)
         queue.leave(first)  # Now `b` has the place, and has not heard of it.
-        assert queue.snapshot().running == 1
+        assert queue.snapshot()["running"] == 1
         task.cancel()
         with suppress(asyncio.CancelledError):
             await task
-        assert queue.snapshot().running == 0
+        assert queue.snapshot()["running"] == 0
 
     asyncio.run(run())
 
@@ -201,11 +200,11 @@ def test_one_who_made_room_for_another_is_told_whose_fault_it_is() -> None:
         task = asyncio.create_task(work())
         await asyncio.sleep(0)
         queue.ask("b", ignore)
-        with pytest.raises(QueueFull) as refused:
+        with pytest.raises(QueueFullError) as refused:
             await task
         assert (refused.value.is_users_own, refused.value.count) == (True, 3)
         queue.leave(held)
-        assert queue.snapshot().running == 1
+        assert queue.snapshot()["running"] == 1
 
     asyncio.run(run())
 
@@ -227,7 +226,7 @@ def test_whatever_happens_no_bound_is_passed_and_no_place_stays_free_for_one_who
     paused: dict[str, float] = {}
     for what, user, number in steps:
         if what == "ask":
-            with suppress(QueueFull):
+            with suppress(QueueFullError):
                 turns.append(queue.ask(user, ignore))
         elif what == "leave" and turns:
             queue.leave(turns[number % len(turns)])
@@ -238,7 +237,7 @@ def test_whatever_happens_no_bound_is_passed_and_no_place_stays_free_for_one_who
             clock.pass_to(clock.now + number)
         running = [turn.user for turn in turns if turn.state is State.RUNNING]
         waiting = [turn.user for turn in turns if turn.state is State.WAITING]
-        assert (len(running), len(waiting)) == queue.snapshot()[2:4]
+        assert [len(running), len(waiting)] == [*queue.snapshot().values()][2:4]
         assert len(running) <= shares.places
         assert len(waiting) <= shares.waiting_max
         for each in "abcd":

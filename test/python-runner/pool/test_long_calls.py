@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from toolrack_runner.pool.long_calls import STEP, LongCalls
+from toolrack_runner.pool.niceness import STEP, LongCalls
 
 
 @dataclass(eq=False)

@@ -1,14 +1,13 @@
 """Who took much of the processors just now comes after others by as much, and for a short time."""
 
-from dataclasses import dataclass
-
 import pytest
 
+from pool.fakes import FakeClock
 from toolrack_runner.jail.hygiene import NICENESS
-from toolrack_runner.pool.long_calls import STEP
-from toolrack_runner.pool.recent_use import (
+from toolrack_runner.pool.niceness import (
     FREE_PROCESSORS,
     HALF_LIFE_SECONDS,
+    STEP,
     STEPS_MAX,
     USERS_MAX,
     RecentUse,
@@ -16,18 +15,7 @@ from toolrack_runner.pool.recent_use import (
 from toolrack_runner.pool.worker import NICENESS_MAX
 
 
-@dataclass
-class Clock:
-    """Goes on when it is told to."""
-
-    now: float = 100.0
-
-    def time(self) -> float:
-        """In seconds."""
-        return self.now
-
-
-def use_for(clock: Clock, use: RecentUse, user: str, processors: float) -> None:
+def use_for(clock: FakeClock, use: RecentUse, user: str, processors: float) -> None:
     """So many processors, for ten seconds, in calls of 10 ms."""
     for _ in range(1_000):
         clock.now += 0.01
@@ -35,7 +23,7 @@ def use_for(clock: Clock, use: RecentUse, user: str, processors: float) -> None:
 
 
 def test_who_took_nothing_and_who_took_what_is_free_comes_after_nobody() -> None:
-    clock = Clock()
+    clock = FakeClock()
     use = RecentUse(clock)
     assert use.steps("a") == 0
     use_for(clock, use, "a", FREE_PROCESSORS * 0.95)
@@ -46,7 +34,7 @@ def test_who_took_nothing_and_who_took_what_is_free_comes_after_nobody() -> None
 def test_who_took_so_many_times_what_is_free_weighs_as_much_less_and_another_user_does_not(
     times: int,
 ) -> None:
-    clock = Clock()
+    clock = FakeClock()
     use = RecentUse(clock)
     use_for(clock, use, "a", FREE_PROCESSORS * times)
     assert 0.85 < STEP ** -use.steps("a") * times < 1.15
@@ -54,13 +42,13 @@ def test_who_took_so_many_times_what_is_free_weighs_as_much_less_and_another_use
 
 
 def test_there_is_a_bound_that_the_kernel_takes() -> None:
-    use = RecentUse(Clock())
+    use = RecentUse(FakeClock())
     use.add("a", 1_000.0)
     assert use.steps("a") == STEPS_MAX == NICENESS_MAX - NICENESS
 
 
 def test_it_is_soon_forgotten() -> None:
-    clock = Clock()
+    clock = FakeClock()
     use = RecentUse(clock)
     use.add("a", 1.0)
     before = use.steps("a")
@@ -71,7 +59,7 @@ def test_it_is_soon_forgotten() -> None:
 
 
 def test_users_who_come_and_go_are_not_kept() -> None:
-    clock = Clock()
+    clock = FakeClock()
     use = RecentUse(clock)
     for number in range(3 * USERS_MAX):
         clock.now += HALF_LIFE_SECONDS / 10

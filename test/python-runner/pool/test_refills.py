@@ -3,8 +3,8 @@ users take turns.
 """
 
 from pool.fakes import key_of
-from toolrack_runner.pool.key import Key
 from toolrack_runner.pool.refills import REFILLS_AT_ONCE, REFILLS_OF_ONE, Refills
+from toolrack_runner.pool.warm_queue import Key
 
 A, B, C = key_of("a"), key_of("b"), key_of("c")
 OTHER, THIRD = key_of("a", "other"), key_of("a", "third")

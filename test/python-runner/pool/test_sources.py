@@ -1,6 +1,6 @@
 """Which sources an instance keeps, and whose go first."""
 
-from toolrack_runner.pool.sources import Sources
+from toolrack_runner.http.runner import Sources
 
 
 def test_who_sends_the_most_makes_room_and_nobody_else() -> None:

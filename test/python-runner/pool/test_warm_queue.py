@@ -4,8 +4,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from pool.fakes import FakeChild, key_of
-from toolrack_runner.pool.key import Key
-from toolrack_runner.pool.warm_queue import WAITING_BYTES_MIN, WAITING_MAX, WAITING_OF_ONE_MAX, WarmQueues
+from toolrack_runner.pool.warm_queue import (
+    WAITING_BYTES_MIN,
+    WAITING_MAX,
+    WAITING_OF_ONE_MAX,
+    Key,
+    WarmQueues,
+)
 
 ROOM = 3 * WAITING_BYTES_MIN
 A, B, C = key_of("a"), key_of("b"), key_of("c")
@@ -57,14 +62,12 @@ def test_a_child_that_has_become_heavier_while_it_waits_makes_its_user_make_room
 
 
 def test_the_queue_that_was_called_longest_ago_makes_room() -> None:
-    dropped: list[Key] = []
-    queues = WarmQueues[FakeChild](ROOM, on_drop=dropped.append)
+    queues = WarmQueues[FakeChild](ROOM)
     oldest, other = put(queues, A, 1), put(queues, B, 2)
     queues.called(A, "")  # Now B's was called longest ago.
     put(queues, C, 3, bytes_used=2 * WAITING_BYTES_MIN)
     assert (oldest.done, other.done) == ([], ["killed"])
-    assert dropped == [B]
-    assert queues.find(B) is None
+    assert [queues.find(key) is None for key in (A, B, C)] == [False, True, False]
     assert queues.bytes == ROOM
 
 
@@ -122,17 +125,20 @@ def test_however_much_memory_there_is_waiting_children_leave_slots_for_calls() -
 
 
 def test_a_source_that_is_forgotten_has_nobody_waiting_for_that_user_or_for_all() -> None:
-    dropped: list[Key] = []
-    queues = WarmQueues[FakeChild](ROOM, on_drop=dropped.append)
+    queues = WarmQueues[FakeChild](ROOM)
+
+    def dropped() -> list[Key]:
+        return [key for key in (A, B, OTHER) if queues.find(key) is None]
+
     mine, other, others = put(queues, A, 1), put(queues, B, 2), put(queues, OTHER, 3)
     queues.drop_of("a", "1" * 64, None)
     queues.drop_of("a", A.sha256, "nobody")
-    assert dropped == []
+    assert dropped() == []
     queues.drop_of("a", A.sha256, A.tenant)
-    assert (mine.done, other.done, others.done, dropped) == (["killed"], [], [], [A])
+    assert (mine.done, other.done, others.done, dropped()) == (["killed"], [], [], [A])
     put(queues, A, 4)
     queues.drop_of("a", A.sha256, None)
-    assert (queues.waiting, dropped) == (1, [A, OTHER, A])
+    assert (queues.waiting, dropped()) == (1, [A, OTHER])
 
 
 def test_who_is_not_called_for_long_waits_no_more() -> None:

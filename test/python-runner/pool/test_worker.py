@@ -14,7 +14,7 @@ import pytest
 from support.until import until
 from toolrack_runner.module.known import CODE_BYTES_MAX
 from toolrack_runner.module.limits import ERROR_CHARS_MAX, EXAMPLES_MAX, RESULT_DEPTH_MAX, SPECS_MAX
-from toolrack_runner.pool import answer
+from toolrack_runner.pool import outcome
 from toolrack_runner.pool.channel import MESSAGES_MAX
 from toolrack_runner.pool.worker import Worker
 from toolrack_runner.tool_name import is_tool_name
@@ -32,7 +32,7 @@ def test_a_check_of_the_largest_module_has_messages_enough() -> None:
 def test_the_bounds_of_messages_are_those_of_the_module_library() -> None:
     assert child_messages.TOOLS_MAX == SPECS_MAX
     assert child_messages.EXAMPLES_MAX == EXAMPLES_MAX
-    assert answer.RESULT_DEPTH_MAX == RESULT_DEPTH_MAX
+    assert outcome.RESULT_DEPTH_MAX == RESULT_DEPTH_MAX
     assert child_messages.CODE_CHARACTERS_MAX >= CODE_BYTES_MAX / 3 * 4
     assert child_messages.ERROR_CHARACTERS_MAX > 2 * ERROR_CHARS_MAX
     longest = child_messages.TOOL_NAME_CHARACTERS_MAX
@@ -110,7 +110,7 @@ def test_a_child_is_asked_for_its_line_when_the_module_runs_and_not_before(
         assert sent == []
         with socket.socket(fileno=os.dup(worker.descriptors[0])) as theirs:
             theirs.sendall(encode_frame(child_messages.Starting().as_json()))
-        await worker.receive()
+        await worker.channel.receive()
         worker.ask_where()
         assert sent == [signal.SIGUSR1]
         worker.reaped(None)

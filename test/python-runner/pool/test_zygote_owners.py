@@ -1,6 +1,6 @@
 """Whose zygote goes when another is to start."""
 
-from toolrack_runner.pool.zygote_owners import Packages, ZygoteOwners
+from toolrack_runner.pool.zygotes import Packages, ZygoteOwners
 
 
 def of(name: str) -> Packages:

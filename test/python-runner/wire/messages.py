@@ -5,6 +5,7 @@ from typing import Any
 from hypothesis import strategies as st
 
 from toolrack_runner.wire import child_messages as m
+from toolrack_runner.wire.parse_child_message import SHAPES
 
 #: What crosses has gone through JSON in UTF-8: no lone surrogates.
 TEXT = st.text(st.characters(codec="utf-8"), max_size=20)
@@ -45,7 +46,7 @@ MESSAGES: dict[str, st.SearchStrategy[m.ChildMessage]] = {
     "Sights": st.builds(m.Sights, st.dictionaries(TEXT, TEXT, max_size=3)),
 }
 ANY_MESSAGE = st.one_of(*MESSAGES.values())
-KEYS = st.sampled_from([*m._PARSERS, "code", "json"])
+KEYS = st.sampled_from(sorted({key for fields, _ in SHAPES for key in fields} | {"json"}))
 
 
 @st.composite

@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from toolrack_runner.wire import child_messages as m
-from toolrack_runner.wire.child_messages import ProtocolError, connect_wish, parse_child_message, read_order
-from toolrack_runner.wire.frames import decode_frame, encode_frame
+from toolrack_runner.wire.child_messages import ProtocolError, connect_wish, read_order
+from toolrack_runner.wire.frames import JsonValue, decode_frame, encode_frame
+from toolrack_runner.wire.parse_child_message import parse_child_message
 from wire.messages import ANY_MESSAGE, FORGED, MESSAGES
 
 
@@ -140,7 +141,7 @@ def test_a_child_reads_each_order_as_main_wrote_it(order: m.CallOrder | m.CheckO
     st.dictionaries(st.text(st.characters(codec="utf-8")), st.integers()),
 )
 def test_a_child_reads_an_invocation_and_a_reply_as_main_wrote_them(
-    text: str, arguments: dict[str, int]
+    text: str, arguments: dict[str, JsonValue]
 ) -> None:
     for written in (m.Invocation(text, arguments, {}), m.ConnectReply(), m.ConnectReply(text)):
         assert type(written)(**decode_frame(encode_frame(written.as_json()))) == written

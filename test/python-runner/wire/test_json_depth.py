@@ -3,7 +3,7 @@
 import orjson
 import pytest
 
-from toolrack_runner.wire.json_depth import READER_LEVELS, TooDeep, is_deeper, read_json
+from toolrack_runner.wire.json_depth import READER_LEVELS, TooDeepError, is_deeper, read_json
 
 LEVELS = 100
 SIBLINGS = b",".join([b"[]"] * LEVELS)
@@ -25,9 +25,9 @@ def test_as_many_levels_as_are_allowed_and_not_one_more(opening: bytes, closing:
         value = read_json(data, LEVELS)
         assert value == orjson.loads(data)
         assert not is_deeper(value, LEVELS)
-    with pytest.raises(TooDeep):
+    with pytest.raises(TooDeepError):
         read_json(b"[" + allowed + b"]", LEVELS)
-    with pytest.raises(TooDeep):
+    with pytest.raises(TooDeepError):
         read_json(b"[" + SIBLINGS + b"," + allowed + b"]", LEVELS)
 
 
@@ -54,4 +54,4 @@ def test_the_reader_has_as_many_levels_as_are_counted_on() -> None:
 def test_what_is_json_only_inside_of_something_else_is_none(data: bytes) -> None:
     with pytest.raises(ValueError, match=r"more than one value|character|JSON|end of data|column") as raised:
         read_json(data, LEVELS)
-    assert not isinstance(raised.value, TooDeep)
+    assert not isinstance(raised.value, TooDeepError)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from support.live_runner import LiveRunner
-from toolrack_runner.zygote.by_epoll import PollByEpoll, select_by_epoll
+from toolrack_runner.zygote.denied_calls import PollByEpoll, select_by_epoll
 
 
 @pytest.fixture

@@ -152,7 +152,7 @@ CONDITIONAL: Final[Mapping[str, Rule]] = {
     # sockets with 827 MB. So it waits for one file, as it does where it reads, and the C library of Python needs no more.
     **dict.fromkeys(("poll", "ppoll"), (when(Condition(1, (0, 1))), when(answer=INVALID))),
     # The same. Which files `select` waits for lies in memory, where no program can look. Without one it sleeps. Tools get
-    # both on epoll, which keeps no file (zygote/by_epoll.py).
+    # both on epoll, which keeps no file (zygote/denied_calls.py).
     **dict.fromkeys(("select", "pselect6"), (when(Condition(0, (0,))), when(answer=UNKNOWN))),
     # MS_SYNC has the kernel write a file system that others use, as fsync does (see ANSWERS). The rest only looks
     # whether there is memory, and programs ask it for that.
@@ -222,7 +222,7 @@ ANSWERS: Final[Mapping[str, int]] = {
     # Its flags lie in memory, where no program can look; the C library then uses clone.
     "clone3": UNKNOWN,
     # It makes a page of the stack as large as it is told, and RLIMIT_DATA does not count what came from the stack. No
-    # program can compare the old size with the new one. The C library then copies (zygote/allocator.py keeps that rare).
+    # program can compare the old size with the new one. The C library then copies (zygote/denied_calls.py keeps that rare).
     "mremap": UNKNOWN,
     # It puts pages of a file into a socket, and two bytes of them keep 8 KB, also when the file is cut. Programs then copy.
     "sendfile": UNKNOWN,

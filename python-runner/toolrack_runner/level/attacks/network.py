@@ -11,7 +11,7 @@ from toolrack_runner.jail.linux import syscall
 from toolrack_runner.level.plants import Plants
 from toolrack_runner.level.twin import NothingDone
 
-#: Of the class in C: a zygote takes `sendmsg` off the class that tools see (`zygote/no_sendmsg.py`).
+#: Of the class in C: a zygote takes `sendmsg` off the class that tools see (`zygote/denied_calls.py`).
 _sendmsg = socket.SocketType.sendmsg
 
 LOOPBACK = "127.0.0.1"

@@ -1,12 +1,18 @@
-"""`select.select` and `select.poll` on `epoll`, which is what the jail leaves of the three.
+"""What a child has in place of system calls that the jail denies: `select`, `poll`, `sendmsg` and `mremap`.
 
-A thread that waits by `select` or `poll` keeps each file that it waits for, also when its descriptor is closed and counts no
-more. `epoll` keeps none.
+`select.select` and `select.poll` work on `epoll`. A thread that waits by `select` or `poll` keeps each file that it waits
+for, even if its descriptor is closed and counts no more. `epoll` keeps none.
+
+Where memory above a threshold is a mapping of its own, it grows by a copy and never shrinks without `mremap`: text of 30 MB
+that grew by `+=` took 8 s in place of 20 ms, and 256 short reads into buffers of 1 MB would use up 256 MB. So the C library
+keeps such memory in the heap, which grows and shrinks in place.
 """
 
+import ctypes
 import errno
 import select
 import selectors
+import socket
 from collections.abc import Iterable, Mapping
 from functools import partial
 from typing import Any, Final, NamedTuple
@@ -19,6 +25,15 @@ EXCEPTIONAL: Final = select.POLLPRI
 OF_A_FILE: Final = select.POLLIN | select.POLLRDNORM | select.POLLOUT | select.POLLWRNORM
 #: What `poll` may be asked for: its events have 16 bits.
 EVENTS: Final = 0xFFFF
+
+#: `malloc.h` of glibc.
+M_TRIM_THRESHOLD: Final = -1
+M_MMAP_THRESHOLD: Final = -3
+M_ARENA_MAX: Final = -8
+#: What is larger gets a mapping of its own; glibc takes no more than this.
+OWN_MAPPING_BYTES: Final = 32 << 20
+#: Free memory at the end of the heap that is kept: twice the other number, which is how glibc itself raises the two.
+KEPT_BYTES: Final = 2 * OWN_MAPPING_BYTES
 
 
 class _Asked(NamedTuple):
@@ -52,24 +67,24 @@ def select_by_epoll(
 
 
 class PollByEpoll:
-    """As what `select.poll()` gives. It takes one descriptor while it waits."""
+    """As the object of `select.poll()`. It takes one descriptor while it waits."""
 
     def __init__(self) -> None:
         self._wanted: dict[int, int] = {}
 
     def register(self, fd: Any, eventmask: int = select.POLLIN | select.POLLPRI | select.POLLOUT, /) -> None:
-        """From now on it is waited for."""
+        """Waits for this descriptor from now on."""
         self._wanted[_descriptor(fd)] = eventmask & EVENTS
 
     def modify(self, fd: Any, eventmask: int, /) -> None:
-        """It is waited for these; raises FileNotFoundError where it was not registered."""
+        """Waits for these events; raises FileNotFoundError where it was not registered."""
         descriptor = _descriptor(fd)
         if descriptor not in self._wanted:
             raise FileNotFoundError(errno.ENOENT, "No such file or directory")
         self._wanted[descriptor] = eventmask & EVENTS
 
     def unregister(self, fd: Any, /) -> None:
-        """It is waited for no more; raises KeyError where it was not registered."""
+        """Waits for it no more; raises KeyError where it was not registered."""
         del self._wanted[_descriptor(fd)]
 
     def poll(self, timeout: float | None = None, /) -> list[tuple[int, int]]:
@@ -79,8 +94,22 @@ class PollByEpoll:
         return [(descriptor, found[descriptor]) for descriptor in wanted if descriptor in found]
 
 
-def wait_by_epoll() -> None:
-    """Once, in the zygote, before anything is imported that keeps one of the two for itself."""
+class _NotHere:
+    """An attribute that is not there, even where a base class has it."""
+
+    def __get__(self, _instance: object, owner: type) -> object:
+        raise AttributeError(
+            f"type object {owner.__name__!r} has no attribute 'sendmsg': the sandbox denies it"
+        )
+
+
+def replace_denied_calls() -> None:
+    """Once, in the zygote, before anything is imported that keeps one of them for itself.
+
+    asyncio asks for `sendmsg` when it is imported, from 3.12 on.
+    """
+    keep_allocations_in_one_heap()
+    socket.socket.sendmsg = _NotHere()  # type: ignore[method-assign, assignment]
     # A plain function would become a method of a class that keeps it, as `selectors` does.
     select.select = partial(select_by_epoll)
     select.poll = PollByEpoll  # type: ignore[misc, assignment]
@@ -88,8 +117,18 @@ def wait_by_epoll() -> None:
     selectors.PollSelector._selector_cls = select.poll  # type: ignore[attr-defined]  # noqa: SLF001 - the same
 
 
+def keep_allocations_in_one_heap() -> None:
+    """One heap for all threads: each further one reserves 64 MB of the address space. Does nothing without glibc."""
+    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
+    if mallopt is None:
+        return
+    mallopt(M_MMAP_THRESHOLD, OWN_MAPPING_BYTES)
+    mallopt(M_TRIM_THRESHOLD, KEPT_BYTES)
+    mallopt(M_ARENA_MAX, 1)
+
+
 def _wait(wanted: Mapping[int, int], seconds: float | None) -> dict[int, int]:
-    """What is ready of these descriptors, POLLNVAL of what is none."""
+    """The events of those that are ready; POLLNVAL for a number that is no descriptor."""
     found: dict[int, int] = {}
     with select.epoll() as waiting:
         for descriptor, events in wanted.items():
@@ -110,7 +149,7 @@ def _asked(given: Iterable[Any]) -> list[_Asked]:
 
 
 def _descriptor(given: Any) -> int:
-    """Raises TypeError for what is none and has none, and ValueError for one below zero."""
+    """Raises TypeError for an object without a descriptor, and ValueError for a number below zero."""
     descriptor = given if isinstance(given, int) else getattr(given, "fileno", lambda: None)()
     if not isinstance(descriptor, int):
         raise TypeError("argument must be an int, or have a fileno() method.")

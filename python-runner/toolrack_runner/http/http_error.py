@@ -1,0 +1,53 @@
+"""Errors that are answered with a status, in Google's shape: the caller's fault or the runner's, never the tool's."""
+
+import logging
+
+import orjson
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
+
+from toolrack_runner.errors import ERROR_CODES
+
+_log = logging.getLogger("toolrack_runner")
+_OF_STATUS = {404: "ROUTE_NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}
+
+
+class HttpError(Exception):
+    """Recognise it by its code. The message is for the caller, and repeats nothing that was rejected."""
+
+    def __init__(self, code: str, message: str, *, retry_after_seconds: int | None = None) -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.retry_after_seconds = retry_after_seconds
+
+    def response(self) -> Response:
+        """The answer, with the status of the code."""
+        kind = ERROR_CODES[self.code]
+        body = {
+            "error": {
+                "code": kind.http_status,
+                "status": kind.status,
+                "message": self.message,
+                "details": [{"reason": self.code}],
+            }
+        }
+        headers = {"Cache-Control": "private, no-store"}
+        if self.retry_after_seconds is not None:
+            headers["Retry-After"] = str(self.retry_after_seconds)
+        return Response(orjson.dumps(body), kind.http_status, headers, "application/json")
+
+
+async def answer_error(request: Request, error: Exception) -> Response:
+    """The answer to a request that raised. The caller is not told of an error of the program; the log is."""
+    if isinstance(error, HttpError):
+        return error.response()
+    if isinstance(error, HTTPException):  # No route took the request.
+        code = _OF_STATUS.get(error.status_code, "REQUEST_MALFORMED")
+        message = "the runner has POST /check, POST /invoke, POST /forget and GET /health"
+        return HttpError(code, message).response()
+    invocation_id = getattr(request.state, "invocation_id", None)
+    extra = {} if invocation_id is None else {"invocationId": invocation_id}
+    _log.error("a request failed", exc_info=error, extra=extra)
+    return HttpError("INTERNAL", "the runner failed; its log has the reason").response()

@@ -1,0 +1,112 @@
+"""Reads the messages of a child, which is hostile: main takes objects of exactly these shapes, and nothing else."""
+
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from math import inf
+from typing import Any, TypeAlias
+
+from toolrack_runner.wire import child_messages as messages
+from toolrack_runner.wire.child_messages import ChildMessage, ProtocolError, is_host, is_port
+
+_BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}")
+
+
+def parse_child_message(value: Any) -> ChildMessage:
+    """The message that a JSON value of a child is; raises ProtocolError for anything else.
+
+    The reader of a report checks its depth, and the reader of a JsonResult checks its text.
+    """
+    for fields, make in SHAPES:
+        if _has_exactly(fields, value):
+            return make(*(value[name] for name in fields))
+    raise ProtocolError("it has the shape of no message")
+
+
+# The checks of values. Types are compared exactly, because a bool is an int to isinstance.
+
+Check: TypeAlias = Callable[[Any], bool]
+Fields: TypeAlias = Mapping[str, Check]
+
+
+def _has_exactly(fields: Fields, value: Any) -> bool:
+    """Whether it is an object with all of these fields, and no other."""
+    if type(value) is not dict or value.keys() != fields.keys():
+        return False
+    for name, check in fields.items():  # noqa: SIM110 - a child runs this too, where a module may have replaced `all`
+        if not check(value[name]):
+            return False
+    return True
+
+
+def _object(**fields: Check) -> Check:
+    return partial(_has_exactly, fields)
+
+
+def _text(characters_max: float = inf) -> Check:
+    return lambda value: type(value) is str and len(value) <= characters_max
+
+
+def _number(lowest: int, highest: int) -> Check:
+    return lambda value: type(value) is int and lowest <= value <= highest
+
+
+def _one_of(*texts: str) -> Check:
+    return lambda value: type(value) is str and value in texts
+
+
+def _or_null(check: Check) -> Check:
+    return lambda value: value is None or check(value)
+
+
+def _list(check: Check, most: int) -> Check:
+    return lambda value: type(value) is list and len(value) <= most and all(map(check, value))
+
+
+def _map(check_name: Check, check: Check, most: int) -> Check:
+    return lambda value: (
+        type(value) is dict
+        and len(value) <= most
+        and all(check_name(name) and check(each) for name, each in value.items())
+    )
+
+
+def _is_true(value: Any) -> bool:
+    return value is True
+
+
+def _is_base64(value: Any) -> bool:
+    return _text(messages.CODE_CHARACTERS_MAX)(value) and _BASE64.fullmatch(value) is not None
+
+
+def _is_report(value: Any) -> bool:
+    return type(value) is dict and _one_of("parsed", "imported", "loaded")(value.get("stage"))
+
+
+_reason = _text(messages.REASON_CHARACTERS_MAX)
+_tool = _text(messages.TOOL_NAME_CHARACTERS_MAX)
+_code = _one_of(*messages.CHILD_CODES)
+_error = _text(messages.ERROR_CHARACTERS_MAX)
+_example = _number(0, messages.EXAMPLES_MAX - 1)
+_line = _or_null(_number(1, messages.LINES_MAX))
+_places = _map(_tool, _number(0, messages.TOOLS_MAX - 1), messages.TOOLS_MAX)
+_packages = _list(_text(messages.PACKAGE_CHARACTERS_MAX), messages.PACKAGES_MAX)
+
+#: The fields of each message, and what is made of their values. No object has the shape of two messages.
+SHAPES: tuple[tuple[Fields, Callable[..., ChildMessage]], ...] = (
+    ({"answer": _object(json=_text())}, lambda answer: messages.JsonResult(**answer)),
+    ({"answer": _object(text=_text())}, lambda answer: messages.TextResult(**answer)),
+    ({"answer": _object(code=_code, error=_error)}, lambda answer: messages.CallFailure(**answer)),
+    ({"starting": _is_true}, lambda _: messages.Starting()),
+    ({"ready": _or_null(_places)}, messages.Ready),
+    ({"connect": _object(host=is_host, port=is_port)}, lambda wish: messages.Connect(**wish)),
+    ({"imports": _packages, "code": _or_null(_is_base64)}, messages.Imports),
+    ({"failed": _reason}, messages.Failed),
+    ({"stage": _is_report}, lambda report: messages.StageReport(report["stage"], report)),
+    (
+        {"stage": _object(stage=_one_of("running"), tool=_tool, example=_example, line=_line)},
+        lambda running: messages.ExampleStarts(running["tool"], running["example"], running["line"]),
+    ),
+    ({"done": _is_true}, lambda _: messages.Done()),
+    ({"sights": _map(_reason, _reason, messages.PROBES_MAX)}, messages.Sights),
+)

@@ -1,0 +1,91 @@
+"""Each line of the runner's log about a call names the call."""
+
+import asyncio
+import json
+import logging
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+
+from support.live_runner import invocation
+from toolrack_runner.http import invoke
+from toolrack_runner.http.app import make_app
+from toolrack_runner.http.runner import Runner, shares_of_calls
+from toolrack_runner.log import JsonFormatter
+from toolrack_runner.pool.fair_queue import FairQueue
+from toolrack_runner.pool.outcome import failure
+from toolrack_runner.settings import read_settings
+
+SOURCE = "TOOL_SPECS = []\n"
+
+
+class ReadyPool:
+    """Has nothing to refill."""
+
+    async def refill(self, _key: object) -> None:
+        """Makes no child."""
+
+
+class Level:
+    """A level that is enough."""
+
+    async def done(self) -> Any:
+        """Measured."""
+        return type("Measured", (), {"level": "L4"})
+
+
+async def call(invocation_id: str) -> httpx.Response:
+    """Asks a runner whose calls are the ones that the test has put in place."""
+
+    @asynccontextmanager
+    async def lifespan(app: Starlette) -> AsyncIterator[None]:
+        places = FairQueue(shares_of_calls(8, None), asyncio.get_running_loop())
+        parts: Any = (ReadyPool(), places, places, Level())
+        app.state.runner = Runner(read_settings({}, ["--parent=stdin"]), *parts)
+        yield
+
+    guarded = make_app(lifespan, None)
+    transport = httpx.ASGITransport(guarded, raise_app_exceptions=False)
+    async with (
+        lifespan(guarded.app),
+        httpx.AsyncClient(transport=transport, base_url="http://runner") as client,
+    ):
+        return await client.post("/invoke", json=invocation(SOURCE, "m:run", invocationId=invocation_id))
+
+
+def lines(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
+    """What the runner writes of it."""
+    records = [record for record in caplog.records if record.name == "toolrack_runner"]
+    return [json.loads(JsonFormatter().format(record)) for record in records]
+
+
+def test_the_line_of_a_call_whose_worker_was_lost_has_its_invocation_id(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def lost(*_: object) -> object:
+        return failure("WORKER_DIED", "the worker was lost: it was killed from outside")
+
+    monkeypatch.setattr(invoke, "run_call", lost)
+    with caplog.at_level(logging.WARNING, "toolrack_runner"):
+        assert asyncio.run(call("call-1")).json()["code"] == "WORKER_DIED"
+    (line,) = lines(caplog)
+    assert (line["severity"], line["invocationId"]) == ("WARNING", "call-1")
+    assert "killed from outside" in line["reason"]
+
+
+def test_the_line_of_a_call_that_the_program_failed_has_its_invocation_id(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    async def fails(*_: object) -> object:
+        raise RuntimeError("a mistake")
+
+    monkeypatch.setattr(invoke, "run_call", fails)
+    with caplog.at_level(logging.WARNING, "toolrack_runner"):
+        assert asyncio.run(call("call-2")).status_code == 500
+    (line,) = lines(caplog)
+    assert (line["severity"], line["invocationId"]) == ("ERROR", "call-2")
+    assert "a mistake" in line["stack"]
