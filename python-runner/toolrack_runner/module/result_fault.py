@@ -1,10 +1,9 @@
-"""Why a result has no form in JSON: the place, what stands there, and the cure."""
+"""Why a result has no form in JSON: the place, the value there, and the cure."""
 
 from collections.abc import Iterable
 from math import isfinite
 
-from toolrack_runner.module.class_facts import bases, class_name, has_method, type_name
-from toolrack_runner.module.plain import as_items, as_list, as_text
+from toolrack_runner.module.facts import as_items, as_list, as_text, bases, class_name, has_method, type_name
 
 NO_FORM = "return text, or dicts, lists, strings, numbers, True, False and None"
 
@@ -47,7 +46,7 @@ _BITS_MAX = 14_284
 
 
 def result_fault(root: object) -> str | None:
-    """The first value without a form, as a sentence; None where none is found."""
+    """A sentence about the first value without a form in JSON; None if none is found."""
     try:
         return _Search().visit(root, "the result")
     except RecursionError:
@@ -83,11 +82,9 @@ def _scalar_fault(value: object, where: str) -> str | None:
         return f"{where} is a number of more than 4,300 digits; return hex(value), or round it"
     if issubclass(type(value), float):
         number: float = float.__pos__(value)  # type: ignore[arg-type]
-        return (
-            None
-            if isfinite(number)
-            else f"{where} is {number}, which JSON has no form for; return None, or text in its place"
-        )
+        if isfinite(number):
+            return None
+        return f"{where} is {number}, which JSON has no form for; return None, or text in its place"
     return f"{where} is {type_name(value)}, which JSON has no form for; {_cure(value)}"
 
 

@@ -6,9 +6,15 @@ import time
 from dataclasses import dataclass
 
 from toolrack_runner.module.fault import Fault
-from toolrack_runner.module.lost import import_crashed, import_hung, import_too_large, specs_too_large
+from toolrack_runner.module.report import (
+    CheckReport,
+    import_crashed,
+    import_hung,
+    import_too_large,
+    specs_too_large,
+)
 from toolrack_runner.pool.channel import ChannelClosed
-from toolrack_runner.pool.check_report import Report, as_report, refused_report, with_lost_example
+from toolrack_runner.pool.check_report import as_report, refused_report, with_lost_example
 from toolrack_runner.pool.children import PoolFailure
 from toolrack_runner.pool.ending import end_of, line_now
 from toolrack_runner.pool.fair_queue import THE_SERVICE
@@ -38,7 +44,7 @@ REPORT_BYTES_MAX = 3 << 20
 class Checked:
     """The report of the last stage that came, completed by what main saw."""
 
-    report: Report
+    report: CheckReport
     log: str
     log_is_truncated: bool
     usage: Usage
@@ -78,13 +84,13 @@ class _Progress:
     def __init__(self, worker: Worker, module: str) -> None:
         self._worker = worker
         self._module = module
-        self._report: Report | None = None
+        self._report: CheckReport | None = None
         self._example: ExampleStarts | None = None
         self.ran_out_of_time = False
         #: Processor time that main took to believe what was reported.
         self.main_seconds = 0.0
 
-    async def watch(self, seconds: float) -> Report:
+    async def watch(self, seconds: float) -> CheckReport:
         """Follows the stages to the last; what the child did not live to tell is told for it."""
         try:
             async with asyncio.timeout(seconds):
@@ -127,7 +133,7 @@ class _Progress:
             case Failed():
                 raise PoolFailure(f"the child could not be confined or fed: {message.reason}")
 
-    def _ended(self, code: str, how: str, fault: Fault) -> Report:
+    def _ended(self, code: str, how: str, fault: Fault) -> CheckReport:
         report = self._report
         if report is None or report["stage"] == "parsed":
             return refused_report(report, self._module, fault)

@@ -4,16 +4,17 @@ import gc
 import os
 import sys
 from binascii import a2b_base64, b2a_base64
+from collections.abc import Mapping
 from contextlib import suppress
 from types import CodeType
-from typing import Any, NoReturn
+from typing import NoReturn
 
 from toolrack_runner.jail.confine import Confinement, Workplace
 from toolrack_runner.level.plants import Plants
 from toolrack_runner.level.twins import TWINS
 from toolrack_runner.module import (
     Fault,
-    ModuleFault,
+    ModuleError,
     call_tool,
     check_module,
     imports_of_code,
@@ -98,7 +99,7 @@ def _call(channel: int, order: CallOrder, output_bytes_max: int) -> None:
 
     try:
         module, ready = _loaded(channel, order)
-    except ModuleFault as refused:
+    except ModuleError as refused:
         _flush()
         _say(channel, _broken(refused.fault))
     else:
@@ -114,7 +115,7 @@ def _call(channel: int, order: CallOrder, output_bytes_max: int) -> None:
 
 
 def _loaded(channel: int, order: CallOrder) -> tuple[Module, Ready]:
-    """The module, and what is told of it to the children that come after this one; raises ModuleFault."""
+    """The module, and what is told of it to the children that come after this one; raises ModuleError."""
     if order.known is not None:
         code = a2b_base64(order.known.code)
         _say(channel, Starting())
@@ -138,7 +139,7 @@ def _broken(fault: Fault) -> CallFailure:
 
 
 def _check(channel: int, order: CheckOrder) -> None:
-    def send(stage: dict[str, Any]) -> None:
+    def send(stage: Mapping[str, object]) -> None:
         _say(channel, parse_child_message({"stage": stage}))
 
     check_module(order.module, a2b_base64(order.source), send=send)
