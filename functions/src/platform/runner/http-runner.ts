@@ -10,8 +10,8 @@ import type {
   RunnerHealth,
   RunnerOutcome,
 } from '../../tools/modules/runner.ts'
-import type { CheckedModule } from '../../tools/modules/checked-module.ts'
-import { checkBody, checkedIn } from './check-request.ts'
+import type { CheckReport } from '../../tools/modules/check-report.ts'
+import { checkBody, readCheck } from './check-request.ts'
 import { HealthProbe } from './health-probe.ts'
 import type { HealthPatience } from './health-probe.ts'
 import { readOutcome, strange, unavailable, WANTS_SOURCE } from './read-outcome.ts'
@@ -82,13 +82,13 @@ export class HttpRunner implements Runner {
     return second === WANTS_SOURCE ? unavailable('does not keep the module that it was sent') : second
   }
 
-  async check(module: ModuleCheck): Promise<CheckedModule> {
+  async check(module: ModuleCheck): Promise<CheckReport> {
     const where = await this.#options.whereabouts()
     if ('status' in where) throw new ToolrackError('RUNNER_UNAVAILABLE', noCheck(where.reason))
     const request = { path: '/check', body: checkBody(module), deadlineMs: this.#patience.checkMs } as const
     const answer = await this.#line.post(where, request)
     if (isFailed(answer)) this.#options.failed?.(where)
-    return checkedIn(answer, module, refusalOf(where, answer))
+    return readCheck(answer, module, refusalOf(where, answer))
   }
 
   async forget(module: ForgottenModule): Promise<void> {

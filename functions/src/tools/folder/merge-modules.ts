@@ -1,6 +1,6 @@
 import type { ErrorDetail } from '@toolrack/contract'
 import type { AdmittedDefinition } from '../definitions/admit-definition.ts'
-import { faultDetail } from '../modules/module-refusal.ts'
+import { faultDetail } from '../modules/admit-module.ts'
 import type { FolderFile, LoadedModule } from './folder-file.ts'
 
 /** A tool of the folder as the file layer has it. */

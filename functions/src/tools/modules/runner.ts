@@ -1,6 +1,6 @@
 import { ToolrackError } from '@toolrack/contract'
 import type { ErrorCode, JsonObject, ResourceUsage } from '@toolrack/contract'
-import type { CheckedModule } from './checked-module.ts'
+import type { CheckReport } from './check-report.ts'
 
 /** What runs tools in isolation, as the service sees it. */
 export type Runner = {
@@ -9,7 +9,7 @@ export type Runner = {
   /** Runs one call, once at the most. Rejects only as the call's own `source` does. */
   readonly invoke: (call: RunnerCall) => Promise<RunnerOutcome>
   /** What a module holds. Rejects with RUNNER_UNAVAILABLE, RUNNER_BUSY or ISOLATION_UNAVAILABLE; then nothing was looked at. */
-  readonly check: (module: ModuleCheck) => Promise<CheckedModule>
+  readonly check: (module: ModuleCheck) => Promise<CheckReport>
   /** Ends the processes that wait for calls of a module. Never rejects: those that it does not reach end by themselves after a while. */
   readonly forget: (module: ForgottenModule) => Promise<void>
   /** Ends what was started for it. */
