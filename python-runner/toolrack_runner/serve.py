@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 
 from toolrack_runner.base_folder import choose_base, sweep_bases
 from toolrack_runner.jail.readable import needed_paths, readable_paths
-from toolrack_runner.level.planted import planted
+from toolrack_runner.level.put_canaries import put_canaries
 from toolrack_runner.settings import Settings, SettingsError, read_settings
 from toolrack_runner.zygote.messages import Line, Opening
 
@@ -89,7 +89,7 @@ def _read_secret() -> str:
 def _plant(planting: ExitStack, base: str) -> dict[str, Any]:
     """What the twins of attacks aim at, until `planting` is closed."""
     try:
-        return asdict(planting.enter_context(planted(base)))
+        return asdict(planting.enter_context(put_canaries(base)))
     except OSError as error:
         raise SettingsError(
             f"TMPDIR: nothing can be put into {os.path.dirname(base)} for measuring the isolation: {error.strerror or error}"

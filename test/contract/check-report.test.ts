@@ -11,9 +11,9 @@ type Changes = {
   readonly withoutInSpec?: readonly string[]
 }
 
-const { report: REPORT } = JSON.parse(
-  readFileSync(new URL('check-report.json', VECTORS_FOLDER), 'utf8'),
-) as { report: JsonObject & { readonly tools: readonly JsonObject[] } }
+const { report: REPORT } = JSON.parse(readFileSync(new URL('check-report.json', VECTORS_FOLDER), 'utf8')) as {
+  report: JsonObject & { readonly tools: readonly JsonObject[] }
+}
 
 /** The report that a case stands for. */
 function reported({ report, spec, without = [], withoutInSpec = [] }: Changes): JsonObject {

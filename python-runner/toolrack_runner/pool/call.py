@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from toolrack_runner.network.broker import Refused, connect
+from toolrack_runner.network.broker import ConnectError, connect
 from toolrack_runner.pool.answer import no_result, read_answer, too_large
 from toolrack_runner.pool.channel import ChannelClosed
 from toolrack_runner.pool.ending import end_of, explain_end, held_too_much, where
@@ -147,7 +147,7 @@ async def _connect(pool: Pool, worker: Worker, key: Key, wish: Connect) -> bool:
     try:
         look_up = partial(pool.names.find, key.tenant)
         connected = await connect(key.network, pool.network_allowed, wish, look_up)
-    except Refused as refused:
+    except ConnectError as refused:
         worker.reply(ConnectReply(str(refused)))
         return False
     with connected:

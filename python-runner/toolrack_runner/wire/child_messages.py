@@ -107,7 +107,7 @@ class ProbeOrder(NamedTuple):
     """Try harmless forms of attacks. Sent by the zygote, before there is any user code."""
 
     probes: list[str]
-    #: `level.plants.Plants`, as a dict.
+    #: `level.canaries.Canaries`, as a dict.
     plants: Json
 
     def as_json(self) -> Json:

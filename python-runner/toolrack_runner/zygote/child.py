@@ -10,8 +10,8 @@ from types import CodeType
 from typing import NoReturn
 
 from toolrack_runner.jail.confine import Confinement, Workplace
-from toolrack_runner.level.plants import Plants
-from toolrack_runner.level.twins import TWINS
+from toolrack_runner.level.canaries import Canaries
+from toolrack_runner.level.probes import PROBES
 from toolrack_runner.module import (
     Fault,
     ModuleError,
@@ -149,9 +149,9 @@ def _check(channel: int, order: CheckOrder) -> None:
 
 
 def _probe(channel: int, order: ProbeOrder) -> None:
-    plants = Plants(**order.plants | {"workdir": os.getcwd()})
-    probes = {probe.name: probe for probe in TWINS}
-    _say(channel, Sights({name: probes[name].try_it(plants).saw for name in order.probes}))
+    plants = Canaries(**order.plants | {"workdir": os.getcwd()})
+    probes = {probe.name: probe for probe in PROBES}
+    _say(channel, Sights({name: probes[name].try_it(plants) for name in order.probes}))
     _wait_for_the_end(channel)
 
 

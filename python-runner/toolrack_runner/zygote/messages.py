@@ -9,7 +9,7 @@ import socket
 import sys
 from typing import Any, NamedTuple
 
-from toolrack_runner.level.plants import CONNECTIONS
+from toolrack_runner.level.canaries import CONNECTIONS
 
 #: A packet holds the longest message there is: the opening one, with its paths and package names.
 PACKET_BYTES = 1 << 16
@@ -47,7 +47,7 @@ class Opening(NamedTuple):
     without: tuple[str, ...]
     #: Those of them without which the interpreter does not work.
     needed: tuple[str, ...]
-    #: What main has planted for the twins of attacks to aim at (`Plants` without its victim): until the level is measured.
+    #: What main has planted for the twins of attacks to aim at (`Canaries` without its victim): until the level is measured.
     plants: dict[str, Any] | None = None
 
 

@@ -13,9 +13,9 @@ from dataclasses import asdict, replace
 from typing import Final
 
 from toolrack_runner.jail.confine import Confinement
-from toolrack_runner.level.plants import CONNECTIONS, Plants
-from toolrack_runner.level.twin import ESCAPED
-from toolrack_runner.level.twins import TWINS
+from toolrack_runner.level.canaries import CONNECTIONS, Canaries
+from toolrack_runner.level.probe import ESCAPED
+from toolrack_runner.level.probes import PROBES
 from toolrack_runner.wire.child_messages import Failed, ProbeOrder, ProtocolError, Sights, parse_child_message
 from toolrack_runner.wire.frames import FrameError, read_frame, write_frame
 from toolrack_runner.zygote.child import live
@@ -26,10 +26,10 @@ from toolrack_runner.zygote.messages import Limits, Spawn
 TWIN_SECONDS: Final = 5.0
 
 
-def probe(confinement: Confinement, plants: Plants) -> dict[str, str]:
+def probe(confinement: Confinement, plants: Canaries) -> dict[str, str]:
     """What each twin saw. Whatever ends its child is the twin's: the attack has succeeded."""
-    combined = [twin.name for twin in TWINS if twin.is_combinable]
-    alone = [[twin.name] for twin in TWINS if not twin.is_combinable]
+    combined = [twin.name for twin in PROBES if twin.is_combinable]
+    alone = [[twin.name] for twin in PROBES if not twin.is_combinable]
     kept = tuple(getattr(plants, name) for name in CONNECTIONS)
     children = [_Child(confinement, slot, names, kept) for slot, names in enumerate((combined, *alone))]
     for child in children:
@@ -60,7 +60,7 @@ class _Child:
         theirs.close()
         os.close(output)
 
-    def order(self, plants: Plants) -> None:
+    def order(self, plants: Canaries) -> None:
         """Tells the child what to try."""
         write_frame(self._channel.fileno(), ProbeOrder(list(self._names), asdict(plants)).as_json())
 
@@ -92,7 +92,7 @@ class _Child:
             os.waitpid(clearing, 0)
 
 
-def as_seen_here(plants: dict[str, object], victim: int, connections: Sequence[int]) -> Plants:
+def as_seen_here(plants: dict[str, object], victim: int, connections: Sequence[int]) -> Canaries:
     """What main has planted, with the zygote's process and the zygote's numbers of the descriptors that main sent."""
     descriptors = dict(zip(CONNECTIONS, connections, strict=True))
-    return replace(Plants(**plants), victim=victim, **descriptors)  # type: ignore[arg-type]
+    return replace(Canaries(**plants), victim=victim, **descriptors)  # type: ignore[arg-type]

@@ -58,7 +58,7 @@ def test_elsewhere_everything_imports_and_each_layer_says_that_it_is_missing(pla
         sys.platform, platform.machine = {platform!r}, lambda: "riscv64"
         for name in ("O_PATH", "memfd_create", "setresuid", "setresgid", "posix_fallocate"):
             delattr(os, name)
-        import toolrack_runner.jail.descriptors, toolrack_runner.jail.identity, toolrack_runner.level.twins
+        import toolrack_runner.jail.hygiene, toolrack_runner.jail.identity, toolrack_runner.level.probes
         from toolrack_runner.jail.landlock import LandlockRules
         from toolrack_runner.jail.rlimits import MemoryInUse, ResourceLimits
         from toolrack_runner.jail.seccomp.program import SeccompProgram

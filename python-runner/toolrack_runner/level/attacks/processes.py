@@ -6,42 +6,44 @@ import os
 from typing import NoReturn
 
 from toolrack_runner.jail.linux import syscall
-from toolrack_runner.level.plants import Plants
+from toolrack_runner.level.canaries import Canaries
 
 PTRACE_SEIZE = 0x4206
 CLONE_NEWUSER = 0x1000_0000
 FORKS = 20
 
 
-def signal_victim(plants: Plants) -> None:
+def signal_victim(canaries: Canaries) -> None:
     """Sends signal 0, which asks whether another could be sent."""
-    os.kill(plants.victim, 0)
+    os.kill(canaries.victim, 0)
 
 
-def trace_victim(plants: Plants) -> None:
+def trace_victim(canaries: Canaries) -> None:
     """Attaches to a process of the runner without stopping it; it is let go when this process ends."""
-    syscall("ptrace", PTRACE_SEIZE, plants.victim)
+    syscall("ptrace", PTRACE_SEIZE, canaries.victim)
 
 
-def read_victim(plants: Plants) -> None:
+def read_victim(canaries: Canaries) -> None:
     """Reads the memory of a process of the runner, at an address that may not be there."""
     here = ctypes.create_string_buffer(1)
     local = (ctypes.c_size_t * 2)(ctypes.addressof(here), 1)
     remote = (ctypes.c_size_t * 2)(ctypes.addressof(here), 1)
     try:
-        syscall("process_vm_readv", plants.victim, ctypes.addressof(local), 1, ctypes.addressof(remote), 1, 0)
+        syscall(
+            "process_vm_readv", canaries.victim, ctypes.addressof(local), 1, ctypes.addressof(remote), 1, 0
+        )
     except OSError as error:
         # It may be read; only this address is not mapped there.
         if error.errno != errno.EFAULT:
             raise
 
 
-def find_victim(plants: Plants) -> None:
+def find_victim(canaries: Canaries) -> None:
     """Asks how a process of the runner is scheduled: who is answered knows that it is there."""
-    os.sched_getscheduler(plants.victim)
+    os.sched_getscheduler(canaries.victim)
 
 
-def fork_often(_: Plants) -> None:
+def fork_often(_: Canaries) -> None:
     """Has twenty children at once, which end as soon as they are let."""
     reading, writing = os.pipe()
     children = []
@@ -60,7 +62,7 @@ def fork_often(_: Plants) -> None:
             os.waitpid(child, 0)
 
 
-def daemonise(_: Plants) -> None:
+def daemonise(_: Canaries) -> None:
     """Leaves its session, so that a signal to the group would not reach it; ends at once."""
     pid = os.fork()
     if pid == 0:
@@ -70,36 +72,36 @@ def daemonise(_: Plants) -> None:
         raise OSError(errno.EPERM, "setsid")
 
 
-def execute(plants: Plants) -> None:
+def execute(canaries: Canaries) -> None:
     """Starts a program of the system."""
-    _execute(plants.program)
+    _execute(canaries.program)
 
 
-def execute_written(plants: Plants) -> None:
+def execute_written(canaries: Canaries) -> None:
     """Starts a program that it wrote itself."""
-    path = f"{plants.workdir}/written"
+    path = f"{canaries.workdir}/written"
     descriptor = os.open(path, os.O_CREAT | os.O_WRONLY, 0o700)
     try:
-        os.write(descriptor, f"#!{plants.program}\n".encode())
+        os.write(descriptor, f"#!{canaries.program}\n".encode())
         os.close(descriptor)
         _execute(path)
     finally:
         os.unlink(path)
 
 
-def become_root(_: Plants) -> None:
+def become_root(_: Canaries) -> None:
     """Takes the uid 0."""
     os.setuid(0)
 
 
-def make_user_namespace(_: Plants) -> None:
+def make_user_namespace(_: Canaries) -> None:
     """Makes a user namespace, to be root in it and reach the kernel's less tried parts."""
     syscall("unshare", CLONE_NEWUSER)
 
 
-def use_inherited(plants: Plants) -> None:
+def use_inherited(canaries: Canaries) -> None:
     """Uses a descriptor that the zygote left open."""
-    os.fstat(plants.inherited)
+    os.fstat(canaries.inherited)
 
 
 def _execute(path: str) -> None:

@@ -10,7 +10,7 @@ import struct
 import threading
 
 from toolrack_runner.jail.linux import syscall
-from toolrack_runner.level.plants import Plants
+from toolrack_runner.level.canaries import Canaries
 
 MUCH = 700 << 20
 #: Each below the limit of a call.
@@ -29,28 +29,28 @@ IPC_CREAT = 0o1000
 IPC_RMID = 0
 
 
-def allocate(_: Plants) -> None:
+def allocate(_: Canaries) -> None:
     """Takes 700 MB, without touching it, and gives it back."""
     mmap.mmap(-1, MUCH, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
 
 
-def allocate_shared(_: Plants) -> None:
+def allocate_shared(_: Canaries) -> None:
     """Takes 700 MB of shared memory, which RLIMIT_DATA does not count."""
     mmap.mmap(-1, MUCH, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS).close()
 
 
-def allocate_downwards(_: Plants) -> None:
+def allocate_downwards(_: Canaries) -> None:
     """Takes 700 MB that would grow like a stack, which RLIMIT_DATA does not count either."""
     mmap.mmap(-1, MUCH, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_GROWSDOWN).close()
 
 
-def grow_stack_mapping(_: Plants) -> None:
+def grow_stack_mapping(_: Canaries) -> None:
     """Makes 700 MB of one page of the stack, which RLIMIT_DATA does not count, and gives them back."""
     grown = syscall("mremap", _lowest_page_of_the_stack(), mmap.PAGESIZE, MUCH, MREMAP_MAYMOVE)
     syscall("munmap", grown, MUCH)
 
 
-def hide_by_mprotect(_: Plants) -> None:
+def hide_by_mprotect(_: Canaries) -> None:
     """Takes 700 MB in parts and drops the right to write to each, after which RLIMIT_DATA counts it no more."""
     size = MUCH // HIDDEN_PARTS
     hidden: list[int] = []
@@ -85,7 +85,7 @@ def _lowest_page_of_the_stack() -> int:
         return page
 
 
-def queue_signals(_: Plants) -> None:
+def queue_signals(_: Canaries) -> None:
     """Has two hundred signals to itself wait, each of which takes memory of the kernel, and takes them back."""
     number = signal.SIGRTMIN + 1
     held = signal.pthread_sigmask(signal.SIG_BLOCK, {number})
@@ -101,24 +101,24 @@ def queue_signals(_: Plants) -> None:
         signal.pthread_sigmask(signal.SIG_SETMASK, held)
 
 
-def make_shared_segment(_: Plants) -> None:
+def make_shared_segment(_: Canaries) -> None:
     """Makes System V shared memory, which outlives its process."""
     segment = syscall("shmget", IPC_PRIVATE, mmap.PAGESIZE, IPC_CREAT | 0o600)
     syscall("shmctl", segment, IPC_RMID)
 
 
-def make_memory_file(_: Plants) -> None:
+def make_memory_file(_: Canaries) -> None:
     """Makes a file in memory, outside every directory."""
-    os.close(os.memfd_create("twin"))
+    os.close(os.memfd_create("probe"))
 
 
-def set_up_io_uring(_: Plants) -> None:
+def set_up_io_uring(_: Canaries) -> None:
     """Opens the interface whose operations no seccomp program sees."""
     parameters = ctypes.create_string_buffer(120)
     os.close(syscall("io_uring_setup", 1, ctypes.addressof(parameters)))
 
 
-def lift_cpu_limit(_: Plants) -> None:
+def lift_cpu_limit(_: Canaries) -> None:
     """Spins for ever: not tried, but whether there is a limit to the CPU, and whether it can be lifted."""
     soft, hard = resource.getrlimit(resource.RLIMIT_CPU)
     if resource.RLIM_INFINITY in {soft, hard}:
