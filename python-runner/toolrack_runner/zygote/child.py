@@ -9,7 +9,8 @@ from contextlib import suppress
 from types import CodeType
 from typing import NoReturn
 
-from toolrack_runner.jail.confine import Confinement, Workplace
+from toolrack_runner.jail.confine import Confinement
+from toolrack_runner.jail.workplace import Workplace
 from toolrack_runner.level.canaries import Canaries
 from toolrack_runner.level.probes import PROBES
 from toolrack_runner.module import (

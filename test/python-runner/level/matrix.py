@@ -11,10 +11,11 @@ from functools import cache
 from itertools import combinations
 
 from jail.forked import fork
+from jail.limits import apply, memory_in_use
 from level.canaries import put_canaries
-from toolrack_runner.jail.descriptors import close_all_except
 from toolrack_runner.jail.hygiene import (
     PR_SET_DUMPABLE,
+    close_all_except,
     die_with,
     forbid_new_privileges,
     hide_memory,
@@ -22,10 +23,9 @@ from toolrack_runner.jail.hygiene import (
 )
 from toolrack_runner.jail.identity import drop_capabilities, drop_identity
 from toolrack_runner.jail.landlock import LandlockRules
-from toolrack_runner.jail.linux import prctl
-from toolrack_runner.jail.missing import Missing
+from toolrack_runner.jail.linux import Unavailable, prctl
 from toolrack_runner.jail.namespaces import Namespaces, enter_namespaces
-from toolrack_runner.jail.rlimits import MemoryInUse, ResourceLimits, memory_in_use
+from toolrack_runner.jail.rlimits import MemoryInUse
 from toolrack_runner.jail.seccomp.program import SeccompProgram
 from toolrack_runner.level.canaries import Canaries
 from toolrack_runner.level.probe import ESCAPED, Probe
@@ -76,8 +76,7 @@ class Jail:
             self.namespaces.enter_own(uid, uid)
         close_all_except({0, 1, 2, answer, canaries.passed, canaries.severed, *self.landlock.descriptors})
         if "rlimits" in layers:
-            limits = ResourceLimits(processes=64 if "identity" in layers else None)
-            limits.apply(in_use=self.in_use)
+            apply(processes=64 if "identity" in layers else None, in_use=self.in_use)
         if "identity" in layers:
             drop_identity(uid, uid)
         drop_capabilities()
@@ -146,11 +145,11 @@ def _as_zygote(world: World, own: Canaries, slots: Canaries) -> Matrix | str:
     namespaces = enter_namespaces(READ_ONLY) if world.has_namespaces else None
     landlock, seccomp = LandlockRules.prepare(READ_ONLY), SeccompProgram.prepare()
     for layer in (namespaces, landlock, seccomp):
-        if isinstance(layer, Missing):
+        if isinstance(layer, Unavailable):
             return layer.reason
     assert isinstance(landlock, LandlockRules)
     assert isinstance(seccomp, SeccompProgram)
-    assert not isinstance(namespaces, Missing)
+    assert not isinstance(namespaces, Unavailable)
     if landlock.abi < 6:
         return f"this kernel's Landlock (ABI {landlock.abi}) knows no scopes"
     jail = Jail(landlock, seccomp, namespaces, in_use, os.getpid())
