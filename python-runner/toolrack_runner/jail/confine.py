@@ -5,6 +5,7 @@ as on then fails, the child ends: user code never runs in a weaker jail than `/h
 """
 
 import os
+from dataclasses import dataclass, field
 
 from toolrack_runner.jail.hygiene import (
     close_all_except,
@@ -47,83 +48,73 @@ PLANS_MAX = 64
 SWITCHED_OFF = Unavailable("switched off by the operator (--without)")
 
 
+@dataclass(slots=True)
 class Confinement:
     """The layers that are on, with everything that is prepared once for all children."""
 
-    def __init__(
-        self,
-        *,
-        base: str,
-        first_uid: int | Unavailable,
-        rlimits: bool,
-        landlock: LandlockRules | Unavailable,
-        seccomp: SeccompProgram | Unavailable,
-        namespaces: Namespaces | Unavailable,
-        status: int,
-    ) -> None:
-        self._base = base
-        self._first_uid = first_uid
-        self._rlimits = rlimits
-        self._landlock = landlock
-        self._seccomp = seccomp
-        self._namespaces = namespaces
-        self._status = status
-        self._in_use = MemoryInUse()
-        self._planned: dict[Limits, PlannedLimits] = {}
-        self._zygote = os.getpid()
+    base: str
+    first_uid: int | Unavailable
+    rlimits: bool
+    landlock: LandlockRules | Unavailable
+    seccomp: SeccompProgram | Unavailable
+    namespaces: Namespaces | Unavailable
+    status: int
+    in_use: MemoryInUse = field(default_factory=MemoryInUse)
+    planned: dict[Limits, PlannedLimits] = field(default_factory=dict)
+    zygote: int = field(default_factory=os.getpid)
 
     @property
     def missing(self) -> dict[str, str]:
         """Why a layer is off, by its name."""
         layers: dict[str, object] = {
-            "rlimits": True if self._rlimits else SWITCHED_OFF,
-            "identity": self._first_uid,
-            "landlock": self._landlock,
-            "seccomp": self._seccomp,
-            "namespaces": self._namespaces,
+            "rlimits": True if self.rlimits else SWITCHED_OFF,
+            "identity": self.first_uid,
+            "landlock": self.landlock,
+            "seccomp": self.seccomp,
+            "namespaces": self.namespaces,
         }
         return {name: layer.reason for name, layer in layers.items() if isinstance(layer, Unavailable)}
 
     @property
     def landlock_abi(self) -> int:
         """The kernel's version of Landlock; 0 if the layer is off."""
-        return 0 if isinstance(self._landlock, Unavailable) else self._landlock.abi
+        return 0 if isinstance(self.landlock, Unavailable) else self.landlock.abi
 
     def settle(self) -> None:
         """Finishes the preparation, once the zygote has imported everything that its children share."""
-        if not isinstance(self._first_uid, Unavailable):
+        if not isinstance(self.first_uid, Unavailable):
             drop_bounding_set()
-        if not isinstance(self._namespaces, Unavailable):
-            name_workplace(self._namespaces.workplace)
+        if not isinstance(self.namespaces, Unavailable):
+            name_workplace(self.namespaces.workplace)
         self.note_memory()
 
     def note_memory(self) -> None:
         """Reads how much memory the zygote uses now. Children share it, and their limits are added to it."""
-        if self._status >= 0:
-            self._in_use = memory_in(os.pread(self._status, STATUS_BYTES, 0))
-        self._planned.clear()
+        if self.status >= 0:
+            self.in_use = memory_in(os.pread(self.status, STATUS_BYTES, 0))
+        self.planned.clear()
 
     @property
     def anonymous_bytes(self) -> int:
         """The bytes that children share with the zygote and that have no file behind them."""
-        return self._in_use.anonymous_bytes
+        return self.in_use.anonymous_bytes
 
     def make_workplace(self, slot: int, limits: Limits) -> Workplace:
         """The place of the next child of a slot. Makes its directory if it will not mount one."""
         uid, gid = self._user_of(slot)
         planned = self._plan(limits)
-        if not isinstance(self._namespaces, Unavailable):
-            return Workplace(self._namespaces.workplace, uid, gid, planned)
-        return Workplace(make_directory(self._base, slot, uid, gid), uid, gid, planned)
+        if not isinstance(self.namespaces, Unavailable):
+            return Workplace(self.namespaces.workplace, uid, gid, planned)
+        return Workplace(make_directory(self.base, slot, uid, gid), uid, gid, planned)
 
     def _plan(self, limits: Limits) -> PlannedLimits:
-        planned = self._planned.get(limits)
+        planned = self.planned.get(limits)
         if planned is None:
-            if len(self._planned) >= PLANS_MAX:
-                self._planned.clear()
+            if len(self.planned) >= PLANS_MAX:
+                self.planned.clear()
             processes = THREADS_MAX if self._has_uid else None
-            planned = plan_limits(limits, processes=processes, in_use=self._in_use)
-            self._planned[limits] = planned
+            planned = plan_limits(limits, processes=processes, in_use=self.in_use)
+            self.planned[limits] = planned
         return planned
 
     def clear_workplace(self, slot: int) -> int | None:
@@ -131,15 +122,15 @@ class Confinement:
 
         The slot must not be used before that process ends. None with namespaces: the kernel has removed everything.
         """
-        if not isinstance(self._namespaces, Unavailable):
+        if not isinstance(self.namespaces, Unavailable):
             return None
         uid, gid = self._user_of(slot)
-        return start_emptying(self._base, slot, uid, gid)
+        return start_emptying(self.base, slot, uid, gid)
 
     def _user_of(self, slot: int) -> tuple[int, int]:
-        if isinstance(self._first_uid, Unavailable):
+        if isinstance(self.first_uid, Unavailable):
             return os.geteuid(), os.getegid()
-        return self._first_uid + slot, self._first_uid + slot
+        return self.first_uid + slot, self.first_uid + slot
 
     def confine(self, workplace: Workplace, *, keep: tuple[int, ...]) -> None:
         """Confines this process, a child of the zygote, for good. Only `keep` and the standard streams stay open."""
@@ -149,8 +140,8 @@ class Confinement:
         # Each child opens its own: processes that inherit an open file share its flags and its position.
         close_stdin(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
         keep_files_private()
-        if not isinstance(self._namespaces, Unavailable):
-            self._namespaces.enter_own(workplace.uid, workplace.gid)
+        if not isinstance(self.namespaces, Unavailable):
+            self.namespaces.enter_own(workplace.uid, workplace.gid)
         else:
             os.chdir(workplace.path)
             name_workplace(workplace.path)
@@ -158,21 +149,21 @@ class Confinement:
             drop_identity(workplace.uid, workplace.gid)
         if ON_LINUX:
             drop_capabilities()
-            die_with(self._zygote)
+            die_with(self.zygote)
             hide_memory()
             forbid_new_privileges()
-        if not isinstance(self._landlock, Unavailable):
-            self._landlock.apply(writable=workplace.path)
+        if not isinstance(self.landlock, Unavailable):
+            self.landlock.apply(writable=workplace.path)
         close_all_except((0, 1, 2, *keep))
         # Not earlier: the descriptors that the zygote holds for other children are more than a child may open.
-        if self._rlimits:
+        if self.rlimits:
             set_limits(workplace.limits)
-        if not isinstance(self._seccomp, Unavailable):
-            self._seccomp.apply()
+        if not isinstance(self.seccomp, Unavailable):
+            self.seccomp.apply()
 
     @property
     def _has_uid(self) -> bool:
-        return not isinstance(self._first_uid, Unavailable)
+        return not isinstance(self.first_uid, Unavailable)
 
 
 def prepare_confinement(opening: Opening) -> Confinement:

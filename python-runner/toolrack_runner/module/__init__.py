@@ -4,8 +4,7 @@ from toolrack_runner.module.call import call_tool
 from toolrack_runner.module.check import check_module
 from toolrack_runner.module.fault import Fault, ModuleError
 from toolrack_runner.module.imports import imports_of_code
-from toolrack_runner.module.known import load_known, places, portable_code
-from toolrack_runner.module.load import LoadedModule, load_module
+from toolrack_runner.module.load import LoadedModule, load_known, load_module, places, portable_code
 from toolrack_runner.module.parse import ParsedModule, parse_module
 
 __all__ = [

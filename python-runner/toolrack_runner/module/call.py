@@ -7,8 +7,7 @@ from typing import Any
 from toolrack_runner.module.facts import has_method
 from toolrack_runner.module.fault import ModuleError
 from toolrack_runner.module.handler import CONTEXT, Handler
-from toolrack_runner.module.known import KnownModule
-from toolrack_runner.module.load import LoadedModule
+from toolrack_runner.module.load import Module
 from toolrack_runner.module.near_miss import did_you_mean, named, near_miss
 from toolrack_runner.module.plain import JsonObject, JsonValue
 from toolrack_runner.module.raised import raised
@@ -16,7 +15,6 @@ from toolrack_runner.module.result import ResultError, result_of
 from toolrack_runner.module.user_traceback import exception_line
 
 Outcome = dict[str, JsonValue]
-Module = LoadedModule | KnownModule
 
 
 def call_tool(

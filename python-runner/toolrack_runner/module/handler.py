@@ -16,35 +16,17 @@ BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ON
 
 
 @dataclass(frozen=True, slots=True)
-class HandlerParameter:
-    """One argument that a handler names. It is required if it has no default."""
-
-    name: str
-    required: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Handler:
-    """A callable, and what the runner must know to call it with keyword arguments.
-
-    The parameters do not include `context` (`takes_context`) and **kwargs (`takes_any`).
-    """
+    """A callable, and what the runner must know to call it with keyword arguments."""
 
     call: Callable[..., Any]
     title: str
-    parameters: tuple[HandlerParameter, ...]
+    #: The arguments that a caller may give. Without `context` and **kwargs.
+    names: tuple[str, ...]
+    #: Those of them that have no default.
+    required: tuple[str, ...]
     takes_context: bool
     takes_any: bool
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the arguments that a caller may give."""
-        return tuple(parameter.name for parameter in self.parameters)
-
-    @property
-    def required(self) -> tuple[str, ...]:
-        """The names of the arguments that a caller must give."""
-        return tuple(parameter.name for parameter in self.parameters if parameter.required)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,10 +51,12 @@ def plain_handler(value: object) -> Handler | None:
         *names[positional - len(value.__defaults__ or ()) : positional],
         *(value.__kwdefaults__ or ()),
     }
+    own = tuple(name for name in names if name != CONTEXT)
     return Handler(
         call=value,
         title=_title(value),
-        parameters=tuple(HandlerParameter(name, name not in optional) for name in names if name != CONTEXT),
+        names=own,
+        required=tuple(name for name in own if name not in optional),
         takes_context=CONTEXT in names,
         takes_any=bool(code.co_flags & inspect.CO_VARKEYWORDS),
     )
@@ -81,9 +65,8 @@ def plain_handler(value: object) -> Handler | None:
 def read_handler(value: Any, module_file: str) -> DescribedHandler:
     """Reads a handler's signature, which may run code of the module. Raises SpecError."""
     if isinstance(value, type):
-        raise SpecError(
-            "handler_is_a_class", "the handler is a class. Give a function, or the method of an instance."
-        )
+        sentence = "the handler is a class. Give a function, or the method of an instance."
+        raise SpecError("handler_is_a_class", sentence)
     if not callable(value):
         raise SpecError(
             "handler_not_callable",
@@ -104,17 +87,16 @@ def read_handler(value: Any, module_file: str) -> DescribedHandler:
             f"the signature of {title} can't be read ({str(error)[:120]}). Wrap it in a def that names its arguments.",
         ) from None
     _refuse_positional(title, signature)
-    named = [parameter for parameter in signature.parameters.values() if parameter.kind in BY_NAME]
+    parameters = signature.parameters.values()
+    named = [parameter for parameter in parameters if parameter.kind in BY_NAME]
+    own = [parameter for parameter in named if parameter.name != CONTEXT]
     return DescribedHandler(
         call=value,
         title=title,
-        parameters=tuple(
-            HandlerParameter(parameter.name, parameter.default is parameter.empty)
-            for parameter in named
-            if parameter.name != CONTEXT
-        ),
-        takes_context=any(parameter.name == CONTEXT for parameter in named),
-        takes_any=any(parameter.kind is parameter.VAR_KEYWORD for parameter in signature.parameters.values()),
+        names=tuple(parameter.name for parameter in own),
+        required=tuple(parameter.name for parameter in own if parameter.default is parameter.empty),
+        takes_context=len(own) < len(named),
+        takes_any=any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters),
         function=function,
         line=_line(function, module_file),
         doc=inspect.getdoc(function) if isinstance(function.__doc__, str) else None,

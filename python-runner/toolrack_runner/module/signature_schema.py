@@ -35,7 +35,7 @@ def read_docstring(text: str) -> Docstring:
 
 def signature_schema(handler: DescribedHandler) -> JsonObject:
     """The JSON Schema of a handler's arguments. May run code of the module. Raises SpecError."""
-    if handler.takes_any and not handler.parameters:
+    if handler.takes_any and not handler.names:
         raise _error(
             f"{handler.title} takes **kwargs and names no argument. Write parameters; a decorator needs functools.wraps."
         )

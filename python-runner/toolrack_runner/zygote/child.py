@@ -24,7 +24,7 @@ from toolrack_runner.module import (
     places,
     portable_code,
 )
-from toolrack_runner.module.call import Module
+from toolrack_runner.module.load import Module
 from toolrack_runner.network.brokered_socket import connect_by_broker, open_broker
 from toolrack_runner.wire.child_messages import (
     CallFailure,

@@ -3,7 +3,7 @@
 import sys
 
 from toolrack_runner.module import call_tool, load_known, load_module, places, portable_code
-from toolrack_runner.module.known import KnownModule
+from toolrack_runner.module.load import KnownModule
 from toolrack_runner.module.source import code_object
 from toolrack_runner.wire.frames import encode_frame
 from toolrack_runner.zygote.answer_of import answer_of

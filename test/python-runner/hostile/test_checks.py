@@ -58,6 +58,7 @@ def test_what_can_not_be_read_is_not_run(any_runner: LiveRunner) -> None:
 FORGED = {"ok": True, "faults": [], "notes": [], "imports": [], "missingImports": []}
 TOOL = {
     "name": "other:tool",
+    "line": None,
     "accepted": True,
     "faults": [],
     "notes": [],

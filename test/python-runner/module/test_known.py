@@ -9,8 +9,7 @@ import pytest
 
 from module.tools import MODULES, source_of
 from toolrack_runner.module import call_tool, load_known, load_module, places, portable_code
-from toolrack_runner.module.call import Module
-from toolrack_runner.module.known import CODE_BYTES_MAX
+from toolrack_runner.module.load import CODE_BYTES_MAX, Module
 from toolrack_runner.module.source import code_object
 
 TEXT_TOOLS = (MODULES / "text_tools.py").read_text()
