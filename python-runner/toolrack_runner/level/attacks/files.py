@@ -1,4 +1,4 @@
-"""Attacks on files outside, on the disk, and on what the workdir is for."""
+"""Attacks on files outside, on the disk, and through files in the workdir."""
 
 import fcntl
 import os
@@ -19,17 +19,17 @@ F_OFD_SETLK: Final = 37
 
 
 def read_environment(canaries: Canaries) -> None:
-    """Reads the environment of a process of the runner, where secrets would be."""
+    """Reads the environment of a process of the runner, which could hold secrets."""
     _read(f"/proc/{canaries.victim}/environ")
 
 
 def read_open_file(canaries: Canaries) -> None:
-    """Reads what everyone may read."""
+    """Reads a file that everyone may read."""
     _read(canaries.open_file)
 
 
 def read_private_file(canaries: Canaries) -> None:
-    """Reads what only the runner's user may read."""
+    """Reads a file that only the runner's user may read."""
     _read(canaries.private_file)
 
 
@@ -39,14 +39,14 @@ def read_source(canaries: Canaries) -> None:
 
 
 def write_outside(canaries: Canaries) -> None:
-    """Makes a file where everyone may."""
+    """Makes a file in a directory that everyone may write to."""
     path = f"{canaries.open_directory}/written-{os.getpid()}"
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     os.unlink(path)
 
 
 def make_symlink(canaries: Canaries) -> None:
-    """Canaries a symbolic link in the workdir for a careless reader outside."""
+    """Makes a symbolic link in the workdir for a careless reader outside."""
     path = f"{canaries.workdir}/link"
     os.symlink(canaries.open_file, path)
     os.unlink(path)
@@ -58,7 +58,7 @@ def list_processes(_: Canaries) -> None:
 
 
 def change_mode(canaries: Canaries) -> None:
-    """Changes the mode of a file outside that belongs to the runner's user; Landlock does not look at this."""
+    """Changes the mode of a file outside that belongs to the runner's user. Landlock does not cover this."""
     before = stat.S_IMODE(os.stat(canaries.open_file).st_mode)
     os.chmod(canaries.open_file, before ^ stat.S_IWOTH)
     if stat.S_IMODE(os.stat(canaries.open_file).st_mode) == before:
@@ -67,7 +67,7 @@ def change_mode(canaries: Canaries) -> None:
 
 
 def lock_shared_file(_: Canaries) -> None:
-    """Locks a byte of a file that every child can open; another sees by it that somebody is there, and who."""
+    """Locks a byte of a file that every child can open. Another child sees the lock, and whose it is."""
     one, another = (os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC) for _ in range(2))
     here = os.getpid()
     try:
@@ -81,12 +81,12 @@ def lock_shared_file(_: Canaries) -> None:
 
 
 def see_file(canaries: Canaries) -> None:
-    """Learns that a file outside exists, how large and how old it is."""
+    """Finds out that a file outside exists, its size and its age."""
     os.stat(canaries.open_file)
 
 
 def fill_one_file(canaries: Canaries) -> None:
-    """Takes 20 MB of disk with one file."""
+    """Uses 20 MB of disk with one file."""
     path = f"{canaries.workdir}/large"
     descriptor = os.open(path, os.O_CREAT | os.O_WRONLY, 0o600)
     try:
@@ -97,7 +97,7 @@ def fill_one_file(canaries: Canaries) -> None:
 
 
 def make_many_files(canaries: Canaries) -> None:
-    """Takes inodes with many small files."""
+    """Uses many inodes with small files."""
     made = []
     try:
         for number in range(MANY):

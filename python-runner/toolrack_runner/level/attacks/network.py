@@ -11,7 +11,7 @@ from toolrack_runner.jail.linux import syscall
 from toolrack_runner.level.canaries import Canaries
 from toolrack_runner.level.probe import NothingDoneError
 
-#: Of the class in C: a zygote takes `sendmsg` off the class that tools see (`zygote/no_sendmsg.py`).
+#: Of the class in C: a zygote removes `sendmsg` from the class that tools see (`zygote/no_sendmsg.py`).
 _sendmsg = socket.SocketType.sendmsg
 
 LOOPBACK = "127.0.0.1"
@@ -20,7 +20,7 @@ TCP_FASTOPEN_CONNECT: Final = 30
 BUFFER_BYTES: Final = 1 << 20
 #: `struct ucred`: pid, uid, gid.
 CREDENTIALS_BYTES: Final = 12
-#: The kernel says once that a peer has gone.
+#: The errors by which the kernel reports, once, that a peer has gone.
 GONE: Final = frozenset({errno.EPIPE, errno.ECONNRESET, errno.ECONNABORTED})
 #: A `struct sockaddr` of AF_UNSPEC, to which `connect` disconnects.
 NOBODY: Final = ctypes.create_string_buffer(16)
@@ -33,13 +33,13 @@ def connect_tcp(canaries: Canaries) -> None:
 
 
 def send_udp(canaries: Canaries) -> None:
-    """Sends a datagram to a service of this machine; Landlock does not look at UDP."""
+    """Sends a datagram to a service of this machine. Landlock does not cover UDP."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as end:
         end.sendto(b"probe", (LOOPBACK, canaries.udp_port))
 
 
 def connect_abstract(canaries: Canaries) -> None:
-    """Connects to an abstract unix socket, which no file permission guards."""
+    """Connects to an abstract unix socket, which has no file permissions."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as end:
         end.connect(b"\0" + canaries.abstract_name.encode())
 
@@ -52,7 +52,7 @@ def send_to_socket_file(canaries: Canaries) -> None:
 
 
 def open_raw(_: Canaries) -> None:
-    """Opens a raw socket, to forge and to listen."""
+    """Opens a raw socket, which could forge packets and listen."""
     socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP).close()
 
 
@@ -62,7 +62,7 @@ def open_netlink(_: Canaries) -> None:
 
 
 def reconnect_by_fastopen(canaries: Canaries) -> None:
-    """Sends to another address over a passed connection whose peer has gone; Landlock does not look at MSG_FASTOPEN."""
+    """Sends to another address over a passed connection whose peer has gone. Landlock does not cover MSG_FASTOPEN."""
     there = (LOOPBACK, canaries.tcp_port)
     with _another(canaries.severed) as end:
         try:
@@ -89,14 +89,14 @@ def reconnect(canaries: Canaries) -> None:
 
 
 def set_socket_option(canaries: Canaries) -> None:
-    """Has the kernel put off the next connect of a passed connection until something is sent."""
+    """Makes the kernel delay the next connect of a passed connection until something is sent."""
     with _another(canaries.severed) as end:
         end.setsockopt(socket.IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 1)
         end.setsockopt(socket.IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 0)
 
 
 def enlarge_buffer(_: Canaries) -> None:
-    """Has the kernel keep more for a socket, which no limit counts."""
+    """Enlarges the buffer of a socket, which no limit counts."""
     one, other = socket.socketpair()
     with one, other:
         before = one.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
@@ -114,14 +114,14 @@ def send_descriptor(_: Canaries) -> None:
 
 
 def identify_peer(_: Canaries) -> None:
-    """Asks who made a socket; by another option of this kind the answer is a handle on that process."""
+    """Asks which process made a socket. Another such option gives a handle on that process."""
     one, other = socket.socketpair()
     with one, other:
         one.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS_BYTES)
 
 
 def _another(descriptor: int) -> socket.socket:
-    """A socket object of its own over the same connection."""
+    """A new socket object for the same connection."""
     return socket.socket(fileno=os.dup(descriptor))
 
 

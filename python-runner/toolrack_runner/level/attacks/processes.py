@@ -1,4 +1,4 @@
-"""Attacks on other processes, and ways to become several or another."""
+"""Attacks on other processes, and ways to start processes or to change the own identity."""
 
 import ctypes
 import errno
@@ -14,17 +14,17 @@ FORKS = 20
 
 
 def signal_victim(canaries: Canaries) -> None:
-    """Sends signal 0, which asks whether another could be sent."""
+    """Sends signal 0, which tests whether a signal could be sent."""
     os.kill(canaries.victim, 0)
 
 
 def trace_victim(canaries: Canaries) -> None:
-    """Attaches to a process of the runner without stopping it; it is let go when this process ends."""
+    """Attaches to a process of the runner without stopping it. The kernel detaches it when this process ends."""
     syscall("ptrace", PTRACE_SEIZE, canaries.victim)
 
 
 def read_victim(canaries: Canaries) -> None:
-    """Reads the memory of a process of the runner, at an address that may not be there."""
+    """Reads the memory of a process of the runner, at an address that may not be mapped there."""
     here = ctypes.create_string_buffer(1)
     local = (ctypes.c_size_t * 2)(ctypes.addressof(here), 1)
     remote = (ctypes.c_size_t * 2)(ctypes.addressof(here), 1)
@@ -39,12 +39,12 @@ def read_victim(canaries: Canaries) -> None:
 
 
 def find_victim(canaries: Canaries) -> None:
-    """Asks how a process of the runner is scheduled: who is answered knows that it is there."""
+    """Asks how a process of the runner is scheduled. An answer shows that the process is there."""
     os.sched_getscheduler(canaries.victim)
 
 
 def fork_often(_: Canaries) -> None:
-    """Has twenty children at once, which end as soon as they are let."""
+    """Starts twenty children at once, and then ends them."""
     reading, writing = os.pipe()
     children = []
     try:
@@ -63,7 +63,7 @@ def fork_often(_: Canaries) -> None:
 
 
 def daemonise(_: Canaries) -> None:
-    """Leaves its session, so that a signal to the group would not reach it; ends at once."""
+    """Starts a child that leaves the session, so that a signal to the group would not reach it. The child ends at once."""
     pid = os.fork()
     if pid == 0:
         os.setsid()
@@ -95,7 +95,7 @@ def become_root(_: Canaries) -> None:
 
 
 def make_user_namespace(_: Canaries) -> None:
-    """Makes a user namespace, to be root in it and reach the kernel's less tried parts."""
+    """Makes a user namespace, to be root in it and reach less tested parts of the kernel."""
     syscall("unshare", CLONE_NEWUSER)
 
 
@@ -105,7 +105,7 @@ def use_inherited(canaries: Canaries) -> None:
 
 
 def _execute(path: str) -> None:
-    """In a child where there can be one; in this process otherwise, which then is replaced."""
+    """Executes in a child if one can be started, else in this process, which is then replaced."""
     reading, writing = os.pipe()
     try:
         if (pid := _fork_if_possible()) == 0:
@@ -129,7 +129,7 @@ def _fork_if_possible() -> int | None:
 
 
 def _replace(path: str, writing: int) -> NoReturn:
-    """Becomes the program, which closes `writing`; else writes why not, and ends."""
+    """Becomes the program, which closes `writing`. If that fails, writes the errno and ends."""
     try:
         os.execv(path, [path])  # noqa: S606 - the attack
     except OSError as error:
