@@ -24,7 +24,7 @@ export const BAD: readonly Bad[] = [
     source: SPECS,
     message: /no module name .* Rename the file/,
   },
-  { kind: 'module_name_invalid', name: 'class', source: SPECS, message: /no word of Python/ },
+  { kind: 'module_name_invalid', name: 'class', source: SPECS, message: /no Python keyword/ },
   {
     kind: 'module_name_invalid',
     name: 'n'.repeat(129),

@@ -195,8 +195,8 @@ CONDITIONAL: Final[Mapping[str, Rule]] = {
     "rt_tgsigqueueinfo": to_itself(2),
     # A datagram pair can send to any unix socket by its path, so only streams (the type without its flags).
     "socketpair": (when(Condition(0, (socket.AF_UNIX.value,)), Condition(1, (1,), mask=0xF)),),
-    # Without an address. `sendmsg` is denied, because its address and its descriptors are in memory, which no seccomp program
-    # can read. RLIMIT_NOFILE does not count a descriptor that is being sent, and its buffers stay in memory too.
+    # Without an address. `sendmsg` is denied, because its address and its descriptors are in memory, which no seccomp
+    # program can read. RLIMIT_NOFILE does not count a descriptor that is being sent, and its buffers stay in memory too.
     "sendto": (when(has_only(3, SENDING), *is_null(4)),),
     "recvfrom": (when(has_only(3, RECEIVING)),),
     "recvmsg": (when(has_only(2, RECEIVING)),),
