@@ -47,7 +47,12 @@ export const BAD: readonly Bad[] = [
     message: /nested/,
   },
   { ...broken, kind: 'specs_missing', source: '', message: /there is no TOOL_SPECS/ },
-  { ...broken, kind: 'specs_missing', source: 'TOOL_SPEC = []\n', message: /Did you misspell it as 'TOOL_SPEC'/ },
+  {
+    ...broken,
+    kind: 'specs_missing',
+    source: 'TOOL_SPEC = []\n',
+    message: /Did you misspell it as 'TOOL_SPEC'/,
+  },
   { ...broken, kind: 'specs_not_a_list', source: 'TOOL_SPECS = {}\n', message: /TOOL_SPECS is a dict/ },
   { kind: 'specs_empty', source: SPECS, message: /Add a spec/ },
   { kind: 'specs_too_many', source: 'TOOL_SPECS = [{}] * 51\n', message: /has 51 specs; at most 50/ },

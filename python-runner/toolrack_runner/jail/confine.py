@@ -168,15 +168,10 @@ class Confinement:
 
 def prepare_confinement(opening: Opening) -> Confinement:
     """Finds out in the zygote which layers can be on, and prepares them. Goes on in a new process (`enter_namespaces`)."""
-    namespaces: Namespaces | Unavailable = SWITCHED_OFF
-    if "namespaces" not in opening.without:
-        namespaces = enter_namespaces(opening.read_only)
-    landlock: LandlockRules | Unavailable = SWITCHED_OFF
-    if "landlock" not in opening.without:
-        landlock = LandlockRules.prepare(opening.read_only)
-    seccomp: SeccompProgram | Unavailable = SWITCHED_OFF
-    if "seccomp" not in opening.without:
-        seccomp = SeccompProgram.prepare()
+    without = opening.without
+    namespaces = SWITCHED_OFF if "namespaces" in without else enter_namespaces(opening.read_only)
+    landlock = SWITCHED_OFF if "landlock" in without else LandlockRules.prepare(opening.read_only)
+    seccomp = SWITCHED_OFF if "seccomp" in without else SeccompProgram.prepare()
     if isinstance(namespaces, Unavailable):
         os.makedirs(opening.base, 0o711, exist_ok=True)
         status = os.open("/proc/self/status", os.O_RDONLY) if ON_LINUX else -1
@@ -185,7 +180,7 @@ def prepare_confinement(opening: Opening) -> Confinement:
     return Confinement(
         base=opening.base,
         first_uid=_first_uid(opening, has_own_root=not isinstance(namespaces, Unavailable)),
-        rlimits="rlimits" not in opening.without,
+        rlimits="rlimits" not in without,
         landlock=landlock,
         seccomp=seccomp,
         namespaces=namespaces,
