@@ -75,8 +75,8 @@ def _ask(channel: int, address: Any) -> int:
         raise _refused(str(wrong)) from None
     with _lock:
         write_frame(channel, wish.as_json())
-        with socket.socket(fileno=os.dup(channel)) as line:
-            packet, descriptors, _, _ = socket.recv_fds(line, 4_096, 1)
+        with socket.socket(fileno=os.dup(channel)) as end:
+            packet, descriptors, _, _ = socket.recv_fds(end, 4_096, 1)
     if not descriptors:
         raise _refused(ConnectReply(**decode_frame(packet)).refused or "the connection was lost on its way")
     return descriptors[0]
