@@ -74,5 +74,7 @@ def import_too_large(module: str, how: str) -> Fault:
 
 def specs_too_large(module: str, bytes_max: int) -> Fault:
     """The report has more bytes than main takes."""
-    sentence = f"the report on its specs has more than {bytes_max} bytes. Declare less, or split the module."
+    sentence = (
+        f"the report on its specs takes more than {bytes_max} bytes. Declare less, or split the module."
+    )
     return fault("specs_too_many", module, None, sentence)
