@@ -12,7 +12,7 @@ from typing import NoReturn
 
 from toolrack_runner.base_folder import choose_base, sweep_bases
 from toolrack_runner.jail.readable import needed_paths, readable_paths
-from toolrack_runner.level.planted import planted
+from toolrack_runner.level.put_canaries import put_canaries
 from toolrack_runner.settings import Settings, SettingsError, read_settings
 from toolrack_runner.zygote.messages import Opening, ZygoteChannel
 
@@ -29,12 +29,12 @@ def main(spawned: tuple[int, socket.socket] | None) -> NoReturn:
     """Runs until it is told to stop, or until its parent has gone. `spawned` is a zygote that waits for its opening."""
     allow_descriptors()
     base = choose_base()
-    plants_stack = ExitStack()
+    canaries_stack = ExitStack()
     try:
         settings = read_settings()
         secret = _read_secret() if settings.has_parent else None
         listener = _listen(settings)
-        plants = None if spawned is None else _plant(plants_stack, base)
+        canaries = None if spawned is None else _put_out(canaries_stack, base)
     except SettingsError as error:
         sys.stderr.write(json.dumps({"severity": "ERROR", "message": str(error)}) + "\n")
         sys.exit(BAD_SETTING)
@@ -44,7 +44,7 @@ def main(spawned: tuple[int, socket.socket] | None) -> NoReturn:
         read_only=readable_paths(),
         needed=needed_paths(),
         without=settings.without,
-        plants=plants,
+        canaries=canaries,
     )
     first = None
     if spawned is not None:
@@ -57,7 +57,7 @@ def main(spawned: tuple[int, socket.socket] | None) -> NoReturn:
     gc.set_threshold(GARBAGE_MAX)
     gc.enable()
     sweep_bases()
-    run_server(settings, secret, listener, opening, first, plants_stack.close)
+    run_server(settings, secret, listener, opening, first, canaries_stack.close)
     # Not sys.exit, which would wait for threads of libraries.
     sys.stdout.flush()
     os._exit(0)
@@ -86,10 +86,10 @@ def _read_secret() -> str:
     return secret
 
 
-def _plant(stack: ExitStack, base: str) -> dict[str, int | str]:
+def _put_out(stack: ExitStack, base: str) -> dict[str, int | str]:
     """What the probes aim at, until the stack is closed."""
     try:
-        return asdict(stack.enter_context(planted(base)))
+        return asdict(stack.enter_context(put_canaries(base)))
     except OSError as error:
         raise SettingsError(
             f"TMPDIR: nothing can be put into {os.path.dirname(base)} for measuring the isolation: {error.strerror or error}"

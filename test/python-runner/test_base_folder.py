@@ -37,7 +37,7 @@ def test_a_folder_for_temporary_files_that_no_socket_fits_below_is_not_taken() -
     assert parent_folder("/tmp/" + "x" * 35) == "/tmp/" + "x" * 35
     assert parent_folder(None) == parent_folder("") == "/tmp"
     name = os.path.basename(choose_base())
-    longest = f"{'x' * 40}/{name.replace(str(os.getpid()), '4194304')}-plants/everybody/socket"
+    longest = f"{'x' * 40}/{name.replace(str(os.getpid()), '4194304')}-canaries/everybody/socket"
     assert len(longest) <= 107
 
 

@@ -24,7 +24,7 @@ export const BAD: readonly Bad[] = [
     source: SPECS,
     message: /no module name .* Rename the file/,
   },
-  { kind: 'module_name_invalid', name: 'class', source: SPECS, message: /no word of Python/ },
+  { kind: 'module_name_invalid', name: 'class', source: SPECS, message: /no Python keyword/ },
   {
     kind: 'module_name_invalid',
     name: 'n'.repeat(129),
@@ -47,7 +47,12 @@ export const BAD: readonly Bad[] = [
     message: /nested/,
   },
   { ...broken, kind: 'specs_missing', source: '', message: /there is no TOOL_SPECS/ },
-  { ...broken, kind: 'specs_missing', source: 'TOOL_SPEC = []\n', message: /did you mean it by 'TOOL_SPEC'/ },
+  {
+    ...broken,
+    kind: 'specs_missing',
+    source: 'TOOL_SPEC = []\n',
+    message: /Did you misspell it as 'TOOL_SPEC'/,
+  },
   { ...broken, kind: 'specs_not_a_list', source: 'TOOL_SPECS = {}\n', message: /TOOL_SPECS is a dict/ },
   { kind: 'specs_empty', source: SPECS, message: /Add a spec/ },
   { kind: 'specs_too_many', source: 'TOOL_SPECS = [{}] * 51\n', message: /has 51 specs; at most 50/ },
@@ -177,6 +182,6 @@ export const BAD: readonly Bad[] = [
   {
     kind: 'examples_invalid',
     source: withSpec({ examples: '[{"argument": {}}]' }),
-    message: /did you mean 'arguments'/,
+    message: /Did you mean 'arguments'/,
   },
 ]

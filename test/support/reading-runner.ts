@@ -1,6 +1,6 @@
 import type { Runner } from '../../functions/src/tools/modules/runner.ts'
 import { absentRunner } from '../../functions/src/tools/modules/runner.ts'
-import type { CheckedModule } from '../../functions/src/tools/modules/checked-module.ts'
+import type { CheckReport } from '../../functions/src/tools/modules/check-report.ts'
 
 /** A runner that reads names and no Python: every `"module:function"` of a source is the name of a good tool. */
 export function readingRunner(): Runner {
@@ -10,24 +10,25 @@ export function readingRunner(): Runner {
   }
 }
 
-export function checkedModule(source: string, description = 'Does one small thing.'): CheckedModule {
+export function checkedModule(source: string, description = 'Does one small thing.'): CheckReport {
   const names = new Set(Array.from(source.matchAll(/"(\w+:\w+)"/g), ([, name]) => name ?? ''))
   return {
     faults: [],
     notes: [],
     imports: [],
     missingImports: [],
-    log: '',
-    specs: [...names].map((name, index) => ({
+    log: { text: '' },
+    tools: [...names].map((name, index) => ({
       name,
       line: index + 1,
-      content: {
-        description,
-        parameters: { type: 'object', properties: {}, required: [] },
-        derived: ['parameters'],
-        secrets: [],
-        network: [],
-      },
+      accepted: true,
+      description,
+      parameters: { type: 'object', properties: {}, required: [] },
+      derived: ['parameters'],
+      annotations: null,
+      timeoutSeconds: null,
+      secrets: [],
+      network: [],
       faults: [],
       notes: [],
       examples: [],

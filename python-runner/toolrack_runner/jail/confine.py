@@ -1,14 +1,14 @@
-"""The jail of one child, in the order that the kernel asks for.
+"""The jail of one child: its layers, in the order that the kernel requires.
 
-Prepared once in the zygote, so that the child's share is a few dozen system calls. A layer that is announced as on and then
-fails ends the child: user code never runs in less than what `/health` says.
+Everything is prepared once in the zygote, so that a child only makes a few dozen system calls. If a layer that was reported
+as on then fails, the child ends: user code never runs in a weaker jail than `/health` shows.
 """
 
 import os
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from toolrack_runner.jail.descriptors import close_all_except
 from toolrack_runner.jail.hygiene import (
+    close_all_except,
     close_stdin,
     come_after_the_runner,
     die_with,
@@ -17,146 +17,131 @@ from toolrack_runner.jail.hygiene import (
     keep_files_private,
     start_session,
 )
-from toolrack_runner.jail.identity import drop_bounding_set, drop_capabilities, drop_identity
+from toolrack_runner.jail.identity import (
+    closed_to_others,
+    drop_bounding_set,
+    drop_capabilities,
+    drop_identity,
+)
 from toolrack_runner.jail.landlock import LandlockRules
-from toolrack_runner.jail.linux import ON_LINUX
-from toolrack_runner.jail.missing import Missing
+from toolrack_runner.jail.linux import ON_LINUX, Unavailable
 from toolrack_runner.jail.namespaces import Namespaces, enter_namespaces
 from toolrack_runner.jail.rlimits import (
     THREADS_MAX,
     MemoryInUse,
     PlannedLimits,
-    ResourceLimits,
     memory_in,
+    plan_limits,
     set_limits,
 )
 from toolrack_runner.jail.seccomp.program import SeccompProgram
-from toolrack_runner.jail.who_can_read import closed_to_others
-from toolrack_runner.jail.work_directories import make_directory, start_emptying
+from toolrack_runner.jail.workplace import Workplace, make_directory, name_workplace, start_emptying
 from toolrack_runner.zygote.messages import Limits, Opening
 
-#: The uid of slot 0; Linux distributions leave 60000 to 64999 to nobody.
+#: The uid of slot 0. Linux distributions use 60000 to 64999 for nobody.
 FIRST_UID = 60_000
-#: The kernel's account of a process has some 1,500.
+#: What is read of /proc/self/status, which has about 1,500 bytes.
 STATUS_BYTES = 1 << 14
-#: Limits that are remembered as the kernel wants them; callers choose their numbers.
+#: How many planned limits are kept. Callers choose the limits, so there may be many different ones.
 PLANS_MAX = 64
 
-SWITCHED_OFF = Missing("switched off by the operator (--without)")
+SWITCHED_OFF = Unavailable("switched off by the operator (--without)")
 
 
-@dataclass(frozen=True)
-class Workplace:
-    """Who a child is, where it may write, and what it may take."""
-
-    path: str
-    uid: int
-    gid: int
-    limits: PlannedLimits
-
-
+@dataclass(slots=True)
 class Confinement:
-    """Which layers are on, and what they need that is prepared once."""
+    """The layers that are on, with everything that is prepared once for all children."""
 
-    def __init__(
-        self,
-        *,
-        base: str,
-        first_uid: int | Missing,
-        rlimits: bool,
-        landlock: LandlockRules | Missing,
-        seccomp: SeccompProgram | Missing,
-        namespaces: Namespaces | Missing,
-        status: int,
-    ) -> None:
-        self._base = base
-        self._first_uid = first_uid
-        self._rlimits = rlimits
-        self._landlock = landlock
-        self._seccomp = seccomp
-        self._namespaces = namespaces
-        self._status = status
-        self._in_use = MemoryInUse()
-        self._planned: dict[Limits, PlannedLimits] = {}
-        self._zygote = os.getpid()
+    base: str
+    first_uid: int | Unavailable
+    rlimits: bool
+    landlock: LandlockRules | Unavailable
+    seccomp: SeccompProgram | Unavailable
+    namespaces: Namespaces | Unavailable
+    status: int
+    in_use: MemoryInUse = field(default_factory=MemoryInUse)
+    planned: dict[Limits, PlannedLimits] = field(default_factory=dict)
+    zygote: int = field(default_factory=os.getpid)
 
     @property
     def missing(self) -> dict[str, str]:
-        """Why a layer is not on, by its name."""
+        """Why a layer is off, by its name."""
         layers: dict[str, object] = {
-            "rlimits": True if self._rlimits else SWITCHED_OFF,
-            "identity": self._first_uid,
-            "landlock": self._landlock,
-            "seccomp": self._seccomp,
-            "namespaces": self._namespaces,
+            "rlimits": True if self.rlimits else SWITCHED_OFF,
+            "identity": self.first_uid,
+            "landlock": self.landlock,
+            "seccomp": self.seccomp,
+            "namespaces": self.namespaces,
         }
-        return {name: layer.reason for name, layer in layers.items() if isinstance(layer, Missing)}
+        return {name: layer.reason for name, layer in layers.items() if isinstance(layer, Unavailable)}
 
     @property
     def landlock_abi(self) -> int:
-        """The kernel's version of Landlock; 0 where it is not on."""
-        return 0 if isinstance(self._landlock, Missing) else self._landlock.abi
+        """The kernel's version of Landlock; 0 if the layer is off."""
+        return 0 if isinstance(self.landlock, Unavailable) else self.landlock.abi
 
     def settle(self) -> None:
-        """The zygote is as its children will be forked: notes what memory they share."""
-        if not isinstance(self._first_uid, Missing):
+        """Finishes the preparation, once the zygote has imported everything that its children share."""
+        if not isinstance(self.first_uid, Unavailable):
             drop_bounding_set()
-        if not isinstance(self._namespaces, Missing):
-            name_workplace(self._namespaces.workplace)
+        if not isinstance(self.namespaces, Unavailable):
+            name_workplace(self.namespaces.workplace)
         self.note_memory()
 
     def note_memory(self) -> None:
-        """What the zygote holds by now, children share, and their own memory comes on top."""
-        if self._status >= 0:
-            self._in_use = memory_in(os.pread(self._status, STATUS_BYTES, 0))
-        self._planned.clear()
+        """Reads how much memory the zygote uses now. Children share it, and their limits are added to it."""
+        if self.status >= 0:
+            self.in_use = memory_in(os.pread(self.status, STATUS_BYTES, 0))
+        self.planned.clear()
 
     @property
     def anonymous_bytes(self) -> int:
-        """Of the memory that children share with the zygote, what no file is behind."""
-        return self._in_use.anonymous_bytes
+        """The bytes that children share with the zygote and that have no file behind them."""
+        return self.in_use.anonymous_bytes
 
     def make_workplace(self, slot: int, limits: Limits) -> Workplace:
-        """Who the child of a slot is to be, what it may take, and a directory for it where it will not mount one."""
+        """The place of the next child of a slot. Makes its directory if it will not mount one."""
         uid, gid = self._user_of(slot)
         planned = self._plan(limits)
-        if not isinstance(self._namespaces, Missing):
-            return Workplace(self._namespaces.workplace, uid, gid, planned)
-        return Workplace(make_directory(self._base, slot, uid, gid), uid, gid, planned)
+        if not isinstance(self.namespaces, Unavailable):
+            return Workplace(self.namespaces.workplace, uid, gid, planned)
+        return Workplace(make_directory(self.base, slot, uid, gid), uid, gid, planned)
 
     def _plan(self, limits: Limits) -> PlannedLimits:
-        planned = self._planned.get(limits)
+        planned = self.planned.get(limits)
         if planned is None:
-            if len(self._planned) >= PLANS_MAX:
-                self._planned.clear()
-            planned = _limits(limits, has_uid=self._has_uid).planned(in_use=self._in_use)
-            self._planned[limits] = planned
+            if len(self.planned) >= PLANS_MAX:
+                self.planned.clear()
+            processes = THREADS_MAX if self._has_uid else None
+            planned = plan_limits(limits, processes=processes, in_use=self.in_use)
+            self.planned[limits] = planned
         return planned
 
     def clear_workplace(self, slot: int) -> int | None:
-        """The child of the slot is reaped: what it wrote goes too. Tells the pid of who removes it; the slot is not
-        to be had before its end. With namespaces the kernel has done it.
+        """Starts to remove what the reaped child of a slot wrote, and gives the pid of the process that does it.
+
+        The slot must not be used before that process ends. None with namespaces: the kernel has removed everything.
         """
-        if not isinstance(self._namespaces, Missing):
+        if not isinstance(self.namespaces, Unavailable):
             return None
         uid, gid = self._user_of(slot)
-        return start_emptying(self._base, slot, uid, gid)
+        return start_emptying(self.base, slot, uid, gid)
 
     def _user_of(self, slot: int) -> tuple[int, int]:
-        if isinstance(self._first_uid, Missing):
+        if isinstance(self.first_uid, Unavailable):
             return os.geteuid(), os.getegid()
-        return self._first_uid + slot, self._first_uid + slot
+        return self.first_uid + slot, self.first_uid + slot
 
     def confine(self, workplace: Workplace, *, keep: tuple[int, ...]) -> None:
         """Confines this process, a child of the zygote, for good. Only `keep` and the standard streams stay open."""
         start_session()
         if ON_LINUX:
             come_after_the_runner()
-        # Opened by each child for itself: flags and position of an open file are one for all who inherit it.
+        # Each child opens its own: processes that inherit an open file share its flags and its position.
         close_stdin(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
         keep_files_private()
-        if not isinstance(self._namespaces, Missing):
-            self._namespaces.enter_own(workplace.uid, workplace.gid)
+        if not isinstance(self.namespaces, Unavailable):
+            self.namespaces.enter_own(workplace.uid, workplace.gid)
         else:
             os.chdir(workplace.path)
             name_workplace(workplace.path)
@@ -164,59 +149,38 @@ class Confinement:
             drop_identity(workplace.uid, workplace.gid)
         if ON_LINUX:
             drop_capabilities()
-            die_with(self._zygote)
+            die_with(self.zygote)
             hide_memory()
             forbid_new_privileges()
-        if not isinstance(self._landlock, Missing):
-            self._landlock.apply(writable=workplace.path)
+        if not isinstance(self.landlock, Unavailable):
+            self.landlock.apply(writable=workplace.path)
         close_all_except((0, 1, 2, *keep))
-        # Not before: the zygote's descriptors of other children are more than a child may open.
-        if self._rlimits:
+        # Not earlier: the descriptors that the zygote holds for other children are more than a child may open.
+        if self.rlimits:
             set_limits(workplace.limits)
-        if not isinstance(self._seccomp, Missing):
-            self._seccomp.apply()
+        if not isinstance(self.seccomp, Unavailable):
+            self.seccomp.apply()
 
     @property
     def _has_uid(self) -> bool:
-        return not isinstance(self._first_uid, Missing)
-
-
-def name_workplace(path: str) -> None:
-    """Where `tempfile` and what asks for a home find a place to write."""
-    os.environ["HOME"] = os.environ["TMPDIR"] = path
-
-
-def _limits(limits: Limits, *, has_uid: bool) -> ResourceLimits:
-    return ResourceLimits(
-        memory_bytes=limits.memory_bytes,
-        address_space_bytes=limits.address_space_bytes,
-        cpu_seconds=limits.cpu_seconds,
-        file_bytes=limits.file_bytes,
-        open_files=limits.open_files,
-        processes=THREADS_MAX if has_uid else None,
-    )
+        return not isinstance(self.first_uid, Unavailable)
 
 
 def prepare_confinement(opening: Opening) -> Confinement:
-    """Finds out in the zygote which layers there are, and prepares them. Goes on in a new process; see namespaces.py."""
-    namespaces: Namespaces | Missing = SWITCHED_OFF
-    if "namespaces" not in opening.without:
-        namespaces = enter_namespaces(opening.read_only)
-    landlock: LandlockRules | Missing = SWITCHED_OFF
-    if "landlock" not in opening.without:
-        landlock = LandlockRules.prepare(opening.read_only)
-    seccomp: SeccompProgram | Missing = SWITCHED_OFF
-    if "seccomp" not in opening.without:
-        seccomp = SeccompProgram.prepare()
-    if isinstance(namespaces, Missing):
+    """Finds out in the zygote which layers can be on, and prepares them. Goes on in a new process (`enter_namespaces`)."""
+    without = opening.without
+    namespaces = SWITCHED_OFF if "namespaces" in without else enter_namespaces(opening.read_only)
+    landlock = SWITCHED_OFF if "landlock" in without else LandlockRules.prepare(opening.read_only)
+    seccomp = SWITCHED_OFF if "seccomp" in without else SeccompProgram.prepare()
+    if isinstance(namespaces, Unavailable):
         os.makedirs(opening.base, 0o711, exist_ok=True)
         status = os.open("/proc/self/status", os.O_RDONLY) if ON_LINUX else -1
     else:
         status = namespaces.status
     return Confinement(
         base=opening.base,
-        first_uid=_first_uid(opening, has_own_root=not isinstance(namespaces, Missing)),
-        rlimits="rlimits" not in opening.without,
+        first_uid=_first_uid(opening, has_own_root=not isinstance(namespaces, Unavailable)),
+        rlimits="rlimits" not in without,
         landlock=landlock,
         seccomp=seccomp,
         namespaces=namespaces,
@@ -224,15 +188,15 @@ def prepare_confinement(opening: Opening) -> Confinement:
     )
 
 
-def _first_uid(opening: Opening, *, has_own_root: bool) -> int | Missing:
+def _first_uid(opening: Opening, *, has_own_root: bool) -> int | Unavailable:
     if "identity" in opening.without:
         return SWITCHED_OFF
     if os.geteuid() != 0:
-        return Missing("only root can give each child a user of its own")
-    # In a root of our own the folders on the way are ours, and open to everyone.
+        return Unavailable("only root can give each child a user of its own")
+    # With namespaces the zygote makes the folders of its root itself, open to everyone.
     closed = None if has_own_root else closed_to_others(opening.needed)
     if closed is not None:
-        return Missing(
+        return Unavailable(
             f"other users can't enter {closed}, where the interpreter lies: "
             "start the runner with a Python that every user can read"
         )

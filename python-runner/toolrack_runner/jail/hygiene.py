@@ -1,20 +1,24 @@
-"""What every child does first, on any Linux and for any user: it is alone, dies with its zygote, and gains nothing.
+"""What every child does first, on any Linux and for any user: own session, no inherited files, no new privileges.
 
-The numbers are those of `linux/prctl.h`. Each function raises OSError where the kernel says no.
+The numbers are those of `linux/prctl.h`. Each function raises OSError if the kernel refuses.
 """
 
+import errno
 import os
 import signal
+from collections.abc import Collection, Iterator
 from contextlib import suppress
 from typing import Final
 
-from toolrack_runner.jail.linux import prctl
+from toolrack_runner.jail.linux import ON_LINUX, prctl, syscall
 
 PR_SET_PDEATHSIG: Final = 1
 PR_SET_DUMPABLE: Final = 4
 PR_SET_NO_NEW_PRIVS: Final = 38
-#: Of every child from its birth: a third of the processor time of who has none, as the runner and the service.
+#: Of every child from its start: it gets a third of the processor time of a process at 0, as the runner and the service are.
 NICENESS: Final = 5
+#: The last descriptor there can be: the kernel takes an unsigned int as the end of a range.
+LAST: Final = 2**32 - 1
 
 
 def start_session() -> None:
@@ -23,12 +27,12 @@ def start_session() -> None:
 
 
 def come_after_the_runner() -> None:
-    """Where processors are short, the runner and the service come first: each call waits for both, and each is one thread.
+    """Lets the runner and the service run first if processors are short: each call waits for both, and each is one thread.
 
-    Where the kernel weighs sessions, main sets the session's niceness: a child sees no file of /proc that could.
+    If the kernel weighs sessions, main sets the niceness of the session. A child cannot: it does not see that file of /proc.
     """
     if os.getpriority(os.PRIO_PROCESS, 0) < NICENESS:
-        # Main may have made it nicer at this moment, and only root could take that back.
+        # Main may have set a higher niceness at this moment, and only root could lower it.
         with suppress(PermissionError):
             os.setpriority(os.PRIO_PROCESS, 0, NICENESS)
 
@@ -36,8 +40,8 @@ def come_after_the_runner() -> None:
 def die_with(zygote: int) -> None:
     """Has the kernel kill this process when the thread that forked it ends.
 
-    `zygote` is what `os.getppid()` must say (0 in the first process of a PID namespace): if it has ended meanwhile,
-    the child ends here. A change of uid or capabilities clears the wish, so it is made again after that.
+    `zygote` is what `os.getppid()` must give (0 in the first process of a PID namespace). If the zygote has ended
+    meanwhile, the child ends here. A change of uid or capabilities clears this, so it is set again after that.
     """
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != zygote:
@@ -45,20 +49,48 @@ def die_with(zygote: int) -> None:
 
 
 def hide_memory() -> None:
-    """No core file, and `/proc/<pid>` belongs to root: no other process of this uid may attach or read it."""
+    """Forbids core files and gives `/proc/<pid>` to root, so no other process of this uid may attach to it or read it."""
     prctl(PR_SET_DUMPABLE, 0)
 
 
 def forbid_new_privileges() -> None:
-    """No set-uid bit and no file capability has an effect from here on. Landlock and seccomp ask for it."""
+    """Set-uid bits and file capabilities have no effect from here on. Landlock and seccomp require this."""
     prctl(PR_SET_NO_NEW_PRIVS, 1)
 
 
 def keep_files_private() -> None:
-    """What the child creates is for its own uid."""
+    """Gives the child's own uid alone access to the files that it makes."""
     os.umask(0o077)
 
 
 def close_stdin(nothing: int) -> None:
-    """Reading stdin tells the end at once. `nothing` is a descriptor of /dev/null."""
+    """Makes stdin empty. `nothing` is a descriptor of /dev/null."""
     os.dup2(nothing, 0)
+
+
+def close_all_except(kept: Collection[int]) -> None:
+    """Closes every descriptor of this process that is not in `kept`."""
+    try:
+        for first, last in gaps(kept):
+            syscall("close_range", first, last)
+    except OSError as error:
+        # Linux before 5.9, older gVisor, and other systems.
+        if error.errno != errno.ENOSYS:
+            raise
+        _close_one_by_one(kept)
+
+
+def gaps(kept: Collection[int]) -> Iterator[tuple[int, int]]:
+    """The ranges between the kept descriptors, both ends included."""
+    first = 0
+    for descriptor in sorted(set(kept)):
+        if descriptor > first:
+            yield first, descriptor - 1
+        first = descriptor + 1
+    yield first, LAST
+
+
+def _close_one_by_one(kept: Collection[int]) -> None:
+    for name in os.listdir("/proc/self/fd" if ON_LINUX else "/dev/fd"):
+        if int(name) not in kept:
+            os.closerange(int(name), int(name) + 1)

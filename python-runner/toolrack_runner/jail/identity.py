@@ -1,4 +1,4 @@
-"""Takes from a process who it was: its user, its groups, its capabilities.
+"""Takes a process its user, its groups and its capabilities, and tells what other users cannot reach.
 
 The numbers are those of `linux/prctl.h` and `linux/capability.h`.
 """
@@ -6,6 +6,9 @@ The numbers are those of `linux/prctl.h` and `linux/capability.h`.
 import ctypes
 import errno
 import os
+import stat
+from collections.abc import Iterable
+from pathlib import Path
 from typing import Final
 
 from toolrack_runner.jail.linux import prctl, syscall
@@ -31,17 +34,31 @@ def drop_identity(uid: int, gid: int) -> None:
 
 
 def drop_bounding_set() -> None:
-    """No process from here on can gain a capability by exec. Once, in the zygote; needs CAP_SETPCAP."""
+    """Forbids every process from here on to gain a capability by exec. Called once, in the zygote; needs CAP_SETPCAP."""
     for capability in range(CAPABILITIES):
         try:
             prctl(PR_CAPBSET_DROP, capability)
         except OSError as error:
-            # The first number that this kernel does not know.
+            # This is the first number that this kernel does not know.
             if error.errno == errno.EINVAL and capability:
                 return
             raise
 
 
 def drop_capabilities() -> None:
-    """Empties the effective, permitted and inheritable sets of this process, and so the ambient one. Anyone may."""
+    """Empties the effective, permitted and inheritable sets of this process, and so the ambient set. Every user may."""
     syscall("capset", _header_address, _nothing_address)
+
+
+def closed_to_others(paths: Iterable[str]) -> str | None:
+    """The first folder on the way to a path that other users, such as a slot's, cannot enter; None if there is none."""
+    for path in paths:
+        real = Path(os.path.realpath(path))
+        for folder in (*reversed(real.parents), real):
+            try:
+                mode = folder.stat().st_mode
+            except OSError:
+                break  # Nobody reads a path that is not there.
+            if stat.S_ISDIR(mode) and not mode & stat.S_IXOTH:
+                return str(folder)
+    return None

@@ -1,9 +1,9 @@
-"""The files a child may reach, kept by the kernel (Landlock).
+"""The files that a child may read and write, enforced by the kernel (Landlock).
 
-Nothing may be executed anywhere, no TCP port bound or connected, no abstract unix socket and no process outside be
-reached, each as far as the kernel's ABI knows it. Numbers: `linux/landlock.h` of Linux 6.18.
+A child may also not execute a file, bind or connect a TCP port, connect to an abstract unix socket, or send a signal to
+a process outside, as far as the kernel's ABI knows these rights. Numbers: `linux/landlock.h` of Linux 6.18.
 
-Landlock does not cover metadata (mode, owner, times, `stat`), UDP, netlink and pathname unix sockets: seccomp does.
+Landlock does not cover metadata (mode, owner, times, `stat`), UDP, netlink and pathname unix sockets. Seccomp does.
 """
 
 import ctypes
@@ -14,8 +14,7 @@ import struct
 from collections.abc import Sequence
 from typing import Final, Self
 
-from toolrack_runner.jail.linux import syscall
-from toolrack_runner.jail.missing import Missing
+from toolrack_runner.jail.linux import Unavailable, syscall
 
 EXECUTE: Final = 1 << 0
 WRITE_FILE: Final = 1 << 1
@@ -28,20 +27,20 @@ MAKE_REG: Final = 1 << 8
 REFER: Final = 1 << 13
 TRUNCATE: Final = 1 << 14
 
-#: ABI and the number of file rights it knows; every one of them is denied unless a rule gives it.
+#: The number of file rights that each ABI knows. Every one of them is denied unless a rule grants it.
 FILE_RIGHTS: Final = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
 FILE_RIGHTS_LATEST: Final = 16
 
 #: From ABI 4 on: bind and connect of TCP.
 TCP_RIGHTS: Final = 0b11
-#: From ABI 6 on: abstract unix sockets and signals stay within the domain.
+#: From ABI 6 on: abstract unix sockets and signals reach only processes under the same rules.
 SCOPES: Final = 0b11
 
-#: No EXECUTE and no device, FIFO, socket or symbolic link made, and no ioctl of a device.
+#: Not EXECUTE, not making a device, FIFO, socket or symbolic link, and not ioctl of a device.
 READ: Final = READ_FILE | READ_DIR
 READ_WRITE: Final = READ | WRITE_FILE | TRUNCATE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | REFER
 
-#: Honest programs write to it.
+#: Honest programs write to this device.
 NULL_DEVICE: Final = "/dev/null"
 
 LANDLOCK_CREATE_RULESET_VERSION: Final = 1
@@ -52,9 +51,9 @@ PATH_RULE: Final = struct.Struct("=Qi")
 
 
 class LandlockRules:
-    """What every child of a zygote may read. The paths stay open in the zygote.
+    """The rules for every child of a zygote. The paths stay open in the zygote.
 
-    `descriptors` are those open paths: a child keeps them until `apply`, which closes them.
+    `descriptors` are these open paths. A child keeps them until `apply`, which closes them.
     """
 
     def __init__(self, abi: int, rules: Sequence[tuple[int, int]]) -> None:
@@ -66,16 +65,16 @@ class LandlockRules:
         self._workdir = ctypes.create_string_buffer(PATH_RULE.size)
 
     @classmethod
-    def prepare(cls, read_only: Sequence[str]) -> Self | Missing:
-        """Opens the paths that are within reach, in the zygote, with the root that its children will have."""
+    def prepare(cls, read_only: Sequence[str]) -> Self | Unavailable:
+        """Opens the paths that can be opened. Called in the zygote, with the root that its children will have."""
         try:
             abi = syscall("landlock_create_ruleset", 0, 0, LANDLOCK_CREATE_RULESET_VERSION)
         except OSError as error:
             if error.errno == errno.EOPNOTSUPP:
-                return Missing(
+                return Unavailable(
                     "Landlock is in this kernel but was not switched on at its start (lsm=landlock,...)"
                 )
-            return Missing(f"this system has no Landlock: {error.strerror}")
+            return Unavailable(f"this system has no Landlock: {error.strerror}")
         rules = []
         for path in read_only:
             if (descriptor := _open(path)) is not None:
@@ -86,9 +85,9 @@ class LandlockRules:
         return cls(abi, rules)
 
     def apply(self, *, writable: str | int) -> None:
-        """Confines this thread, and those it starts, for good. `writable` is the directory of the call.
+        """Confines this thread, and the threads that it starts, for good. `writable` is the directory of the call.
 
-        Wants no_new_privs before it. Raises OSError; the child then must not go on.
+        Needs no_new_privs. Raises OSError; the child then must not go on.
         """
         own = os.open(writable, os.O_PATH | os.O_CLOEXEC) if isinstance(writable, str) else writable
         PATH_RULE.pack_into(self._workdir, 0, READ_WRITE & file_rights(self.abi), own)
@@ -103,12 +102,12 @@ class LandlockRules:
 
 
 def file_rights(abi: int) -> int:
-    """All rights on files that an ABI knows."""
+    """All file rights that an ABI knows, as bits."""
     return (1 << FILE_RIGHTS.get(abi, FILE_RIGHTS_LATEST)) - 1
 
 
 def ruleset_attributes(abi: int) -> bytes:
-    """`struct landlock_ruleset_attr`, as long as the ABI knows it: everything it can handle is handled."""
+    """`struct landlock_ruleset_attr`, as long as the ABI knows it. Everything that the ABI can restrict is restricted."""
     handled = [file_rights(abi)]
     if abi >= 4:
         handled.append(TCP_RIGHTS)
@@ -126,5 +125,5 @@ def _open(path: str) -> int | None:
     try:
         return os.open(path, os.O_PATH | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError, PermissionError):
-        # What the zygote can't reach, its children can't either.
+        # If the zygote cannot open it, its children cannot either.
         return None

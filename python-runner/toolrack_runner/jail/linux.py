@@ -1,6 +1,6 @@
-"""Calls of the Linux kernel that Python has no name for.
+"""System calls of Linux that Python has no function for.
 
-Bound once, at import, so that a forked child only calls. Elsewhere than on Linux everything here can be imported and
+Everything is bound once, at import, so that a forked child only calls. On other systems this can be imported too; then
 every call raises OSError(ENOSYS).
 """
 
@@ -10,6 +10,7 @@ import os
 import platform
 import sys
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Final
 
 from toolrack_runner.jail.seccomp.compile_policy import TABLES
@@ -19,20 +20,27 @@ ON_LINUX: Final = sys.platform == "linux"
 #: As `uname -m` writes it.
 MACHINE: Final = platform.machine()
 
-#: The numbers of this machine; empty where it is neither of the two, or its Python has not 64 bits.
+#: The system calls of this machine; empty if it is neither of the two, or if its Python does not have 64 bits.
 SYSCALLS: Final[Mapping[str, int]] = TABLES.get(MACHINE, {}) if ON_LINUX and sys.maxsize > 2**32 else {}
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _syscall = _libc.syscall
-# Six arguments as unsigned long: with plain ints ctypes passes 32 bits and leaves the upper half of each register to
-# chance, which the kernel then answers with EINVAL.
+# Six arguments as unsigned long. For plain ints ctypes passes only 32 bits. The upper half of the register is then random,
+# and the kernel answers with EINVAL.
 _syscall.argtypes = (ctypes.c_ulong,) * 7
 _syscall.restype = ctypes.c_long
 _ZEROS: Final = (0,) * 6
 
 
+@dataclass(frozen=True)
+class Unavailable:
+    """Why a layer of the jail cannot be on here, as a sentence. `/health` shows it; no layer is left out silently."""
+
+    reason: str
+
+
 def syscall(name: str, *arguments: int) -> int:
-    """Calls the kernel. Pointers are addresses (`ctypes.addressof`), kept alive by the caller. Raises OSError."""
+    """Makes a system call. Pointers are addresses (`ctypes.addressof`), which the caller keeps alive. Raises OSError."""
     number = SYSCALLS.get(name)
     if number is None:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS), name)
@@ -44,5 +52,5 @@ def syscall(name: str, *arguments: int) -> int:
 
 
 def prctl(option: int, value: int = 0) -> int:
-    """Sets or asks an attribute of this process; the arguments left out are 0, as the kernel demands."""
+    """Sets or reads an attribute of this process. The other arguments are 0, as the kernel demands."""
     return syscall("prctl", option, value)

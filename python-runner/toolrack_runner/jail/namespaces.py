@@ -1,8 +1,8 @@
 """Namespaces: a zygote's own processes, network and file tree, and for each child a file tree and IPC of its own.
 
-What costs much is done once by the zygote: a network without interfaces, and a root that holds nothing but what children may
-read. Each child adds its own mount and IPC namespace with a small tmpfs on /tmp, which is its quota and which the
-kernel clears away with the child. An ordinary user gets all of it through a user namespace.
+The zygote does the expensive part once: a network without interfaces, and a root that holds nothing but what children may
+read. Each child adds its own mount and IPC namespace with a small tmpfs on /tmp. The size of that file system is its quota,
+and the kernel removes it with the child. An ordinary user can do all this in a user namespace.
 
 Numbers: `linux/sched.h`, `linux/mount.h`.
 """
@@ -12,11 +12,10 @@ import os
 import signal
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NoReturn
 
 from toolrack_runner.jail.hygiene import die_with
-from toolrack_runner.jail.linux import syscall
-from toolrack_runner.jail.missing import Missing
+from toolrack_runner.jail.linux import Unavailable, syscall
 
 CLONE_NEWNS: Final = 0x0002_0000
 CLONE_NEWUTS: Final = 0x0400_0000
@@ -39,41 +38,42 @@ AT_FDCWD: Final = -100 & 0xFFFF_FFFF_FFFF_FFFF
 AT_RECURSIVE: Final = 0x8000
 MOUNT_ATTR_RDONLY_NOSUID: Final = 0x1 | 0x2
 
-#: Where the new root is built: a directory that every Linux has and nothing that children may read lies in. It is covered in
-#: the zygote's own mount namespace only, so nothing of it can be left behind.
-ROOT_IN_THE_MAKING: Final = "/proc"
-#: Where a child's own file system is, the first that hides nothing.
+#: The directory that the new root is mounted on. Every Linux has it, and it holds nothing that children may read. It is
+#: covered only in the zygote's own mount namespace, so nothing can be left behind in it.
+NEW_ROOT: Final = "/proc"
+#: Where a child's own file system may be. The first one that hides nothing readable is used.
 WORKPLACES: Final = ("/tmp", "/workplace", "/toolrack-workplace")  # noqa: S108 - the child's own
-#: A child's quota: design section 11 allows 10 MB of output, and a file system needs some of it for itself.
+#: A child's quota: a file of 10 MB must fit, and the file system needs some space for itself.
 QUOTA_BYTES: Final = 16 << 20
 QUOTA_INODES: Final = 256
-#: What `mount` is told of it, but for the user and the group.
+#: The options of its mount, without the user and the group.
 OPTIONS: Final = b"size=%d,nr_inodes=%d,mode=0700,uid=%%d,gid=%%d" % (QUOTA_BYTES, QUOTA_INODES)
 OPTIONS_BYTES_MAX: Final = 128
-#: Devices that hold nothing. Not /dev/zero: mapped shared, it is anonymous memory that no limit counts.
+#: Devices that store nothing. Not /dev/zero: mapped as shared, it is anonymous memory that no limit counts.
 DEVICES: Final = ("/dev/null", "/dev/full", "/dev/random", "/dev/urandom")
 
 
 @dataclass(frozen=True)
 class Namespaces:
-    """The namespaces that this process lives in, as the first of its processes."""
+    """The namespaces that this process lives in, as their first process."""
 
-    #: What /proc said of this process before /proc was left behind, open.
+    #: The open file /proc/self/status of this process. It has no /proc any more.
     status: int
-    #: Where each child has a file system of its own.
+    #: The path at which each child has a file system of its own.
     workplace: str
     _mount: "WorkplaceMount"
 
     def enter_own(self, uid: int, gid: int) -> None:
-        """In the child, while it still has capabilities: a file tree of its own with an empty, small workplace."""
+        """Gives the child a file tree of its own with an empty, small workplace. Needs capabilities."""
         syscall("unshare", CLONE_NEWNS | CLONE_NEWIPC)
         self._mount.make(uid, gid)
         os.chdir(self.workplace)
 
 
 class WorkplaceMount:
-    """The mount of a child's file system, with everything in place but the child's user: each word written out in the
-    child would cost it a copied page.
+    """The mount of a child's file system, prepared but for the child's user.
+
+    A child copies each page that it writes to, so it should write little.
     """
 
     def __init__(self, workplace: str) -> None:
@@ -84,25 +84,21 @@ class WorkplaceMount:
         self._arguments = (source, target, source, flags, ctypes.addressof(self._options))
 
     def make(self, uid: int, gid: int) -> None:
-        """Mounts it, empty; raises OSError."""
+        """Mounts the file system, empty. Raises OSError."""
         self._options.value = OPTIONS % (uid, gid)
         syscall("mount", *self._arguments)
 
 
-def enter_namespaces(read_only: Sequence[str]) -> Namespaces | Missing:
-    """Makes the calling process the first of new namespaces with a root of its own.
+def enter_namespaces(read_only: Sequence[str]) -> Namespaces | Unavailable:
+    """Makes the calling process the first one of new namespaces with a root of its own.
 
-    Forks: the caller goes on in the new process, and the old one waits for it and ends as it did. Where the kernel says no,
-    nothing has changed.
+    It forks: the caller goes on in the new process, and the old process waits for it and then ends in the same way. If the
+    kernel refuses, nothing has changed.
     """
-    uid, gid = os.geteuid(), os.getegid()
-    flags = OF_A_ZYGOTE if uid == 0 else OF_A_ZYGOTE | CLONE_NEWUSER
-    refusal = _try_in_a_child(flags)
-    if refusal is not None:
-        return Missing(refusal)
-    syscall("unshare", flags)
-    if uid != 0:
-        _map_only(uid, gid)
+    reason = _try_in_a_child()
+    if reason is not None:
+        return Unavailable(reason)
+    _unshare()
     inner = os.fork()
     if inner:
         _wait_and_end_as(inner)
@@ -114,27 +110,37 @@ def enter_namespaces(read_only: Sequence[str]) -> Namespaces | Missing:
 
 
 def workplace_beside(read_only: Sequence[str]) -> str:
-    """`/tmp`, which programs expect to be able to write to; another where what is to be read lies below it."""
+    """`/tmp`, where programs expect to be able to write; another path if something readable lies below /tmp."""
     return next(
         place for place in WORKPLACES if not any(f"{path}/".startswith(f"{place}/") for path in read_only)
     )
 
 
-def _try_in_a_child(flags: int) -> str | None:
-    """Whether this process could: tried in one that may break, for an unshare can't be taken back."""
+def _unshare() -> None:
+    """Leaves the namespaces of the parent. An ordinary user needs a user namespace, which then knows only this user."""
+    uid, gid = os.geteuid(), os.getegid()
+    if uid == 0:
+        syscall("unshare", OF_A_ZYGOTE)
+        return
+    syscall("unshare", OF_A_ZYGOTE | CLONE_NEWUSER)
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
+        descriptor = os.open(f"/proc/self/{name}", os.O_WRONLY)
+        try:
+            os.write(descriptor, text.encode())
+        finally:
+            os.close(descriptor)
+
+
+def _try_in_a_child() -> str | None:
+    """Why this process cannot have namespaces; None if it can. A child tries it, because unshare cannot be undone."""
     reader, writer = os.pipe()
     pid = os.fork()
     if pid == 0:
         try:
-            uid, gid = os.geteuid(), os.getegid()
-            syscall("unshare", flags)
-            if flags & CLONE_NEWUSER:
-                _map_only(uid, gid)
+            _unshare()
             _mount("none", "/", "", MS_REC | MS_PRIVATE)
-            base = ROOT_IN_THE_MAKING
-            _mount("tmpfs", base, "tmpfs", MS_NOSUID | MS_NODEV, "size=64k")
-            attributes = (ctypes.c_uint64 * 4)(MOUNT_ATTR_RDONLY_NOSUID, 0, 0, 0)
-            _set_attributes(base, attributes)
+            _mount("tmpfs", NEW_ROOT, "tmpfs", MS_NOSUID | MS_NODEV, "size=64k")
+            _make_read_only(NEW_ROOT)
         except OSError as error:
             os.write(writer, f"the kernel refuses {error.filename}: {error.strerror}".encode())
         os._exit(0)
@@ -147,18 +153,8 @@ def _try_in_a_child(flags: int) -> str | None:
     return reason or None
 
 
-def _map_only(uid: int, gid: int) -> None:
-    """The user namespace knows this user and nobody else."""
-    for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
-        descriptor = os.open(f"/proc/self/{name}", os.O_WRONLY)
-        try:
-            os.write(descriptor, text.encode())
-        finally:
-            os.close(descriptor)
-
-
-def _wait_and_end_as(pid: int) -> None:
-    """The process outside: it has nothing to do but to tell main how the one inside ended."""
+def _wait_and_end_as(pid: int) -> NoReturn:
+    """Runs in the old process, outside of the namespaces. It only shows main how the new process ended."""
     os.closerange(3, 1 << 16)
     _, status = os.waitpid(pid, 0)
     code = os.waitstatus_to_exitcode(status)
@@ -170,64 +166,57 @@ def _wait_and_end_as(pid: int) -> None:
 
 
 def _build_root(read_only: Sequence[str], workplace: str) -> None:
-    base = ROOT_IN_THE_MAKING
     _mount("none", "/", "", MS_REC | MS_PRIVATE)
-    _mount("tmpfs", base, "tmpfs", MS_NOSUID, "size=1m,nr_inodes=4k,mode=0755")
-    os.mkdir(base + "/dev", 0o755)
-    os.mkdir(base + workplace, 0o755)
+    _mount("tmpfs", NEW_ROOT, "tmpfs", MS_NOSUID, "size=1m,nr_inodes=4k,mode=0755")
+    os.mkdir(NEW_ROOT + "/dev", 0o755)
+    os.mkdir(NEW_ROOT + workplace, 0o755)
     for path in read_only:
-        _show(base, path)
+        _show(path)
     for device in DEVICES:
         if os.path.exists(device):
-            os.close(os.open(base + device, os.O_CREAT | os.O_WRONLY, 0o666))
-            _mount(device, base + device, "", MS_BIND)
-    os.chdir(base)
-    syscall("pivot_root", *_strings(".", "."))
-    syscall("umount2", *_strings("."), MNT_DETACH)
+            os.close(os.open(NEW_ROOT + device, os.O_CREAT | os.O_WRONLY, 0o666))
+            _mount(device, NEW_ROOT + device, "", MS_BIND)
+    os.chdir(NEW_ROOT)
+    _call("pivot_root", ".", ".")
+    _call("umount2", ".", MNT_DETACH)
     os.chdir("/")
     _mount("none", "/", "", MS_REMOUNT | MS_BIND | MS_RDONLY | MS_NOSUID)
 
 
-def _show(base: str, path: str) -> None:
-    """Makes one path of the old root readable in the new one, at the same place; a symbolic link stays one."""
-    if not os.path.lexists(path) or os.path.lexists(base + path):
+def _show(path: str) -> None:
+    """Makes a path of the old root readable at the same place of the new root. A symbolic link stays one."""
+    shown = NEW_ROOT + path
+    if not os.path.lexists(path) or os.path.lexists(shown):
         return
-    os.makedirs(os.path.dirname(base + path), 0o755, exist_ok=True)
+    os.makedirs(os.path.dirname(shown), 0o755, exist_ok=True)
     if os.path.islink(path):
-        os.symlink(os.readlink(path), base + path)
+        os.symlink(os.readlink(path), shown)
         return
     if os.path.isdir(path):
-        os.mkdir(base + path, 0o755)
+        os.mkdir(shown, 0o755)
     else:
-        os.close(os.open(base + path, os.O_CREAT | os.O_WRONLY, 0o644))
-    _mount(path, base + path, "", MS_BIND | MS_REC)
-    _set_attributes(base + path, (ctypes.c_uint64 * 4)(MOUNT_ATTR_RDONLY_NOSUID, 0, 0, 0))
+        os.close(os.open(shown, os.O_CREAT | os.O_WRONLY, 0o644))
+    _mount(path, shown, "", MS_BIND | MS_REC)
+    _make_read_only(shown)
 
 
-def _set_attributes(path: str, attributes: "ctypes.Array[ctypes.c_uint64]") -> None:
-    syscall(
-        "mount_setattr",
-        AT_FDCWD,
-        *_strings(path),
-        AT_RECURSIVE,
-        ctypes.addressof(attributes),
-        ctypes.sizeof(attributes),
-    )
+def _make_read_only(path: str) -> None:
+    attributes = (ctypes.c_uint64 * 4)(MOUNT_ATTR_RDONLY_NOSUID, 0, 0, 0)
+    address, size = ctypes.addressof(attributes), ctypes.sizeof(attributes)
+    _call("mount_setattr", AT_FDCWD, path, AT_RECURSIVE, address, size)
 
 
 def _mount(source: str, target: str, kind: str, flags: int, options: str = "") -> None:
     try:
-        syscall("mount", *_strings(source, target, kind), flags, *_strings(options))
+        _call("mount", source, target, kind, flags, options)
     except OSError as error:
         raise OSError(error.errno, error.strerror, f"mount of {target}") from None
 
 
-_held: list[ctypes.Array[ctypes.c_char]] = []
-
-
-def _strings(*texts: str) -> list[int]:
-    """The addresses of C strings, which live until the next call."""
-    buffers = [ctypes.create_string_buffer(os.fsencode(text)) for text in texts]
-    del _held[:-8]
-    _held.extend(buffers)
-    return [ctypes.addressof(buffer) for buffer in buffers]
+def _call(name: str, *arguments: int | str) -> None:
+    """As `syscall`, with a string in the place of the address of a C string."""
+    buffers = [
+        ctypes.create_string_buffer(os.fsencode(each)) if isinstance(each, str) else each
+        for each in arguments
+    ]
+    syscall(name, *(each if isinstance(each, int) else ctypes.addressof(each) for each in buffers))

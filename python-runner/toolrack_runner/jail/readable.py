@@ -1,10 +1,10 @@
-"""What tool code may read: the interpreter, the installed packages, and the little of the system that they need."""
+"""The paths that tool code may read: the interpreter, the installed packages, and the parts of the system that they need."""
 
 import os
 import sys
 from pathlib import Path
 
-#: Shared libraries, and what the standard library looks up by path. Nothing of a user's and nothing of this machine's.
+#: Shared libraries, and files that the standard library opens by path. None belongs to a user or describes this machine.
 OF_THE_SYSTEM = (
     "/lib",
     "/lib32",
@@ -16,7 +16,7 @@ OF_THE_SYSTEM = (
     "/etc/localtime",
     "/etc/mime.types",
     "/usr/share/zoneinfo",
-    # The certificates of authorities, for who may connect somewhere; everybody may read them.
+    # The certificates of authorities, for tools that may connect. They are public.
     "/etc/ssl/certs",
     "/etc/ssl/cert.pem",
     "/etc/ssl/openssl.cnf",
@@ -27,13 +27,13 @@ OF_THE_SYSTEM = (
 
 
 def needed_paths() -> tuple[str, ...]:
-    """The folders without which this interpreter can import nothing more."""
+    """The folders that this interpreter needs for every import."""
     version = f"python{sys.version_info.major}.{sys.version_info.minor}"
     prefixes = dict.fromkeys((sys.base_prefix, sys.prefix))
     return tuple(path for prefix in prefixes if os.path.isdir(path := f"{prefix}/lib/{version}"))
 
 
 def readable_paths() -> tuple[str, ...]:
-    """All that a child may read. Never this runner's own source."""
+    """Every path that a child may read. Never this runner's own source."""
     libraries = tuple(str(Path(path).parent) for path in needed_paths())
     return tuple(dict.fromkeys((*OF_THE_SYSTEM, *libraries)))

@@ -1,27 +1,27 @@
-"""How much a child may take: the kernel's limits per process."""
+"""How much a child may use: the kernel's limits per process."""
 
 import resource
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Final
 
 from toolrack_runner.jail.linux import ON_LINUX
+from toolrack_runner.zygote.messages import Limits
 
 MIB: Final = 1024 * 1024
 
 #: What the stack of the main thread may grow to: the usual limit of a Linux system. RLIMIT_DATA does not count it.
 STACK_BYTES: Final = 8 * MIB
-#: Of the address space, for files that are mapped after the fork and that RLIMIT_DATA does not count: the code of
-#: shared libraries above all. numpy takes 40 MB and pandas 26 MB more; what a zygote has imported before is not counted.
+#: Of the address space, for files that are mapped after the fork and that RLIMIT_DATA does not count: mainly the code of
+#: shared libraries. numpy takes 40 MB and pandas 26 MB more; what a zygote has imported before is not counted.
 MAPPED_FILES_BYTES: Final = 72 * MIB
-#: What else an honest child holds beside its memory: the stack, and its own files where it maps them (their quota).
+#: What else an honest child uses beside its memory: the stack, and its own files if it maps them (their quota).
 BESIDE_BYTES: Final = STACK_BYTES + 16 * MIB
 
 #: Signals that may wait for a process of this user; those below SIGRTMIN arrive in any case. The kernel keeps 160 bytes for
 #: each, and a usual limit is a hundred thousand.
 SIGNALS_MAX: Final = 64
 
-#: Threads of one child. The kernel holds it where the child has a user of its own, main else (`pool/memory_watch.py`).
+#: Threads of one child. If the child has a user of its own the kernel counts them, else main does (`pool/memory_watch.py`).
 THREADS_MAX: Final = 64
 
 #: gVisor refuses every limit but AS, CORE, CPU, DATA, FSIZE, MEMLOCK, NOFILE, NPROC, RSS and STACK (and does not
@@ -34,82 +34,65 @@ PlannedLimits = tuple[tuple[str, int, tuple[int, int]], ...]
 
 @dataclass(frozen=True)
 class MemoryInUse:
-    """What a process has already when its limits are set: its limits come on top. In bytes."""
+    """What a process already uses when its limits are set, in bytes. Its limits are added to this."""
 
     data_bytes: int = 0
     """What RLIMIT_DATA counts (VmData)."""
     mapped_bytes: int = 0
     """What RLIMIT_AS counts (VmSize)."""
     anonymous_bytes: int = 0
-    """Resident memory that no file is behind (RssAnon); a child shares it until it writes to it."""
+    """Resident memory without a file behind it (RssAnon). A child shares it until it writes to it."""
 
 
-@dataclass(frozen=True)
-class ResourceLimits:
-    """What a call may take where nothing else is asked for."""
+def plan_limits(limits: Limits, *, processes: int | None, in_use: MemoryInUse) -> PlannedLimits:
+    """The limits to set, soft and hard, never above a hard limit that this process already has.
 
-    memory_bytes: int = 256 * MIB
-    """Private writable memory above what the zygote had (RLIMIT_DATA)."""
-    address_space_bytes: int = 4096 * MIB
-    """All mappings (RLIMIT_AS) at most, whatever the zygote had. For what RLIMIT_DATA does not count, such as memory whose
-    write permission was dropped."""
-    cpu_seconds: int = 10
-    """SIGXCPU at this second of CPU, SIGKILL one later."""
-    file_bytes: int = 10 * MIB
-    """The largest file; writing past it is EFBIG, as Python ignores SIGXFSZ."""
-    open_files: int = 64
-    processes: int | None = None
-    """Threads of the uid. Only for a slot uid: an ordinary user's other processes count too."""
-
-    def apply(self, *, in_use: "MemoryInUse") -> tuple[str, ...]:
-        """Sets them in this process; as `set_limits`."""
-        return set_limits(self.planned(in_use=in_use))
-
-    def planned(self, *, in_use: "MemoryInUse") -> "PlannedLimits":
-        """What is to be set, soft and hard; never above a hard limit that this process has."""
-        planned = []
-        for name, soft, hard in self._wanted(in_use):
-            number: int | None = getattr(resource, f"RLIMIT_{name}", None)
-            if number is None:
-                continue
-            ceiling = resource.getrlimit(number)[1]
-            if ceiling != resource.RLIM_INFINITY:
-                soft, hard = min(soft, ceiling), min(hard, ceiling)  # noqa: PLW2901
+    `memory_bytes` is private writable memory beyond `in_use` (RLIMIT_DATA). `address_space_bytes` bounds all mappings
+    (RLIMIT_AS), also those that RLIMIT_DATA does not count, such as memory whose write permission was dropped. At
+    `cpu_seconds` comes SIGXCPU, a second later SIGKILL. Writing past `file_bytes` fails with EFBIG, because Python ignores
+    SIGXFSZ. `processes` counts the threads of the uid: None if the user has other processes too.
+    """
+    data = in_use.data_bytes + limits.memory_bytes
+    mapped = in_use.mapped_bytes + limits.memory_bytes + BESIDE_BYTES + MAPPED_FILES_BYTES
+    wanted = {
+        "DATA": data,
+        "AS": min(mapped, limits.address_space_bytes),
+        "STACK": STACK_BYTES,
+        "CPU": limits.cpu_seconds,
+        "FSIZE": limits.file_bytes,
+        "NOFILE": limits.open_files,
+        "CORE": 0,
+        "MEMLOCK": 0,
+        "MSGQUEUE": 0,
+        "SIGPENDING": SIGNALS_MAX,
+    }
+    if processes is not None:
+        wanted["NPROC"] = processes
+    planned = []
+    for name, soft in wanted.items():
+        number: int | None = getattr(resource, f"RLIMIT_{name}", None)
+        if number is None:
+            continue
+        hard = soft + 1 if name == "CPU" else soft
+        ceiling = resource.getrlimit(number)[1]
+        if ceiling == resource.RLIM_INFINITY:
             planned.append((name, number, (soft, hard)))
-        return tuple(planned)
-
-    def _wanted(self, in_use: "MemoryInUse") -> list[tuple[str, int, int]]:
-        data = in_use.data_bytes + self.memory_bytes
-        mapped = in_use.mapped_bytes + self.memory_bytes + BESIDE_BYTES + MAPPED_FILES_BYTES
-        mapped = min(mapped, self.address_space_bytes)
-        wanted = [
-            ("DATA", data, data),
-            ("AS", mapped, mapped),
-            ("STACK", STACK_BYTES, STACK_BYTES),
-            ("CPU", self.cpu_seconds, self.cpu_seconds + 1),
-            ("FSIZE", self.file_bytes, self.file_bytes),
-            ("NOFILE", self.open_files, self.open_files),
-            ("CORE", 0, 0),
-            ("MEMLOCK", 0, 0),
-            ("MSGQUEUE", 0, 0),
-            ("SIGPENDING", SIGNALS_MAX, SIGNALS_MAX),
-        ]
-        if self.processes is not None:
-            wanted.append(("NPROC", self.processes, self.processes))
-        return wanted
+        else:
+            planned.append((name, number, (min(soft, ceiling), min(hard, ceiling))))
+    return tuple(planned)
 
 
 def set_limits(planned: PlannedLimits) -> tuple[str, ...]:
-    """Sets them in this process, for good. Names those in force.
+    """Sets the limits in this process, for good, and gives the names of those in force.
 
-    Raises OSError or ValueError where Linux refuses one that it must know.
+    Raises OSError or ValueError if Linux refuses a limit that it must know.
     """
     in_force = []
     for name, number, both in planned:
         try:
             resource.setrlimit(number, both)
         except (OSError, ValueError):
-            # Python tells EPERM and EINVAL of setrlimit as ValueError.
+            # Python raises ValueError for EPERM and EINVAL of setrlimit.
             if ON_LINUX and name not in OPTIONAL:
                 raise
         else:
@@ -117,16 +100,8 @@ def set_limits(planned: PlannedLimits) -> tuple[str, ...]:
     return tuple(in_force)
 
 
-def memory_in_use() -> MemoryInUse:
-    """Of this process now; zeros where the system does not tell."""
-    try:
-        return memory_in(Path("/proc/self/status").read_bytes())
-    except OSError:
-        return MemoryInUse()
-
-
 def memory_in(status: bytes) -> MemoryInUse:
-    """The same of the process whose `/proc/<pid>/status` this is."""
+    """The memory that the process with this `/proc/<pid>/status` uses."""
     sizes = {
         name: int(value.split()[0]) * 1024
         for name, _, value in (line.partition(b":") for line in status.splitlines())

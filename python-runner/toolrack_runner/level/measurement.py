@@ -1,44 +1,128 @@
-"""The level, measured once, at the start, in children like those that calls get; before any user code runs."""
+"""The level of isolation, measured once at boot in children like those of calls, before any user code runs."""
 
 import asyncio
 import logging
 import os
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
 
-from toolrack_runner.level.measured import LAYERS, Measured, weigh
-from toolrack_runner.level.twin import Sight
-from toolrack_runner.level.twins import TWINS
+from toolrack_runner.level.probe import Probe, expected, held_by
+from toolrack_runner.level.probes import PROBES
 from toolrack_runner.pool.pool import Pool
 
 _log = logging.getLogger("toolrack_runner")
 
-
+LAYERS = ("hygiene", "rlimits", "identity", "landlock", "seccomp", "namespaces")
 ONLY_LINUX = (
     "children are confined by what the Linux kernel has; on another system, run the container (Dockerfile)"
 )
 
 
+@dataclass(frozen=True)
+class LayerState:
+    """One layer of the jail, and the attacks that were seen to fail as this layer makes them fail."""
+
+    name: str
+    on: bool
+    reason: str | None
+    proved_by: tuple[str, ...]
+
+    def as_json(self) -> dict[str, object]:
+        """The layer as `/health` shows it."""
+        shown: dict[str, object] = {"name": self.name, "on": self.on, "provedBy": self.proved_by}
+        return shown if self.reason is None else shown | {"reason": self.reason}
+
+
+@dataclass(frozen=True)
+class Proof:
+    """One attack, and what its probe saw. `expected` is what it sees if a layer that is on holds it."""
+
+    attack: str
+    level: str
+    expected: tuple[str, ...]
+    saw: str
+    by: tuple[str, ...]
+
+    @property
+    def held(self) -> bool:
+        """True if a layer that is on explains what the probe saw."""
+        return bool(self.by)
+
+    def as_json(self) -> dict[str, object]:
+        """The proof as `/health` shows it."""
+        return {
+            "name": self.attack,
+            "level": self.level,
+            "held": self.held,
+            "expected": self.expected,
+            "saw": self.saw,
+            "by": self.by,
+        }
+
+
+@dataclass(frozen=True)
+class Measured:
+    """The level, and what it follows from."""
+
+    level: str
+    layers: tuple[LayerState, ...]
+    proofs: tuple[Proof, ...]
+
+
+def weigh(
+    sights: Mapping[str, str], probes: tuple[Probe, ...], missing: Mapping[str, str], *, as_root: bool
+) -> Measured:
+    """The highest level whose attacks, and those of the levels below, were all held.
+
+    `sights` is what each probe saw, `missing` is why a layer is off, both by name. A probe without a sight is not held.
+    """
+    on = [name for name in LAYERS if name not in missing]
+
+    def proof(probe: Probe) -> Proof:
+        saw = sights.get(probe.name, "no answer")
+        seen = {each for saws in expected(probe, on, as_root=as_root).values() for each in saws}
+        by = held_by(probe, saw, on, as_root=as_root)
+        return Proof(probe.name, probe.level, tuple(sorted(seen)), saw, by)
+
+    proofs = tuple(map(proof, probes))
+    layers = tuple(
+        LayerState(
+            name, name in on, missing.get(name), tuple(each.attack for each in proofs if name in each.by)
+        )
+        for name in LAYERS
+    )
+    return Measured(_level(proofs), layers, proofs)
+
+
+def _level(proofs: tuple[Proof, ...]) -> str:
+    reached = "L0"
+    for level in ("L1", "L2", "L3"):
+        of_this = [proof for proof in proofs if proof.level == level]
+        if not of_this or not all(proof.held for proof in of_this):
+            return reached
+        reached = level
+    return reached
+
+
 class Unmeasured:
-    """Where there is nothing to measure: no layer is on, and nothing is promised."""
+    """Takes the place of a measurement on a system that has no layers."""
 
     async def done(self) -> Measured:
         """L0, with the reason at every layer."""
         return weigh({}, (), dict.fromkeys(LAYERS, ONLY_LINUX), as_root=False)
 
     async def known(self, _: float) -> Measured:
-        """The same, at once."""
+        """As `done`, at once."""
         return await self.done()
 
     def close(self) -> None:
-        """Nothing was planted."""
+        """There are no canaries to remove."""
 
 
 class Measurement:
-    """Waits for what the zygote's twins saw, and weighs it; whoever needs the level waits for that.
-
-    `clear` takes away what was planted for them.
-    """
+    """Waits for what the zygote's probes saw, and weighs it. `clear` removes the canaries that they aimed at."""
 
     def __init__(self, pool: Pool, clear: Callable[[], None]) -> None:
         self._pool = pool
@@ -50,7 +134,7 @@ class Measurement:
         return self._task.result() if self._task.done() else await asyncio.shield(self._task)
 
     async def known(self, seconds: float) -> Measured | None:
-        """The level, if it is known within so long."""
+        """The level, if it is known within this time."""
         try:
             async with asyncio.timeout(seconds):
                 return await self.done()
@@ -58,25 +142,18 @@ class Measurement:
             return None
 
     def close(self) -> None:
-        """Nothing that was planted is left."""
+        """Removes the canaries, if they are still there."""
         self._clear()
 
     async def _measure(self) -> Measured:
         ready = await self._pool.zygotes.plain_ready()
         self._pool.zygotes.probe_no_more()
         self._clear()
-        _end(ready.victim)
-        sights = {name: Sight(saw) for name, saw in ready.sights.items()}
-        measured = weigh(sights, TWINS, ready.missing, as_root=os.geteuid() == 0)
+        with suppress(ProcessLookupError):
+            os.kill(ready.victim, signal.SIGKILL)
+        measured = weigh(ready.sights, PROBES, ready.missing, as_root=os.geteuid() == 0)
         for proof in measured.proofs:
             if not proof.held:
                 _log.warning("an attack is not held here", extra={"attack": proof.attack, "saw": proof.saw})
         await self._pool.refill()
         return measured
-
-
-def _end(victim: int) -> None:
-    try:
-        os.kill(victim, signal.SIGKILL)
-    except ProcessLookupError:
-        pass

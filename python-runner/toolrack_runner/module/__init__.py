@@ -1,20 +1,16 @@
-"""Everything about one tool module, inside one jailed process: reading it, checking it, calling it.
-
-Knows no socket and no jail.
-"""
+"""Reads, checks and calls one tool module, inside one jailed process. Uses no sockets and does not know the jail."""
 
 from toolrack_runner.module.call import call_tool
 from toolrack_runner.module.check import check_module
-from toolrack_runner.module.fault import Fault, ModuleFault
-from toolrack_runner.module.imports_of_code import imports_of_code
-from toolrack_runner.module.known import load_known, places, portable_code
-from toolrack_runner.module.load import LoadedModule, load_module
+from toolrack_runner.module.fault import Fault, ModuleError
+from toolrack_runner.module.imports import imports_of_code
+from toolrack_runner.module.load import LoadedModule, load_known, load_module, places, portable_code
 from toolrack_runner.module.parse import ParsedModule, parse_module
 
 __all__ = [
     "Fault",
     "LoadedModule",
-    "ModuleFault",
+    "ModuleError",
     "ParsedModule",
     "call_tool",
     "check_module",

@@ -1,57 +1,72 @@
-"""One call of one tool: from arguments to an outcome."""
+"""One call of one tool: from its arguments to its outcome."""
 
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import Any
 
-from toolrack_runner.module.bind import arguments_fault
-from toolrack_runner.module.class_facts import has_method
-from toolrack_runner.module.fault import ModuleFault
+from toolrack_runner.module.facts import has_method
+from toolrack_runner.module.fault import ModuleError
 from toolrack_runner.module.handler import CONTEXT, Handler
-from toolrack_runner.module.known import KnownModule
-from toolrack_runner.module.load import LoadedModule
-from toolrack_runner.module.near_miss import did_you_mean
+from toolrack_runner.module.load import Module
+from toolrack_runner.module.near_miss import did_you_mean, named, near_miss
 from toolrack_runner.module.plain import JsonObject, JsonValue
 from toolrack_runner.module.raised import raised
-from toolrack_runner.module.result import ResultInvalid, result_of
+from toolrack_runner.module.result import ResultError, result_of
 from toolrack_runner.module.user_traceback import exception_line
 
 Outcome = dict[str, JsonValue]
-Module = LoadedModule | KnownModule
 
 
 def call_tool(
     module: Module, tool: str, arguments: JsonObject, context: JsonObject, *, output_bytes_max: int
 ) -> Outcome:
-    """Calls a handler and tells what came of it; never raises, whatever the handler does.
+    """Calls a handler. Never raises, whatever the handler does.
 
-    The outcome is `{"outcome": "success", "text"}`, with `value` where the result was no string, or
-    `{"outcome": "failure", "code", "error"}`. Everything in it is plain JSON.
+    The outcome is `{"outcome": "success", "text"}`, with `value` if the result was not a string, or
+    `{"outcome": "failure", "code", "error"}`. It is plain JSON.
     """
     try:
         handler = module.find(tool)
         if handler is None:
             return failure("TOOL_NOT_FOUND", _unknown(module, tool))
-        refused = arguments_fault(handler, arguments)
-        if refused:
-            return failure("ARGUMENTS_INVALID", refused)
+        fault = arguments_fault(handler, arguments)
+        if fault:
+            return failure("ARGUMENTS_INVALID", fault)
         return _called(module, tool, handler, arguments, context, output_bytes_max)
-    except ModuleFault as refused:
-        return failure("MODULE_BROKEN", refused.fault.message)
+    except ModuleError as error:
+        return failure("MODULE_BROKEN", error.fault.message)
     except MemoryError:
-        return failure(
-            "MEMORY_LIMIT", f"{module.name}.py: the tool used up its memory. Work on less at a time."
-        )
+        sentence = "the tool used up its memory. Work on less at a time."
+        return failure("MEMORY_LIMIT", f"{module.name}.py: {sentence}")
     except BaseException as error:  # noqa: BLE001 - somebody waits for an answer
-        return failure(
-            "TOOL_CRASHED",
-            f"{module.name}.py: the tool left its process unable to answer ({exception_line(error)[:200]}).",
-        )
+        sentence = f"the tool left its process unable to answer ({exception_line(error)[:200]})."
+        return failure("TOOL_CRASHED", f"{module.name}.py: {sentence}")
 
 
 def failure(code: str, error: str) -> Outcome:
     """The outcome of a call that gave no result."""
     return {"outcome": "failure", "code": code, "error": error.encode("utf-8", "replace").decode()}
+
+
+def arguments_fault(handler: Handler, arguments: Mapping[str, object]) -> str | None:
+    """What is wrong with the names of the arguments, as a sentence; None if the handler can be called with them."""
+    if handler.takes_context and CONTEXT in arguments:
+        return f"{handler.title}() gets '{CONTEXT}' from the runner; it is no argument. Leave it out."
+    missing = [name for name in handler.required if name not in arguments]
+    extra = [] if handler.takes_any else [name for name in arguments if name not in handler.names]
+    if not missing and not extra:
+        return None
+    said: list[str] = []
+    if missing:
+        said.append(f"misses the required argument{'s' * (len(missing) > 1)} {named(missing)}")
+    if extra:
+        said.append(f"got the unexpected argument{'s' * (len(extra) > 1)} {named(extra)}")
+    free = [name for name in handler.names if name not in arguments]
+    near_misses = [(name, near) for name in extra[:3] if (near := near_miss(name, free))]
+    meant = [f"'{near}'" if len(extra) == 1 else f"'{near}' for '{name}'" for name, near in near_misses]
+    question = f" Did you mean {' and '.join(meant)}?" if meant else ""
+    takes = f"It takes {named(handler.names)}." if handler.names else "It takes no arguments."
+    return f"{handler.title}() {' and '.join(said)}.{question} {takes}"
 
 
 def _called(
@@ -71,26 +86,23 @@ def _called(
         if has_method(returned, "__await__"):
             returned = module.trusted.run(lambda: _flushed(_await, {"awaitable": returned}))
         result = module.trusted.keep(lambda: result_of(returned))
-    except ResultInvalid as invalid:
+    except ResultError as invalid:
         return failure("RESULT_INVALID", f"{handler.title}(): {invalid}.")
     except BaseException as error:  # noqa: BLE001 - a handler may raise anything
         came_up = error
-        told = module.trusted.keep(lambda: raised(came_up, module.name, module.lines))
-        return failure(told.code, told.text)
+        return failure(*module.trusted.keep(lambda: raised(came_up, module.name, module.lines)))
     size = len(result.text.encode())
     if size > bytes_max:
-        # As main and the service say it; who reads it is the model that made the call.
-        return failure(
-            "RESULT_TOO_LARGE",
-            f"The result of {tool} has {size} bytes, and {bytes_max} are allowed; ask for less.",
-        )
+        # Main and the service use the same sentence. It is written for the model that made the call.
+        sentence = f"The result of {tool} has {size} bytes, and {bytes_max} are allowed; ask for less."
+        return failure("RESULT_TOO_LARGE", sentence)
     if result.is_json:
         return {"outcome": "success", "value": result.value, "text": result.text}
     return {"outcome": "success", "text": result.text}
 
 
 def _await(awaitable: Awaitable[Any]) -> object:
-    import asyncio  # Costs 70 ms where it is not there yet, and most tools need none of it.
+    import asyncio  # Its first import costs 70 ms, and most tools do not need it.
 
     async def awaited() -> object:
         return await awaitable
@@ -99,7 +111,7 @@ def _await(awaitable: Awaitable[Any]) -> object:
 
 
 def _flushed(call: Callable[..., Any], given: dict[str, Any]) -> Any:
-    """What a call returns; what it printed is out by then, and the streams that the module put up are its own affair."""
+    """The result of a call, once what it printed is flushed. Errors of streams that the module has set up are ignored."""
     try:
         return call(**given)
     finally:

@@ -1,7 +1,7 @@
 """What can be wrong with a module: the closed list of kinds, each documented in docs/modules.md."""
 
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal, NotRequired, TypedDict, get_args
 
 FaultKind = Literal[
     # The source, found by reading it.
@@ -46,7 +46,7 @@ FaultKind = Literal[
     "examples_invalid",
 ]
 
-#: What a module's author should know; the module works all the same.
+#: What the author of a module should know although the module works.
 NoteKind = Literal["key_unknown", "import_unavailable", "example_failed"]
 
 FAULT_KINDS: tuple[str, ...] = get_args(FaultKind)
@@ -56,9 +56,24 @@ _CODES = {"import_memory": "MEMORY_LIMIT", "import_disk": "DISK_LIMIT"}
 _BROKEN = frozenset({"syntax_error", "source_too_nested", "specs_missing", "specs_not_a_list"})
 
 
+class NoteJson(TypedDict):
+    """A note in a report."""
+
+    kind: str
+    message: str
+    line: NotRequired[int]
+
+
+class FaultJson(NoteJson):
+    """A fault in a report. `code` is an error code of packages/contract."""
+
+    code: str
+    traceback: NotRequired[str]
+
+
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong; `message` is a sentence for the author that names file, line and cure."""
+    """One thing that is wrong. `message` is a sentence for the author that names the file, the line and the cure."""
 
     kind: FaultKind
     message: str
@@ -67,11 +82,20 @@ class Fault:
 
     @property
     def code(self) -> str:
-        """The error code of packages/contract: broken where Python can't import it, else invalid by the convention."""
+        """The error code: MODULE_BROKEN if Python cannot import the module, MODULE_INVALID if it breaks our rules."""
         if self.kind in _CODES:
             return _CODES[self.kind]
         is_broken = self.kind in _BROKEN or self.kind.startswith("import_")
         return "MODULE_BROKEN" if is_broken else "MODULE_INVALID"
+
+    def as_json(self) -> FaultJson:
+        """The fault as a report has it."""
+        told: FaultJson = {"code": self.code, "kind": self.kind, "message": self.message}
+        if self.line:
+            told["line"] = self.line
+        if self.traceback:
+            told["traceback"] = self.traceback
+        return told
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,28 +106,39 @@ class Note:
     message: str
     line: int | None = None
 
+    def as_json(self) -> NoteJson:
+        """The note as a report has it."""
+        told: NoteJson = {"kind": self.kind, "message": self.message}
+        if self.line:
+            told["line"] = self.line
+        return told
 
-class ModuleFault(Exception):
-    """The whole module is refused. Not for one bad spec: its siblings load."""
+
+class ModuleError(Exception):
+    """The whole module cannot be used. One bad spec does not raise it: the other specs still load."""
 
     def __init__(self, fault: Fault) -> None:
         super().__init__(fault.message)
         self.fault = fault
-        self.code = fault.code
-        self.message = fault.message
-        self.line = fault.line
+
+
+class SpecError(Exception):
+    """One spec cannot be accepted. The text is a sentence without the place."""
+
+    def __init__(self, kind: FaultKind, sentence: str) -> None:
+        super().__init__(sentence)
+        self.kind = kind
 
 
 def fault(kind: FaultKind, module: str, line: int | None, sentence: str) -> Fault:
-    """A fault whose message starts with the place, as an editor understands it."""
-    return Fault(kind, f"{place(module, line)}: {sentence}", line)
+    """A fault whose message starts with its place, in a form that editors understand."""
+    return Fault(kind, f"{_place(module, line)}: {sentence}", line)
 
 
 def note(kind: NoteKind, module: str, line: int | None, sentence: str) -> Note:
-    """A note whose message starts with the place."""
-    return Note(kind, f"{place(module, line)}: {sentence}", line)
+    """A note whose message starts with its place."""
+    return Note(kind, f"{_place(module, line)}: {sentence}", line)
 
 
-def place(module: str, line: int | None) -> str:
-    """Where something stands: `weather.py, line 7`."""
+def _place(module: str, line: int | None) -> str:
     return f"{module}.py, line {line}" if line else f"{module}.py"

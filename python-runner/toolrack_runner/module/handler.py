@@ -1,4 +1,4 @@
-"""The function behind one tool: what it takes, read off its signature, and why it may be no handler."""
+"""The function behind one tool: which arguments it takes, and why a callable cannot be a handler."""
 
 import inspect
 from collections.abc import Callable
@@ -7,66 +7,41 @@ from functools import partial
 from types import FunctionType
 from typing import Any
 
-from toolrack_runner.module.class_facts import type_name
-from toolrack_runner.module.fault import FaultKind
+from toolrack_runner.module.facts import type_name
+from toolrack_runner.module.fault import SpecError
 
 CONTEXT = "context"
-_NAMED = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-
-
-@dataclass(frozen=True, slots=True)
-class HandlerParameter:
-    """One argument that a handler names; required where it has no default."""
-
-    name: str
-    required: bool
+#: The kinds of parameters that a call can give by name.
+BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
 
 @dataclass(frozen=True, slots=True)
 class Handler:
-    """A callable that takes keyword arguments, and what a call of it takes to know; `takes_context` and `takes_any`
-    (**kwargs) are not among its parameters.
-    """
+    """A callable, and what the runner must know to call it with keyword arguments."""
 
     call: Callable[..., Any]
     title: str
-    parameters: tuple[HandlerParameter, ...]
+    #: The arguments that a caller may give. Without `context` and **kwargs.
+    names: tuple[str, ...]
+    #: Those of them that have no default.
+    required: tuple[str, ...]
     takes_context: bool
     takes_any: bool
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the arguments that a caller may give."""
-        return tuple(parameter.name for parameter in self.parameters)
-
-    @property
-    def required(self) -> tuple[str, ...]:
-        """The names of the arguments that a caller must give."""
-        return tuple(parameter.name for parameter in self.parameters if parameter.required)
 
 
 @dataclass(frozen=True, slots=True)
 class DescribedHandler(Handler):
-    """And what it takes to describe it."""
+    """A handler with everything that its tool's definition is derived from."""
 
-    #: The function that `call` leads to, past partials, methods and decorators.
+    #: The function behind `call`, without partials, methods and decorators.
     function: Any
     line: int | None
     doc: str | None
     signature: inspect.Signature
 
 
-class HandlerRefused(Exception):
-    """A callable that can't be a handler, with the reason as a sentence."""
-
-    def __init__(self, kind: FaultKind, sentence: str) -> None:
-        super().__init__(sentence)
-        self.kind = kind
-        self.sentence = sentence
-
-
 def plain_handler(value: object) -> Handler | None:
-    """What a call of a plain function takes to know, read off its code; None for what is another kind of callable."""
+    """The handler that a plain function makes, read from its code; None for any other callable."""
     if type(value) is not FunctionType or value.__dict__:
         return None
     code = value.__code__
@@ -76,52 +51,52 @@ def plain_handler(value: object) -> Handler | None:
         *names[positional - len(value.__defaults__ or ()) : positional],
         *(value.__kwdefaults__ or ()),
     }
+    own = tuple(name for name in names if name != CONTEXT)
     return Handler(
         call=value,
         title=_title(value),
-        parameters=tuple(HandlerParameter(name, name not in optional) for name in names if name != CONTEXT),
+        names=own,
+        required=tuple(name for name in own if name not in optional),
         takes_context=CONTEXT in names,
         takes_any=bool(code.co_flags & inspect.CO_VARKEYWORDS),
     )
 
 
 def read_handler(value: Any, module_file: str) -> DescribedHandler:
-    """Reads a handler's signature, which may run code of the module; raises HandlerRefused."""
+    """Reads a handler's signature, which may run code of the module. Raises SpecError."""
     if isinstance(value, type):
-        raise HandlerRefused(
-            "handler_is_a_class", "the handler is a class. Give a function, or the method of an instance."
-        )
+        sentence = "the handler is a class. Give a function, or the method of an instance."
+        raise SpecError("handler_is_a_class", sentence)
     if not callable(value):
-        raise HandlerRefused(
+        raise SpecError(
             "handler_not_callable",
             f"the handler is {type_name(value)}, which can't be called. Give the function itself, without quotes or ().",
         )
     function = _function_of(value)
     title = _title(function)
     if _is_generator(value) or _is_generator(function):
-        raise HandlerRefused(
+        raise SpecError(
             "handler_generator",
             f"{title} is a generator (it yields), but a tool gives one result. Collect the values and return a list.",
         )
     try:
         signature = inspect.signature(value)
     except (ValueError, TypeError) as error:
-        raise HandlerRefused(
+        raise SpecError(
             "handler_unreadable",
             f"the signature of {title} can't be read ({str(error)[:120]}). Wrap it in a def that names its arguments.",
         ) from None
     _refuse_positional(title, signature)
-    named = [parameter for parameter in signature.parameters.values() if parameter.kind in _NAMED]
+    parameters = signature.parameters.values()
+    named = [parameter for parameter in parameters if parameter.kind in BY_NAME]
+    own = [parameter for parameter in named if parameter.name != CONTEXT]
     return DescribedHandler(
         call=value,
         title=title,
-        parameters=tuple(
-            HandlerParameter(parameter.name, parameter.default is parameter.empty)
-            for parameter in named
-            if parameter.name != CONTEXT
-        ),
-        takes_context=any(parameter.name == CONTEXT for parameter in named),
-        takes_any=any(parameter.kind is parameter.VAR_KEYWORD for parameter in signature.parameters.values()),
+        names=tuple(parameter.name for parameter in own),
+        required=tuple(parameter.name for parameter in own if parameter.default is parameter.empty),
+        takes_context=len(own) < len(named),
+        takes_any=any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters),
         function=function,
         line=_line(function, module_file),
         doc=inspect.getdoc(function) if isinstance(function.__doc__, str) else None,
@@ -133,7 +108,7 @@ def _refuse_positional(title: str, signature: inspect.Signature) -> None:
     parameters = list(signature.parameters.values())
     positional = [parameter.name for parameter in parameters if parameter.kind is parameter.POSITIONAL_ONLY]
     if positional:
-        raise HandlerRefused(
+        raise SpecError(
             "handler_positional_only",
             f"{title} takes '{positional[0]}' by position only, but arguments come by name. "
             "Remove the / from its signature.",
@@ -143,14 +118,14 @@ def _refuse_positional(title: str, signature: inspect.Signature) -> None:
         and parameters[0].name in {"self", "cls"}
         and parameters[0].default is inspect.Parameter.empty
     ):
-        raise HandlerRefused(
+        raise SpecError(
             "handler_unbound",
             f"{title} wants '{parameters[0].name}': it is a method without its instance. Give the method of an instance.",
         )
 
 
 def _function_of(value: Any) -> Any:
-    """The function that a partial, method, callable object or decorated function leads to."""
+    """The function behind a partial, a method, a callable object or a decorated function."""
     for _ in range(32):
         if isinstance(value, partial):
             value = value.func

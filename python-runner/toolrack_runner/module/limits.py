@@ -1,4 +1,4 @@
-"""How large a module, and what it declares, may be (the design, sections 6, 9 and 11)."""
+"""How large a module, and what it declares, may be."""
 
 SOURCE_BYTES_MAX = 256 * 1024
 SPECS_MAX = 50
@@ -6,12 +6,12 @@ MODULE_NAME_MAX = 64
 DESCRIPTION_CHARS_MAX = 16_384
 SCHEMA_BYTES_MAX = 32 * 1024
 SCHEMA_DEPTH_MAX = 32
-#: What else a spec carries (examples, annotations) together, as JSON.
+#: Of another field of a spec (examples, annotations), as JSON.
 FIELD_BYTES_MAX = 64 * 1024
 EXAMPLES_MAX = 20
 SECRETS_MAX = 20
 HOSTS_MAX = 20
 TIMEOUT_SECONDS_MAX = 3_600
-#: Nesting of a result. The readers of JSON on the way to the model have bounds of their own, and this is below all of them.
+#: Levels of a result. Every JSON reader between here and the model allows more.
 RESULT_DEPTH_MAX = 100
 ERROR_CHARS_MAX = 8_192

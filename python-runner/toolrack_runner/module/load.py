@@ -1,46 +1,100 @@
-"""Importing a module and reading what it offers."""
+"""Importing a module and reading what it offers: the whole module, or only the handler that a call needs.
 
+Compiling a module and reading every spec is half of what a module costs a child. So an earlier process sends the compiled
+code before any of it runs (`portable_code`), and the places of the specs afterwards (`places`). A later child uses both
+(`load_known`). The places may be made up by the module, so they are believed only in the module's own calls.
+"""
+
+import marshal
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType
 from typing import Any
 
-from toolrack_runner.module.declared_specs import NOTHING_DECLARED, DeclaredSpecs
-from toolrack_runner.module.denied import denied
-from toolrack_runner.module.exception_facts import is_a, missing_package
-from toolrack_runner.module.fault import Fault, FaultKind, ModuleFault, fault
-from toolrack_runner.module.handler import Handler
-from toolrack_runner.module.module_name import module_name_fault
-from toolrack_runner.module.raised import raised
-from toolrack_runner.module.source_text import source_text
+from toolrack_runner.module.facts import as_items, as_list, as_text, is_a, missing_package
+from toolrack_runner.module.fault import Fault, FaultKind, ModuleError, fault
+from toolrack_runner.module.handler import Handler, plain_handler
+from toolrack_runner.module.parse import NAME, NOTHING_DECLARED, DeclaredSpecs
+from toolrack_runner.module.raised import denied, raised
+from toolrack_runner.module.source import code_object, module_name_fault, source_text
+from toolrack_runner.module.spec import RefusedSpec, Tool
 from toolrack_runner.module.specs import read_specs
-from toolrack_runner.module.syntax import code_object
-from toolrack_runner.module.tool import SpecFault, Tool
 from toolrack_runner.module.trusted_names import Names, NamesLeftAlone, TrustedNames
 from toolrack_runner.module.user_traceback import exception_line, user_line, user_traceback
 
-_INSTALLED = "Use the standard library, or ask the operator to add the package"
+#: Each child compiles a module again whose code is larger than this.
+CODE_BYTES_MAX = 512 << 10
 
-#: Hears of the compiled module before any of it runs.
+#: Called with the compiled module before any of it runs.
 Announce = Callable[[CodeType], None]
 
 
 @dataclass(frozen=True, slots=True)
 class LoadedModule:
-    """An imported module: its tools by name, the specs that were refused, and what it takes to call and to explain."""
+    """An imported module: its tools by name, the specs that were refused, and the lines of its source."""
 
     name: str
     tools: Mapping[str, Tool]
-    faults: tuple[SpecFault, ...]
+    faults: tuple[RefusedSpec, ...]
     lines: tuple[str, ...]
     trusted: Names
 
     def find(self, tool: str) -> Handler | None:
-        """The handler of a tool; None where no spec of that name was accepted."""
+        """The handler of a tool; None if no spec of that name was accepted."""
         found = self.tools.get(tool)
         return None if found is None else found.handler
+
+
+@dataclass(slots=True)
+class KnownModule:
+    """As a LoadedModule, but the specs are read only if a call needs them."""
+
+    name: str
+    trusted: NamesLeftAlone
+    _text: str
+    _namespace: dict[str, Any]
+    _places: Mapping[str, int]
+    _whole: tuple[dict[str, Tool], tuple[RefusedSpec, ...]] | None = field(default=None, init=False)
+
+    @property
+    def lines(self) -> tuple[str, ...]:
+        """The lines of its source."""
+        return tuple(self._text.splitlines())
+
+    @property
+    def tools(self) -> Mapping[str, Tool]:
+        """Every tool. Raises ModuleError if the module offers none this time."""
+        return self._read()[0]
+
+    @property
+    def faults(self) -> tuple[RefusedSpec, ...]:
+        """Every refused spec. Raises as `tools`."""
+        return self._read()[1]
+
+    def find(self, tool: str) -> Handler | None:
+        """The handler of a tool; None if no spec of that name was accepted. Raises as `tools`."""
+        place = self._places.get(tool)
+        handler = None if place is None else self._handler_at(place, tool)
+        if handler is None and (found := self.tools.get(tool)) is not None:
+            return found.handler
+        return handler
+
+    def _handler_at(self, place: int, tool: str) -> Handler | None:
+        elements = as_list(self._namespace.get(NAME))
+        if elements is None or place >= len(elements):
+            return None
+        fields = {as_text(key): value for key, value in as_items(elements[place]) or []}
+        return plain_handler(fields.get("handler")) if as_text(fields.get("name")) == tool else None
+
+    def _read(self) -> tuple[dict[str, Tool], tuple[RefusedSpec, ...]]:
+        if self._whole is None:
+            self._whole = read_specs(self.name, self._namespace, NOTHING_DECLARED, self.trusted)
+        return self._whole
+
+
+Module = LoadedModule | KnownModule
 
 
 class ModuleSource:
@@ -62,27 +116,45 @@ def load_module(
     for_one_call: bool = False,
     announce: Announce | None = None,
 ) -> LoadedModule:
-    """Imports a module under its name, which runs its code, and reads TOOL_SPECS; raises ModuleFault.
+    """Imports a module under its name, which runs its code, and reads TOOL_SPECS. Raises ModuleError.
 
-    Runs in a jailed child, once in the life of a process: the module stays in `sys.modules`. With what was
-    `declared`, faults name the line of their spec. `for_one_call`: nothing comes after the call that its names could spoil,
-    and its name is looked at once only, with `announce`, which hears what it imports before any of it runs.
+    Runs in a jailed child, once in the life of a process: the module stays in `sys.modules`. With `declared`, faults
+    name the line of their spec. With `for_one_call`, the names of the runner are left to the module, because the
+    process does nothing after the call, and the module's name is checked only if there is an `announce`.
     """
-    refused = module_name_fault(name) if announce or not for_one_call else None
-    if refused:
-        raise ModuleFault(refused)
+    name_fault = module_name_fault(name) if announce or not for_one_call else None
+    if name_fault:
+        raise ModuleError(name_fault)
     text = source_text(name, source)
     code = code_object(name, text)
     if announce:
         announce(code)
     trusted: Names = NamesLeftAlone() if for_one_call else TrustedNames()
-    namespace = import_code(name, code, text, trusted)
+    namespace = _import_code(name, code, text, trusted)
     tools, faults = read_specs(name, namespace, declared, trusted)
     return LoadedModule(name, tools, faults, tuple(text.splitlines()), trusted)
 
 
-def import_code(name: str, code: CodeType, text: str, trusted: Names) -> dict[str, Any]:
-    """Runs a compiled module under its name; the names that it then has. Raises ModuleFault."""
+def load_known(name: str, text: str, code: bytes, places: Mapping[str, int]) -> KnownModule:
+    """Imports a module, which runs its code, in a jailed child before its one call. Raises ModuleError."""
+    compiled = marshal.loads(code)  # noqa: S302 - from a child that had not run any user code
+    trusted = NamesLeftAlone()
+    return KnownModule(name, trusted, text, _import_code(name, compiled, text, trusted), places)
+
+
+def portable_code(code: CodeType) -> bytes | None:
+    """A compiled module for another process of the same interpreter; None if it is too large."""
+    data = marshal.dumps(code)
+    return data if len(data) <= CODE_BYTES_MAX else None
+
+
+def places(module: LoadedModule) -> dict[str, int]:
+    """The index in TOOL_SPECS of the spec of each tool."""
+    return {tool.name: tool.index for tool in module.tools.values()}
+
+
+def _import_code(name: str, code: CodeType, text: str, trusted: Names) -> dict[str, Any]:
+    """Runs a compiled module under its name, and gives the names that it then has. Raises ModuleError."""
     namespace = vars(_new_module(name, text))
     try:
         trusted.run(lambda: _execute(code, namespace))
@@ -90,7 +162,7 @@ def import_code(name: str, code: CodeType, text: str, trusted: Names) -> dict[st
         came_up = error
         found = trusted.keep(lambda: _import_fault(name, tuple(text.splitlines()), came_up))
         sys.modules.pop(name, None)
-        raise ModuleFault(found) from None
+        raise ModuleError(found) from None
     return namespace
 
 
@@ -109,31 +181,28 @@ def _execute(code: CodeType, namespace: dict[str, Any]) -> None:
 
 
 def _import_fault(module: str, lines: tuple[str, ...], error: BaseException) -> Fault:
-    line = user_line(error, f"{module}.py")
+    file = f"{module}.py"
     kind, sentence = _import_sentence(module, lines, error)
-    found = fault(kind, module, line, sentence)
-    return Fault(found.kind, found.message, line, user_traceback(error, f"{module}.py", lines))
+    found = fault(kind, module, user_line(error, file), sentence)
+    return Fault(kind, found.message, found.line, user_traceback(error, file, lines))
 
 
 def _import_sentence(module: str, lines: tuple[str, ...], error: BaseException) -> tuple[FaultKind, str]:
-    code = raised(error, module, lines).code
+    code, _ = raised(error, module, lines)
     if code == "MEMORY_LIMIT":
         sentence = "importing the module needs more memory than it may have. Load less, and inside a handler."
         return "import_memory", sentence
     if code == "DISK_LIMIT":
-        return (
-            "import_disk",
-            "importing the module writes more than its disk quota. Write less, and inside a handler.",
-        )
+        sentence = "importing the module writes more than its disk quota. Write less, and inside a handler."
+        return "import_disk", sentence
     if is_a(error, SystemExit):
         cure = "Remove the call, or put it under if __name__ == '__main__'"
         return "import_exited", f"importing the module calls exit(). {cure}."
     package = missing_package(error)
     if package is not None:
-        return (
-            "import_not_installed",
-            f"the module imports '{package[:64]}', which is not installed here. {_INSTALLED}.",
-        )
+        sentence = f"the module imports '{package[:64]}', which is not installed here."
+        cure = "Use the standard library, or ask the operator to add the package"
+        return "import_not_installed", f"{sentence} {cure}."
     hint = denied(error, f"{module}.py", lines)
     if hint:
         return "import_denied", f"importing the module was refused ({exception_line(error)[:200]}). {hint}"

@@ -1,4 +1,4 @@
-"""The name that was probably meant."""
+"""The name that was probably meant, and how sentences list names."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -7,7 +7,7 @@ _LONG = 64
 
 
 def near_miss(name: str, known: Iterable[str]) -> str | None:
-    """The known name nearest to `name`, however it is cased; None where none is near."""
+    """The known name that is most like `name`, whatever the case of its letters; None if none is like it."""
     if len(name) > _LONG:
         return None
     by_folded = {
@@ -18,13 +18,19 @@ def near_miss(name: str, known: Iterable[str]) -> str | None:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The end of a sentence: `; did you mean 'city'?`, or a full stop."""
+    """The end of a sentence, and a question if a known name is near: `. Did you mean 'city'?`, or a full stop."""
     meant = near_miss(name, known)
-    return f"; did you mean '{meant}'?" if meant else "."
+    return f". Did you mean '{meant}'?" if meant else "."
+
+
+def misspelled(name: str, found: Iterable[str]) -> str:
+    """As `did_you_mean`, for a name that is missing and may be one of those found: `. Did you misspell it as 'x'?`."""
+    near = near_miss(name, found)
+    return f". Did you misspell it as '{near}'?" if near else "."
 
 
 def named(names: Iterable[str]) -> str:
-    """Names as a sentence lists them, each quoted and cut: `'city', 'unit' and 'days'`."""
+    """The names as a sentence lists them, each quoted and cut: `'city', 'unit' and 'days'`."""
     quoted = [f"'{name if len(name) <= _LONG else name[:_LONG] + '…'}'" for name in names]
     if len(quoted) > 8:
         quoted = [*quoted[:7], f"{len(quoted) - 7} more"]

@@ -1,46 +1,83 @@
-"""What an exception of the module means: the code of its outcome and the text that goes with it."""
+"""An exception of the module: which failure of a call it is, and what the jail denied if that caused it."""
 
 import errno
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
-from toolrack_runner.module.denied import denied
-from toolrack_runner.module.exception_facts import errno_of, is_a
+from toolrack_runner.module.facts import chain, errno_of, is_a, names_a_file, traceback_of
 from toolrack_runner.module.limits import ERROR_CHARS_MAX
-from toolrack_runner.module.user_traceback import cut_middle, user_line, user_traceback
+from toolrack_runner.module.user_traceback import cut_middle, frames, user_line, user_traceback
+
+PROCESSES = (
+    "The sandbox starts no processes (no fork, no subprocess, no multiprocessing). "
+    "Use threads (concurrent.futures.ThreadPoolExecutor), or do the work in Python."
+)
+NETWORK = "The sandbox has no network. Tools reach only the hosts that their spec names in 'network'."
+FILES = (
+    "The sandbox lets a tool read Python's own files and write in its working folder only "
+    "(the current directory, or tempfile)."
+)
 
 _DISK_FULL = frozenset({errno.ENOSPC, errno.EFBIG, errno.EDQUOT})
+_DENIED = {errno.EPERM, errno.EACCES, errno.EAGAIN, errno.ENOSYS}
+_FILE_DENIED = {errno.EPERM, errno.EACCES, errno.EROFS}
+_PROCESS_FILES = re.compile(
+    r"(?:^|/)(?:subprocess|pty|multiprocessing/\w+|concurrent/futures/process|asyncio/base_subprocess)\.py$"
+)
+_PROCESS_CALLS = re.compile(r"\b(?:fork|forkpty|posix_spawnp?|exec[lv]p?e?|spawn\w*|system|popen|Popen)\s*\(")
+_NETWORK_FILES = re.compile(r"(?:^|/)(?:socket|ssl|http/client|urllib/request|asyncio/selector_events)\.py$")
+_NETWORK_CALLS = re.compile(r"\b(?:socket|create_connection|connect|bind|getaddrinfo|gethostbyname)\s*\(")
 
 
-@dataclass(frozen=True, slots=True)
-class Raised:
-    """An exception told as an outcome."""
+class Raised(NamedTuple):
+    """The error code and the text of the failure that an exception is."""
 
     code: str
     text: str
-    line: int | None
 
 
 def raised(error: BaseException, module: str, lines: Sequence[str]) -> Raised:
-    """Tells whose fault an exception is; never raises, whatever the exception does."""
+    """The failure that an exception is. `lines` is the source of the module. Never raises, whatever the exception does."""
     file = f"{module}.py"
     line = user_line(error, file)
     at = f"{file}, line {line}" if line else file
     if is_a(error, MemoryError):
-        return Raised(
-            "MEMORY_LIMIT",
-            f"{at}: the tool needs more memory than it may have. Work on less at a time.",
-            line,
-        )
+        sentence = "the tool needs more memory than it may have. Work on less at a time."
+        return Raised("MEMORY_LIMIT", f"{at}: {sentence}")
     if errno_of(error) in _DISK_FULL:
         sentence = "the tool writes more than its disk quota, or too large a file. Write less, or delete what is done with."
-        return Raised("DISK_LIMIT", f"{at}: {sentence}", line)
+        return Raised("DISK_LIMIT", f"{at}: {sentence}")
     if is_a(error, SystemExit):
-        return Raised(
-            "TOOL_CRASHED",
-            f"{at}: the tool ended its process with exit(). Return a value, or raise an exception.",
-            line,
-        )
+        sentence = "the tool ended its process with exit(). Return a value, or raise an exception."
+        return Raised("TOOL_CRASHED", f"{at}: {sentence}")
     text = user_traceback(error, file, lines)
     hint = denied(error, file, lines)
-    return Raised("TOOL_RAISED", cut_middle(f"{text}\n{hint}" if hint else text, ERROR_CHARS_MAX + 500), line)
+    return Raised("TOOL_RAISED", cut_middle(f"{text}\n{hint}" if hint else text, ERROR_CHARS_MAX + 500))
+
+
+def denied(error: BaseException, module_file: str, lines: Sequence[str]) -> str | None:
+    """What the jail denied, if that led to the exception, in words that the author can act on; else None."""
+    for found in chain(error):
+        if is_a(found, OSError):
+            sentence = _denied_sentence(found, module_file, lines)
+            if sentence:
+                return sentence
+    return None
+
+
+def _denied_sentence(error: BaseException, module_file: str, lines: Sequence[str]) -> str | None:
+    number = errno_of(error)
+    files = [file for file, _, _ in frames(traceback_of(error))]
+    line = user_line(error, module_file)
+    source = lines[line - 1] if line and line <= len(lines) else ""
+    # These libraries fail in other ways too, for example without /dev/shm. They always want processes.
+    if any(_PROCESS_FILES.search(file) for file in files):
+        return PROCESSES
+    if number in _DENIED and _PROCESS_CALLS.search(source):
+        return PROCESSES
+    # Numbers below zero are those of getaddrinfo.
+    is_network = any(_NETWORK_FILES.search(file) for file in files) or _NETWORK_CALLS.search(source)
+    if is_network and (number in _DENIED or (number is not None and number < 0)):
+        return NETWORK
+    return FILES if number in _FILE_DENIED and names_a_file(error) else None

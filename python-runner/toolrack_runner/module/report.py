@@ -1,84 +1,80 @@
-"""The report of a check, as JSON: the same shape at every stage, so that the last one that arrived is the answer."""
+"""The report of a check: the shape that a child sends, main believes and the service reads.
 
-from collections.abc import Iterable, Sequence
+`check_report.schema.json` is the same shape with its bounds. Main checks with it what a child claims. The cases of
+`packages/contract/vectors/check-report.json` are run with the schema, and with the reader of the service.
+"""
 
-from toolrack_runner.module.checked_tool import CheckedTool
-from toolrack_runner.module.fault import Fault, Note
-from toolrack_runner.module.parse import ParsedModule
-from toolrack_runner.module.plain import JsonObject, JsonValue
-from toolrack_runner.module.tool import SpecFault
+from pathlib import Path
+from typing import Literal, NotRequired, TypedDict
 
+from toolrack_runner.module.fault import Fault, FaultJson, NoteJson, fault
+from toolrack_runner.module.plain import JsonObject
 
-def report(
-    stage: str,
-    parsed: ParsedModule,
-    *,
-    notes: Sequence[Note],
-    missing: Sequence[str],
-    faults: Sequence[Fault] = (),
-    tools: Iterable[JsonObject] = (),
-) -> JsonObject:
-    """`ok` says that the module loads and at least one of its specs is accepted."""
-    listed: list[JsonValue] = list(tools)
-    accepted = any(isinstance(each, dict) and each["accepted"] for each in listed)
-    lines = [found.line for found in faults if found.line]
-    return {
-        "stage": stage,
-        "module": parsed.name,
-        "ok": not faults and (accepted or stage == "parsed"),
-        **({"line": lines[0]} if lines else {}),
-        "faults": [fault_json(found) for found in faults],
-        "notes": [_note_json(each) for each in notes],
-        "imports": list(parsed.imports),
-        "missingImports": list(missing),
-        "specLines": dict(parsed.spec_lines),
-        "tools": listed,
-    }
+SCHEMA_FILE = Path(__file__).with_name("check_report.schema.json")
+
+#: `parsed` comes before any code of the module has run, `imported` before any example has run, `loaded` at the end.
+Stage = Literal["parsed", "imported", "loaded"]
 
 
-def accepted_json(checked: CheckedTool, examples: Sequence[JsonObject], notes: Sequence[Note]) -> JsonObject:
-    """A spec that was read; `accepted` unless its schema can't be had or does not compile."""
-    tool = checked.tool
-    return {
-        "name": tool.name,
-        "line": tool.line,
-        "accepted": not checked.faults,
-        "description": checked.description,
-        "parameters": checked.parameters,
-        "derived": list(checked.derived),
-        "annotations": tool.annotations,
-        "timeoutSeconds": tool.timeout_seconds,
-        "secrets": list(tool.secrets),
-        "network": list(tool.network),
-        "faults": [fault_json(found) for found in checked.faults],
-        "notes": [_note_json(each) for each in (*tool.notes, *notes)],
-        "examples": list(examples),
-    }
+class SpecReport(TypedDict):
+    """One spec. One that is not accepted may lack everything from `description` on."""
+
+    name: str | None
+    line: int | None
+    accepted: bool
+    faults: list[FaultJson]
+    notes: list[NoteJson]
+    #: The result of each example that was run.
+    examples: list[JsonObject]
+    description: NotRequired[str]
+    parameters: NotRequired[JsonObject]
+    #: `description` or `parameters`, if the handler gave it.
+    derived: NotRequired[list[str]]
+    annotations: NotRequired[JsonObject | None]
+    timeoutSeconds: NotRequired[float | None]
+    secrets: NotRequired[list[str]]
+    network: NotRequired[list[str]]
 
 
-def refused_json(refused: SpecFault) -> JsonObject:
-    """A spec that was refused."""
-    faults: list[JsonValue] = [fault_json(found) for found in refused.faults]
-    return {
-        "name": refused.name,
-        "line": refused.line,
-        "accepted": False,
-        "faults": faults,
-        "notes": [],
-        "examples": [],
-    }
+class CheckReport(TypedDict):
+    """One module. Each stage sends a whole report, so the last one that arrived is the answer."""
+
+    stage: Stage
+    module: str
+    #: The module loads, and at least one of its specs is accepted.
+    ok: bool
+    line: NotRequired[int]
+    #: What is wrong with the module as a whole; with one of these it has no tools.
+    faults: list[FaultJson]
+    notes: list[NoteJson]
+    imports: list[str]
+    #: The packages that it needs and that are not installed here.
+    missingImports: list[str]
+    #: Every spec, in the order of TOOL_SPECS.
+    tools: list[SpecReport]
 
 
-def fault_json(found: Fault) -> JsonObject:
-    """A fault with its error code, its kind, and its sentence."""
-    told: JsonObject = {"code": found.code, "kind": found.kind, "message": found.message}
-    if found.line:
-        told["line"] = found.line
-    if found.traceback:
-        told["traceback"] = found.traceback
-    return told
+def import_hung(module: str, line: int | None, seconds: float) -> Fault:
+    """The import did not end in time. `line` is where it was, if that is known."""
+    sentence = f"importing the module did not end within {seconds:g} s. Move what waits or computes long into a handler."
+    return fault("import_hung", module, line, sentence)
 
 
-def _note_json(found: Note) -> JsonObject:
-    told: JsonObject = {"kind": found.kind, "message": found.message}
-    return {**told, "line": found.line} if found.line else told
+def import_crashed(module: str, line: int | None, how: str) -> Fault:
+    """The process ended during the import. `how` is for example `signal 11` or `exit status 0`."""
+    sentence = f"importing the module ended its process ({how}). Remove the cause (os._exit, a signal, a faulty extension)."
+    return fault("import_crashed", module, line, sentence)
+
+
+def import_too_large(module: str, how: str) -> Fault:
+    """Main ended the import because of its memory. `how` says how much that was."""
+    sentence = f"importing the module was ended: {how}. Load less, and inside a handler."
+    return fault("import_memory", module, None, sentence)
+
+
+def specs_too_large(module: str, bytes_max: int) -> Fault:
+    """The report has more bytes than main takes."""
+    sentence = (
+        f"the report on its specs takes more than {bytes_max} bytes. Declare less, or split the module."
+    )
+    return fault("specs_too_many", module, None, sentence)

@@ -1,21 +1,61 @@
-"""What a handler returned, as the text that the model reads."""
+"""The value that a handler returned, as the text that the model reads; or why JSON has no form for it."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from json import JSONDecoder, JSONEncoder
+from math import isfinite
 
-from toolrack_runner.module.class_facts import type_name
+from toolrack_runner.module.facts import as_items, as_list, as_text, bases, class_name, has_method, type_name
 from toolrack_runner.module.limits import RESULT_DEPTH_MAX
-from toolrack_runner.module.plain import JsonValue, as_text
-from toolrack_runner.module.result_fault import NO_FORM, result_fault
+from toolrack_runner.module.plain import JsonValue, is_deeper
+
+_NO_FORM = "return text, or dicts, lists, strings, numbers, True, False and None"
+
+_LIST = "return list(value)"
+_CURES = {
+    "datetime": "return value.isoformat()",
+    "date": "return value.isoformat()",
+    "time": "return value.isoformat()",
+    "timedelta": "return value.total_seconds()",
+    "Decimal": "return str(value), or float(value)",
+    "UUID": "return str(value)",
+    "set": "return sorted(value)",
+    "frozenset": "return sorted(value)",
+    "bytes": "return value.decode(), or base64 text",
+    "bytearray": "return value.decode(), or base64 text",
+    "generator": _LIST,
+    "dict_keys": _LIST,
+    "dict_values": _LIST,
+    "dict_items": _LIST,
+    "map": _LIST,
+    "filter": _LIST,
+    "zip": _LIST,
+    "range": _LIST,
+    "function": "call it",
+    "method": "call it",
+    "builtin_function_or_method": "call it",
+    "coroutine": "await it in an async def",
+    "ndarray": "return value.tolist()",
+    "DataFrame": "return value.to_dict('records')",
+}
+_METHOD_CURES = (
+    ("model_dump", "return value.model_dump(mode='json')"),
+    ("__dataclass_fields__", "return dataclasses.asdict(value)"),
+    ("__fspath__", "return str(value)"),
+    ("item", "return value.item()"),
+    ("__next__", _LIST),
+)
+#: Python writes whole numbers up to 4,300 digits.
+_BITS_MAX = 14_284
 
 
-class ResultInvalid(Exception):
-    """A result that JSON has no form for; its text names the place and the cure."""
+class ResultError(Exception):
+    """JSON has no form for a result. The text names the place and the cure, without a full stop."""
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """The text of a result, and its JSON value where it was not a string."""
+    """The text of a result, and its JSON value if it was not a string."""
 
     text: str
     value: JsonValue = None
@@ -23,7 +63,7 @@ class Result:
 
 
 def _refuse(value: object) -> None:
-    """In the place of the encoder's own refusal, which asks the value for the name of its class."""
+    """Replaces the default of the encoder, which asks the value for the name of its class."""
     raise TypeError(f"{type_name(value)} has no form in JSON")
 
 
@@ -32,7 +72,7 @@ _encode = JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":")
 
 
 def result_of(returned: object) -> Result:
-    """A string is the text as it is, anything else its JSON; may run code of the module. Raises ResultInvalid."""
+    """A string is the text as it is, anything else becomes JSON. May run code of the module. Raises ResultError."""
     said = as_text(returned)
     if said is not None:
         _refuse_surrogates(said)
@@ -42,9 +82,9 @@ def result_of(returned: object) -> Result:
     try:
         value: JsonValue = _decode(text)
     except RecursionError:
-        raise ResultInvalid(_too_deep()) from None
-    if text.count("[") + text.count("{") > RESULT_DEPTH_MAX and _is_deeper(value, RESULT_DEPTH_MAX):
-        raise ResultInvalid(_too_deep())
+        raise ResultError(_too_deep()) from None
+    if text.count("[") + text.count("{") > RESULT_DEPTH_MAX and is_deeper(value, RESULT_DEPTH_MAX):
+        raise ResultError(_too_deep())
     return Result(text, value, is_json=True)
 
 
@@ -52,17 +92,17 @@ def _encoded(value: object) -> str:
     try:
         return _encode(value)
     except RecursionError:
-        raise ResultInvalid(_too_deep()) from None
+        raise ResultError(_too_deep()) from None
     except (TypeError, ValueError) as error:
-        said = result_fault(value) or f"the result can't be written as JSON ({str(error)[:200]}); {NO_FORM}"
-        raise ResultInvalid(said) from None
+        said = _fault(value) or f"the result can't be written as JSON ({str(error)[:200]}); {_NO_FORM}"
+        raise ResultError(said) from None
 
 
 def _refuse_surrogates(text: str) -> None:
     try:
         text.encode()
     except UnicodeEncodeError as error:
-        raise ResultInvalid(
+        raise ResultError(
             f"the result holds a lone surrogate (character {error.start + 1:,}), which is no text; "
             "decode the bytes it came from with errors='replace'"
         ) from None
@@ -72,16 +112,65 @@ def _too_deep() -> str:
     return f"the result is nested deeper than {RESULT_DEPTH_MAX} levels, or holds itself; flatten it"
 
 
-def _is_deeper(value: JsonValue, levels: int) -> bool:
-    level = [value]
-    for _ in range(levels):
-        level = [child for item in level for child in _children(item)]
-        if not level:
-            return False
-    return any(isinstance(item, dict | list) for item in level)
+def _fault(root: object) -> str | None:
+    """A sentence about the first value without a form in JSON; None if none is found."""
+    try:
+        return _Search().visit(root, "the result")
+    except RecursionError:
+        return None
 
 
-def _children(value: JsonValue) -> list[JsonValue]:
-    if isinstance(value, dict):
-        return list(value.values())
-    return value if isinstance(value, list) else []
+class _Search:
+    def __init__(self) -> None:
+        self._open: set[int] = set()
+
+    def visit(self, value: object, where: str) -> str | None:
+        items, elements = as_items(value), as_list(value)
+        if items is None and elements is None:
+            return _scalar_fault(value, where)
+        if id(value) in self._open:
+            return f"{where} holds itself, so its JSON would never end; return a copy without the cycle"
+        self._open.add(id(value))
+        children: Iterable[tuple[object, object]] = items if items is not None else enumerate(elements or [])
+        for key, child in children:
+            found = _key_fault(key, where) or self.visit(child, f"{where}[{_shown(key)}]")
+            if found:
+                return found
+        self._open.discard(id(value))
+        return None
+
+
+def _scalar_fault(value: object, where: str) -> str | None:
+    if value is None or issubclass(type(value), str):
+        return None
+    if issubclass(type(value), int):
+        if int.bit_length(value) <= _BITS_MAX:  # type: ignore[arg-type]
+            return None
+        return f"{where} is a number of more than 4,300 digits; return hex(value), or round it"
+    if issubclass(type(value), float):
+        number: float = float.__pos__(value)  # type: ignore[arg-type]
+        if isfinite(number):
+            return None
+        return f"{where} is {number}, which JSON has no form for; return None, or text in its place"
+    return f"{where} is {type_name(value)}, which JSON has no form for; {_cure(value)}"
+
+
+def _key_fault(key: object, where: str) -> str | None:
+    if key is None or issubclass(type(key), str | int):
+        return None
+    if issubclass(type(key), float):
+        return _scalar_fault(key, f"a key of {where}")
+    return f"{where} has {type_name(key)} as a key, but keys are text in JSON; write str(key)"
+
+
+def _cure(value: object) -> str:
+    by_class = (_CURES.get(class_name(kind)) for kind in bases(type(value)))
+    by_method = (cure for name, cure in _METHOD_CURES if has_method(value, name))
+    return next((cure for cure in (*by_class, *by_method) if cure), _NO_FORM)
+
+
+def _shown(key: object) -> str:
+    text = as_text(key)
+    if text is None:
+        return str(key) if type(key) in {int, float, bool, type(None)} else "…"
+    return repr(text if len(text) <= 64 else text[:64] + "…")

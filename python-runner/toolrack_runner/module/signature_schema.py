@@ -1,33 +1,49 @@
-"""The parameters of a tool, read off its handler's signature and docstring."""
+"""The parameters of a tool, derived from its handler's signature and docstring."""
 
 import inspect
 import typing
 import warnings
+from dataclasses import dataclass
 from typing import Any
 
-from toolrack_runner.module.docstring import read_docstring
-from toolrack_runner.module.handler import CONTEXT, DescribedHandler
+from toolrack_runner.module.fault import SpecError
+from toolrack_runner.module.handler import BY_NAME, CONTEXT, DescribedHandler
 from toolrack_runner.module.limits import SCHEMA_DEPTH_MAX
-from toolrack_runner.module.plain import JsonObject, NotPlain, plain_object
-
-_KEPT = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
+from toolrack_runner.module.plain import JsonObject, NotPlainError, plain_object
 
 
-class Underivable(Exception):
-    """A signature that says nothing JSON Schema could say; its text is the sentence."""
+@dataclass(frozen=True, slots=True)
+class Docstring:
+    """The prose of a docstring, and the description of each argument that it describes."""
+
+    description: str
+    arguments: dict[str, str]
+
+
+def read_docstring(text: str) -> Docstring:
+    """Reads the styles of Google, NumPy, reST and epydoc. A text in no such style is all description."""
+    import docstring_parser
+
+    try:
+        parsed = docstring_parser.parse(text)
+    except docstring_parser.ParseError:
+        return Docstring(text.strip(), {})
+    parts = [part.strip() for part in (parsed.short_description, parsed.long_description) if part]
+    arguments = {each.arg_name: each.description.strip() for each in parsed.params if each.description}
+    return Docstring("\n\n".join(parts), arguments)
 
 
 def signature_schema(handler: DescribedHandler) -> JsonObject:
-    """Derives the JSON Schema of a handler's arguments; may run code of the module. Raises Underivable."""
-    if handler.takes_any and not handler.parameters:
-        raise Underivable(
-            f"{handler.title} takes **kwargs and names no argument. Write parameters; a decorator needs functools.wraps"
+    """The JSON Schema of a handler's arguments. May run code of the module. Raises SpecError."""
+    if handler.takes_any and not handler.names:
+        raise _error(
+            f"{handler.title} takes **kwargs and names no argument. Write parameters; a decorator needs functools.wraps."
         )
     hints = _hints(handler)
     named = [
         parameter.replace(kind=parameter.KEYWORD_ONLY)
         for parameter in handler.signature.parameters.values()
-        if parameter.kind in _KEPT and parameter.name != CONTEXT
+        if parameter.kind in BY_NAME and parameter.name != CONTEXT
     ]
     schema = _schema(handler, named, hints)
     if handler.takes_any:
@@ -36,32 +52,36 @@ def signature_schema(handler: DescribedHandler) -> JsonObject:
     return schema
 
 
+def _error(sentence: str) -> SpecError:
+    return SpecError("parameters_underivable", sentence)
+
+
 def _hints(handler: DescribedHandler) -> dict[str, Any]:
     try:
         return typing.get_type_hints(handler.function, include_extras=True)
     except Exception as error:  # noqa: BLE001 - an annotation may raise anything
         said = str(error)[:120]
-        raise Underivable(
-            f"an annotation of {handler.title} can't be resolved ({said}). Correct it, or write parameters"
+        raise _error(
+            f"an annotation of {handler.title} can't be resolved ({said}). Correct it, or write parameters."
         ) from None
 
 
 def _schema(handler: DescribedHandler, named: list[inspect.Parameter], hints: dict[str, Any]) -> JsonObject:
     try:
         return plain_object(_pydantic_schema(named, hints), "parameters", depth_max=SCHEMA_DEPTH_MAX)
-    except NotPlain as refused:
-        raise Underivable(f"of the schema of {handler.title}, {refused}. Write parameters") from None
+    except NotPlainError as error:
+        raise _error(f"of the schema of {handler.title}, {error}. Write parameters.") from None
     except Exception as error:  # noqa: BLE001 - a type may bring its own schema
         said = str(error).partition("\n")[0][:120]
     for parameter in named:
         try:
             _pydantic_schema([parameter], hints)
-        except Exception:  # noqa: BLE001 - the same
-            raise Underivable(
+        except Exception:  # noqa: BLE001 - as above
+            raise _error(
                 f"the annotation of '{parameter.name}' in {handler.title} has no JSON Schema. "
-                "Use types that JSON can carry (str, int, float, bool, list, dict, Literal), or write parameters"
+                "Use types that JSON can carry (str, int, float, bool, list, dict, Literal), or write parameters."
             ) from None
-    raise Underivable(f"no JSON Schema comes of the signature of {handler.title} ({said}). Write parameters")
+    raise _error(f"the signature of {handler.title} has no JSON Schema ({said}). Write parameters.")
 
 
 def _pydantic_schema(named: list[inspect.Parameter], hints: dict[str, Any]) -> JsonObject:
@@ -69,13 +89,13 @@ def _pydantic_schema(named: list[inspect.Parameter], hints: dict[str, Any]) -> J
     from pydantic.json_schema import GenerateJsonSchema
 
     class Untitled(GenerateJsonSchema):
-        """Titles only repeat the names, and every token of a definition is paid for at each call of a model."""
+        """Without titles: they only repeat the names, and every call of a model pays for every token of a definition."""
 
         def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - the name is pydantic's
             return False
 
     def stub(**_: Any) -> None:
-        """Stands for the handler: pydantic reads a function's signature and annotations, and nothing else of it."""
+        """Stands for the handler. Pydantic reads only the signature and the annotations of a function."""
 
     signature: Any = inspect.Signature(named)
     stub.__signature__ = signature  # type: ignore[attr-defined]

@@ -1,29 +1,27 @@
-"""Reading TOOL_SPECS: each spec becomes a tool or is refused with its reasons, and its siblings load all the same."""
+"""Reading TOOL_SPECS. Each spec becomes a tool or is refused with its reasons; one bad spec leaves the others alone."""
 
 from collections.abc import Mapping
 from typing import Any
 
-from toolrack_runner.module.class_facts import type_name
-from toolrack_runner.module.declared_specs import NAME, DeclaredSpecs
-from toolrack_runner.module.fault import Fault, FaultKind, ModuleFault, fault
+from toolrack_runner.module.facts import as_items, as_list, as_text, type_name
+from toolrack_runner.module.fault import FaultKind, ModuleError, fault
 from toolrack_runner.module.limits import SPECS_MAX
-from toolrack_runner.module.near_miss import did_you_mean
-from toolrack_runner.module.plain import as_items, as_list, as_text
-from toolrack_runner.module.spec import read_spec
-from toolrack_runner.module.tool import SpecFault, Tool
+from toolrack_runner.module.near_miss import misspelled
+from toolrack_runner.module.parse import NAME, DeclaredSpecs
+from toolrack_runner.module.spec import RefusedSpec, Tool, read_spec
 from toolrack_runner.module.trusted_names import Names
 
 
 def read_specs(
     module: str, namespace: Mapping[str, Any], declared: DeclaredSpecs, trusted: Names
-) -> tuple[dict[str, Tool], tuple[SpecFault, ...]]:
-    """The tools by name and the specs that were refused, in order; raises ModuleFault where there is no list of specs."""
+) -> tuple[dict[str, Tool], tuple[RefusedSpec, ...]]:
+    """The tools by name, and the refused specs in order. Raises ModuleError if there is no list of specs."""
     elements = _elements(module, namespace)
     tools: dict[str, Tool] = {}
-    refused: list[SpecFault] = []
+    refused: list[RefusedSpec] = []
     for index, element in enumerate(elements):
         read = read_spec(module, index, element, _line(declared, len(elements), index, element), trusted)
-        if isinstance(read, SpecFault):
+        if isinstance(read, RefusedSpec):
             refused.append(read)
         elif read.name in tools:
             refused.append(_repeated(module, index, read, tools[read.name]))
@@ -34,39 +32,31 @@ def read_specs(
 
 def _elements(module: str, namespace: Mapping[str, Any]) -> list[object]:
     if NAME not in namespace:
-        meant = did_you_mean(NAME, (name for name in namespace if not name.startswith("__")))
-        raise _refused(
-            "specs_missing",
-            module,
-            f"after the import there is no {NAME}{meant} Assign a list of specs to it.",
-        )
+        near = misspelled(NAME, (name for name in namespace if not name.startswith("__")))
+        sentence = f"after the import there is no {NAME}{near} Assign a list of specs to it."
+        raise _error("specs_missing", module, sentence)
     specs = namespace[NAME]
     elements = as_list(specs)
     if elements is None:
         hint = " Put the dict into a list." if as_items(specs) is not None else ""
-        raise _refused(
-            "specs_not_a_list", module, f"{NAME} is {type_name(specs)}. Assign a list of specs to it.{hint}"
-        )
+        sentence = f"{NAME} is {type_name(specs)}. Assign a list of specs to it.{hint}"
+        raise _error("specs_not_a_list", module, sentence)
     if not elements:
-        raise _refused("specs_empty", module, f"{NAME} is empty. Add a spec for each tool.")
+        raise _error("specs_empty", module, f"{NAME} is empty. Add a spec for each tool.")
     if len(elements) > SPECS_MAX:
-        raise _refused(
-            "specs_too_many",
-            module,
-            f"{NAME} has {len(elements)} specs; at most {SPECS_MAX} are allowed. Split the module.",
-        )
+        sentence = f"{NAME} has {len(elements)} specs; at most {SPECS_MAX} are allowed. Split the module."
+        raise _error("specs_too_many", module, sentence)
     return elements
 
 
-def _refused(kind: FaultKind, module: str, sentence: str) -> ModuleFault:
-    return ModuleFault(fault(kind, module, None, sentence))
+def _error(kind: FaultKind, module: str, sentence: str) -> ModuleError:
+    return ModuleError(fault(kind, module, None, sentence))
 
 
-def _repeated(module: str, index: int, tool: Tool, first: Tool) -> SpecFault:
+def _repeated(module: str, index: int, tool: Tool, first: Tool) -> RefusedSpec:
     where = f" in line {first.line}" if first.line else ""
     sentence = f"'{tool.name}': an earlier spec{where} has this name, and keeps it. Rename one of them."
-    found: Fault = fault("name_repeated", module, tool.line, sentence)
-    return SpecFault(index, tool.name, tool.line, (found,))
+    return RefusedSpec(index, tool.name, tool.line, (fault("name_repeated", module, tool.line, sentence),))
 
 
 def _line(declared: DeclaredSpecs, count: int, index: int, element: object) -> int | None:

@@ -1,7 +1,7 @@
-"""The names that the runner works with, kept from what user code puts in their place.
+"""Keeps the names that the runner uses as they were before user code replaced any.
 
-A module may set `builtins.len`, `json.dumps`, `sys.modules[...]` or any name of the runner. It sees its own version whenever
-its code runs; the runner never does. This is for honest reports, not a boundary: the boundary is the process and its jail.
+A module may set `builtins.len`, `json.dumps`, `sys.modules[...]` or any name of the runner. Its own code sees what it has
+set; the runner's code does not. This keeps reports correct. It is no security boundary: that is the process and its jail.
 """
 
 import builtins
@@ -20,25 +20,25 @@ _STANDARD = (builtins, difflib, inspect, json, json.decoder, json.encoder, os, s
 
 
 class TrustedNames:
-    """The namespaces as they are now; taken before the first line of user code."""
+    """A copy of the namespaces. Made before the first line of user code."""
 
     def __init__(self) -> None:
-        #: The same namespaces as user code left them, once it has run.
+        #: Each namespace, and a copy of it as user code left it.
         self._theirs: list[tuple[Namespace, Namespace]] = []
         self._restore = _restorer(self._theirs)
 
     def run(self, user_code: Callable[[], T]) -> T:
-        """Calls user code with its own changes in place, and puts ours back whatever it does."""
+        """Calls user code with its own changes in place, and restores our names whatever it does."""
         for space, left in self._theirs:
             space.update(left)
         return self._guarded(user_code, remember=True)
 
     def keep(self, ours: Callable[[], T]) -> T:
-        """Calls code of ours that may end up in user code, and puts our names back."""
+        """Calls our code, which may call user code, and restores our names."""
         return self._guarded(ours, remember=False)
 
     def _guarded(self, work: Callable[[], T], *, remember: bool) -> T:
-        # Bound before: what has a name can be replaced.
+        # Bound before the work: it can replace anything that is looked up by name.
         restore, settrace, setprofile = self._restore, sys.settrace, sys.setprofile
         try:
             return work()
@@ -53,10 +53,10 @@ class TrustedNames:
 
 
 class NamesLeftAlone:
-    """In place of TrustedNames where a process gives one answer, which is believed as far as its own call goes.
+    """Used in place of TrustedNames by a process that gives one answer, which only its own call believes.
 
-    To keep the names is to touch them, and a forked child copies every page that it touches: two thirds of what a call
-    costs. Of a module that has broken the names its caller hears that its process could not answer.
+    Copying the names touches them, and a forked child copies every page that it touches: that would be two thirds of
+    the cost of a call. If a module breaks the names, the call fails because the process could not answer.
     """
 
     def run(self, user_code: Callable[[], T]) -> T:
@@ -64,7 +64,7 @@ class NamesLeftAlone:
         return user_code()
 
     def keep(self, ours: Callable[[], T]) -> T:
-        """Calls code of ours that may end up in user code."""
+        """Calls our code, which may call user code."""
         return ours()
 
 
@@ -72,7 +72,7 @@ Names = TrustedNames | NamesLeftAlone
 
 
 def _restorer(theirs: list[tuple[Namespace, Namespace]]) -> Callable[[bool], None]:
-    """What remembers their names and puts ours back. It looks nothing up by name, and copies in place of comparing."""
+    """A function that remembers their names and restores ours. It looks up nothing by name, and copies without comparing."""
     runner = __name__.partition(".")[0]
     modules = sys.modules.copy()
     own = [vars(module) for name, module in modules.items() if name.partition(".")[0] == runner]

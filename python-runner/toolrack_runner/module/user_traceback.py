@@ -1,10 +1,9 @@
-"""An exception as its author wants to see it: the lines of their module, and nothing of the runner."""
+"""The traceback of an exception for the author of the module: the lines of the module, and none of the runner's."""
 
 from collections.abc import Iterator, Sequence
 from types import TracebackType
 
-from toolrack_runner.module.class_facts import class_name
-from toolrack_runner.module.exception_facts import cause_of, chain, members_of, syntax_line, traceback_of
+from toolrack_runner.module.facts import cause_of, chain, class_name, members_of, syntax_line, traceback_of
 from toolrack_runner.module.limits import ERROR_CHARS_MAX
 
 _GROUP_MAX = 8
@@ -18,7 +17,7 @@ _CONTEXT = "While the exception above was handled, the one below came up:"
 
 
 def user_traceback(error: BaseException, module_file: str, lines: Sequence[str]) -> str:
-    """The traceback of an exception and of those that led to it; never raises, whatever the exceptions do."""
+    """The traceback of an exception and of those that led to it. Never raises, whatever the exceptions do."""
     parts: list[str] = []
     for position, link in enumerate(reversed(chain(error))):
         if position:
@@ -28,7 +27,7 @@ def user_traceback(error: BaseException, module_file: str, lines: Sequence[str])
 
 
 def user_line(error: BaseException, module_file: str) -> int | None:
-    """The line of the module that was being executed, the innermost; None where none was."""
+    """The innermost line of the module that was being executed; None if there was none."""
     found = syntax_line(error, module_file)
     for filename, line, _ in frames(traceback_of(error)) if found is None else ():
         if filename == module_file:
@@ -37,7 +36,7 @@ def user_line(error: BaseException, module_file: str) -> int | None:
 
 
 def frames(traceback: TracebackType | None) -> Iterator[tuple[str, int, str]]:
-    """File, line and function of each frame, the outermost first."""
+    """The file, line and function of each frame, the outermost first."""
     while traceback is not None:
         code = traceback.tb_frame.f_code
         yield code.co_filename, traceback.tb_lineno or code.co_firstlineno, code.co_name
@@ -45,7 +44,7 @@ def frames(traceback: TracebackType | None) -> Iterator[tuple[str, int, str]]:
 
 
 def exception_line(error: BaseException) -> str:
-    """`KeyError: 'Bern'`, as Python ends a traceback."""
+    """The last line of a traceback, such as `KeyError: 'Bern'`."""
     kind = type(error)
     try:
         module, name = kind.__module__, kind.__qualname__
@@ -58,7 +57,7 @@ def exception_line(error: BaseException) -> str:
 
 
 def cut_middle(text: str, chars_max: int) -> str:
-    """The text, without its middle where it is too long: how it began and how it ended say the most."""
+    """The text without its middle if it is too long. Its beginning and its end say the most."""
     if len(text) <= chars_max:
         return text
     head = chars_max // 4
@@ -105,7 +104,7 @@ def _frame_lines(shown: list[tuple[str, int, str]], lines: Sequence[str]) -> Ite
 def _text(error: BaseException) -> str:
     try:
         return cut_middle(str.__str__(str(error)), _MESSAGE_CHARS_MAX)
-    except BaseException as failed:  # noqa: BLE001 - so may __str__
+    except BaseException as failed:  # noqa: BLE001 - __str__ may raise anything
         return f"<its text can't be had: __str__ raised {class_name(type(failed))}>"
 
 
@@ -113,5 +112,5 @@ def _notes(error: BaseException) -> list[str]:
     try:
         notes = error.__notes__
         return [cut_middle(str(each), _MESSAGE_CHARS_MAX) for each in list(notes)[:5]]
-    except BaseException:  # noqa: BLE001 - the same
+    except BaseException:  # noqa: BLE001 - as above
         return []

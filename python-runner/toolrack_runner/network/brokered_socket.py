@@ -1,7 +1,7 @@
-"""The child's part: sockets that the broker connects, in place of those that the jail denies.
+"""The child's part: sockets that the broker connects. The jail denies all others.
 
-Put in place before the module is imported, and only where its spec names hosts. To the standard library and what
-builds on it they are sockets; a name is not resolved here, it goes to the broker as it is.
+They replace the sockets of the standard library before the module is imported, and only if a spec of it names hosts. Names
+are not resolved here: they go to the broker unchanged.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ _INET = (socket.AF_INET, socket.AF_INET6)
 
 
 class BrokeredSocket(socket.socket):
-    """A TCP socket: a placeholder until it is connected, then the connection that the broker has made."""
+    """A TCP socket. It is a placeholder until it is connected; then it is the connection that the broker has made."""
 
     channel = -1
 
@@ -36,7 +36,7 @@ class BrokeredSocket(socket.socket):
         super().__init__(family, socket.SOCK_STREAM, 0, ours.detach())
 
     def connect(self, address: Any) -> None:
-        """Asks the broker; raises ConnectionRefusedError with its reason."""
+        """Asks the broker for a connection. Raises ConnectionRefusedError with the broker's reason."""
         if not self._is_placeholder:
             return super().connect(address)
         timeout = self.gettimeout()
@@ -48,7 +48,7 @@ class BrokeredSocket(socket.socket):
         return None
 
     def connect_ex(self, address: Any) -> int:
-        """As connect, with an errno in place of the exception."""
+        """As connect, but gives an errno in place of the exception."""
         try:
             self.connect(address)
         except OSError as error:
@@ -56,12 +56,12 @@ class BrokeredSocket(socket.socket):
         return 0
 
     def setsockopt(self, *arguments: Any) -> None:
-        """What is asked for before there is a connection can't be had from a placeholder."""
+        """Ignores errors of a placeholder, which cannot have all options of a connection."""
         with contextlib.suppress(OSError):
             super().setsockopt(*arguments)
 
     def bind(self, address: Any) -> None:
-        """A tool serves nothing; to be bound to any port before connecting is what every connection gets."""
+        """Allows port 0 only, as every connection gets some port. A tool cannot listen."""
         if address[1] != 0:
             raise OSError(errno.EPERM, "the sandbox has connections to named hosts only")
 
@@ -75,8 +75,8 @@ def _ask(channel: int, address: Any) -> int:
         raise _refused(str(wrong)) from None
     with _lock:
         write_frame(channel, wish.as_json())
-        with socket.socket(fileno=os.dup(channel)) as line:
-            packet, descriptors, _, _ = socket.recv_fds(line, 4_096, 1)
+        with socket.socket(fileno=os.dup(channel)) as end:
+            packet, descriptors, _, _ = socket.recv_fds(end, 4_096, 1)
     if not descriptors:
         raise _refused(ConnectReply(**decode_frame(packet)).refused or "the connection was lost on its way")
     return descriptors[0]
@@ -87,7 +87,7 @@ def _refused(reason: str) -> ConnectionRefusedError:
 
 
 def resolve_by_broker(host: Any, port: Any, family: int = 0, *_: Any, **__: Any) -> list[Any]:
-    """In place of getaddrinfo: the one address of a name is the name, which the broker will resolve."""
+    """Replaces getaddrinfo: the only address of a name is the name itself, which the broker will resolve."""
     name = host.decode() if isinstance(host, bytes) else host
     services = {"http": 80, "https": 443}
     number = services.get(port, port) if isinstance(port, str) else port
@@ -96,12 +96,12 @@ def resolve_by_broker(host: Any, port: Any, family: int = 0, *_: Any, **__: Any)
 
 
 def connect_by_broker() -> None:
-    """Puts all of this in the place of the socket module's own. Until `open_broker` every connection is refused."""
+    """Replaces the functions of the socket module. Until `open_broker` is called, every connection is refused."""
     socket.socket = BrokeredSocket  # type: ignore[misc]
     socket.getaddrinfo = resolve_by_broker
     socket.gethostbyname = lambda host: host
 
 
 def open_broker(channel: int) -> None:
-    """The call has come: main listens for wishes now. Before, an order of main's could be taken for a reply."""
+    """Called when the call has come. Earlier, an order from main could be taken for the broker's reply."""
     BrokeredSocket.channel = channel

@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-#: Where a host is named without a port.
+#: The ports of a host that is named without one.
 PORTS = (80, 443)
 _HOST = re.compile(
     r"(?=.{1,253}(?::\d+)?\Z)([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*)(?::([1-9]\d{0,4}))?",
@@ -34,7 +34,7 @@ def read_host(text: str) -> Host | None:
 
 
 def is_address(text: str) -> bool:
-    """Whether it is a numeric address, with or without a port, in any spelling that a resolver takes for one.
+    """True for a numeric address, with or without a port, in any spelling that a resolver accepts.
 
     Beside IPv6 these are the names whose last label is a number, decimal, octal or hexadecimal: `10.0.0.1`, `127.1`,
     `0x7f000001`, `2130706433` (WHATWG URL Standard, "ends in a number").
@@ -46,7 +46,7 @@ def is_address(text: str) -> bool:
 
 
 def why_no_address(position: int) -> str:
-    """The sentence for whoever wrote an address at this place of a spec's `network`; without its full stop."""
+    """The sentence for an address at this place of a spec's `network`, without its full stop."""
     return (
         f"network[{position}] is a numeric address, and a tool is connected to hosts by their names. "
         "Write a host name that leads there, such as 'api.example.com' or 'api.example.com:8443'"
@@ -54,5 +54,5 @@ def why_no_address(position: int) -> str:
 
 
 def is_named(hosts: tuple[Host, ...], name: str, port: int) -> bool:
-    """Whether a connection to this name and port was asked for by the spec."""
+    """True if the spec names this host with this port."""
     return any(name.lower().rstrip(".") == host.name and port in host.ports for host in hosts)

@@ -1,4 +1,4 @@
-"""Which addresses are the public internet's. A tool is connected to no others, unless the operator says so."""
+"""The addresses of the public internet. Tools are connected to no others, unless the operator allows some."""
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
@@ -7,16 +7,16 @@ Network = IPv4Network | IPv6Network
 
 #: Global unicast, as IANA has assigned it (RFC 4291, 2.4).
 GLOBAL_UNICAST = IPv6Network("2000::/3")
-#: Within it: documentation (RFC 3849, 9637), ORCHIDv2, and 6to4 and Teredo, which lead to an IPv4 address that nobody sees.
+#: Parts of it that are not public: documentation (RFC 3849, 9637), ORCHIDv2, and 6to4 and Teredo, which hide IPv4.
 NOT_IN_USE = tuple(
     IPv6Network(text) for text in ("2001:db8::/32", "3fff::/20", "2002::/16", "2001::/32", "2001:20::/28")
 )
 
 
 def is_public(address: str, allowed: tuple[Network, ...] = ()) -> bool:
-    """Whether a numeric address is global unicast, or in a network that the operator allows.
+    """True if a numeric address is global unicast, or in a network that the operator allows.
 
-    An IPv4 address in an IPv6 one is judged by what it means.
+    An IPv4 address inside of an IPv6 address counts as the IPv4 address.
     """
     parsed = ip_address(address.partition("%")[0])
     if isinstance(parsed, IPv6Address) and parsed.ipv4_mapped is not None:

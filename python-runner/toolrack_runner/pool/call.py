@@ -5,7 +5,7 @@ import time
 from dataclasses import dataclass, replace
 from functools import partial
 
-from toolrack_runner.network.broker import Refused, connect
+from toolrack_runner.network.broker import ConnectError, connect
 from toolrack_runner.pool.channel import ChannelClosedError
 from toolrack_runner.pool.ending import REAPING_SECONDS, end_of, is_reaped, line_now
 from toolrack_runner.pool.memory_watch import too_much
@@ -22,7 +22,11 @@ from toolrack_runner.pool.pool import Pool
 from toolrack_runner.pool.warm_queue import Key
 from toolrack_runner.pool.worker import HeldTooMuchError, Worker
 from toolrack_runner.wire import child_messages as messages
-from toolrack_runner.wire.child_messages import Answer, MessageTooLargeError, ProtocolError
+from toolrack_runner.wire.child_messages import (
+    Answer,
+    MessageTooLargeError,
+    ProtocolError,
+)
 from toolrack_runner.wire.frames import JsonObject
 
 #: Connections that one call may be given. A tool can keep one without a descriptor, so their number has no other bound.
@@ -129,7 +133,7 @@ async def _connect(pool: Pool, worker: Worker, key: Key, wish: messages.Connect)
     try:
         look_up = partial(pool.names.find, key.tenant)
         connected = await connect(key.network, pool.network_allowed, wish, look_up)
-    except Refused as refused:
+    except ConnectError as refused:
         worker.channel.reply(messages.ConnectReply(str(refused)))
         return False
     with connected:

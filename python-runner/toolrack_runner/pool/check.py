@@ -6,9 +6,15 @@ import time
 from dataclasses import dataclass
 
 from toolrack_runner.module.fault import Fault
-from toolrack_runner.module.lost import import_crashed, import_hung, import_too_large, specs_too_large
+from toolrack_runner.module.report import (
+    CheckReport,
+    import_crashed,
+    import_hung,
+    import_too_large,
+    specs_too_large,
+)
 from toolrack_runner.pool.channel import ChannelClosedError
-from toolrack_runner.pool.check_report import Report, as_report, refused_report, with_lost_example
+from toolrack_runner.pool.check_report import as_report, refused_report, with_lost_example
 from toolrack_runner.pool.children import PoolError
 from toolrack_runner.pool.ending import end_of, line_now
 from toolrack_runner.pool.fair_queue import THE_SERVICE
@@ -16,7 +22,10 @@ from toolrack_runner.pool.outcome import Observed, observe
 from toolrack_runner.pool.pool import Pool
 from toolrack_runner.pool.worker import HeldTooMuchError, Worker
 from toolrack_runner.wire import child_messages as messages
-from toolrack_runner.wire.child_messages import MessageTooLargeError, ProtocolError
+from toolrack_runner.wire.child_messages import (
+    MessageTooLargeError,
+    ProtocolError,
+)
 from toolrack_runner.zygote.messages import Limits
 
 #: What a check needs beside the module's own imports; a zygote that holds them spares each check their 60 ms.
@@ -30,7 +39,7 @@ REPORT_BYTES_MAX = 3 << 20
 class Checked:
     """The report of the last stage that came, completed by what main saw."""
 
-    report: Report
+    report: CheckReport
     observed: Observed
     #: Whether it was ended at its deadline, or by the bound of its processor time.
     ran_out_of_time: bool
@@ -65,13 +74,13 @@ class _Progress:
     def __init__(self, worker: Worker, module: str) -> None:
         self._worker = worker
         self._module = module
-        self._report: Report | None = None
+        self._report: CheckReport | None = None
         self._example: messages.ExampleStarts | None = None
         self.ran_out_of_time = False
         #: Processor time that main took to check what was reported.
         self.main_seconds = 0.0
 
-    async def watch(self, seconds: float) -> Report:
+    async def watch(self, seconds: float) -> CheckReport:
         """The report of the last stage. Where the child ends before, main completes the report for it."""
         module = self._module
         try:
@@ -96,7 +105,7 @@ class _Progress:
             how = end.how
         return self._ended("TOOL_CRASHED", how, import_crashed(module, None, how))
 
-    async def _last_report(self) -> Report:
+    async def _last_report(self) -> CheckReport:
         while self._report is None or self._report["stage"] != "loaded":
             match await self._worker.channel.receive():
                 case messages.StageReport() as stage:
@@ -111,7 +120,7 @@ class _Progress:
                     raise PoolError(f"the child could not be confined or fed: {failed.reason}")
         return self._report
 
-    def _ended(self, code: str, how: str, fault: Fault) -> Report:
+    def _ended(self, code: str, how: str, fault: Fault) -> CheckReport:
         report = self._report
         if report is None or report["stage"] == "parsed":
             return refused_report(report, self._module, fault)

@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import partial
 from typing import Any
 
-from toolrack_runner.network.broker import Address, Refused
+from toolrack_runner.network.broker import Address, ConnectError
 from toolrack_runner.pool.fair_queue import FairQueue, QueueFullError, Shares, Turn
 
 #: Look-ups at once; each has a thread.
@@ -41,12 +41,12 @@ class NameLookUps:
         self._queue = FairQueue(Shares(LOOK_UPS, per_user, WAITING_PER_USER, WAITING_MAX), self._loop)
 
     async def find(self, user: str, name: str, port: int) -> list[Address]:
-        """The addresses, as getaddrinfo gives them; raises Refused, and OSError and ValueError as getaddrinfo does."""
+        """The addresses, as getaddrinfo gives them; raises ConnectError, and OSError and ValueError as getaddrinfo does."""
         try:
             async with asyncio.timeout(WAIT_SECONDS):
                 turn = await self._queue.take(user)
         except (TimeoutError, QueueFullError):
-            raise Refused(TOO_MANY) from None
+            raise ConnectError(TOO_MANY) from None
         found: asyncio.Future[list[Address]] = self._loop.create_future()
         # No executor: the end of the program would wait for its threads.
         thread = threading.Thread(target=self._look_up, args=(turn, found, name, port), daemon=True)
@@ -54,7 +54,7 @@ class NameLookUps:
             thread.start()
         except RuntimeError:
             self._queue.leave(turn)
-            raise Refused("the runner has no thread left for looking up a name: try again") from None
+            raise ConnectError("the runner has no thread left for looking up a name: try again") from None
         return await found
 
     def _look_up(self, turn: Turn, found: "asyncio.Future[list[Address]]", name: str, port: int) -> None:

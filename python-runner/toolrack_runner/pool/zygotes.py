@@ -143,7 +143,7 @@ class Zygotes:
 
     def probe_no_more(self) -> None:
         """The level is measured: zygotes that start from now on try no attacks."""
-        self._opening = self._opening._replace(plants=None)
+        self._opening = self._opening._replace(canaries=None)
 
     def close(self) -> None:
         """Lets all go, and waits for their ends: until then they may remove folders, or make them."""
@@ -166,8 +166,8 @@ class Zygotes:
     def _spawn(self, packages: Packages) -> tuple[int, ZygoteChannel]:
         pid, socket = spawn_zygote()
         channel = ZygoteChannel(socket)
-        plants = None if packages else self._opening.plants
-        channel.open(self._opening._replace(preload=tuple(sorted(packages)), plants=plants))
+        canaries = None if packages else self._opening.canaries
+        channel.open(self._opening._replace(preload=tuple(sorted(packages)), canaries=canaries))
         return pid, channel
 
     def _became_ready(self, packages: Packages, ready: asyncio.Future[Ready]) -> None:

@@ -98,8 +98,8 @@ class ProbeOrder(NamedTuple):
     """Try harmless forms of attacks. The zygote sends it, before there is any user code."""
 
     probes: list[str]
-    #: The fields of `level.plants.Plants`.
-    plants: dict[str, int | str]
+    #: The fields of `level.canaries.Canaries`.
+    canaries: dict[str, int | str]
 
     def as_json(self) -> Json:
         return {"do": "probe", **self._asdict()}

@@ -43,19 +43,6 @@ def read_json(data: bytes, levels: int) -> Any:
     return value
 
 
-def is_deeper(value: Any, levels: int) -> bool:
-    """Whether arrays and objects, as orjson makes them, are nested more than `levels` deep. Works without recursion."""
-    level = [value]
-    for _ in range(levels + 1):
-        lists = [item for item in level if type(item) is list]
-        dicts = [item for item in level if type(item) is dict]
-        if not lists and not dicts:
-            return False
-        level = [item for held in lists for item in held]
-        level += [item for held in dicts for item in held.values()]
-    return True
-
-
 def is_too_heavy(data: bytes) -> bool:
     """Whether the JSON holds more than VALUES_MAX values, found out without parsing it."""
     if data.count(b",") + data.count(b"[") + data.count(b"{") <= VALUES_MAX:

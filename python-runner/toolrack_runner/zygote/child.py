@@ -4,16 +4,18 @@ import gc
 import os
 import sys
 from binascii import a2b_base64, b2a_base64
+from collections.abc import Mapping
 from contextlib import suppress
 from types import CodeType
 from typing import Any, NoReturn
 
-from toolrack_runner.jail.confine import Confinement, Workplace
-from toolrack_runner.level.plants import Plants
-from toolrack_runner.level.twins import TWINS
+from toolrack_runner.jail.confine import Confinement
+from toolrack_runner.jail.workplace import Workplace
+from toolrack_runner.level.canaries import Canaries
+from toolrack_runner.level.probes import PROBES
 from toolrack_runner.module import (
     Fault,
-    ModuleFault,
+    ModuleError,
     call_tool,
     check_module,
     imports_of_code,
@@ -22,13 +24,12 @@ from toolrack_runner.module import (
     places,
     portable_code,
 )
-from toolrack_runner.module.call import Module
-from toolrack_runner.module.known import KnownModule
-from toolrack_runner.module.syntax import code_object
+from toolrack_runner.module.load import KnownModule, Module
+from toolrack_runner.module.source import code_object
 from toolrack_runner.network.brokered_socket import connect_by_broker, open_broker
 from toolrack_runner.wire import child_messages as messages
 from toolrack_runner.wire.child_messages import Answer, ChildMessage
-from toolrack_runner.wire.frames import FrameError, JsonObject, encode_frame, read_frame, write_frame
+from toolrack_runner.wire.frames import FrameError, encode_frame, read_frame, write_frame
 from toolrack_runner.wire.parse_child_message import parse_child_message
 from toolrack_runner.zygote.messages import Spawn
 from toolrack_runner.zygote.preload import be_another_process
@@ -103,7 +104,7 @@ def _call(channel: int, order: messages.CallOrder, output_bytes_max: int) -> Non
 
     try:
         module, ready = _loaded(channel, order)
-    except ModuleFault as refused:
+    except ModuleError as refused:
         _flush()
         _say(channel, _broken(refused.fault))
     else:
@@ -125,7 +126,7 @@ def _rehearse() -> None:
 
 
 def _loaded(channel: int, order: messages.CallOrder) -> tuple[Module, messages.Ready]:
-    """The module, and what the children after this one are told of it; raises ModuleFault."""
+    """The module, and what the children after this one are told of it; raises ModuleError."""
     if order.known is not None:
         code = a2b_base64(order.known.code)
         _say(channel, messages.Starting())
@@ -158,7 +159,7 @@ def _answer(outcome: Any) -> Answer:
 
 
 def _check(channel: int, order: messages.CheckOrder) -> None:
-    def send(stage: JsonObject) -> None:
+    def send(stage: Mapping[str, object]) -> None:
         _say(channel, parse_child_message({"stage": stage}))
 
     check_module(order.module, a2b_base64(order.source), send=send)
@@ -168,9 +169,9 @@ def _check(channel: int, order: messages.CheckOrder) -> None:
 
 
 def _probe(channel: int, order: messages.ProbeOrder) -> None:
-    plants = Plants(**order.plants | {"workdir": os.getcwd()})  # type: ignore[arg-type] # as the zygote sent them
-    probes = {probe.name: probe for probe in TWINS}
-    _say(channel, messages.Sights({name: probes[name].try_it(plants).saw for name in order.probes}))
+    canaries = Canaries(**order.canaries | {"workdir": os.getcwd()})  # type: ignore[arg-type] # as the zygote sent them
+    probes = {probe.name: probe for probe in PROBES}
+    _say(channel, messages.Sights({name: probes[name].try_it(canaries) for name in order.probes}))
     _wait_for_the_end(channel)
 
 

@@ -9,11 +9,11 @@ import socket
 import sys
 from typing import Any, NamedTuple, TypeAlias, get_args
 
-from toolrack_runner.level.plants import CONNECTIONS
+from toolrack_runner.level.canaries import CONNECTIONS
 
 #: For the longest message, which is the opening with its paths and package names.
 PACKET_BYTES = 1 << 16
-#: Of one packet: two come with a spawn and with an opening that has plants, one with a birth.
+#: Of one packet: two come with a spawn and with an opening that has canaries, one with a birth.
 DESCRIPTORS_MAX = 2
 _ANCILLARY_BYTES = socket.CMSG_SPACE(DESCRIPTORS_MAX * 4)
 
@@ -47,8 +47,8 @@ class Opening(NamedTuple):
     without: tuple[str, ...]
     #: Those of them without which the interpreter does not work.
     needed: tuple[str, ...]
-    #: The fields of `level.plants.Plants`, without its victim; None once the level is measured.
-    plants: dict[str, int | str] | None = None
+    #: The fields of `level.canaries.Canaries`, without its victim; None once the level is measured.
+    canaries: dict[str, int | str] | None = None
 
 
 class Spawn(NamedTuple):
@@ -68,7 +68,7 @@ class Ready(NamedTuple):
     not_preloaded: dict[str, str]
     #: Memory without a file behind it that children share with the zygote, before any is forked.
     anonymous_bytes: int
-    #: `level.plants.Plants.victim`; 0 where there is none.
+    #: `level.canaries.Canaries.victim`; 0 where there is none.
     victim: int
     #: What the probes saw, by their names; empty where nothing was probed.
     sights: dict[str, str]
@@ -123,9 +123,9 @@ class ZygoteChannel:
         _sendmsg(self.socket, [packet], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
 
     def open(self, opening: Opening) -> None:
-        """Sends the first message, and the connections among its plants."""
-        plants = opening.plants
-        self.send(opening, () if plants is None else tuple(int(plants[name]) for name in CONNECTIONS))
+        """Sends the first message, and the connections among its canaries."""
+        canaries = opening.canaries
+        self.send(opening, () if canaries is None else tuple(int(canaries[name]) for name in CONNECTIONS))
 
     def receive(self) -> tuple[Message, list[int]]:
         """The next message and the descriptors that came with it; raises EOFError when the other side has gone."""

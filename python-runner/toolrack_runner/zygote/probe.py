@@ -14,9 +14,9 @@ from dataclasses import asdict, replace
 from typing import Final
 
 from toolrack_runner.jail.confine import Confinement
-from toolrack_runner.level.plants import CONNECTIONS, Plants
-from toolrack_runner.level.twin import ESCAPED
-from toolrack_runner.level.twins import TWINS
+from toolrack_runner.level.canaries import CONNECTIONS, Canaries
+from toolrack_runner.level.probe import ESCAPED
+from toolrack_runner.level.probes import PROBES
 from toolrack_runner.wire.child_messages import Failed, ProbeOrder, ProtocolError, Sights
 from toolrack_runner.wire.frames import FrameError, read_frame, write_frame
 from toolrack_runner.wire.parse_child_message import parse_child_message
@@ -27,14 +27,14 @@ from toolrack_runner.zygote.messages import Limits, Spawn
 PROBE_SECONDS: Final = 5.0
 
 
-def probe(confinement: Confinement, plants: Plants) -> dict[str, str]:
+def probe(confinement: Confinement, canaries: Canaries) -> dict[str, str]:
     """What each probe saw. An attack whose child ends has succeeded."""
-    combined = [twin.name for twin in TWINS if twin.is_combinable]
-    alone = [[twin.name] for twin in TWINS if not twin.is_combinable]
-    kept = tuple(getattr(plants, name) for name in CONNECTIONS)
+    combined = [each.name for each in PROBES if each.is_combinable]
+    alone = [[each.name] for each in PROBES if not each.is_combinable]
+    kept = tuple(getattr(canaries, name) for name in CONNECTIONS)
     children = [_Child(confinement, slot, names, kept) for slot, names in enumerate((combined, *alone))]
     for child in children:
-        child.order(plants)
+        child.order(canaries)
     ends = time.monotonic() + PROBE_SECONDS
     sights: dict[str, str] = {}
     for child in children:
@@ -61,9 +61,9 @@ class _Child:
         theirs.close()
         os.close(output)
 
-    def order(self, plants: Plants) -> None:
+    def order(self, canaries: Canaries) -> None:
         """Tells the child what to try."""
-        write_frame(self._channel.fileno(), ProbeOrder(list(self._names), asdict(plants)).as_json())
+        write_frame(self._channel.fileno(), ProbeOrder(list(self._names), asdict(canaries)).as_json())
 
     def sights(self, ends: float) -> dict[str, str]:
         """What its probes saw, until `ends` on the monotonic clock."""
@@ -102,7 +102,7 @@ def kill_group(pid: int) -> None:
         os.killpg(pid, signal.SIGKILL)
 
 
-def as_seen_here(plants: dict[str, int | str], victim: int, connections: Sequence[int]) -> Plants:
+def as_seen_here(canaries: dict[str, int | str], victim: int, connections: Sequence[int]) -> Canaries:
     """What main sent, with the zygote's own process, and its own numbers of the descriptors that main sent."""
     descriptors = dict(zip(CONNECTIONS, connections, strict=True))
-    return replace(Plants(**plants), victim=victim, **descriptors)  # type: ignore[arg-type]
+    return replace(Canaries(**canaries), victim=victim, **descriptors)  # type: ignore[arg-type]

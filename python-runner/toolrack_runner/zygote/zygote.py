@@ -44,9 +44,9 @@ def main() -> NoReturn:
         offer_for_killing()
         threading.stack_size(STACK_BYTES)
         replace_denied_calls()
-        plants = None
-        if opening.plants is not None:
-            plants = as_seen_here(opening.plants, plant_victim(), connections)
+        canaries = None
+        if opening.canaries is not None:
+            canaries = as_seen_here(opening.canaries, fork_victim(), connections)
         confinement = prepare_confinement(opening)
         if opening.preload:
             # Packages then find it imported, and do not import it with its hooks.
@@ -66,8 +66,8 @@ def main() -> NoReturn:
                 missing=confinement.missing,
                 not_preloaded=not_preloaded,
                 anonymous_bytes=confinement.anonymous_bytes,
-                victim=0 if plants is None else plants.victim,
-                sights={} if plants is None else probe(confinement, plants),
+                victim=0 if canaries is None else canaries.victim,
+                sights={} if canaries is None else probe(confinement, canaries),
             )
         )
         for connection in connections:
@@ -84,7 +84,7 @@ def offer_for_killing() -> None:
         file.write("500")
 
 
-def plant_victim() -> int:
+def fork_victim() -> int:
     """The pid of a process that does nothing, outside of every jail. Main ends it when the level is measured."""
     zygote = os.getpid()
     pid = os.fork()

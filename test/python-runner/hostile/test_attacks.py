@@ -17,12 +17,12 @@ import pytest
 from hostile.targets import Targets, planted
 from hostile.watched_runner import watched_runner
 from support.live_runner import LiveRunner
-from toolrack_runner.level.twin import UNCHANGED, Twin, holders, is_on
-from toolrack_runner.level.twins import TWINS
+from toolrack_runner.level.probe import UNCHANGED, Probe, holders, is_on
+from toolrack_runner.level.probes import PROBES
 from toolrack_runner.settings import LAYERS
 
 MODULE = Path(__file__).parent / "modules/attacks.py"
-#: So that a tool may be connected to the peer that the test plants.
+#: So that a tool may be connected to the peer that the test canaries.
 ALLOW = {"TOOLRACK_RUNNER_NETWORK_ALLOW": "127.0.0.0/8"}
 WHO = ("as_started", "as_nobody")
 
@@ -31,7 +31,7 @@ def is_root(who: str) -> bool:
     return who == "as_started" and os.geteuid() == 0
 
 
-def attack(live: LiveRunner, targets: Targets, twin: Twin) -> tuple[str, str]:
+def attack(live: LiveRunner, targets: Targets, twin: Probe) -> tuple[str, str]:
     """What the tool says came of it, and all that it answered."""
     arguments = {"name": twin.name, "aim": targets.aim()}
     network = [f"localhost:{targets.peer_port}"] if twin.name in OF_A_CONNECTION else []
@@ -42,7 +42,7 @@ def attack(live: LiveRunner, targets: Targets, twin: Twin) -> tuple[str, str]:
     return answer.get("text") or answer.get("error", ""), everything
 
 
-def expected_of(twin: Twin, layers: frozenset[str], *, as_root: bool) -> set[str]:
+def expected_of(twin: Probe, layers: frozenset[str], *, as_root: bool) -> set[str]:
     """The errnos that a layer which is on explains; none where nothing holds it."""
     held = [saws for layer, saws in holders(twin, as_root=as_root).items() if is_on(layer, layers)]
     return set(chain.from_iterable(held))
@@ -51,7 +51,7 @@ def expected_of(twin: Twin, layers: frozenset[str], *, as_root: bool) -> set[str
 def judge(live: LiveRunner, targets: Targets, layers: frozenset[str], *, as_root: bool) -> list[str]:
     """Whatever went otherwise than declared."""
     wrong = []
-    for twin in TWINS:
+    for twin in PROBES:
         saw, everything = attack(live, targets, twin)
         touched = targets.touched()
         expected = expected_of(twin, layers, as_root=as_root)
@@ -90,7 +90,7 @@ def mutations(*, as_root: bool) -> list[tuple[str, ...]]:
     layers = [layer for layer in LAYERS if as_root or layer != "identity"]
     alone = [(layer,) for layer in layers]
     together = []
-    for twin in TWINS:
+    for twin in PROBES:
         held_by = holders(twin, as_root=as_root)
         if not {"kernel", "hygiene"} & held_by.keys():
             together.append(tuple(layer for layer in layers if layer in held_by))
@@ -105,7 +105,7 @@ def cases() -> Iterator[Any]:
 
 def test_there_is_an_attack_for_every_twin(any_runner: LiveRunner) -> None:
     names = any_runner.invoke(MODULE.read_text(), "attacks:names")["value"]
-    assert set(names) == {twin.name for twin in TWINS}
+    assert set(names) == {twin.name for twin in PROBES}
     assert len(names) >= 37
 
 
@@ -134,7 +134,7 @@ def test_without_its_layers_an_attack_succeeds(who: str, without: tuple[str, ...
             if layer["name"] in without:
                 assert (layer["on"], layer["reason"]) == (False, "switched off by the operator (--without)")
         wrong = judge(live, targets, on, as_root=as_root)
-        escaped = [twin.level for twin in TWINS if not expected_of(twin, on, as_root=as_root)]
+        escaped = [twin.level for twin in PROBES if not expected_of(twin, on, as_root=as_root)]
         lowest = min(escaped, default="L4")
         assert health["isolation"] == {"L1": "L0", "L2": "L1", "L3": "L2", "L4": "L3"}[lowest]
         assert wrong == []
@@ -143,11 +143,11 @@ def test_without_its_layers_an_attack_succeeds(who: str, without: tuple[str, ...
 def test_each_attack_succeeds_under_some_mutation() -> None:
     """Or its twin says that a kernel or the runner's hygiene holds it, which are never switched off."""
     for as_root in (True, False):
-        for twin in TWINS:
+        for twin in PROBES:
             held_by = holders(twin, as_root=as_root)
             if {"kernel", "hygiene"} & held_by.keys():
                 continue
             assert any(held_by.keys() <= {*without, "identity"} for without in mutations(as_root=as_root)), (
                 twin.name
             )
-        assert UNCHANGED not in {saw for twin in TWINS for saw in twin.as_root.get("landlock", ())}
+        assert UNCHANGED not in {saw for twin in PROBES for saw in twin.as_root.get("landlock", ())}

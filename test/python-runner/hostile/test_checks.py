@@ -56,8 +56,9 @@ def test_what_can_not_be_read_is_not_run(any_runner: LiveRunner) -> None:
 
 
 FORGED = {"ok": True, "faults": [], "notes": [], "imports": [], "missingImports": []}
-TOOL = {
+TOOL: dict[str, object] = {
     "name": "other:tool",
+    "line": None,
     "accepted": True,
     "faults": [],
     "notes": [],

@@ -57,6 +57,6 @@ def test_every_call_has_chance_of_its_own_and_threads_and_logging_that_work(runn
 def test_the_first_call_and_the_later_ones_of_a_module_answer_alike(runner: LiveRunner) -> None:
     for _ in range(4):
         assert runner.invoke(COUNTED, "greetings:greet", {"name": "Ada"})["text"] == "hello Ada"
-        assert "did you mean 'name'" in runner.invoke(COUNTED, "greetings:greet", {"nam": "Ada"})["error"]
+        assert "Did you mean 'name'" in runner.invoke(COUNTED, "greetings:greet", {"nam": "Ada"})["error"]
         refused = runner.invoke(COUNTED, "greetings:bad")
         assert (refused["code"], "Its spec is refused" in refused["error"]) == ("TOOL_NOT_FOUND", True)

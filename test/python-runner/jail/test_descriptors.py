@@ -5,8 +5,8 @@ import pytest
 
 from jail.forked import in_child
 from jail.open_descriptors import open_ones
-from toolrack_runner.jail import descriptors as descriptors_module
-from toolrack_runner.jail.descriptors import LAST, close_all_except, gaps
+from toolrack_runner.jail import hygiene
+from toolrack_runner.jail.hygiene import LAST, close_all_except, gaps
 
 
 @pytest.mark.parametrize(
@@ -39,7 +39,7 @@ def test_a_kernel_without_close_range_closes_them_as_well(monkeypatch: pytest.Mo
     def refuse(*_: object) -> int:
         raise OSError(errno.ENOSYS, os.strerror(errno.ENOSYS))
 
-    monkeypatch.setattr(descriptors_module, "syscall", refuse)
+    monkeypatch.setattr(hygiene, "syscall", refuse)
 
     assert in_child(close_most) == [True, []]
 
@@ -48,6 +48,6 @@ def test_a_kernel_that_refuses_is_an_error(monkeypatch: pytest.MonkeyPatch) -> N
     def refuse(*_: object) -> int:
         raise OSError(errno.EPERM, os.strerror(errno.EPERM))
 
-    monkeypatch.setattr(descriptors_module, "syscall", refuse)
+    monkeypatch.setattr(hygiene, "syscall", refuse)
 
     assert in_child(close_most) == "EPERM"

@@ -18,8 +18,7 @@ from toolrack_runner.jail.landlock import (
     path_rule,
     ruleset_attributes,
 )
-from toolrack_runner.jail.linux import SYSCALLS
-from toolrack_runner.jail.missing import Missing
+from toolrack_runner.jail.linux import SYSCALLS, Unavailable
 
 
 class Place:
@@ -45,7 +44,7 @@ def place(tmp_path: Path) -> Place:
 def see(place: Place) -> Callable[[Callable[[], object]], object]:
     """What an action sees when confined to the place."""
     rules = LandlockRules.prepare([str(place.readable), str(place.alone), str(place.outside / "not there")])
-    if isinstance(rules, Missing):
+    if isinstance(rules, Unavailable):
         pytest.skip(rules.reason)
 
     def confined(action: Callable[[], object]) -> object:
@@ -229,7 +228,7 @@ def test_a_kernel_without_it_says_so(monkeypatch: pytest.MonkeyPatch, code: int,
 
     monkeypatch.setattr(landlock_module, "syscall", refuse)
 
-    assert LandlockRules.prepare(["/"]) == Missing(reason)
+    assert LandlockRules.prepare(["/"]) == Unavailable(reason)
 
 
 def test_the_numbers_of_its_calls_are_known() -> None:

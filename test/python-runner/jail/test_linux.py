@@ -58,13 +58,14 @@ def test_elsewhere_everything_imports_and_each_layer_says_that_it_is_missing(pla
         sys.platform, platform.machine = {platform!r}, lambda: "riscv64"
         for name in ("O_PATH", "memfd_create", "setresuid", "setresgid", "posix_fallocate"):
             delattr(os, name)
-        import toolrack_runner.jail.descriptors, toolrack_runner.jail.identity, toolrack_runner.level.twins
+        import toolrack_runner.jail.hygiene, toolrack_runner.jail.identity, toolrack_runner.level.probes
         from toolrack_runner.jail.landlock import LandlockRules
-        from toolrack_runner.jail.rlimits import MemoryInUse, ResourceLimits
+        from toolrack_runner.jail.rlimits import MemoryInUse, plan_limits, set_limits
         from toolrack_runner.jail.seccomp.program import SeccompProgram
+        from toolrack_runner.zygote.messages import Limits
         print(SeccompProgram.prepare().reason)
         print(LandlockRules.prepare(["/"]).reason)
-        print("FSIZE" in ResourceLimits().apply(in_use=MemoryInUse()))
+        print("FSIZE" in set_limits(plan_limits(Limits(), processes=None, in_use=MemoryInUse())))
     """
     ended = subprocess.run(
         [sys.executable, "-I", "-c", textwrap.dedent(text)], capture_output=True, text=True, check=False

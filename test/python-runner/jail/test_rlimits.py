@@ -10,21 +10,18 @@ import threading
 import pytest
 
 from jail.forked import fork, in_child
+from jail.limits import apply, memory_in_use
 from toolrack_runner.jail.identity import drop_identity
-from toolrack_runner.jail.rlimits import MIB, MemoryInUse, ResourceLimits, memory_in_use
+from toolrack_runner.jail.rlimits import MIB, MemoryInUse
 from toolrack_runner.zygote.denied_calls import keep_allocations_in_one_heap
 
 NAMES = ("DATA", "AS", "STACK", "CPU", "FSIZE", "NOFILE", "CORE", "MEMLOCK", "MSGQUEUE", "SIGPENDING")
 OPTIONAL = ("MSGQUEUE", "SIGPENDING")
 
 
-def apply(**limits: int) -> tuple[str, ...]:
-    return ResourceLimits(**limits).apply(in_use=memory_in_use())
-
-
 def test_the_defaults_are_those_promised_and_all_are_in_force() -> None:
     def read(_: int) -> object:
-        in_force = ResourceLimits(processes=64).apply(in_use=MemoryInUse(data_bytes=1000, mapped_bytes=2000))
+        in_force = apply(processes=64, in_use=MemoryInUse(data_bytes=1000, mapped_bytes=2000))
         return [[name, *resource.getrlimit(getattr(resource, f"RLIMIT_{name}"))] for name in in_force]
 
     assert in_child(read) == [
@@ -132,7 +129,7 @@ def test_who_spins_is_ended_by_a_signal_and_who_ignores_that_one_is_killed() -> 
 def test_threads_of_a_slot_end_at_their_number() -> None:
     def start_many(_: int) -> object:
         keep_allocations_in_one_heap()  # As a zygote does: a heap of its own for each thread reserves 64 MB.
-        ResourceLimits(processes=16).apply(in_use=memory_in_use())
+        apply(processes=16)
         drop_identity(60_322, 60_322)
         done = threading.Event()
         started = 0

@@ -20,8 +20,7 @@ import pytest
 from jail.bpf_interpreter import fill, interpret
 from jail.forked import fork, in_child
 from toolrack_runner.jail.hygiene import forbid_new_privileges
-from toolrack_runner.jail.linux import MACHINE, SYSCALLS, _syscall, syscall
-from toolrack_runner.jail.missing import Missing
+from toolrack_runner.jail.linux import MACHINE, SYSCALLS, Unavailable, _syscall, syscall
 from toolrack_runner.jail.seccomp import program as program_module
 from toolrack_runner.jail.seccomp.compile_policy import ARCHITECTURES, compile_policy
 from toolrack_runner.jail.seccomp.program import SeccompProgram
@@ -252,7 +251,7 @@ def run_confined(code: str) -> "subprocess.CompletedProcess[str]":
 @pytest.fixture(scope="module")
 def program() -> SeccompProgram:
     prepared = SeccompProgram.prepare()
-    if isinstance(prepared, Missing):
+    if isinstance(prepared, Unavailable):
         pytest.skip(prepared.reason)
     return prepared
 
@@ -453,7 +452,7 @@ def test_a_machine_without_a_program_says_so(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(program_module, "SYSCALLS", {})
     monkeypatch.setattr(program_module, "MACHINE", "riscv64")
 
-    assert SeccompProgram.prepare() == Missing("there is no seccomp program for this system (riscv64)")
+    assert SeccompProgram.prepare() == Unavailable("there is no seccomp program for this system (riscv64)")
 
 
 def test_a_kernel_that_refuses_the_program_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -464,10 +463,12 @@ def test_a_kernel_that_refuses_the_program_is_found_out(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(program_module, "syscall", refuse)
 
-    assert SeccompProgram.prepare() == Missing("the kernel takes no seccomp program: Invalid argument")
+    assert SeccompProgram.prepare() == Unavailable("the kernel takes no seccomp program: Invalid argument")
 
 
 def test_a_kernel_that_takes_the_program_and_ignores_it_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(program_module, "syscall", lambda *_: 0)
 
-    assert SeccompProgram.prepare() == Missing("the kernel takes a seccomp program and does not keep to it")
+    assert SeccompProgram.prepare() == Unavailable(
+        "the kernel takes a seccomp program and does not keep to it"
+    )

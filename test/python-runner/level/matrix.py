@@ -1,4 +1,4 @@
-"""Runs every twin under every set of layers."""
+"""Runs every probe under every set of layers."""
 
 import json
 import os
@@ -11,10 +11,11 @@ from functools import cache
 from itertools import combinations
 
 from jail.forked import fork
-from level.planted import planted
-from toolrack_runner.jail.descriptors import close_all_except
+from jail.limits import apply, memory_in_use
+from level.canaries import put_canaries
 from toolrack_runner.jail.hygiene import (
     PR_SET_DUMPABLE,
+    close_all_except,
     die_with,
     forbid_new_privileges,
     hide_memory,
@@ -22,14 +23,13 @@ from toolrack_runner.jail.hygiene import (
 )
 from toolrack_runner.jail.identity import drop_capabilities, drop_identity
 from toolrack_runner.jail.landlock import LandlockRules
-from toolrack_runner.jail.linux import prctl
-from toolrack_runner.jail.missing import Missing
+from toolrack_runner.jail.linux import Unavailable, prctl
 from toolrack_runner.jail.namespaces import Namespaces, enter_namespaces
-from toolrack_runner.jail.rlimits import MemoryInUse, ResourceLimits, memory_in_use
+from toolrack_runner.jail.rlimits import MemoryInUse
 from toolrack_runner.jail.seccomp.program import SeccompProgram
-from toolrack_runner.level.plants import Plants
-from toolrack_runner.level.twin import ESCAPED, Twin
-from toolrack_runner.level.twins import TWINS
+from toolrack_runner.level.canaries import Canaries
+from toolrack_runner.level.probe import ESCAPED, Probe
+from toolrack_runner.level.probes import PROBES
 
 NOBODY = 65534
 SLOT = 60_321
@@ -68,16 +68,15 @@ class Jail:
     in_use: MemoryInUse
     parent: int
 
-    def confine(self, layers: frozenset[str], plants: Plants, answer: int) -> None:
+    def confine(self, layers: frozenset[str], canaries: Canaries, answer: int) -> None:
         """The order of the runner's own confinement, with layers left out."""
         uid = SLOT if "identity" in layers else os.getuid()
         start_session()
         if self.namespaces is not None:
             self.namespaces.enter_own(uid, uid)
-        close_all_except({0, 1, 2, answer, plants.passed, plants.severed, *self.landlock.descriptors})
+        close_all_except({0, 1, 2, answer, canaries.passed, canaries.severed, *self.landlock.descriptors})
         if "rlimits" in layers:
-            limits = ResourceLimits(processes=64 if "identity" in layers else None)
-            limits.apply(in_use=self.in_use)
+            apply(processes=64 if "identity" in layers else None, in_use=self.in_use)
         if "identity" in layers:
             drop_identity(uid, uid)
         drop_capabilities()
@@ -85,28 +84,28 @@ class Jail:
         hide_memory()
         forbid_new_privileges()
         if "landlock" in layers:
-            self.landlock.apply(writable=plants.workdir)
+            self.landlock.apply(writable=canaries.workdir)
         if "seccomp" in layers:
             self.seccomp.apply()
 
-    def see(self, twins: list[Twin], layers: frozenset[str], plants: Plants) -> dict[str, str]:
-        """What twins saw that share one child."""
+    def see(self, probes: list[Probe], layers: frozenset[str], canaries: Canaries) -> dict[str, str]:
+        """What probes saw that share one child."""
 
         def confined(answer: int) -> object:
-            self.confine(layers, plants, answer)
-            return {twin.name: twin.try_it(plants).saw for twin in twins}
+            self.confine(layers, canaries, answer)
+            return {probe.name: probe.try_it(canaries) for probe in probes}
 
         ended = fork(confined)
         if isinstance(ended.value, dict):
             return ended.value
         # Without an answer it has become another program.
         vanished = ESCAPED if ended.value is None and ended.code == 0 else f"ended with {ended}"
-        return {twin.name: vanished for twin in twins}
+        return {probe.name: vanished for probe in probes}
 
 
 @cache
 def measure(world: World) -> Matrix | str:
-    """What each twin saw under each set of layers (`name_of`); a sentence where this machine lacks a layer.
+    """What each probe saw under each set of layers (`name_of`); a sentence where this machine lacks a layer.
 
     Measured once, in a fresh interpreter, as forking one that is full of tests takes several times as long.
     """
@@ -130,40 +129,43 @@ def name_of(layers: frozenset[str]) -> str:
 
 
 def as_runner(world: World) -> object:
-    """The process that starts zygotes: plants, and waits for what its zygote measures."""
+    """The process that starts zygotes: puts out canaries, and waits for what its zygote measures."""
     if not world.as_root and os.getuid() == 0:
         drop_identity(NOBODY, NOBODY)
         prctl(PR_SET_DUMPABLE, 1)
-    with planted(worker=os.getuid()) as own, planted(worker=SLOT if world.as_root else os.getuid()) as slots:
+    with (
+        put_canaries(worker=os.getuid()) as own,
+        put_canaries(worker=SLOT if world.as_root else os.getuid()) as slots,
+    ):
         return fork(lambda _: _as_zygote(world, own, slots), seconds_max=120).value
 
 
-def _as_zygote(world: World, own: Plants, slots: Plants) -> Matrix | str:
+def _as_zygote(world: World, own: Canaries, slots: Canaries) -> Matrix | str:
     in_use = memory_in_use()
     namespaces = enter_namespaces(READ_ONLY) if world.has_namespaces else None
     landlock, seccomp = LandlockRules.prepare(READ_ONLY), SeccompProgram.prepare()
     for layer in (namespaces, landlock, seccomp):
-        if isinstance(layer, Missing):
+        if isinstance(layer, Unavailable):
             return layer.reason
     assert isinstance(landlock, LandlockRules)
     assert isinstance(seccomp, SeccompProgram)
-    assert not isinstance(namespaces, Missing)
+    assert not isinstance(namespaces, Unavailable)
     if landlock.abi < 6:
         return f"this kernel's Landlock (ABI {landlock.abi}) knows no scopes"
     jail = Jail(landlock, seccomp, namespaces, in_use, os.getpid())
-    together = [twin for twin in TWINS if twin.is_combinable]
+    together = [probe for probe in PROBES if probe.is_combinable]
     matrix: Matrix = {}
     for layers in world.sets_of_layers():
-        plants = slots if "identity" in layers else own
+        canaries = slots if "identity" in layers else own
         if namespaces is not None:
-            plants = replace(plants, workdir=namespaces.workplace)
-        seen = jail.see(together, layers, plants)
-        for twin in TWINS:
-            if not twin.is_combinable:
-                seen |= jail.see([twin], layers, plants)
+            canaries = replace(canaries, workdir=namespaces.workplace)
+        seen = jail.see(together, layers, canaries)
+        for probe in PROBES:
+            if not probe.is_combinable:
+                seen |= jail.see([probe], layers, canaries)
         matrix[name_of(layers)] = seen
         if layers in world.extremes():
-            matrix[f"{name_of(layers)}, in reverse"] = jail.see(together[::-1], layers, plants)
-            alone = [jail.see([twin], layers, plants) for twin in together]
+            matrix[f"{name_of(layers)}, in reverse"] = jail.see(together[::-1], layers, canaries)
+            alone = [jail.see([probe], layers, canaries) for probe in together]
             matrix[f"{name_of(layers)}, alone"] = {name: saw for seen in alone for name, saw in seen.items()}
     return matrix

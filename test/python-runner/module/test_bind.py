@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from module.tools import called
-from toolrack_runner.module.bind import arguments_fault
+from toolrack_runner.module.call import arguments_fault
 from toolrack_runner.module.handler import read_handler
 
 
@@ -33,16 +33,16 @@ def anything(city: str, **rest: Any) -> None: ...
             forecast,
             {"citty": "Bern"},
             (
-                "forecast() misses the required argument 'city' and got the unexpected argument 'citty'; "
-                "did you mean 'city'? It takes 'city', 'days' and 'unit'."
+                "forecast() misses the required argument 'city' and got the unexpected argument 'citty'. "
+                "Did you mean 'city'? It takes 'city', 'days' and 'unit'."
             ),
         ),
         (
             forecast,
             {"city": "Bern", "Days": 1, "UNIT": "c"},
             (
-                "forecast() got the unexpected arguments 'Days' and 'UNIT'; did you mean 'days' by 'Days' "
-                "and 'unit' by 'UNIT'? It takes 'city', 'days' and 'unit'."
+                "forecast() got the unexpected arguments 'Days' and 'UNIT'. Did you mean 'days' for 'Days' "
+                "and 'unit' for 'UNIT'? It takes 'city', 'days' and 'unit'."
             ),
         ),
         (

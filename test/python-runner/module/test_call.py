@@ -61,7 +61,7 @@ def test_the_context_is_given_only_to_a_handler_that_names_it() -> None:
 def test_an_unknown_tool_is_named_with_the_one_that_was_meant() -> None:
     outcome = call(load_module("weather", WEATHER), "weather:get_raport", {})
     assert outcome["code"] == "TOOL_NOT_FOUND"
-    assert outcome["error"] == "Unsupported tool: weather:get_raport; did you mean 'weather:get_report'?"
+    assert outcome["error"] == "Unsupported tool: weather:get_raport. Did you mean 'weather:get_report'?"
 
 
 def test_a_tool_whose_spec_was_refused_says_why_it_is_not_there() -> None:

@@ -75,7 +75,6 @@ def test_the_stages_come_in_order_and_each_example_is_announced() -> None:
         "running",
         "loaded",
     ]
-    assert sent[0]["specLines"] == {"weather:get_report": 16, "weather:get_temperatures": 36}
     assert [tool["accepted"] for tool in sent[1]["tools"]] == [True, True]
     assert [tool["examples"] for tool in sent[1]["tools"]] == [[], []]
     assert sent[2] == {"stage": "running", "tool": "weather:get_report", "example": 0, "line": 16}

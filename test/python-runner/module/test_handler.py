@@ -47,7 +47,7 @@ def test_a_plain_function_is_read_off_its_code_as_off_its_signature(function: Ca
     plain, whole = plain_handler(function), read_handler(function, "x.py")
 
     assert plain is not None
-    for name in ("call", "title", "parameters", "takes_context", "takes_any"):
+    for name in ("call", "title", "names", "required", "takes_context", "takes_any"):
         assert getattr(plain, name) == getattr(whole, name)
 
 

@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from module.tools import load_fault, stages
-from toolrack_runner.module.lost import import_crashed, import_hung
+from toolrack_runner.module.report import import_crashed, import_hung
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ from toolrack_runner.module.lost import import_crashed, import_hung
             "specs_missing",
             "MODULE_BROKEN",
             None,
-            "did you mean 'TOOL_SPEC'?",
+            "Did you misspell it as 'TOOL_SPEC'?",
         ),
     ],
 )

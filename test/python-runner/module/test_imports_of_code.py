@@ -1,6 +1,6 @@
 """What code imports, by its instructions, is what its syntax tree says."""
 
-from toolrack_runner.module.imports_of_code import imports_of_code
+from toolrack_runner.module.imports import imports_of_code
 from toolrack_runner.module.parse import parse_module
 
 SOURCE = (

@@ -21,8 +21,7 @@ def only_fault(source: bytes) -> Fault:
 def test_the_convention_parses_without_a_fault_and_with_the_line_of_each_spec() -> None:
     parsed = parse_module("weather", (MODULES / "weather.py").read_bytes())
     assert parsed.faults == ()
-    assert parsed.spec_lines == {"weather:get_report": 16, "weather:get_temperatures": 36}
-    assert parsed.declared.handler_lines == {"get_report": 4, "get_temperatures": 10}
+    assert parsed.declared.spec_lines == {"weather:get_report": 16, "weather:get_temperatures": 36}
     assert parsed.imports == ()
 
 
@@ -66,7 +65,7 @@ def test_what_is_told_of_a_module_stays_small_however_much_it_imports() -> None:
 
 def test_only_the_name_of_a_tool_is_taken_for_one() -> None:
     source = b"PEOPLE = [{'name': 'Ada Lovelace'}]\nTOOL_SPECS = [{'name': 'weather:run'}, {'name': 7}]"
-    assert parse_module("weather", source).spec_lines == {"weather:run": 2}
+    assert parse_module("weather", source).declared.spec_lines == {"weather:run": 2}
 
 
 @pytest.mark.parametrize(
@@ -91,7 +90,7 @@ def test_only_the_name_of_a_tool_is_taken_for_one() -> None:
         (b"x = 1" + b"+1" * 100_000 + SPECS, "source_too_nested", None, "nested too deeply"),
         (b"(" * 3_000 + SPECS, "syntax_error", 1, "too many nested parentheses"),
         (b"", "specs_missing", None, "there is no TOOL_SPECS. A module ends with"),
-        (b"tool_specs = []", "specs_missing", None, "did you mean it by 'tool_specs'?"),
+        (b"tool_specs = []", "specs_missing", None, "Did you misspell it as 'tool_specs'?"),
     ],
 )
 def test_bad_source_is_one_fault_with_its_line_and_cure(

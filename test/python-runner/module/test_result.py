@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from module.tools import called
-from toolrack_runner.module.result import ResultInvalid, result_of
+from toolrack_runner.module.result import ResultError, result_of
 
 
 @pytest.mark.parametrize(
@@ -162,7 +162,7 @@ ANYTHING = st.recursive(
 def test_any_value_is_json_that_reads_back_or_a_sentence(value: Any) -> None:
     try:
         result = result_of(value)
-    except ResultInvalid as invalid:
+    except ResultError as invalid:
         said = str(invalid)
     else:
         said = "the result"

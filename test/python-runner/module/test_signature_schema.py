@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from module.tools import checked, kinds
-from toolrack_runner.module.compiled_schema import schema_fault
+from toolrack_runner.module.schema import schema_fault
 
 
 def derived(source: str) -> dict[str, Any]:

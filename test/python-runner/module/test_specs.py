@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from module.tools import MODULES, checked, kinds, loaded
 from toolrack_runner.module import call_tool
-from toolrack_runner.module.declared_specs import NOTHING_DECLARED
+from toolrack_runner.module.parse import NOTHING_DECLARED
 from toolrack_runner.module.specs import read_specs
 from toolrack_runner.module.trusted_names import TrustedNames
 
@@ -130,7 +130,7 @@ def schema(properties: str, required: str = "['a']", more: str = "") -> str:
         (
             spec_with(parameters=schema("{'A': {}}", "['A']")),
             "parameters_contradict",
-            "have 'A', but run takes 'a' and 'b'; did you mean 'a'?",
+            "have 'A', but run takes 'a' and 'b'. Did you mean 'a'?",
         ),
         (
             spec_with(parameters=schema("{'b': {}}", "[]")),
@@ -199,7 +199,7 @@ def schema(properties: str, required: str = "['a']", more: str = "") -> str:
             "examples_invalid",
             "examples[0] has a key 'a' that is not known.",
         ),
-        (spec_with(examples="[{'argument': {}}]"), "examples_invalid", "did you mean 'arguments'?"),
+        (spec_with(examples="[{'argument': {}}]"), "examples_invalid", "Did you mean 'arguments'?"),
         (spec_with(examples="[{'result': 1}]"), "examples_invalid", "examples[0] has no 'arguments'"),
         (
             spec_with(examples="[{'arguments': {}, 'context': 1}]"),
@@ -306,7 +306,7 @@ def test_an_unknown_key_is_a_note_with_the_one_that_was_meant() -> None:
     (_, tool) = checked(module_with(spec_with(timeoutSecond="3", more="1")))["tools"]
     assert tool["accepted"]
     assert [note["message"].partition(": ")[2] for note in tool["notes"]] == [
-        "'weather:run': the key 'timeoutSecond' means nothing here; did you mean 'timeoutSeconds'?",
+        "'weather:run': the key 'timeoutSecond' means nothing here. Did you mean 'timeoutSeconds'?",
         "'weather:run': the key 'more' means nothing here.",
     ]
 

@@ -24,7 +24,7 @@ def test_a_module_that_replaces_every_name_it_can_find_is_reported_honestly() ->
 def test_a_handler_of_such_a_module_is_called_and_answered() -> None:
     answer = called_apart("patches_everything", PATCHES, word="a")
     assert answer == {"outcome": "success", "value": {"word": "a"}, "text": '{"word":"a"}'}
-    assert "did you mean 'word'?" in called_apart("patches_everything", PATCHES, wort="a")["error"]
+    assert "Did you mean 'word'?" in called_apart("patches_everything", PATCHES, wort="a")["error"]
 
 
 @pytest.mark.parametrize("run", ["def run(): return 1", "async def run(): return 1"])

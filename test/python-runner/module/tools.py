@@ -4,7 +4,7 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-from toolrack_runner.module import LoadedModule, ModuleFault, call_tool, check_module, load_module
+from toolrack_runner.module import LoadedModule, ModuleError, call_tool, check_module, load_module
 from toolrack_runner.module.fault import Fault
 
 MODULES = Path(__file__).parents[1] / "modules"
@@ -27,8 +27,8 @@ def load_fault(text: str, name: str = "weather") -> Fault:
     """Why the module can't be loaded."""
     try:
         load_module(name, source_of(text))
-    except ModuleFault as refused:
-        return refused.fault
+    except ModuleError as error:
+        return error.fault
     raise AssertionError("the module loads")
 
 
@@ -46,7 +46,7 @@ def checked(source: str | bytes, name: str = "weather") -> dict[str, Any]:
 
 def stages(source: str | bytes, name: str = "weather") -> list[dict[str, Any]]:
     """Everything that a check sends."""
-    sent: list[dict[str, Any]] = []
+    sent: list[Any] = []
     check_module(name, source if isinstance(source, bytes) else source_of(source), send=sent.append)
     return sent
 

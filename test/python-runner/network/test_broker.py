@@ -6,7 +6,7 @@ from functools import partial
 
 import pytest
 
-from toolrack_runner.network.broker import Refused, connect
+from toolrack_runner.network.broker import ConnectError, connect
 from toolrack_runner.network.hosts import Host
 from toolrack_runner.network.public_address import read_networks
 from toolrack_runner.pool.name_lookups import NameLookUps
@@ -23,7 +23,7 @@ async def connected(hosts: tuple[Host, ...], wish: Connect) -> socket.socket:
 @pytest.mark.parametrize("name", ["a" * 64, "a..b", ".", "xn--\x00", "m\udc00", "xn--a"])
 def test_a_name_that_no_resolver_takes_is_refused_and_no_failure_of_main(name: str) -> None:
     hosts = (Host(name.rstrip("."), (443,)),)
-    with pytest.raises(Refused, match="can't be reached"):
+    with pytest.raises(ConnectError, match="can't be reached"):
         asyncio.run(connected(hosts, Connect(name, 443)))
 
 

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from toolrack_runner.network.confirm_connected import confirm_connected
+from toolrack_runner.network.broker import confirm_connected
 
 MSG_FASTOPEN = 0x20000000
 FAMILIES = [(socket.AF_INET, "127.0.0.1"), (socket.AF_INET6, "::1")]

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from toolrack_runner.network.broker import Refused, connect
+from toolrack_runner.network.broker import ConnectError, connect
 from toolrack_runner.network.hosts import Host
 from toolrack_runner.network.public_address import read_networks
 from toolrack_runner.pool import name_lookups
@@ -86,7 +86,7 @@ def test_one_user_s_excess_is_told_so(monkeypatch: pytest.MonkeyPatch) -> None:
         ]
         # The last finds no place to wait in; the one before waits, and in vain.
         for task in (tasks[-1], tasks[-2]):
-            with pytest.raises(Refused, match="too many look-ups of names are under way for you"):
+            with pytest.raises(ConnectError, match="too many look-ups of names are under way for you"):
                 await task
         await cancelled(tasks)
 

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from support.until import until
-from toolrack_runner.module.known import CODE_BYTES_MAX
 from toolrack_runner.module.limits import ERROR_CHARS_MAX, EXAMPLES_MAX, RESULT_DEPTH_MAX, SPECS_MAX
+from toolrack_runner.module.load import CODE_BYTES_MAX
 from toolrack_runner.pool import outcome
 from toolrack_runner.pool.channel import MESSAGES_MAX
 from toolrack_runner.pool.worker import Worker

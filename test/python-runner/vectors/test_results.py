@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from toolrack_runner.module.result import ResultInvalid, result_of
+from toolrack_runner.module.result import ResultError, result_of
 from vectors.cases import Case, cases
 
 
@@ -31,7 +31,7 @@ def returned(given: Any) -> Any:
 @pytest.mark.parametrize("case", cases("results"), ids=lambda case: case.title)
 def test_a_returned_value_is_the_text_or_the_fault_that_the_contract_says(case: Case) -> None:
     if case.expected["outcome"] == "failure":
-        with pytest.raises(ResultInvalid):
+        with pytest.raises(ResultError):
             result_of(returned(case.given))
         return
     result = result_of(returned(case.given))

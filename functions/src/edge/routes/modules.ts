@@ -1,7 +1,7 @@
 import { ToolrackError } from '@toolrack/contract'
 import type { Action } from '../../access/principal.ts'
 import type { WritableLayer } from '../../tools/definitions/definition-writer.ts'
-import { isModuleName } from '../../tools/modules/module-name.ts'
+import { isModuleName } from '../../tools/modules/module-reader.ts'
 import type { ModuleReader } from '../../tools/modules/module-reader.ts'
 import type { ModuleWriter } from '../../tools/modules/module-writer.ts'
 import { callerGone } from '../http/caller.ts'

@@ -10,8 +10,8 @@ import type {
   RunnerHealth,
   RunnerOutcome,
 } from '../../tools/modules/runner.ts'
-import type { CheckedModule } from '../../tools/modules/checked-module.ts'
-import { checkBody, checkedIn } from './check-request.ts'
+import type { CheckReport } from '../../tools/modules/check-report.ts'
+import { checkBody, readCheck } from './check-request.ts'
 import { HEALTH_PATIENCE, HealthProbe } from './health-probe.ts'
 import { readOutcome, unavailable, uncertain, WANTS_SOURCE } from './read-outcome.ts'
 import { refusalBy, RunnerConnections } from './runner-connection.ts'
@@ -72,13 +72,13 @@ export class HttpRunner implements Runner {
     return second === WANTS_SOURCE ? unavailable('does not keep the module that it was sent') : second
   }
 
-  async check(module: ModuleCheck): Promise<CheckedModule> {
+  async check(module: ModuleCheck): Promise<CheckReport> {
     const endpoint = await this.#options.endpoint()
     if ('status' in endpoint) throw new ToolrackError('RUNNER_UNAVAILABLE', noCheck(endpoint.reason))
     const request = { path: '/check', body: checkBody(module), deadlineMs: this.#patience.checkMs } as const
     const answer = await this.#connections.post(endpoint, request)
     if (isFailed(answer)) this.#options.failed?.(endpoint)
-    return checkedIn(answer, module, refusalOf(endpoint, answer))
+    return readCheck(answer, module, refusalOf(endpoint, answer))
   }
 
   async forget(module: ForgottenModule): Promise<void> {

@@ -1,108 +1,74 @@
 import { ERROR_CODES, isJsonObject } from '@toolrack/contract'
-import type { ErrorCode, JsonObject, JsonValue } from '@toolrack/contract'
+import type { ErrorCode } from '@toolrack/contract'
 import type {
-  CheckedModule,
+  AcceptedSpec,
   CheckedSpec,
+  CheckReport,
   ModuleFault,
   ModuleNote,
-  SpecContent,
-} from '../../tools/modules/checked-module.ts'
+} from '../../tools/modules/check-report.ts'
 
-/** From a runner's answer about a module to what the service knows of it; undefined for what no runner says. */
-export function readCheck(text: string, asked: { readonly sha256: string }): CheckedModule | undefined {
-  try {
-    const report = object(JSON.parse(text) as JsonValue)
-    return report['sha256'] === asked.sha256 ? checkedModule(report) : undefined
-  } catch (error) {
-    if (error instanceof SyntaxError || error instanceof UnexpectedError) return undefined
-    throw error
-  }
+type Test<T> = (value: unknown) => value is T
+
+const isText: Test<string> = (value) => typeof value === 'string'
+const isNumber: Test<number> = (value) => typeof value === 'number'
+const isNull: Test<null> = (value) => value === null
+const isMissing: Test<undefined> = (value) => value === undefined
+const isCode: Test<ErrorCode> = (value): value is ErrorCode =>
+  isText(value) && Object.hasOwn(ERROR_CODES, value)
+
+const isNote = object<ModuleNote>({ kind: isText, message: isText, line: either(isNumber, isMissing) })
+
+const isFault = object<Omit<ModuleFault, 'pointer'>>({
+  kind: isText,
+  message: isText,
+  line: either(isNumber, isMissing),
+  code: isCode,
+  traceback: either(isText, isMissing),
+})
+
+const ANY_SPEC = {
+  line: either(isNumber, isNull),
+  faults: listOf(isFault),
+  notes: listOf(isNote),
+  examples: listOf(isJsonObject),
 }
 
-/** Something is not what a report has in its place. */
-class UnexpectedError extends Error {}
+const isSpec: Test<CheckedSpec> = either(
+  object<AcceptedSpec>({
+    ...ANY_SPEC,
+    accepted: (value) => value === true,
+    name: isText,
+    description: isText,
+    parameters: isJsonObject,
+    derived: listOf(isText),
+    annotations: either(isJsonObject, isNull),
+    timeoutSeconds: either(isNumber, isNull),
+    secrets: listOf(isText),
+    network: listOf(isText),
+  }),
+  object({ ...ANY_SPEC, accepted: (value): value is false => value === false, name: either(isText, isNull) }),
+)
 
-function checkedModule(report: JsonObject): CheckedModule {
-  return {
-    faults: each(report['faults'], fault),
-    notes: each(report['notes'], note),
-    imports: each(report['imports'], string),
-    missingImports: each(report['missingImports'], string),
-    specs: each(report['tools'], spec),
-    log: string(object(report['log'])['text']),
-  }
+/** True if this is a report. More keys are allowed: a newer runner may send some. */
+export const isCheckReport: Test<CheckReport> = object({
+  faults: listOf(isFault),
+  notes: listOf(isNote),
+  imports: listOf(isText),
+  missingImports: listOf(isText),
+  tools: listOf(isSpec),
+  log: object({ text: isText }),
+})
+
+function object<T extends object>(fields: { readonly [K in keyof Required<T>]: Test<T[K]> }): Test<T> {
+  const tests = Object.entries<Test<unknown>>(fields)
+  return (value): value is T => isJsonObject(value) && tests.every(([key, test]) => test(value[key]))
 }
 
-function spec(value: JsonValue | undefined): CheckedSpec {
-  const { name, line, accepted, faults, notes, examples, ...content } = object(value)
-  return {
-    name: orNull(name, string),
-    line: orNull(line, number),
-    ...(accepted === true && { content: specContent(content) }),
-    faults: each(faults, fault),
-    notes: each(notes, note),
-    examples: each(examples, object),
-  }
+function listOf<T>(test: Test<T>): Test<readonly T[]> {
+  return (value): value is readonly T[] => Array.isArray(value) && value.every((item) => test(item))
 }
 
-function specContent(value: JsonObject): SpecContent {
-  const annotations = orNull(value['annotations'], object)
-  const timeoutSeconds = orNull(value['timeoutSeconds'], number)
-  return {
-    description: string(value['description']),
-    parameters: object(value['parameters']),
-    derived: each(value['derived'], string),
-    ...(annotations && { annotations }),
-    ...(timeoutSeconds !== null && { timeoutSeconds }),
-    secrets: each(value['secrets'], string),
-    network: each(value['network'], string),
-  }
-}
-
-function fault(value: JsonValue | undefined): ModuleFault {
-  const { code, traceback } = object(value)
-  return {
-    code: errorCode(code),
-    ...note(value),
-    ...(traceback !== undefined && { traceback: string(traceback) }),
-  }
-}
-
-function note(value: JsonValue | undefined): ModuleNote {
-  const { kind, message, line } = object(value)
-  return {
-    kind: string(kind),
-    message: string(message),
-    ...(line !== undefined && line !== null && { line: number(line) }),
-  }
-}
-
-function errorCode(value: JsonValue | undefined): ErrorCode {
-  const code = string(value)
-  if (!Object.hasOwn(ERROR_CODES, code)) throw new UnexpectedError()
-  return code as ErrorCode
-}
-
-function each<T>(value: JsonValue | undefined, read: (item: JsonValue | undefined) => T): readonly T[] {
-  if (!Array.isArray(value)) throw new UnexpectedError()
-  return (value as readonly JsonValue[]).map((item) => read(item))
-}
-
-function orNull<T>(value: JsonValue | undefined, read: (value: JsonValue | undefined) => T): T | null {
-  return value === undefined || value === null ? null : read(value)
-}
-
-function object(value: JsonValue | undefined): JsonObject {
-  if (!isJsonObject(value)) throw new UnexpectedError()
-  return value
-}
-
-function string(value: JsonValue | undefined): string {
-  if (typeof value !== 'string') throw new UnexpectedError()
-  return value
-}
-
-function number(value: JsonValue | undefined): number {
-  if (typeof value !== 'number') throw new UnexpectedError()
-  return value
+function either<A, B>(one: Test<A>, other: Test<B>): Test<A | B> {
+  return (value): value is A | B => one(value) || other(value)
 }

@@ -1,5 +1,5 @@
 import { ToolrackError } from '@toolrack/contract'
-import type { JsonObject } from '@toolrack/contract'
+import type { ErrorDetail, JsonObject } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 import type { AdmittedDefinition } from '../definitions/admit-definition.ts'
 import type { ModuleCheck, Runner } from './runner.ts'
@@ -7,18 +7,18 @@ import { LongWork } from '../../loop-turn.ts'
 import type { SchemaCompiler } from '../schemas/schema-compilers.ts'
 import { admitSpec } from './admit-spec.ts'
 import type { AdmittedSpec, ModuleIdentity } from './admit-spec.ts'
-import { isModuleName } from './module-name.ts'
-import { moduleRefusal } from './module-refusal.ts'
+import { isModuleName } from './module-reader.ts'
 import { moduleReport } from './module-report.ts'
+import type { CheckReport, ModuleFault } from './check-report.ts'
 
 /** What the definitions of one module may take together: each is written twice, and a transaction of Firestore holds 10 MB. */
 export const MODULE_DEFINITIONS_BYTES_MAX = 2 * 1024 * 1024
 
-/** A module that is taken, wherever it comes from. */
+/** A module that has passed the check and the admission. */
 export type AdmittedModule = ModuleIdentity & {
   readonly source: string
   readonly specs: readonly AdmittedSpec[]
-  /** The definitions that its accepted specs have become; at least one. */
+  /** The definitions of its accepted specs; at least one. */
   readonly tools: readonly AdmittedDefinition[]
   readonly report: JsonObject
 }
@@ -26,13 +26,14 @@ export type AdmittedModule = ModuleIdentity & {
 type Parts = {
   readonly runner: Runner
   readonly compiler: SchemaCompiler
-  /** Asked before each spec with how many are done, of how many; what it throws ends the rest. */
+  /** Called before each spec with the number of specs that are done, and of all. If it throws, the rest is not done. */
   readonly goOn?: (checked: number, all: number) => void
 }
 
 /**
- * Has the runner check a file and admits its specs, one after another, so that one module is one of those that wait for a
- * check. Rejects with MODULE_INVALID and every reason, else as `Runner.check`, `SchemaCompiler.compile` and `goOn` do.
+ * Has the runner check a file, and admits its specs one after another, so that a module takes one place among those that
+ * wait for a compiler. Rejects with MODULE_INVALID and every reason, else as `Runner.check`, `SchemaCompiler.compile` and
+ * `goOn` do.
  */
 export async function admitModule(
   { name, source, tenant }: ModuleCheck,
@@ -42,19 +43,45 @@ export async function admitModule(
   const checked = await runner.check({ name, source, tenant })
   const specs: AdmittedSpec[] = []
   const admitting = new LongWork()
-  for (const spec of checked.specs) {
-    goOn?.(specs.length, checked.specs.length)
-    // Those that are refused before they are compiled wait for nothing.
+  for (const spec of checked.tools) {
+    goOn?.(specs.length, checked.tools.length)
+    // A spec that is refused before it is compiled waits for no process, so nothing else gives others a turn.
     if (admitting.isLong) await admitting.giveTurn()
     specs.push(await admitSpec(spec, { name, sha256 }, compiler))
   }
-  const refused = moduleRefusal(checked, specs)
-  if (refused) throw refused
-  if (!isModuleName(name)) throw new ToolrackError('MODULE_INVALID', 'No module can have this name.')
   const tools = specs.flatMap(({ admitted }) => admitted ?? [])
+  refuseFaults(checked, specs)
+  if (!isModuleName(name)) throw new ToolrackError('MODULE_INVALID', 'No module can have this name.')
   refuseOversize(name, tools)
   const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(source)
   return { name, sha256, source: text, specs, tools, report: moduleReport(checked, specs) }
+}
+
+/** A fault in the form of an error's detail, with the name of its spec if there is one. */
+export function faultDetail({ code, ...fault }: ModuleFault, name?: string | null): ErrorDetail {
+  return { reason: code, ...(name !== undefined && { name }), ...fault }
+}
+
+/** Throws for a module with a fault of its own, with a package that is not installed, or without any tool. */
+function refuseFaults(checked: CheckReport, specs: readonly AdmittedSpec[]): void {
+  let details = [...checked.faults.map((fault) => faultDetail(fault)), ...missingImports(checked)]
+  if (details.length === 0 && specs.some(({ admitted }) => admitted)) return
+  if (details.length === 0)
+    details = specs.flatMap(({ spec, faults }) => faults.map((fault) => faultDetail(fault, spec.name)))
+  const [first] = details
+  const more = details.length > 1 ? ` (and ${details.length - 1} more, see details)` : ''
+  const sentence = typeof first?.['message'] === 'string' ? first['message'] : 'The module has no tool.'
+  throw new ToolrackError('MODULE_INVALID', `${sentence}${more}`, { details })
+}
+
+/** An import inside of a function would fail later, in the middle of a call. */
+function missingImports({ missingImports: missing, notes }: CheckReport): ErrorDetail[] {
+  const sentences = notes.filter(({ kind }) => kind === 'import_unavailable')
+  return missing.map((name) => {
+    const note = sentences.find(({ message }) => message.includes(`'${name}'`))
+    const message = note?.message ?? `'${name}' is not installed here.`
+    return { reason: 'MODULE_BROKEN', kind: 'import_not_installed', import: name, message, line: note?.line }
+  })
 }
 
 function refuseOversize(name: string, tools: readonly AdmittedDefinition[]): void {

@@ -3,9 +3,9 @@ import { admitDefinition } from '../definitions/admit-definition.ts'
 import type { AdmittedDefinition } from '../definitions/admit-definition.ts'
 import type { DefinitionFault } from '../definitions/definition-fault.ts'
 import type { SchemaCompiler } from '../schemas/schema-compilers.ts'
-import type { CheckedSpec, ModuleFault, SpecContent } from './checked-module.ts'
+import type { AcceptedSpec, CheckedSpec, ModuleFault } from './check-report.ts'
 
-/** A spec that the runner has checked, and the definition that it becomes; without one it is refused. */
+/** A spec of the runner's report, and the definition that it becomes. Without one it is refused. */
 export type AdmittedSpec = {
   readonly spec: CheckedSpec
   readonly admitted?: AdmittedDefinition
@@ -20,32 +20,26 @@ export async function admitSpec(
   module: ModuleIdentity,
   compiler: SchemaCompiler,
 ): Promise<AdmittedSpec> {
-  const { name, content, faults } = spec
-  if (name === null || !content) return { spec, faults }
-  const admission = await admitDefinition(definitionOf(name, content, module), compiler)
+  if (!spec.accepted) return { spec, faults: spec.faults }
+  const admission = await admitDefinition(definitionOf(spec, module), compiler)
   if (!('faults' in admission)) return { spec, admitted: inSpec(admission), faults: [] }
   return { spec, faults: admission.faults.map((fault) => moduleFault(fault, spec, module.name)) }
 }
 
-/** The runner's sha256 makes the source a part of the digest: another source is another tool. */
-function definitionOf(name: string, content: SpecContent, module: ModuleIdentity): JsonObject {
-  const { description, parameters, annotations, timeoutSeconds, network } = content
+/** The sha256 makes the source a part of the digest: another source is another tool. */
+function definitionOf(spec: AcceptedSpec, { name: module, sha256 }: ModuleIdentity): JsonObject {
+  const { name, description, parameters, annotations, timeoutSeconds, network } = spec
   return {
     type: 'function',
     function: { name, description, parameters },
-    runner: {
-      kind: 'python',
-      module: module.name,
-      sha256: module.sha256,
-      ...(network.length > 0 && { network }),
-    },
-    category: module.name,
+    runner: { kind: 'python', module, sha256, ...(network.length > 0 && { network }) },
+    category: module,
     ...(annotations && { annotations }),
-    ...(timeoutSeconds !== undefined && { limits: { timeoutSeconds } }),
+    ...(timeoutSeconds !== null && { limits: { timeoutSeconds } }),
   }
 }
 
-/** Its author knows the spec, not the definition: pointers lead into what they wrote. */
+/** The author knows the spec and not the definition, so pointers lead into the spec. */
 function inSpec(admission: AdmittedDefinition): AdmittedDefinition {
   return {
     ...admission,
@@ -58,20 +52,15 @@ function specPointer(pointer: string): string {
   return pointer.replace(/^\/(?:function|limits)(?=\/)/, '')
 }
 
-function moduleFault(
-  { reason, pointer, message }: DefinitionFault,
-  spec: CheckedSpec,
-  module: string,
-): ModuleFault {
-  const at = specPointer(pointer)
-  const line = spec.line ?? undefined
-  const place = line === undefined ? `${module}.py` : `${module}.py, line ${line}`
+function moduleFault(fault: DefinitionFault, { name, line }: AcceptedSpec, module: string): ModuleFault {
+  const pointer = specPointer(fault.pointer)
+  const place = line === null ? `${module}.py` : `${module}.py, line ${line}`
   return {
-    code: reason,
-    kind: kindOf(reason, at),
-    message: `${place}: '${spec.name}': ${at} ${message}`,
-    ...(line !== undefined && { line }),
-    pointer: at,
+    code: fault.reason,
+    kind: kindOf(fault.reason, pointer),
+    message: `${place}: '${name}': ${pointer} ${fault.message}`,
+    ...(line !== null && { line }),
+    pointer,
   }
 }
 

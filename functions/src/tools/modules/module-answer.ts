@@ -6,7 +6,7 @@ import type { Shadow } from '../definitions/write-answer.ts'
 import type { ChangeOutcome } from '../definitions/write-outcome.ts'
 import type { ModuleOutcome } from './module-store.ts'
 
-/** What a write tells its author about one module. */
+/** The answer to a write of one module. */
 export type ModuleAnswer = Omit<ModuleOutcome, 'tools' | 'replaced'> & {
   readonly layer: Layer
   readonly tools: {
@@ -15,9 +15,9 @@ export type ModuleAnswer = Omit<ModuleOutcome, 'tools' | 'replaced'> & {
     readonly removed: readonly string[]
     readonly unchanged: readonly string[]
   }
-  /** The definitions of layers below that the module's now stand in front of. */
+  /** The definitions of lower layers that the module's definitions now hide. */
   readonly shadows: readonly (Shadow & { readonly name: string })[]
-  /** What came of each spec; nothing where a module was deleted. */
+  /** The result for each spec; missing if the module was deleted. */
   readonly report?: JsonObject
 }
 

@@ -2,13 +2,20 @@ import { ToolrackError } from '@toolrack/contract'
 import type { Principal } from '../../access/principal.ts'
 import { isChosen, storedLayer } from '../definitions/definition-writer.ts'
 import type { WritableLayer } from '../definitions/definition-writer.ts'
-import { isModuleName } from './module-name.ts'
 import type { ModulePage, ModuleStore, ModuleSummary, ModuleVersion, StoredModule } from './module-store.ts'
 
-/** How a version is named: by its content, or by its revision. */
+/** 1 to 64 letters, digits and `_`. The runner refuses more names, such as Python's keywords. */
+const NAME = /^(?!__)[A-Za-z_][A-Za-z0-9_]{0,63}$/
+
+/** True if a module can have this name. The stores are never asked for any other name. */
+export function isModuleName(name: string): boolean {
+  return NAME.test(name)
+}
+
+/** A version is named by its content or by its revision. */
 export type ModuleVersionChoice = { readonly sha256: string } | { readonly revision: string }
 
-/** Every look at modules goes through here. Whoever calls has decided that the principal may. */
+/** Every read of modules goes through here. The caller has checked that the principal may read. */
 export class ModuleReader {
   readonly #store: ModuleStore
 
@@ -47,7 +54,7 @@ export class ModuleReader {
     return versions
   }
 
-  /** The source of a version that is kept. Rejects with VERSION_NOT_FOUND, also for a deletion. */
+  /** The source of a version that is still kept. Rejects with VERSION_NOT_FOUND, also for a deletion. */
   async sourceOf(
     principal: Principal,
     layer: WritableLayer,

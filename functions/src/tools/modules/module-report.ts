@@ -1,39 +1,40 @@
 import type { JsonObject } from '@toolrack/contract'
 import type { AdmittedSpec } from './admit-spec.ts'
-import type { CheckedModule } from './checked-module.ts'
+import type { CheckReport } from './check-report.ts'
 
-/** What a report may take where it is kept: a document of Firestore holds 1 MB. */
+/** The bytes that a report may take where it is kept: a document of Firestore holds 1 MB. */
 export const REPORT_BYTES_MAX = 256 * 1024
 
-/** What came of a module, spec by spec, as it is answered and kept. What its examples printed is left out of one that is too large. */
-export function moduleReport(checked: CheckedModule, specs: readonly AdmittedSpec[]): JsonObject {
-  const { imports, notes, log } = checked
-  const whole = { imports, notes, log, specs: specs.map(specReport) } as unknown as JsonObject
-  if (isSmall(whole)) return whole
-  const shortened = {
-    imports,
-    notes: [],
-    log: '',
-    shortened: true,
-    specs: specs.map(shortReport),
-  } as unknown as JsonObject
-  return isSmall(shortened) ? shortened : { imports: [], notes: [], log: '', shortened: true, specs: [] }
+/**
+ * The report on a module, spec by spec, as it is answered and kept. A report that is too large is shortened: it lacks what
+ * the module printed and what its examples gave.
+ */
+export function moduleReport(
+  { imports, notes, log }: CheckReport,
+  specs: readonly AdmittedSpec[],
+): JsonObject {
+  const empty = { imports: [], notes: [], log: '', shortened: true, specs: [] }
+  const whole = { imports, notes, log: log.text, specs: specs.map(specReport) }
+  const short = { ...empty, imports, specs: specs.map(shortReport) }
+  const report: unknown = [whole, short].find(isSmall) ?? empty
+  return report as JsonObject
 }
 
 function specReport({ spec, admitted, faults }: AdmittedSpec) {
-  const { name, line, notes, examples, content } = spec
+  const { name, line, notes, examples } = spec
   return {
     name,
     line,
     accepted: admitted !== undefined,
-    ...(admitted && {
-      digest: admitted.digest,
-      derived: content?.derived ?? [],
-      normalised: admitted.normalised,
-      unenforced: admitted.unenforced,
-      secrets: content?.secrets ?? [],
-      network: content?.network ?? [],
-    }),
+    ...(admitted &&
+      spec.accepted && {
+        digest: admitted.digest,
+        derived: spec.derived,
+        normalised: admitted.normalised,
+        unenforced: admitted.unenforced,
+        secrets: spec.secrets,
+        network: spec.network,
+      }),
     faults,
     notes,
     examples,
@@ -55,6 +56,6 @@ function shortReport({ spec, admitted, faults }: AdmittedSpec) {
   }
 }
 
-function isSmall(report: JsonObject): boolean {
+function isSmall(report: object): boolean {
   return Buffer.byteLength(JSON.stringify(report)) <= REPORT_BYTES_MAX
 }

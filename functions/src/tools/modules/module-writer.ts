@@ -14,11 +14,11 @@ import type { SchemaCompilers } from '../schemas/schema-compilers.ts'
 import { admitModule } from './admit-module.ts'
 import { moduleAnswer } from './module-answer.ts'
 import type { ModuleAnswer } from './module-answer.ts'
-import { isModuleName } from './module-name.ts'
+import { isModuleName } from './module-reader.ts'
 import type { ModuleReader, ModuleVersionChoice } from './module-reader.ts'
 import type { ModuleChange, ModuleOutcome, ModuleStore } from './module-store.ts'
 
-/** The file that somebody uploads, and where to. */
+/** An uploaded file, and the layer that it is for. */
 export type Upload = {
   readonly layer: WritableLayer
   readonly name: string
@@ -28,7 +28,7 @@ export type Upload = {
   readonly signal?: AbortSignal | undefined
 }
 
-/** Which version comes back. */
+/** The version that is put back. */
 export type Rollback = Omit<Upload, 'source'> & { readonly choice: ModuleVersionChoice }
 
 type Parts = {
@@ -39,7 +39,7 @@ type Parts = {
   readonly runner: Runner
 }
 
-/** Every change of a module goes through here: check, admit, look for seals, write, tell. Whoever calls has decided that the principal may. */
+/** Every change of a module goes through here: check, admit, look for seals, write, tell the catalog. The caller has checked that the principal may write. */
 export class ModuleWriter {
   readonly #parts: Parts
 
@@ -47,7 +47,7 @@ export class ModuleWriter {
     this.#parts = parts
   }
 
-  /** Takes a module whose tools the runner accepts, all of its definitions at once; else rejects and leaves the old version serving. */
+  /** Writes a module that the runner accepts, with all of its definitions at once. Else rejects, and the old version goes on serving. */
   async put(
     principal: Principal,
     { layer, name, source, precondition, signal }: Upload,
@@ -91,7 +91,7 @@ export class ModuleWriter {
     try {
       const outcome = await store.writeModule(target, change, context)
       const sha256 = goneWith(outcome)
-      // Only a user's own processes run a user's module. Nobody waits for it: what is not reached ends by itself.
+      // Only a user's own processes run a user's module. Nobody waits for this: processes that are not reached end by themselves.
       const tenant = target.kind === 'user' ? target.uid : undefined
       if (sha256 !== undefined) void runner.forget({ tenant, module: change.name, sha256 })
       return outcome
@@ -101,7 +101,7 @@ export class ModuleWriter {
   }
 }
 
-/** The digest of the source that is not called any more. */
+/** The digest of the source that no call uses any more. */
 function goneWith({ outcome, sha256, replaced }: ModuleOutcome): string | undefined {
   if (outcome === 'deleted') return sha256
   return replaced === sha256 ? undefined : replaced

@@ -1,28 +1,28 @@
 import { ToolrackError } from '@toolrack/contract'
 import type { ErrorCode, JsonObject, ResourceUsage } from '@toolrack/contract'
-import type { CheckedModule } from './checked-module.ts'
+import type { CheckReport } from './check-report.ts'
 
 /** What runs tools in isolation, as the service sees it. */
 export type Runner = {
-  /** How it is right now. Never rejects, and never takes longer than a caller of `/health` would wait. */
+  /** The state of the runner now. Never rejects, and never takes longer than a caller of `/health` would wait. */
   readonly health: () => Promise<RunnerHealth>
-  /** Runs one call, once at the most. Rejects only as the call's own `source` does. */
+  /** Runs one call, at most once. Rejects only if the call's own `source` does. */
   readonly invoke: (call: RunnerCall) => Promise<RunnerOutcome>
-  /** What a module holds. Rejects with RUNNER_UNAVAILABLE, RUNNER_BUSY or ISOLATION_UNAVAILABLE; then nothing was looked at. */
-  readonly check: (module: ModuleCheck) => Promise<CheckedModule>
-  /** Ends the processes that wait for calls of a module. Never rejects: those that it does not reach end by themselves after a while. */
+  /** The report on a module. Rejects with RUNNER_UNAVAILABLE, RUNNER_BUSY or ISOLATION_UNAVAILABLE. */
+  readonly check: (module: ModuleCheck) => Promise<CheckReport>
+  /** Ends the processes that wait for calls of a module. Never rejects: processes that it does not reach end by themselves later. */
   readonly forget: (module: ForgottenModule) => Promise<void>
-  /** Ends what was started for it. */
+  /** Ends everything that was started for the runner. */
   readonly close: () => Promise<void>
 }
 
 /** The file of a module: its name without `.py`, and its bytes. */
 export type ModuleSource = { readonly name: string; readonly source: Uint8Array }
 
-/** A module that is to be checked, and for whom: nobody where the service does it by itself. */
+/** A module to check, and the user who asked for it; nobody if the service checks it by itself. */
 export type ModuleCheck = ModuleSource & { readonly tenant?: string | undefined }
 
-/** What is not to be called any more: for one user, or for everybody where there is no tenant. */
+/** A module that is not called any more: by one user, or by nobody if there is no tenant. */
 export type ForgottenModule = {
   readonly tenant?: string | undefined
   readonly module: string
@@ -31,18 +31,18 @@ export type ForgottenModule = {
 
 export type RunnerHealth = RunnerReady | RunnerAway
 
-/** The levels of isolation, as measured by the runner: nothing, then each what the one before holds and more. */
+/** The levels of isolation that a runner measures. L0 holds no attack; each level holds those of the level before, and more. */
 export const ISOLATION_LEVELS = ['L0', 'L1', 'L2', 'L3', 'L4'] as const
 export type IsolationLevel = (typeof ISOLATION_LEVELS)[number]
 
-/** It takes calls; what it says of itself goes on to the reader as it is. */
+/** The runner takes calls. Its other facts go on to the reader unchanged. */
 export type RunnerReady = {
   readonly status: 'ready'
   readonly isolation: IsolationLevel
   readonly [fact: string]: unknown
 }
 
-/** It takes none: not yet, not at all, or not any more. The reason is a sentence for the operator. */
+/** The runner takes no calls: not yet, or not at all, or not any more. The reason is a sentence for the operator. */
 export type RunnerAway = {
   readonly status: 'starting' | 'absent' | 'unreachable'
   readonly reason: string
@@ -55,34 +55,34 @@ export type RunnerCall = {
   readonly tool: string
   readonly arguments: JsonObject
   readonly context: JsonObject
-  /** Whose call it is: no process ever serves two. */
+  /** The user who calls. No process ever serves two. */
   readonly tenant: string
   readonly invocationId: string
   readonly deadlineMs: number
   readonly minIsolation: IsolationLevel | undefined
-  /** UTF-8 bytes that the result may have; a larger one ends at the runner as RESULT_TOO_LARGE. */
+  /** The UTF-8 bytes that a result may have. The runner answers RESULT_TOO_LARGE for a larger one. */
   readonly resultBytesMax: number
-  /** The hosts that it may be connected to; none, and it has no network. */
+  /** The hosts that it may connect to. Without any, it has no network. */
   readonly network: readonly string[]
-  /** The source of the module, asked for where the runner does not hold it; undefined when it is gone. */
+  /** The source of the module, called if the runner does not have it. Undefined if the module is gone. */
   readonly source: () => Promise<string | undefined>
-  /** Ends the call when nobody waits for it any more. */
+  /** Aborted when nobody waits for the call any more. */
   readonly signal: AbortSignal
 }
 
 export type PrintedLog = { readonly text: string; readonly truncated: boolean }
 
-/** What came of a call: what the tool returned, or why it returned nothing. */
+/** What the tool returned, or why it returned nothing. */
 export type RunnerOutcome = RunnerReturn | RunnerFailure
 
-/** A text that the tool returned, or the JSON of anything else, as it was written: nobody here parses it. */
+/** The text that the tool returned, or the JSON of any other value, which the service does not parse. */
 export type RunnerReturn = ({ readonly text: string } | { readonly json: string }) & {
   readonly isolation: IsolationLevel
   readonly usage: ResourceUsage
   readonly log: PrintedLog
 }
 
-/** Where nothing ran there is neither a level, nor usage, nor a log. */
+/** If nothing was run, there is no level, no usage and no log. */
 export type RunnerFailure = {
   readonly code: ErrorCode
   readonly error: string
@@ -92,7 +92,7 @@ export type RunnerFailure = {
   readonly retryAfterSeconds?: number
 }
 
-/** Where there is no runner. */
+/** Takes the place of a runner where there is none. */
 export function absentRunner(reason: string): Runner {
   return {
     health: () => Promise.resolve({ status: 'absent', reason }),
@@ -103,7 +103,7 @@ export function absentRunner(reason: string): Runner {
   }
 }
 
-/** What is said to who uploads a module where no runner can look at it. */
+/** The message for an upload that no runner can check. */
 export function noCheck(reason: string): string {
   return `No module can be checked here, so nothing was written. ${reason}`
 }

@@ -1,15 +1,16 @@
-"""The system calls that are allowed whatever their arguments, by subject.
+"""The system calls that are allowed with any arguments, by subject.
 
-Names, of both machines: one that a machine lacks is none of its calls. What is not here, in `policy.CONDITIONAL` or
-in `policy.ANSWERS` is denied, among it all that starts a program or a process, opens a socket, reaches another
-process, mounts, changes an identity, a limit or a namespace, makes links, or keeps memory outside the limits.
+The names are those of both machines; a name that a machine does not have is ignored there. Every call that is not here, in
+`policy.CONDITIONAL` or in `policy.ANSWERS` is denied. That includes all calls that start a program or a process, open a
+socket, reach another process, mount, change an identity, a limit or a namespace, make links, or keep memory outside the
+limits.
 """
 
 from typing import Final
 
 MEMORY = "brk munmap mprotect"
 
-# Landlock says which files. `truncate` by path is missing: Landlock knows it only from ABI 3 on.
+# Landlock decides which files. `truncate` by path is not here: Landlock knows it only from ABI 3 on.
 FILES = """
     open openat creat close close_range read write readv writev pread64 pwrite64 preadv pwritev preadv2 pwritev2
     lseek dup dup2 dup3 pipe pipe2 ftruncate fallocate copy_file_range
@@ -23,7 +24,7 @@ WAITING = """
     eventfd eventfd2 timerfd_create timerfd_settime timerfd_gettime pause wait4 waitid
 """
 
-# No timer_create: its signal may be any, also SIGKILL and SIGCONT, to oneself.
+# Not timer_create: it can send its own process any signal, also SIGKILL and SIGCONT.
 TIME = """
     time gettimeofday nanosleep alarm getitimer setitimer
 """
@@ -37,7 +38,7 @@ SIGNALS = """
     rt_sigaction rt_sigprocmask rt_sigreturn rt_sigpending rt_sigtimedwait rt_sigsuspend sigaltstack
 """
 
-# Of sockets that the child was given or made as a pair.
+# For sockets that the child was given or made as a pair.
 SOCKETS = "getsockname getpeername shutdown"
 
 ONESELF = """

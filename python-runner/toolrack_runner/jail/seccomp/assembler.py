@@ -1,7 +1,7 @@
-"""Turns jumps between named places into the program that the kernel runs: classic BPF (`linux/filter.h`).
+"""Assembles the program that the kernel runs: classic BPF (`linux/filter.h`), with labels as the targets of jumps.
 
-A conditional jump reaches 255 instructions; one that must go further is written as a short jump over a long one.
-All jumps go forward, as the kernel demands.
+A conditional jump reaches 255 instructions. A jump that must go further becomes a short jump to a long one. All jumps go
+forward, as the kernel requires.
 """
 
 import struct
@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-#: The four operations used, of `linux/bpf_common.h`. All are among those the kernel can foresee (since 5.11), so that
-#: calls allowed whatever their arguments are answered without running the program.
+#: The operations that are used, of `linux/bpf_common.h`. The kernel can evaluate all of them in advance (since 5.11), so it
+#: answers calls that are allowed with any arguments without running the program.
 LOAD_WORD: Final = 0x20
 JUMP: Final = 0x05
 RETURN: Final = 0x06
@@ -27,14 +27,14 @@ INSTRUCTIONS_MAX: Final = 4096
 
 @dataclass(frozen=True)
 class Label:
-    """A place to jump to."""
+    """The target of jumps."""
 
     name: str
 
 
 @dataclass(frozen=True)
 class Operation:
-    """Loads, masks or returns."""
+    """Loads, masks or returns a value."""
 
     code: int
     constant: int
@@ -42,7 +42,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class Branch:
-    """Goes to one of two labels; None is the next line. A constant given by name is a hole, filled in later."""
+    """Jumps to one of two labels; None is the next line. A constant with a name is a hole that is filled in later."""
 
     code: int
     constant: int | str
@@ -55,14 +55,14 @@ Line = Label | Operation | Branch
 
 @dataclass(frozen=True)
 class Assembled:
-    """The bytes of a program, and where in them the four bytes of each hole are."""
+    """The bytes of a program, and the offsets of the four bytes of each hole."""
 
     code: bytes
     holes: Mapping[str, tuple[int, ...]]
 
 
 def assemble(lines: Sequence[Line]) -> Assembled:
-    """Raises ValueError for a jump backwards and a program that is too long, KeyError for a label that is not there."""
+    """Raises ValueError for a jump backwards or a program that is too long, and KeyError for a missing label."""
     long: set[tuple[int, bool]] = set()
     while found := _far_jumps(lines, long) - long:
         long |= found
@@ -86,7 +86,7 @@ def _size(index: int, line: Line, long: set[tuple[int, bool]]) -> int:
 
 
 def _places(lines: Sequence[Line], long: set[tuple[int, bool]]) -> dict[int | str, int]:
-    """Where each line, and so each label, comes to stand."""
+    """The position of each line and each label in the program."""
     places: dict[int | str, int] = {}
     position = 0
     for index, line in enumerate(lines):

@@ -1,7 +1,7 @@
-"""The policy as the program of one machine.
+"""Compiles the policy to the program for one machine.
 
-The numbers are searched for by halving, so that every call meets about nine comparisons whatever its number; calls
-that are allowed without a look at their arguments, Linux from 5.11 on answers from a bitmap without running this.
+The program finds the number of a call by binary search, in about nine comparisons. From 5.11 on, Linux answers calls that
+are allowed with any arguments from a bitmap, without running the program.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,7 +38,7 @@ TABLES: Final[Mapping[str, Mapping[str, int]]] = {"x86_64": SYSCALLS_X86_64, "aa
 #: `linux/audit.h`: AUDIT_ARCH_X86_64 and AUDIT_ARCH_AARCH64; both have 64 bits and are little endian.
 ARCHITECTURES: Final[Mapping[str, int]] = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
-#: Calls of the x32 kind carry this bit; a program that looks for x86_64 numbers alone would judge them wrongly.
+#: The bit of x32 calls. A program that only knows x86_64 numbers would decide wrongly about them.
 X32: Final = 0x40000000
 
 #: `struct seccomp_data`: number, architecture, instruction pointer, six arguments of 64 bits, lower half first.
@@ -70,7 +70,7 @@ def _returning(verdict: int) -> str:
 
 
 def _ranges(machine: str) -> Iterator[tuple[int, str]]:
-    """The first number of each run of calls that go the same way, and the label they go to."""
+    """For each run of numbers with the same target: the first number, and the label."""
     for target, run in groupby(_targets(machine), key=lambda pair: pair[1]):
         yield next(run)[0], target
 
@@ -86,7 +86,7 @@ def _targets(machine: str) -> Iterator[tuple[int, str]]:
 
 
 def _search(ranges: Sequence[tuple[int, str]]) -> Iterator[Line]:
-    """Halves the ranges until one is left; a half that is one range is jumped to at once."""
+    """A binary search. A half with only one range is jumped to directly."""
     middle = len(ranges) // 2
     halves = ranges[:middle], ranges[middle:]
     left, right = (half[0][1] if len(half) == 1 else f"from {half[0][0]} to {half[-1][0]}" for half in halves)
@@ -111,7 +111,7 @@ def _conditions(name: str, rule: Rule) -> Iterator[Line]:
 
 
 def _from_case(name: str, rule: Rule, number: int) -> str:
-    """Where a call goes of which none of the cases before this one holds."""
+    """The label for a call if none of the cases before this one holds."""
     if number == len(rule):
         return _returning(DENY)
     return f"{name} {number}" if rule[number].conditions else _returning(rule[number].verdict)

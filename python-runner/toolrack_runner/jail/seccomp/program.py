@@ -7,20 +7,19 @@ import struct
 from typing import Final, Self
 
 from toolrack_runner.jail.hygiene import forbid_new_privileges
-from toolrack_runner.jail.linux import MACHINE, SYSCALLS, syscall
-from toolrack_runner.jail.missing import Missing
+from toolrack_runner.jail.linux import MACHINE, SYSCALLS, Unavailable, syscall
 from toolrack_runner.jail.seccomp.assembler import INSTRUCTION, Assembled
 from toolrack_runner.jail.seccomp.compile_policy import compile_policy
 from toolrack_runner.jail.seccomp.policy import OWN_PROCESS
 
 SECCOMP_SET_MODE_FILTER: Final = 1
 
-#: What the trial child ends with where the program was taken and yet let a denied call through.
+#: The exit code of the trial child if the kernel took the program and yet let a denied call through.
 LET_THROUGH: Final = 255
 
 
 class SeccompProgram:
-    """A program that is ready but for the process id of the child."""
+    """A program that lacks only the process id of the child."""
 
     def __init__(self, assembled: Assembled) -> None:
         self._code = ctypes.create_string_buffer(assembled.code, len(assembled.code))
@@ -30,25 +29,27 @@ class SeccompProgram:
         self._program = ctypes.create_string_buffer(program, len(program))
 
     @classmethod
-    def prepare(cls) -> Self | Missing:
-        """Compiles the policy and has a child of its own show that the kernel keeps it. Once, in the zygote."""
+    def prepare(cls) -> Self | Unavailable:
+        """Compiles the policy, and tries in a child whether the kernel enforces it. Called once, in the zygote."""
         if not SYSCALLS:
-            return Missing(f"there is no seccomp program for this system ({MACHINE})")
+            return Unavailable(f"there is no seccomp program for this system ({MACHINE})")
         program = cls(compile_policy(MACHINE))
         pid = os.fork()
         if pid == 0:
             os._exit(program.try_out())
         code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         if code == LET_THROUGH:
-            return Missing("the kernel takes a seccomp program and does not keep to it")
+            return Unavailable("the kernel takes a seccomp program and does not keep to it")
         if code != 0:
-            return Missing(f"the kernel takes no seccomp program: {os.strerror(code) if code > 0 else code}")
+            return Unavailable(
+                f"the kernel takes no seccomp program: {os.strerror(code) if code > 0 else code}"
+            )
         return program
 
     def apply(self) -> None:
-        """Puts this thread, and those it starts, under the program for good.
+        """Puts this thread, and the threads that it starts, under the program for good.
 
-        Wants no_new_privs before it. Raises OSError; the child then must not go on.
+        Needs no_new_privs. Raises OSError; the child then must not go on.
         """
         own = os.getpid()
         for hole in self._holes:
@@ -56,7 +57,7 @@ class SeccompProgram:
         syscall("seccomp", SECCOMP_SET_MODE_FILTER, 0, ctypes.addressof(self._program))
 
     def try_out(self) -> int:
-        """Confines the caller and says how it went: 0, an errno, or LET_THROUGH."""
+        """Confines the caller. Gives 0, an errno, or LET_THROUGH."""
         try:
             forbid_new_privileges()
             self.apply()

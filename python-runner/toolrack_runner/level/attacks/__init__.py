@@ -1,1 +1,1 @@
-"""What the twins try. Each function does no harm, undoes what it did, and returns only if it got through."""
+"""The attacks of the probes. Each function does no harm, undoes what it did, and returns only if it succeeded."""

@@ -1,4 +1,4 @@
-"""Attacks on files outside, on the disk, and on what the workdir is for."""
+"""Attacks on files outside, on the disk, and through files in the workdir."""
 
 import fcntl
 import os
@@ -6,8 +6,8 @@ import stat
 import struct
 from typing import Final
 
-from toolrack_runner.level.plants import Plants
-from toolrack_runner.level.twin import NothingDone
+from toolrack_runner.level.canaries import Canaries
+from toolrack_runner.level.probe import NothingDoneError
 
 MIB = 1 << 20
 #: More than the inodes of a child's quota (256), and no more, as a disk may take a millisecond for each.
@@ -18,76 +18,76 @@ F_OFD_GETLK: Final = 36
 F_OFD_SETLK: Final = 37
 
 
-def read_environment(plants: Plants) -> None:
-    """Reads the environment of a process of the runner, where secrets would be."""
-    _read(f"/proc/{plants.victim}/environ")
+def read_environment(canaries: Canaries) -> None:
+    """Reads the environment of a process of the runner, which could hold secrets."""
+    _read(f"/proc/{canaries.victim}/environ")
 
 
-def read_open_file(plants: Plants) -> None:
-    """Reads what everyone may read."""
-    _read(plants.open_file)
+def read_open_file(canaries: Canaries) -> None:
+    """Reads a file that everyone may read."""
+    _read(canaries.open_file)
 
 
-def read_private_file(plants: Plants) -> None:
-    """Reads what only the runner's user may read."""
-    _read(plants.private_file)
+def read_private_file(canaries: Canaries) -> None:
+    """Reads a file that only the runner's user may read."""
+    _read(canaries.private_file)
 
 
-def read_source(plants: Plants) -> None:
+def read_source(canaries: Canaries) -> None:
     """Reads the runner's own source."""
-    _read(plants.source)
+    _read(canaries.source)
 
 
-def write_outside(plants: Plants) -> None:
-    """Makes a file where everyone may."""
-    path = f"{plants.open_directory}/written-{os.getpid()}"
+def write_outside(canaries: Canaries) -> None:
+    """Makes a file in a directory that everyone may write to."""
+    path = f"{canaries.open_directory}/written-{os.getpid()}"
     os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
     os.unlink(path)
 
 
-def make_symlink(plants: Plants) -> None:
-    """Plants a symbolic link in the workdir for a careless reader outside."""
-    path = f"{plants.workdir}/link"
-    os.symlink(plants.open_file, path)
+def make_symlink(canaries: Canaries) -> None:
+    """Makes a symbolic link in the workdir for a careless reader outside."""
+    path = f"{canaries.workdir}/link"
+    os.symlink(canaries.open_file, path)
     os.unlink(path)
 
 
-def list_processes(_: Plants) -> None:
+def list_processes(_: Canaries) -> None:
     """Lists /proc."""
     os.listdir("/proc")
 
 
-def change_mode(plants: Plants) -> None:
-    """Changes the mode of a file outside that belongs to the runner's user; Landlock does not look at this."""
-    before = stat.S_IMODE(os.stat(plants.open_file).st_mode)
-    os.chmod(plants.open_file, before ^ stat.S_IWOTH)
-    if stat.S_IMODE(os.stat(plants.open_file).st_mode) == before:
-        raise NothingDone
-    os.chmod(plants.open_file, before)
+def change_mode(canaries: Canaries) -> None:
+    """Changes the mode of a file outside that belongs to the runner's user. Landlock does not cover this."""
+    before = stat.S_IMODE(os.stat(canaries.open_file).st_mode)
+    os.chmod(canaries.open_file, before ^ stat.S_IWOTH)
+    if stat.S_IMODE(os.stat(canaries.open_file).st_mode) == before:
+        raise NothingDoneError
+    os.chmod(canaries.open_file, before)
 
 
-def lock_shared_file(_: Plants) -> None:
-    """Locks a byte of a file that every child can open; another sees by it that somebody is there, and who."""
+def lock_shared_file(_: Canaries) -> None:
+    """Locks a byte of a file that every child can open. Another child sees the lock, and whose it is."""
     one, another = (os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC) for _ in range(2))
     here = os.getpid()
     try:
         fcntl.fcntl(one, F_OFD_SETLK, LOCK.pack(fcntl.F_RDLCK, os.SEEK_SET, here, 1, 0))
         wanted = LOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, here, 1, 0)
         if LOCK.unpack(fcntl.fcntl(another, F_OFD_GETLK, wanted))[0] == fcntl.F_UNLCK:
-            raise NothingDone
+            raise NothingDoneError
     finally:
         os.close(one)
         os.close(another)
 
 
-def see_file(plants: Plants) -> None:
-    """Learns that a file outside exists, how large and how old it is."""
-    os.stat(plants.open_file)
+def see_file(canaries: Canaries) -> None:
+    """Finds out that a file outside exists, its size and its age."""
+    os.stat(canaries.open_file)
 
 
-def fill_one_file(plants: Plants) -> None:
-    """Takes 20 MB of disk with one file."""
-    path = f"{plants.workdir}/large"
+def fill_one_file(canaries: Canaries) -> None:
+    """Uses 20 MB of disk with one file."""
+    path = f"{canaries.workdir}/large"
     descriptor = os.open(path, os.O_CREAT | os.O_WRONLY, 0o600)
     try:
         os.posix_fallocate(descriptor, 0, 20 * MIB)
@@ -96,12 +96,12 @@ def fill_one_file(plants: Plants) -> None:
         os.unlink(path)
 
 
-def make_many_files(plants: Plants) -> None:
-    """Takes inodes with many small files."""
+def make_many_files(canaries: Canaries) -> None:
+    """Uses many inodes with small files."""
     made = []
     try:
         for number in range(MANY):
-            path = f"{plants.workdir}/small-{number}"
+            path = f"{canaries.workdir}/small-{number}"
             descriptor = os.open(path, os.O_CREAT | os.O_WRONLY, 0o600)
             made.append(path)
             os.close(descriptor)

@@ -8,10 +8,10 @@ import struct
 from typing import Final
 
 from toolrack_runner.jail.linux import syscall
-from toolrack_runner.level.plants import Plants
-from toolrack_runner.level.twin import NothingDone
+from toolrack_runner.level.canaries import Canaries
+from toolrack_runner.level.probe import NothingDoneError
 
-#: Of the class in C: a zygote takes `sendmsg` off the class that tools see (`zygote/denied_calls.py`).
+#: Of the class in C: a zygote removes `sendmsg` from the class that tools see (`zygote/denied_calls.py`).
 _sendmsg = socket.SocketType.sendmsg
 
 LOOPBACK = "127.0.0.1"
@@ -20,108 +20,108 @@ TCP_FASTOPEN_CONNECT: Final = 30
 BUFFER_BYTES: Final = 1 << 20
 #: `struct ucred`: pid, uid, gid.
 CREDENTIALS_BYTES: Final = 12
-#: The kernel says once that a peer has gone.
+#: The errors by which the kernel reports, once, that a peer has gone.
 GONE: Final = frozenset({errno.EPIPE, errno.ECONNRESET, errno.ECONNABORTED})
 #: A `struct sockaddr` of AF_UNSPEC, to which `connect` disconnects.
 NOBODY: Final = ctypes.create_string_buffer(16)
 
 
-def connect_tcp(plants: Plants) -> None:
+def connect_tcp(canaries: Canaries) -> None:
     """Connects to a service of this machine."""
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as end:
-        end.connect((LOOPBACK, plants.tcp_port))
+        end.connect((LOOPBACK, canaries.tcp_port))
 
 
-def send_udp(plants: Plants) -> None:
-    """Sends a datagram to a service of this machine; Landlock does not look at UDP."""
+def send_udp(canaries: Canaries) -> None:
+    """Sends a datagram to a service of this machine. Landlock does not cover UDP."""
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as end:
-        end.sendto(b"twin", (LOOPBACK, plants.udp_port))
+        end.sendto(b"probe", (LOOPBACK, canaries.udp_port))
 
 
-def connect_abstract(plants: Plants) -> None:
-    """Connects to an abstract unix socket, which no file permission guards."""
+def connect_abstract(canaries: Canaries) -> None:
+    """Connects to an abstract unix socket, which has no file permissions."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as end:
-        end.connect(b"\0" + plants.abstract_name.encode())
+        end.connect(b"\0" + canaries.abstract_name.encode())
 
 
-def send_to_socket_file(plants: Plants) -> None:
+def send_to_socket_file(canaries: Canaries) -> None:
     """Sends to a unix socket by its path from a pair, which needs neither `socket` nor `connect`."""
     one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
     with one, other:
-        one.sendto(b"twin", plants.socket_file)
+        one.sendto(b"probe", canaries.socket_file)
 
 
-def open_raw(_: Plants) -> None:
-    """Opens a raw socket, to forge and to listen."""
+def open_raw(_: Canaries) -> None:
+    """Opens a raw socket, which could forge packets and listen."""
     socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP).close()
 
 
-def open_netlink(_: Plants) -> None:
+def open_netlink(_: Canaries) -> None:
     """Opens the kernel's own interface to the network's configuration."""
     socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE).close()
 
 
-def reconnect_by_fastopen(plants: Plants) -> None:
-    """Sends to another address over a passed connection whose peer has gone; Landlock does not look at MSG_FASTOPEN."""
-    there = (LOOPBACK, plants.tcp_port)
-    with _another(plants.severed) as end:
+def reconnect_by_fastopen(canaries: Canaries) -> None:
+    """Sends to another address over a passed connection whose peer has gone. Landlock does not cover MSG_FASTOPEN."""
+    there = (LOOPBACK, canaries.tcp_port)
+    with _another(canaries.severed) as end:
         try:
-            end.sendto(b"twin", MSG_FASTOPEN, there)
+            end.sendto(b"probe", MSG_FASTOPEN, there)
         except OSError as error:
             if error.errno not in GONE:
                 raise
-            end.sendto(b"twin", MSG_FASTOPEN, there)
+            end.sendto(b"probe", MSG_FASTOPEN, there)
 
 
-def reconnect(plants: Plants) -> None:
+def reconnect(canaries: Canaries) -> None:
     """Connects a passed connection to another address, and back."""
-    with _another(plants.passed) as end:
+    with _another(canaries.passed) as end:
         peer = end.getpeername()
         try:
-            end.connect((LOOPBACK, plants.tcp_port))
+            end.connect((LOOPBACK, canaries.tcp_port))
         except OSError as error:
             if error.errno != errno.EISCONN:
                 raise
             _disconnect(end)
-            end.connect((LOOPBACK, plants.tcp_port))
+            end.connect((LOOPBACK, canaries.tcp_port))
         _disconnect(end)
         end.connect(peer)
 
 
-def set_socket_option(plants: Plants) -> None:
-    """Has the kernel put off the next connect of a passed connection until something is sent."""
-    with _another(plants.severed) as end:
+def set_socket_option(canaries: Canaries) -> None:
+    """Makes the kernel delay the next connect of a passed connection until something is sent."""
+    with _another(canaries.severed) as end:
         end.setsockopt(socket.IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 1)
         end.setsockopt(socket.IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 0)
 
 
-def enlarge_buffer(_: Plants) -> None:
-    """Has the kernel keep more for a socket, which no limit counts."""
+def enlarge_buffer(_: Canaries) -> None:
+    """Enlarges the buffer of a socket, which no limit counts."""
     one, other = socket.socketpair()
     with one, other:
         before = one.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF)
         one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, BUFFER_BYTES)
         if one.getsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF) == before:
-            raise NothingDone
+            raise NothingDoneError
 
 
-def send_descriptor(_: Plants) -> None:
+def send_descriptor(_: Canaries) -> None:
     """Puts a descriptor into a socket, where it counts against no limit."""
     one, other = socket.socketpair()
     with one, other:
         rights = struct.pack("i", other.fileno())
-        _sendmsg(one, [b"twin"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
+        _sendmsg(one, [b"probe"], [(socket.SOL_SOCKET, socket.SCM_RIGHTS, rights)])
 
 
-def identify_peer(_: Plants) -> None:
-    """Asks who made a socket; by another option of this kind the answer is a handle on that process."""
+def identify_peer(_: Canaries) -> None:
+    """Asks which process made a socket. Another such option gives a handle on that process."""
     one, other = socket.socketpair()
     with one, other:
         one.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS_BYTES)
 
 
 def _another(descriptor: int) -> socket.socket:
-    """A socket object of its own over the same connection."""
+    """A new socket object for the same connection."""
     return socket.socket(fileno=os.dup(descriptor))
 
 

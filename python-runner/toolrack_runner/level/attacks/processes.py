@@ -1,4 +1,4 @@
-"""Attacks on other processes, and ways to become several or another."""
+"""Attacks on other processes, and ways to start processes or to change the own identity."""
 
 import ctypes
 import errno
@@ -6,43 +6,45 @@ import os
 from typing import NoReturn
 
 from toolrack_runner.jail.linux import syscall
-from toolrack_runner.level.plants import Plants
+from toolrack_runner.level.canaries import Canaries
 
 PTRACE_SEIZE = 0x4206
 CLONE_NEWUSER = 0x1000_0000
 FORKS = 20
 
 
-def signal_victim(plants: Plants) -> None:
-    """Sends signal 0, which asks whether another could be sent."""
-    os.kill(plants.victim, 0)
+def signal_victim(canaries: Canaries) -> None:
+    """Sends signal 0, which tests whether a signal could be sent."""
+    os.kill(canaries.victim, 0)
 
 
-def trace_victim(plants: Plants) -> None:
-    """Attaches to a process of the runner without stopping it; it is let go when this process ends."""
-    syscall("ptrace", PTRACE_SEIZE, plants.victim)
+def trace_victim(canaries: Canaries) -> None:
+    """Attaches to a process of the runner without stopping it. The kernel detaches it when this process ends."""
+    syscall("ptrace", PTRACE_SEIZE, canaries.victim)
 
 
-def read_victim(plants: Plants) -> None:
-    """Reads the memory of a process of the runner, at an address that may not be there."""
+def read_victim(canaries: Canaries) -> None:
+    """Reads the memory of a process of the runner, at an address that may not be mapped there."""
     here = ctypes.create_string_buffer(1)
     local = (ctypes.c_size_t * 2)(ctypes.addressof(here), 1)
     remote = (ctypes.c_size_t * 2)(ctypes.addressof(here), 1)
     try:
-        syscall("process_vm_readv", plants.victim, ctypes.addressof(local), 1, ctypes.addressof(remote), 1, 0)
+        syscall(
+            "process_vm_readv", canaries.victim, ctypes.addressof(local), 1, ctypes.addressof(remote), 1, 0
+        )
     except OSError as error:
         # It may be read; only this address is not mapped there.
         if error.errno != errno.EFAULT:
             raise
 
 
-def find_victim(plants: Plants) -> None:
-    """Asks how a process of the runner is scheduled: who is answered knows that it is there."""
-    os.sched_getscheduler(plants.victim)
+def find_victim(canaries: Canaries) -> None:
+    """Asks how a process of the runner is scheduled. An answer shows that the process is there."""
+    os.sched_getscheduler(canaries.victim)
 
 
-def fork_often(_: Plants) -> None:
-    """Has twenty children at once, which end as soon as they are let."""
+def fork_often(_: Canaries) -> None:
+    """Starts twenty children at once, and then ends them."""
     reading, writing = os.pipe()
     children = []
     try:
@@ -60,8 +62,8 @@ def fork_often(_: Plants) -> None:
             os.waitpid(child, 0)
 
 
-def daemonise(_: Plants) -> None:
-    """Leaves its session, so that a signal to the group would not reach it; ends at once."""
+def daemonise(_: Canaries) -> None:
+    """Starts a child that leaves the session, so that a signal to the group would not reach it. The child ends at once."""
     pid = os.fork()
     if pid == 0:
         os.setsid()
@@ -70,40 +72,40 @@ def daemonise(_: Plants) -> None:
         raise OSError(errno.EPERM, "setsid")
 
 
-def execute(plants: Plants) -> None:
+def execute(canaries: Canaries) -> None:
     """Starts a program of the system."""
-    _execute(plants.program)
+    _execute(canaries.program)
 
 
-def execute_written(plants: Plants) -> None:
+def execute_written(canaries: Canaries) -> None:
     """Starts a program that it wrote itself."""
-    path = f"{plants.workdir}/written"
+    path = f"{canaries.workdir}/written"
     descriptor = os.open(path, os.O_CREAT | os.O_WRONLY, 0o700)
     try:
-        os.write(descriptor, f"#!{plants.program}\n".encode())
+        os.write(descriptor, f"#!{canaries.program}\n".encode())
         os.close(descriptor)
         _execute(path)
     finally:
         os.unlink(path)
 
 
-def become_root(_: Plants) -> None:
+def become_root(_: Canaries) -> None:
     """Takes the uid 0."""
     os.setuid(0)
 
 
-def make_user_namespace(_: Plants) -> None:
-    """Makes a user namespace, to be root in it and reach the kernel's less tried parts."""
+def make_user_namespace(_: Canaries) -> None:
+    """Makes a user namespace, to be root in it and reach less tested parts of the kernel."""
     syscall("unshare", CLONE_NEWUSER)
 
 
-def use_inherited(plants: Plants) -> None:
+def use_inherited(canaries: Canaries) -> None:
     """Uses a descriptor that the zygote left open."""
-    os.fstat(plants.inherited)
+    os.fstat(canaries.inherited)
 
 
 def _execute(path: str) -> None:
-    """In a child where there can be one; in this process otherwise, which then is replaced."""
+    """Executes in a child if one can be started, else in this process, which is then replaced."""
     reading, writing = os.pipe()
     try:
         if (pid := _fork_if_possible()) == 0:
@@ -127,7 +129,7 @@ def _fork_if_possible() -> int | None:
 
 
 def _replace(path: str, writing: int) -> NoReturn:
-    """Becomes the program, which closes `writing`; else writes why not, and ends."""
+    """Becomes the program, which closes `writing`. If that fails, writes the errno and ends."""
     try:
         os.execv(path, [path])  # noqa: S606 - the attack
     except OSError as error:

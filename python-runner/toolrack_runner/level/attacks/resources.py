@@ -1,4 +1,4 @@
-"""Attacks on memory, CPU, and the kernel's larger doors."""
+"""Attacks on memory, on processor time, and through large interfaces of the kernel."""
 
 import ctypes
 import errno
@@ -10,10 +10,10 @@ import struct
 import threading
 
 from toolrack_runner.jail.linux import syscall
-from toolrack_runner.level.plants import Plants
+from toolrack_runner.level.canaries import Canaries
 
 MUCH = 700 << 20
-#: Each below the limit of a call.
+#: Each part is smaller than the limit of a call.
 HIDDEN_PARTS = 7
 NO_FILE = (1 << 64) - 1
 #: The kernel put these sixteen bytes on the stack of the first thread (`linux/auxvec.h`).
@@ -29,29 +29,29 @@ IPC_CREAT = 0o1000
 IPC_RMID = 0
 
 
-def allocate(_: Plants) -> None:
-    """Takes 700 MB, without touching it, and gives it back."""
+def allocate(_: Canaries) -> None:
+    """Takes 700 MB without touching it, and gives it back."""
     mmap.mmap(-1, MUCH, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
 
 
-def allocate_shared(_: Plants) -> None:
+def allocate_shared(_: Canaries) -> None:
     """Takes 700 MB of shared memory, which RLIMIT_DATA does not count."""
     mmap.mmap(-1, MUCH, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS).close()
 
 
-def allocate_downwards(_: Plants) -> None:
+def allocate_downwards(_: Canaries) -> None:
     """Takes 700 MB that would grow like a stack, which RLIMIT_DATA does not count either."""
     mmap.mmap(-1, MUCH, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_GROWSDOWN).close()
 
 
-def grow_stack_mapping(_: Plants) -> None:
-    """Makes 700 MB of one page of the stack, which RLIMIT_DATA does not count, and gives them back."""
+def grow_stack_mapping(_: Canaries) -> None:
+    """Enlarges one page of the stack to 700 MB, which RLIMIT_DATA does not count, and gives them back."""
     grown = syscall("mremap", _lowest_page_of_the_stack(), mmap.PAGESIZE, MUCH, MREMAP_MAYMOVE)
     syscall("munmap", grown, MUCH)
 
 
-def hide_by_mprotect(_: Plants) -> None:
-    """Takes 700 MB in parts and drops the right to write to each, after which RLIMIT_DATA counts it no more."""
+def hide_by_mprotect(_: Canaries) -> None:
+    """Takes 700 MB in parts, and makes each part read-only. RLIMIT_DATA then does not count it any more."""
     size = MUCH // HIDDEN_PARTS
     hidden: list[int] = []
     try:
@@ -73,7 +73,7 @@ def hide_by_mprotect(_: Plants) -> None:
 
 
 def _lowest_page_of_the_stack() -> int:
-    """The address of a page that nothing lies in now; the kernel makes another when the stack needs one."""
+    """The address of an unused page. The kernel makes another one when the stack needs it."""
     ask = ctypes.CDLL(None).getauxval
     ask.argtypes, ask.restype = (ctypes.c_ulong,), ctypes.c_ulong
     page: int = ask(AT_RANDOM) & -mmap.PAGESIZE
@@ -85,8 +85,8 @@ def _lowest_page_of_the_stack() -> int:
         return page
 
 
-def queue_signals(_: Plants) -> None:
-    """Has two hundred signals to itself wait, each of which takes memory of the kernel, and takes them back."""
+def queue_signals(_: Canaries) -> None:
+    """Queues two hundred signals to itself, which each use memory of the kernel, and removes them."""
     number = signal.SIGRTMIN + 1
     held = signal.pthread_sigmask(signal.SIG_BLOCK, {number})
     told = ctypes.create_string_buffer(struct.pack("iii", number, 0, SI_QUEUE), SIGINFO_BYTES)
@@ -101,30 +101,30 @@ def queue_signals(_: Plants) -> None:
         signal.pthread_sigmask(signal.SIG_SETMASK, held)
 
 
-def make_shared_segment(_: Plants) -> None:
-    """Makes System V shared memory, which outlives its process."""
+def make_shared_segment(_: Canaries) -> None:
+    """Makes System V shared memory, which stays after its process ends."""
     segment = syscall("shmget", IPC_PRIVATE, mmap.PAGESIZE, IPC_CREAT | 0o600)
     syscall("shmctl", segment, IPC_RMID)
 
 
-def make_memory_file(_: Plants) -> None:
+def make_memory_file(_: Canaries) -> None:
     """Makes a file in memory, outside every directory."""
-    os.close(os.memfd_create("twin"))
+    os.close(os.memfd_create("probe"))
 
 
-def set_up_io_uring(_: Plants) -> None:
-    """Opens the interface whose operations no seccomp program sees."""
+def set_up_io_uring(_: Canaries) -> None:
+    """Opens io_uring, whose operations no seccomp program sees."""
     parameters = ctypes.create_string_buffer(120)
     os.close(syscall("io_uring_setup", 1, ctypes.addressof(parameters)))
 
 
-def lift_cpu_limit(_: Plants) -> None:
-    """Spins for ever: not tried, but whether there is a limit to the CPU, and whether it can be lifted."""
+def lift_cpu_limit(_: Canaries) -> None:
+    """Checks that there is a limit of processor time, and tries to lift it. It does not spin."""
     soft, hard = resource.getrlimit(resource.RLIMIT_CPU)
     if resource.RLIM_INFINITY in {soft, hard}:
         return
     try:
         resource.setrlimit(resource.RLIMIT_CPU, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
     except ValueError:
-        # So Python tells EPERM.
+        # Python raises ValueError for EPERM.
         raise OSError(errno.EPERM, "setrlimit") from None

@@ -7,7 +7,7 @@ import { checkedModule } from '../../../support/reading-runner.ts'
 
 /** A file whose module has these tools, whatever it is called: a real runner keeps names to their module. */
 function fileOf(file: string, ...names: readonly string[]): FolderFile {
-  const { specs } = checkedModule(names.map((name) => `"${name}"`).join(' '))
+  const { tools: specs } = checkedModule(names.map((name) => `"${name}"`).join(' '))
   const admitted = specs.map((spec): AdmittedSpec => {
     const definition = tool(spec.name ?? '')
     const { text, digest } = put(definition)

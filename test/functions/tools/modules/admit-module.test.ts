@@ -11,15 +11,22 @@ function work(): void {
 
 test('others have a turn between the specs of a module, also where no check waits for anything', async () => {
   const names = ['m:a', 'm:b', 'm:c']
-  const specs = names.map((name) => ({
+  const tools = names.map((name) => ({
     name,
     line: 1,
-    content: { description: 'One.', parameters: { type: 'object' }, derived: [], secrets: [], network: [] },
+    accepted: true,
+    description: 'One.',
+    parameters: { type: 'object' },
+    derived: [],
+    annotations: null,
+    timeoutSeconds: null,
+    secrets: [],
+    network: [],
     faults: [],
     notes: [],
     examples: [],
   }))
-  const checked = { faults: [], notes: [], imports: [], missingImports: [], specs, log: '' }
+  const checked = { faults: [], notes: [], imports: [], missingImports: [], tools, log: { text: '' } }
   const runner = { check: () => Promise.resolve(checked) } as unknown as Runner
   const seen: string[] = []
   const compiler = {

@@ -1,4 +1,4 @@
-"""Plants what the twins aim at, for as long as the level is measured."""
+"""Puts out the canaries, for as long as the level is measured."""
 
 import os
 import select
@@ -8,23 +8,23 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 
 from toolrack_runner.base_folder import remove_base
-from toolrack_runner.level.plants import Plants
-from toolrack_runner.network.confirm_connected import confirm_connected
+from toolrack_runner.level.canaries import Canaries
+from toolrack_runner.network.broker import confirm_connected
 from toolrack_runner.zygote.spawn_zygote import CHANNEL_DESCRIPTOR, ROOT
 
 
 @contextmanager
-def planted(base: str) -> Iterator[Plants]:
-    """Files in a folder beside `base`, and sockets that are never answered from; all of it goes when it was aimed at.
+def put_canaries(base: str) -> Iterator[Canaries]:
+    """Files in a folder beside `base`, and sockets that never answer. All of it is removed at the end.
 
-    The victim is the zygote's to plant.
+    The zygote starts the victim itself.
     """
-    folder = f"{base}-plants"
+    folder = f"{base}-canaries"
     os.mkdir(folder, 0o755)
     os.chmod(folder, 0o755)  # noqa: S103 - whatever the umask
     open_directory = f"{folder}/everybody"
     os.mkdir(open_directory)
-    os.chmod(open_directory, 0o777)  # noqa: S103 - so that no twin fails for want of a right
+    os.chmod(open_directory, 0o777)  # noqa: S103 - so that no probe fails because of a file mode
     with ExitStack() as stack:
         stack.callback(remove_base, folder)
         tcp = _bound(stack, socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0))
@@ -35,7 +35,7 @@ def planted(base: str) -> Iterator[Plants]:
         _bound(stack, socket.AF_UNIX, socket.SOCK_DGRAM, socket_file)
         os.chmod(socket_file, 0o666)  # noqa: S103 - as above
         passed, severed = stack.enter_context(connections())
-        yield Plants(
+        yield Canaries(
             victim=0,
             open_file=_write(f"{folder}/for-everybody", 0o644),
             private_file=_write(f"{folder}/for-nobody", 0o600),
@@ -48,14 +48,15 @@ def planted(base: str) -> Iterator[Plants]:
             passed=passed,
             severed=severed,
             inherited=CHANNEL_DESCRIPTOR,
-            workdir="",  # Each child puts its own.
+            workdir="",  # Each child sets its own.
         )
 
 
 @contextmanager
 def connections() -> Iterator[tuple[int, int]]:
-    """The descriptors of two connections over loopback, made as the broker makes them: one whose peer is there, and one
-    whose peer has gone.
+    """The descriptors of two connections over loopback, made as the broker makes them.
+
+    The peer of the first is there, the peer of the second has gone.
     """
     with ExitStack() as stack:
         listener = _bound(stack, socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0))
@@ -69,7 +70,7 @@ def connections() -> Iterator[tuple[int, int]]:
 
 
 def _connected(stack: ExitStack, listener: socket.socket) -> socket.socket:
-    """Without waiting, as the event loop does it, and then confirmed."""
+    """A socket that is connected as the event loop does it, without waiting, and then confirmed."""
     connected = stack.enter_context(socket.socket())
     connected.setblocking(False)
     connected.connect_ex(listener.getsockname())
@@ -80,7 +81,7 @@ def _connected(stack: ExitStack, listener: socket.socket) -> socket.socket:
 
 
 def _wait_for(one: socket.socket, events: int) -> None:
-    """Until these events or the end of the connection, a second at most: over loopback they are there at once."""
+    """Waits for these events or the end of the connection, at most a second. Over loopback they come at once."""
     poll = select.poll()
     poll.register(one, events)
     poll.poll(1_000)

@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from level.matrix import Matrix, World, measure, name_of
-from toolrack_runner.level.plants import Plants
-from toolrack_runner.level.twin import ESCAPED, Escaped, Held, Sight, Twin, Unexpected, holders, is_on, judge
-from toolrack_runner.level.twins import TWINS
+from toolrack_runner.level.canaries import Canaries
+from toolrack_runner.level.probe import ESCAPED, Probe, expected, held_by, holders, is_on
+from toolrack_runner.level.probes import PROBES
 
-NOWHERE = Plants(
+NOWHERE = Canaries(
     victim=-1,
     open_file="",
     private_file="",
@@ -55,23 +55,24 @@ def escaped(seen: dict[str, str]) -> set[str]:
     return {name for name, saw in seen.items() if saw == ESCAPED}
 
 
-def test_every_twin_is_held_by_the_layers_declared_and_escapes_without_them(
+def test_every_probe_is_held_by_the_layers_declared_and_escapes_without_them(
     matrix: Matrix, world: World
 ) -> None:
     wrong = []
     for layers in world.sets_of_layers():
-        for twin in TWINS:
-            is_declared = any(is_on(layer, layers) for layer in holders(twin, as_root=world.as_root))
-            verdict = judge(twin, Sight(matrix[name_of(layers)][twin.name]), layers, as_root=world.as_root)
-            if not isinstance(verdict, Held if is_declared else Escaped):
-                wrong.append(f"{twin.name} under {name_of(layers)}: {verdict}")
+        for probe in PROBES:
+            is_declared = any(is_on(layer, layers) for layer in holders(probe, as_root=world.as_root))
+            saw = matrix[name_of(layers)][probe.name]
+            is_held = held_by(probe, saw, layers, as_root=world.as_root) != ()
+            if not (is_held if is_declared else saw == ESCAPED):
+                wrong.append(f"{probe.name} under {name_of(layers)}: {saw}")
 
     assert wrong == []
 
 
-def test_twins_that_share_a_child_see_what_they_see_alone(matrix: Matrix, world: World) -> None:
+def test_probes_that_share_a_child_see_what_they_see_alone(matrix: Matrix, world: World) -> None:
     for layers in map(name_of, world.extremes()):
-        together = {twin.name: matrix[layers][twin.name] for twin in TWINS if twin.is_combinable}
+        together = {probe.name: matrix[layers][probe.name] for probe in PROBES if probe.is_combinable}
         assert matrix[f"{layers}, in reverse"] == together
         assert matrix[f"{layers}, alone"] == together
 
@@ -118,51 +119,48 @@ def test_another_identity_alone_keeps_what_is_root_s_from_a_child(matrix: Matrix
     indirect=["world"],
 )
 def test_without_layers_almost_everything_escapes(matrix: Matrix, held: set[str]) -> None:
-    assert {twin.name for twin in TWINS} - escaped(matrix["nothing"]) == held
+    assert {probe.name for probe in PROBES} - escaped(matrix["nothing"]) == held
 
 
 def test_memory_that_may_be_read_counts_as_read_also_where_it_is_mapped_otherwise() -> None:
     with subprocess.Popen(["sleep", "60"]) as stranger:
-        sight = named("read_victim").try_it(replace(NOWHERE, victim=stranger.pid))
+        saw = named("read_victim").try_it(replace(NOWHERE, victim=stranger.pid))
         stranger.kill()
 
     # EPERM is that of Yama, where it lets only ancestors look.
-    assert sight in {Sight(ESCAPED), Sight("EPERM")}
+    assert saw in {ESCAPED, "EPERM"}
 
 
-def test_a_twin_that_breaks_tells_so_instead_of_raising() -> None:
-    broken = replace(named("signal_victim"), attempt=lambda plants: 1 / plants.tcp_port)  # type: ignore[arg-type]
+def test_a_probe_that_breaks_tells_so_instead_of_raising() -> None:
+    broken = replace(named("signal_victim"), attempt=lambda canaries: 1 / canaries.tcp_port)  # type: ignore[arg-type]
 
-    assert broken.try_it(NOWHERE) == Sight("ZeroDivisionError('division by zero')")
+    assert broken.try_it(NOWHERE) == "ZeroDivisionError('division by zero')"
 
 
 @pytest.mark.parametrize("saw", ["ENOENT", "EINVAL", "EOVERFLOW", "ENOSYS", "ended with -9", "TypeError()"])
 def test_a_failure_that_no_layer_explains_is_not_held(saw: str) -> None:
     layers = frozenset({"rlimits", "identity", "landlock", "seccomp"})
-    for twin in TWINS:
-        if (twin.name, saw) == ("grow_stack_mapping", "ENOSYS"):
+    for probe in PROBES:
+        if (probe.name, saw) == ("grow_stack_mapping", "ENOSYS"):
             continue  # So seccomp answers it, on purpose.
-        assert judge(twin, Sight(saw), layers, as_root=True) == Unexpected(saw, _expected(twin, layers))
+        assert held_by(probe, saw, layers, as_root=True) == ()
 
 
 def test_a_layer_that_is_off_explains_nothing() -> None:
-    twin = named("send_udp")
+    probe = named("send_udp")
 
-    assert judge(twin, Sight("EPERM"), {"seccomp"}, as_root=True) == Held("EPERM", ("seccomp",))
-    assert judge(twin, Sight("EPERM"), {"landlock"}, as_root=True) == Unexpected("EPERM", ())
-    assert judge(twin, Sight(ESCAPED), {"seccomp"}, as_root=True) == Escaped()
+    assert held_by(probe, "EPERM", {"seccomp"}, as_root=True) == ("seccomp",)
+    assert held_by(probe, "EPERM", {"landlock"}, as_root=True) == ()
+    assert held_by(probe, ESCAPED, {"seccomp"}, as_root=True) == ()
+    assert expected(probe, {"seccomp"}, as_root=True) == {"seccomp": {"EPERM"}}
+    assert expected(probe, {"landlock"}, as_root=True) == {}
 
 
 def test_the_names_are_unique_and_every_level_is_proven() -> None:
-    assert len({twin.name for twin in TWINS}) == len(TWINS) == 45
-    assert {twin.level for twin in TWINS} == {"L1", "L2", "L3"}
-    assert all(twin.attack.endswith(".") for twin in TWINS)
+    assert len({probe.name for probe in PROBES}) == len(PROBES) == 45
+    assert {probe.level for probe in PROBES} == {"L1", "L2", "L3"}
+    assert all(probe.attack.endswith(".") for probe in PROBES)
 
 
-def named(name: str) -> Twin:
-    return next(twin for twin in TWINS if twin.name == name)
-
-
-def _expected(twin: Twin, layers: frozenset[str]) -> tuple[str, ...]:
-    on = [saws for layer, saws in holders(twin, as_root=True).items() if is_on(layer, layers)]
-    return tuple(sorted(frozenset().union(*on)))
+def named(name: str) -> Probe:
+    return next(probe for probe in PROBES if probe.name == name)

@@ -1,4 +1,4 @@
-"""A place with everything that the twins of the attacks aim at."""
+"""A place with everything that the probes aim at."""
 
 import fcntl
 import os
@@ -12,15 +12,15 @@ from contextlib import ExitStack, contextmanager
 
 from toolrack_runner.jail.hygiene import PR_SET_DUMPABLE
 from toolrack_runner.jail.linux import prctl
-from toolrack_runner.level.planted import connections
-from toolrack_runner.level.plants import Plants
+from toolrack_runner.level.canaries import Canaries
+from toolrack_runner.level.put_canaries import connections
 
 
 @contextmanager
-def planted(*, worker: int) -> Iterator[Plants]:
+def put_canaries(*, worker: int) -> Iterator[Canaries]:
     """Belongs to the calling user; `worker` is the uid that the workdir is for. Everything is gone afterwards."""
     with ExitStack() as stack:
-        base = tempfile.mkdtemp(prefix="toolrack-plants-")
+        base = tempfile.mkdtemp(prefix="toolrack-canaries-")
         stack.callback(shutil.rmtree, base)
         os.chmod(base, 0o755)
         for name, mode in (("open_file", 0o644), ("private_file", 0o600), ("source.py", 0o644)):
@@ -44,7 +44,7 @@ def planted(*, worker: int) -> Iterator[Plants]:
         number = fcntl.fcntl(inherited, fcntl.F_DUPFD, 100)
         stack.callback(os.close, number)
         passed, severed = stack.enter_context(connections())
-        yield Plants(
+        yield Canaries(
             victim=stack.enter_context(_victim()),
             open_file=f"{base}/open_file",
             private_file=f"{base}/private_file",

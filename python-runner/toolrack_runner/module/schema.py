@@ -1,0 +1,79 @@
+"""The JSON Schema of a tool's parameters: its size, whether it compiles, and whether it agrees with the handler."""
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from toolrack_runner.module.fault import SpecError
+from toolrack_runner.module.handler import CONTEXT, Handler
+from toolrack_runner.module.limits import SCHEMA_BYTES_MAX
+from toolrack_runner.module.near_miss import did_you_mean, named
+from toolrack_runner.module.plain import JsonObject
+
+_PLACE_CHARS_MAX = 200
+#: If one of these is at the root, properties may be declared elsewhere. Then a missing property proves nothing.
+_ELSEWHERE = ("$ref", "allOf", "anyOf", "oneOf", "if", "patternProperties")
+
+
+def check_size(parameters: JsonObject) -> None:
+    """Raises SpecError if the schema has too many bytes as JSON."""
+    size = len(json.dumps(parameters, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"))
+    if size > SCHEMA_BYTES_MAX:
+        sentence = (
+            f"its parameters are {size:,} bytes; at most {SCHEMA_BYTES_MAX:,} are allowed. Simplify them."
+        )
+        raise SpecError("parameters_too_large", sentence)
+
+
+def schema_fault(parameters: JsonObject) -> str | None:
+    """Why this is no JSON Schema, as a sentence without its full stop; None if it compiles. Fetches no references."""
+    try:
+        _validator(parameters)
+    except BaseException as error:  # noqa: BLE001 - a panic of the compiled library is no Exception
+        return f"its parameters are no JSON Schema: {_said(error)}"
+    return None
+
+
+def arguments_mismatch(parameters: JsonObject, arguments: JsonObject) -> str | None:
+    """The first thing in the arguments that the schema does not allow; None if it allows them."""
+    try:
+        error = next(iter(_validator(parameters).iter_errors(arguments)), None)
+    except BaseException as failed:  # noqa: BLE001 - as above
+        return _said(failed)
+    return None if error is None else _said(error)
+
+
+def contradictions(parameters: JsonObject, handler: Handler) -> Iterator[str]:
+    """Where the schema and the handler's signature cannot both be right: a sentence for each place."""
+    stated = parameters.get("properties", {})
+    listed = parameters.get("required", [])
+    if not isinstance(stated, dict) or not isinstance(listed, list):
+        return
+    title = handler.title
+    takes = f"{title} takes {named(handler.names) or 'no arguments'}"
+    required = [name for name in listed if isinstance(name, str)]
+    is_whole = not any(keyword in parameters for keyword in _ELSEWHERE)
+    for name in [*stated, *(name for name in required if name not in stated)]:
+        if name == CONTEXT and handler.takes_context:
+            yield f"its parameters have '{CONTEXT}', which {title} gets from the runner. Rename one of the two."
+        elif name not in handler.names and not handler.takes_any:
+            yield f"its parameters have '{name[:64]}', but {takes}{did_you_mean(name, handler.names)}"
+        elif name not in stated and is_whole:
+            yield f"its required lists '{name[:64]}', but its properties do not{did_you_mean(name, stated)}"
+    for name in handler.required if is_whole else ():
+        if name not in stated:
+            yield f"{title} needs '{name}', but its parameters do not have it{did_you_mean(name, stated)}"
+        elif name not in required:
+            yield f"{title} needs '{name}', which has no default, but its required does not list it. Add it to either."
+
+
+def _validator(parameters: JsonObject) -> Any:
+    import jsonschema_rs
+
+    return jsonschema_rs.validator_for(parameters, offline=True)
+
+
+def _said(error: BaseException) -> str:
+    message = str(getattr(error, "message", error)).partition("\n")[0][:300]
+    path = "/".join(str(step) for step in getattr(error, "instance_path", ()))[:_PLACE_CHARS_MAX]
+    return f"{message} (at {path})" if path else message
