@@ -1,12 +1,8 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import type { StoredLayer } from '../../functions/src/tools/catalog/stored-layer.ts'
 import type { DefinitionStore } from '../../functions/src/tools/definitions/definition-store.ts'
-import {
-  definitionBytes,
-  moduleBytes,
-  recordBytes,
-} from '../../functions/src/tools/definitions/layer-totals.ts'
-import type { LayerLimits } from '../../functions/src/tools/definitions/layer-totals.ts'
+import { definitionBytes, moduleBytes, recordBytes } from '../../functions/src/tools/records/layer-totals.ts'
+import type { LayerLimits } from '../../functions/src/tools/records/layer-totals.ts'
 import type { WriteContext } from '../../functions/src/tools/definitions/write-outcome.ts'
 import { by, put, remove, tool } from './definition-changes.ts'
 import type { StoreHarness } from './definition-store.contract.ts'

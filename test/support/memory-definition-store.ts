@@ -7,9 +7,9 @@ import type {
 import type { StoredDefinition } from '../../functions/src/tools/catalog/stored-definition.ts'
 import type { StoredLayer } from '../../functions/src/tools/catalog/stored-layer.ts'
 import type { LayerRead, LayerSource } from '../../functions/src/tools/catalog/layer-source.ts'
-import { recordBytes } from '../../functions/src/tools/definitions/layer-totals.ts'
+import { recordBytes } from '../../functions/src/tools/records/layer-totals.ts'
+import type { Room } from '../../functions/src/tools/records/layer-totals.ts'
 import { planWrite } from '../../functions/src/tools/definitions/plan-write.ts'
-import type { Room } from '../../functions/src/tools/definitions/refuse-overflow.ts'
 import type {
   ModuleChange,
   ModuleOutcome,
@@ -78,7 +78,7 @@ export class MemoryDefinitionStore implements DefinitionStore {
     await Promise.resolve()
     const kept = this.#kept(layer)
     const found = kept.modules.module(change.name)
-    const present = found && { ...found, bytes: kept.modules.bytesOf(change.name) }
+    const present = found && { ...found, presentBytes: kept.modules.presentBytes(change.name) }
     const { outcome, definitions } = planModuleWrite(change, present, kept.definitions, roomOf(kept, context))
     const next = kept.revision + 1
     const tools = definitions.map((plan) => apply(kept, plan.change, plan.outcome, next, context))

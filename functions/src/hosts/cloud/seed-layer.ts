@@ -1,7 +1,7 @@
 import type { StoredDefinition } from '../../tools/catalog/stored-definition.ts'
 import type { DefinitionStore } from '../../tools/definitions/definition-store.ts'
 import { BULK_MAX } from '../../tools/definitions/definition-writer.ts'
-import { LAYER_LIMITS } from '../../tools/definitions/layer-totals.ts'
+import { LAYER_LIMITS } from '../../tools/records/layer-totals.ts'
 import type { ChangeOutcome } from '../../tools/definitions/write-outcome.ts'
 
 /** Writes definitions into the global layer as upserts, as many at a time as one request may bring; those are all written or none. */

@@ -8,11 +8,14 @@ const ABORTED = 10
 export function firestoreError(error: unknown): unknown {
   if (isToolrackError(error) || isBug(error)) return error
   const { code } = error as { code?: unknown }
-  if (code === ABORTED || code === RESOURCE_EXHAUSTED)
-    return new ToolrackError('STORE_BUSY', 'The store is asked too much at once; nothing was written.', {
-      cause: error,
-    })
+  if (code === ABORTED || code === RESOURCE_EXHAUSTED) return busyError(error)
   return new ToolrackError('STORE_FAILED', undefined, { cause: error })
+}
+
+export function busyError(cause: unknown): ToolrackError {
+  return new ToolrackError('STORE_BUSY', 'The store is asked too much at once; nothing was written.', {
+    cause,
+  })
 }
 
 /** A commit that was sent and not answered: the truth is in the store alone. */

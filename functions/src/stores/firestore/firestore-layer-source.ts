@@ -1,16 +1,17 @@
 import { createHash } from 'node:crypto'
 import type { LayerRead, LayerSource } from '../../tools/catalog/layer-source.ts'
+import { revisionNumber, revisionText } from '../../tools/records/layer-state.ts'
+import type { LayerState } from '../../tools/records/layer-state.ts'
+import { storedDefinition } from '../../tools/records/stored-records.ts'
 import type { SchemaChecker } from '../../tools/schemas/schema-checker.ts'
-import type { CallsUnderWay } from './calls-under-way.ts'
+import type { CallsUnderWay } from './firestore-connection.ts'
 import { firestoreError } from './firestore-error.ts'
-import type { StoreDeadlines } from './firestore-settings.ts'
+import type { StoreDeadlines } from './connect-firestore.ts'
 import { ForeignDocuments, NOTHING_FOREIGN } from './foreign-documents.ts'
 import type { ForeignContent } from './foreign-documents.ts'
-import type { LayerLook, LayerReader } from './layer-reader.ts'
+import type { LayerLook, LayerReader } from './layer-readers.ts'
 import { itemDocument, layerState } from './stored-documents.ts'
-import type { ItemDocument, LayerDocument } from './stored-documents.ts'
-import { storedDefinition } from './stored-definition.ts'
-import { revisionText } from '../../tools/definitions/layer-revision.ts'
+import type { ItemDocument } from './stored-documents.ts'
 
 /** Other programs write without raising the revision; their changes are looked for after this long, in milliseconds. */
 export const WHOLE_READ_MS = 5 * 60 * 1_000
@@ -24,7 +25,7 @@ export type LayerSourceParts = {
 }
 
 /** A look at the layer's revision, and what the same moment can still be asked for. */
-type Check = { readonly state: LayerDocument | undefined; readonly items: LayerLook['items'] }
+type Check = { readonly state: LayerState | undefined; readonly items: LayerLook['items'] }
 
 /** What the last whole read found that no revision of ours tells of, and how it shows in the revision. */
 type Seen = { readonly marker: string; readonly foreign: ForeignContent }
@@ -76,7 +77,10 @@ export class FirestoreLayerSource implements LayerSource {
       this.#lookForOthers(check)
       return { revision, whole: false, definitions: [], deleted: [], skipped: foreign.skipped }
     }
-    const known = state && revisionNumber(since, marker, state)
+    const known =
+      state && since.endsWith(marker)
+        ? revisionNumber(since.slice(0, since.length - marker.length), state)
+        : undefined
     if (!state || known === undefined) return undefined
     const items = await check.items(signal, known)
     if (items.some(({ id }) => foreign.touched.has(id))) return undefined
@@ -84,7 +88,7 @@ export class FirestoreLayerSource implements LayerSource {
     return {
       revision,
       whole: false,
-      definitions: changed.flatMap((item) => storedDefinition(item, state.epoch)),
+      definitions: changed.flatMap((item) => storedDefinition(item, state.epoch) ?? []),
       deleted: changed.flatMap((item) => (item.text === null ? item.name : [])),
       skipped: foreign.skipped,
     }
@@ -99,7 +103,10 @@ export class FirestoreLayerSource implements LayerSource {
     return {
       revision: `${revisionOf(check.state)}${seen.marker}`,
       whole: true,
-      definitions: [...own.flatMap((item) => storedDefinition(item, epoch)), ...seen.foreign.definitions],
+      definitions: [
+        ...own.flatMap((item) => storedDefinition(item, epoch) ?? []),
+        ...seen.foreign.definitions,
+      ],
       deleted: [],
       skipped: seen.foreign.skipped,
     }
@@ -133,29 +140,15 @@ export class FirestoreLayerSource implements LayerSource {
   }
 }
 
-function revisionOf(state: LayerDocument | undefined): string {
+function revisionOf(state: LayerState | undefined): string {
   return state ? revisionText(state.revision, state.epoch) : '0'
-}
-
-/**
- * Undefined for a revision of another epoch, of other foreign documents, or of the future, and for one since which deleted names
- * have gone: then all is read.
- */
-function revisionNumber(since: string, marker: string, state: LayerDocument): number | undefined {
-  const [, number, epoch] = /^(\d+)-([0-9a-f]+)$/.exec(since.slice(0, since.length - marker.length)) ?? []
-  const isKnown =
-    since.endsWith(marker) &&
-    epoch === state.epoch &&
-    Number(number) <= state.revision &&
-    Number(number) >= (state.floor ?? 0)
-  return isKnown ? Number(number) : undefined
 }
 
 /** Empty as long as all is ours and complete: then every instance knows a layer under the same revision. */
 function markerOf(
   own: readonly ItemDocument[],
   foreign: ForeignContent,
-  state: LayerDocument | undefined,
+  state: LayerState | undefined,
 ): string {
   const isComplete = own.length === (state?.size ?? 0)
   if (isComplete && foreign.touched.size === 0) return ''

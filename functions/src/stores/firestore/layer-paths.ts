@@ -1,5 +1,6 @@
 import type { CollectionReference, DocumentReference, Firestore } from 'firebase-admin/firestore'
 import type { StoredLayer } from '../../tools/catalog/stored-layer.ts'
+import type { KeptName } from '../../tools/records/layer-changes.ts'
 
 /**
  * Where a layer lies. `tools/defs` and `users/{uid}/tools/defs` are documents that hold the layer's revision; the
@@ -39,4 +40,12 @@ export function modulesOf(layer: DocumentReference): CollectionReference {
 /** The sources of modules, each by its sha256. */
 export function blobsOf(layer: DocumentReference): CollectionReference {
   return layer.parent.doc('modules').collection('blobs')
+}
+
+/** The document of a definition or a module. */
+export function recordOf(
+  layer: DocumentReference,
+  { kind, name }: Pick<KeptName, 'kind' | 'name'>,
+): DocumentReference {
+  return (kind === 'definition' ? itemsOf(layer) : modulesOf(layer)).doc(name)
 }

@@ -1,5 +1,5 @@
-import { ToolrackError } from '@toolrack/contract'
 import { Deadline } from './deadline.ts'
+import { busyError } from './firestore-error.ts'
 
 /** Lets those who want the same thing act one after the other, in the order in which they came. */
 export class Turns {
@@ -26,17 +26,10 @@ export class Turns {
 }
 
 async function turnWithin(ms: number, turn: Promise<void>): Promise<void> {
-  const waiting = new Deadline(ms, busyError)
+  const waiting = new Deadline(ms, () => busyError(new Error(`no turn to write within ${ms} ms`)))
   try {
     await waiting.race(turn)
   } finally {
     waiting.end()
   }
-}
-
-function busyError(ms: number): ToolrackError {
-  const cause = new Error(`no turn to write within ${ms} ms`)
-  return new ToolrackError('STORE_BUSY', 'The store is asked too much at once; nothing was written.', {
-    cause,
-  })
 }

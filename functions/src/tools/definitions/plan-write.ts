@@ -1,12 +1,10 @@
-import type { ErrorCode, ErrorDetail, JsonValue } from '@toolrack/contract'
+import type { ErrorCode, ErrorDetail, JsonValue, ToolDefinition } from '@toolrack/contract'
 import { ERROR_CODES, ToolrackError } from '@toolrack/contract'
 import type { StoredDefinition } from '../catalog/stored-definition.ts'
 import type { DefinitionChange } from './definition-change.ts'
-import { definitionBytes, presentGrowth } from './layer-totals.ts'
-import { managingModule } from './managing-module.ts'
 import { holds } from './precondition.ts'
-import { refuseOverflow } from './refuse-overflow.ts'
-import type { Growth, Room } from './refuse-overflow.ts'
+import { definitionBytes, refuseOverflow } from '../records/layer-totals.ts'
+import type { Growth, Room } from '../records/layer-totals.ts'
 import type { ChangeOutcome } from './write-outcome.ts'
 
 export type PlannedChange = { readonly change: DefinitionChange; readonly outcome: ChangeOutcome['outcome'] }
@@ -99,11 +97,32 @@ function refuseTaken(name: string, owner: string | undefined): Decision {
 function growthOf(planned: readonly PlannedChange[], current: ReadonlyMap<string, StoredDefinition>): Growth {
   const count = (wanted: ChangeOutcome['outcome']): number =>
     planned.filter(({ outcome }) => outcome === wanted).length
-  const presentBytes = written(planned).reduce((sum, { change }) => {
-    const before = current.get(change.name)
-    const after = change.kind === 'put' ? definitionBytes(change.text) : 'deleted'
-    return sum + presentGrowth(before ? definitionBytes(before.text) : 'nothing', after)
-  }, 0)
   const created = count('created')
-  return { created, size: created - count('deleted'), presentBytes }
+  const growths = written(planned).map(({ change }) => {
+    const after = change.kind === 'put' ? change.text : undefined
+    return presentBytes(after) - presentBytes(current.get(change.name)?.text)
+  })
+  const growth = growths.reduce((sum, bytes) => sum + bytes, 0)
+  return { created, size: created - count('deleted'), presentBytes: growth }
+}
+
+function presentBytes(text: string | undefined): number {
+  if (text === undefined) return 0
+  const { own, version } = definitionBytes(text)
+  return own + version
+}
+
+/**
+ * The module that a stored definition belongs to. Exactly the definitions whose runner is `python` belong to a module. A
+ * definition that another program has left in a store has a `source`, and belongs to none.
+ */
+export function managingModule({
+  text,
+  source,
+}: Pick<StoredDefinition, 'text' | 'source'>): string | undefined {
+  // A write of 200 definitions asks this for each of them, and few are worth parsing.
+  if (source !== undefined || !text.includes('"python"')) return undefined
+  const { runner } = JSON.parse(text) as ToolDefinition
+  if (runner?.kind !== 'python') return undefined
+  return typeof runner['module'] === 'string' ? runner['module'] : ''
 }

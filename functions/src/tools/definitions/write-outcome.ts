@@ -1,5 +1,5 @@
 import type { Digest } from '@toolrack/contract'
-import type { LayerLimits } from './layer-totals.ts'
+import type { LayerLimits } from '../records/layer-totals.ts'
 
 export type WriteContext = { readonly by: string; readonly at: Date; readonly limits: LayerLimits }
 
