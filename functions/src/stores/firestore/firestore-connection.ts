@@ -5,11 +5,11 @@ import type { FirestoreRest } from './firestore-rest.ts'
 /** How long an end waits for calls that are still under way, in milliseconds. */
 const CLOSE_MS = 5_000
 
-/** How Firestore is asked, by everything that asks it: one client, and layers by REST where that is set. */
+/** The one way to Firestore: a client for everything, and REST for reads of layers where that is set. */
 export class FirestoreConnection {
   /** Reads layers. Without it the client reads them too. */
   readonly rest: FirestoreRest | undefined
-  /** Everything that is asked belongs in here: nothing is closed before it has ended. */
+  /** Every call belongs in here, so that nothing is closed before it has ended. */
   readonly calls = new CallsUnderWay()
   readonly #connect: () => Promise<Firestore>
   #client: Promise<Firestore> | undefined

@@ -1,10 +1,10 @@
 import { isToolrackError, ToolrackError } from '@toolrack/contract'
 
-/** gRPC's status codes that mean more than "it did not work". */
+/** The status codes of gRPC for a store that is asked too much. */
 const RESOURCE_EXHAUSTED = 8
 const ABORTED = 10
 
-/** An error of Firestore, of its credentials or of the network, as callers of the store know it. What is ours passes through. */
+/** An error of Firestore, of its credentials or of the network, as callers of the store know it. An error of ours passes through. */
 export function firestoreError(error: unknown): unknown {
   if (isToolrackError(error) || isBug(error)) return error
   const { code } = error as { code?: unknown }
@@ -18,7 +18,7 @@ export function busyError(cause: unknown): ToolrackError {
   })
 }
 
-/** A commit that was sent and not answered: the truth is in the store alone. */
+/** The error for a commit that was sent and not answered. Only the store knows whether it was done. */
 export function unconfirmed(error: unknown): unknown {
   const failed = firestoreError(error)
   if (!isToolrackError(failed) || failed.code !== 'STORE_FAILED') return failed
@@ -29,7 +29,7 @@ export function unconfirmed(error: unknown): unknown {
   )
 }
 
-/** Mistakes of this program must not look like a failure of the store. */
+/** A bug of this program must not look like a failure of the store. */
 function isBug(error: unknown): boolean {
   return error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError
 }

@@ -3,7 +3,7 @@ import { LOG_BOUNDS, LOG_KEPT_MS, logBytes } from '../../calls/pipeline/invocati
 import type { InvocationLog, InvocationLogs, LogBounds } from '../../calls/pipeline/invocation-logs.ts'
 import type { FirestoreConnection } from './firestore-connection.ts'
 
-/** How long a call waits for its log to be kept, or a reader for it; and a call whose turn it is to look for too many. */
+/** How long a call waits until its log is kept, and a reader for a log. A call that has to look for old logs waits longer. */
 const DEADLINE_MS = 2_000
 const LOOK_MS = 5_000
 
@@ -14,7 +14,7 @@ const LOOKS_PER_BOUND = 8
 const REMOVED_MAX = 2_000
 const REMOVED_AT_ONCE = 500
 
-/** Users of whom an instance knows what it has kept since its last look. One who is forgotten is looked at with the next log. */
+/** For so many users an instance remembers what it has kept since its last look. For a forgotten user it looks at the next log. */
 const USERS_MAX = 10_000
 
 /**
@@ -26,7 +26,7 @@ export class FirestoreInvocationLogs implements InvocationLogs {
   readonly #connection: FirestoreConnection
   readonly #bounds: LogBounds
   readonly #now: () => number
-  /** The bytes of each user until the next look. */
+  /** How many bytes each user may still print until the next look. */
   readonly #untilLook = new Map<string, number>()
 
   constructor(
@@ -56,22 +56,14 @@ export class FirestoreInvocationLogs implements InvocationLogs {
       const found = await (await this.#logsOf(uid)).doc(invocationId).get()
       const expiresAt = found.get('expiresAt') as { toMillis(): number } | undefined
       if (!expiresAt || expiresAt.toMillis() <= this.#now()) return undefined
-      const [tool, at, text, truncated] = ['tool', 'at', 'text', 'truncated'].map(
-        (name) => found.get(name) as unknown,
-      )
-      return {
-        invocationId,
-        tool: String(tool),
-        at: String(at),
-        text: String(text),
-        truncated: truncated === true,
-      }
+      const [tool = '', at = '', text = ''] = ['tool', 'at', 'text'].map((name) => String(found.get(name)))
+      return { invocationId, tool, at, text, truncated: found.get('truncated') === true }
     })
   }
 
   close = (): Promise<void> => this.#connection.close()
 
-  /** Looks once for all logs that come meanwhile; the next one looks again where this fails. */
+  /** Looks once for all logs that come meanwhile. If this fails, the next log looks again. */
   async #look(uid: string): Promise<void> {
     const { userBytes } = this.#bounds
     this.#remember(uid, userBytes / LOOKS_PER_BOUND)
@@ -85,7 +77,7 @@ export class FirestoreInvocationLogs implements InvocationLogs {
     }
   }
 
-  /** As the newest; the one that is the oldest then is forgotten. */
+  /** The user becomes the newest. If there are too many, the oldest is forgotten. */
   #remember(uid: string, left: number): void {
     this.#untilLook.delete(uid)
     this.#untilLook.set(uid, left)

@@ -11,7 +11,7 @@ export function layerDocument(firestore: Firestore, layer: StoredLayer): Documen
   return (owner ?? firestore).collection('tools').doc('defs')
 }
 
-/** The same in words, for REST. */
+/** The same as path segments, for REST. */
 export function layerSegments(layer: StoredLayer): readonly string[] {
   return [...(layer.kind === 'global' ? [] : ['users', layer.uid]), 'tools', 'defs']
 }
@@ -27,12 +27,12 @@ export function versionsOf(item: DocumentReference): CollectionReference {
   return item.collection('versions')
 }
 
-/** Beside them, unchanged, documents of other programs that a definition has taken the place of. */
+/** Unchanged copies of the documents of other programs that a definition has replaced. */
 export function replacedOf(item: DocumentReference): CollectionReference {
   return item.collection('replaced')
 }
 
-/** Modules lie beside their layer's definitions: `tools/modules/items/{module}`, their versions below them as those of definitions do. */
+/** Modules lie beside the definitions of their layer, in `tools/modules/items/{module}`, with their versions below them. */
 export function modulesOf(layer: DocumentReference): CollectionReference {
   return layer.parent.doc('modules').collection(ITEMS)
 }

@@ -1,16 +1,17 @@
 import type { DocumentReference } from 'firebase-admin/firestore'
 import type { StoredLayer } from '../../tools/catalog/stored-layer.ts'
+import type { LayerState } from '../../tools/records/layer-state.ts'
 import type { FirestoreRest, RestElement } from './firestore-rest.ts'
 import { ITEMS, itemsOf, layerSegments } from './layer-paths.ts'
 import { restData } from './rest-data.ts'
 import type { RestDocument } from './rest-data.ts'
-import { foundDocument } from './stored-documents.ts'
+import { foundDocument, layerState } from './stored-documents.ts'
 import type { FoundDocument } from './stored-documents.ts'
 
-/** A look at a layer's document, and what the same moment can still be asked for. */
+/** The state of a layer, and its items at the same moment. */
 export type LayerLook = {
-  readonly document: FoundDocument
-  /** The items as they were at that moment, all or those with a higher revision: a revision never stands for two contents. */
+  readonly state: LayerState | undefined
+  /** All items, or those with a higher revision, as they were at that moment: so a revision never stands for two contents. */
   readonly items: (signal: AbortSignal, above?: number) => Promise<readonly FoundDocument[]>
 }
 
@@ -48,7 +49,7 @@ export class ClientLayerReader implements LayerReader {
       })
       return found.docs.map(foundDocument)
     }
-    return { document: foundDocument(snapshot), items }
+    return { state: layerState(foundDocument(snapshot)), items }
   }
 }
 
@@ -67,8 +68,8 @@ export class RestLayerReader implements LayerReader {
     const looked = await this.#rest.ask({ at: [], method: 'batchGet', body, read: whole, signal })
     const [{ found, readTime } = {}] = looked
     if (readTime === undefined) throw new Error('Firestore sent no time of the read')
-    const document = found ? restDocument(found) : { id: 'defs', data: undefined, updatedAt: '' }
-    return { document, items: (itemsSignal, above) => this.#items(readTime, itemsSignal, above) }
+    const state = layerState(found && restDocument(found))
+    return { state, items: (itemsSignal, above) => this.#items(readTime, itemsSignal, above) }
   }
 
   #items(readTime: string, signal: AbortSignal, above?: number): Promise<readonly FoundDocument[]> {

@@ -1,15 +1,15 @@
 import { Deadline } from './deadline.ts'
 import { busyError } from './firestore-error.ts'
 
-/** Lets those who want the same thing act one after the other, in the order in which they came. */
+/** Runs acts on the same thing one after the other, in the order in which they came. */
 export class Turns {
   readonly #last = new Map<string, Promise<void>>()
 
-  /** What comes of the act, or STORE_BUSY when its turn does not come in time; then it never acts. */
+  /** The result of the act. Rejects with STORE_BUSY if its turn does not come in time; then it never runs. */
   async take<T>(what: string, waitMs: number, act: () => Promise<T>): Promise<T> {
     const before = this.#last.get(what) ?? Promise.resolve()
     const { promise: isOver, resolve: end } = Promise.withResolvers<void>()
-    // Who gives up still stands in the queue: those behind wait for whoever acts now.
+    // An act that gives up keeps its place in the queue, because those behind it wait for the one that runs now.
     const mine: Promise<void> = before.then(() => isOver).then(() => this.#leave(what, mine))
     this.#last.set(what, mine)
     try {

@@ -4,10 +4,10 @@ import { LOG_BOUNDS, LOG_KEPT_MS, logBytes } from '../../calls/pipeline/invocati
 import type { InvocationLog, InvocationLogs, LogBounds } from '../../calls/pipeline/invocation-logs.ts'
 import { inTransaction, isFull } from './transaction.ts'
 
-/** What this version writes. The logs of an older file are not worth a copy: the next day they would be gone. */
+/** The version of the tables. The logs of an older file are not copied, because they are kept for a day only. */
 const SCHEMA_VERSION = 1
 
-/** The numbers count up, so those of a user are in the order in which the logs came, whatever the clock says. */
+/** The numbers count up, so they give the order in which the logs came, even if the clock was set back. */
 const SCHEMA = `
   CREATE TABLE logs (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -41,10 +41,10 @@ const SCHEMA = `
   END;
 `
 
-/** Twice what the journal of one log that comes or goes was measured to take, the longest among a thousand: 64 KB. */
+/** Twice the longest journal of one log that comes or goes, measured over a thousand logs: 64 KB. */
 const JOURNAL_BYTES = 128 * 1024
 
-/** Makes the journal as long as it will ever have to be: an overwritten row has all its pages written to it. They are free then. */
+/** Makes the journal as long as it ever has to be: all pages of an overwritten row are written to it. Then it frees the pages. */
 const LENGTHEN_JOURNAL = `
   CREATE TABLE journal_room (bytes BLOB) STRICT;
   INSERT INTO journal_room VALUES (zeroblob(${JOURNAL_BYTES}));
@@ -135,14 +135,14 @@ export class SqliteInvocationLogs implements InvocationLogs {
     keep.run(uid, invocationId, tool, at, text, Number(truncated), nowMs + LOG_KEPT_MS, bytes)
   }
 
-  /** The oldest log of the user who has most. Answers its bytes; 0 where there is none. */
+  /** Drops the oldest log of the user who has most. Returns its bytes, or 0 if there is no log. */
   #dropOfMost(): number {
     const { userWithMost, dropOldest } = this.#statements
     const user = userWithMost.get() as { uid: string } | undefined
     return user ? sum(dropOldest.get(user.uid)) : 0
   }
 
-  /** On a full disk: drops as many bytes as are wanted, of whoever has most, one log a transaction. False where no log is left. */
+  /** On a full disk: drops so many bytes of the users who have most, one log in each transaction. False if no log was left. */
   #makeRoom(bytes: number): boolean {
     let dropped = 0
     while (dropped < bytes) {

@@ -1,7 +1,6 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
-import { RECORD_BYTES } from '../../tools/records/layer-totals.ts'
 import type { ModuleRecord, ModuleVersionRecord } from '../../tools/records/stored-records.ts'
-import { MODULE_VERSION_BYTES } from './open-database.ts'
+import { DEFINITION_BYTES, MODULE_BYTES, MODULE_VERSION_BYTES } from './open-database.ts'
 
 export type LayerRow = {
   readonly epoch: string
@@ -48,13 +47,13 @@ const SQL = {
     ON CONFLICT DO UPDATE SET revision = excluded.revision, digest = excluded.digest, text = excluded.text,
       updated_at = excluded.updated_at, updated_by = excluded.updated_by`,
   dropDefinition: 'DELETE FROM definitions WHERE layer = ? AND name = ?',
-  definitionName: `SELECT text IS NULL AS isDeleted, ${RECORD_BYTES} + coalesce(octet_length(text), 0) AS ownBytes
+  definitionName: `SELECT text IS NULL AS isDeleted, ${DEFINITION_BYTES} AS ownBytes
     FROM definitions WHERE layer = ? AND name = ?`,
   deletedDefinitions: `SELECT name, revision FROM definitions WHERE layer = ? AND text IS NULL ${OLDEST_FIRST}`,
 
   versions:
     'SELECT revision, digest, text, at, by FROM versions WHERE layer = ? AND name = ? ORDER BY revision DESC LIMIT ?',
-  keptVersions: `SELECT revision, ${RECORD_BYTES} + coalesce(octet_length(text), 0) AS bytes FROM versions
+  keptVersions: `SELECT revision, ${DEFINITION_BYTES} AS bytes FROM versions
     WHERE layer = ? AND name = ? ORDER BY revision`,
   addVersion:
     'INSERT INTO versions (layer, name, revision, digest, text, at, by) VALUES (?, ?, ?, ?, ?, ?, ?)',
@@ -69,7 +68,7 @@ const SQL = {
     ON CONFLICT DO UPDATE SET revision = excluded.revision, sha256 = excluded.sha256, tools = excluded.tools,
       report = excluded.report, updated_at = excluded.updated_at, updated_by = excluded.updated_by`,
   deleteModule: 'DELETE FROM modules WHERE layer = ? AND name = ?',
-  moduleName: `SELECT 0 AS isDeleted, ${RECORD_BYTES} + octet_length(report) + octet_length(tools) AS ownBytes
+  moduleName: `SELECT 0 AS isDeleted, ${MODULE_BYTES} AS ownBytes
     FROM modules WHERE layer = ? AND name = ?`,
   deletedModules: `SELECT name, revision FROM module_versions AS deletion WHERE layer = ? AND sha256 IS NULL
     AND NOT EXISTS (SELECT 1 FROM module_versions WHERE layer = deletion.layer AND name = deletion.name
@@ -77,7 +76,7 @@ const SQL = {
 
   moduleVersions: `SELECT revision, sha256, tools, at, by FROM module_versions
     WHERE layer = ? AND name = ? ORDER BY revision DESC LIMIT ?`,
-  keptModuleVersions: `SELECT revision, sha256, ${RECORD_BYTES} + ${MODULE_VERSION_BYTES} AS bytes FROM module_versions
+  keptModuleVersions: `SELECT revision, sha256, ${MODULE_VERSION_BYTES} AS bytes FROM module_versions
     WHERE layer = ? AND name = ? ORDER BY revision`,
   passModuleVersion: 'UPDATE module_versions SET past = 1 WHERE layer = ? AND name = ? AND past = 0',
   addModuleVersion:

@@ -9,14 +9,14 @@ import type { ChangeOutcome } from './write-outcome.ts'
 
 export type PlannedChange = { readonly change: DefinitionChange; readonly outcome: ChangeOutcome['outcome'] }
 
-/** The module that a write is about, and how much more it takes beside its definitions. */
+/** The module that a write is about, and how many bytes it adds beside its definitions. */
 export type ModuleOfWrite = { readonly name: string; readonly presentGrowth: number }
 
 /**
- * Decides what a write does, from what its transaction has read; every store calls it, so none can differ. `module` is the
- * one whose definitions are written, by itself; no other definition of a module may be changed.
- * Throws PRECONDITION_FAILED, NAME_TAKEN, TOOL_NOT_FOUND or MANAGED_BY_MODULE with a detail for every change that is refused, and
- * what `refuseOverflow` throws.
+ * Decides what a write does, from what its transaction has read. `module` is given when a module writes its own definitions.
+ * Nobody else changes a definition of a module.
+ * Throws PRECONDITION_FAILED, NAME_TAKEN, TOOL_NOT_FOUND or MANAGED_BY_MODULE with a detail for every change that has a fault,
+ * and what `refuseOverflow` throws.
  */
 export function planWrite(
   changes: readonly DefinitionChange[],
@@ -26,11 +26,11 @@ export function planWrite(
 ): readonly PlannedChange[] {
   const writer = module?.name
   const decisions = changes.map((change) => ({ change, ...decide(change, current.get(change.name), writer) }))
-  const refused: ErrorDetail[] = decisions.flatMap(({ refusal }, index) =>
-    refusal ? [{ ...refusal.detail, ...(changes.length > 1 && { index }) }] : [],
+  const details = decisions.flatMap(({ fault }, index): ErrorDetail[] =>
+    fault ? [{ ...fault.detail, ...(changes.length > 1 && { index }) }] : [],
   )
-  const [first] = decisions.flatMap(({ refusal }) => refusal ?? [])
-  if (first) throw new ToolrackError(first.detail.reason, first.message, { details: refused })
+  const [first] = decisions.flatMap(({ fault }) => fault ?? [])
+  if (first) throw new ToolrackError(first.detail.reason, first.message, { details })
   const planned = decisions.map(({ change, outcome }) => ({ change, outcome: outcome ?? 'unchanged' }))
   const growth = growthOf(planned, current)
   refuseOverflow(room, { ...growth, presentBytes: growth.presentBytes + (module?.presentGrowth ?? 0) })
@@ -45,7 +45,7 @@ export function written(planned: readonly PlannedChange[]): readonly PlannedChan
 type Fields = { readonly [field: string]: JsonValue }
 type Decision = {
   readonly outcome?: ChangeOutcome['outcome']
-  readonly refusal?: { readonly detail: ErrorDetail; readonly message: string }
+  readonly fault?: { readonly detail: ErrorDetail; readonly message: string }
 }
 
 function decide(
@@ -72,7 +72,7 @@ function refuse(
   message: string = ERROR_CODES[reason].text,
   fields: Fields = {},
 ): Decision {
-  return { refusal: { detail: { reason, ...fields }, message } }
+  return { fault: { detail: { reason, ...fields }, message } }
 }
 
 function refuseManaged(module: string): Decision {

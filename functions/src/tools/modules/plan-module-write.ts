@@ -16,7 +16,7 @@ export type ModulePlan = {
 /** A module as the transaction has found it. */
 export type PresentModule = Pick<ModuleSummary, 'sha256' | 'tools'> & { readonly presentBytes: number }
 
-/** The definitions that a change is about: what the module will have, and what it had. */
+/** The names of the definitions that the module will have, and of those that it had. */
 export function definitionsOf(
   change: ModuleChange,
   present: Pick<ModuleSummary, 'tools'> | undefined,
@@ -27,7 +27,7 @@ export function definitionsOf(
 
 /**
  * Decides what a write of a module does, from what its transaction has read: the module, and `current` of what
- * `definitionsOf` names. Every store calls it. Throws MODULE_NOT_FOUND, PRECONDITION_FAILED, NAME_TAKEN, or
+ * `definitionsOf` names. Throws MODULE_NOT_FOUND, PRECONDITION_FAILED, NAME_TAKEN, or
  * what `refuseOverflow` throws.
  */
 export function planModuleWrite(
@@ -60,7 +60,7 @@ export function bytesAfter(change: ModuleChange): ContentBytes | undefined {
   return moduleBytes({ source, report: JSON.stringify(report), tools: tools.map(({ name }) => name) })
 }
 
-/** What is not there any more, or has come to be something else, is not the module's to take away. */
+/** True if the name still holds a definition of the module. Anything else is not the module's to delete. */
 function isOwn(definition: StoredDefinition | undefined, module: string): boolean {
   return definition !== undefined && managingModule(definition) === module
 }
