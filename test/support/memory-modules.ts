@@ -1,5 +1,5 @@
 import { VERSIONS_KEPT } from '../../functions/src/tools/definitions/definition-store.ts'
-import type { WriteContext } from '../../functions/src/tools/definitions/write-outcome.ts'
+import type { WriteContext } from '../../functions/src/tools/definitions/write-result.ts'
 import type {
   ModuleChange,
   ModulePage,

@@ -1,6 +1,6 @@
 import type { Digest } from '@toolrack/contract'
 import type { DefinitionChange } from './definition-change.ts'
-import type { ChangeOutcome, WriteContext } from './write-outcome.ts'
+import type { DefinitionWriteResult, WriteContext } from './write-result.ts'
 import type { LayerSource } from '../catalog/layer-source.ts'
 import type { StoredLayer } from '../catalog/stored-layer.ts'
 import type { ModuleStore } from '../modules/module-store.ts'
@@ -35,7 +35,7 @@ export interface DefinitionStore extends ModuleStore {
     layer: StoredLayer,
     changes: readonly DefinitionChange[],
     context: WriteContext,
-  ): Promise<readonly ChangeOutcome[]>
+  ): Promise<readonly DefinitionWriteResult[]>
 
   /** The last versions of a definition, the newest first. Empty for a name that was never written. */
   versions(layer: StoredLayer, name: string): Promise<readonly DefinitionVersion[]>

@@ -17,7 +17,7 @@ import { keptVersions } from './kept-versions.ts'
 import { LAYER_LIMITS } from '../records/layer-totals.ts'
 import { nameFaults, sealedFault } from './name-faults.ts'
 import type { BulkAnswer, RefusedItem, WriteAnswer } from './write-answer.ts'
-import type { ChangeOutcome } from './write-outcome.ts'
+import type { DefinitionWriteResult } from './write-result.ts'
 
 /** How many definitions one request may bring. */
 export const BULK_MAX = 200
@@ -92,7 +92,7 @@ export class DefinitionWriter {
     layer: WritableLayer,
     name: string,
     precondition: Precondition,
-  ): Promise<ChangeOutcome> {
+  ): Promise<DefinitionWriteResult> {
     if (!isToolName(name)) throw new ToolrackError('TOOL_NOT_FOUND')
     const [outcome] = await this.#write(principal, layer, [{ kind: 'delete', name, precondition }])
     return must(outcome)
@@ -138,7 +138,7 @@ export class DefinitionWriter {
     principal: Principal,
     layer: WritableLayer,
     changes: Parameters<DefinitionStore['write']>[1],
-  ): Promise<readonly ChangeOutcome[]> {
+  ): Promise<readonly DefinitionWriteResult[]> {
     const target = storedLayer(layer, principal.uid)
     const context = { by: principal.uid, at: new Date(), limits: LAYER_LIMITS[layer] }
     try {
@@ -165,7 +165,7 @@ function answer(
   view: CatalogView,
   layer: Layer,
   admitted: AdmittedDefinition,
-  outcome: ChangeOutcome | undefined,
+  outcome: DefinitionWriteResult | undefined,
 ): WriteAnswer {
   const { name, ...written } = must(outcome)
   const { normalised, unenforced } = admitted

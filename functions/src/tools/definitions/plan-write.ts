@@ -5,9 +5,12 @@ import type { DefinitionChange } from './definition-change.ts'
 import { holds } from './precondition.ts'
 import { definitionBytes, refuseOverflow } from '../records/layer-totals.ts'
 import type { Growth, Room } from '../records/layer-totals.ts'
-import type { ChangeOutcome } from './write-outcome.ts'
+import type { DefinitionWriteResult } from './write-result.ts'
 
-export type PlannedChange = { readonly change: DefinitionChange; readonly outcome: ChangeOutcome['outcome'] }
+export type PlannedChange = {
+  readonly change: DefinitionChange
+  readonly outcome: DefinitionWriteResult['outcome']
+}
 
 /** The module that a write is about, and how many bytes it adds beside its definitions. */
 export type ModuleOfWrite = { readonly name: string; readonly presentGrowth: number }
@@ -44,7 +47,7 @@ export function written(planned: readonly PlannedChange[]): readonly PlannedChan
 
 type Fields = { readonly [field: string]: JsonValue }
 type Decision = {
-  readonly outcome?: ChangeOutcome['outcome']
+  readonly outcome?: DefinitionWriteResult['outcome']
   readonly fault?: { readonly detail: ErrorDetail; readonly message: string }
 }
 
@@ -95,7 +98,7 @@ function refuseTaken(name: string, owner: string | undefined): Decision {
 }
 
 function growthOf(planned: readonly PlannedChange[], current: ReadonlyMap<string, StoredDefinition>): Growth {
-  const count = (wanted: ChangeOutcome['outcome']): number =>
+  const count = (wanted: DefinitionWriteResult['outcome']): number =>
     planned.filter(({ outcome }) => outcome === wanted).length
   const created = count('created')
   const growths = written(planned).map(({ change }) => {

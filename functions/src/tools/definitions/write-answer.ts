@@ -2,7 +2,7 @@ import type { Digest, Layer } from '@toolrack/contract'
 import type { Unenforced } from '../schemas/schema-fault.ts'
 import type { DefinitionFault } from './definition-fault.ts'
 import type { Normalisation } from './normalisation.ts'
-import type { ChangeOutcome } from './write-outcome.ts'
+import type { DefinitionWriteResult } from './write-result.ts'
 
 /** What a write tells its author about one definition. */
 export type WriteAnswer = {
@@ -10,7 +10,7 @@ export type WriteAnswer = {
   readonly layer: Layer
   readonly digest: Digest
   readonly revision: string
-  readonly outcome: ChangeOutcome['outcome']
+  readonly outcome: DefinitionWriteResult['outcome']
   /** What was read as something else. */
   readonly normalised: readonly Normalisation[]
   /** What stays in the schema for the model but is not enforced. */

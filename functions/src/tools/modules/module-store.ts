@@ -2,7 +2,7 @@ import type { JsonObject } from '@toolrack/contract'
 import type { StoredLayer } from '../catalog/stored-layer.ts'
 import type { DefinitionPut } from '../definitions/definition-change.ts'
 import type { Precondition } from '../definitions/precondition.ts'
-import type { ChangeOutcome, WriteContext } from '../definitions/write-outcome.ts'
+import type { DefinitionWriteResult, WriteContext } from '../definitions/write-result.ts'
 
 /** What is kept of a module beside its source and its definitions. */
 export type StoredModule = ModuleSummary & { readonly report: JsonObject }
@@ -47,7 +47,7 @@ export type ModuleDelete = {
 
 export type ModuleChange = ModulePut | ModuleDelete
 
-export type ModuleOutcome = {
+export type ModuleWriteResult = {
   readonly name: string
   readonly outcome: 'created' | 'updated' | 'unchanged' | 'deleted'
   readonly sha256: string
@@ -55,7 +55,7 @@ export type ModuleOutcome = {
   readonly replaced?: string | undefined
   /** The revision that the module's content came with. */
   readonly revision: string
-  readonly tools: readonly ChangeOutcome[]
+  readonly tools: readonly DefinitionWriteResult[]
 }
 
 /** A part of a list by name: so many names after a name. */
@@ -70,7 +70,7 @@ export interface ModuleStore {
    * Writes the module, its source, a version, and every definition that it adds, changes or takes away: all or nothing, in
    * one transaction, raising the layer's revision once if anything changed. Rejects with what `planModuleWrite` throws.
    */
-  writeModule(layer: StoredLayer, change: ModuleChange, context: WriteContext): Promise<ModuleOutcome>
+  writeModule(layer: StoredLayer, change: ModuleChange, context: WriteContext): Promise<ModuleWriteResult>
 
   module(layer: StoredLayer, name: string): Promise<StoredModule | undefined>
 

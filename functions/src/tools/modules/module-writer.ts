@@ -17,7 +17,7 @@ import { moduleAnswer } from './module-answer.ts'
 import type { ModuleAnswer } from './module-answer.ts'
 import { isModuleName } from './module-name.ts'
 import type { ModuleReader, ModuleVersionChoice } from './module-reader.ts'
-import type { ModuleChange, ModuleOutcome, ModuleStore } from './module-store.ts'
+import type { ModuleChange, ModuleWriteResult, ModuleStore } from './module-store.ts'
 
 /** The file that somebody uploads, and where to. */
 export type Upload = {
@@ -86,7 +86,7 @@ export class ModuleWriter {
     return moduleAnswer(outcome, layer, await this.#parts.catalog.view(principal))
   }
 
-  async #write(principal: Principal, layer: WritableLayer, change: ModuleChange): Promise<ModuleOutcome> {
+  async #write(principal: Principal, layer: WritableLayer, change: ModuleChange): Promise<ModuleWriteResult> {
     const { store, catalog, runner } = this.#parts
     const target = storedLayer(layer, principal.uid)
     const context = { by: principal.uid, at: new Date(), limits: LAYER_LIMITS[layer] }
@@ -104,7 +104,7 @@ export class ModuleWriter {
 }
 
 /** The digest of the source that is not called any more. */
-function goneWith({ outcome, sha256, replaced }: ModuleOutcome): string | undefined {
+function goneWith({ outcome, sha256, replaced }: ModuleWriteResult): string | undefined {
   if (outcome === 'deleted') return sha256
   return replaced === sha256 ? undefined : replaced
 }

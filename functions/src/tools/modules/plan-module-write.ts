@@ -6,10 +6,10 @@ import type { PlannedChange } from '../definitions/plan-write.ts'
 import { holds } from '../definitions/precondition.ts'
 import { moduleBytes } from '../records/layer-totals.ts'
 import type { ContentBytes, Room } from '../records/layer-totals.ts'
-import type { ModuleChange, ModuleOutcome, ModuleSummary } from './module-store.ts'
+import type { ModuleChange, ModuleWriteResult, ModuleSummary } from './module-store.ts'
 
 export type ModulePlan = {
-  readonly outcome: ModuleOutcome['outcome']
+  readonly outcome: ModuleWriteResult['outcome']
   readonly definitions: readonly PlannedChange[]
 }
 
@@ -69,7 +69,7 @@ function outcomeOf(
   change: ModuleChange,
   present: PresentModule | undefined,
   definitions: readonly PlannedChange[],
-): ModuleOutcome['outcome'] {
+): ModuleWriteResult['outcome'] {
   if (change.kind === 'delete') return 'deleted'
   if (!present) return 'created'
   const isSame =

@@ -2,8 +2,8 @@ import type { StoredDefinition } from '../catalog/stored-definition.ts'
 import type { DefinitionChange } from '../definitions/definition-change.ts'
 import { planWrite, written } from '../definitions/plan-write.ts'
 import type { PlannedChange } from '../definitions/plan-write.ts'
-import type { ChangeOutcome, WriteContext } from '../definitions/write-outcome.ts'
-import type { ModuleChange, ModuleOutcome, ModuleSummary } from '../modules/module-store.ts'
+import type { DefinitionWriteResult, WriteContext } from '../definitions/write-result.ts'
+import type { ModuleChange, ModuleWriteResult, ModuleSummary } from '../modules/module-store.ts'
 import { bytesAfter, definitionsOf, planModuleWrite } from '../modules/plan-module-write.ts'
 import { LayerChanges, totalsOf } from './layer-changes.ts'
 import type { KeptName } from './layer-changes.ts'
@@ -50,7 +50,7 @@ export type LayerWrite<Result> = {
 export function definitionsWrite(
   changes: readonly DefinitionChange[],
   context: WriteContext,
-): LayerWrite<readonly ChangeOutcome[]> {
+): LayerWrite<readonly DefinitionWriteResult[]> {
   return {
     definitions: () => changes.map(({ name }) => name),
     plan: (found) => {
@@ -62,7 +62,7 @@ export function definitionsWrite(
   }
 }
 
-export function moduleWrite(change: ModuleChange, context: WriteContext): LayerWrite<ModuleOutcome> {
+export function moduleWrite(change: ModuleChange, context: WriteContext): LayerWrite<ModuleWriteResult> {
   const { name } = change
   return {
     module: name,
@@ -107,7 +107,7 @@ function writeDefinitions(
   found: FoundInLayer,
   changes: LayerChanges,
   { by, at }: WriteContext,
-): readonly ChangeOutcome[] {
+): readonly DefinitionWriteResult[] {
   const { revision } = changes
   return planned.map(({ change, outcome }) => {
     const { name } = change

@@ -2,10 +2,10 @@ import type { LayerSource } from '../catalog/layer-source.ts'
 import type { StoredLayer } from '../catalog/stored-layer.ts'
 import type { DefinitionChange } from '../definitions/definition-change.ts'
 import type { DefinitionStore, DefinitionVersion } from '../definitions/definition-store.ts'
-import type { ChangeOutcome, WriteContext } from '../definitions/write-outcome.ts'
+import type { DefinitionWriteResult, WriteContext } from '../definitions/write-result.ts'
 import type {
   ModuleChange,
-  ModuleOutcome,
+  ModuleWriteResult,
   ModulePage,
   ModuleSummary,
   ModuleVersion,
@@ -39,11 +39,11 @@ export abstract class RecordStore implements DefinitionStore {
     layer: StoredLayer,
     changes: readonly DefinitionChange[],
     context: WriteContext,
-  ): Promise<readonly ChangeOutcome[]> {
+  ): Promise<readonly DefinitionWriteResult[]> {
     return this.runWrite(layer, definitionsWrite(changes, context))
   }
 
-  writeModule(layer: StoredLayer, change: ModuleChange, context: WriteContext): Promise<ModuleOutcome> {
+  writeModule(layer: StoredLayer, change: ModuleChange, context: WriteContext): Promise<ModuleWriteResult> {
     return this.runWrite(layer, moduleWrite(change, context))
   }
 

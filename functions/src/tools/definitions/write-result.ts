@@ -3,7 +3,7 @@ import type { LayerLimits } from '../records/layer-totals.ts'
 
 export type WriteContext = { readonly by: string; readonly at: Date; readonly limits: LayerLimits }
 
-export type ChangeOutcome = {
+export type DefinitionWriteResult = {
   readonly name: string
   readonly outcome: 'created' | 'updated' | 'unchanged' | 'skipped' | 'deleted'
   readonly digest: Digest
