@@ -105,7 +105,7 @@ function foundModule(snapshot: DocumentSnapshot | undefined, epoch: string): Fou
   return module && { kept: keptModule(module), summary: moduleSummary(module, epoch) }
 }
 
-/** The last reads of a transaction but for sources. */
+/** Reads names until there is room. Only the sources of modules are read after this. */
 async function makeRoom(
   transaction: Transaction,
   layer: DocumentReference,
@@ -113,45 +113,38 @@ async function makeRoom(
 ): Promise<void> {
   for (const age of AGES) {
     const sources = [
-      new OldestNames(transaction, itemsOf(layer), age, keptItemIn),
-      new OldestNames(transaction, modulesOf(layer), age, keptModuleIn),
+      oldestNames(transaction, itemsOf(layer), age, keptItemIn),
+      oldestNames(transaction, modulesOf(layer), age, keptModuleIn),
     ]
     for (let questions = 0; questions < QUESTIONS_MAX && changes.isTooLarge(age); questions += 1) {
-      for (const source of sources) changes.consider(await source.next())
-      const reached = Math.min(...sources.map((source) => source.reached))
+      let reached = Infinity
+      for (const source of sources) {
+        const page = await source()
+        changes.consider(page.names)
+        reached = Math.min(reached, page.reached)
+      }
       changes.forget(age, reached)
       if (reached === Infinity) break
     }
   }
 }
 
-/** The names of one collection, those with the oldest first, a part at a time. */
-class OldestNames {
-  /** The age of the last one that came. Everything older has come. */
-  reached = -Infinity
-  readonly #transaction: Transaction
-  readonly #query: Query
-  readonly #age: Age
-  readonly #read: (snapshot: DocumentSnapshot) => KeptName | undefined
-  #last: DocumentSnapshot | undefined
+/** The names of one collection that have come, and the age up to which all have come. */
+type Page = { readonly names: readonly KeptName[]; readonly reached: number }
 
-  constructor(
-    transaction: Transaction,
-    collection: Query,
-    age: Age,
-    read: (snapshot: DocumentSnapshot) => KeptName | undefined,
-  ) {
-    this.#transaction = transaction
-    this.#query = collection.where(age, '>', 0).orderBy(age).limit(NAMES_AT_ONCE)
-    this.#age = age
-    this.#read = read
-  }
-
-  async next(): Promise<readonly KeptName[]> {
-    if (this.reached === Infinity) return []
-    const found = await this.#transaction.get(this.#last ? this.#query.startAfter(this.#last) : this.#query)
-    this.#last = found.docs.at(-1)
-    this.reached = found.size < NAMES_AT_ONCE ? Infinity : Number(this.#last?.get(this.#age))
-    return found.docs.flatMap((snapshot) => this.#read(snapshot) ?? [])
+/** Each call asks for the next names of a collection, those with the oldest first, until all have come. */
+function oldestNames(
+  transaction: Transaction,
+  collection: Query,
+  age: Age,
+  nameIn: (snapshot: DocumentSnapshot) => KeptName | undefined,
+): () => Promise<Page> {
+  let next: Query | undefined = collection.where(age, '>', 0).orderBy(age).limit(NAMES_AT_ONCE)
+  return async () => {
+    const { docs = [] } = next ? await transaction.get(next) : {}
+    const last = docs.at(NAMES_AT_ONCE - 1)
+    next = last && next?.startAfter(last)
+    const names = docs.flatMap((snapshot) => nameIn(snapshot) ?? [])
+    return { names, reached: last ? Number(last.get(age)) : Infinity }
   }
 }
