@@ -86,7 +86,7 @@ testWhere(
   'setpriv is missing: as root a file without permission can not be tried.',
 )('a file without permission is skipped and reported with what to do', async () => {
   const item = (await skipped()).find((one) => one.source === 'd-unreadable.json')
-  expect(item?.message).toBe('can not be read: permission denied; let the service read it')
+  expect(item?.message).toBe('cannot be read: permission denied; let the service read it')
   expect(await listedNames(server, 'names=unreadable')).toEqual([])
 })
 

@@ -4,9 +4,9 @@ import type {
   DefinitionDelete,
   DefinitionPut,
 } from '../../functions/src/tools/definitions/definition-change.ts'
-import { LAYER_LIMITS } from '../../functions/src/tools/definitions/layer-totals.ts'
-import type { LayerLimits } from '../../functions/src/tools/definitions/layer-totals.ts'
-import type { WriteContext } from '../../functions/src/tools/definitions/write-outcome.ts'
+import { LAYER_LIMITS } from '../../functions/src/tools/records/layer-totals.ts'
+import type { LayerLimits } from '../../functions/src/tools/records/layer-totals.ts'
+import type { WriteContext } from '../../functions/src/tools/definitions/write-result.ts'
 
 /** A small tool of that name; another description makes another content. */
 export function tool(name: string, description = `Does ${name}.`): ToolDefinition {

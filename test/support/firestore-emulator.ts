@@ -3,10 +3,7 @@ import { Firestore } from '@google-cloud/firestore'
 import { randomUUID } from 'node:crypto'
 import { FirestoreConnection } from '../../functions/src/stores/firestore/firestore-connection.ts'
 import { FirestoreRest } from '../../functions/src/stores/firestore/firestore-rest.ts'
-import {
-  firestoreSettings,
-  STORE_DEADLINES,
-} from '../../functions/src/stores/firestore/firestore-settings.ts'
+import { firestoreSettings, STORE_DEADLINES } from '../../functions/src/stores/firestore/connect-firestore.ts'
 import { EMULATOR_TOKEN } from '../../functions/src/stores/firestore/metadata-token.ts'
 import { testWhere } from './test-where.ts'
 

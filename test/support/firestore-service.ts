@@ -5,7 +5,7 @@ import type { LayerSource } from '../../functions/src/tools/catalog/layer-source
 import { FileLayer } from '../../functions/src/stores/files/file-layer.ts'
 import type { FirestoreConnection } from '../../functions/src/stores/firestore/firestore-connection.ts'
 import { FirestoreDefinitionStore } from '../../functions/src/stores/firestore/firestore-definition-store.ts'
-import { STORE_DEADLINES } from '../../functions/src/stores/firestore/firestore-settings.ts'
+import { STORE_DEADLINES } from '../../functions/src/stores/firestore/connect-firestore.ts'
 import { listen, stopListening } from '../../functions/src/hosts/local/listen.ts'
 import { absentRunner } from '../../functions/src/tools/modules/runner.ts'
 import { closeServices, createServices } from '../../functions/src/hosts/services.ts'

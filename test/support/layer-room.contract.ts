@@ -1,13 +1,9 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import type { StoredLayer } from '../../functions/src/tools/catalog/layer-source.ts'
 import type { DefinitionStore } from '../../functions/src/tools/definitions/definition-store.ts'
-import {
-  definitionBytes,
-  moduleBytes,
-  recordBytes,
-} from '../../functions/src/tools/definitions/layer-totals.ts'
-import type { LayerLimits } from '../../functions/src/tools/definitions/layer-totals.ts'
-import type { WriteContext } from '../../functions/src/tools/definitions/write-outcome.ts'
+import { definitionBytes, moduleBytes, recordBytes } from '../../functions/src/tools/records/layer-totals.ts'
+import type { LayerLimits } from '../../functions/src/tools/records/layer-totals.ts'
+import type { WriteContext } from '../../functions/src/tools/definitions/write-result.ts'
 import { by, put, remove, tool } from './definition-changes.ts'
 import type { StoreHarness } from './definition-store.contract.ts'
 import { putModule, removeModule, sha256Of } from './module-changes.ts'

@@ -7,12 +7,12 @@ import type {
 import type { StoredDefinition } from '../../functions/src/tools/catalog/stored-definition.ts'
 import type { StoredLayer } from '../../functions/src/tools/catalog/layer-source.ts'
 import type { LayerRead, LayerSource } from '../../functions/src/tools/catalog/layer-source.ts'
-import { recordBytes } from '../../functions/src/tools/definitions/layer-totals.ts'
+import { recordBytes } from '../../functions/src/tools/records/layer-totals.ts'
+import type { Room } from '../../functions/src/tools/records/layer-totals.ts'
 import { planWrite } from '../../functions/src/tools/definitions/plan-write.ts'
-import type { Room } from '../../functions/src/tools/definitions/refuse-overflow.ts'
 import type {
   ModuleChange,
-  ModuleOutcome,
+  ModuleWriteResult,
   ModulePage,
   ModuleSummary,
   ModuleVersion,
@@ -22,7 +22,10 @@ import { planModuleWrite } from '../../functions/src/tools/modules/plan-module-w
 import { MemoryModules } from './memory-modules.ts'
 import { memoryTotals, shrink } from './memory-room.ts'
 import type { MemoryNames } from './memory-room.ts'
-import type { ChangeOutcome, WriteContext } from '../../functions/src/tools/definitions/write-outcome.ts'
+import type {
+  DefinitionWriteResult,
+  WriteContext,
+} from '../../functions/src/tools/definitions/write-result.ts'
 
 type Kept = {
   revision: number
@@ -58,7 +61,7 @@ export class MemoryDefinitionStore implements DefinitionStore {
     layer: StoredLayer,
     changes: readonly DefinitionChange[],
     context: WriteContext,
-  ): Promise<readonly ChangeOutcome[]> {
+  ): Promise<readonly DefinitionWriteResult[]> {
     await Promise.resolve()
     const kept = this.#kept(layer)
     const planned = planWrite(changes, kept.definitions, roomOf(kept, context))
@@ -74,11 +77,15 @@ export class MemoryDefinitionStore implements DefinitionStore {
     return this.#kept(layer).versions.get(name) ?? []
   }
 
-  async writeModule(layer: StoredLayer, change: ModuleChange, context: WriteContext): Promise<ModuleOutcome> {
+  async writeModule(
+    layer: StoredLayer,
+    change: ModuleChange,
+    context: WriteContext,
+  ): Promise<ModuleWriteResult> {
     await Promise.resolve()
     const kept = this.#kept(layer)
     const found = kept.modules.module(change.name)
-    const present = found && { ...found, bytes: kept.modules.bytesOf(change.name) }
+    const present = found && { ...found, presentBytes: kept.modules.presentBytes(change.name) }
     const { outcome, definitions } = planModuleWrite(change, present, kept.definitions, roomOf(kept, context))
     const next = kept.revision + 1
     const tools = definitions.map((plan) => apply(kept, plan.change, plan.outcome, next, context))
@@ -175,10 +182,10 @@ function readKept(kept: Kept, since: string | undefined): LayerRead {
 function apply(
   kept: Kept,
   change: DefinitionChange,
-  outcome: ChangeOutcome['outcome'],
+  outcome: DefinitionWriteResult['outcome'],
   next: number,
   { by, at }: WriteContext,
-): ChangeOutcome {
+): DefinitionWriteResult {
   const { name } = change
   const before = kept.definitions.get(name)
   if (before && (outcome === 'unchanged' || outcome === 'skipped')) {

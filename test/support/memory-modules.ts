@@ -1,5 +1,5 @@
 import { VERSIONS_KEPT } from '../../functions/src/tools/definitions/definition-store.ts'
-import type { WriteContext } from '../../functions/src/tools/definitions/write-outcome.ts'
+import type { WriteContext } from '../../functions/src/tools/definitions/write-result.ts'
 import type {
   ModuleChange,
   ModulePage,
@@ -8,8 +8,8 @@ import type {
   StoredModule,
 } from '../../functions/src/tools/modules/module-store.ts'
 
-import { moduleBytes, recordBytes } from '../../functions/src/tools/definitions/layer-totals.ts'
-import type { ContentBytes } from '../../functions/src/tools/definitions/layer-totals.ts'
+import { moduleBytes, recordBytes } from '../../functions/src/tools/records/layer-totals.ts'
+import type { ContentBytes } from '../../functions/src/tools/records/layer-totals.ts'
 import type { MemoryNames } from './memory-room.ts'
 
 type Kept = ModuleVersion & { readonly source?: string }
@@ -42,7 +42,7 @@ export class MemoryModules {
   /** What is kept of the modules, for the bounds of their layer. */
   names(): MemoryNames {
     return {
-      present: [...this.#modules.keys()].map((name) => ({ name, bytes: this.bytesOf(name).own })),
+      present: [...this.#modules.keys()].map((name) => ({ name, bytes: this.#bytesOf(name).own })),
       versions: [...this.#versions].flatMap(([name, versions]) =>
         versions.map(({ revision, source, tools }) => {
           const bytes = source === undefined ? recordBytes() : recordBytes(source, JSON.stringify(tools))
@@ -58,7 +58,12 @@ export class MemoryModules {
   }
 
   /** Of a module that is there. */
-  bytesOf(name: string): ContentBytes {
+  presentBytes(name: string): number {
+    const { own, version } = this.#bytesOf(name)
+    return own + version
+  }
+
+  #bytesOf(name: string): ContentBytes {
     const [newest] = this.#versions.get(name) ?? []
     const { report, tools = [] } = this.#modules.get(name) ?? {}
     return moduleBytes({ source: newest?.source ?? '', report: JSON.stringify(report), tools })

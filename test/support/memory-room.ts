@@ -1,5 +1,5 @@
-import { recordBytes } from '../../functions/src/tools/definitions/layer-totals.ts'
-import type { LayerLimits, LayerTotals } from '../../functions/src/tools/definitions/layer-totals.ts'
+import { recordBytes } from '../../functions/src/tools/records/layer-totals.ts'
+import type { LayerLimits, LayerTotals } from '../../functions/src/tools/records/layer-totals.ts'
 
 /** A version as the in-memory store keeps it; of a deletion the text is null. */
 export type MemoryVersion = { readonly name: string; readonly revision: number; readonly bytes: number }

@@ -4,7 +4,7 @@ import { JOB_KEYS_RULE, parseJobKeys } from '../access/job-keys.ts'
 import { LOG_BOUNDS } from '../calls/pipeline/invocation-logs.ts'
 import type { LogBounds } from '../calls/pipeline/invocation-logs.ts'
 import { ENVELOPES } from '../tools/catalog/list-query.ts'
-import { STORE_BYTES_MAX } from '../tools/definitions/layer-totals.ts'
+import { STORE_BYTES_MAX } from '../tools/records/layer-totals.ts'
 import { choice, list, matching, optional, parsed, readVariables, text, wholeNumber } from './variables.ts'
 import type { VariableValues } from './variables.ts'
 

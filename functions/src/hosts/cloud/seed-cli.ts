@@ -6,8 +6,8 @@ import { firestoreConnection } from '../../stores/firestore/connect-firestore.ts
 import { FirestoreDefinitionStore } from '../../stores/firestore/firestore-definition-store.ts'
 import type { StoredDefinition } from '../../tools/catalog/stored-definition.ts'
 import { BULK_MAX } from '../../tools/definitions/definition-writer.ts'
-import { LAYER_LIMITS } from '../../tools/definitions/layer-totals.ts'
-import type { ChangeOutcome } from '../../tools/definitions/write-outcome.ts'
+import { LAYER_LIMITS } from '../../tools/records/layer-totals.ts'
+import type { DefinitionWriteResult } from '../../tools/definitions/write-result.ts'
 import { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 
 /** `npm run seed -- <folder>`: exit code 0 when the folder's definitions are in the global layer, 1 when not. */
@@ -40,9 +40,11 @@ async function seed(folder: string): Promise<number> {
 }
 
 /** Upserts definitions into the global layer, as many at a time as one request may bring. Those are all written, or none. */
-async function seedLayer(definitions: readonly StoredDefinition[]): Promise<readonly ChangeOutcome[]> {
+async function seedLayer(
+  definitions: readonly StoredDefinition[],
+): Promise<readonly DefinitionWriteResult[]> {
   const context = { by: 'seed', at: new Date(), limits: LAYER_LIMITS.global }
-  const outcomes: ChangeOutcome[] = []
+  const outcomes: DefinitionWriteResult[] = []
   for (let from = 0; from < definitions.length; from += BULK_MAX) {
     const puts = definitions
       .slice(from, from + BULK_MAX)

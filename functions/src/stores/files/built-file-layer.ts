@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import type { LayerRead, LayerSource } from '../../tools/catalog/layer-source.ts'
 
-/** The file layer as the build has read and admitted it: one file, no schema to compile. It changes with a deployment only. */
+/** The file layer that the build has read and admitted: one file, and no schema to compile. Only a deployment changes it. */
 export class BuiltFileLayer implements LayerSource {
   readonly #path: string
   #layer: Promise<LayerRead> | undefined

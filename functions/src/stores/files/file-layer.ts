@@ -19,7 +19,7 @@ export class FileLayer implements LayerSource {
     this.#compilers = compilers
   }
 
-  /** Always brings the whole layer when anything has changed: it is small. Rejects when the folder can't be read. */
+  /** Brings the whole layer if anything has changed, because it is small. Rejects if the folder cannot be read. */
   async read(since?: string): Promise<LayerRead> {
     const files = await this.#readFiles()
     const { definitions, skipped } = mergeFiles([...files.values()])
@@ -53,7 +53,7 @@ export class FileLayer implements LayerSource {
   }
 }
 
-/** Unites the files in the order of their names; the first of two tools of one name is kept, and the other is told. */
+/** Unites the files in the order of their names. Of two tools with one name the first is kept and the other is skipped. */
 function mergeFiles(files: readonly { content: DefinitionFile }[]): DefinitionFile {
   const byName = new Map<string, FiledDefinition>()
   const skipped = files.flatMap(({ content }) => content.skipped)
@@ -76,7 +76,7 @@ function revisionOf(definitions: readonly FiledDefinition[], skipped: readonly S
   return hash.update(JSON.stringify(skipped)).digest('hex').slice(0, 12)
 }
 
-/** A definition of a file has the revision of its own text: a change beside it does not touch it. */
+/** The revision of a definition is made from its own text, so changes of others do not touch it. */
 function stored(filed: FiledDefinition): StoredDefinition {
   const { digest, text, definition, source, pointer } = filed
   const revision = createHash('sha256').update(text).digest('hex').slice(0, 12)

@@ -10,7 +10,7 @@ import { withFamily } from '../../tools/definitions/loose-shape.ts'
 import { readJson } from '../../tools/json/read-json.ts'
 import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 
-/** A definitions file larger than this is a mistake, and reading it would hold up the others. */
+/** A larger definitions file is a mistake, and reading it would delay the others. */
 export const FILE_BYTES_MAX = 4 * 1024 * 1024
 
 export type DefinitionFile = {
@@ -19,7 +19,7 @@ export type DefinitionFile = {
 }
 export type FiledDefinition = AdmittedDefinition & { readonly source: string; readonly pointer: string }
 
-/** Reads one definitions file. Never rejects: what is wrong with the file or an item of it is told in `skipped`. */
+/** Reads one definitions file. Never rejects: `skipped` names the faults of the file and of its items. */
 export async function readDefinitionFile(path: string, compilers: SchemaCompilers): Promise<DefinitionFile> {
   const source = basename(path)
   const skip = (pointer: string, message: string): DefinitionFile => ({
@@ -69,7 +69,7 @@ async function readBytes(path: string): Promise<{ bytes: Uint8Array } | { fault:
 function faultOf(error: unknown): string {
   const { code } = error as NodeJS.ErrnoException
   if (code === 'EACCES' || code === 'EPERM')
-    return 'can not be read: permission denied; let the service read it'
+    return 'cannot be read: permission denied; let the service read it'
   if (code === 'ENOENT') return 'is gone, or is a link to nothing'
-  return `can not be read: ${code ?? (error as Error).message}`
+  return `cannot be read: ${code ?? (error as Error).message}`
 }

@@ -3,7 +3,7 @@ import { FileLayer } from './file-layer.ts'
 
 export type Validation = { readonly isValid: boolean; readonly lines: readonly string[] }
 
-/** Reads a folder exactly as the service would and tells what would be served and what would be skipped. */
+/** Reads a folder exactly as the service does, and names what would be served and what would be skipped. */
 export async function validateFolder(folder: string, compilers: SchemaCompilers): Promise<Validation> {
   try {
     const { definitions, skipped } = await new FileLayer(folder, compilers).read()
@@ -15,6 +15,6 @@ export async function validateFolder(folder: string, compilers: SchemaCompilers)
     return { isValid: false, lines: [...faults, `${served}; ${skipped.length} faults`] }
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException
-    return { isValid: false, lines: [`${folder} can not be read (${code ?? (error as Error).message})`] }
+    return { isValid: false, lines: [`${folder} cannot be read (${code ?? (error as Error).message})`] }
   }
 }

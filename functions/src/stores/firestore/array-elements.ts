@@ -9,19 +9,19 @@ const CLOSE_OBJECT = 0x7d
 const ELEMENT_BYTES_MAX = 16 * 1024 * 1024
 
 /**
- * Reads the objects of a JSON array from its text as that comes, so that of an answer with 100,000 documents only one is
- * ever held as text, and no text is longer than a string can be.
+ * Reads the objects of a JSON array while its text comes. Of an answer with 100,000 documents only one is held as text at a
+ * time, so no text is longer than a string can be.
  */
 export class ArrayElements {
   #depth = 0
   #isInString = false
   #isEscaped = false
-  /** What has come of the object that is not complete yet. */
+  /** The parts of the object that is not complete yet. */
   #begun: Buffer[] = []
   #begunBytes = 0
   #isComplete = false
 
-  /** Whether the array has come to its end. */
+  /** True when the array is complete. */
   get isComplete(): boolean {
     return this.#isComplete
   }

@@ -1,12 +1,55 @@
-import type { Firestore } from 'firebase-admin/firestore'
+import type { Firestore, Settings } from 'firebase-admin/firestore'
 import { FirestoreConnection } from './firestore-connection.ts'
 import { FirestoreRest } from './firestore-rest.ts'
-import { firestoreSettings } from './firestore-settings.ts'
 import { EMULATOR_TOKEN, MetadataToken } from './metadata-token.ts'
+
+/** How long an answer of the store may take, in milliseconds. The catalog waits less; this ends what it no longer waits for. */
+export type StoreDeadlines = {
+  /** A look at a layer's revision, or at its changes. */
+  readonly readMs: number
+  readonly wholeReadMs: number
+  /** How long a write waits for those before it in the same process. When this is over, the write has not been tried. */
+  readonly turnMs: number
+  /** A write with all its attempts, from the moment when its turn has come. */
+  readonly writeMs: number
+}
+
+export const STORE_DEADLINES: StoreDeadlines = {
+  readMs: 5_000,
+  wholeReadMs: 30_000,
+  turnMs: 30_000,
+  writeMs: 10_000,
+}
 
 /** Firestore of the project that the environment names. */
 export function firestoreConnection(env: NodeJS.ProcessEnv = process.env): FirestoreConnection {
   return new FirestoreConnection(() => connectFirestore(env), firestoreRest(env))
+}
+
+/**
+ * The settings of the client. Its own deadlines are up to five minutes, and ten with repetitions, so calls on a dead connection
+ * would pile up. It would wait two minutes before it connects again after a long outage. Without pings it never notices a
+ * connection that silently drops everything.
+ */
+export function firestoreSettings({ readMs, wholeReadMs, writeMs } = STORE_DEADLINES): Settings {
+  const methods = {
+    BatchGetDocuments: { timeout_millis: readMs },
+    RunQuery: { timeout_millis: wholeReadMs },
+    RunAggregationQuery: { timeout_millis: readMs },
+    // The transaction itself is repeated, and only it can see whether an unanswered commit has happened.
+    Commit: { timeout_millis: writeMs, retry_codes_name: 'none' },
+    Rollback: { timeout_millis: readMs, retry_codes_name: 'none' },
+  }
+  return {
+    ignoreUndefinedProperties: true,
+    clientConfig: { interfaces: { 'google.firestore.v1.Firestore': { retry_codes: { none: [] }, methods } } },
+    grpcOptions: {
+      'grpc.initial_reconnect_backoff_ms': 200,
+      'grpc.max_reconnect_backoff_ms': 2_000,
+      'grpc.keepalive_time_ms': 30_000,
+      'grpc.keepalive_timeout_ms': 5_000,
+    },
+  }
 }
 
 /** The client without firebase-admin around it, which would take a quarter longer to load. */
@@ -18,8 +61,8 @@ async function connectFirestore(env: NodeJS.ProcessEnv): Promise<Firestore> {
 }
 
 /**
- * REST where it is known who asks: against the emulator, and on Cloud Run, which Cloud Functions run on too, by the
- * instance's service account. Other credentials, such as a file of keys, are for the client to find.
+ * REST where it is known who asks: against the emulator, and on Cloud Run (which Cloud Functions use too) as the service
+ * account of the instance. The client finds other credentials, such as a file of keys, by itself.
  */
 function firestoreRest(env: NodeJS.ProcessEnv): FirestoreRest | undefined {
   const projectId = env['GOOGLE_CLOUD_PROJECT'] || env['GCLOUD_PROJECT']

@@ -6,12 +6,12 @@ export class Deadline {
   readonly #timer: NodeJS.Timeout
   readonly #over = new AbortController()
 
-  constructor(ms: number, error: (ms: number) => ToolrackError = lateError) {
+  constructor(ms: number, error = () => lateError(ms)) {
     const { promise, reject } = Promise.withResolvers<never>()
     promise.catch(() => undefined)
     this.#passed = promise
     this.#timer = setTimeout(() => {
-      const late = error(ms)
+      const late = error()
       this.#over.abort(late)
       reject(late)
     }, ms)

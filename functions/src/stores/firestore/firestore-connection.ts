@@ -1,22 +1,21 @@
 import type { Firestore } from 'firebase-admin/firestore'
-import { CallsUnderWay } from './calls-under-way.ts'
 import { Deadline } from './deadline.ts'
 import type { FirestoreRest } from './firestore-rest.ts'
 
 /** How long an end waits for calls that are still under way, in milliseconds. */
 const CLOSE_MS = 5_000
 
-/** How Firestore is asked, by everything that asks it: one client, and layers by REST where that is set. */
+/** The one way to Firestore: a client for everything, and REST for reads of layers where that is set. */
 export class FirestoreConnection {
-  /** What reads layers; without it the client reads them too. */
+  /** Reads layers. Without it the client reads them too. */
   readonly rest: FirestoreRest | undefined
-  /** Everything that is asked belongs in here: nothing is closed before it has ended. */
+  /** Every call belongs in here, so that nothing is closed before it has ended. */
   readonly calls = new CallsUnderWay()
   readonly #connect: () => Promise<Firestore>
   #client: Promise<Firestore> | undefined
   #closed: Promise<void> | undefined
 
-  /** `connect` is called at the first use: the client costs more to load than the rest of the service. Again after it has failed. */
+  /** `connect` is called at the first use, because the client costs more to load than the rest of the service. It is called again after it has failed. */
   constructor(connect: () => Promise<Firestore>, rest?: FirestoreRest) {
     this.#connect = connect
     this.rest = rest
@@ -30,7 +29,7 @@ export class FirestoreConnection {
     }))
   }
 
-  /** Closes it once, however many have asked by it. Returns without the calls that go on for longer; then it is closed after them. */
+  /** Closes it once, however often it is called. Returns before calls that go on for longer than `CLOSE_MS`; it is closed after them. */
   close(): Promise<void> {
     return (this.#closed ??= this.#close())
   }
@@ -44,5 +43,35 @@ export class FirestoreConnection {
     const deadline = new Deadline(CLOSE_MS)
     await deadline.race(closed).catch(() => undefined)
     deadline.end()
+  }
+}
+
+/**
+ * Calls to Firestore, whether somebody still waits for them or not. A client that is closed under a call which it would
+ * repeat raises an error that nobody can catch (`ClientPool.run` in `Firestore.requestStream`).
+ */
+export class CallsUnderWay {
+  readonly #calls = new Set<Promise<unknown>>()
+
+  /** The call's result, or STORE_FAILED when it takes longer. The call's signal is aborted when nobody waits any more. */
+  async within<T>(ms: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const deadline = new Deadline(ms)
+    try {
+      return await deadline.race(this.track(call(deadline.signal)))
+    } finally {
+      deadline.end()
+    }
+  }
+
+  track<T>(call: Promise<T>): Promise<T> {
+    const ended = (): void => void this.#calls.delete(call)
+    this.#calls.add(call)
+    call.then(ended, ended)
+    return call
+  }
+
+  /** Resolves when nothing is under way any more. */
+  async ended(): Promise<void> {
+    while (this.#calls.size > 0) await Promise.allSettled(this.#calls)
   }
 }

@@ -1,39 +1,22 @@
-import type { DocumentReference } from 'firebase-admin/firestore'
-import type { LayerSource } from '../../tools/catalog/layer-source.ts'
-import type { StoredLayer } from '../../tools/catalog/layer-source.ts'
-import type { DefinitionChange } from '../../tools/definitions/definition-change.ts'
-import { VERSIONS_KEPT } from '../../tools/definitions/definition-store.ts'
-import type { DefinitionStore, DefinitionVersion } from '../../tools/definitions/definition-store.ts'
-import type {
-  ModuleChange,
-  ModuleOutcome,
-  ModulePage,
-  ModuleSummary,
-  ModuleVersion,
-  StoredModule,
-} from '../../tools/modules/module-store.ts'
+import type { DocumentReference, Transaction } from 'firebase-admin/firestore'
+import type { LayerSource, StoredLayer } from '../../tools/catalog/layer-source.ts'
 import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
-import { ClientLayerReader } from './client-layer-reader.ts'
+import { ClientLayerReader, RestLayerReader } from './layer-readers.ts'
 import { Deadline } from './deadline.ts'
-import { DefinitionWrite } from './definition-write.ts'
 import type { FirestoreConnection } from './firestore-connection.ts'
 import { firestoreError, unconfirmed } from './firestore-error.ts'
-import { readModule, readModules, readModuleVersions, readSource } from './firestore-modules.ts'
 import { FirestoreLayerSource } from './firestore-layer-source.ts'
-import { foundDocument } from './found-document.ts'
-import { STORE_DEADLINES } from './firestore-settings.ts'
-import type { StoreDeadlines } from './firestore-settings.ts'
-import { itemsOf, layerDocument, layerSegments, versionsOf } from './layer-paths.ts'
-import { ModuleWrite } from './module-write.ts'
-import { RestLayerReader } from './rest-layer-reader.ts'
-import { layerState, versionDocument } from './stored-documents.ts'
-import type { StoreWrite } from './store-write.ts'
-import type { VersionDocument } from './stored-documents.ts'
+import { STORE_DEADLINES } from './connect-firestore.ts'
+import type { StoreDeadlines } from './connect-firestore.ts'
+import { layerDocument, layerSegments } from './layer-paths.ts'
 import { Turns } from './turns.ts'
-import { revisionText } from '../../tools/definitions/layer-revision.ts'
-import type { ChangeOutcome, WriteContext } from '../../tools/definitions/write-outcome.ts'
+import type { LayerWrite } from '../../tools/records/layer-write.ts'
+import { RecordStore } from '../../tools/records/record-store.ts'
+import type { LayerRecords } from '../../tools/records/record-store.ts'
+import { FirestoreWrite } from './firestore-write.ts'
+import { FirestoreRecords } from './firestore-records.ts'
 
-/** Writers of one layer meet at its revision; each gets this many turns before it gives up with STORE_BUSY. */
+/** Writers of one layer compete for its revision; each gets this many attempts before it gives up with STORE_BUSY. */
 const ATTEMPTS_MAX = 20
 
 export type FirestoreStoreParts = {
@@ -44,12 +27,13 @@ export type FirestoreStoreParts = {
 }
 
 /** The store in the cloud: one document a definition, the layer's revision raised in the same transaction. */
-export class FirestoreDefinitionStore implements DefinitionStore {
+export class FirestoreDefinitionStore extends RecordStore {
   readonly #parts: FirestoreStoreParts
   readonly #deadlines: StoreDeadlines
   readonly #turns = new Turns()
 
   constructor(parts: FirestoreStoreParts) {
+    super()
     this.#parts = parts
     this.#deadlines = parts.deadlines ?? STORE_DEADLINES
   }
@@ -68,52 +52,19 @@ export class FirestoreDefinitionStore implements DefinitionStore {
     })
   }
 
-  write(
-    layer: StoredLayer,
-    changes: readonly DefinitionChange[],
-    context: WriteContext,
-  ): Promise<readonly ChangeOutcome[]> {
-    const { compilers } = this.#parts
-    return this.#write(layer, (document) => new DefinitionWrite(document, changes, context, compilers))
-  }
-
-  writeModule(layer: StoredLayer, change: ModuleChange, context: WriteContext): Promise<ModuleOutcome> {
-    const { compilers } = this.#parts
-    return this.#write(layer, (document) => new ModuleWrite(document, change, context, compilers))
-  }
-
-  versions(layer: StoredLayer, name: string): Promise<readonly DefinitionVersion[]> {
-    return this.#read(layer, (document) => definitionVersions(document, name))
-  }
-
-  module(layer: StoredLayer, name: string): Promise<StoredModule | undefined> {
-    return this.#read(layer, (document) => readModule(document, name))
-  }
-
-  modules(layer: StoredLayer, page: ModulePage): Promise<readonly ModuleSummary[]> {
-    return this.#read(layer, (document) => readModules(document, page))
-  }
-
-  moduleVersions(layer: StoredLayer, name: string): Promise<readonly ModuleVersion[]> {
-    return this.#read(layer, (document) => readModuleVersions(document, name))
-  }
-
-  source(layer: StoredLayer, sha256: string): Promise<string | undefined> {
-    return this.#read(layer, (document) => readSource(document, sha256))
-  }
-
   close(): Promise<void> {
     return this.#parts.connection.close()
   }
 
-  async #write<T>(layer: StoredLayer, writeOf: (document: DocumentReference) => StoreWrite<T>): Promise<T> {
-    let write: StoreWrite<T> | undefined
-    const act = async (): Promise<T> => {
+  protected async runWrite<Result>(layer: StoredLayer, layerWrite: LayerWrite<Result>): Promise<Result> {
+    const { connection, compilers } = this.#parts
+    let write: FirestoreWrite<Result> | undefined
+    const act = async (): Promise<Result> => {
       const deadline = new Deadline(this.#deadlines.writeMs)
       try {
         const document = await deadline.race(this.#layerDocument(layer))
-        write = writeOf(document)
-        return await deadline.race(this.#parts.connection.calls.track(attempt(document, write, deadline)))
+        write = new FirestoreWrite(document, layerWrite, compilers)
+        return await deadline.race(connection.calls.track(attempt(document, write, deadline)))
       } finally {
         deadline.end()
       }
@@ -126,10 +77,13 @@ export class FirestoreDefinitionStore implements DefinitionStore {
     }
   }
 
-  async #read<T>(layer: StoredLayer, read: (document: DocumentReference) => Promise<T>): Promise<T> {
+  protected async readRecords<T>(
+    layer: StoredLayer,
+    read: (records: LayerRecords) => T | Promise<T>,
+  ): Promise<T> {
     try {
       return await this.#parts.connection.calls.within(this.#deadlines.readMs, async () =>
-        read(await this.#layerDocument(layer)),
+        read(new FirestoreRecords(await this.#layerDocument(layer))),
       )
     } catch (error) {
       throw firestoreError(error)
@@ -145,38 +99,20 @@ export class FirestoreDefinitionStore implements DefinitionStore {
   }
 }
 
-/** Nothing is tried once nobody waits for it: a write that was reported as failed must not happen later. */
-function attempt<T>(document: DocumentReference, write: StoreWrite<T>, deadline: Deadline): Promise<T> {
-  async function once(...[transaction]: Parameters<StoreWrite<T>['attempt']>): Promise<T> {
+/** Tries nothing once nobody waits for it: a write that was reported as failed must not happen later. */
+function attempt<Result>(
+  document: DocumentReference,
+  write: FirestoreWrite<Result>,
+  deadline: Deadline,
+): Promise<Result> {
+  async function once(transaction: Transaction): Promise<Result> {
     if (deadline.isOver) throw new LateError()
-    const outcome = await write.attempt(transaction)
+    const result = await write.attempt(transaction)
     if (deadline.isOver) throw new LateError()
-    return outcome
+    return result
   }
   return document.firestore.runTransaction(once, { maxAttempts: ATTEMPTS_MAX })
 }
 
 /** Ends the attempts of a write that nobody waits for any more. */
 class LateError extends Error {}
-
-async function definitionVersions(
-  document: DocumentReference,
-  name: string,
-): Promise<readonly DefinitionVersion[]> {
-  const newestFirst = versionsOf(itemsOf(document).doc(name)).orderBy('revision', 'desc')
-  const [state, versions] = await Promise.all([document.get(), newestFirst.limit(VERSIONS_KEPT).get()])
-  const epoch = layerState(foundDocument(state))?.epoch ?? ''
-  return versions.docs
-    .flatMap((version) => versionDocument(foundDocument(version)) ?? [])
-    .map((version) => definitionVersion(version, epoch))
-}
-
-function definitionVersion(version: VersionDocument, epoch: string): DefinitionVersion {
-  const { revision, text, digest, at, by } = version
-  return {
-    revision: revisionText(revision, epoch),
-    ...(text !== null && digest !== null && { text, digest }),
-    at,
-    by,
-  }
-}

@@ -1,21 +1,24 @@
 import { isToolrackError, ToolrackError } from '@toolrack/contract'
 
-/** gRPC's status codes that mean more than "it did not work". */
+/** The status codes of gRPC for a store that is asked too much. */
 const RESOURCE_EXHAUSTED = 8
 const ABORTED = 10
 
-/** An error of Firestore, of its credentials or of the network, as callers of the store know it. What is ours passes through. */
+/** An error of Firestore, of its credentials or of the network, as callers of the store know it. An error of ours passes through. */
 export function firestoreError(error: unknown): unknown {
   if (isToolrackError(error) || isBug(error)) return error
   const { code } = error as { code?: unknown }
-  if (code === ABORTED || code === RESOURCE_EXHAUSTED)
-    return new ToolrackError('STORE_BUSY', 'The store is asked too much at once; nothing was written.', {
-      cause: error,
-    })
+  if (code === ABORTED || code === RESOURCE_EXHAUSTED) return busyError(error)
   return new ToolrackError('STORE_FAILED', undefined, { cause: error })
 }
 
-/** A commit that was sent and not answered: the truth is in the store alone. */
+export function busyError(cause: unknown): ToolrackError {
+  return new ToolrackError('STORE_BUSY', 'The store is asked too much at once; nothing was written.', {
+    cause,
+  })
+}
+
+/** The error for a commit that was sent and not answered. Only the store knows whether it was done. */
 export function unconfirmed(error: unknown): unknown {
   const failed = firestoreError(error)
   if (!isToolrackError(failed) || failed.code !== 'STORE_FAILED') return failed
@@ -26,7 +29,7 @@ export function unconfirmed(error: unknown): unknown {
   )
 }
 
-/** Mistakes of this program must not look like a failure of the store. */
+/** A bug of this program must not look like a failure of the store. */
 function isBug(error: unknown): boolean {
   return error instanceof TypeError || error instanceof RangeError || error instanceof ReferenceError
 }

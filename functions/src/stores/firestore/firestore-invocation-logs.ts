@@ -1,17 +1,20 @@
-import type { CollectionReference } from 'firebase-admin/firestore'
+import type { CollectionReference, QueryDocumentSnapshot } from 'firebase-admin/firestore'
 import { LOG_BOUNDS, LOG_KEPT_MS, logBytes } from '../../calls/pipeline/invocation-logs.ts'
 import type { InvocationLog, InvocationLogs, LogBounds } from '../../calls/pipeline/invocation-logs.ts'
 import type { FirestoreConnection } from './firestore-connection.ts'
-import { dropOldestLogs } from './oldest-logs.ts'
 
-/** How long a call waits for its log to be kept, or a reader for it; and a call whose turn it is to look for too many. */
+/** How long a call waits until its log is kept, and a reader for a log. A call that has to look for old logs waits longer. */
 const DEADLINE_MS = 2_000
 const LOOK_MS = 5_000
 
 /** An instance looks at what a user has after each eighth of the bound that it has kept for them. */
 const LOOKS_PER_BOUND = 8
 
-/** Users of whom an instance knows what it has kept since its last look. One who is forgotten is looked at with the next log. */
+/** Logs that one look removes at most: more than the shortest logs between two looks. */
+const REMOVED_MAX = 2_000
+const REMOVED_AT_ONCE = 500
+
+/** For so many users an instance remembers what it has kept since its last look. For a forgotten user it looks at the next log. */
 const USERS_MAX = 10_000
 
 /**
@@ -23,7 +26,7 @@ export class FirestoreInvocationLogs implements InvocationLogs {
   readonly #connection: FirestoreConnection
   readonly #bounds: LogBounds
   readonly #now: () => number
-  /** The bytes of each user until the next look. */
+  /** How many bytes each user may still print until the next look. */
   readonly #untilLook = new Map<string, number>()
 
   constructor(
@@ -53,22 +56,14 @@ export class FirestoreInvocationLogs implements InvocationLogs {
       const found = await (await this.#logsOf(uid)).doc(invocationId).get()
       const expiresAt = found.get('expiresAt') as { toMillis(): number } | undefined
       if (!expiresAt || expiresAt.toMillis() <= this.#now()) return undefined
-      const [tool, at, text, truncated] = ['tool', 'at', 'text', 'truncated'].map(
-        (name) => found.get(name) as unknown,
-      )
-      return {
-        invocationId,
-        tool: String(tool),
-        at: String(at),
-        text: String(text),
-        truncated: truncated === true,
-      }
+      const [tool = '', at = '', text = ''] = ['tool', 'at', 'text'].map((name) => String(found.get(name)))
+      return { invocationId, tool, at, text, truncated: found.get('truncated') === true }
     })
   }
 
   close = (): Promise<void> => this.#connection.close()
 
-  /** Looks once for all logs that come meanwhile; the next one looks again where this fails. */
+  /** Looks once for all logs that come meanwhile. If this fails, the next log looks again. */
   async #look(uid: string): Promise<void> {
     const { userBytes } = this.#bounds
     this.#remember(uid, userBytes / LOOKS_PER_BOUND)
@@ -82,7 +77,7 @@ export class FirestoreInvocationLogs implements InvocationLogs {
     }
   }
 
-  /** As the newest; the one that is the oldest then is forgotten. */
+  /** The user becomes the newest. If there are too many, the oldest is forgotten. */
   #remember(uid: string, left: number): void {
     this.#untilLook.delete(uid)
     this.#untilLook.set(uid, left)
@@ -96,4 +91,43 @@ export class FirestoreInvocationLogs implements InvocationLogs {
     const user = (await this.#connection.client()).collection('users').doc(uid)
     return user.collection('tools').doc('invocations').collection('logs')
   }
+}
+
+/**
+ * Removes the oldest logs of one user until the others have at most so many bytes. Where nothing is to be removed, this costs
+ * one read for each thousand logs; else about one read and one removal more for each that goes. What is removed is decided at
+ * one moment, so that instances which look at the same time do not remove more together.
+ */
+async function dropOldestLogs(logs: CollectionReference, bytesMax: number): Promise<void> {
+  const removed = await tooMany(logs, bytesMax)
+  for (let from = 0; from < removed.length; from += REMOVED_AT_ONCE) {
+    const batch = logs.firestore.batch()
+    for (const log of removed.slice(from, from + REMOVED_AT_ONCE)) batch.delete(log.ref)
+    await batch.commit()
+  }
+}
+
+async function tooMany(
+  logs: CollectionReference,
+  bytesMax: number,
+): Promise<readonly QueryDocumentSnapshot[]> {
+  const { AggregateField } = await import('@google-cloud/firestore')
+  const sums = logs.aggregate({ bytes: AggregateField.sum('bytes'), logs: AggregateField.count() })
+  const oldestFirst = logs.orderBy('expiresAt').select('bytes')
+  return logs.firestore.runTransaction(
+    async (transaction) => {
+      const { bytes, logs: count } = (await transaction.get(sums)).data()
+      let over = bytes - bytesMax
+      if (over <= 0) return []
+      // Twice as many as of logs of one length; where that is too few, the next look goes on.
+      const limit = Math.min(REMOVED_MAX, Math.ceil((2 * over * count) / bytes))
+      const oldest = await transaction.get(oldestFirst.limit(limit))
+      return oldest.docs.filter((log) => {
+        const isTooMany = over > 0
+        over -= Number(log.get('bytes') ?? 0)
+        return isTooMany
+      })
+    },
+    { readOnly: true },
+  )
 }

@@ -1,18 +1,19 @@
 import { createHash } from 'node:crypto'
 import type { LayerRead, LayerSource } from '../../tools/catalog/layer-source.ts'
 import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
-import type { CallsUnderWay } from './calls-under-way.ts'
+import type { CallsUnderWay } from './firestore-connection.ts'
 import { firestoreError } from './firestore-error.ts'
-import type { StoreDeadlines } from './firestore-settings.ts'
+import type { StoreDeadlines } from './connect-firestore.ts'
 import { ForeignDocuments, NOTHING_FOREIGN } from './foreign-documents.ts'
 import type { ForeignContent } from './foreign-documents.ts'
-import type { LayerLook, LayerReader } from './layer-reader.ts'
-import { itemDocument, layerState } from './stored-documents.ts'
-import type { ItemDocument, LayerDocument } from './stored-documents.ts'
-import { storedDefinition } from './stored-definition.ts'
-import { revisionText } from '../../tools/definitions/layer-revision.ts'
+import type { LayerLook, LayerReader } from './layer-readers.ts'
+import { itemDocument } from './stored-documents.ts'
+import type { FoundDocument, ItemDocument } from './stored-documents.ts'
+import { storedDefinition } from '../../tools/records/stored-records.ts'
+import { revisionNumber, revisionText } from '../../tools/records/layer-state.ts'
+import type { LayerState } from '../../tools/records/layer-state.ts'
 
-/** Other programs write without raising the revision; their changes are looked for after this long, in milliseconds. */
+/** Other programs write without raising the revision. The store looks for their changes after this long, in milliseconds. */
 export const WHOLE_READ_MS = 5 * 60 * 1_000
 
 export type LayerSourceParts = {
@@ -23,17 +24,14 @@ export type LayerSourceParts = {
   readonly now: () => number
 }
 
-/** A look at the layer's revision, and what the same moment can still be asked for. */
-type Check = { readonly state: LayerDocument | undefined; readonly items: LayerLook['items'] }
-
-/** What the last whole read found that no revision of ours tells of, and how it shows in the revision. */
-type Seen = { readonly marker: string; readonly foreign: ForeignContent }
+/** What the last whole read found of other programs, and the marker that our revision gets for it. */
+type Seen = ForeignContent & { readonly marker: string }
 
 /** One layer in Firestore: one read to ask for its revision, then only the definitions with a newer one. */
 export class FirestoreLayerSource implements LayerSource {
   readonly #parts: LayerSourceParts
   readonly #foreign: ForeignDocuments
-  #seen: Seen = { marker: '', foreign: NOTHING_FOREIGN }
+  #seen: Seen = { ...NOTHING_FOREIGN, marker: '' }
   #wholeDueAt = -Infinity
   #isOutdated = false
 
@@ -47,81 +45,85 @@ export class FirestoreLayerSource implements LayerSource {
   }
 
   async read(since?: string): Promise<LayerRead> {
-    const { calls, deadlines } = this.#parts
+    const { reader, calls, deadlines } = this.#parts
     const { readMs, wholeReadMs } = deadlines
     try {
-      const check = await calls.within(readMs, (signal) => this.#check(signal))
+      const look = await calls.within(readMs, (signal) => reader.look(signal))
       if (this.#wholeDueAt === -Infinity) this.#postponeWhole()
       const changes =
         since === undefined || this.#isOutdated
           ? undefined
-          : await calls.within(readMs, (signal) => this.#changes(check, since, signal))
-      return changes ?? (await calls.within(wholeReadMs, (signal) => this.#whole(check, signal)))
+          : await calls.within(readMs, (signal) => this.#changes(look, since, signal))
+      return changes ?? (await calls.within(wholeReadMs, (signal) => this.#whole(look, signal)))
     } catch (error) {
       throw firestoreError(error)
     }
   }
 
-  async #check(signal: AbortSignal): Promise<Check> {
-    const { document, items } = await this.#parts.reader.look(signal)
-    return { state: layerState(document), items }
-  }
-
-  /** Undefined where only a whole read can tell. */
-  async #changes(check: Check, since: string, signal: AbortSignal): Promise<LayerRead | undefined> {
-    const { marker, foreign } = this.#seen
-    const { state } = check
+  /** Undefined if only a whole read can tell what has changed. */
+  async #changes(look: LayerLook, since: string, signal: AbortSignal): Promise<LayerRead | undefined> {
+    const { marker, skipped, touched } = this.#seen
+    const { state } = look
     const revision = `${revisionOf(state)}${marker}`
     if (revision === since) {
-      this.#lookForOthers(check)
-      return { revision, whole: false, definitions: [], deleted: [], skipped: foreign.skipped }
+      this.#lookForOthers(look)
+      return { revision, whole: false, definitions: [], deleted: [], skipped }
     }
-    const known = state && revisionNumber(since, marker, state)
+    const known =
+      state && since.endsWith(marker)
+        ? revisionNumber(since.slice(0, since.length - marker.length), state)
+        : undefined
     if (!state || known === undefined) return undefined
-    const items = await check.items(signal, known)
-    if (items.some(({ id }) => foreign.touched.has(id))) return undefined
+    const items = await look.items(signal, known)
+    if (items.some(({ id }) => touched.has(id))) return undefined
     const changed = items.flatMap((item) => itemDocument(item) ?? [])
     return {
       revision,
       whole: false,
-      definitions: changed.flatMap((item) => storedDefinition(item, state.epoch)),
+      definitions: changed.flatMap((item) => storedDefinition(item, state.epoch) ?? []),
       deleted: changed.flatMap((item) => (item.text === null ? item.name : [])),
-      skipped: foreign.skipped,
+      skipped,
     }
   }
 
-  async #whole(check: Check, signal: AbortSignal): Promise<LayerRead> {
+  async #whole(look: LayerLook, signal: AbortSignal): Promise<LayerRead> {
     this.#postponeWhole()
-    const { own, seen } = await this.#readAll(check, signal)
+    const { own, seen } = await this.#readAll(look, signal)
     this.#seen = seen
     this.#isOutdated = false
-    const epoch = check.state?.epoch ?? ''
+    const ours = own.flatMap((item) => storedDefinition(item, look.state?.epoch ?? '') ?? [])
     return {
-      revision: `${revisionOf(check.state)}${seen.marker}`,
+      revision: `${revisionOf(look.state)}${seen.marker}`,
       whole: true,
-      definitions: [...own.flatMap((item) => storedDefinition(item, epoch)), ...seen.foreign.definitions],
+      definitions: [...ours, ...seen.definitions],
       deleted: [],
-      skipped: seen.foreign.skipped,
+      skipped: seen.skipped,
     }
   }
 
-  async #readAll(check: Check, signal: AbortSignal): Promise<{ own: readonly ItemDocument[]; seen: Seen }> {
-    const documents = await check.items(signal)
-    const items = documents.map((document) => ({ document, item: itemDocument(document) }))
-    const own = items.flatMap(({ item }) => (item && item.text !== null ? item : []))
-    const others = items.flatMap(({ document, item }) => (item ? [] : document))
+  async #readAll(
+    { state, items }: LayerLook,
+    signal: AbortSignal,
+  ): Promise<{ own: readonly ItemDocument[]; seen: Seen }> {
+    const own: ItemDocument[] = []
+    const others: FoundDocument[] = []
+    for (const document of await items(signal)) {
+      const item = itemDocument(document)
+      if (!item) others.push(document)
+      else if (item.text !== null) own.push(item)
+    }
     const foreign = await this.#foreign.read(others, new Set(own.map(({ name }) => name)))
-    return { own, seen: { marker: markerOf(own, foreign, check.state), foreign } }
+    return { own, seen: { ...foreign, marker: markerOf(own, foreign, state) } }
   }
 
-  /** Reads the whole layer while nobody waits for it: only if others have changed something, the next read is a whole one. */
-  #lookForOthers(check: Check): void {
+  /** Reads the whole layer while nobody waits for it. Only if others have changed something, the next read is a whole one. */
+  #lookForOthers(look: LayerLook): void {
     if (this.#parts.now() < this.#wholeDueAt) return
     this.#postponeWhole()
     const { marker } = this.#seen
     const { calls, deadlines } = this.#parts
     void calls
-      .within(deadlines.wholeReadMs, (signal) => this.#readAll(check, signal))
+      .within(deadlines.wholeReadMs, (signal) => this.#readAll(look, signal))
       .then(
         ({ seen }) => (this.#isOutdated ||= seen.marker !== marker),
         () => undefined,
@@ -133,29 +135,15 @@ export class FirestoreLayerSource implements LayerSource {
   }
 }
 
-function revisionOf(state: LayerDocument | undefined): string {
+function revisionOf(state: LayerState | undefined): string {
   return state ? revisionText(state.revision, state.epoch) : '0'
 }
 
-/**
- * Undefined for a revision of another epoch, of other foreign documents, or of the future, and for one since which deleted names
- * have gone: then all is read.
- */
-function revisionNumber(since: string, marker: string, state: LayerDocument): number | undefined {
-  const [, number, epoch] = /^(\d+)-([0-9a-f]+)$/.exec(since.slice(0, since.length - marker.length)) ?? []
-  const isKnown =
-    since.endsWith(marker) &&
-    epoch === state.epoch &&
-    Number(number) <= state.revision &&
-    Number(number) >= (state.floor ?? 0)
-  return isKnown ? Number(number) : undefined
-}
-
-/** Empty as long as all is ours and complete: then every instance knows a layer under the same revision. */
+/** Empty if everything is ours and complete, so that every instance knows the layer under the same revision. */
 function markerOf(
   own: readonly ItemDocument[],
   foreign: ForeignContent,
-  state: LayerDocument | undefined,
+  state: LayerState | undefined,
 ): string {
   const isComplete = own.length === (state?.size ?? 0)
   if (isComplete && foreign.touched.size === 0) return ''

@@ -6,11 +6,11 @@ import type { AccessToken } from './metadata-token.ts'
 import { http, https } from '../../node-http.ts'
 import type { RestDocument } from './rest-data.ts'
 
-/** A connection that is used again after this long may be dead without anybody knowing, in milliseconds. */
+/** A connection that was idle for longer may be dead without a sign of it, in milliseconds. */
 const IDLE_MS = 30_000
 const CONNECTIONS_MAX = 100
 
-/** What fails is asked again after these pauses, in milliseconds, as Firestore's client does: an answer may be lost, a connection old. */
+/** A read that fails is repeated after these pauses, in milliseconds, as Firestore's client does. */
 const PAUSES_MS = [50, 200]
 
 /** What Firestore's methods answer with, one element after the other. */
@@ -18,11 +18,17 @@ export type RestElement = {
   readonly found?: RestDocument
   readonly document?: RestDocument
   readonly readTime?: string
-  readonly error?: { readonly code?: number; readonly message?: string; readonly status?: string }
+  readonly error?: RestFault
+}
+
+type RestFault = {
+  readonly code?: number
+  readonly message?: string | undefined
+  readonly status?: string | undefined
 }
 
 export type RestQuestion<T> = {
-  /** The document that the method is called on; the root of the database without any segment. */
+  /** The document that the method is called on. No segment means the root of the database. */
   readonly at: readonly string[]
   readonly method: 'batchGet' | 'runQuery'
   readonly body: object
@@ -31,11 +37,11 @@ export type RestQuestion<T> = {
   readonly signal: AbortSignal
 }
 
-/** Firestore's own answer that it can't or won't. */
+/** An error that Firestore itself answered. */
 class RestError extends Error {
   readonly httpStatus: number
 
-  constructor({ code = 0, status = '', message = '' }: NonNullable<RestElement['error']>) {
+  constructor({ code = 0, status = '', message = '' }: RestFault) {
     super(`Firestore answered ${code} ${status}: ${message.slice(0, 500)}`)
     this.httpStatus = code
   }
@@ -57,12 +63,12 @@ export class FirestoreRest {
     this.#agent = new this.#protocol.Agent({ keepAlive: true, timeout: IDLE_MS, maxSockets: CONNECTIONS_MAX })
   }
 
-  /** How a document is called in a question. */
+  /** The name of a document in a question. */
   name(segments: readonly string[]): string {
     return [this.#database, ...segments].join('/')
   }
 
-  /** The answer's elements as they are read while they come; a question that fails in a way that may pass is asked again. */
+  /** What `read` keeps of the answer's elements, which are read as they come. Asks again after an error that may pass. */
   async ask<T>(question: RestQuestion<T>): Promise<readonly T[]> {
     const { signal } = question
     for (let attempt = 0; ; attempt += 1) {
@@ -70,7 +76,7 @@ export class FirestoreRest {
         return await this.#askOnce(question)
       } catch (error) {
         const pauseMs = PAUSES_MS[attempt]
-        if (pauseMs === undefined || signal.aborted || !mayPass(error)) throw told(error)
+        if (pauseMs === undefined || signal.aborted || !mayPass(error)) throw readable(error)
         await pause(pauseMs, undefined, { signal })
       }
     }
@@ -85,7 +91,7 @@ export class FirestoreRest {
     const url = `${this.#origin}/v1/${this.name(at.map(encodeURIComponent))}:${method}`
     const token = await this.#token.get()
     const res = await this.#post(url, token, Buffer.from(JSON.stringify(body)), signal)
-    if (res.statusCode !== 200) throw await this.#refusal(res)
+    if (res.statusCode !== 200) throw await this.#errorOf(res)
     const elements = new ArrayElements()
     const kept: T[] = []
     for await (const piece of res as AsyncIterable<Buffer>) {
@@ -110,32 +116,27 @@ export class FirestoreRest {
     })
   }
 
-  async #refusal(res: IncomingMessage): Promise<RestError> {
+  async #errorOf(res: IncomingMessage): Promise<RestError> {
     const { statusCode: code = 0 } = res
     if (code === 401) this.#token.forget()
-    const { status, message } = errorIn(await text(res))
-    return new RestError({
-      code,
-      ...(status !== undefined && { status }),
-      ...(message !== undefined && { message }),
-    })
+    return new RestError({ ...faultIn(await text(res)), code })
   }
 }
 
-/** Only what the network or a busy store did; a refusal stays one. A token that was refused has been forgotten. */
+/** True for errors of the network and of a busy store. After a 401 the next attempt asks for a new token. */
 function mayPass(error: unknown): boolean {
   if (error instanceof RestError) return error.httpStatus >= 500 || [401, 429].includes(error.httpStatus)
   return !(error instanceof TypeError)
 }
 
-/** What the network did, in words of ours: of a host with several addresses Node itself says nothing. */
-function told(error: unknown): unknown {
+/** An error of the network gets a sentence, because Node's own is empty for a host with several addresses. */
+function readable(error: unknown): unknown {
   const { code, message } = error as NodeJS.ErrnoException
   return typeof code === 'string' ? new Error(`Firestore could not be asked: ${message || code}`) : error
 }
 
-/** The error in a refusal, which is an object or an array of one; what a proxy in between says is no JSON. */
-function errorIn(body: string): NonNullable<RestElement['error']> {
+/** The error in an answer, which is an object or an array of one. The answer of a proxy in between is no JSON. */
+function faultIn(body: string): RestFault {
   try {
     const [element] = [JSON.parse(body) as RestElement | [RestElement]].flat()
     return element?.error ?? {}

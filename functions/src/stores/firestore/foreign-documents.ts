@@ -1,41 +1,69 @@
 import type { SkippedItem } from '../../tools/catalog/layer-source.ts'
 import type { StoredDefinition } from '../../tools/catalog/stored-definition.ts'
 import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
-import { foreignDefinition } from './foreign-definition.ts'
-import type { ForeignRead } from './foreign-definition.ts'
-import type { FoundDocument } from './found-document.ts'
+import type { FoundDocument } from './stored-documents.ts'
+import type { JsonObject, JsonValue } from '@toolrack/contract'
+import { isToolName, jsonPointer } from '@toolrack/contract'
+import type { DocumentData } from 'firebase-admin/firestore'
+import { admitDefinition } from '../../tools/definitions/admit-definition.ts'
+import type { JsonFault } from '../../tools/json/json-fault.ts'
+import { ValueWithoutJson } from './rest-data.ts'
+
+const SCHEMA_KEYS = ['parameters', 'inputSchema', 'input_schema', 'parametersJsonSchema']
+
+/** A document without one of these keys is no tool, even if it has a name. */
+const TOOL_KEYS = ['function', 'description', ...SCHEMA_KEYS]
+
+/** The keys that are read of a definition in the stored shape, and of one that was stored flat. Other programs keep more. */
+const KEYS = ['type', 'function', 'runner', 'workflowName'].concat([
+  'category',
+  'tags',
+  'annotations',
+  'limits',
+  'sealed',
+])
+const FLAT_KEYS = [...KEYS, 'name', 'title', 'description', ...SCHEMA_KEYS]
+
+const NO_TOOL = 'is no definition: it has neither a function, a description nor parameters'
+const CHANGED = 'was written by this service and changed by another program; write the definition again'
+
+const SKIPPED_FAULTS_MAX = 3
 
 /** What a layer holds that this service did not write. */
 export type ForeignContent = {
   readonly definitions: readonly StoredDefinition[]
   readonly skipped: readonly SkippedItem[]
-  /** Their ids, and the names they define: a write to one of these changes more than its own item. */
+  /** The ids of the documents, and the names they define: a write to one of these changes more than its own item. */
   readonly touched: ReadonlySet<string>
 }
 
 export const NOTHING_FOREIGN: ForeignContent = { definitions: [], skipped: [], touched: new Set() }
 
-type Known = { readonly updatedAt: string; readonly read: ForeignRead }
+export type ForeignRead =
+  { readonly definition: StoredDefinition } | { readonly skipped: readonly SkippedItem[] }
 
 /** Reads other programs' documents of one layer, and each of them again only when it has changed. */
 export class ForeignDocuments {
   readonly #compilers: SchemaCompilers
-  #known: ReadonlyMap<string, Known> = new Map()
+  #known: ReadonlyMap<string, { readonly updatedAt: string; readonly read: ForeignRead }> = new Map()
 
   constructor(compilers: SchemaCompilers) {
     this.#compilers = compilers
   }
 
-  /** A definition of ours wins over another program's of the same name, and so does the first id of two of theirs. */
+  /** A definition of ours wins over another program's of the same name. Of two of theirs the first id wins. */
   async read(documents: readonly FoundDocument[], own: ReadonlySet<string>): Promise<ForeignContent> {
-    const known = new Map<string, Known>()
+    const known = new Map<string, { updatedAt: string; read: ForeignRead }>()
     const definitions = new Map<string, StoredDefinition>()
     const skipped: SkippedItem[] = []
     const touched = new Set<string>()
     for (const document of documents.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
-      const read = await this.#read(document)
-      known.set(document.id, { updatedAt: document.updatedAt, read })
-      touched.add(document.id)
+      const { id, updatedAt } = document
+      const before = this.#known.get(id)
+      const isKnown = before?.updatedAt === updatedAt
+      const read = isKnown ? before.read : await foreignDefinition(document, this.#compilers)
+      known.set(id, { updatedAt, read })
+      touched.add(id)
       if ('skipped' in read) {
         skipped.push(...read.skipped)
         continue
@@ -50,9 +78,64 @@ export class ForeignDocuments {
     this.#known = known
     return { definitions: [...definitions.values()], skipped, touched }
   }
+}
 
-  async #read(document: FoundDocument): Promise<ForeignRead> {
-    const known = this.#known.get(document.id)
-    return known?.updatedAt === document.updatedAt ? known.read : foreignDefinition(document, this.#compilers)
+/** Reads a document that another program wrote: a definition with its schema as a map, under any id. */
+export async function foreignDefinition(
+  document: FoundDocument,
+  compilers: SchemaCompilers,
+): Promise<ForeignRead> {
+  const source = `document ${document.id.slice(0, 128)}`
+  const { data = {} } = document
+  const { name: sentName }: DocumentData = isObject(data['function']) ? data['function'] : data
+  const named = typeof sentName === 'string' ? sentName : document.id
+  const name = isToolName(named) ? { name: named } : {}
+  const isTool = TOOL_KEYS.some((key) => key in data)
+  if (!isTool)
+    return { skipped: [{ source, pointer: '', message: 'textHash' in data ? CHANGED : NO_TOOL, ...name }] }
+  const keys = 'function' in data ? KEYS : FLAT_KEYS
+  const read = documentJson(Object.fromEntries(Object.entries(data).filter(([key]) => keys.includes(key))))
+  const admission = 'faults' in read ? read : await admitDefinition(read.json, compilers.own)
+  if ('faults' in admission) {
+    const faults = admission.faults.slice(0, SKIPPED_FAULTS_MAX)
+    return { skipped: faults.map(({ pointer, message }) => ({ source, pointer, message, ...name })) }
   }
+  const { definition, text, digest } = admission
+  return { definition: { name: definition.function.name, text, digest, revision: digest.slice(-12), source } }
+}
+
+/** A document's fields as JSON, or the fields that have no form in JSON: a time, a place, a reference, bytes, NaN. */
+export function documentJson(
+  data: DocumentData,
+): { readonly json: JsonObject } | { readonly faults: readonly JsonFault[] } {
+  const faults: JsonFault[] = []
+  const json = jsonObject(data, [], faults)
+  return faults.length > 0 ? { faults } : { json }
+}
+
+function jsonValue(value: unknown, path: readonly PropertyKey[], faults: JsonFault[]): JsonValue {
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return value
+  if (typeof value === 'number' && Number.isFinite(value)) return value
+  if (Array.isArray(value)) return value.map((item, index) => jsonValue(item, [...path, index], faults))
+  // Everything that Firestore keeps as something else than a map comes as an object of a class.
+  if (isObject(value) && Object.getPrototypeOf(value) === Object.prototype)
+    return jsonObject(value, path, faults)
+  faults.push({ pointer: jsonPointer(path), message: `is ${kindOf(value)}, which has no form in JSON` })
+  return null
+}
+
+function jsonObject(map: DocumentData, path: readonly PropertyKey[], faults: JsonFault[]): JsonObject {
+  const entries = Object.entries(map) as [string, unknown][]
+  return Object.fromEntries(
+    entries.map(([key, value]): [string, JsonValue] => [key, jsonValue(value, [...path, key], faults)]),
+  )
+}
+
+function isObject(value: unknown): value is DocumentData {
+  return typeof value === 'object' && value !== null
+}
+
+function kindOf(value: unknown): string {
+  if (typeof value === 'number') return 'not a finite number'
+  return `a ${value instanceof ValueWithoutJson ? value.kind : (value as object).constructor.name}`
 }

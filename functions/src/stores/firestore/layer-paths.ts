@@ -1,5 +1,6 @@
 import type { CollectionReference, DocumentReference, Firestore } from 'firebase-admin/firestore'
 import type { StoredLayer } from '../../tools/catalog/layer-source.ts'
+import type { KeptName } from '../../tools/records/layer-changes.ts'
 
 /**
  * Where a layer lies. `tools/defs` and `users/{uid}/tools/defs` are documents that hold the layer's revision; the
@@ -10,7 +11,7 @@ export function layerDocument(firestore: Firestore, layer: StoredLayer): Documen
   return (owner ?? firestore).collection('tools').doc('defs')
 }
 
-/** The same in words, for REST. */
+/** The same as path segments, for REST. */
 export function layerSegments(layer: StoredLayer): readonly string[] {
   return [...(layer.kind === 'global' ? [] : ['users', layer.uid]), 'tools', 'defs']
 }
@@ -26,12 +27,12 @@ export function versionsOf(item: DocumentReference): CollectionReference {
   return item.collection('versions')
 }
 
-/** Beside them, unchanged, documents of other programs that a definition has taken the place of. */
+/** Unchanged copies of the documents of other programs that a definition has replaced. */
 export function replacedOf(item: DocumentReference): CollectionReference {
   return item.collection('replaced')
 }
 
-/** Modules lie beside their layer's definitions: `tools/modules/items/{module}`, their versions below them as those of definitions do. */
+/** Modules lie beside the definitions of their layer, in `tools/modules/items/{module}`, with their versions below them. */
 export function modulesOf(layer: DocumentReference): CollectionReference {
   return layer.parent.doc('modules').collection(ITEMS)
 }
@@ -39,4 +40,12 @@ export function modulesOf(layer: DocumentReference): CollectionReference {
 /** The sources of modules, each by its sha256. */
 export function blobsOf(layer: DocumentReference): CollectionReference {
   return layer.parent.doc('modules').collection('blobs')
+}
+
+/** The document of a definition or a module. */
+export function recordOf(
+  layer: DocumentReference,
+  { kind, name }: Pick<KeptName, 'kind' | 'name'>,
+): DocumentReference {
+  return (kind === 'definition' ? itemsOf(layer) : modulesOf(layer)).doc(name)
 }

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { http } from '../../node-http.ts'
 
-/** The server that tells an instance of Google Cloud about itself. */
+/** Tells an instance of Google Cloud about itself. */
 const METADATA_SERVER = 'http://169.254.169.254'
 const PATH = '/computeMetadata/v1/instance/service-accounts/default/token'
 
@@ -11,10 +11,10 @@ const ANSWER_MS = 3_000
 /** The metadata server gives a new token when the old one ends in less than five minutes, and the old one before. */
 const RENEWED_BEFORE_MS = 4 * 60 * 1_000
 
-/** Who asks Firestore by REST. */
+/** The token that a request by REST carries. */
 export type AccessToken = {
   readonly get: () => string | Promise<string>
-  /** It was refused: the next one is asked for anew. */
+  /** Firestore has refused the token: the next `get` asks for a new one. */
   readonly forget: () => void
 }
 
@@ -45,7 +45,7 @@ export class MetadataToken implements AccessToken {
     this.#known = undefined
   }
 
-  /** As long as the old token is good, a metadata server that does not answer costs nothing. */
+  /** While the old token is good, it is used if the metadata server does not answer. */
   async #ask(): Promise<string> {
     try {
       const { access_token: token, expires_in: seconds } = await askServer(this.#server)
@@ -58,7 +58,7 @@ export class MetadataToken implements AccessToken {
   }
 }
 
-/** Says whose answer is missing; the log tells only the innermost error. */
+/** Names the metadata server, because the log shows only the innermost error. */
 function noToken({ message, code }: NodeJS.ErrnoException): Error {
   return new Error(`the metadata server gave no access token: ${message || code}`)
 }

@@ -1,6 +1,6 @@
 import type { DocumentData } from 'firebase-admin/firestore'
 
-/** A document as REST spells it: each value says of which kind it is. */
+/** A document as REST writes it: each value names its kind. */
 export type RestDocument = {
   readonly name: string
   readonly fields?: RestFields
@@ -14,15 +14,15 @@ type RestValue = {
   readonly stringValue?: string
   readonly booleanValue?: boolean
   readonly nullValue?: null
-  /** In quotes, for it has 64 bits. */
+  /** A string, because it has 64 bits. */
   readonly integerValue?: string
-  /** "NaN", "Infinity" and "-Infinity" in quotes. */
+  /** "NaN", "Infinity" and "-Infinity" are strings. */
   readonly doubleValue?: number | string
   readonly arrayValue?: { readonly values?: readonly RestValue[] }
   readonly mapValue?: { readonly fields?: RestFields }
 }
 
-/** A value that has no form in JSON; nobody asks what it was, only of which kind. */
+/** A value that has no form in JSON. Only its kind is kept. */
 export class ValueWithoutJson {
   readonly kind: string
 
@@ -31,7 +31,7 @@ export class ValueWithoutJson {
   }
 }
 
-/** As the client names them, so that both ways of reading tell the same. */
+/** The client's names of the kinds, so that both ways of reading give the same. */
 const KINDS: { readonly [key: string]: string } = {
   timestampValue: 'Timestamp',
   geoPointValue: 'GeoPoint',
@@ -59,7 +59,7 @@ function dataOf(value: RestValue): unknown {
   return new ValueWithoutJson(KINDS[kind] ?? kind)
 }
 
-/** A vector is spelled as a map with a name that no other map can have. */
+/** A vector is written as a map with a field name that no other map can have. */
 function isVector({ fields }: NonNullable<RestValue['mapValue']>): boolean {
   return fields?.['__type__']?.stringValue === '__vector__'
 }

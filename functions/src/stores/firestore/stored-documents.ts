@@ -1,99 +1,186 @@
-import type { Digest } from '@toolrack/contract'
 import { hash } from 'node:crypto'
-import type { DocumentData } from 'firebase-admin/firestore'
-import type { LayerTotals } from '../../tools/definitions/layer-totals.ts'
-import type { FoundDocument } from './found-document.ts'
+import type { DocumentData, DocumentSnapshot } from 'firebase-admin/firestore'
+import { pastVersions } from '../../tools/records/layer-changes.ts'
+import type { KeptName } from '../../tools/records/layer-changes.ts'
+import type { LayerState } from '../../tools/records/layer-state.ts'
+import { RECORD_BYTES, recordBytes } from '../../tools/records/layer-totals.ts'
+import type {
+  DefinitionRecord,
+  DefinitionVersionRecord,
+  ModuleRecord,
+  ModuleVersionRecord,
+} from '../../tools/records/stored-records.ts'
 
-/** The revision of a layer, in the layer's own document. Other programs may keep fields of their own beside these. */
-export type LayerDocument = {
-  /** Drawn when the layer is first written: a new layer never repeats an old one's revisions. */
-  readonly epoch: string
-  readonly revision: number
-  /** How many definitions of ours it holds. */
-  readonly size: number
-  /** Not in a layer that was last written before its bytes were counted. */
-  readonly totals?: LayerTotals
-  /** Whoever has not read since this revision has missed names that are gone, and reads all anew. */
-  readonly floor?: number
+/** A document as it was read, by the client or by REST. */
+export type FoundDocument = {
+  readonly id: string
+  /** Undefined when it is not there. What has no form in JSON is an object of a class. */
+  readonly data: DocumentData | undefined
+  /** Differs after every change of it; the two ways of reading spell it differently. */
+  readonly updatedAt: string
 }
 
-/** A definition that this service wrote. Without text it is the tombstone of a deleted one. */
-export type ItemDocument = {
-  readonly name: string
-  readonly text: string | null
-  /** Tells a text that was changed by hand; null in a tombstone. */
-  readonly textHash: string | null
-  readonly digest: Digest
-  readonly revision: number
-  readonly updatedAt: string
-  readonly updatedBy: string
-  /** The revisions of the versions that are kept, the oldest first. */
-  readonly versions: readonly number[]
-} & NameDocument
-
 /** By what the store finds what may go, in an item and in a module. */
-export type NameDocument = {
-  /** The bytes of the versions, in their order; not in what was last written before they were counted. */
+type NameDocument = {
+  /** The bytes of the versions, in their order. Not in a document that was last written before they were counted. */
   readonly sizes?: readonly number[]
-  /** The revision of the oldest version that may go; null where there is none. */
+  /** The revision of the oldest version that may go, or null. */
   readonly oldest?: number | null
-  /** The revision of the deletion; null in what is no tombstone. */
+  /** The revision of the deletion; null if the name is not deleted. */
   readonly deletedAt?: number | null
 }
 
-export type VersionDocument = {
-  readonly revision: number
-  readonly text: string | null
-  readonly digest: Digest | null
-  readonly at: string
-  readonly by: string
-  /** The write that it came with: by it a write whose commit was not answered knows that it has happened. */
-  readonly writeId: string
+/** A definition that this service wrote. */
+export type ItemDocument = DefinitionRecord &
+  NameDocument & {
+    /** Shows that a text was changed by hand. Null in a tombstone. */
+    readonly textHash: string | null
+    /** The revisions of the versions that are kept, the oldest first. */
+    readonly versions: readonly number[]
+  }
+
+/** A module. The tombstone of a deleted one keeps its versions. */
+export type ModuleDocument = ModuleRecord &
+  NameDocument & {
+    /** The name, but not in a tombstone: lists are ordered by it. */
+    readonly listedAs?: string
+    /** JSON. */
+    readonly report: string
+    /** Those that are kept, the oldest first. */
+    readonly versions: readonly { readonly revision: number; readonly sha256: string | null }[]
+  }
+
+/** The fields of a `ModuleRecord`, and `listedAs`. */
+export const LISTED_FIELDS = ['name', 'listedAs', 'sha256', 'tools', 'revision', 'updatedAt', 'updatedBy']
+
+/**
+ * A version of a definition or of a module. `writeId` names the write that it came with: a write whose commit was not answered
+ * knows by it that it has happened.
+ */
+export type VersionDocument = (DefinitionVersionRecord | ModuleVersionRecord) & { readonly writeId: string }
+
+/** A source, and the versions of modules that have it. It goes with the last of them. */
+export type BlobDocument = { readonly source: string; readonly keptBy: readonly string[] }
+
+/** What the client has read. */
+export function foundDocument(snapshot: DocumentSnapshot): FoundDocument {
+  const { id, updateTime } = snapshot
+  const updatedAt = updateTime ? `${updateTime.seconds}.${updateTime.nanoseconds}` : ''
+  return { id, data: snapshot.data(), updatedAt }
 }
 
-const EPOCH = /^[0-9a-f]{12}$/
+type Fields = { readonly [field: string]: (value: unknown) => boolean }
 
-export function layerState(document: FoundDocument | undefined): LayerDocument | undefined {
-  const { epoch, revision, size, totals, floor }: DocumentData = document?.data ?? {}
-  const isOurs = typeof epoch === 'string' && EPOCH.test(epoch) && isCount(revision) && isCount(size)
-  if (!isOurs) return undefined
-  return { epoch, revision, size, ...(isTotals(totals) && { totals }), floor: isCount(floor) ? floor : 0 }
+const UPDATED: Fields = { revision: isCount, updatedAt: isText, updatedBy: isText }
+const ITEM: Fields = { ...UPDATED, text: isTextOrNull, digest: isText, versions: listOf(isCount) }
+const LISTED: Fields = { ...UPDATED, sha256: isTextOrNull, tools: listOf(isText) }
+const MODULE: Fields = { ...LISTED, report: isText, versions: listOf(isModuleVersion) }
+const VERSION: Fields = { revision: isCount, at: isText, by: isText }
+const ITEM_VERSION: Fields = { ...VERSION, text: isTextOrNull, digest: isTextOrNull }
+const MODULE_VERSION: Fields = { ...VERSION, sha256: isTextOrNull, tools: listOf(isText) }
+const BLOB: Fields = { source: isText, keptBy: listOf(isText) }
+const STATE: Fields = { epoch: isEpoch, revision: isCount, size: isCount }
+const TOTALS: Fields = { bytes: isCount, presentBytes: isCount, deleted: isCount }
+
+/** The layer's own document. Other programs may keep fields of their own in it. */
+export function layerState(document: FoundDocument | undefined): LayerState | undefined {
+  const data = document?.data
+  if (!has(data, STATE)) return undefined
+  const { epoch, revision, size, totals, floor } = data as LayerState
+  return {
+    epoch,
+    revision,
+    size,
+    floor: isCount(floor) ? floor : 0,
+    totals: has(totals, TOTALS) ? totals : undefined,
+  }
 }
 
-/** What this service wrote there; undefined for what another program wrote, or a hand has changed. */
+/** The functions below return undefined for a document that another program wrote, or that was changed by hand. */
 export function itemDocument({ id, data }: FoundDocument): ItemDocument | undefined {
-  return data && isItem(data) && data.name === id && data.textHash === textHash(data.text) ? data : undefined
+  const item = has(data, ITEM) ? (data as ItemDocument) : undefined
+  return item?.name === id && item.textHash === textHash(item.text) ? item : undefined
 }
 
-export function versionDocument({ data }: FoundDocument): VersionDocument | undefined {
-  return data && isVersion(data) ? data : undefined
+export function versionRecord({ data }: FoundDocument): DefinitionVersionRecord | undefined {
+  return has(data, ITEM_VERSION) ? (data as DefinitionVersionRecord) : undefined
+}
+
+export function moduleDocument({ id, data }: FoundDocument): ModuleDocument | undefined {
+  return has(data, MODULE) && data?.['name'] === id ? (data as ModuleDocument) : undefined
+}
+
+/** Reads the fields that a list asks for. */
+export function moduleRecord({ id, data }: FoundDocument): ModuleRecord | undefined {
+  return has(data, LISTED) && data?.['name'] === id ? (data as ModuleRecord) : undefined
+}
+
+export function moduleVersionRecord({ data }: FoundDocument): ModuleVersionRecord | undefined {
+  return has(data, MODULE_VERSION) ? (data as ModuleVersionRecord) : undefined
+}
+
+export function blobDocument({ data }: FoundDocument): BlobDocument | undefined {
+  return has(data, BLOB) ? (data as BlobDocument) : undefined
+}
+
+/** What is kept of a definition. A version that was written before versions were counted counts as the present content. */
+export function keptItem({ name, text, versions, sizes }: ItemDocument): KeptName {
+  const ownBytes = recordBytes(text)
+  const sized = versions.map((revision, index) => ({ revision, bytes: sizes?.[index] ?? ownBytes }))
+  return { kind: 'definition', name, isDeleted: text === null, ownBytes, versions: sized }
+}
+
+/** What is kept of a module. */
+export function keptModule({ name, sha256, tools, report, versions, sizes }: ModuleDocument): KeptName {
+  const isDeleted = sha256 === null
+  const ownBytes = isDeleted ? RECORD_BYTES : recordBytes(report, JSON.stringify(tools))
+  const sized = versions.map((version, index) => ({
+    ...version,
+    bytes: sizes?.[index] ?? recordBytes(report),
+  }))
+  return { kind: 'module', name, isDeleted, ownBytes, versions: sized }
+}
+
+/** What a document of a name says of its versions. */
+export function nameDocument(name: KeptName): Required<NameDocument> & Pick<DocumentData, 'versions'> {
+  const { kind, isDeleted, versions } = name
+  return {
+    versions: versions.map(({ revision, sha256 = null }) =>
+      kind === 'module' ? { revision, sha256 } : revision,
+    ),
+    sizes: versions.map(({ bytes }) => bytes),
+    oldest: pastVersions(name)[0]?.revision ?? null,
+    deletedAt: isDeleted ? (versions.at(-1)?.revision ?? null) : null,
+  }
 }
 
 export function textHash(text: string | null): string | null {
   return text === null ? null : hash('sha256', text, 'base64url')
 }
 
-function isItem(data: DocumentData): data is ItemDocument {
-  const { name, text, digest, revision, updatedAt, updatedBy, versions }: DocumentData = data
-  const texts = [name, digest, updatedAt, updatedBy].every((value) => typeof value === 'string')
-  return (
-    texts && isTextOrNull(text) && isCount(revision) && Array.isArray(versions) && versions.every(isCount)
-  )
+function has(value: unknown, fields: Fields): boolean {
+  const data: DocumentData = value ?? {}
+  return Object.entries(fields).every(([field, isRight]) => isRight(data[field]))
 }
 
-function isVersion(data: DocumentData): data is VersionDocument {
-  const { text, digest, revision, at, by }: DocumentData = data
-  const texts = [at, by].every((value) => typeof value === 'string')
-  return texts && isTextOrNull(text) && isTextOrNull(digest) && isCount(revision)
+function isModuleVersion(value: unknown): boolean {
+  return has(value, { revision: isCount, sha256: isTextOrNull })
 }
 
-function isTotals(value: unknown): value is LayerTotals {
-  const { bytes, presentBytes, deleted }: DocumentData = value ?? {}
-  return [bytes, presentBytes, deleted].every(isCount)
+function isEpoch(value: unknown): boolean {
+  return isText(value) && /^[0-9a-f]{12}$/.test(value)
 }
 
-function isTextOrNull(value: unknown): value is string | null {
-  return typeof value === 'string' || value === null
+function listOf(isItem: (item: unknown) => boolean): (value: unknown) => boolean {
+  return (value) => Array.isArray(value) && value.every((item) => isItem(item))
+}
+
+function isTextOrNull(value: unknown): boolean {
+  return isText(value) || value === null
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string'
 }
 
 function isCount(value: unknown): value is number {

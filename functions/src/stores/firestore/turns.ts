@@ -1,15 +1,15 @@
-import { ToolrackError } from '@toolrack/contract'
 import { Deadline } from './deadline.ts'
+import { busyError } from './firestore-error.ts'
 
-/** Lets those who want the same thing act one after the other, in the order in which they came. */
+/** Runs acts on the same thing one after the other, in the order in which they came. */
 export class Turns {
   readonly #last = new Map<string, Promise<void>>()
 
-  /** What comes of the act, or STORE_BUSY when its turn does not come in time; then it never acts. */
+  /** The result of the act. Rejects with STORE_BUSY if its turn does not come in time; then it never runs. */
   async take<T>(what: string, waitMs: number, act: () => Promise<T>): Promise<T> {
     const before = this.#last.get(what) ?? Promise.resolve()
     const { promise: isOver, resolve: end } = Promise.withResolvers<void>()
-    // Who gives up still stands in the queue: those behind wait for whoever acts now.
+    // An act that gives up keeps its place in the queue, because those behind it wait for the one that runs now.
     const mine: Promise<void> = before.then(() => isOver).then(() => this.#leave(what, mine))
     this.#last.set(what, mine)
     try {
@@ -26,17 +26,10 @@ export class Turns {
 }
 
 async function turnWithin(ms: number, turn: Promise<void>): Promise<void> {
-  const waiting = new Deadline(ms, busyError)
+  const waiting = new Deadline(ms, () => busyError(new Error(`no turn to write within ${ms} ms`)))
   try {
     await waiting.race(turn)
   } finally {
     waiting.end()
   }
-}
-
-function busyError(ms: number): ToolrackError {
-  const cause = new Error(`no turn to write within ${ms} ms`)
-  return new ToolrackError('STORE_BUSY', 'The store is asked too much at once; nothing was written.', {
-    cause,
-  })
 }

@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
-import { COUNT_TOTALS } from './count-totals.ts'
-import { sqliteError } from './sqlite-error.ts'
+import { RECORD_BYTES } from '../../tools/records/layer-totals.ts'
+import { isDamaged, sqliteError } from './transaction.ts'
 
-/** What this version writes; a file with a higher number comes from a newer version. */
+/** The version of the tables. A file with a higher number comes from a newer version of Toolrack. */
 const SCHEMA_VERSION = 3
 
 const DEFINITIONS = `
@@ -67,9 +67,38 @@ const MODULES = `
   ) STRICT;
 `
 
+/** The expressions count a row as `recordBytes` counts it. A deletion of a module has neither a source nor tools. */
+export const MODULE_VERSION_BYTES = `${RECORD_BYTES} + (CASE WHEN sha256 IS NULL THEN 0 ELSE octet_length(tools) + coalesce((SELECT octet_length(source)
+  FROM blobs WHERE blobs.layer = module_versions.layer AND blobs.sha256 = module_versions.sha256), 0) END)`
+
+/** Of a definition and of a version of one. */
+export const DEFINITION_BYTES = `${RECORD_BYTES} + coalesce(octet_length(text), 0)`
+export const MODULE_BYTES = `${RECORD_BYTES} + octet_length(report) + octet_length(tools)`
+const OF_LAYER = 'layer = layers.layer'
+
+const PRESENT_VERSIONS = `versions WHERE ${OF_LAYER} AND NOT EXISTS (SELECT 1 FROM past_versions
+  WHERE past_versions.layer = versions.layer AND past_versions.revision = versions.revision AND past_versions.name = versions.name)`
+
+/** A deleted module has no row of its own, but counts as a name as long as it has a version. */
+const DELETED_MODULES = `(SELECT count(DISTINCT name) FROM module_versions WHERE ${OF_LAYER} AND NOT EXISTS
+  (SELECT 1 FROM modules WHERE modules.layer = module_versions.layer AND modules.name = module_versions.name))`
+
+const sum = (bytes: string, of: string): string => `(SELECT coalesce(sum(${bytes}), 0) FROM ${of})`
+
+/** Counts every layer by what lies there, as `layer-totals.ts` counts it. */
+const COUNT_TOTALS = `UPDATE layers SET
+  bytes = ${sum(DEFINITION_BYTES, `definitions WHERE ${OF_LAYER}`)} + ${sum(DEFINITION_BYTES, `versions WHERE ${OF_LAYER}`)}
+    + ${sum(MODULE_BYTES, `modules WHERE ${OF_LAYER}`)} + ${sum(MODULE_VERSION_BYTES, `module_versions WHERE ${OF_LAYER}`)}
+    + ${RECORD_BYTES} * ${DELETED_MODULES},
+  present_bytes = ${sum(DEFINITION_BYTES, `definitions WHERE ${OF_LAYER} AND text IS NOT NULL`)}
+    + ${sum(DEFINITION_BYTES, PRESENT_VERSIONS)}
+    + ${sum(MODULE_BYTES, `modules WHERE ${OF_LAYER}`)} + ${sum(MODULE_VERSION_BYTES, `module_versions WHERE ${OF_LAYER} AND past = 0`)},
+  deleted = (SELECT count(*) FROM definitions WHERE ${OF_LAYER} AND text IS NULL) + ${DELETED_MODULES};`
+
 /**
- * What a layer holds is counted in its row. A version is past when something newer has its place, or nothing; only past ones go for
- * room, so only they are listed by age. Those of definitions are many, and a mark in their rows would have each row written twice. Whoever has not read since `floor` has missed names that are gone, and reads all anew.
+ * The row of a layer counts what the layer holds. A version is past if a newer content or a deletion has replaced it. Only past
+ * versions go to make room, so only they are listed by age. Past versions of definitions have a table of their own, because a
+ * mark in their rows would cause a second write of each row.
  */
 const TOTALS = `
   ALTER TABLE layers ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
@@ -95,18 +124,18 @@ const TOTALS = `
   ${COUNT_TOTALS}
 `
 
-/** What each version added to the one before it; a file of an older version gets what it has not. */
+/** What each version added to the one before it. A file of an older version gets the steps that it lacks. */
 const STEPS = [DEFINITIONS, MODULES, TOTALS]
 
 /** The smallest page of a database, in bytes (sqlite.org/fileformat.html). SQLite opens a shorter file as an empty database. */
 const PAGE_BYTES_MIN = 512
 
-/** Says that a file is no database of ours; raised at start only. */
+/** A file is no database of ours. Raised at start only. */
 export class DatabaseFileError extends Error {}
 
 /**
  * Opens the database and makes its tables. A commit is on the disk before it is answered (WAL, synchronous FULL).
- * The busy time-out is zero because node:sqlite blocks the event loop while it waits: callers try again instead.
+ * The busy timeout is zero because node:sqlite blocks the event loop while it waits. Callers try again instead.
  */
 export function openDatabase(path: string): DatabaseSync {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0
@@ -135,10 +164,4 @@ export function openDatabase(path: string): DatabaseSync {
 function upgrade(database: DatabaseSync, version: number): void {
   const steps = STEPS.slice(version).join('')
   database.exec(`BEGIN IMMEDIATE; ${steps} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT;`)
-}
-
-/** SQLITE_CORRUPT and SQLITE_NOTADB. */
-function isDamaged(error: unknown): boolean {
-  const code = (error as { errcode?: number }).errcode ?? 0
-  return (code & 0xff) === 11 || (code & 0xff) === 26
 }

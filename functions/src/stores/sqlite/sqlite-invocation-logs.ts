@@ -1,10 +1,69 @@
 import { DatabaseSync } from 'node:sqlite'
+import type { StatementSync } from 'node:sqlite'
 import { LOG_BOUNDS, LOG_KEPT_MS, logBytes } from '../../calls/pipeline/invocation-logs.ts'
 import type { InvocationLog, InvocationLogs, LogBounds } from '../../calls/pipeline/invocation-logs.ts'
-import { inTransaction } from './in-transaction.ts'
-import { prepareLogTables } from './log-tables.ts'
-import type { LogStatements } from './log-tables.ts'
-import { isFull } from './sqlite-error.ts'
+import { inTransaction, isFull } from './transaction.ts'
+
+/** The version of the tables. The logs of an older file are not copied, because they are kept for a day only. */
+const SCHEMA_VERSION = 1
+
+/** The numbers count up, so they give the order in which the logs came, even if the clock was set back. */
+const SCHEMA = `
+  CREATE TABLE logs (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    uid TEXT NOT NULL,
+    id TEXT NOT NULL,
+    tool TEXT NOT NULL,
+    at TEXT NOT NULL,
+    text TEXT NOT NULL,
+    truncated INTEGER NOT NULL,
+    kept_until INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    UNIQUE (uid, id)
+  ) STRICT;
+  CREATE INDEX logs_by_end ON logs (kept_until);
+  CREATE INDEX logs_by_user ON logs (uid, number);
+  CREATE TABLE user_sums (
+    uid TEXT PRIMARY KEY,
+    bytes INTEGER NOT NULL
+  ) STRICT, WITHOUT ROWID;
+  CREATE INDEX users_by_sum ON user_sums (bytes);
+  CREATE TABLE whole_sum (bytes INTEGER NOT NULL) STRICT;
+  INSERT INTO whole_sum VALUES (0);
+  CREATE TRIGGER log_came AFTER INSERT ON logs BEGIN
+    INSERT INTO user_sums VALUES (NEW.uid, NEW.bytes) ON CONFLICT DO UPDATE SET bytes = bytes + NEW.bytes;
+    UPDATE whole_sum SET bytes = bytes + NEW.bytes;
+  END;
+  CREATE TRIGGER log_went AFTER DELETE ON logs BEGIN
+    UPDATE user_sums SET bytes = bytes - OLD.bytes WHERE uid = OLD.uid;
+    DELETE FROM user_sums WHERE uid = OLD.uid AND bytes = 0;
+    UPDATE whole_sum SET bytes = bytes - OLD.bytes;
+  END;
+`
+
+/** Twice the longest journal of one log that comes or goes, measured over a thousand logs: 64 KB. */
+const JOURNAL_BYTES = 128 * 1024
+
+/** Makes the journal as long as it ever has to be: all pages of an overwritten row are written to it. Then it frees the pages. */
+const LENGTHEN_JOURNAL = `
+  CREATE TABLE journal_room (bytes BLOB) STRICT;
+  INSERT INTO journal_room VALUES (zeroblob(${JOURNAL_BYTES}));
+  UPDATE journal_room SET bytes = randomblob(${JOURNAL_BYTES});
+  DROP TABLE journal_room;
+`
+
+const SQL = {
+  keep: 'INSERT INTO logs (uid, id, tool, at, text, truncated, kept_until, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
+  find: 'SELECT id, tool, at, text, truncated FROM logs WHERE uid = ? AND id = ? AND kept_until > ?',
+  forget: 'DELETE FROM logs WHERE kept_until <= ?',
+  dropOldest: `DELETE FROM logs WHERE number = (SELECT number FROM logs WHERE uid = ? ORDER BY number LIMIT 1)
+    RETURNING bytes`,
+  userSum: 'SELECT bytes FROM user_sums WHERE uid = ?',
+  wholeSum: 'SELECT bytes FROM whole_sum',
+  userWithMost: 'SELECT uid FROM user_sums ORDER BY bytes DESC LIMIT 1',
+} as const
+
+type LogStatements = Readonly<Record<keyof typeof SQL, StatementSync>>
 
 type Row = {
   readonly id: string
@@ -76,14 +135,14 @@ export class SqliteInvocationLogs implements InvocationLogs {
     keep.run(uid, invocationId, tool, at, text, Number(truncated), nowMs + LOG_KEPT_MS, bytes)
   }
 
-  /** The oldest log of the user who has most. Answers its bytes; 0 where there is none. */
+  /** Drops the oldest log of the user who has most. Returns its bytes, or 0 if there is no log. */
   #dropOfMost(): number {
     const { userWithMost, dropOldest } = this.#statements
     const user = userWithMost.get() as { uid: string } | undefined
     return user ? sum(dropOldest.get(user.uid)) : 0
   }
 
-  /** On a full disk: drops as many bytes as are wanted, of whoever has most, one log a transaction. False where no log is left. */
+  /** On a full disk: drops so many bytes of the users who have most, one log in each transaction. False if no log was left. */
   #makeRoom(bytes: number): boolean {
     let dropped = 0
     while (dropped < bytes) {
@@ -97,4 +156,23 @@ export class SqliteInvocationLogs implements InvocationLogs {
 
 function sum(row: unknown): number {
   return (row as { bytes: number } | undefined)?.bytes ?? 0
+}
+
+/**
+ * Makes the tables in a new file. The journal keeps its length and is written over and over, so that logs can go and come on a full
+ * disk: a WAL, and a journal that is made anew, would need room for that. Throws for a file that another version has made.
+ */
+function prepareLogTables(database: DatabaseSync): LogStatements {
+  database.exec('PRAGMA journal_mode = PERSIST; PRAGMA synchronous = OFF;')
+  const { user_version: version } = database.prepare('PRAGMA user_version').get() as { user_version: number }
+  const { tables } = database.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() as {
+    tables: number
+  }
+  if (version !== SCHEMA_VERSION) {
+    if (tables > 0) throw new Error('the file is of another version')
+    database.exec(LENGTHEN_JOURNAL)
+    database.exec(`BEGIN IMMEDIATE; ${SCHEMA} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT;`)
+  }
+  const prepared = Object.entries(SQL).map(([name, sql]) => [name, database.prepare(sql)])
+  return Object.fromEntries(prepared) as LogStatements
 }

@@ -1,11 +1,11 @@
 import type { Digest } from '@toolrack/contract'
 import type { DefinitionChange } from './definition-change.ts'
-import type { ChangeOutcome, WriteContext } from './write-outcome.ts'
+import type { DefinitionWriteResult, WriteContext } from './write-result.ts'
 import type { LayerSource } from '../catalog/layer-source.ts'
 import type { StoredLayer } from '../catalog/layer-source.ts'
 import type { ModuleStore } from '../modules/module-store.ts'
 
-/** One past or present content of a definition; without text it says that the definition was deleted. */
+/** One past or present content of a definition. Without text it is a deletion. */
 export type DefinitionVersion = {
   readonly revision: string
   readonly digest?: Digest
@@ -20,7 +20,7 @@ export const VERSIONS_KEPT = 50
 /**
  * Keeps the user layers and the global layer: definitions, and the modules that some of them belong to.
  *
- * Every method rejects with STORE_BUSY, STORE_FULL or STORE_FAILED when the store can't do its work; then nothing has
+ * Every method rejects with STORE_BUSY, STORE_FULL or STORE_FAILED when the store cannot do its work. Then nothing has
  * changed, unless the message says that a write was not confirmed. Every implementation passes `test/support/definition-store.contract.ts`.
  */
 export interface DefinitionStore extends ModuleStore {
@@ -29,15 +29,15 @@ export interface DefinitionStore extends ModuleStore {
 
   /**
    * Applies every change or none, in one transaction, and raises the layer's revision once if anything changed.
-   * Rejects with the refusals that `planWrite` finds.
+   * Rejects with what `planWrite` throws.
    */
   write(
     layer: StoredLayer,
     changes: readonly DefinitionChange[],
     context: WriteContext,
-  ): Promise<readonly ChangeOutcome[]>
+  ): Promise<readonly DefinitionWriteResult[]>
 
-  /** The last versions of a definition, the newest first; none for a name that was never written. */
+  /** The last versions of a definition, the newest first. Empty for a name that was never written. */
   versions(layer: StoredLayer, name: string): Promise<readonly DefinitionVersion[]>
 
   close(): Promise<void>

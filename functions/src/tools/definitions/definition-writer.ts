@@ -13,11 +13,11 @@ import { nameFaults, sealedFault } from './definition-fault.ts'
 import type { DefinitionFault } from './definition-fault.ts'
 import type { DefinitionStore } from './definition-store.ts'
 import { keptVersions } from './kept-versions.ts'
-import { LAYER_LIMITS } from './layer-totals.ts'
+import { LAYER_LIMITS } from '../records/layer-totals.ts'
 import type { Precondition } from './precondition.ts'
 import { writeAnswer } from './write-answer.ts'
 import type { BulkAnswer, ItemFault, WriteAnswer } from './write-answer.ts'
-import type { ChangeOutcome } from './write-outcome.ts'
+import type { DefinitionWriteResult } from './write-result.ts'
 
 /** How many definitions one request may bring. */
 export const BULK_MAX = 200
@@ -93,7 +93,10 @@ export class DefinitionWriter {
     return options.onInvalid === 'skip' ? { results, refused } : { results }
   }
 
-  async delete(principal: Principal, { layer, name, precondition }: WriteTarget): Promise<ChangeOutcome> {
+  async delete(
+    principal: Principal,
+    { layer, name, precondition }: WriteTarget,
+  ): Promise<DefinitionWriteResult> {
     if (!isToolName(name)) throw new ToolrackError('TOOL_NOT_FOUND')
     const [outcome] = await this.#write(principal, layer, [{ kind: 'delete', name, precondition }])
     return must(outcome)
@@ -116,7 +119,7 @@ export class DefinitionWriter {
     principal: Principal,
     layer: WritableLayer,
     changes: readonly DefinitionChange[],
-  ): Promise<readonly ChangeOutcome[]> {
+  ): Promise<readonly DefinitionWriteResult[]> {
     const { store, catalog } = this.#parts
     const target = storedLayer(layer, principal.uid)
     try {

@@ -3,8 +3,8 @@ import type { StoredLayer } from '../catalog/layer-source.ts'
 import type { DefinitionStore, DefinitionVersion } from './definition-store.ts'
 
 /**
- * What a definition was, the newest first. Rejects with TOOL_NOT_FOUND where there has never been one; no store is asked for
- * a name that none can have, because it may mean another place there.
+ * The versions of a definition, the newest first. Rejects with TOOL_NOT_FOUND if there are none. No store is asked for a name
+ * that no definition can have, because the name may be the path of another place in the store.
  */
 export async function keptVersions(
   store: DefinitionStore,

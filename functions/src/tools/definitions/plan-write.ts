@@ -1,24 +1,25 @@
-import type { ErrorCode, ErrorDetail, JsonValue } from '@toolrack/contract'
+import type { ErrorCode, ErrorDetail, JsonValue, ToolDefinition } from '@toolrack/contract'
 import { ERROR_CODES, ToolrackError } from '@toolrack/contract'
 import type { StoredDefinition } from '../catalog/stored-definition.ts'
 import type { DefinitionChange } from './definition-change.ts'
-import { definitionBytes, presentGrowth } from './layer-totals.ts'
-import { managingModule } from './managing-module.ts'
 import { holds } from './precondition.ts'
-import { refuseOverflow } from './refuse-overflow.ts'
-import type { Growth, Room } from './refuse-overflow.ts'
-import type { ChangeOutcome } from './write-outcome.ts'
+import { definitionBytes, refuseOverflow } from '../records/layer-totals.ts'
+import type { Growth, Room } from '../records/layer-totals.ts'
+import type { DefinitionWriteResult } from './write-result.ts'
 
-export type PlannedChange = { readonly change: DefinitionChange; readonly outcome: ChangeOutcome['outcome'] }
+export type PlannedChange = {
+  readonly change: DefinitionChange
+  readonly outcome: DefinitionWriteResult['outcome']
+}
 
-/** The module that a write is about, and how much more it takes beside its definitions. */
+/** The module that a write is about, and how many bytes it adds beside its definitions. */
 export type ModuleOfWrite = { readonly name: string; readonly presentGrowth: number }
 
 /**
- * Decides what a write does, from what its transaction has read; every store calls it, so none can differ. `module` is the
- * one whose definitions are written, by itself; no other definition of a module may be changed.
- * Throws PRECONDITION_FAILED, NAME_TAKEN, TOOL_NOT_FOUND or MANAGED_BY_MODULE with a detail for every change that is refused, and
- * what `refuseOverflow` throws.
+ * Decides what a write does, from what its transaction has read. `module` is given when a module writes its own definitions.
+ * Nobody else changes a definition of a module.
+ * Throws PRECONDITION_FAILED, NAME_TAKEN, TOOL_NOT_FOUND or MANAGED_BY_MODULE with a detail for every change that has a fault,
+ * and what `refuseOverflow` throws.
  */
 export function planWrite(
   changes: readonly DefinitionChange[],
@@ -28,11 +29,11 @@ export function planWrite(
 ): readonly PlannedChange[] {
   const writer = module?.name
   const decisions = changes.map((change) => ({ change, ...decide(change, current.get(change.name), writer) }))
-  const refused: ErrorDetail[] = decisions.flatMap(({ refusal }, index) =>
-    refusal ? [{ ...refusal.detail, ...(changes.length > 1 && { index }) }] : [],
+  const details = decisions.flatMap(({ fault }, index): ErrorDetail[] =>
+    fault ? [{ ...fault.detail, ...(changes.length > 1 && { index }) }] : [],
   )
-  const [first] = decisions.flatMap(({ refusal }) => refusal ?? [])
-  if (first) throw new ToolrackError(first.detail.reason, first.message, { details: refused })
+  const [first] = decisions.flatMap(({ fault }) => fault ?? [])
+  if (first) throw new ToolrackError(first.detail.reason, first.message, { details })
   const planned = decisions.map(({ change, outcome }) => ({ change, outcome: outcome ?? 'unchanged' }))
   const growth = growthOf(planned, current)
   refuseOverflow(room, { ...growth, presentBytes: growth.presentBytes + (module?.presentGrowth ?? 0) })
@@ -46,8 +47,8 @@ export function written(planned: readonly PlannedChange[]): readonly PlannedChan
 
 type Fields = { readonly [field: string]: JsonValue }
 type Decision = {
-  readonly outcome?: ChangeOutcome['outcome']
-  readonly refusal?: { readonly detail: ErrorDetail; readonly message: string }
+  readonly outcome?: DefinitionWriteResult['outcome']
+  readonly fault?: { readonly detail: ErrorDetail; readonly message: string }
 }
 
 function decide(
@@ -74,7 +75,7 @@ function refuse(
   message: string = ERROR_CODES[reason].text,
   fields: Fields = {},
 ): Decision {
-  return { refusal: { detail: { reason, ...fields }, message } }
+  return { fault: { detail: { reason, ...fields }, message } }
 }
 
 function refuseManaged(module: string): Decision {
@@ -97,13 +98,34 @@ function refuseTaken(name: string, owner: string | undefined): Decision {
 }
 
 function growthOf(planned: readonly PlannedChange[], current: ReadonlyMap<string, StoredDefinition>): Growth {
-  const count = (wanted: ChangeOutcome['outcome']): number =>
+  const count = (wanted: DefinitionWriteResult['outcome']): number =>
     planned.filter(({ outcome }) => outcome === wanted).length
-  const presentBytes = written(planned).reduce((sum, { change }) => {
-    const before = current.get(change.name)
-    const after = change.kind === 'put' ? definitionBytes(change.text) : 'deleted'
-    return sum + presentGrowth(before ? definitionBytes(before.text) : 'nothing', after)
-  }, 0)
   const created = count('created')
-  return { created, size: created - count('deleted'), presentBytes }
+  const growths = written(planned).map(({ change }) => {
+    const after = change.kind === 'put' ? change.text : undefined
+    return presentBytes(after) - presentBytes(current.get(change.name)?.text)
+  })
+  const growth = growths.reduce((sum, bytes) => sum + bytes, 0)
+  return { created, size: created - count('deleted'), presentBytes: growth }
+}
+
+function presentBytes(text: string | undefined): number {
+  if (text === undefined) return 0
+  const { own, version } = definitionBytes(text)
+  return own + version
+}
+
+/**
+ * The module that a stored definition belongs to. Exactly the definitions whose runner is `python` belong to a module. A
+ * definition that another program has left in a store has a `source`, and belongs to none.
+ */
+export function managingModule({
+  text,
+  source,
+}: Pick<StoredDefinition, 'text' | 'source'>): string | undefined {
+  // A write of 200 definitions asks this for each of them, and few are worth parsing.
+  if (source !== undefined || !text.includes('"python"')) return undefined
+  const { runner } = JSON.parse(text) as ToolDefinition
+  if (runner?.kind !== 'python') return undefined
+  return typeof runner['module'] === 'string' ? runner['module'] : ''
 }

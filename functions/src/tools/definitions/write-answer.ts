@@ -2,9 +2,9 @@ import type { Digest, Layer } from '@toolrack/contract'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import type { AdmittedDefinition } from './admit-definition.ts'
 import type { DefinitionFault } from './definition-fault.ts'
-import type { ChangeOutcome } from './write-outcome.ts'
+import type { DefinitionWriteResult } from './write-result.ts'
 
-export type WriteAnswer = ChangeOutcome &
+export type WriteAnswer = DefinitionWriteResult &
   Pick<AdmittedDefinition, 'normalised' | 'unenforced'> & {
     readonly layer: Layer
     readonly shadows: readonly Shadow[]
@@ -25,7 +25,7 @@ export function writeAnswer(
   view: CatalogView,
   layer: Layer,
   { normalised, unenforced }: AdmittedDefinition,
-  { name, ...written }: ChangeOutcome,
+  { name, ...written }: DefinitionWriteResult,
 ): WriteAnswer {
   return { name, layer, ...written, normalised, unenforced, shadows: shadowsOf(view, layer, name) }
 }

@@ -3,11 +3,11 @@ import type { CatalogView } from '../catalog/catalog-view.ts'
 import type { WritableLayer } from '../definitions/definition-writer.ts'
 import { shadowsOf } from '../definitions/write-answer.ts'
 import type { Shadow } from '../definitions/write-answer.ts'
-import type { ChangeOutcome } from '../definitions/write-outcome.ts'
-import type { ModuleOutcome } from './module-store.ts'
+import type { DefinitionWriteResult } from '../definitions/write-result.ts'
+import type { ModuleWriteResult } from './module-store.ts'
 
 /** The answer to a write of one module. */
-export type ModuleAnswer = Omit<ModuleOutcome, 'tools' | 'replaced'> & {
+export type ModuleAnswer = Omit<ModuleWriteResult, 'tools' | 'replaced'> & {
   readonly layer: Layer
   readonly tools: {
     readonly added: readonly string[]
@@ -22,12 +22,12 @@ export type ModuleAnswer = Omit<ModuleOutcome, 'tools' | 'replaced'> & {
 }
 
 export function moduleAnswer(
-  { name, outcome, sha256, revision, tools }: ModuleOutcome,
+  { name, outcome, sha256, revision, tools }: ModuleWriteResult,
   layer: WritableLayer,
   view: CatalogView,
   report?: JsonObject,
 ): ModuleAnswer {
-  const named = (wanted: ChangeOutcome['outcome']): readonly string[] =>
+  const named = (wanted: DefinitionWriteResult['outcome']): readonly string[] =>
     tools.filter((tool) => tool.outcome === wanted).map((tool) => tool.name)
   const present = tools.filter((tool) => tool.outcome !== 'deleted')
   const shadows = present.flatMap(({ name }) =>

@@ -2,7 +2,7 @@ import type { JsonObject } from '@toolrack/contract'
 import type { StoredLayer } from '../catalog/layer-source.ts'
 import type { DefinitionPut } from '../definitions/definition-change.ts'
 import type { Precondition } from '../definitions/precondition.ts'
-import type { ChangeOutcome, WriteContext } from '../definitions/write-outcome.ts'
+import type { DefinitionWriteResult, WriteContext } from '../definitions/write-result.ts'
 
 /** What is kept of a module beside its source and its definitions. */
 export type StoredModule = ModuleSummary & { readonly report: JsonObject }
@@ -19,7 +19,7 @@ export type ModuleSummary = {
   readonly updatedBy: string
 }
 
-/** One past or present content of a module; without a sha256 it says that the module was deleted. */
+/** One past or present content of a module. Without a sha256 it is a deletion. */
 export type ModuleVersion = {
   readonly revision: string
   readonly sha256?: string
@@ -47,18 +47,18 @@ export type ModuleDelete = {
 
 export type ModuleChange = ModulePut | ModuleDelete
 
-export type ModuleOutcome = {
+export type ModuleWriteResult = {
   readonly name: string
   readonly outcome: 'created' | 'updated' | 'unchanged' | 'deleted'
   readonly sha256: string
-  /** The digest of the content that a change has put another in place of. */
+  /** The digest of the content that was replaced. */
   readonly replaced?: string | undefined
   /** The revision that the module's content came with. */
   readonly revision: string
-  readonly tools: readonly ChangeOutcome[]
+  readonly tools: readonly DefinitionWriteResult[]
 }
 
-/** A part of a list by name: what comes after a name, and how much of it. */
+/** A part of a list by name: so many names after a name. */
 export type ModulePage = { readonly after?: string | undefined; readonly limit: number }
 
 /**
@@ -68,16 +68,16 @@ export type ModulePage = { readonly after?: string | undefined; readonly limit: 
 export interface ModuleStore {
   /**
    * Writes the module, its source, a version, and every definition that it adds, changes or takes away: all or nothing, in
-   * one transaction, raising the layer's revision once if anything changed. Rejects with what `planModuleWrite` finds.
+   * one transaction, raising the layer's revision once if anything changed. Rejects with what `planModuleWrite` throws.
    */
-  writeModule(layer: StoredLayer, change: ModuleChange, context: WriteContext): Promise<ModuleOutcome>
+  writeModule(layer: StoredLayer, change: ModuleChange, context: WriteContext): Promise<ModuleWriteResult>
 
   module(layer: StoredLayer, name: string): Promise<StoredModule | undefined>
 
-  /** By code unit of the name. */
+  /** In the order of the code units of their names. */
   modules(layer: StoredLayer, page: ModulePage): Promise<readonly ModuleSummary[]>
 
-  /** The last versions of a module, the newest first; none for a name that was never written. */
+  /** The last versions of a module, the newest first. Empty for a name that was never written. */
   moduleVersions(layer: StoredLayer, name: string): Promise<readonly ModuleVersion[]>
 
   /** The source of a module by its sha256, as long as a kept version has it. */

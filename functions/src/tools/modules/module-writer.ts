@@ -6,7 +6,7 @@ import type { AdmittedDefinition } from '../definitions/admit-definition.ts'
 import type { DefinitionPut } from '../definitions/definition-change.ts'
 import { storedLayer } from '../definitions/definition-writer.ts'
 import type { WritableLayer } from '../definitions/definition-writer.ts'
-import { LAYER_LIMITS } from '../definitions/layer-totals.ts'
+import { LAYER_LIMITS } from '../records/layer-totals.ts'
 import { sealedFault } from '../definitions/definition-fault.ts'
 import type { Precondition } from '../definitions/precondition.ts'
 import type { Runner } from './runner.ts'
@@ -16,7 +16,7 @@ import { moduleAnswer } from './module-answer.ts'
 import type { ModuleAnswer } from './module-answer.ts'
 import { isModuleName } from './module-reader.ts'
 import type { ModuleReader, ModuleVersionChoice } from './module-reader.ts'
-import type { ModuleChange, ModuleOutcome, ModuleStore } from './module-store.ts'
+import type { ModuleChange, ModuleStore, ModuleWriteResult } from './module-store.ts'
 
 /** An uploaded file, and the layer that it is for. */
 export type Upload = {
@@ -84,7 +84,7 @@ export class ModuleWriter {
     return moduleAnswer(outcome, layer, await this.#parts.catalog.view(principal))
   }
 
-  async #write(principal: Principal, layer: WritableLayer, change: ModuleChange): Promise<ModuleOutcome> {
+  async #write(principal: Principal, layer: WritableLayer, change: ModuleChange): Promise<ModuleWriteResult> {
     const { store, catalog, runner } = this.#parts
     const target = storedLayer(layer, principal.uid)
     const context = { by: principal.uid, at: new Date(), limits: LAYER_LIMITS[layer] }
@@ -102,7 +102,7 @@ export class ModuleWriter {
 }
 
 /** The digest of the source that no call uses any more. */
-function goneWith({ outcome, sha256, replaced }: ModuleOutcome): string | undefined {
+function goneWith({ outcome, sha256, replaced }: ModuleWriteResult): string | undefined {
   if (outcome === 'deleted') return sha256
   return replaced === sha256 ? undefined : replaced
 }

@@ -1,24 +1,22 @@
 import { ToolrackError } from '@toolrack/contract'
 import type { StoredDefinition } from '../catalog/stored-definition.ts'
 import type { DefinitionDelete } from '../definitions/definition-change.ts'
-import { moduleBytes, presentGrowth } from '../definitions/layer-totals.ts'
-import type { ContentBytes } from '../definitions/layer-totals.ts'
-import { managingModule } from '../definitions/managing-module.ts'
-import { planWrite } from '../definitions/plan-write.ts'
+import { managingModule, planWrite } from '../definitions/plan-write.ts'
 import type { PlannedChange } from '../definitions/plan-write.ts'
 import { holds } from '../definitions/precondition.ts'
-import type { Room } from '../definitions/refuse-overflow.ts'
-import type { ModuleChange, ModuleOutcome, ModuleSummary } from './module-store.ts'
+import { moduleBytes } from '../records/layer-totals.ts'
+import type { ContentBytes, Room } from '../records/layer-totals.ts'
+import type { ModuleChange, ModuleWriteResult, ModuleSummary } from './module-store.ts'
 
 export type ModulePlan = {
-  readonly outcome: ModuleOutcome['outcome']
+  readonly outcome: ModuleWriteResult['outcome']
   readonly definitions: readonly PlannedChange[]
 }
 
 /** A module as the transaction has found it. */
-export type PresentModule = Pick<ModuleSummary, 'sha256' | 'tools'> & { readonly bytes: ContentBytes }
+export type PresentModule = Pick<ModuleSummary, 'sha256' | 'tools'> & { readonly presentBytes: number }
 
-/** The definitions that a change is about: what the module will have, and what it had. */
+/** The names of the definitions that the module will have, and of those that it had. */
 export function definitionsOf(
   change: ModuleChange,
   present: Pick<ModuleSummary, 'tools'> | undefined,
@@ -29,7 +27,7 @@ export function definitionsOf(
 
 /**
  * Decides what a write of a module does, from what its transaction has read: the module, and `current` of what
- * `definitionsOf` names. Every store calls it. Throws MODULE_NOT_FOUND, PRECONDITION_FAILED, NAME_TAKEN, or
+ * `definitionsOf` names. Throws MODULE_NOT_FOUND, PRECONDITION_FAILED, NAME_TAKEN, or
  * what `refuseOverflow` throws.
  */
 export function planModuleWrite(
@@ -47,21 +45,22 @@ export function planModuleWrite(
     (name) => !kept.has(name) && isOwn(current.get(name), change.name),
   )
   const deletes = gone.map((name): DefinitionDelete => ({ kind: 'delete', name }))
+  const { own, version } = bytesAfter(change) ?? { own: 0, version: 0 }
   const definitions = planWrite([...puts, ...deletes], current, room, {
     name: change.name,
-    presentGrowth: presentGrowth(present?.bytes ?? 'nothing', bytesAfter(change)),
+    presentGrowth: own + version - (present?.presentBytes ?? 0),
   })
   return { outcome: outcomeOf(change, present, definitions), definitions }
 }
 
-/** What lies under the module's name when the change is done. */
-export function bytesAfter(change: ModuleChange): ContentBytes | 'deleted' {
-  if (change.kind === 'delete') return 'deleted'
+/** What the module holds when the change is done; undefined for a deletion. */
+export function bytesAfter(change: ModuleChange): ContentBytes | undefined {
+  if (change.kind === 'delete') return undefined
   const { source, report, tools } = change
   return moduleBytes({ source, report: JSON.stringify(report), tools: tools.map(({ name }) => name) })
 }
 
-/** What is not there any more, or has come to be something else, is not the module's to take away. */
+/** True if the name still holds a definition of the module. Anything else is not the module's to delete. */
 function isOwn(definition: StoredDefinition | undefined, module: string): boolean {
   return definition !== undefined && managingModule(definition) === module
 }
@@ -70,7 +69,7 @@ function outcomeOf(
   change: ModuleChange,
   present: PresentModule | undefined,
   definitions: readonly PlannedChange[],
-): ModuleOutcome['outcome'] {
+): ModuleWriteResult['outcome'] {
   if (change.kind === 'delete') return 'deleted'
   if (!present) return 'created'
   const isSame =

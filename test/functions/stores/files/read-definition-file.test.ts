@@ -120,5 +120,5 @@ test('a file that is not there, or is a folder, is told without its path', async
     { source: 'gone.json', pointer: '', message: 'is gone, or is a link to nothing' },
   ])
   const [item] = (await readDefinitionFile(folder.path, compilers)).skipped
-  expect(item?.message).toBe('can not be read: EISDIR')
+  expect(item?.message).toBe('cannot be read: EISDIR')
 })

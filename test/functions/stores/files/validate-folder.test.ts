@@ -43,7 +43,7 @@ test('each fault of a folder is one line with its file and pointer, and the code
 test('a folder that is not there is one sentence and code 1', () => {
   const { code, stdout, stderr } = validate('/nowhere/at/all')
   expect([code, stdout]).toEqual([1, ''])
-  expect(stderr).toBe('/nowhere/at/all can not be read (ENOENT)\n')
+  expect(stderr).toBe('/nowhere/at/all cannot be read (ENOENT)\n')
 }, 30_000)
 
 test('an option that is not known is one sentence, without a stack trace', () => {

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { ClientLayerReader } from '../../../../functions/src/stores/firestore/client-layer-reader.ts'
+import { ClientLayerReader } from '../../../../functions/src/stores/firestore/layer-readers.ts'
 
 test('is open when the client is there', async () => {
   const { promise, resolve } = Promise.withResolvers<never>()

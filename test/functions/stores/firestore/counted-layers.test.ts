@@ -3,7 +3,7 @@ import type { DocumentReference, Firestore } from '@google-cloud/firestore'
 import type { StoredLayer } from '../../../../functions/src/tools/catalog/layer-source.ts'
 import { FirestoreDefinitionStore } from '../../../../functions/src/stores/firestore/firestore-definition-store.ts'
 import { SchemaCompilers } from '../../../../functions/src/tools/schemas/schema-compilers.ts'
-import { definitionBytes, recordBytes } from '../../../../functions/src/tools/definitions/layer-totals.ts'
+import { definitionBytes, recordBytes } from '../../../../functions/src/tools/records/layer-totals.ts'
 import { by, put, remove, tool } from '../../../support/definition-changes.ts'
 import {
   connectionTo,

@@ -1,6 +1,6 @@
 import { describe, expect, test } from '@jest/globals'
 import { GeoPoint, Timestamp } from '@google-cloud/firestore'
-import { documentJson } from '../../../../functions/src/stores/firestore/document-json.ts'
+import { documentJson } from '../../../../functions/src/stores/firestore/foreign-documents.ts'
 
 describe('documentJson', () => {
   test('gives maps, lists and plain values as they are', () => {

@@ -13,7 +13,7 @@ import {
 import { FirestoreInstance } from '../../../support/firestore-instance.ts'
 import { firestoreService } from '../../../support/firestore-service.ts'
 import { until } from '../../../support/until.ts'
-import type { ChangeOutcome } from '../../../../functions/src/tools/definitions/write-outcome.ts'
+import type { DefinitionWriteResult } from '../../../../functions/src/tools/definitions/write-result.ts'
 
 jest.setTimeout(60_000)
 
@@ -75,7 +75,7 @@ describeOnEmulatorByEach('documents of other programs', (reading) => {
     return documents.docs.map((document) => document.data())
   }
 
-  function writeA(options: Parameters<typeof put>[1]): Promise<readonly ChangeOutcome[]> {
+  function writeA(options: Parameters<typeof put>[1]): Promise<readonly DefinitionWriteResult[]> {
     return instance.store.write(GLOBAL, [put(tool('a'), options)], by('root'))
   }
 

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeEach, describe, expect, jest, test } from '@jest/globals'
 import type { DocumentReference, Firestore } from '@google-cloud/firestore'
 import type { JsonObject } from '@toolrack/contract'
-import { STORE_DEADLINES } from '../../../../functions/src/stores/firestore/firestore-settings.ts'
+import { STORE_DEADLINES } from '../../../../functions/src/stores/firestore/connect-firestore.ts'
 import { errorAnswer } from '../../../support/error-answer.ts'
 import {
   connectionTo,

@@ -1,9 +1,11 @@
 import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
 import { REVISION_CHECK_MS } from '../../../../functions/src/tools/catalog/layer-cache.ts'
 import type { StoredLayer } from '../../../../functions/src/tools/catalog/layer-source.ts'
-import { ClientLayerReader } from '../../../../functions/src/stores/firestore/client-layer-reader.ts'
-import type { LayerReader } from '../../../../functions/src/stores/firestore/layer-reader.ts'
-import { RestLayerReader } from '../../../../functions/src/stores/firestore/rest-layer-reader.ts'
+import {
+  ClientLayerReader,
+  RestLayerReader,
+} from '../../../../functions/src/stores/firestore/layer-readers.ts'
+import type { LayerReader } from '../../../../functions/src/stores/firestore/layer-readers.ts'
 import { by, put, remove, tool } from '../../../support/definition-changes.ts'
 import { connectionTo, describeOnEmulatorByEach, newProject } from '../../../support/firestore-emulator.ts'
 import type { Reading } from '../../../support/firestore-emulator.ts'

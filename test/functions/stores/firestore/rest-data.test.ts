@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { documentJson } from '../../../../functions/src/stores/firestore/document-json.ts'
+import { documentJson } from '../../../../functions/src/stores/firestore/foreign-documents.ts'
 import { restData } from '../../../../functions/src/stores/firestore/rest-data.ts'
 
 test('values with a form in JSON come out as they were put in', () => {

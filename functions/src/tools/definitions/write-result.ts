@@ -1,9 +1,9 @@
 import type { Digest } from '@toolrack/contract'
-import type { LayerLimits } from './layer-totals.ts'
+import type { LayerLimits } from '../records/layer-totals.ts'
 
 export type WriteContext = { readonly by: string; readonly at: Date; readonly limits: LayerLimits }
 
-export type ChangeOutcome = {
+export type DefinitionWriteResult = {
   readonly name: string
   readonly outcome: 'created' | 'updated' | 'unchanged' | 'skipped' | 'deleted'
   readonly digest: Digest

@@ -1,8 +1,7 @@
 import { expect, test } from '@jest/globals'
 import type { StoredDefinition } from '../../../../functions/src/tools/catalog/stored-definition.ts'
-import { LAYER_LIMITS, NO_TOTALS } from '../../../../functions/src/tools/definitions/layer-totals.ts'
-import { managingModule } from '../../../../functions/src/tools/definitions/managing-module.ts'
-import { planWrite } from '../../../../functions/src/tools/definitions/plan-write.ts'
+import { LAYER_LIMITS, NO_TOTALS } from '../../../../functions/src/tools/records/layer-totals.ts'
+import { managingModule, planWrite } from '../../../../functions/src/tools/definitions/plan-write.ts'
 import { put, remove, tool } from '../../../support/definition-changes.ts'
 import { moduleTool } from '../../../support/module-changes.ts'
 

@@ -1,0 +1,150 @@
+import { randomUUID } from 'node:crypto'
+import type { DocumentReference, DocumentSnapshot, Query, Transaction } from 'firebase-admin/firestore'
+import type { StoredDefinition } from '../../tools/catalog/stored-definition.ts'
+import { AGES } from '../../tools/records/layer-changes.ts'
+import type { Age, KeptName, LayerChanges } from '../../tools/records/layer-changes.ts'
+import type { FoundDefinition, FoundModule, LayerWrite } from '../../tools/records/layer-write.ts'
+import { moduleSummary, storedDefinition } from '../../tools/records/stored-records.ts'
+import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
+import { foreignDefinition } from './foreign-documents.ts'
+import { itemsOf, modulesOf, recordOf, versionsOf } from './layer-paths.ts'
+import { keptItemIn, keptModuleIn, readLayerState } from './read-layer-state.ts'
+import { foundDocument, itemDocument, keptItem, keptModule, moduleDocument } from './stored-documents.ts'
+import { writeChanges } from './write-changes.ts'
+import type { ForeignDocument } from './write-changes.ts'
+
+/** Names that one question brings, and questions that one write asks. What does not go then goes with the next write. */
+const NAMES_AT_ONCE = 50
+const QUESTIONS_MAX = 10
+
+/** What an attempt has handed to the commit. `proof` is a document that is there if the commit was done. */
+type Sent<Result> = { readonly result: Result; readonly proof: DocumentReference }
+
+/** One write. Firestore may run its attempts several times; at most one of them happens. */
+export class FirestoreWrite<Result> {
+  readonly #layer: DocumentReference
+  readonly #write: LayerWrite<Result>
+  readonly #compilers: SchemaCompilers
+  readonly #id = randomUUID()
+  #sent: Sent<Result> | undefined
+
+  constructor(layer: DocumentReference, write: LayerWrite<Result>, compilers: SchemaCompilers) {
+    this.#layer = layer
+    this.#write = write
+    this.#compilers = compilers
+  }
+
+  /** True if a commit was sent and nobody knows whether it was done. */
+  get isUnconfirmed(): boolean {
+    return this.#sent !== undefined
+  }
+
+  /** Reads what the write is about, has it planned, and writes everything or nothing. */
+  async attempt(transaction: Transaction): Promise<Result> {
+    const write = this.#write
+    const layer = this.#layer
+    const isOfModule = write.module !== undefined
+    const asked = isOfModule
+      ? [modulesOf(layer).doc(write.module)]
+      : this.#items(write.definitions(undefined))
+    const proof = this.#sent ? [this.#sent.proof] : []
+    const [document, ...found] = await transaction.getAll(layer, ...asked, ...proof)
+    if (this.#sent && found.pop()?.get('writeId') === this.#id) return this.#sent.result
+    this.#sent = undefined
+
+    const { state, uncounted } = await readLayerState(transaction, layer, document)
+    const module = isOfModule ? foundModule(found[0], state.epoch) : undefined
+    const [first, ...rest] = isOfModule ? this.#items(write.definitions(module)) : []
+    const items = isOfModule ? (first ? await transaction.getAll(first, ...rest) : []) : found
+    const foreign = new Map<string, ForeignDocument>()
+    const definitions = new Map<string, FoundDefinition>()
+    for (const item of items) definitions.set(item.id, await this.#definitionIn(item, state.epoch, foreign))
+
+    const { result, changes } = write.plan({ state, module, definitions })
+    if (!changes) return result
+    changes.consider(uncounted)
+    await makeRoom(transaction, layer, changes)
+    await writeChanges(transaction, layer, { changes, uncounted, foreign, writeId: this.#id })
+    const written = changes.records.find(({ content }) => content !== undefined)
+    if (!written) throw new TypeError('a write has changes, but no content')
+    const versions = versionsOf(recordOf(layer, written.name))
+    this.#sent = { result, proof: versions.doc(String(changes.revision)) }
+    return result
+  }
+
+  #items(names: readonly string[]): DocumentReference[] {
+    return names.map((name) => itemsOf(this.#layer).doc(name))
+  }
+
+  /** A document of another program under this name counts as its present content if it can. */
+  async #definitionIn(
+    snapshot: DocumentSnapshot,
+    epoch: string,
+    foreign: Map<string, ForeignDocument>,
+  ): Promise<FoundDefinition> {
+    const found = foundDocument(snapshot)
+    const item = itemDocument(found)
+    if (item) return { kept: keptItem(item), stored: storedDefinition(item, epoch) }
+    if (!snapshot.exists) return {}
+    const read = await foreignDefinition(found, this.#compilers)
+    const stored = definitionOf(snapshot.id, read)
+    foreign.set(snapshot.id, { snapshot, definition: stored })
+    return { stored, isForeign: true }
+  }
+}
+
+function definitionOf(
+  name: string,
+  read: Awaited<ReturnType<typeof foreignDefinition>>,
+): StoredDefinition | undefined {
+  return 'definition' in read && read.definition.name === name ? read.definition : undefined
+}
+
+function foundModule(snapshot: DocumentSnapshot | undefined, epoch: string): FoundModule | undefined {
+  const module = snapshot && moduleDocument(foundDocument(snapshot))
+  return module && { kept: keptModule(module), summary: moduleSummary(module, epoch) }
+}
+
+/** Reads names until there is room. Only the sources of modules are read after this. */
+async function makeRoom(
+  transaction: Transaction,
+  layer: DocumentReference,
+  changes: LayerChanges,
+): Promise<void> {
+  for (const age of AGES) {
+    const sources = [
+      oldestNames(transaction, itemsOf(layer), age, keptItemIn),
+      oldestNames(transaction, modulesOf(layer), age, keptModuleIn),
+    ]
+    for (let questions = 0; questions < QUESTIONS_MAX && changes.isTooLarge(age); questions += 1) {
+      let reached = Infinity
+      for (const source of sources) {
+        const page = await source()
+        changes.consider(page.names)
+        reached = Math.min(reached, page.reached)
+      }
+      changes.forget(age, reached)
+      if (reached === Infinity) break
+    }
+  }
+}
+
+/** The names of one collection that have come, and the age up to which all have come. */
+type Page = { readonly names: readonly KeptName[]; readonly reached: number }
+
+/** Each call asks for the next names of a collection, those with the oldest first, until all have come. */
+function oldestNames(
+  transaction: Transaction,
+  collection: Query,
+  age: Age,
+  nameIn: (snapshot: DocumentSnapshot) => KeptName | undefined,
+): () => Promise<Page> {
+  let next: Query | undefined = collection.where(age, '>', 0).orderBy(age).limit(NAMES_AT_ONCE)
+  return async () => {
+    const { docs = [] } = next ? await transaction.get(next) : {}
+    const last = docs.at(NAMES_AT_ONCE - 1)
+    next = last && next?.startAfter(last)
+    const names = docs.flatMap((snapshot) => nameIn(snapshot) ?? [])
+    return { names, reached: last ? Number(last.get(age)) : Infinity }
+  }
+}

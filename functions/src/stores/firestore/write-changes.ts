@@ -1,0 +1,143 @@
+import type { DocumentReference, DocumentSnapshot, Transaction } from 'firebase-admin/firestore'
+import type { StoredDefinition } from '../../tools/catalog/stored-definition.ts'
+import type {
+  KeptName,
+  LayerChanges,
+  RecordChange,
+  RecordContent,
+} from '../../tools/records/layer-changes.ts'
+import type { DefinitionVersionRecord, ModuleVersionRecord } from '../../tools/records/stored-records.ts'
+import { blobsOf, recordOf, replacedOf, versionsOf } from './layer-paths.ts'
+import { blobDocument, foundDocument, nameDocument, textHash } from './stored-documents.ts'
+import type { BlobDocument, ItemDocument, ModuleDocument, VersionDocument } from './stored-documents.ts'
+
+/** Who wrote what another program left; no uid has these characters. */
+const ANOTHER_PROGRAM = '(another program)'
+
+/** A document of another program under the name of a definition, and the definition in it. */
+export type ForeignDocument = {
+  readonly snapshot: DocumentSnapshot
+  readonly definition: StoredDefinition | undefined
+}
+
+export type WrittenChanges = {
+  readonly changes: LayerChanges
+  /** Names whose documents have to say what may go, even if nothing of them goes now. */
+  readonly uncounted: readonly KeptName[]
+  readonly foreign: ReadonlyMap<string, ForeignDocument>
+  readonly writeId: string
+}
+
+/** Writes everything that a transaction changes in a layer. Reads only the sources of modules, before it writes. */
+export async function writeChanges(
+  transaction: Transaction,
+  layer: DocumentReference,
+  { changes, uncounted, foreign, writeId }: WrittenChanges,
+): Promise<void> {
+  const { records } = changes
+  const blobs = await changedBlobs(transaction, layer, records)
+  transaction.set(layer, changes.state, { merge: true })
+  for (const change of records) {
+    const { kind, name } = change.name
+    const left = kind === 'definition' ? foreign.get(name) : undefined
+    if (left && change.content) {
+      const { updatedAt } = change.content.record
+      keepForeign(transaction, left, { revision: changes.revision - 1, at: updatedAt, writeId })
+    }
+    writeRecord(transaction, recordOf(layer, change.name), change, writeId)
+  }
+  const written = new Set(records.map(({ name }) => recordOf(layer, name).path))
+  for (const name of uncounted) {
+    const reference = recordOf(layer, name)
+    if (!written.has(reference.path)) transaction.update(reference, nameDocument(name))
+  }
+  for (const [sha256, blob] of blobs) {
+    const reference = blobsOf(layer).doc(sha256)
+    if (blob.keptBy.length > 0) transaction.set(reference, blob)
+    else transaction.delete(reference)
+  }
+}
+
+/**
+ * Keeps a document that is about to be replaced: as it is, and as a version if it is a definition of that name.
+ * The version may be one of those that go at once.
+ */
+function keepForeign(
+  transaction: Transaction,
+  { snapshot, definition }: ForeignDocument,
+  { revision, at: now, writeId }: Pick<VersionDocument, 'revision' | 'at' | 'writeId'>,
+): void {
+  transaction.set(replacedOf(snapshot.ref).doc(String(revision)), snapshot.data() ?? {})
+  if (!definition) return
+  const { text, digest } = definition
+  const at = snapshot.updateTime?.toDate().toISOString() ?? now
+  const version: VersionDocument = { revision, text, digest, at, by: ANOTHER_PROGRAM, writeId }
+  transaction.set(versionsOf(snapshot.ref).doc(String(revision)), version)
+}
+
+function writeRecord(
+  transaction: Transaction,
+  reference: DocumentReference,
+  { left, forgotten, content }: RecordChange,
+  writeId: string,
+): void {
+  const versions = versionsOf(reference)
+  if (content) {
+    const version: VersionDocument = { ...versionOf(content), writeId }
+    transaction.set(versions.doc(String(version.revision)), version)
+  }
+  for (const { revision } of forgotten) transaction.delete(versions.doc(String(revision)))
+  if (left.versions.length === 0) transaction.delete(reference)
+  else if (content) transaction.set(reference, documentOf(content, left))
+  else transaction.update(reference, nameDocument(left))
+}
+
+function documentOf(content: RecordContent, left: KeptName): ItemDocument | ModuleDocument {
+  const versions = nameDocument(left)
+  if (content.kind === 'definition')
+    return { ...content.record, textHash: textHash(content.record.text), ...versions }
+  const { record, report } = content
+  return { ...record, ...(record.sha256 !== null && { listedAs: record.name }), report, ...versions }
+}
+
+function versionOf({ kind, record }: RecordContent): DefinitionVersionRecord | ModuleVersionRecord {
+  const { revision, updatedAt: at, updatedBy: by } = record
+  if (kind === 'module') return { revision, sha256: record.sha256, tools: record.tools, at, by }
+  const { text, digest } = record
+  return { revision, text, digest: text === null ? null : digest, at, by }
+}
+
+/** The sources of modules that a transaction changes. Each knows the versions that have it, so that it goes with the last of them. */
+async function changedBlobs(
+  transaction: Transaction,
+  layer: DocumentReference,
+  records: readonly RecordChange[],
+): Promise<ReadonlyMap<string, BlobDocument>> {
+  const released = records.flatMap(({ name, forgotten }) =>
+    forgotten.flatMap(({ revision, sha256 }) =>
+      sha256 ? { sha256, version: `${name.name}@${revision}` } : [],
+    ),
+  )
+  const kept = records.flatMap(({ content }) => {
+    if (content?.kind !== 'module' || content.source === undefined) return []
+    const { name, revision, sha256 } = content.record
+    return sha256 === null ? [] : { sha256, source: content.source, version: `${name}@${revision}` }
+  })
+  const hashes = new Set([...released, ...kept].map(({ sha256 }) => sha256))
+  const [first, ...rest] = [...hashes].map((sha256) => blobsOf(layer).doc(sha256))
+  const found = first ? await transaction.getAll(first, ...rest) : []
+  const blobs = new Map(
+    found.flatMap((snapshot): [string, BlobDocument][] => {
+      const blob = blobDocument(foundDocument(snapshot))
+      return blob ? [[snapshot.id, blob]] : []
+    }),
+  )
+  for (const { sha256, version } of released) {
+    const blob = blobs.get(sha256)
+    const keptBy = blob?.keptBy.filter((other) => other !== version) ?? []
+    if (blob) blobs.set(sha256, { ...blob, keptBy })
+  }
+  for (const { sha256, source, version } of kept)
+    blobs.set(sha256, { source, keptBy: [...(blobs.get(sha256)?.keptBy ?? []), version] })
+  return blobs
+}

@@ -1,0 +1,161 @@
+import { AGES, LayerChanges } from '../../tools/records/layer-changes.ts'
+import type {
+  Age,
+  KeptName,
+  KeptVersion,
+  RecordChange,
+  RecordKind,
+} from '../../tools/records/layer-changes.ts'
+import { newLayerState } from '../../tools/records/layer-state.ts'
+import { NO_TOTALS, RECORD_BYTES } from '../../tools/records/layer-totals.ts'
+import type { StoreRoom } from '../../tools/records/layer-totals.ts'
+import type { FoundDefinition, FoundModule, LayerWrite } from '../../tools/records/layer-write.ts'
+import { storedDefinition } from '../../tools/records/stored-records.ts'
+import { SqliteLayer } from './sqlite-layer.ts'
+import type { NameRow, PastRow, Statements, StoreRow } from './statements.ts'
+
+/** How many of the oldest versions are looked at first for room. Each further look is at twice as many. */
+const FIRST_LOOK = 2
+
+/** Writes in the layers of the database, inside one transaction of the store. */
+export class SqliteLayerWriter {
+  readonly #statements: Statements
+  readonly #storeBytesMax: number
+
+  constructor(statements: Statements, storeBytesMax: number) {
+    this.#statements = statements
+    this.#storeBytesMax = storeBytesMax
+  }
+
+  write<Result>(key: string, write: LayerWrite<Result>): Result {
+    const layer = new SqliteLayer(this.#statements, key)
+    const known = layer.state
+    const state = known ?? newLayerState()
+    const module = write.module === undefined ? undefined : this.#foundModule(key, layer, write.module)
+    const names = write.definitions(module)
+    const found = names.map((name): [string, FoundDefinition] => {
+      const record = layer.definition(name)
+      const stored = record && storedDefinition(record, state.epoch)
+      return [name, { kept: record && this.#kept(key, 'definition', name), stored }]
+    })
+    const store = this.#storeRoom(known === undefined)
+    const { result, changes } = write.plan({ state, store, module, definitions: new Map(found) })
+    if (changes) {
+      this.#apply(key, changes)
+      this.#shrinkStore()
+    }
+    return result
+  }
+
+  #storeRoom(isNewLayer: boolean): StoreRoom {
+    const { present_bytes: presentBytes, layers } = this.#statements.store.get() as StoreRow
+    return { presentBytes, bytesMax: this.#storeBytesMax, layers: layers + Number(isNewLayer) }
+  }
+
+  #foundModule(key: string, layer: SqliteLayer, name: string): FoundModule | undefined {
+    const kept = this.#kept(key, 'module', name)
+    return kept && { kept, summary: layer.module(name) }
+  }
+
+  /** A deleted module has no row of its own, only versions. */
+  #kept(key: string, kind: RecordKind, name: string): KeptName | undefined {
+    const { definitionName, moduleName, keptVersions, keptModuleVersions } = this.#statements
+    const isDefinition = kind === 'definition'
+    const row = (isDefinition ? definitionName : moduleName).get(key, name) as NameRow | undefined
+    const versions = (isDefinition ? keptVersions : keptModuleVersions).all(key, name) as KeptVersion[]
+    if (!row && versions.length === 0) return undefined
+    const { isDeleted, ownBytes } = row ?? { isDeleted: 1, ownBytes: RECORD_BYTES }
+    return { kind, name, isDeleted: isDeleted === 1, ownBytes, versions }
+  }
+
+  /** Makes room and writes everything. */
+  #apply(key: string, changes: LayerChanges): void {
+    for (const age of AGES)
+      for (let count = FIRST_LOOK; changes.isTooLarge(age); count *= 2) {
+        const reached = this.#consider(key, changes, age, count)
+        changes.forget(age, reached)
+        if (reached === Infinity) break
+      }
+    const { epoch, revision, size, floor, totals } = changes.state
+    const { bytes = 0, presentBytes = 0, deleted = 0 } = totals ?? {}
+    this.#statements.putLayer.run(key, epoch, revision, size, bytes, presentBytes, deleted, floor)
+    for (const record of changes.records) this.#writeRecord(key, record)
+    if (changes.records.some(({ name, forgotten }) => name.kind === 'module' && forgotten.length > 0))
+      this.#statements.dropBlobs.run(key)
+  }
+
+  /** Takes in the names that have the oldest `count` of each kind. Returns the age up to which no other name has one. */
+  #consider(key: string, changes: LayerChanges, age: Age, count: number): number {
+    const { deletedDefinitions, deletedModules, oldestVersions, oldestModuleVersions } = this.#statements
+    const isDeletion = age === 'deletedAt'
+    const sources = [
+      ['definition', isDeletion ? deletedDefinitions : oldestVersions],
+      ['module', isDeletion ? deletedModules : oldestModuleVersions],
+    ] as const
+    const reached = sources.map(([kind, statement]) => {
+      const rows = statement.all(key, count) as PastRow[]
+      const names = new Set(rows.map(({ name }) => name))
+      const unknown = [...names].filter((name) => !changes.knows({ kind, name }))
+      changes.consider(unknown.flatMap((name) => this.#kept(key, kind, name) ?? []))
+      return rows.length < count ? Infinity : (rows.at(-1)?.revision ?? Infinity)
+    })
+    return Math.min(...reached)
+  }
+
+  #writeRecord(key: string, change: RecordChange): void {
+    const { dropPast, dropVersion, dropDefinition, dropModuleVersion } = this.#statements
+    const { kind, name } = change.name
+    if (kind === 'definition') this.#writeDefinition(key, change)
+    else this.#writeModule(key, change)
+    for (const { revision } of change.forgotten) {
+      if (kind === 'definition') dropPast.run(key, name, revision)
+      ;(kind === 'definition' ? dropVersion : dropModuleVersion).run(key, name, revision)
+    }
+    if (kind === 'definition' && change.left.versions.length === 0) dropDefinition.run(key, name)
+  }
+
+  #writeDefinition(key: string, { name: { versions }, content }: RecordChange): void {
+    if (content?.kind !== 'definition') return
+    const { putDefinition, addVersion, addPast } = this.#statements
+    const { name, revision, digest, text, updatedAt, updatedBy } = content.record
+    const before = versions.at(-2)
+    putDefinition.run(key, name, revision, digest, text, updatedAt, updatedBy)
+    addVersion.run(key, name, revision, text === null ? null : digest, text, updatedAt, updatedBy)
+    if (before) addPast.run(key, name, before.revision)
+    if (text === null) addPast.run(key, name, revision)
+  }
+
+  #writeModule(key: string, { content }: RecordChange): void {
+    if (content?.kind !== 'module') return
+    const { putBlob, putModule, deleteModule, passModuleVersion, addModuleVersion } = this.#statements
+    const { name, revision, sha256, updatedAt, updatedBy } = content.record
+    const tools = JSON.stringify(content.record.tools)
+    if (sha256 === null || content.source === undefined) deleteModule.run(key, name)
+    else {
+      putBlob.run(key, sha256, content.source)
+      putModule.run(key, name, revision, sha256, tools, content.report, updatedAt, updatedBy)
+    }
+    passModuleVersion.run(key, name)
+    addModuleVersion.run(key, name, revision, sha256, tools, updatedAt, updatedBy, Number(sha256 === null))
+  }
+
+  /** The layers with the most past bytes give them up, each its oldest. One of them may be the layer that was just written. */
+  #shrinkStore(): void {
+    const { store, layerWithMostPast } = this.#statements
+    for (;;) {
+      const tooMany = (store.get() as StoreRow).bytes - this.#storeBytesMax
+      if (tooMany <= 0) return
+      const most = layerWithMostPast.get() as { layer: string } | undefined
+      if (!most) return
+      const { state } = new SqliteLayer(this.#statements, most.layer)
+      const { bytes, presentBytes } = state?.totals ?? NO_TOTALS
+      if (!state || bytes <= presentBytes) return
+      // A part at a time, because then another layer may have the most.
+      const step = Math.min(tooMany, Math.ceil((bytes - presentBytes) / 2))
+      const changes = new LayerChanges(state, { bytesMax: bytes - step, deletedMax: Infinity })
+      this.#apply(most.layer, changes)
+      // A wrong count must not keep the writer here for ever.
+      if (changes.state.totals?.bytes === bytes) return
+    }
+  }
+}

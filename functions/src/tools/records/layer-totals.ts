@@ -1,0 +1,123 @@
+import { ToolrackError } from '@toolrack/contract'
+
+/** What each name, and each version of it, counts beside its texts: times, author, and its places in the indexes of a store. */
+export const RECORD_BYTES = 512
+
+/** How much a layer may hold. */
+export type LayerLimits = {
+  readonly definitionsMax: number
+  /** Counted as `LayerTotals` counts. */
+  readonly bytesMax: number
+  /** How many names of deleted definitions and modules are kept, for their versions. */
+  readonly deletedMax: number
+}
+
+/** A user: 2,000 definitions of 8 KB with another version each. Only administrators write the global layer. */
+export const LAYER_LIMITS = {
+  user: { definitionsMax: 2_000, bytesMax: 64 * 1024 * 1024, deletedMax: 2_000 },
+  global: { definitionsMax: 100_000, bytesMax: 1024 * 1024 * 1024, deletedMax: 100_000 },
+} as const satisfies Readonly<Record<string, LayerLimits>>
+
+/** What all layers of an embedded store may hold together: a full global layer and 16 full users. */
+export const STORE_BYTES_MAX = 2 * 1024 * 1024 * 1024
+
+/**
+ * What a layer holds. The layer's own state keeps these counts, and each transaction that changes the layer corrects them.
+ * Definitions, modules and the version that each of them is now are present and never go. Everything else is past: the oldest
+ * of it goes when there is no room.
+ */
+export type LayerTotals = {
+  readonly bytes: number
+  readonly presentBytes: number
+  /** Names of deleted definitions and modules whose versions are kept. */
+  readonly deleted: number
+}
+
+export const NO_TOTALS: LayerTotals = { bytes: 0, presentBytes: 0, deleted: 0 }
+
+/** The totals when a part of them, `before`, has become `after`. */
+export function replaced(totals: LayerTotals, before: LayerTotals, after: LayerTotals): LayerTotals {
+  return {
+    bytes: totals.bytes - before.bytes + after.bytes,
+    presentBytes: totals.presentBytes - before.presentBytes + after.presentBytes,
+    deleted: totals.deleted - before.deleted + after.deleted,
+  }
+}
+
+/** The bytes of a definition or a module: of what is kept under its name, and of the version that it is. */
+export type ContentBytes = { readonly own: number; readonly version: number }
+
+/** A record with these texts in it, in bytes. */
+export function recordBytes(...texts: readonly (string | null)[]): number {
+  return texts.reduce((sum, text) => sum + (text === null ? 0 : Buffer.byteLength(text)), RECORD_BYTES)
+}
+
+export function definitionBytes(text: string): ContentBytes {
+  const bytes = recordBytes(text)
+  return { own: bytes, version: bytes }
+}
+
+/** A source counts for each version that has it, though it lies in the store once. */
+export function moduleBytes(module: {
+  readonly source: string
+  readonly report: string
+  readonly tools: readonly string[]
+}): ContentBytes {
+  const tools = JSON.stringify(module.tools)
+  return { own: recordBytes(module.report, tools), version: recordBytes(module.source, tools) }
+}
+
+/** How much a layer holds and may hold, and the same for the whole store if that has a limit. */
+export type Room = {
+  readonly size: number
+  /** Undefined where a layer's bytes were never counted. */
+  readonly totals: LayerTotals | undefined
+  readonly limits: LayerLimits
+  readonly store?: StoreRoom | undefined
+}
+
+export type StoreRoom = {
+  /** What is present in every layer, this one included. */
+  readonly presentBytes: number
+  readonly bytesMax: number
+  readonly layers: number
+}
+
+/** What a write would add, less what it takes away. */
+export type Growth = { readonly created: number; readonly size: number; readonly presentBytes: number }
+
+/**
+ * Refuses a write that could only be stored if something present went. What the write takes away makes room for what it adds,
+ * and a write that makes a full layer smaller is never refused.
+ * Throws LAYER_FULL if the writer's layer is too large, and STORE_FULL if other layers are.
+ */
+export function refuseOverflow({ size, totals, limits, store }: Room, growth: Growth): void {
+  if (growth.created > 0 && size + growth.size > limits.definitionsMax)
+    throw new ToolrackError(
+      'LAYER_FULL',
+      `The layer holds ${size} definitions and may hold ${limits.definitionsMax}; delete some first. Nothing was written.`,
+    )
+  if (!totals || growth.presentBytes <= 0) return
+  const held = inMB(totals.presentBytes)
+  if (totals.presentBytes + growth.presentBytes > limits.bytesMax)
+    throw new ToolrackError(
+      'LAYER_FULL',
+      `The layer's definitions and modules hold ${held} MB, this write adds ${inMB(growth.presentBytes)} MB, and the layer may hold ${inMB(limits.bytesMax)} MB; delete definitions or modules, or make them smaller. Nothing was written.`,
+    )
+  if (!store || store.presentBytes + growth.presentBytes <= store.bytesMax) return
+  const whole = `The store holds ${inMB(store.presentBytes)} MB for ${store.layers} layers and may hold ${inMB(store.bytesMax)} MB`
+  if (totals.presentBytes + growth.presentBytes > store.bytesMax / Math.max(store.layers, 1))
+    throw new ToolrackError(
+      'LAYER_FULL',
+      `${whole}; this layer holds ${held} MB, which is more than its share: delete definitions or modules. Nothing was written.`,
+    )
+  throw new ToolrackError(
+    'STORE_FULL',
+    `${whole}; this layer holds ${held} MB and is not the reason: the operator has to raise TOOLRACK_STORE_MB. Nothing was written.`,
+  )
+}
+
+/** With as many decimals as a small layer needs. */
+function inMB(bytes: number): string {
+  return (bytes / (1024 * 1024)).toFixed(bytes < 1024 * 1024 ? 3 : 1)
+}

@@ -1,0 +1,68 @@
+import type { Digest } from '@toolrack/contract'
+import type { StoredDefinition } from '../catalog/stored-definition.ts'
+import type { DefinitionVersion } from '../definitions/definition-store.ts'
+import type { ModuleSummary, ModuleVersion } from '../modules/module-store.ts'
+import { revisionText } from './layer-state.ts'
+
+/** A definition as every store keeps it. Without text it is the tombstone of a deleted one. */
+export type DefinitionRecord = {
+  readonly name: string
+  readonly text: string | null
+  readonly digest: Digest
+  readonly revision: number
+  readonly updatedAt: string
+  readonly updatedBy: string
+}
+
+/** A version of a definition. A deletion has neither text nor digest. */
+export type DefinitionVersionRecord = {
+  readonly revision: number
+  readonly text: string | null
+  readonly digest: Digest | null
+  readonly at: string
+  readonly by: string
+}
+
+/** A module as every store keeps it, without its report. Without a sha256 it is the tombstone of a deleted one. */
+export type ModuleRecord = {
+  readonly name: string
+  readonly sha256: string | null
+  readonly tools: readonly string[]
+  readonly revision: number
+  readonly updatedAt: string
+  readonly updatedBy: string
+}
+
+/** A version of a module. A deletion has no sha256. */
+export type ModuleVersionRecord = {
+  readonly revision: number
+  readonly sha256: string | null
+  readonly tools: readonly string[]
+  readonly at: string
+  readonly by: string
+}
+
+/** The definition in a record, or undefined for a tombstone. */
+export function storedDefinition(record: DefinitionRecord, epoch: string): StoredDefinition | undefined {
+  const { name, text, digest, revision, updatedAt, updatedBy } = record
+  if (text === null) return undefined
+  return { name, text, digest, revision: revisionText(revision, epoch), updatedAt, updatedBy }
+}
+
+export function definitionVersion(record: DefinitionVersionRecord, epoch: string): DefinitionVersion {
+  const { revision, text, digest, at, by } = record
+  const content = text === null || digest === null ? {} : { text, digest }
+  return { revision: revisionText(revision, epoch), ...content, at, by }
+}
+
+/** The module in a record, or undefined for a tombstone. */
+export function moduleSummary(record: ModuleRecord, epoch: string): ModuleSummary | undefined {
+  const { name, sha256, tools, revision, updatedAt, updatedBy } = record
+  if (sha256 === null) return undefined
+  return { name, sha256, tools, revision: revisionText(revision, epoch), updatedAt, updatedBy }
+}
+
+export function moduleVersion(record: ModuleVersionRecord, epoch: string): ModuleVersion {
+  const { revision, sha256, tools, at, by } = record
+  return { revision: revisionText(revision, epoch), ...(sha256 !== null && { sha256 }), tools, at, by }
+}
