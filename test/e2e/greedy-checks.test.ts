@@ -166,6 +166,20 @@ test('the same arguments in a call of a model are answered to the model, and the
   ])
 })
 
+type Checked = { readonly code: string; readonly retryAfter: string | null }
+
+function isBusy({ code }: Checked): boolean {
+  return code === '429 SERVICE_BUSY'
+}
+
+/** How many calls run or wait in the service. */
+async function inQueue(service: Server): Promise<number> {
+  const health = (await (await service.fetch('/health')).json()) as {
+    queues: { arguments: { running: number; waiting: number } }
+  }
+  return health.queues.arguments.running + health.queues.arguments.waiting
+}
+
 describe('many calls at once whose checks take all the time they may have', () => {
   const parameters = {
     type: 'object',
@@ -186,21 +200,13 @@ describe('many calls at once whose checks take all the time they may have', () =
   }
   const body = { name: 'A4b', arguments: { a: times(84_000, () => ({})) } }
 
-  /** How many calls run or wait in the service. */
-  async function inQueue(small: Server): Promise<number> {
-    const health = (await (await small.fetch('/health')).json()) as {
-      queues: { arguments: { running: number; waiting: number } }
-    }
-    return health.queues.arguments.running + health.queues.arguments.waiting
-  }
-
   test('are checked or refused, and the service goes on', async () => {
     await using small = await Server.start({ env: { NODE_OPTIONS: '--max-old-space-size=512' } })
     const runner = { kind: 'builtin', builtin: 'echo' }
     expect((await put(small, 'A4b', { ...withSchema('A4b', parameters), runner })).ok).toBe(true)
     const before = small.pid
     const gone = new AbortController()
-    const answers: { readonly code: string; readonly retryAfter: string | null }[] = []
+    const answers: Checked[] = []
     const calls = Array.from({ length: 64 }, async () => {
       const answer = await invoke(small, body, { signal: gone.signal })
       const result = (await answer.json()) as InvocationResult
@@ -208,7 +214,6 @@ describe('many calls at once whose checks take all the time they may have', () =
       answers.push({ code, retryAfter: answer.headers.get('Retry-After') })
     })
     const ended = Promise.allSettled(calls)
-    const isBusy = ({ code }: { readonly code: string }) => code === '429 SERVICE_BUSY'
     let arrived = 0
     // One after the other the checks would take a minute and a half. When all calls have arrived and four were checked, the others go.
     while (arrived < 64 || answers.filter((answer) => !isBusy(answer)).length < 4) {

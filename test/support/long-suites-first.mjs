@@ -13,9 +13,13 @@ const LONG = [
 ]
 
 export default class LongSuitesFirst extends Sequencer {
-  sort(tests) {
-    const place = ({ path }) => LONG.findIndex((name) => path.endsWith(`/${name}.test.ts`))
+  async sort(tests) {
     const long = tests.filter((test) => place(test) >= 0).toSorted((one, other) => place(one) - place(other))
-    return [...long, ...super.sort(tests.filter((test) => place(test) < 0))]
+    return [...long, ...(await super.sort(tests.filter((test) => place(test) < 0)))]
   }
+}
+
+/** The place of a suite among the long ones; -1 for any other. */
+function place({ path }) {
+  return LONG.findIndex((name) => path.endsWith(`/${name}.test.ts`))
 }
