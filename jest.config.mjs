@@ -23,6 +23,11 @@ const suites = {
 const firebase = ['test/functions/stores/firestore', 'test/rules', 'test/e2e/firebase']
 
 export default {
+  // A worker for each processor: suites wait for servers most of their time.
+  maxWorkers: '100%',
+  testSequencer: '<rootDir>/test/support/long-suites-first.mjs',
+  // What a test waits for comes late on a machine that does much else.
+  testTimeout: 60_000,
   projects: [
     {
       ...suites,

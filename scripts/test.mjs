@@ -20,11 +20,9 @@ await runCommand(async () => {
   const checks = args.length > 0 ? { failed: [] } : await runChecks(node, python)
   if (checks.interruptedBy) return exitCodeOf(checks.interruptedBy)
 
-  const runs = []
-  for (const run of suitesOf(args, { node, python, ci })) {
-    runs.push(await run())
-    if (runs.at(-1).interruptedBy) break
-  }
+  // Beside each other: both wait for servers most of the time. What pytest prints comes when jest has ended.
+  const runs = await Promise.all(suitesOf(args, { node, python, ci }).map((run) => run()))
+  for (const { printed = '' } of runs) process.stdout.write(printed)
   const report = testReport({
     failedChecks: checks.failed,
     suites: runs.map(({ outcome }) => outcome),
@@ -32,12 +30,12 @@ await runCommand(async () => {
     ci,
   })
   process.stdout.write(`${report.text}\n`)
-  const { interruptedBy } = runs.at(-1) ?? {}
+  const interruptedBy = runs.map((run) => run.interruptedBy).find((signal) => signal !== undefined)
   return interruptedBy ? exitCodeOf(interruptedBy) : report.code
 })
 
 function suitesOf(args, { node, python: { python }, ci }) {
-  const pytest = python ? [() => runPytest(python, args)] : []
+  const pytest = python ? [() => runPytest(python, args, { isBeside: args.length === 0 })] : []
   const jest = () => runJest(node, args, { ci })
   if (namePythonTests(args)) return pytest
   return args.length > 0 ? [jest] : [jest, ...pytest]

@@ -13,7 +13,8 @@ export async function runJest(node, args, { ci }) {
     const flags = ['--json', `--outputFile=${resultPath}`, ...(ci ? ['--ci'] : [])]
     const { code, interruptedBy } = await runWithNode(node, [...jest, ...flags, ...args], {
       cwd: root,
-      env: folder.env,
+      // What the many servers of the tests have compiled is kept for the next of them.
+      env: { ...folder.env, NODE_COMPILE_CACHE: join(folder.path, 'compiled') },
     })
     return { interruptedBy, outcome: jestOutcome(readResult(resultPath), code), missing: folder.missing() }
   } finally {

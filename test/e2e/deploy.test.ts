@@ -1,11 +1,9 @@
-import { afterEach, beforeEach, expect, jest, test } from '@jest/globals'
+import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { delimiter, join } from 'node:path'
 import { parse } from 'yaml'
 import { FullCheckout } from '../support/full-checkout.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
-
-jest.setTimeout(60_000)
 
 let checkout: FullCheckout
 beforeEach(() => {

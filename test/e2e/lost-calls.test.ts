@@ -1,10 +1,9 @@
 import { expect } from '@jest/globals'
 import { isAlive, runnerTreeOf } from '../support/processes.ts'
 import { invoke, invoked } from '../support/invocation.ts'
-import { serverWithRunner, uploaded } from '../support/modules.ts'
+import { serverWithRunner, sharedServerWithRunner, uploaded } from '../support/modules.ts'
 import { withPython } from '../support/runner-environment.ts'
 import { Server } from '../support/server.ts'
-import { temporaryFolder } from '../support/temporary-folder.ts'
 import { until } from '../support/until.ts'
 import { WEATHER } from '../support/weather-module.ts'
 
@@ -18,11 +17,29 @@ function untilRunning(server: Server, running: number): Promise<Health> {
   )
 }
 
+const started = sharedServerWithRunner()
+
+/** The server that these tests share, with the module. */
+async function serving(): Promise<Server> {
+  const server = await started()
+  await uploaded(server, 'weather', WEATHER)
+  return server
+}
+
+let stoppedData: string | undefined
+
+/** The data of the shared server once it is stopped. The tests that need them come last. */
+async function dataOfStopped(): Promise<string> {
+  if (stoppedData !== undefined) return stoppedData
+  const server = await serving()
+  await server.stop()
+  return (stoppedData = server.data)
+}
+
 withPython(
   'kill -9 of the runner in the middle of a call: that call tells that it may have run, the next ones work',
   async () => {
-    await using server = await serverWithRunner()
-    await uploaded(server, 'weather', WEATHER)
+    const server = await serving()
     const calling = invoked(server, 'weather:slow', { seconds: 20 })
     await untilRunning(server, 1)
     process.kill(runnerTreeOf(server.pid)[0] ?? 0, 'SIGKILL')
@@ -38,52 +55,8 @@ withPython(
   },
 )
 
-withPython(
-  'while the runner is away calls are told so with Retry-After, and built-in tools and lists go on',
-  async () => {
-    using data = temporaryFolder()
-    {
-      await using server = await serverWithRunner({ data: data.path })
-      await uploaded(server, 'weather', WEATHER)
-      await server.stop()
-    }
-    await using server = await Server.start({
-      data: data.path,
-      args: ['--no-python=There is no Python here.'],
-    })
-    const answer = await invoke(server, { name: 'weather:get', arguments: { location: 'Bern' } })
-    expect([answer.status, answer.headers.get('Retry-After'), await answer.json()]).toMatchObject([
-      503,
-      '1',
-      { code: 'RUNNER_UNAVAILABLE', error: 'Nothing was run: There is no Python here.' },
-    ])
-    expect(await invoked(server, 'ECHO', { text: 'a' })).toMatchObject([200, {}])
-  },
-)
-
-withPython('a runner at a lower level than asked runs nothing, and says so', async () => {
-  using data = temporaryFolder()
-  {
-    await using server = await serverWithRunner({ data: data.path })
-    await uploaded(server, 'weather', WEATHER)
-    await server.stop()
-  }
-  await using server = await serverWithRunner({
-    data: data.path,
-    env: { TOOLRACK_RUNNER_MIN_ISOLATION: 'L4' },
-  })
-  expect(await invoked(server, 'weather:get', { location: 'Bern' })).toMatchObject([
-    503,
-    {
-      code: 'ISOLATION_UNAVAILABLE',
-      error: expect.stringMatching(/^Nothing was run: isolation L4 is asked for/),
-    },
-  ])
-})
-
 withPython('when the caller goes, the call and its process end', async () => {
-  await using server = await serverWithRunner()
-  await uploaded(server, 'weather', WEATHER)
+  const server = await serving()
   const caller = new AbortController()
   const calling = invoke(
     server,
@@ -105,9 +78,8 @@ withPython('when the caller goes, the call and its process end', async () => {
 withPython(
   'a module that is deleted during a call: the call ends by itself, and the next finds no tool',
   async () => {
-    await using server = await serverWithRunner()
-    await uploaded(server, 'weather', WEATHER)
-    const calling = invoked(server, 'weather:slow', { seconds: 4 })
+    const server = await serving()
+    const calling = invoked(server, 'weather:slow', { seconds: 2 })
     await untilRunning(server, 1)
     const deleted = await server.fetch('/workflows/tools/modules/weather', { method: 'DELETE' })
     expect(deleted.status).toBe(200)
@@ -120,11 +92,42 @@ withPython(
 )
 
 withPython('a server that is stopped does not wait for a long call', async () => {
-  await using server = await serverWithRunner()
-  await uploaded(server, 'weather', WEATHER)
+  const server = await serving()
   const calling = invoked(server, 'weather:slow', { seconds: 1_000 })
   const lost = expect(calling).rejects.toThrow(/fetch failed/)
   await untilRunning(server, 1)
   expect((await server.stop()).code).toBe(0)
+  stoppedData = server.data
   await lost
+})
+
+withPython(
+  'while the runner is away calls are told so with Retry-After, and built-in tools and lists go on',
+  async () => {
+    await using server = await Server.start({
+      data: await dataOfStopped(),
+      args: ['--no-python=There is no Python here.'],
+    })
+    const answer = await invoke(server, { name: 'weather:get', arguments: { location: 'Bern' } })
+    expect([answer.status, answer.headers.get('Retry-After'), await answer.json()]).toMatchObject([
+      503,
+      '1',
+      { code: 'RUNNER_UNAVAILABLE', error: 'Nothing was run: There is no Python here.' },
+    ])
+    expect(await invoked(server, 'ECHO', { text: 'a' })).toMatchObject([200, {}])
+  },
+)
+
+withPython('a runner at a lower level than asked runs nothing, and says so', async () => {
+  await using server = await serverWithRunner({
+    data: await dataOfStopped(),
+    env: { TOOLRACK_RUNNER_MIN_ISOLATION: 'L4' },
+  })
+  expect(await invoked(server, 'weather:get', { location: 'Bern' })).toMatchObject([
+    503,
+    {
+      code: 'ISOLATION_UNAVAILABLE',
+      error: expect.stringMatching(/^Nothing was run: isolation L4 is asked for/),
+    },
+  ])
 })

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { invoked } from '../support/invocation.ts'
-import { serverWithRunner, uploaded } from '../support/modules.ts'
+import { sharedServerWithRunner, uploaded } from '../support/modules.ts'
 import { withPython } from '../support/runner-environment.ts'
 
 function fetches(network: readonly string[]): string {
@@ -20,14 +20,14 @@ TOOL_SPECS = [{"name": "fetches:fetch", "handler": fetch, "network": ${JSON.stri
 `
 }
 
+const started = sharedServerWithRunner({ env: { TOOLRACK_RUNNER_NETWORK_ALLOW: '127.0.0.0/8,::1/128' } })
+
 withPython('a tool reaches the host that its spec names, and no other', async () => {
   const pages = createServer((_, res) => res.end('a page')).listen(0, '127.0.0.1')
   await new Promise((resolve) => pages.once('listening', resolve))
   const { port } = pages.address() as AddressInfo
   const url = `http://localhost:${port}/`
-  await using server = await serverWithRunner({
-    env: { TOOLRACK_RUNNER_NETWORK_ALLOW: '127.0.0.0/8,::1/128' },
-  })
+  const server = await started()
   try {
     await uploaded(server, 'fetches', fetches([`localhost:${port}`]))
     expect((await invoked(server, 'fetches:fetch', { url }))[1]).toMatchObject({ textResultForLlm: 'a page' })
@@ -44,7 +44,7 @@ withPython('a tool reaches the host that its spec names, and no other', async ()
 withPython(
   'a stored spec with a numeric address, which is refused now, is no failure to try again after',
   async () => {
-    await using server = await serverWithRunner()
+    const server = await started()
     await uploaded(server, 'fetches', fetches(['example.com']))
     using database = new DatabaseSync(join(server.data, 'toolrack.db'))
     const stored = database

@@ -6,21 +6,25 @@ import { PYTHON } from './runner-environment.ts'
 import { Server } from './server.ts'
 import type { ServerOptions } from './server.ts'
 
-/** The embedded server with the real runner, when that takes modules. */
-export async function serverWithRunner(options: ServerOptions = {}): Promise<Server> {
+/** The embedded server with the real runner, when that takes modules. Without a local token `headers` bring one. */
+export async function serverWithRunner(
+  options: ServerOptions = {},
+  headers: Readonly<Record<string, string>> = {},
+): Promise<Server> {
   const server = await Server.start({ ...options, args: [`--python=${PYTHON}`] })
+  const health = async () => (await server.fetch('/health', { headers })).json()
   await until(
-    async () => (await (await server.fetch('/health')).json()) as { runner: { status: string } },
+    async () => (await health()) as { runner: { status: string } },
     ({ runner }) => runner.status === 'ready',
   )
   return server
 }
 
 /** One such server for all tests of a suite, started with the first that runs: where there is no Python none does. */
-export function sharedServerWithRunner(options: ServerOptions = {}): () => Promise<Server> {
+export function sharedServerWithRunner(...given: Parameters<typeof serverWithRunner>): () => Promise<Server> {
   let starting: Promise<Server> | undefined
   afterAll(async () => (await starting)?.[Symbol.asyncDispose]())
-  return () => (starting ??= serverWithRunner(options))
+  return () => (starting ??= serverWithRunner(...given))
 }
 
 /** A module of test/python-runner/modules. */

@@ -1,4 +1,4 @@
-import { afterAll, jest } from '@jest/globals'
+import { afterAll } from '@jest/globals'
 import { spawn } from 'node:child_process'
 import type { ChildProcess } from 'node:child_process'
 import { once } from 'node:events'
@@ -7,9 +7,6 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
-
-/** Suites that start processes may take longer on a busy machine than jest's own limit. */
-jest.setTimeout(60_000)
 
 /** A test that ran out of time leaves its server behind, and jest would wait for it for ever. */
 const alive = new Set<ChildProcess>()

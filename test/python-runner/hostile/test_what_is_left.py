@@ -7,7 +7,7 @@ from hostile.targets import PLANTED
 from hostile.uploads import HONEST
 from hostile.watched_runner import BEFORE, STARTED
 from support.live_runner import LiveRunner
-from support.process_tree import children_of, descendants_of, zygotes_of
+from support.process_tree import children_of, zygotes_of
 from support.until import until
 
 
@@ -16,22 +16,21 @@ def test_a_runner_has_no_more_processes_and_descriptors_than_its_children_that_w
 ) -> None:
     pid = any_runner.process.pid
     assert any_runner.invoke(HONEST, "hostile:hello", tenant="the last")["text"] == "hello"
-    until(
-        lambda: len(children_of(pid)) == any_runner.health()["children"]["alive"], "every child accounted for"
-    )
 
+    # Children are made ahead for some time after a call, so all of it is looked at again until it fits together.
     def is_settled() -> bool:
-        children = any_runner.health()["children"]
-        return bool(children["alive"] - children["waiting"] == 2)
+        children, living, zygotes = any_runner.health()["children"], children_of(pid), zygotes_of(pid)
+        return (
+            # Two children wait for the first call of any module, the others for a call of theirs.
+            children["alive"] - children["waiting"] == 2
+            and len(living) == children["alive"]
+            # One without packages and four with; each has a process outside of its namespaces.
+            and len(zygotes) <= 5 * 2
+            # A child has its channel, its output and its pidfd; a zygote two processes, its line and its pidfd.
+            and descriptors(pid) <= BEFORE[pid] + 3 * len(living) + len(zygotes)
+        )
 
-    until(is_settled, "the end of all children but those that wait")
-    alive = any_runner.health()["children"]["alive"]
-    # One without packages and four with; each has a process outside of its namespaces.
-    until(lambda: len(zygotes_of(pid)) <= 5 * 2, "the end of zygotes that had to make room")
-    zygotes = len(zygotes_of(pid))
-    # A child has its channel, its output and its pidfd; a zygote two processes, its line and its pidfd.
-    until(lambda: descriptors(pid) <= BEFORE[pid] + 3 * alive + zygotes, "no descriptor that nobody needs")
-    assert len(descendants_of(pid)) == alive + zygotes
+    until(is_settled, "a runner with no more than its children that wait need")
 
 
 def test_nothing_is_left_in_the_temporary_folder(any_runner: LiveRunner) -> None:

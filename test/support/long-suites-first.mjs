@@ -1,0 +1,25 @@
+import Sequencer from '@jest/test-sequencer'
+
+/** Suites that take many seconds, the longest first. They begin before all others, so that no worker is left with one in the end. */
+const LONG = [
+  'stores/firestore/firestore-definition-store',
+  'e2e/two-users',
+  'e2e/greedy-checks',
+  'stores/firestore/lost-reads',
+  'stores/firestore/lost-writes',
+  'e2e/bad-modules',
+  'e2e/folder-bad-modules',
+  'e2e/firebase/dev',
+]
+
+export default class LongSuitesFirst extends Sequencer {
+  async sort(tests) {
+    const long = tests.filter((test) => place(test) >= 0).toSorted((one, other) => place(one) - place(other))
+    return [...long, ...(await super.sort(tests.filter((test) => place(test) < 0)))]
+  }
+}
+
+/** The place of a suite among the long ones; -1 for any other. */
+function place({ path }) {
+  return LONG.findIndex((name) => path.endsWith(`/${name}.test.ts`))
+}
