@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { bundle } from '../../scripts/toolchain/bundle.mjs'
+import { bundle } from '../../scripts/toolchain/build-functions.mjs'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const UPLOADED = ['src', 'workflows', 'package.json']

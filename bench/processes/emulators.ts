@@ -24,7 +24,7 @@ async function start(folder: string): Promise<FirebaseEmulators | NotRun> {
     return await startFirebaseEmulators(folder)
   } catch (error) {
     // Something that the machine lacks, in one sentence.
-    if (error instanceof Error && error.name === 'SetupFailure') return { notRun: error.message }
+    if (error instanceof Error && error.name === 'SetupError') return { notRun: error.message }
     throw error
   }
 }

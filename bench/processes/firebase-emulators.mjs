@@ -4,7 +4,7 @@ import { root } from '../../scripts/toolchain/checkout.mjs'
 import { demoProject, emulatorEnvironment, startEmulators } from '../../scripts/toolchain/emulators.mjs'
 import { freePorts } from '../../scripts/toolchain/ports.mjs'
 
-/** Starts the emulators of Firestore and Auth on ports that nobody uses. Rejects with a SetupFailure where they can not be had. */
+/** Starts the emulators of Firestore and Auth on ports that nobody uses. Rejects with a SetupError where they can not be had. */
 export async function startFirebaseEmulators(folder) {
   const machine = emulatorEnvironment(root, process.execPath)
   const host = '127.0.0.1'

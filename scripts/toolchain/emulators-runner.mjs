@@ -5,8 +5,9 @@ import { join } from 'node:path'
 import { freePorts } from './ports.mjs'
 
 /**
- * Starts the Python runner for functions on the emulators, and again whenever it ends; `env` is what tells them of it. It ends
- * with `stop()`, with `signal`, and with this process, however that goes: it holds a pipe to us that nobody writes to.
+ * Starts the Python runner for functions on the emulators, and again whenever it ends. The `env` of the result tells the
+ * functions its endpoint. The runner ends with `stop()`, with `signal`, and when this process ends, even by SIGKILL: it
+ * has a parent-death pipe.
  */
 export async function startRunner({ root, node, python, signal, onOutput = () => {} }) {
   const [port] = await freePorts(1)
@@ -20,7 +21,7 @@ export async function startRunner({ root, node, python, signal, onOutput = () =>
     cwd: root,
     env: { ...process.env, ...env },
     stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
-    // A Ctrl-C at the terminal reaches it through us alone.
+    // A Ctrl-C in the terminal reaches it only through this process.
     detached: true,
   })
   child.stderr.setEncoding('utf8').on('data', onOutput)

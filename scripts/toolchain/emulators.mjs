@@ -8,40 +8,42 @@ import { exitCodeOf, withFirstOnPath } from './child.mjs'
 import { firestoreJar } from './firestore-jar.mjs'
 import { findJava } from './java.mjs'
 import { killKept, marker } from './kept-processes.mjs'
-import { SetupFailure } from './setup-failure.mjs'
+import { SetupError } from './setup-error.mjs'
 
 const keeper = fileURLToPath(new URL('keeper.mjs', import.meta.url))
 
-/** A project that only emulators know: firebase-tools asks nobody about it and needs no account. */
+/** A project id with this prefix exists in emulators only, so firebase-tools needs no account for it. */
 export const demoProject = 'demo-toolrack'
 
-/** Said where the Firestore emulator is neither on the machine nor to be had. */
+/** The sentence for a machine that neither has the Firestore emulator nor can download it. */
 export const noJar =
   'The Firestore emulator is not on this machine and firebase-tools could not download it: install the Google Cloud SDK with its component cloud-firestore-emulator, or go online once.'
 
 /**
- * What the emulators need of the machine: `{ env, isHere }`, the environment to start them in and whether the Firestore
- * emulator need not be downloaded. Throws a SetupFailure that names in one sentence what is missing.
+ * The environment to start the emulators in, and whether the Firestore emulator is already on the machine:
+ * `{ env, isHere }`. Throws a SetupError if there is no JDK for it.
  */
 export function emulatorEnvironment(root, node, env = process.env) {
   const java = findJava({ env })
   const jar = firestoreJar(root, { env })
   const path = withFirstOnPath(env, node)
   const key = Object.keys(path).find((name) => name.toUpperCase() === 'PATH')
-  const started = {
-    ...path,
-    ...jar.env,
-    JAVA_HOME: dirname(java),
-    [key]: [java, path[key]].join(delimiter),
-    METADATA_SERVER_DETECTION: 'none',
-    NO_UPDATE_NOTIFIER: '1',
+  return {
+    isHere: jar.isHere,
+    env: {
+      ...path,
+      ...jar.env,
+      JAVA_HOME: dirname(java),
+      [key]: [java, path[key]].join(delimiter),
+      METADATA_SERVER_DETECTION: 'none',
+      NO_UPDATE_NOTIFIER: '1',
+    },
   }
-  return { isHere: jar.isHere, env: started }
 }
 
 /**
- * Starts the emulators that `config` describes and resolves when they are ready. They live in a session of their
- * own that ends with `stop()`, with `signal`, and with this process, however that goes. Their logs lie in `folder`.
+ * Starts the emulators of a firebase.json, `config`, and resolves when they are ready. They have a session of their own,
+ * and end with `stop()`, with `signal`, and when this process ends, even by SIGKILL. Their logs are in `folder`.
  */
 export async function startEmulators({ root, machine, config, folder, signal, onOutput = () => {} }) {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -83,19 +85,19 @@ export async function startEmulators({ root, machine, config, folder, signal, on
     const fault = isReady && loadFault(output)
     if (fault) {
       await stop()
-      throw new SetupFailure(`The functions could not be loaded: ${fault}`)
+      throw new SetupError(`The functions could not be loaded: ${fault}`)
     }
     if (isReady) return { stop, ended }
     const isEnd = await Promise.race([once(child, 'said').then(() => false), ended.then(() => true)])
     if (!isEnd) continue
-    if (signal?.aborted) throw new SetupFailure('Stopped.', exitCodeOf('SIGINT'))
-    if (!machine.isHere) throw new SetupFailure(noJar)
-    throw new SetupFailure(`The emulators did not start; firebase-tools said:\n${lastLines(output)}`)
+    if (signal?.aborted) throw new SetupError('Stopped.', exitCodeOf('SIGINT'))
+    if (!machine.isHere) throw new SetupError(noJar)
+    throw new SetupError(`The emulators did not start; firebase-tools said:\n${lastLines(output)}`)
   }
 }
 
-/** firebase-tools goes on without the functions when their code throws as it is loaded. */
-export function loadFault(output) {
+/** firebase-tools goes on without the functions if their code throws when it is loaded. */
+function loadFault(output) {
   const [, fault] =
     /Failed to load function definition from source: (?:FirebaseError: )?([^\n]*)/.exec(output) ?? []
   return fault

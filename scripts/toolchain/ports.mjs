@@ -3,7 +3,7 @@ import { createServer } from 'node:net'
 
 const host = '127.0.0.1'
 
-/** Whether nobody listens on the port. */
+/** True if nobody listens on the port. */
 export async function isFree(port) {
   const server = createServer().listen(port, host)
   try {
@@ -15,7 +15,7 @@ export async function isFree(port) {
   return true
 }
 
-/** As many ports as asked for that nobody listens on now, each another. */
+/** So many different ports on which nobody listens now. */
 export async function freePorts(count) {
   const servers = Array.from({ length: count }, () => createServer().listen(0, host))
   await Promise.all(servers.map((server) => once(server, 'listening')))

@@ -2,7 +2,8 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import { fingerprint, manifestPaths, readStamp, stampText } from '../../scripts/toolchain/stamp.mjs'
+import { fingerprint } from '../../scripts/toolchain/install.mjs'
+import { manifestPaths } from '../../scripts/toolchain/npm.mjs'
 
 let root = ''
 
@@ -43,15 +44,4 @@ test('a fingerprint changes with any of its files, with one that appears, and wi
   }
   expect(seen.size).toBe(4)
   expect(fingerprint(paths)).toBe(fingerprint(paths))
-})
-
-test('a stamp comes back as it was written; none, an empty and a torn one are no stamp', () => {
-  const path = join(root, 'stamp')
-  expect(readStamp(path)).toBeUndefined()
-  writeFileSync(path, '')
-  expect(readStamp(path)).toBeUndefined()
-  writeFileSync(path, 'abc')
-  expect(readStamp(path)).toBeUndefined()
-  writeFileSync(path, stampText('abc', 'full'))
-  expect(readStamp(path)).toEqual({ digest: 'abc', word: 'full' })
 })

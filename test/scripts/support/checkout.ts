@@ -31,7 +31,7 @@ export interface Checkout extends Disposable {
     script: string,
     args?: readonly string[],
     fakeNpm?: 'works' | 'fails' | 'leaves out' | 'hangs',
-    fakePython?: 'works' | 'old' | 'no ensurepip' | 'no pip' | 'fails' | 'hangs',
+    fakePython?: 'works' | 'old' | 'no venv' | 'fails' | 'hangs',
     env?: Readonly<Record<string, string>>,
   ) => Run
   /** Another Python beside the one that is used unless `env` says so. */
