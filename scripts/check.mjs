@@ -5,14 +5,14 @@ import { prepare } from './toolchain/checkout.mjs'
 import { preparePython } from './toolchain/python-environment.mjs'
 import { runCommand } from './toolchain/setup-error.mjs'
 
-/** `npm run check`: lint, types and format in both languages, and every test that starts nothing. */
+/** `npm run check`: lint, types and format in both languages, and every test that starts no process. */
 await runCommand(async () => {
   const node = await prepare('full')
   const { python, missing } = await preparePython('full')
-  const { failed, interruptedBy } = await runPrograms([...checks, ...unitSuites], node, python)
+  const { failed, interruptedBy } = await runPrograms([...unitSuites, ...checks], node, python)
   if (interruptedBy) return exitCodeOf(interruptedBy)
   process.stdout.write(
-    'Not run: the tests that start processes, the runner or the emulators. npm test runs them all.\n',
+    'Not run: the tests that start processes or emulators, and the slow ones. npm test runs them too.\n',
   )
   if (missing) process.stdout.write(`The Python code was not checked: ${missing}\n`)
   process.stdout.write(failed.length > 0 ? `Failed: ${failed.join(', ')}\n` : 'All checks passed\n')

@@ -2,11 +2,13 @@ import { availableParallelism } from 'node:os'
 import { root, runWithNode } from './checkout.mjs'
 import { runQuietly } from './child.mjs'
 import { jest, pytest, pythonTests } from './suites.mjs'
+import { notPythonUnit, pythonUnitFolders } from './unit-tests.mjs'
 
 export const pythonFolders = ['python-runner', pythonTests, 'bench/python']
 
 const mypy = ['-m', 'mypy', '--config-file=python-runner/pyproject.toml', '--no-error-summary']
-const prettier = ['node_modules/prettier/bin/prettier.cjs', '--check', '--log-level=warn', '.']
+const pythonUnit = [...pythonUnitFolders, ...notPythonUnit.map((path) => `--ignore=${path}`)]
+const prettier = ['node_modules/prettier/bin/prettier.cjs', '--check', '--log-level=warn', '--cache', '.']
 
 /** Programs for the pinned Node, or for the runner's Python. The slow ones come first, so that they run side by side. */
 export const checks = [
@@ -22,12 +24,9 @@ export const checks = [
   },
 ]
 
-const pythonUnitTests = ['wire']
-
-/** The tests that start no process. `npm test` runs them with all others. */
 export const unitSuites = [
   { name: 'unit tests', args: [...jest, '--selectProjects=unit', '--maxWorkers=50%'] },
-  { name: 'Python unit tests', isPython: true, args: [...pytest, '--quiet', ...pythonUnitTests] },
+  { name: 'Python unit tests', isPython: true, args: [...pytest, '--quiet', ...pythonUnit] },
 ]
 
 /**

@@ -5,4 +5,4 @@ export function npmInstall(options: {
   readonly flags?: readonly string[]
 }): Promise<void>
 export function npmCommand(node: string): [command: string, ...args: string[]]
-export function manifestPaths(root: string): string[]
+export function workspacesOf(root: string): string[]

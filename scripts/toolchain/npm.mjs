@@ -1,5 +1,5 @@
-import { readdirSync, readFileSync } from 'node:fs'
-import { basename, dirname, join } from 'node:path'
+import { readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
 import { withFirstOnPath } from './child.mjs'
 import { fingerprint, install, runInstaller } from './install.mjs'
 import { SetupError } from './setup-error.mjs'
@@ -27,13 +27,13 @@ const npmFlags = [
 
 /** Installs the packages of the checkout: `runtime` are those that the service imports, `full` are all. */
 export async function installPackages(root, node, mode) {
-  const manifests = manifestPaths(root)
+  const lock = join(root, 'package-lock.json')
   const what = mode === 'full' ? 'the run-time and development packages' : 'the run-time packages'
   await install({
     root,
     what,
-    folders: [...new Set(manifests.map((path) => join(dirname(path), 'node_modules')))],
-    digest: () => fingerprint(manifests),
+    folders: workspacesOf(root).map((workspace) => join(root, workspace, 'node_modules')),
+    digest: () => fingerprint([lock]),
     mode,
     fill: (wanted) => npmInstall({ what, cwd: root, node, flags: flagsOf[wanted] }),
   })
@@ -56,19 +56,8 @@ export function npmCommand(node) {
   return basename(path) === 'npm-cli.js' ? [node, path] : ['npm']
 }
 
-/** The root lock file and the manifest of every workspace. */
-export function manifestPaths(root) {
-  const { workspaces } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  const folders = workspaces.flatMap((pattern) =>
-    pattern.endsWith('/*') ? subfolders(root, pattern.slice(0, -2)) : [pattern],
-  )
-  return ['package-lock.json', 'package.json', ...folders.map((folder) => join(folder, 'package.json'))].map(
-    (path) => join(root, path),
-  )
-}
-
-function subfolders(root, parent) {
-  return readdirSync(join(root, parent))
-    .toSorted()
-    .map((name) => join(parent, name))
+/** The folders with a manifest, as the lock file names them. The checkout itself, '', is the first. */
+export function workspacesOf(root) {
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
+  return Object.keys(packages).filter((path) => !path.includes('node_modules'))
 }

@@ -26,11 +26,11 @@ test(
 )
 
 test(
-  'a changed workspace manifest installs the packages again, but not Node',
+  'a changed lock installs the packages again, but not Node',
   async () => {
     using checkout = makeCheckout()
     await checkout.run('start.mjs', ['--exit=0']).ended()
-    writeFileSync(join(checkout.root, 'packages/contract/package.json'), '{"name":"@small/other"}')
+    writeFileSync(join(checkout.root, 'package-lock.json'), '{"packages":{"":{"name":"other"}}}')
     await checkout.run('start.mjs', ['--exit=0']).ended()
     expect(checkout.npmCalls()).toMatchObject([
       { isForNode: true },
@@ -53,7 +53,7 @@ test(
     await checkout.run('start.mjs', ['--exit=0']).ended()
     expect(checkout.npmCalls()).toHaveLength(3)
 
-    writeFileSync(join(checkout.root, 'package-lock.json'), '{"changed":true}')
+    writeFileSync(join(checkout.root, 'package-lock.json'), '{"packages":{"":{"name":"other"}}}')
     await checkout.run('start.mjs', ['--exit=0']).ended()
     expect(checkout.npmCalls()[3]?.flags).toContain('--include=dev')
   },

@@ -1,15 +1,12 @@
 import { expect, test } from '@jest/globals'
 import { readFileSync } from 'node:fs'
-import { dirname, relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { manifestPaths } from '../../scripts/toolchain/npm.mjs'
+import { workspacesOf } from '../../scripts/toolchain/npm.mjs'
 import { ROOT } from '../support/source-tree.ts'
 
 type Dependencies = Readonly<Record<string, string>>
 type Manifest = { readonly dependencies?: Dependencies; readonly devDependencies?: Dependencies }
 type Lock = { readonly packages: Readonly<Record<string, Manifest & { readonly version?: string }>> }
-
-const root = fileURLToPath(ROOT)
 
 function read(path: string): string {
   return readFileSync(new URL(path, ROOT), 'utf8')
@@ -19,15 +16,14 @@ function dependenciesOf({ dependencies = {}, devDependencies = {} }: Manifest = 
   return { dependencies, devDependencies }
 }
 
-const workspaces = manifestPaths(root)
-  .filter((path) => path.endsWith('package.json'))
-  .map((path) => relative(root, dirname(path)))
-
-test.each(workspaces)('package-lock.json says what the manifest of "%s" says', (workspace) => {
-  const lock = JSON.parse(read('package-lock.json')) as Lock
-  const manifest = JSON.parse(read(`${workspace === '' ? '' : `${workspace}/`}package.json`)) as Manifest
-  expect(dependenciesOf(lock.packages[workspace])).toEqual(dependenciesOf(manifest))
-})
+test.each(workspacesOf(fileURLToPath(ROOT)))(
+  'package-lock.json says what the manifest of "%s" says',
+  (workspace) => {
+    const lock = JSON.parse(read('package-lock.json')) as Lock
+    const manifest = JSON.parse(read(`${workspace === '' ? '' : `${workspace}/`}package.json`)) as Manifest
+    expect(dependenciesOf(lock.packages[workspace])).toEqual(dependenciesOf(manifest))
+  },
+)
 
 test('the deploy lock installs exactly what the deploy manifest says', () => {
   const { packages } = JSON.parse(read('functions/package-lock.json')) as Lock

@@ -19,7 +19,6 @@ import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { fingerprint, writeStamp } from '../../scripts/toolchain/install.mjs'
 import { processesWith } from '../../scripts/toolchain/kept-processes.mjs'
-import { manifestPaths } from '../../scripts/toolchain/npm.mjs'
 import { freePorts } from '../../scripts/toolchain/ports.mjs'
 import { ROOT } from './source-tree.ts'
 
@@ -54,7 +53,7 @@ export class FullCheckout implements AsyncDisposable {
     const node = join(this.root, 'scripts/node')
     // Without a binary the Node that runs the tests is used, which is the pinned one.
     writeStamp(join(node, 'node_modules'), fingerprint([join(node, 'package-lock.json')]))
-    writeStamp(join(this.root, 'node_modules'), fingerprint(manifestPaths(this.root)))
+    writeStamp(join(this.root, 'node_modules'), fingerprint([join(this.root, 'package-lock.json')]))
   }
 
   /** Gives every emulator a free port; the port of Hosting is told. */
