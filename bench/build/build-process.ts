@@ -2,7 +2,7 @@ import { bfclDefinitions } from '../definitions/bfcl.ts'
 import { drawing, manyDefinitions } from '../definitions/many.ts'
 import { median } from '../measure/median.ts'
 import type { Round, Sample } from '../measure/round.ts'
-import { buildNames } from './build-names.ts'
+import { buildNames } from './build-rounds.ts'
 import { checkSame, layeredCatalog } from './layered-catalog.ts'
 
 /** Runs on the server's core: times how long it takes to build a list of 5 names, without HTTP and without a cache. */

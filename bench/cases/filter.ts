@@ -1,4 +1,4 @@
-import { buildNames } from '../build/build-names.ts'
+import { buildNames } from '../build/build-rounds.ts'
 import { buildRounds } from '../build/build-rounds.ts'
 import { bfclDefinitions } from '../definitions/bfcl.ts'
 import { makeData } from '../definitions/data-folder.ts'

@@ -32,7 +32,7 @@ export type Comparison = {
   readonly goal?: Goal
 }
 
-export type Outcome = Comparison & {
+export type ComparisonResult = Comparison & {
   /** Or the highest, where that was asked for. */
   readonly oursMedian: number
   readonly againstMedian?: number
@@ -41,7 +41,7 @@ export type Outcome = Comparison & {
   readonly met?: boolean
 }
 
-export function outcomeOf(comparison: Comparison, rounds: readonly Round[]): Outcome {
+export function compare(comparison: Comparison, rounds: readonly Round[]): ComparisonResult {
   const { ours, against, metric, goal } = comparison
   const figures = rounds.map((round) => valueOf(round, ours, metric))
   const oursMedian = comparison.of === 'highest' ? Math.max(...figures) : median(figures)

@@ -1,3 +1,5 @@
+import type { Express } from 'express'
+import type { AddressInfo } from 'node:net'
 import type { Reads } from './count-reads.ts'
 
 /** Where a server can be asked; only ours wants a token. */
@@ -19,6 +21,13 @@ export function announce(address: Address, reads?: Reads): void {
   process.on('message', () => process.send?.({ ...usage(), ...(reads && { reads }) }))
   process.on('disconnect', () => process.exit(0))
   process.send?.(address)
+}
+
+/** Serves a peer's app on a free port. */
+export function announceApp(app: Express): void {
+  const server = app.listen(0, '127.0.0.1', () => {
+    announce({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` })
+  })
 }
 
 function usage(): Usage {
