@@ -14,7 +14,9 @@ const noProject =
 
 /** `npm run deploy -- [--project id] [--dry-run]`: prints what it will do, then does it. The runner comes first: the functions call it. */
 await runCommand(async () => {
-  const { chosen, isDry } = parse()
+  const { values } = parseArgs({ options: { project: { type: 'string' }, 'dry-run': { type: 'boolean' } } })
+  const chosen = values.project ?? projectInUse()
+  const isDry = values['dry-run'] === true
   if (chosen === undefined && !isDry) throw new SetupError(noProject)
   const project = chosen ?? '<project id>'
   const node = await prepare('full')
@@ -52,15 +54,6 @@ Nothing that another program has deployed is removed, but rules and indexes are 
 
 function lines(commands) {
   return commands.map((command) => `  ${command}`).join('\n')
-}
-
-function parse() {
-  try {
-    const { values } = parseArgs({ options: { project: { type: 'string' }, 'dry-run': { type: 'boolean' } } })
-    return { chosen: values.project ?? projectInUse(), isDry: values['dry-run'] === true }
-  } catch (err) {
-    throw new SetupError(err.message)
-  }
 }
 
 /** The project that `firebase use` has written down. */

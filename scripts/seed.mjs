@@ -5,28 +5,20 @@ import { parseArgs } from 'node:util'
 import { prepare, root, runWithNode } from './toolchain/checkout.mjs'
 import { addressesOf } from './toolchain/emulator-project.mjs'
 import { demoProject } from './toolchain/emulators.mjs'
-import { runCommand, SetupError } from './toolchain/setup-error.mjs'
+import { runCommand } from './toolchain/setup-error.mjs'
 
 /**
  * `npm run seed -- [folder] [--project id]`: writes the definition files of a folder into the global layer of the running
  * emulators, or of a project, with the credentials that this machine has for it.
  */
 await runCommand(async () => {
-  const { folder, project } = parse()
+  const options = { project: { type: 'string' } }
+  const { positionals, values } = parseArgs({ allowPositionals: true, options })
+  const [folder = join(root, 'functions/workflows/tools/defs')] = positionals
   const node = await prepare('runtime')
   const args = [join(root, 'functions/src/hosts/cloud/seed-cli.ts'), resolve(folder)]
-  return (await runWithNode(node, args, { env: environment(project) })).code
+  return (await runWithNode(node, args, { env: environment(values.project) })).code
 })
-
-function parse() {
-  try {
-    const options = { project: { type: 'string' } }
-    const { positionals, values } = parseArgs({ allowPositionals: true, options })
-    return { folder: positionals[0] ?? join(root, 'functions/workflows/tools/defs'), project: values.project }
-  } catch (err) {
-    throw new SetupError(err.message)
-  }
-}
 
 /** Without a project this writes to an emulator only, and with one never to an emulator. */
 function environment(project) {

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
@@ -8,6 +8,7 @@ import { exitCodeOf, withFirstOnPath } from './child.mjs'
 import { firestoreJar } from './firestore-jar.mjs'
 import { findJava } from './java.mjs'
 import { killKept, marker } from './kept-processes.mjs'
+import { freePorts } from './ports.mjs'
 import { SetupError } from './setup-error.mjs'
 
 const keeper = fileURLToPath(new URL('keeper.mjs', import.meta.url))
@@ -56,22 +57,61 @@ export async function startEmulators({ root, machine, config, folder, signal, on
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     detached: true,
   })
+  let output = ''
+  let isReady = false
+  const ready = new Promise((resolve) => {
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text) => {
+        onOutput(text)
+        if (!isReady) output += text
+        isReady ||= output.includes('All emulators ready!')
+        if (isReady) resolve()
+      })
+  })
+  const { stop, ended } = lent(child, signal, () => killKept(mark))
+
+  await Promise.race([ready, ended])
+  const fault = loadFault(output)
+  if (isReady && fault === undefined) return { stop, ended }
+  await stop()
+  if (signal?.aborted) throw new SetupError('Stopped.', exitCodeOf('SIGINT'))
+  if (isReady) throw new SetupError(`The functions could not be loaded: ${fault}`)
+  if (!machine.isHere) throw new SetupError(noJar)
+  throw new SetupError(`The emulators did not start; firebase-tools said:\n${lastLines(output)}`)
+}
+
+/**
+ * Starts the Python runner for functions on the emulators, and again whenever it ends. The `env` of the result tells the
+ * functions its endpoint. The runner ends as the emulators do.
+ */
+export async function startRunner({ root, node, python, signal, onOutput = () => {} }) {
+  const [port] = await freePorts(1)
+  const env = {
+    RUNNER_URL: `http://127.0.0.1:${port}`,
+    RUNNER_SECRET: randomBytes(32).toString('base64url'),
+  }
+  const program = join(root, 'functions/src/hosts/local/runner-cli.ts')
+  const args = ['--disable-warning=ExperimentalWarning', program, `--python=${python}`, '--parent-pipe=3']
+  const child = spawn(node, args, {
+    cwd: root,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+    // A Ctrl-C in the terminal reaches it only through this process.
+    detached: true,
+  })
+  child.stderr.setEncoding('utf8').on('data', onOutput)
+  return { env, pid: child.pid, ...lent(child, signal) }
+}
+
+/** How to stop a child that has a parent-death pipe on descriptor 3, and when it has ended. */
+function lent(child, signal, onExit = () => {}) {
+  child.stdio[3].on('error', () => {})
   const closed = once(child, 'close')
   const ended = once(child, 'exit').then(() => {
     child.stdio[3].destroy()
-    killKept(mark)
+    onExit()
     return closed
   })
-  let output = ''
-  let isReady = false
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text) => {
-      onOutput(text)
-      if (isReady) return
-      output += text
-      child.emit('said')
-    })
-  }
 
   async function stop() {
     child.kill('SIGTERM')
@@ -79,21 +119,7 @@ export async function startEmulators({ root, machine, config, folder, signal, on
   }
   signal?.addEventListener('abort', stop)
   if (signal?.aborted) child.kill('SIGTERM')
-
-  for (;;) {
-    isReady = output.includes('All emulators ready!')
-    const fault = isReady && loadFault(output)
-    if (fault) {
-      await stop()
-      throw new SetupError(`The functions could not be loaded: ${fault}`)
-    }
-    if (isReady) return { stop, ended }
-    const isEnd = await Promise.race([once(child, 'said').then(() => false), ended.then(() => true)])
-    if (!isEnd) continue
-    if (signal?.aborted) throw new SetupError('Stopped.', exitCodeOf('SIGINT'))
-    if (!machine.isHere) throw new SetupError(noJar)
-    throw new SetupError(`The emulators did not start; firebase-tools said:\n${lastLines(output)}`)
-  }
+  return { stop, ended }
 }
 
 /** firebase-tools goes on without the functions if their code throws when it is loaded. */

@@ -8,13 +8,13 @@ export class SetupError extends Error {
   }
 }
 
-/** Runs the body of one command. The body resolves to the exit code. */
+/** Runs the body of one command, which resolves to the exit code. Wrong arguments are told as a SetupError is. */
 export async function runCommand(body) {
   try {
     process.exitCode = await body()
   } catch (err) {
-    if (!(err instanceof SetupError)) throw err
+    if (!(err instanceof SetupError) && !err.code?.startsWith('ERR_PARSE_ARGS')) throw err
     process.stderr.write(`${err.message}\n`)
-    process.exitCode = err.exitCode
+    process.exitCode = err.exitCode ?? 1
   }
 }
