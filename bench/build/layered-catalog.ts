@@ -11,7 +11,7 @@ export type Build = (names: readonly string[]) => Buffer
 
 /** One catalog in three layers, and the two ways to build a list from it. */
 export type LayeredCatalog = {
-  /** Prepares a request as far as its parsed query, and gives what builds the answer to it. */
+  /** Parses the query of a request. The returned function builds the answer. */
   readonly prepare: (names: readonly string[]) => () => Buffer
   readonly mergeAndFilter: Build
 }
@@ -40,7 +40,7 @@ export function layeredCatalog(definitions: readonly ToolDefinition[]): LayeredC
   }
 }
 
-/** Throws unless both ways give the same tools; only ours has an order. */
+/** Throws unless both ways give the same tools. Only ours sorts them. */
 export function checkSame(catalog: LayeredCatalog, names: readonly string[]): void {
   assert.deepEqual(toolsOf(catalog.prepare(names)()), toolsOf(catalog.mergeAndFilter(names)))
 }

@@ -16,7 +16,7 @@ import { functionEnvironment, served } from '../processes/framework.ts'
 import { withServers } from '../processes/server-process.ts'
 import type { ServerProcess, StartServer } from '../processes/server-process.ts'
 
-/** So many times the seconds that are asked for: 32 reads of 753 documents at once take the emulator some. */
+/** A load lasts so many times longer here: 32 reads of 753 documents at once take the emulator seconds. */
 const PATIENCE = 3
 
 const OURS = "Toolrack's function, 753 tools"

@@ -10,13 +10,13 @@ import type { Round } from './round.ts'
 const NOTHING: Measured & Partial<NotRun> = { rounds: [], comparisons: [] }
 const FOLDER = new URL('../results/', import.meta.url)
 
-/** What a case has measured, and how it is to be read. */
+/** What a case has measured, and how to read it. */
 export type Measured = {
   readonly rounds: readonly Round[]
   readonly comparisons: readonly Comparison[]
-  /** Whether all that was measured had every core, as a call that wakes other processes needs. */
+  /** True if nothing was pinned: a call that wakes other processes needs every core. */
   readonly sharesCores?: true
-  /** Who asked, and how many requests a second it reaches on the empty handler; absent where nobody asks by HTTP. */
+  /** The generator, and its requests per second on the empty handler. Absent in a case without a generator. */
   readonly generator?: { readonly name: string; readonly emptyHandler: Readonly<Record<string, number>> }
 }
 
@@ -31,7 +31,7 @@ export type Result = {
   readonly node: string
   readonly cpu: string
   readonly cores: number
-  /** Whether server and generator had a core each. */
+  /** True if server and generator had a core each. */
   readonly pinned: boolean
   readonly generator: Measured['generator'] | null
   readonly rounds: readonly Round[]

@@ -48,7 +48,7 @@ function goalText(goal: Goal): string {
   return 'atLeast' in goal ? `≥ ${number(goal.atLeast)}` : `≤ ${number(goal.atMost)}`
 }
 
-/** Three figures that count, thousands apart. */
+/** Three significant digits, with commas between thousands. */
 function number(value: number): string {
   return value >= 100 ? Math.round(value).toLocaleString('en-US') : String(Number(value.toPrecision(3)))
 }

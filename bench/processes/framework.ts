@@ -9,7 +9,7 @@ export const FRAMEWORK = join(
   'main.js',
 )
 
-/** Tells the framework which function of a folder to serve, on a port of its own. */
+/** The environment that tells the framework which function of a folder to serve, on a free port. */
 export async function served(source: string, target: string): Promise<NodeJS.ProcessEnv> {
   const [port] = await freePorts(1)
   return { FUNCTION_SOURCE: source, FUNCTION_TARGET: target, PORT: String(port) }
