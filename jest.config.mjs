@@ -1,4 +1,6 @@
-/** Unit, store and end-to-end suites: TypeScript as ES modules, on the pinned Node. `npm test` is the way in. */
+import { notUnit, unitFolders } from './scripts/toolchain/unit-tests.mjs'
+
+/** TypeScript as ES modules. `npm test` starts jest on the pinned Node. */
 const suites = {
   testEnvironment: 'node',
   extensionsToTreatAsEsm: ['.ts'],
@@ -19,8 +21,11 @@ const suites = {
   },
 }
 
-/** The suites that need the Firebase emulators, which are started once for all of them and for no other. */
+/** The suites that need the Firebase emulators, which are started once for all of them and only for them. */
 const firebase = ['test/functions/stores/firestore', 'test/rules', 'test/e2e/firebase']
+
+const testsIn = (folder) => `<rootDir>/${folder}/**/*.test.ts`
+const atRoot = (path) => `<rootDir>/${path}`
 
 export default {
   // A worker for each processor: suites wait for servers most of their time.
@@ -31,14 +36,25 @@ export default {
   projects: [
     {
       ...suites,
+      displayName: 'unit',
+      testMatch: unitFolders.map(testsIn),
+      testPathIgnorePatterns: [...firebase, ...notUnit].map(atRoot),
+    },
+    {
+      ...suites,
       displayName: 'service',
-      testMatch: ['<rootDir>/test/**/*.test.ts'],
+      // A later pattern overrides an earlier one.
+      testMatch: [
+        testsIn('test'),
+        ...unitFolders.map((folder) => `!**/${folder}/**`),
+        ...notUnit.map(atRoot),
+      ],
       testPathIgnorePatterns: firebase.map((folder) => `<rootDir>/${folder}/`),
     },
     {
       ...suites,
       displayName: 'firebase',
-      testMatch: firebase.map((folder) => `<rootDir>/${folder}/**/*.test.ts`),
+      testMatch: firebase.map(testsIn),
       globalSetup: '<rootDir>/test/support/firebase-setup.mjs',
       globalTeardown: '<rootDir>/test/support/firebase-teardown.mjs',
     },

@@ -1,5 +1,9 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 import { parseArgs } from 'node:util'
-import { findGenerator } from './generator/generator.ts'
+import { autocannon } from './generator/autocannon.ts'
+import { findWrk } from './generator/wrk.ts'
 import { besideHostile } from './cases/beside-hostile.ts'
 import { clientFallback } from './cases/client-fallback.ts'
 import { cold } from './cases/cold.ts'
@@ -20,8 +24,8 @@ import { memory } from './cases/memory.ts'
 import { notModified } from './cases/not-modified.ts'
 import { secondInstance } from './cases/second-instance.ts'
 import { runnerStart } from './cases/runner-start.ts'
-import { withWorkplace } from './processes/workplace.ts'
-import { writeResult, writeTable } from './measure/result.ts'
+import { writeResult } from './measure/result.ts'
+import { writeTable } from './measure/table.ts'
 
 const CASES = {
   list,
@@ -46,7 +50,7 @@ const CASES = {
   'client-fallback': clientFallback,
 }
 
-/** `npm run bench -- [case …] [--rounds 5] [--seconds 3]`: measures and reports; a missed goal is no failure. */
+/** `npm run bench -- [case …] [--rounds 5] [--seconds 3]`: measures and reports. A missed goal is no failure. */
 async function main(): Promise<void> {
   const { positionals, values } = parseArgs({
     allowPositionals: true,
@@ -58,11 +62,11 @@ async function main(): Promise<void> {
   }
   const unknown = positionals.filter((name) => !(name in CASES))
   if (unknown.length > 0) exit(`No case ${unknown.join(', ')}; there are ${Object.keys(CASES).join(', ')}.`)
-  const generator = findGenerator()
+  const generator = findWrk() ?? autocannon
   for (const [name, measure] of Object.entries(CASES)) {
     if (positionals.length > 0 && !positionals.includes(name)) continue
     console.error(`${name} …`)
-    writeResult(name, await withWorkplace((folder) => measure(folder, { generator, ...effort })))
+    writeResult(name, await withFolder((folder) => measure(folder, { generator, ...effort })))
   }
   console.log(writeTable(Object.keys(CASES)))
 }
@@ -75,6 +79,23 @@ function atLeastOne(name: string, text: string): number {
 function exit(message: string): never {
   console.error(message)
   process.exit(64)
+}
+
+/** Lends a temporary folder, and removes it when the work has ended in any way. */
+async function withFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
+  const folder = mkdtempSync(join(tmpdir(), 'toolrack-bench-'))
+  const remove = (): void => rmSync(folder, { recursive: true, force: true })
+  process.on('exit', remove).on('SIGINT', interrupt).on('SIGTERM', interrupt)
+  try {
+    return await work(folder)
+  } finally {
+    process.off('exit', remove).off('SIGINT', interrupt).off('SIGTERM', interrupt)
+    remove()
+  }
+}
+
+function interrupt(): never {
+  process.exit(130)
 }
 
 await main()

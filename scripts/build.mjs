@@ -2,7 +2,7 @@
 import { buildClient } from './toolchain/build-client.mjs'
 import { buildFunctions } from './toolchain/build-functions.mjs'
 import { prepare, root } from './toolchain/checkout.mjs'
-import { runCommand } from './toolchain/setup-failure.mjs'
+import { runCommand } from './toolchain/setup-error.mjs'
 
 /** `npm run build`: `functions/dist`, ready to upload, and `packages/client/dist`, ready to pack. */
 await runCommand(async () => {

@@ -1,16 +1,20 @@
 #!/usr/bin/env node
-import { prepare, preparePython } from './toolchain/checkout.mjs'
 import { exitCodeOf } from './toolchain/child.mjs'
-import { runChecks } from './toolchain/checks.mjs'
-import { runCommand } from './toolchain/setup-failure.mjs'
+import { checks, runPrograms, unitSuites } from './toolchain/checks.mjs'
+import { prepare } from './toolchain/checkout.mjs'
+import { preparePython } from './toolchain/python-environment.mjs'
+import { runCommand } from './toolchain/setup-error.mjs'
 
-/** `npm run check`: lint, types and format in both languages, and the lock files. */
+/** `npm run check`: lint, types and format in both languages, and every test that starts no process. */
 await runCommand(async () => {
   const node = await prepare('full')
-  const python = await preparePython('full')
-  const { failed, interruptedBy } = await runChecks(node, python)
+  const { python, missing } = await preparePython('full')
+  const { failed, interruptedBy } = await runPrograms([...unitSuites, ...checks], node, python)
   if (interruptedBy) return exitCodeOf(interruptedBy)
-  if (python.missing) process.stdout.write(`The Python code was not checked: ${python.missing}\n`)
+  process.stdout.write(
+    'Not run: the tests that start processes or emulators, and the slow ones. npm test runs them too.\n',
+  )
+  if (missing) process.stdout.write(`The Python code was not checked: ${missing}\n`)
   process.stdout.write(failed.length > 0 ? `Failed: ${failed.join(', ')}\n` : 'All checks passed\n')
-  return failed.length > 0 || (python.missing && process.env.CI === 'true') ? 1 : 0
+  return failed.length > 0 || (missing && process.env.CI === 'true') ? 1 : 0
 })

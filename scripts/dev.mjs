@@ -1,14 +1,15 @@
 #!/usr/bin/env node
-import { prepare, preparePython, root } from './toolchain/checkout.mjs'
+import { prepare, root } from './toolchain/checkout.mjs'
 import { devSession } from './toolchain/dev-session.mjs'
-import { runCommand } from './toolchain/setup-failure.mjs'
+import { preparePython } from './toolchain/python-environment.mjs'
+import { runCommand } from './toolchain/setup-error.mjs'
 
-/** `npm run dev`: the functions on the Firebase emulators and the Python runner beside them, offline, with people to try them as. */
+/** `npm run dev`: the functions on the Firebase emulators, and the Python runner beside them. */
 await runCommand(async () => {
   const node = await prepare('full')
   const python = await preparePython('runtime')
   const end = new AbortController()
-  // One key press arrives twice under npm; a second press changes nothing either, for the end is under way.
+  // The listeners stay: under npm one Ctrl-C arrives twice.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => end.abort())
   return devSession(root, node, python, end.signal)
 })

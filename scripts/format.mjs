@@ -1,33 +1,27 @@
 #!/usr/bin/env node
-import { prepare, preparePython, root, runWithNode } from './toolchain/checkout.mjs'
+import { prepare, root, runWithNode } from './toolchain/checkout.mjs'
+import { pythonFolders } from './toolchain/checks.mjs'
 import { runChild } from './toolchain/child.mjs'
-import { pythonFolders } from './toolchain/python-checks.mjs'
-import { runCommand } from './toolchain/setup-failure.mjs'
+import { preparePython } from './toolchain/python-environment.mjs'
+import { runCommand } from './toolchain/setup-error.mjs'
 
-/** `npm run format`: rewrites every file, or those named, the way `npm run check` wants them. */
+/** `npm run format`: formats every file, or those named, as `npm run check` wants them. */
 await runCommand(async () => {
   const node = await prepare('full')
   const named = process.argv.slice(2)
-  if (named.length === 0) return formatAll(node, ['.'], pythonFolders)
-  return formatAll(
-    node,
-    named.filter((path) => !isPython(path)),
-    named.filter(isPython),
-  )
+  const pythonPaths = named.length > 0 ? named.filter(isPython) : pythonFolders
+  const otherPaths = named.length > 0 ? named.filter((path) => !isPython(path)) : ['.']
+  const codes = [0]
+  if (otherPaths.length > 0) {
+    const args = ['node_modules/prettier/bin/prettier.cjs', '--write', ...otherPaths]
+    codes.push((await runWithNode(node, args)).code)
+  }
+  if (pythonPaths.length > 0) codes.push(await formatPython(pythonPaths))
+  return Math.max(...codes)
 })
 
 function isPython(path) {
   return /\.pyi?$/.test(path)
-}
-
-async function formatAll(node, paths, pythonPaths) {
-  const codes = [0]
-  if (paths.length > 0) {
-    const args = ['node_modules/prettier/bin/prettier.cjs', '--write', ...paths]
-    codes.push((await runWithNode(node, args, { cwd: root })).code)
-  }
-  if (pythonPaths.length > 0) codes.push(await formatPython(pythonPaths))
-  return Math.max(...codes)
 }
 
 async function formatPython(paths) {

@@ -1,10 +1,11 @@
 #!/usr/bin/env node
-import { prepare, preparePython, root, runWithNode } from './toolchain/checkout.mjs'
+import { prepare, root, runWithNode } from './toolchain/checkout.mjs'
 import { exitCodeOf, runChild } from './toolchain/child.mjs'
 import { fuzzHelp, fuzzPlan, fuzzProgram } from './toolchain/fuzz-plan.mjs'
-import { runCommand, SetupFailure } from './toolchain/setup-failure.mjs'
+import { preparePython } from './toolchain/python-environment.mjs'
+import { runCommand, SetupError } from './toolchain/setup-error.mjs'
 
-/** `npm run fuzz`: attacks made up at random, each kind by a program of its own, one after the other. Fails if one found something. */
+/** `npm run fuzz`: random attacks, one program for each kind, one after the other. The exit code is 1 if one found something. */
 await runCommand(async () => {
   const plan = fuzzPlan(process.argv.slice(2))
   if (plan.isHelp) {
@@ -12,18 +13,15 @@ await runCommand(async () => {
     return 0
   }
   const node = await prepare('full')
-  const python = await preparePython('full')
+  const { python, missing } = await preparePython('full')
 
   const found = []
   for (const kind of plan.kinds) {
-    const program = fuzzProgram(root, kind, plan.options)
-    if (program.isPython && python.missing) throw new SetupFailure(`The kind ${kind}: ${python.missing}`)
-    const { code, interruptedBy } = program.isPython
-      ? await runChild(python.python, program.args, {
-          cwd: program.cwd,
-          env: { ...process.env, ...program.env },
-        })
-      : await runWithNode(node, program.args, { cwd: program.cwd })
+    const { isPython, args, cwd, env } = fuzzProgram(root, kind, plan.options)
+    if (isPython && missing) throw new SetupError(`The kind ${kind}: ${missing}`)
+    const { code, interruptedBy } = isPython
+      ? await runChild(python, args, { cwd, env: { ...process.env, ...env } })
+      : await runWithNode(node, args, { cwd })
     if (interruptedBy) return exitCodeOf(interruptedBy)
     if (code !== 0) found.push(kind)
   }

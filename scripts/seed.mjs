@@ -5,33 +5,22 @@ import { parseArgs } from 'node:util'
 import { prepare, root, runWithNode } from './toolchain/checkout.mjs'
 import { addressesOf } from './toolchain/emulator-project.mjs'
 import { demoProject } from './toolchain/emulators.mjs'
-import { runCommand, SetupFailure } from './toolchain/setup-failure.mjs'
+import { runCommand } from './toolchain/setup-error.mjs'
 
 /**
- * `npm run seed -- [folder] [--project id]`: writes the definition files of a folder into the global layer: of the running
- * emulators, or of a real project, with the credentials that the machine has for it.
+ * `npm run seed -- [folder] [--project id]`: writes the definition files of a folder into the global layer of the running
+ * emulators, or of a project, with the credentials that this machine has for it.
  */
 await runCommand(async () => {
-  const { folder, project } = chosen()
+  const options = { project: { type: 'string' } }
+  const { positionals, values } = parseArgs({ allowPositionals: true, options })
+  const [folder = join(root, 'functions/workflows/tools/defs')] = positionals
   const node = await prepare('runtime')
-  const args = [join(root, 'functions/src/hosts/cloud/seed-cli.ts'), folder]
-  return (await runWithNode(node, args, { env: environment(project) })).code
+  const args = [join(root, 'functions/src/hosts/cloud/seed-cli.ts'), resolve(folder)]
+  return (await runWithNode(node, args, { env: environment(values.project) })).code
 })
 
-function chosen() {
-  try {
-    const { positionals, values } = parseArgs({
-      allowPositionals: true,
-      options: { project: { type: 'string' } },
-    })
-    const folder = positionals[0] ?? join(root, 'functions/workflows/tools/defs')
-    return { folder: resolve(folder), project: values.project }
-  } catch (err) {
-    throw new SetupFailure(err.message)
-  }
-}
-
-/** Without a project only an emulator can be meant; with one the emulator never is. */
+/** Without a project this writes to an emulator only, and with one never to an emulator. */
 function environment(project) {
   const { FIRESTORE_EMULATOR_HOST: host, ...env } = process.env
   if (project) return { ...env, GOOGLE_CLOUD_PROJECT: project }

@@ -1,48 +1,39 @@
 #!/usr/bin/env node
-import { prepare, preparePython } from './toolchain/checkout.mjs'
-import { exitCodeOf } from './toolchain/child.mjs'
-import { runChecks } from './toolchain/checks.mjs'
-import { runJest } from './toolchain/jest.mjs'
-import { namePythonTests, runPytest } from './toolchain/pytest.mjs'
-import { runCommand } from './toolchain/setup-failure.mjs'
+import { prepare } from './toolchain/checkout.mjs'
+import { checks, runPrograms } from './toolchain/checks.mjs'
+import { exitCodeOf, runQuietly } from './toolchain/child.mjs'
+import { preparePython } from './toolchain/python-environment.mjs'
+import { runCommand } from './toolchain/setup-error.mjs'
+import { namePythonTests, runJest, runPytest } from './toolchain/suites.mjs'
 import { testReport } from './toolchain/test-report.mjs'
 
-/**
- * `npm test`: the checks and every suite; with arguments, jest alone with those arguments, or pytest alone where they name
- * Python tests.
- */
+/** `npm test`: the checks and every suite. With arguments it is jest with these, or pytest if they name Python tests. */
 await runCommand(async () => {
   const ci = process.env.CI === 'true'
   const args = process.argv.slice(2)
   const node = await prepare('full')
-  const python = await preparePython('full')
+  const { python, missing } = await preparePython('full')
 
-  const checks = args.length > 0 ? { failed: [] } : await runChecks(node, python)
-  if (checks.interruptedBy) return exitCodeOf(checks.interruptedBy)
+  const wantsAll = args.length === 0
+  const wantsPython = wantsAll || namePythonTests(args)
+  const checked = wantsAll ? await runPrograms(checks, node, python) : { failed: [] }
+  if (checked.interruptedBy) return exitCodeOf(checked.interruptedBy)
 
-  // Beside each other: both wait for servers most of the time. What pytest prints comes when jest has ended.
-  const runs = await Promise.all(suitesOf(args, { node, python, ci }).map((run) => run()))
-  for (const { printed = '' } of runs) process.stdout.write(printed)
+  const suites = []
+  if (wantsAll || !wantsPython) suites.push(runJest(node, args, { ci }))
+  // Beside jest, which prints meanwhile: what pytest prints comes when both have ended.
+  if (wantsPython && python) suites.push(runPytest(python, args, wantsAll ? { run: runQuietly } : {}))
+  const runs = await Promise.all(suites)
+  for (const { output = '' } of runs) process.stdout.write(output)
+  const withoutPython =
+    missing && wantsPython ? [`The checks and tests of the Python runner: ${missing}`] : []
   const report = testReport({
-    failedChecks: checks.failed,
+    failedChecks: checked.failed,
     suites: runs.map(({ outcome }) => outcome),
-    missing: [...new Set(runs.flatMap(({ missing }) => missing).concat(withoutPython(args, python)))],
+    missing: [...new Set([...runs.flatMap((run) => run.missing), ...withoutPython])],
     ci,
   })
   process.stdout.write(`${report.text}\n`)
   const interruptedBy = runs.map((run) => run.interruptedBy).find((signal) => signal !== undefined)
   return interruptedBy ? exitCodeOf(interruptedBy) : report.code
 })
-
-function suitesOf(args, { node, python: { python }, ci }) {
-  const pytest = python ? [() => runPytest(python, args, { isBeside: args.length === 0 })] : []
-  const jest = () => runJest(node, args, { ci })
-  if (namePythonTests(args)) return pytest
-  return args.length > 0 ? [jest] : [jest, ...pytest]
-}
-
-/** Named once, whatever of it was asked for; other suites of one run do without. */
-function withoutPython(args, { missing }) {
-  const isAsked = args.length === 0 || namePythonTests(args)
-  return missing && isAsked ? [`The checks and tests of the Python runner: ${missing}`] : []
-}

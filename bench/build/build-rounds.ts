@@ -10,3 +10,9 @@ export async function buildRounds(count: number): Promise<readonly Round[]> {
     if (child.connected) child.disconnect()
   }
 }
+
+/** The names of the contenders. */
+export function buildNames(count: number) {
+  const size = count.toLocaleString('en-US')
+  return { ours: `Toolrack, 5 of ${size}`, peer: `merge, filter and stringify, 5 of ${size}` }
+}

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import type { Sample } from '../measure/round.ts'
 
-/** Runs on the server's core: times the imports that a function's folder is given, one group after the other. */
+/** Runs on the server's core: times groups of imports from a function's folder, one after the other. */
 const [, , source = '', json = '[]'] = process.argv
 const groups = JSON.parse(json) as readonly (readonly [string, readonly string[]])[]
 const { load } = (await import(pathToFileURL(join(source, 'load.js')).href)) as {

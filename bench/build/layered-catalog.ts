@@ -1,18 +1,17 @@
-import { definitionDigest, LAYERS } from '@toolrack/contract'
+import { completeParameters, definitionDigest, LAYERS } from '@toolrack/contract'
 import type { Layer, ToolDefinition } from '@toolrack/contract'
 import assert from 'node:assert/strict'
 import { CatalogView } from '../../functions/src/tools/catalog/catalog-view.ts'
 import { LayerSnapshot } from '../../functions/src/tools/catalog/layer-snapshot.ts'
 import { listAnswer } from '../../functions/src/tools/catalog/list-answer.ts'
 import { parseListQuery } from '../../functions/src/edge/routes/list-tools.ts'
-import { mergeAndFilter } from './merge-and-filter.ts'
 
 /** Builds the list of these names. */
 export type Build = (names: readonly string[]) => Buffer
 
 /** One catalog in three layers, and the two ways to build a list from it. */
 export type LayeredCatalog = {
-  /** Prepares a request as far as its parsed query, and gives what builds the answer to it. */
+  /** Parses the query of a request. The returned function builds the answer. */
   readonly prepare: (names: readonly string[]) => () => Buffer
   readonly mergeAndFilter: Build
 }
@@ -41,7 +40,7 @@ export function layeredCatalog(definitions: readonly ToolDefinition[]): LayeredC
   }
 }
 
-/** Throws unless both ways give the same tools; only ours has an order. */
+/** Throws unless both ways give the same tools. Only ours sorts them. */
 export function checkSame(catalog: LayeredCatalog, names: readonly string[]): void {
   assert.deepEqual(toolsOf(catalog.prepare(names)()), toolsOf(catalog.mergeAndFilter(names)))
 }
@@ -59,4 +58,22 @@ function state(layer: Layer, definitions: readonly ToolDefinition[]) {
   }))
   const read = { revision: '1', whole: true, definitions: stored, deleted: [], skipped: [] }
   return { status: 'fresh', snapshot: LayerSnapshot.after(layer, undefined, read) } as const
+}
+
+/** How such a list is commonly built: merge every layer, keep the wanted names, normalise, stringify. */
+function mergeAndFilter(
+  layers: readonly ReadonlyMap<string, ToolDefinition>[],
+  names: readonly string[],
+): Buffer {
+  const merged = new Map<string, ToolDefinition>()
+  for (const layer of layers) {
+    for (const [name, definition] of layer) merged.set(name, definition)
+  }
+  const wanted = new Set(names)
+  const tools = [...merged.values()].filter((definition) => wanted.has(definition.function.name))
+  return Buffer.from(JSON.stringify(tools.map(normalised)))
+}
+
+function normalised({ function: { name, description, parameters } }: ToolDefinition) {
+  return { type: 'function', function: { name, description, parameters: completeParameters(parameters) } }
 }

@@ -15,11 +15,11 @@ import type { Sample } from '../measure/round.ts'
 import { withBenchPython } from '../processes/bench-python.ts'
 import { withEmbeddedServer } from '../processes/embedded-server.ts'
 
-/** The honest user waits no longer for an answer: what comes later counts as none. */
+/** The honest user waits so long for an answer. A later one counts as none. */
 const PATIENCE_MS = 10_000
-/** Between two requests of a kind. */
+/** The pause between two requests of a kind. */
 const PAUSE_MS = 10
-/** What the p95 beside an attack may be: so many times that alone, or so many milliseconds more, whichever is larger. */
+/** The limit of the p95 beside an attack: so many times the p95 alone, or so many milliseconds more, whichever is larger. */
 const TIMES = { list: 2, invoke: 3 } as const
 const MORE_MS = 10
 
@@ -71,7 +71,7 @@ async function aloneAndBeside(
   return [alone, { ...besideIt, ...allowedShares(alone, besideIt) }]
 }
 
-/** Lists and calls at the same time, each kind one after the other. */
+/** Sends lists and calls at the same time, those of each kind one after the other. */
 async function askFor(
   seconds: number,
   honest: HonestUser,
@@ -89,7 +89,7 @@ async function askFor(
   return { list, invoke }
 }
 
-/** A wrong answer counts as one that came when the patience was over. */
+/** A wrong answer counts as one that came at the end of the wait. */
 function sampleOf(asked: Readonly<Record<Kind, readonly Asked[]>>): Sample {
   const figures = KINDS.flatMap((kind) => {
     const ms = asked[kind].map((each) => (each.isRight ? each.ms : PATIENCE_MS))
@@ -104,7 +104,7 @@ function sampleOf(asked: Readonly<Record<Kind, readonly Asked[]>>): Sample {
   return Object.fromEntries(figures)
 }
 
-/** How much of the p95 that it may have each kind has: more than 1 is too much. */
+/** The p95 of each kind as a share of its limit: more than 1 is too much. */
 function allowedShares(alone: Sample, besideIt: Sample): Sample {
   return Object.fromEntries(
     KINDS.map((kind) => {

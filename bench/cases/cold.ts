@@ -13,16 +13,15 @@ import type { FirstRequest } from '../processes/cold-start.ts'
 import { makeDeployment } from '../processes/deployment.ts'
 import { withEmulators } from '../processes/emulators.ts'
 import type { Emulators } from '../processes/emulators.ts'
-import { served } from '../processes/framework.ts'
-import { functionEnvironment } from '../processes/function-environment.ts'
+import { functionEnvironment, served } from '../processes/framework.ts'
 import { importsOf, importTimes, LATER_IMPORTS } from '../processes/import-times.ts'
 import { withServers } from '../processes/server-process.ts'
 
-/** So many starts for each round that is asked for: one is soon done, and they differ much. */
+/** Starts per round: one is quick, and they differ much. */
 const STARTS = 3
 const GLOBAL = 30
 
-/** A start: what is served, in which environment, and what is asked of it first. */
+/** A start: the function, its environment and its first request. */
 type Start = {
   readonly name: string
   readonly source: string
@@ -37,10 +36,10 @@ const FILES = "Toolrack's app on its file layer, without a Firestore client"
 const NO_TOOLS = 'Toolrack, nothing in Firestore'
 const CUT_OFF = 'Toolrack, Firestore unreachable'
 
-/** Nobody listens there. */
+/** A port on which nobody listens. */
 const UNREACHABLE = '127.0.0.1:9'
 
-/** From the start of a process to its first list, and what of that are imports. */
+/** The time from the start of a process to its first list, and the part of it that imports take. */
 export function cold(folder: string, effort: Effort): Promise<Measured | NotRun> {
   return withEmulators(folder, async (emulators) => {
     const { starts, ours } = await prepare(folder, emulators)
@@ -67,7 +66,7 @@ export function cold(folder: string, effort: Effort): Promise<Measured | NotRun>
   })
 }
 
-/** Fills Firestore and mints a token for what is there. A job token is verified offline, as a user's is once Google's keys are known. */
+/** Fills Firestore and mints a job token for its tools, which is verified offline. */
 async function prepare(folder: string, emulators: Emulators) {
   const { ours, build } = await makeDeployment(folder, { hasFileLayer: true })
   const definitions = nearestInSize(bfclDefinitions(), GLOBAL, 20_000 / GLOBAL)

@@ -12,12 +12,11 @@ import { LIST_PATH, ask, headersFor, saveList } from '../processes/ask.ts'
 import { makeDeployment } from '../processes/deployment.ts'
 import { withEmulators } from '../processes/emulators.ts'
 import type { Emulators } from '../processes/emulators.ts'
-import { served } from '../processes/framework.ts'
-import { functionEnvironment } from '../processes/function-environment.ts'
+import { functionEnvironment, served } from '../processes/framework.ts'
 import { withServers } from '../processes/server-process.ts'
 import type { ServerProcess, StartServer } from '../processes/server-process.ts'
 
-/** So many times the seconds that are asked for: 32 reads of 753 documents at once take the emulator some. */
+/** A load lasts so many times longer here: 32 reads of 753 documents at once take the emulator seconds. */
 const PATIENCE = 3
 
 const OURS = "Toolrack's function, 753 tools"

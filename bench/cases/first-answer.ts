@@ -17,15 +17,15 @@ import { withServers } from '../processes/server-process.ts'
 import type { ServerProcess } from '../processes/server-process.ts'
 
 const MODULES = 20
-/** Behind the first call of a module its next children are made, and a folder that loses a file is looked at. */
+/** After the first call of a module the runner prepares its next children, and the service scans a folder that lost a file. */
 const PAUSE_MS = 300
-/** From one call that finds no tool yet to the next. */
+/** The pause after a call that finds no tool yet. */
 const POLL_MS = 2
 
 const SAVED = 'Toolrack, a file saved in the folder'
 const UPLOADED = 'Toolrack, uploaded'
 
-/** From a new module, saved in the watched folder or uploaded, to the first answer of its tool. */
+/** The time from a new module, saved in the watched folder or uploaded, to the first answer of its tool. */
 export function firstAnswer(folder: string, { rounds: count }: Effort): Promise<Measured | NotRun> {
   return withBenchPython((python) =>
     withRunner(python, (runner) =>
@@ -74,7 +74,7 @@ const COMPARISONS = [
   { ...slowest, what: 'upload to first answer, p99', ours: UPLOADED },
 ]
 
-/** Whether the tool is there; an answer that is not the right one ends the benchmark. */
+/** True if the tool is there. A wrong answer ends the benchmark. */
 async function isAnswered(client: KeepAliveClient, tool: string): Promise<boolean> {
   const call = { name: tool, arguments: ARGUMENTS }
   const answer = await client.send('POST', '/workflows/tools/invoke', call).catch((error: unknown) => {

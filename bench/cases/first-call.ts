@@ -10,13 +10,13 @@ import { withRunner } from '../processes/python-runner.ts'
 import { callTool } from '../processes/warm-module.ts'
 
 const CALLS = 40
-/** Behind the first call of a module its next children are made; nobody's first call comes at once after another's. */
+/** After the first call of a module the runner prepares its next children. Users' first calls do not follow at once. */
 const PAUSE_MS = 50
 
 const OURS = 'Toolrack, sent with the call'
 const PEER = 'python -I, read from standard input'
 
-/** The first call of a module on a runner that serves already: another module each time, and a fresh interpreter's same work. */
+/** The first call of a module on a running runner, another module each time, against a fresh interpreter that does the same. */
 export function firstCall(_: string, { rounds: count }: Effort): Promise<Measured | NotRun> {
   return withBenchPython((python) =>
     withRunner(python, async ({ connect }) => {

@@ -9,12 +9,11 @@ import { LIST_PATH, ask, headersFor, saveList } from '../processes/ask.ts'
 import { makeDeployment } from '../processes/deployment.ts'
 import { withEmulators } from '../processes/emulators.ts'
 import type { Emulators } from '../processes/emulators.ts'
-import { served } from '../processes/framework.ts'
-import { functionEnvironment } from '../processes/function-environment.ts'
+import { functionEnvironment, served } from '../processes/framework.ts'
 import { withServers } from '../processes/server-process.ts'
 import type { StartServer } from '../processes/server-process.ts'
 
-/** The whole list of a deployed function, warm and with its token checked, against a function that only ends the same bytes. */
+/** The whole list of a deployed function, warm, with its token checked, against a function that only sends the same bytes. */
 export function framework(folder: string, effort: Effort): Promise<Measured | NotRun> {
   return withEmulators(folder, (emulators) =>
     withServers((start) => measure(folder, effort, emulators, start)),

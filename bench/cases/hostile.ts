@@ -11,14 +11,14 @@ import type { KeepAliveClient } from '../processes/keep-alive-client.ts'
 import { holdingsOf } from '../processes/process-tree.ts'
 import { withRunner } from '../processes/python-runner.ts'
 
-/** Five rounds, as many as there are unless another number is asked for, are 10,000 calls. */
+/** The five rounds of the default make 10,000 calls. */
 const CALLS = 2_000
-/** As many as the runner has slots: a queue would be measured as an overshoot. */
+/** As many as the runner has slots: time in a queue would look like an overshoot. */
 const CLIENTS = 8
 const DEADLINE_MS = 100
 const HONEST_SHARE = 0.25
 
-/** What a hostile tool may be answered with, beside that its time was over. */
+/** The error codes that a hostile tool may get, besides that of its deadline. */
 const ENDS: Readonly<Record<string, readonly string[]>> = {
   hang: [],
   spin: [],
@@ -52,11 +52,11 @@ type Answer = {
 
 const OURS = 'Toolrack, 3 of 4 calls hostile'
 
-/** Calls of which most attack the runner: what becomes of the others, of the deadline, and what is left behind. */
+/** Calls of which most attack the runner: how the others end, how far deadlines are exceeded, and what is left behind. */
 export function hostile(folder: string, { rounds: count }: Effort): Promise<Measured | NotRun> {
   const temporary = join(folder, 'temporary')
   mkdirSync(temporary)
-  // A tool's own user has to enter it where there are no namespaces.
+  // Without namespaces the tool's own user must be able to enter the folder.
   for (const path of [folder, temporary]) chmodSync(path, 0o755)
   return withBenchPython((python) =>
     withRunner(

@@ -17,7 +17,7 @@ import { callTool, warmModule } from '../processes/warm-module.ts'
 
 const CALLS = 200
 const FRESH_CALLS = 30
-/** Calls of one dispatch. */
+/** The number of calls in one dispatch. */
 const AT_ONCE = 8
 
 const MODULE = 'echo_json'
@@ -63,7 +63,7 @@ export function invoke(folder: string, { rounds: count }: Effort): Promise<Measu
           { name: SERVICE, calls: CALLS, call: invokes },
           { name: ALONE, calls: CALLS, call: callAlone },
           { name: BUILT_IN, calls: CALLS, call: echoes },
-          // Its eight children are made anew behind the answer: what is measured is the dispatch, not their making.
+          // The runner prepares eight new children after the answer. Their preparation is not measured.
           { name: DISPATCH, calls: 30, pauseMs: 100, call: dispatches },
           { name: FRESH, calls: FRESH_CALLS, call: () => callFreshInterpreter(python, order) },
         ]
@@ -111,7 +111,7 @@ const COMPARISONS: readonly Comparison[] = [
   { what: 'built-in tool, median', metric: 'p50Us', unit: 'µs', ours: BUILT_IN },
 ]
 
-/** The medians of one round held against each other. */
+/** The medians of one round. */
 function withDifference(round: Awaited<ReturnType<typeof timedRounds>>[number]): typeof round {
   const [ours, alone] = [round[SERVICE], round[ALONE]]
   assert.ok(ours && alone)

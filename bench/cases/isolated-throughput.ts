@@ -13,7 +13,7 @@ const MODULE = 'echo_web'
 const OURS = 'Toolrack, json, asyncio, urllib.request'
 const PEER = 'python -I, json, asyncio, urllib.request'
 
-/** Clients that ask again as soon as they are answered. */
+/** Each client sends its next call as soon as it has an answer. */
 export function isolatedThroughput(
   _: string,
   { rounds: count, seconds }: Effort,
@@ -23,7 +23,7 @@ export function isolatedThroughput(
       const clients = await Promise.all(Array.from({ length: CLIENTS }, () => runner.connect()))
       const [first] = clients
       const echo = first && (await warmModule(first, runner, MODULE))
-      if (!echo) throw new Error('nobody asks')
+      if (!echo) throw new Error('there is no client')
       const order = { tool: echo.tool, folder: TOOLS, arguments: ARGUMENTS }
       const ours = clients.map((client) => () => callTool(client, echo))
       const fresh = clients.map(() => () => callFreshInterpreter(python, order))
@@ -40,7 +40,7 @@ export function isolatedThroughput(
   )
 }
 
-/** Calls that ended, over the time until the last of those that had begun. */
+/** The calls that ended, per second until the last of them ended. */
 async function callsPerSecond(
   clients: readonly (() => Promise<unknown>)[],
   seconds: number,

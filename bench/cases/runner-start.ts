@@ -8,14 +8,14 @@ import { RUNNER, startRunner } from '../processes/python-runner.ts'
 import type { StartedRunner } from '../processes/python-runner.ts'
 import { callTool } from '../processes/warm-module.ts'
 
-/** So many starts for each round that is asked for: one is soon done, and they differ much. */
+/** Starts per round: one is quick, and they differ much. */
 const STARTS = 3
 const FRESH_SERVER = fileURLToPath(new URL('../python/fresh_server.py', import.meta.url))
 
 const OURS = 'Toolrack, its isolation measured'
 const PEER = 'FastAPI, uvicorn and python -I'
 
-/** From the start of a process to its first answer of a tool. */
+/** The time from the start of a process to its first answer of a tool. */
 export function runnerStart(_: string, { rounds: count }: Effort): Promise<Measured | NotRun> {
   return withBenchPython(async (python) => {
     const rounds: Round[] = []

@@ -12,23 +12,22 @@ import { LIST_PATH } from '../processes/ask.ts'
 import { makeDeployment } from '../processes/deployment.ts'
 import { withEmulators } from '../processes/emulators.ts'
 import type { Emulators } from '../processes/emulators.ts'
-import { served } from '../processes/framework.ts'
-import { functionEnvironment } from '../processes/function-environment.ts'
+import { functionEnvironment, served } from '../processes/framework.ts'
 import { withServers } from '../processes/server-process.ts'
 import type { ServerProcess, StartServer } from '../processes/server-process.ts'
 import type { Reads } from '../servers/count-reads.ts'
 
 const POLL_MS = 20
 const IDLE_MS = 3_000
-/** So many writes for each round that is asked for: a write is soon seen. */
+/** Writes per round: each is seen quickly. */
 const WRITES = 3
-/** A user's list asks for two layers in Firestore: the user's and the global one. */
+/** A user's list reads two layers in Firestore: the user's and the global one. */
 const LAYERS = 2
 
 const WRITE = 'a write by another instance'
 const IDLE = 'a list that nobody writes to'
 
-/** How soon one instance shows what another one wrote into a layer of 753 definitions, and what that costs it in reads. */
+/** How soon one instance lists what another one wrote into a layer of 753 definitions, and how many reads that takes. */
 export function secondInstance(folder: string, effort: Effort): Promise<Measured | NotRun> {
   return withEmulators(folder, (emulators) =>
     withServers((start) => measure(folder, effort, emulators, start)),
@@ -69,7 +68,7 @@ async function measure(
     const idle = await readsDuring(reader, () => pollFor(reader, path, IDLE_MS))
     const text = `Written as number ${rounds.length}.`
     let [writtenMs, seenMs] = [0, 0]
-    // Not always at the same moment of the reader's second.
+    // Writes must not always fall into the same moment of the reader's second.
     await pollFor(reader, path, (rounds.length * 370) % 1_000)
     const written = await readsDuring(reader, async () => {
       const name = encodeURIComponent(changed.function.name)
@@ -90,7 +89,7 @@ async function measure(
   return { rounds, comparisons: COMPARISONS }
 }
 
-/** Asks again and again, as a busy instance is asked. */
+/** Asks again and again, as clients ask a busy instance. */
 async function pollFor(server: ServerProcess, path: string, ms: number): Promise<void> {
   const endsMs = performance.now() + ms
   while (performance.now() < endsMs) {

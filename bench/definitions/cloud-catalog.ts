@@ -8,7 +8,7 @@ import type { Emulators } from '../processes/emulators.ts'
 
 type Layer = 'user' | 'global' | 'file'
 
-/** Writes definitions into a layer of a running service, as whom its token says. */
+/** Writes definitions into a layer of a running service, as the user of its token. */
 export async function putDefinitions(
   server: Address,
   layer: 'user' | 'global',
@@ -41,7 +41,7 @@ export async function putCollection(
   { project, firestore: host }: Emulators,
   definitions: readonly ToolDefinition[],
 ): Promise<void> {
-  // The emulator wants no credentials, and looking for some only warns that there are none.
+  // The emulator needs no credentials. A search for some would only log a warning.
   process.env['METADATA_SERVER_DETECTION'] ??= 'none'
   const firestore = new Firestore({
     projectId: project,

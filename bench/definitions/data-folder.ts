@@ -12,7 +12,7 @@ import { memoryInvocationLogs } from '../../test/support/memory-invocation-logs.
 
 const ADMIN = { kind: 'user', uid: 'local', isAdmin: true } as const
 
-/** Makes the data of an embedded server whose global layer holds these definitions, and tells the environment for it. */
+/** Makes the data folder of an embedded server with these definitions in its global layer. Returns the server's environment. */
 export async function makeData(
   folder: string,
   definitions: readonly ToolDefinition[],

@@ -3,10 +3,10 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** Where the tools are that both sides run. */
+/** The folder of the tools that both sides run. */
 export const TOOLS = fileURLToPath(new URL('../python/tools', import.meta.url))
 
-/** 1 kB of JSON, sent and given back. */
+/** 1 kB of JSON, which the tool returns. */
 export const ARGUMENTS = {
   items: Array.from({ length: 16 }, (_, id) => ({
     id,

@@ -2,7 +2,7 @@ import { invocation } from './echo-tool.ts'
 
 const FUNCTIONS = 40
 
-/** A module that nobody has seen, of about 6 kB: its tool, and functions as a module of that size has them. */
+/** A new module of about 6 kB: its tool, and as many functions as a module of that size has. */
 export function newModule(number: number) {
   const functions = Array.from(
     { length: FUNCTIONS },

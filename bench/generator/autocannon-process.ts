@@ -8,7 +8,7 @@ const { url, paths, headers, body, connections, seconds } = JSON.parse(await tex
 const [only, ...more] = paths.map((path) => ({ path }))
 let next = 0
 
-/** Its own report knows whole milliseconds only, so every answer is timed here. */
+/** autocannon reports only whole milliseconds, so every answer is timed here. */
 const latenciesUs: number[] = []
 const run = autocannon({
   url,

@@ -1,5 +1,7 @@
-import { findWrk } from './wrk.ts'
-import { autocannon } from './autocannon.ts'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { text } from 'node:stream/consumers'
+import { CORE, pinned } from '../processes/pin.ts'
 
 /** What is asked, by how many connections, for how long. */
 export type Load = {
@@ -19,14 +21,25 @@ export type LoadResult = {
   readonly p99Us: number
 }
 
-/** Asks as fast as it is answered. Rejects when a request fails: then nothing was measured. */
+/** Sends requests as fast as they are answered. Rejects when one fails, because then nothing was measured. */
 export type Generator = {
   /** With its version. */
   readonly name: string
   readonly run: (load: Load) => Promise<LoadResult>
 }
 
-/** wrk where it is installed. At answers of 400 kB autocannon is itself the limit. */
-export function findGenerator(): Generator {
-  return findWrk() ?? autocannon
+/** Runs a program that generates a load, on the generator's core. The last line that it prints is the result. */
+export async function runGenerator(
+  command: string,
+  args: readonly string[],
+  input = '',
+): Promise<LoadResult> {
+  const child = spawn(...pinned(CORE.generator, command, args), { stdio: ['pipe', 'pipe', 'inherit'] })
+  child.stdin.end(input)
+  const [output, [code]] = await Promise.all([text(child.stdout), once(child, 'exit')])
+  const line = output.trimEnd().split('\n').at(-1) ?? ''
+  if (code !== 0 || !line.startsWith('{')) throw new Error(`${command} ended with ${String(code)}: ${output}`)
+  const { errors, ...result } = JSON.parse(line) as LoadResult & { readonly errors: number }
+  if (errors > 0) throw new Error(`${errors} requests failed under ${command}`)
+  return result
 }

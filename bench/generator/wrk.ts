@@ -3,12 +3,12 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { runGenerator } from './generator.ts'
 import type { Generator, Load, LoadResult } from './generator.ts'
-import { runGenerator } from './run-generator.ts'
 
 const SCRIPT = fileURLToPath(new URL('wrk.lua', import.meta.url))
 
-/** https://github.com/wg/wrk, where it is installed. */
+/** https://github.com/wg/wrk, if it is installed. */
 export function findWrk(): Generator | undefined {
   const { stdout } = spawnSync('wrk', ['-v'], { encoding: 'utf8' })
   const version = /^wrk (\S+)/.exec(stdout ?? '')?.[1]

@@ -2,7 +2,7 @@ import { median } from './median.ts'
 import { valueOf } from './round.ts'
 import type { Round } from './round.ts'
 
-/** What the ratio of ours to the other's should be, or ours itself where there is no other. */
+/** The goal of the ratio of ours to the other's, or of our figure if there is no other. */
 export type Goal = { readonly atLeast: number } | { readonly atMost: number }
 
 /** One line of the report: a metric of one contender beside the same metric of another. */
@@ -24,16 +24,16 @@ export type Comparison = {
     | '%'
     | 'times'
   readonly ours: string
-  /** Which round counts: without it their median, with it the one with the highest figure. */
+  /** The highest figure of the rounds counts instead of their median. */
   readonly of?: 'highest'
-  /** Without one the figure itself is held against the goal. */
+  /** Without it the goal is for the figure itself. */
   readonly against?: string
-  /** Without one the figures are only told. */
+  /** Without it the figures are only reported. */
   readonly goal?: Goal
 }
 
-export type Outcome = Comparison & {
-  /** Or the highest, where that was asked for. */
+export type ComparisonResult = Comparison & {
+  /** Or the highest figure, with `of`. */
   readonly oursMedian: number
   readonly againstMedian?: number
   /** The median of the rounds' ratios: each is taken within one round. */
@@ -41,7 +41,7 @@ export type Outcome = Comparison & {
   readonly met?: boolean
 }
 
-export function outcomeOf(comparison: Comparison, rounds: readonly Round[]): Outcome {
+export function compare(comparison: Comparison, rounds: readonly Round[]): ComparisonResult {
   const { ours, against, metric, goal } = comparison
   const figures = rounds.map((round) => valueOf(round, ours, metric))
   const oursMedian = comparison.of === 'highest' ? Math.max(...figures) : median(figures)

@@ -5,7 +5,7 @@ import type { Measured } from './result.ts'
 import { medians, valueOf } from './round.ts'
 import type { Round, Sample } from './round.ts'
 
-/** A server and what it is asked. */
+/** A server and the requests to it. */
 export type Contender = {
   readonly name: string
   readonly server: ServerProcess
@@ -22,11 +22,11 @@ export type Effort = {
   readonly seconds: number
 }
 
-/** How many connections ask at once when throughput is measured, and when latency is. */
+/** The number of connections for throughput, and for latency. */
 const MANY = 32
 const ONE = 1
 const WARM_UP_SECONDS = 2
-/** A server is idle when it has used so little of so long; it is not waited for longer than that. */
+/** A server is idle if it has `used` so little processor time of the `observed` time. The wait for that has a limit. */
 const IDLE_MS = { used: 10, observed: 100, atMost: 10_000 }
 
 /** Loads the contenders in turn, round after round, first for throughput, then for latency. */
@@ -51,8 +51,8 @@ export async function loadRounds(contenders: readonly Contender[], effort: Effor
 }
 
 /**
- * `busy` is the share of its core that the server used: well below 1, something else was the limit. `cpuUs` is what it
- * used for one request: it says more than requests per second do where the machine has other work.
+ * `busy` is the share of its core that the server used. If it is well below 1, something else was the limit. `cpuUs` is
+ * the processor time of one request. On a machine with other work it says more than requests per second.
  */
 async function load(contender: Contender, connections: number, { generator, seconds }: Effort) {
   const { server, paths, headers, body } = contender
@@ -78,7 +78,7 @@ async function load(contender: Contender, connections: number, { generator, seco
   }
 }
 
-/** Resolves when a server has ended what nobody waits for any more, so that the next one has the machine for itself. */
+/** Resolves when a server has finished its work after the load, so that the next one has the machine for itself. */
 async function idle(server: ServerProcess): Promise<void> {
   const endsMs = performance.now() + IDLE_MS.atMost
   for (let usedMs = Infinity; usedMs > IDLE_MS.used && performance.now() < endsMs;) {
@@ -88,7 +88,7 @@ async function idle(server: ServerProcess): Promise<void> {
   }
 }
 
-/** What a generator reaches on handlers that do nothing: above it nothing could be measured. */
+/** The requests per second of a generator on handlers that do nothing. No server can be measured above that. */
 export function reachOf(
   generator: Generator,
   rounds: readonly Round[],

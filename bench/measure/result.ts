@@ -2,26 +2,25 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { availableParallelism, cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { isPinned } from '../processes/pin.ts'
-import { outcomeOf } from './comparison.ts'
-import type { Comparison, Outcome } from './comparison.ts'
+import { compare } from './comparison.ts'
+import type { ComparisonResult, Comparison } from './comparison.ts'
 import { medians } from './round.ts'
 import type { Round } from './round.ts'
-import { table } from './table.ts'
 
 const NOTHING: Measured & Partial<NotRun> = { rounds: [], comparisons: [] }
 const FOLDER = new URL('../results/', import.meta.url)
 
-/** What a case has measured, and how it is to be read. */
+/** What a case has measured, and how to read it. */
 export type Measured = {
   readonly rounds: readonly Round[]
   readonly comparisons: readonly Comparison[]
-  /** Whether all that was measured had every core, as a call that wakes other processes needs. */
+  /** True if nothing was pinned: a call that wakes other processes needs every core. */
   readonly sharesCores?: true
-  /** Who asked, and how many requests a second it reaches on the empty handler; absent where nobody asks by HTTP. */
+  /** The generator, and its requests per second on the empty handler. Absent in a case without a generator. */
   readonly generator?: { readonly name: string; readonly emptyHandler: Readonly<Record<string, number>> }
 }
 
-/** A case that this machine can not run, and what it lacks. */
+/** A case that this machine cannot run, and what it lacks. */
 export type NotRun = { readonly notRun: string }
 
 export type Result = {
@@ -32,7 +31,7 @@ export type Result = {
   readonly node: string
   readonly cpu: string
   readonly cores: number
-  /** Whether server and generator had a core each. */
+  /** True if server and generator had a core each. */
   readonly pinned: boolean
   readonly generator: Measured['generator'] | null
   readonly rounds: readonly Round[]
@@ -40,7 +39,7 @@ export type Result = {
   readonly ratios: Readonly<Record<string, number>>
   readonly goals: Readonly<Record<string, NonNullable<Comparison['goal']> & { readonly met: boolean }>>
   readonly met: boolean
-  readonly outcomes: readonly Outcome[]
+  readonly outcomes: readonly ComparisonResult[]
 }
 
 export function writeResult(name: string, measured: Measured | NotRun): void {
@@ -48,7 +47,7 @@ export function writeResult(name: string, measured: Measured | NotRun): void {
     ...NOTHING,
     ...measured,
   }
-  const outcomes = comparisons.map((comparison) => outcomeOf(comparison, rounds))
+  const outcomes = comparisons.map((comparison) => compare(comparison, rounds))
   const result: Result = {
     case: name,
     ...(notRun !== undefined && { notRun }),
@@ -75,14 +74,8 @@ export function writeResult(name: string, measured: Measured | NotRun): void {
   writeFileSync(fileOf(`${name}.json`), `${JSON.stringify(result, undefined, 2)}\n`)
 }
 
-/** Makes one table of what every case measured last. */
-export function writeTable(cases: readonly string[]): string {
-  const text = table(cases.flatMap((name) => readResult(name) ?? []))
-  writeFileSync(fileOf('table.md'), text)
-  return text
-}
-
-function readResult(name: string): Result | undefined {
+/** What a case measured last; undefined if it was never measured. */
+export function readResult(name: string): Result | undefined {
   try {
     return JSON.parse(readFileSync(fileOf(`${name}.json`), 'utf8')) as Result
   } catch (error) {
@@ -91,6 +84,7 @@ function readResult(name: string): Result | undefined {
   }
 }
 
-function fileOf(name: string): string {
+/** The path of a file of `results/`. */
+export function fileOf(name: string): string {
   return fileURLToPath(new URL(name, FOLDER))
 }

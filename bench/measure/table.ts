@@ -1,8 +1,17 @@
-import type { Goal, Outcome } from './comparison.ts'
+import { writeFileSync } from 'node:fs'
+import type { ComparisonResult, Goal } from './comparison.ts'
+import { fileOf, readResult } from './result.ts'
 import type { Result } from './result.ts'
 
+/** Writes one table of what every case measured last, and returns it. */
+export function writeTable(cases: readonly string[]): string {
+  const text = table(cases.flatMap((name) => readResult(name) ?? []))
+  writeFileSync(fileOf('table.md'), text)
+  return text
+}
+
 /** The results as Markdown, with the command that makes them. */
-export function table(results: readonly Result[]): string {
+function table(results: readonly Result[]): string {
   const rows = results.flatMap(rowsOf)
   return [
     '`npm run bench`',
@@ -22,7 +31,7 @@ function rowsOf(result: Result): string[] {
   return [`| ${result.case} | not run: ${why} | | | | | |`]
 }
 
-function row(name: string, { what, unit, ours, against, ...figures }: Outcome): string {
+function row(name: string, { what, unit, ours, against, ...figures }: ComparisonResult): string {
   const { oursMedian, againstMedian, ratio, goal, met } = figures
   return `| ${[
     name,
@@ -39,7 +48,7 @@ function goalText(goal: Goal): string {
   return 'atLeast' in goal ? `≥ ${number(goal.atLeast)}` : `≤ ${number(goal.atMost)}`
 }
 
-/** Three figures that count, thousands apart. */
+/** Three significant digits, with commas between thousands. */
 function number(value: number): string {
   return value >= 100 ? Math.round(value).toLocaleString('en-US') : String(Number(value.toPrecision(3)))
 }

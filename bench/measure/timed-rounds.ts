@@ -2,14 +2,14 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { median, percentile } from './median.ts'
 import type { Round, Sample } from './round.ts'
 
-/** How far apart calls come where the time of one is measured: the runner has done by then what it does behind an answer. */
+/** The pause between timed calls. By then the runner has finished its work after an answer. */
 export const PAUSE_MS = 8
 
-/** Something that is called so often in a round. */
+/** Something to call, and how often in a round. */
 export type Contender = {
   readonly name: string
   readonly calls: number
-  /** Before each. */
+  /** The pause before each call. */
   readonly pauseMs?: number
   readonly call: () => Promise<unknown>
 }
@@ -25,12 +25,12 @@ export async function timedRounds(contenders: readonly Contender[], count: numbe
   return rounds
 }
 
-/** Of times in microseconds. */
+/** The figures of times in microseconds. */
 export function timesSample(timesUs: readonly number[]): Sample {
   return { p50Us: median(timesUs), p99Us: percentile(timesUs, 0.99) }
 }
 
-/** One call after the other. */
+/** Times one call after the other. */
 async function timesOf({ calls, pauseMs = PAUSE_MS, call }: Contender): Promise<readonly number[]> {
   const timesUs: number[] = []
   while (timesUs.length < calls) {

@@ -13,7 +13,7 @@ export const LIST_PATH = '/workflows/tools/list'
 
 export type Answer = { readonly body: Buffer; readonly etag: string }
 
-/** Asks once. Throws when the answer has another status: what is measured must be what was meant. */
+/** Sends one request. Throws if the answer has another status, because then another thing would be measured. */
 export async function ask(
   { url, token }: ServerProcess,
   path: string,
@@ -28,7 +28,7 @@ export async function ask(
   return { body, etag: res.headers.etag ?? '' }
 }
 
-/** What every contender is sent, so that all have the same to read. */
+/** The headers for every contender, so that all have the same to read. */
 export function headersFor(token = '', ifNoneMatch?: string): Record<string, string> {
   return {
     Authorization: `Bearer ${token}`,
@@ -36,7 +36,7 @@ export function headersFor(token = '', ifNoneMatch?: string): Record<string, str
   }
 }
 
-/** Writes a list into a file for the peers, after a look that it shows exactly these definitions. */
+/** Writes a list into a file for the peers. Throws unless the list has exactly these definitions. */
 export async function saveList(
   server: ServerProcess,
   path: string,

@@ -13,8 +13,8 @@ import { CORE, pinned } from './pin.ts'
 export type FirstRequest = { readonly path: string; readonly token?: string; readonly layers?: string }
 
 /**
- * Starts a function in a new process, as the platform does, and asks it once as soon as it listens. `layers` is what the
- * answer must say in X-Tools-Layers: an answer of another catalog would be another measurement.
+ * Starts a function in a new process, as the platform does, and sends one request as soon as it listens. `layers` is the
+ * X-Tools-Layers that the answer must have, because another catalog would be another measurement.
  */
 export async function coldStart(env: NodeJS.ProcessEnv, first: FirstRequest): Promise<Sample> {
   const startedMs = performance.now()
@@ -24,7 +24,7 @@ export async function coldStart(env: NodeJS.ProcessEnv, first: FirstRequest): Pr
   })
   const said = text(child.stderr)
   const ended = once(child, 'exit').then(() => {
-    throw new Error('it has ended')
+    throw new Error('the process has ended')
   })
   ended.catch(() => undefined)
   try {
@@ -51,7 +51,7 @@ async function firstAnswer(port: number, { path, token = '', layers }: FirstRequ
   if (layers !== undefined) assert.equal(res.headers['x-tools-layers'], layers)
 }
 
-/** The processor time of a process of ours, in steps of 10 ms; NaN where the machine does not tell. */
+/** The processor time of a process, in steps of 10 ms; NaN on a system without /proc. */
 function cpuMsOf(pid: number | undefined): number {
   try {
     const [, , , , , , , , , , , user, system] = readFileSync(`/proc/${pid}/stat`, 'utf8')

@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { cpSync, mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { bundle } from '../../scripts/toolchain/bundle.mjs'
+import { bundle } from '../../scripts/toolchain/build-functions.mjs'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const UPLOADED = ['src', 'workflows', 'package.json']
@@ -11,7 +11,7 @@ const INSTALLED = ['node_modules', 'functions/node_modules']
 
 /** Folders with functions in them, each ready for the Functions Framework. */
 export type Deployment = {
-  /** What `firebase deploy` would upload, built of the source as it is now. */
+  /** What `firebase deploy` would upload, built from the source as it is now. */
   readonly ours: string
   /** Builds a file of `servers/` the same way: packages stay imports. */
   readonly build: (name: string) => Promise<string>
@@ -35,7 +35,7 @@ export async function makeDeployment(
   return { ours, build: (name) => buildFunction(ours, name) }
 }
 
-/** As `npm run build` does, but of the copy. */
+/** As `npm run build` does, but in the copy. */
 function writeFileLayer(ours: string): void {
   const script = join(ours, 'src/stores/files/write-file-layer.ts')
   const { status, stderr } = spawnSync(process.execPath, [script], { encoding: 'utf8' })

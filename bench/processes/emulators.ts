@@ -1,30 +1,58 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { demoProject, emulatorEnvironment, startEmulators } from '../../scripts/toolchain/emulators.mjs'
+import { freePorts } from '../../scripts/toolchain/ports.mjs'
 import type { NotRun } from '../measure/result.ts'
-import { startFirebaseEmulators } from './firebase-emulators.mjs'
-import type { FirebaseEmulators } from './firebase-emulators.mjs'
 
-export type Emulators = Omit<FirebaseEmulators, 'stop'>
+const ROOT = fileURLToPath(new URL('../..', import.meta.url))
+const host = '127.0.0.1'
 
-/** Lends Firebase's emulators, and stops them however the work ends; tells why the machine can not run them. */
+export type Emulators = {
+  readonly project: string
+  /** As host:port. */
+  readonly auth: string
+  /** As host:port. */
+  readonly firestore: string
+}
+
+/** Lends the emulators of Firestore and Auth on free ports, or returns why the machine cannot run them. */
 export async function withEmulators<T>(
   folder: string,
   work: (emulators: Emulators) => Promise<T>,
 ): Promise<T | NotRun> {
-  const started = await start(join(folder, 'emulators'))
+  const [auth, firestore, websocketPort, hub, logging] = await freePorts(5)
+  const emulators = {
+    auth: { host, port: auth },
+    firestore: { host, port: firestore, websocketPort },
+    hub: { host, port: hub },
+    logging: { host, port: logging },
+    ui: { enabled: false },
+    singleProjectMode: false,
+  }
+  const started = await start(join(folder, 'emulators'), JSON.stringify({ emulators }))
   if ('notRun' in started) return started
   try {
-    return await work(started)
+    return await work({
+      project: demoProject,
+      auth: `${host}:${auth}`,
+      firestore: `${host}:${firestore}`,
+    })
   } finally {
     await started.stop()
   }
 }
 
-async function start(folder: string): Promise<FirebaseEmulators | NotRun> {
+async function start(folder: string, text: string) {
   try {
-    return await startFirebaseEmulators(folder)
+    const machine = emulatorEnvironment(ROOT, process.execPath)
+    mkdirSync(folder, { recursive: true })
+    const config = join(folder, 'firebase.json')
+    writeFileSync(config, text)
+    return await startEmulators({ root: ROOT, machine, config, folder })
   } catch (error) {
-    // Something that the machine lacks, in one sentence.
-    if (error instanceof Error && error.name === 'SetupFailure') return { notRun: error.message }
+    // One sentence about what the machine lacks.
+    if (error instanceof Error && error.name === 'SetupError') return { notRun: error.message }
     throw error
   }
 }

@@ -4,13 +4,13 @@ import { fileURLToPath } from 'node:url'
 
 const FRESH = fileURLToPath(new URL('../python/fresh.py', import.meta.url))
 
-/** What `fresh.py` reads. */
+/** The input of `fresh.py`. */
 export type FreshOrder = {
   readonly tool: string
   readonly arguments: unknown
 } & ({ readonly folder: string } | { readonly source: string })
 
-/** One call in an interpreter of its own; the time until its answer is whole, not until its process has gone. */
+/** One call in an interpreter of its own. Resolves when its answer is complete, before its process has ended. */
 export async function callFreshInterpreter(python: string, order: FreshOrder): Promise<unknown> {
   const child = spawn(python, ['-I', FRESH], { stdio: ['pipe', 'pipe', 'inherit'] })
   child.stdin.end(JSON.stringify(order))

@@ -5,12 +5,12 @@ import type { Round } from '../measure/round.ts'
 import { FRAMEWORK } from './framework.ts'
 import { nextMessage, startNodeProcess } from './node-process.ts'
 
-/** What is imported together, and how that is called in the report. */
+/** The imports of one group, and its name in the report. */
 export type ImportGroup = readonly [name: string, specifiers: readonly string[]]
 
 const IMPORT = /^import\s[^'"]*['"](?<specifier>[^'"]+)['"];?$/gm
 
-/** What a new instance of our function imports, in its order: before it listens, and then for its first request. */
+/** The imports of a new instance of our function, in order: before it listens, then for its first request. */
 export function importsOf(ours: string): readonly ImportGroup[] {
   const bundle = readFileSync(join(ours, 'dist/index.js'), 'utf8')
   const found = [...bundle.matchAll(IMPORT)].flatMap(({ groups }) => groups?.['specifier'] ?? [])
@@ -23,13 +23,13 @@ export function importsOf(ours: string): readonly ImportGroup[] {
   ]
 }
 
-/** What waits for the first definition that is written. */
+/** The imports of the first write. */
 export const LATER_IMPORTS: readonly ImportGroup[] = [
   ['zod', ['zod']],
   ['the Firestore client', ['@google-cloud/firestore']],
 ]
 
-/** Times imports in a fresh process, as our function finds them: each costs what those before it have not loaded yet. */
+/** Times imports in a fresh process, in our function's order. Each costs only what those before it have not loaded. */
 export async function importTimes(ours: string, groups: readonly ImportGroup[]): Promise<Round> {
   writeFileSync(join(ours, 'load.js'), 'export const load = (name) => import(name)\n')
   const child = startNodeProcess('build/import-process.ts', {

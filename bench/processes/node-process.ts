@@ -26,7 +26,7 @@ export function startNodeProcess(
   })
 }
 
-/** The next message of the process; rejects when it ends instead. */
+/** The next message of the process. Rejects if the process ends first. */
 export async function nextMessage<T>(child: ChildProcess): Promise<T> {
   const waiting = new AbortController()
   const { signal } = waiting

@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** What a runner holds, without the children that wait for a call: those come and go. */
+/** What a runner holds, without the children that wait for a call, because those come and go. */
 export type Holdings = {
   readonly processes: number
   /** Of the runner and its zygotes, without those that belong to a child. */
@@ -19,7 +19,7 @@ const POLL_MS = 100
 /** The runner keeps a channel, a pipe and a pidfd for each child, and a zygote a pidfd. */
 const DESCRIPTORS_OF_CHILD = 4
 
-/** Waits until nothing comes or goes for a second, and counts then; `folder` is where the runner puts its directories. */
+/** Counts when nothing has changed for a second. The runner puts its directories into `folder`. */
 export async function holdingsOf(runner: number, folder: string): Promise<Holdings> {
   const endsMs = performance.now() + AT_MOST_MS
   let counts = count(runner, folder)
@@ -28,7 +28,7 @@ export async function holdingsOf(runner: number, folder: string): Promise<Holdin
     if (JSON.stringify(now) !== JSON.stringify(counts)) sinceMs = performance.now()
     counts = now
     if (performance.now() > endsMs)
-      throw new Error(`the runner does not come to rest: ${JSON.stringify(counts)}`)
+      throw new Error(`the runner's processes still change: ${JSON.stringify(counts)}`)
   }
   const { children, ...holdings } = counts
   return {
@@ -56,7 +56,7 @@ function count(runner: number, folder: string): Counts {
 
 type Process = { readonly pid: number; readonly parent: number; readonly session: number }
 
-/** Those that have ended and are not reaped count too: they are what a leak looks like. */
+/** Processes that have ended and are not reaped count too, because they are a leak. */
 function processesBelow(runner: number): readonly Process[] {
   const all = readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? processOf(Number(name)) : []))
   const found: Process[] = []
@@ -75,7 +75,7 @@ function processOf(pid: number): Process[] {
       .split(' ')
     return [{ pid, parent: Number(parent), session: Number(session) }]
   } catch {
-    return [] // It has gone.
+    return [] // The process has ended.
   }
 }
 
@@ -83,7 +83,7 @@ function lengthOf(read: () => { readonly length: number }): number {
   try {
     return read().length
   } catch {
-    return 0 // It has gone.
+    return 0 // The process has ended.
   }
 }
 

@@ -7,16 +7,16 @@ import { createInterface } from 'node:readline'
 import { keepAliveClient } from './keep-alive-client.ts'
 import type { KeepAliveClient } from './keep-alive-client.ts'
 
-/** The folder that is started. */
+/** The folder of the runner's program. */
 export const RUNNER = fileURLToPath(new URL('../../python-runner', import.meta.url))
 
 export type PythonRunner = {
   readonly pid: number
   /** As the runner measured it when it started. */
   readonly isolation: string
-  /** A new connection. */
+  /** Opens a new connection. */
   readonly connect: () => Promise<KeepAliveClient>
-  /** As a service's environment names it. */
+  /** The variables that tell a service its endpoint. */
   readonly address: { readonly RUNNER_URL: string; readonly RUNNER_SECRET: string }
 }
 
@@ -24,11 +24,11 @@ export type StartedRunner = {
   readonly pid: number
   readonly address: PythonRunner['address']
   readonly connect: () => Promise<KeepAliveClient>
-  /** Resolves when it has gone; a second call changes nothing. */
+  /** Resolves when it has ended. A second call changes nothing. */
   readonly stop: () => Promise<void>
 }
 
-/** Lends a runner that has measured its isolation, and stops it however the work ends. */
+/** Lends a runner that has measured its isolation. Stops it when the work ends. */
 export async function withRunner<T>(
   python: string,
   work: (runner: PythonRunner) => Promise<T>,
@@ -45,7 +45,7 @@ export async function withRunner<T>(
   }
 }
 
-/** Starts a Python program that tells in its first line where it listens. Ours measures its isolation then, and its first answer waits for that. */
+/** Starts a Python program whose first line tells its endpoint. Our runner answers once it has measured its isolation. */
 export async function startRunner(
   python: string,
   program: readonly string[],
@@ -53,7 +53,7 @@ export async function startRunner(
 ): Promise<StartedRunner> {
   const secret = randomBytes(16).toString('hex')
   const child = spawn(python, ['-I', ...program], {
-    // One user alone, as the embedded server starts it.
+    // The embedded server has one user and starts it in the same way.
     env: { PATH: '/usr/bin:/bin', LANG: 'C.UTF-8', TOOLRACK_RUNNER_USER_SLOTS: 'all', ...env },
     stdio: ['pipe', 'pipe', 'inherit'],
   })
@@ -74,13 +74,13 @@ export async function startRunner(
   }
 }
 
-/** The port that a server tells in its first line. */
+/** The port in the first line of a server's output. */
 async function portOf(child: { readonly stdout: NodeJS.ReadableStream }): Promise<number> {
   const lines = createInterface(child.stdout)
   const [line] = (await Promise.race([
     once(lines, 'line'),
     once(lines, 'close').then(() => {
-      throw new Error('it ended instead of listening')
+      throw new Error('the server ended before it listened')
     }),
   ])) as [string]
   const { listening } = JSON.parse(line) as { listening: string }

@@ -5,12 +5,12 @@ import type { Invocation } from '../definitions/echo-tool.ts'
 import type { KeepAliveClient } from './keep-alive-client.ts'
 import type { PythonRunner } from './python-runner.ts'
 
-/** Calls without a pause: they find no child, and the pool learns to hold as many as it may. */
+/** Calls without a pause find no waiting child, so the pool learns to hold as many as it may. */
 const BURST = 50
-/** So long it may take to start a process that holds the packages of a module. */
+/** The time to start a process that has imported the packages of a module. */
 const PACKAGES_MS = 3_000
 
-/** Calls a module until its children wait and hold its packages; the calls to come need no source. */
+/** Calls a module until its children wait with its packages imported. Later calls need no source. */
 export async function warmModule(
   client: KeepAliveClient,
   { isolation }: PythonRunner,
@@ -27,7 +27,7 @@ export async function warmModule(
   return call
 }
 
-/** One call that must succeed: a failure would be measured as a quick answer. */
+/** One call that must succeed. A failure would look like a quick answer. */
 export async function callTool(client: KeepAliveClient, call: Invocation): Promise<void> {
   const answer = (await client.send('POST', '/invoke', call)) as Record<string, unknown>
   assert.equal(answer['outcome'], 'success', JSON.stringify(answer))

@@ -29,14 +29,14 @@ from toolrack_runner.zygote.messages import Limits, Opening
 
 TOOL = "echo_json:echo"
 WORKER = str(Path(__file__).parent / "unconfined_worker.py")
-#: Calls one after the other without a pause: they find no child, and the pool learns to hold as many as it may.
+#: Calls without a pause find no waiting child, so the pool learns to hold as many as it may.
 BURST = 50
 MESSAGE_BYTES_MAX = 1 << 16
 
 
 @dataclass(frozen=True)
 class Order:
-    """What is to be measured."""
+    """What to measure."""
 
     calls: int
     rounds: int
@@ -46,7 +46,7 @@ class Order:
     arguments: dict[str, Any]
 
 
-#: One call and what is done behind it, which is not timed.
+#: One call, and the work after it, which is not timed.
 Attempt = Callable[[], Awaitable[Callable[[], Awaitable[None]]]]
 
 
@@ -68,7 +68,7 @@ class Confined:
         self.pool = Pool(opening, frozenset(), bytes_max=256 << 20)
 
     async def warm(self) -> str:
-        """Fills the pool; returns why a layer is missing, empty where all are on."""
+        """Fills the pool. Returns why layers are missing; empty if all are on."""
         ready = await self.pool.zygotes.plain_ready()
         for _ in range(BURST):
             await (await self.whole())()
@@ -82,7 +82,7 @@ class Confined:
         return self._refill
 
     async def bare(self) -> Callable[[], Awaitable[None]]:
-        """Only the hand-off: to the child and back."""
+        """Only the hand-off to the child and back."""
         worker = await self.pool.take(self._key, self._source)
         worker.send(Invocation(TOOL, self._arguments, {}))
         message = await worker.channel.receive()
@@ -125,7 +125,7 @@ def unconfined(order: Order) -> Attempt:
 
 @contextmanager
 def worker(order: Order) -> Iterator[None]:
-    """The unconfined worker, while it is needed."""
+    """Lends the unconfined worker."""
     command = [sys.executable, "-I", WORKER, order.folder, order.socket]
     with subprocess.Popen(command, stdout=subprocess.PIPE) as process:
         assert process.stdout
@@ -137,7 +137,7 @@ def worker(order: Order) -> Iterator[None]:
 
 
 async def times_of(attempt: Attempt, order: Order) -> list[float]:
-    """How long each call took, in microseconds."""
+    """The time of each call, in microseconds."""
     times = []
     for _ in range(order.calls):
         await asyncio.sleep(order.pause_seconds)
@@ -166,7 +166,7 @@ async def measure(order: Order) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Measures what it is told to."""
+    """Measures what standard input asks for."""
     told = json.load(sys.stdin)
     order = Order(
         calls=told["calls"],

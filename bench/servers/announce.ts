@@ -1,24 +1,33 @@
+import type { Express } from 'express'
+import type { AddressInfo } from 'node:net'
 import type { Reads } from './count-reads.ts'
 
-/** Where a server can be asked; only ours wants a token. */
+/** The endpoint of a server. Only ours needs a token. */
 export type Address = { readonly url: string; readonly token?: string }
 
-/** What a server process has used. Of memory it says what is left after a collection, when it may call for one. */
+/** What a server process has used. Memory is measured after a garbage collection if the process may start one. */
 export type Usage = {
   readonly cpuMs: number
   readonly rssBytes: number
   readonly heapBytes: number
-  /** Buffers: they lie outside the heap. */
+  /** Buffers, which are outside the heap. */
   readonly externalBytes: number
-  /** Where they are counted. */
+  /** Only in a process that counts them. */
   readonly reads?: Reads
 }
 
-/** Runs in the server process: tells the benchmark its address, then answers what it uses, and ends with it. */
+/** Runs in the server process: sends its address, answers each message with its usage, and ends with the benchmark. */
 export function announce(address: Address, reads?: Reads): void {
   process.on('message', () => process.send?.({ ...usage(), ...(reads && { reads }) }))
   process.on('disconnect', () => process.exit(0))
   process.send?.(address)
+}
+
+/** Serves a peer's app on a free port. */
+export function announceApp(app: Express): void {
+  const server = app.listen(0, '127.0.0.1', () => {
+    announce({ url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` })
+  })
 }
 
 function usage(): Usage {

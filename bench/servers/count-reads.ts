@@ -1,6 +1,6 @@
 import { listenToRest } from '../../test/support/rest-traffic.ts'
 
-/** What a process has asked Firestore for, and the documents that it would pay for. */
+/** The requests of a process to Firestore, and the documents that would be billed. */
 export type Reads = { calls: number; layerDocuments: number; items: number }
 
 type Response = { readonly found?: Found; readonly document?: Found; readonly missing?: string }
@@ -10,8 +10,8 @@ const LINE =
   /\[Firestore\.request(?:Stream)?\]: (?:(?<sent>Sending request)|Received response): (?<json>.*)$/s
 
 /**
- * Counts from now on: by what the Firestore client logs, and by what goes over the wire by REST. Both cost time, so that
- * nothing else is measured with it.
+ * Counts from now on: the lines that the Firestore client logs, and the REST traffic. Both cost time, so nothing else is
+ * measured in such a process.
  */
 export async function countReads(): Promise<Reads> {
   const { setLogFunction } = await import('@google-cloud/firestore')
@@ -25,7 +25,7 @@ export async function countReads(): Promise<Reads> {
     onQuestion: () => (reads.calls += 1),
     onAnswer: (text) => (JSON.parse(text) as Response[]).forEach(count),
   })
-  /** A document that was asked for and is not there is paid for too. */
+  /** A request for a document that does not exist is billed too. */
   function count(response: Response | null): void {
     const name = response?.found?.name ?? response?.document?.name ?? response?.missing
     if (name === undefined) return

@@ -1,6 +1,6 @@
 import express from 'express'
 import { readFileSync } from 'node:fs'
-import { announceApp } from './announce-app.ts'
+import { announceApp } from './announce.ts'
 
 /** The empty handler: an app that does nothing but end one Buffer, or a 304 when it is given none. */
 const [, , path, file] = process.argv

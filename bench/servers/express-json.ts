@@ -1,6 +1,6 @@
 import express from 'express'
 import { readFileSync } from 'node:fs'
-import { announceApp } from './announce-app.ts'
+import { announceApp } from './announce.ts'
 
 /** The usual handler: `res.json` of the value, with the ETag and the 304 that Express makes of it. */
 const [, , path, file] = process.argv

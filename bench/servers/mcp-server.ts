@@ -3,7 +3,7 @@ import { Server } from '@modelcontextprotocol/sdk/server/index.js'
 import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import { ListToolsRequestSchema, ListToolsResultSchema } from '@modelcontextprotocol/sdk/types.js'
 import { readFileSync } from 'node:fs'
-import { announceApp } from './announce-app.ts'
+import { announceApp } from './announce.ts'
 
 /** The official SDK with the tools of a file: stateless, so a server and a transport for each request, answering JSON. */
 const [, , path, file] = process.argv

@@ -1,34 +1,33 @@
-/** People of the Auth emulator, made and signed in through its REST API as an app's client would. */
 const password = 'secret'
 
-/** The emulator's word for whoever may do anything. */
+/** The emulator accepts this in place of an administrator's credentials. */
 const owner = { Authorization: 'Bearer owner' }
 
-/** Signs somebody in, and up before if nobody of that address is known: `{ uid, idToken }`. */
+/** Signs a user of the Auth emulator in, and up first if the address is new: `{ uid, idToken }`. */
 export async function signIn(host, email) {
   const account = { email, password, returnSecureToken: true }
-  const known = await ask(host, 'v1/accounts:signInWithPassword?key=any', account)
-  const { localId, idToken } = known ?? (await ask(host, 'v1/accounts:signUp?key=any', account))
+  const known = await post(host, 'v1/accounts:signInWithPassword?key=any', account)
+  const { localId, idToken } = known ?? (await post(host, 'v1/accounts:signUp?key=any', account))
   return { uid: localId, idToken }
 }
 
-/** Signs somebody in with custom claims; they are in the token that is given back. */
+/** Signs a user in with custom claims, which the token then holds. */
 export async function signInWithClaims(host, project, email, claims) {
   const { uid } = await signIn(host, email)
   const change = { localId: uid, customAttributes: JSON.stringify(claims) }
-  await ask(host, `v1/projects/${project}/accounts:update`, change, owner)
+  await post(host, `v1/projects/${project}/accounts:update`, change, owner)
   return signIn(host, email)
 }
 
-/** Undefined when the emulator does not know the person; any other refusal is a fault of ours. */
-async function ask(host, path, body, headers = {}) {
+/** The JSON of the answer; undefined if the emulator does not know the user. */
+async function post(host, path, body, headers = {}) {
   const answer = await fetch(`http://${host}/identitytoolkit.googleapis.com/${path}`, {
     method: 'POST',
     headers: { 'Content-Type': 'application/json', ...headers },
     body: JSON.stringify(body),
   })
-  const told = await answer.json()
-  if (answer.ok) return told
-  if (/^(?:EMAIL_NOT_FOUND|INVALID_LOGIN_CREDENTIALS)/.test(told.error?.message)) return undefined
-  throw new Error(`the Auth emulator refused ${path}: ${JSON.stringify(told)}`)
+  const json = await answer.json()
+  if (answer.ok) return json
+  if (/^(?:EMAIL_NOT_FOUND|INVALID_LOGIN_CREDENTIALS)/.test(json.error?.message)) return undefined
+  throw new Error(`the Auth emulator answered ${path} with an error: ${JSON.stringify(json)}`)
 }

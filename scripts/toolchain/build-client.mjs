@@ -1,7 +1,7 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
 import { runWithNode } from './checkout.mjs'
-import { SetupFailure } from './setup-failure.mjs'
+import { SetupError } from './setup-error.mjs'
 
 /** Builds the client for publishing: one file that contains the contract too, and the types of both. */
 export async function buildClient(root, node, outDir = join(root, 'packages/client/dist')) {
@@ -31,7 +31,7 @@ async function writeTypes(root, node, outDir) {
   const emitted = join(outDir, 'emitted')
   const args = [join(root, 'node_modules/typescript/bin/tsc'), '-p', join(root, 'packages/client')]
   const { code } = await runWithNode(node, [...args, '--outDir', emitted], { cwd: root })
-  if (code !== 0) throw new SetupFailure('The types of the client could not be made.', code)
+  if (code !== 0) throw new SetupError('The types of the client could not be made.', code)
   for (const path of filesFrom(join(emitted, 'client/src/index.d.ts'))) {
     const target = join(outDir, relative(emitted, path))
     mkdirSync(dirname(target), { recursive: true })

@@ -1,17 +1,60 @@
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { bundle } from './bundle.mjs'
 import { runWithNode } from './checkout.mjs'
-import { SetupFailure } from './setup-failure.mjs'
+import { SetupError } from './setup-error.mjs'
 
-/** `functions/dist`, ready to upload: the bundles, and the file layer as the service would read it. */
+/** Writes `functions/dist`, ready to upload: the bundles, and the file layer. */
 export async function buildFunctions(root, node, options) {
   await bundle(join(root, 'functions'), options)
-  await writeFileLayer(root, node)
+  // The definition files are admitted here, so that no cold start has to compile their schemas.
+  const program = join(root, 'functions/src/stores/files/write-file-layer.ts')
+  const { code } = await runWithNode(node, [program], { cwd: root })
+  if (code !== 0) throw new SetupError('The definition files could not be read.', code)
 }
 
-/** Reads and admits the definition files once, so that no cold start has to compile their schemas. */
-export async function writeFileLayer(root, node) {
-  const script = join(root, 'functions/src/stores/files/write-file-layer.ts')
-  const { code } = await runWithNode(node, [script], { cwd: root })
-  if (code !== 0) throw new SetupFailure('The definition files could not be read.', code)
+/**
+ * Bundles our own code. What the deploy manifest lists stays an import. `index` is what Cloud Functions load, and
+ * `local` is the server of the container. The other entries are files of their own because they are loaded by path.
+ */
+export async function bundle(functionsDir, options) {
+  // A static import would fail: this file is read before anything is installed.
+  const { build } = await import('esbuild')
+  return build(bundleOptions(functionsDir, options))
+}
+
+/** Bundles, and again after each change of a source file until `stop` is called. `errors` counts those of the first time. */
+export async function watchBundle(functionsDir) {
+  const { context } = await import('esbuild')
+  let onFirst
+  const first = new Promise((resolve) => (onFirst = resolve))
+  const plugin = {
+    name: 'first build',
+    setup: (build) => build.onEnd(({ errors }) => onFirst(errors.length)),
+  }
+  const watching = await context({ ...bundleOptions(functionsDir), plugins: [plugin] })
+  await watching.watch()
+  return { errors: await first, stop: () => watching.dispose() }
+}
+
+function bundleOptions(functionsDir, { logLevel = 'warning' } = {}) {
+  const manifest = JSON.parse(readFileSync(join(functionsDir, 'package.json'), 'utf8'))
+  return {
+    absWorkingDir: functionsDir,
+    entryPoints: {
+      index: 'src/index.ts',
+      declaration: 'src/declaration.ts',
+      local: 'src/local.ts',
+      'argument-worker': 'src/tools/schemas/argument-worker.ts',
+      'schema-worker': 'src/tools/schemas/schema-worker.ts',
+      'validate-arguments': 'src/tools/schemas/validate-arguments.ts',
+    },
+    outdir: 'dist',
+    bundle: true,
+    platform: 'node',
+    format: 'esm',
+    target: 'node24',
+    sourcemap: true,
+    logLevel,
+    external: Object.keys(manifest.dependencies),
+  }
 }

@@ -1,45 +1,61 @@
+import { availableParallelism } from 'node:os'
 import { root, runWithNode } from './checkout.mjs'
-import { runChild } from './child.mjs'
-import { lockFileProblems } from './lock-files.mjs'
-import { pythonChecks } from './python-checks.mjs'
-import { pythonLockProblems } from './python-locks.mjs'
+import { runQuietly } from './child.mjs'
+import { jest, pytest, pythonTests } from './suites.mjs'
+import { notPythonUnit, pythonUnitFolders } from './unit-tests.mjs'
 
-const nodeChecks = [
+export const pythonFolders = ['python-runner', pythonTests, 'bench/python']
+
+const mypy = ['-m', 'mypy', '--config-file=python-runner/pyproject.toml', '--no-error-summary']
+const pythonUnit = [...pythonUnitFolders, ...notPythonUnit.map((path) => `--ignore=${path}`)]
+const prettier = ['node_modules/prettier/bin/prettier.cjs', '--check', '--log-level=warn', '--cache', '.']
+
+/** Programs for the pinned Node, or for the runner's Python. The slow ones come first, so that they run side by side. */
+export const checks = [
+  { name: 'Python types', isPython: true, args: [...mypy, ...pythonFolders] },
   { name: 'lint', args: ['node_modules/oxlint/bin/oxlint', '--type-aware', '--deny-warnings'] },
+  { name: 'format', args: prettier },
   { name: 'types', args: ['node_modules/typescript/bin/tsc', '--noEmit'] },
-  { name: 'format', args: ['node_modules/prettier/bin/prettier.cjs', '--check', '--log-level=warn', '.'] },
+  { name: 'Python lint', isPython: true, args: ['-m', 'ruff', 'check', '--quiet', ...pythonFolders] },
+  {
+    name: 'Python format',
+    isPython: true,
+    args: ['-m', 'ruff', 'format', '--quiet', '--check', ...pythonFolders],
+  },
+]
+
+export const unitSuites = [
+  { name: 'unit tests', args: [...jest, '--selectProjects=unit', '--maxWorkers=50%'] },
+  { name: 'Python unit tests', isPython: true, args: [...pytest, '--quiet', ...pythonUnit] },
 ]
 
 /**
- * Runs every check even when one fails; resolves to the names of those that did, and to a signal that cut it short. The
- * Python code is checked where there is a Python.
+ * Runs every program, as many at once as there are processors, even if one fails. What a program printed is shown if it
+ * failed. Resolves to the names of those that failed, and to the signal that ended the run early, if one did. Without
+ * `python` only the programs for Node run.
  */
-export async function runChecks(node, { python }) {
-  const programs = [
-    ...nodeChecks.map(({ name, args }) => ({ name, run: () => runWithNode(node, args, { cwd: root }) })),
-    ...(python ? pythonChecks : []).map(({ name, args }) => ({
-      name,
-      run: () => runChild(python, args, { cwd: root }),
-    })),
-  ]
+export async function runPrograms(programs, node, python) {
+  const waiting = programs.filter(({ isPython }) => python || !isPython)
   const failed = []
-  for (const { name, run } of programs) {
-    const { code, interruptedBy } = await run()
-    if (interruptedBy) return { failed, interruptedBy }
-    if (code !== 0) failed.push(name)
-  }
-  return { failed: [...failed, ...checkLocks()] }
-}
+  let interruptedBy
 
-function checkLocks() {
-  const problems = lockFileProblems(root)
-  const pythonProblems = pythonLockProblems(root)
-  for (const problem of [...problems, ...pythonProblems]) process.stderr.write(`${problem}\n`)
-  if (problems.length > 0)
-    process.stderr.write(
-      'Renew them: npm install --package-lock-only, and in functions/ with --workspaces=false too\n',
-    )
-  if (pythonProblems.length > 0)
-    process.stderr.write('Renew them in python-runner/ with the command in their first lines\n')
-  return problems.length + pythonProblems.length > 0 ? ['lock files'] : []
+  async function runWaiting() {
+    while (waiting.length > 0 && interruptedBy === undefined) {
+      const { name, isPython, args } = waiting.shift()
+      const startedMs = performance.now()
+      const end = isPython
+        ? await runQuietly(python, args, { cwd: root })
+        : await runWithNode(node, args, { run: runQuietly })
+      interruptedBy ??= end.interruptedBy
+      if (end.code !== 0) {
+        failed.push(name)
+        process.stdout.write(end.output)
+      }
+      const seconds = ((performance.now() - startedMs) / 1_000).toFixed(1)
+      process.stdout.write(`${name}: ${end.code === 0 ? 'passed' : 'failed'} after ${seconds} s\n`)
+    }
+  }
+
+  await Promise.all(Array.from({ length: availableParallelism() }, runWaiting))
+  return { failed, interruptedBy }
 }

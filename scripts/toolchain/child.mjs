@@ -4,15 +4,15 @@ import { delimiter, dirname } from 'node:path'
 
 const isWindows = process.platform === 'win32'
 const signals = isWindows ? ['SIGINT', 'SIGTERM'] : ['SIGINT', 'SIGTERM', 'SIGHUP']
-const onePressMs = 1_000
+const echoMs = 1_000
 
 /**
- * Runs a child to its end; resolves to its exit code, the signal that ended it, which is null where none did, and the
- * signal that asked us to stop, if one did.
+ * Runs a child to its end. Resolves to its exit code, to `endedBy`, the signal that ended it (or null), and to
+ * `interruptedBy`, the signal that asked this process to stop, if one did.
  *
- * The child sits in a session of its own, so a Ctrl-C in the terminal reaches it only through us. One key press
- * reaches us twice under `npm start` (from the terminal, and passed on by npm): the echo is dropped, so the child sees
- * one SIGINT per press and a second press still is a second SIGINT. We never leave before the child does.
+ * The child has a session of its own, so a Ctrl-C in the terminal reaches it only through this process. npm passes on
+ * the Ctrl-C that the terminal has already sent here, so a signal that comes again within a second is not passed on.
+ * This process never ends before the child does.
  */
 export function runChild(command, args, { onSpawn, ...options } = {}) {
   return new Promise((resolve, reject) => {
@@ -20,6 +20,7 @@ export function runChild(command, args, { onSpawn, ...options } = {}) {
       stdio: 'inherit',
       detached: !isWindows,
       windowsHide: true,
+      shell: isWindows && command === 'npm',
       ...options,
     })
     const forwardedMs = new Map()
@@ -28,9 +29,9 @@ export function runChild(command, args, { onSpawn, ...options } = {}) {
     function forward(signal) {
       interruptedBy = signal
       const nowMs = performance.now()
-      const isEcho = nowMs - (forwardedMs.get(signal) ?? -Infinity) < onePressMs
+      const isEcho = nowMs - (forwardedMs.get(signal) ?? -Infinity) < echoMs
       forwardedMs.set(signal, nowMs)
-      // On Windows the console itself tells every process of it, and kill() would end the child without a word.
+      // On Windows the console tells every process itself, and kill() would end the child at once.
       if (!isEcho && !(isWindows && signal === 'SIGINT')) child.kill(signal)
     }
 
@@ -51,12 +52,25 @@ export function runChild(command, args, { onSpawn, ...options } = {}) {
   })
 }
 
-/** What a shell reports for a process that a signal ended. */
+/** As `runChild`, and resolves to the `output` too: nothing of it is shown. */
+export async function runQuietly(command, args, options) {
+  let output = ''
+  const end = await runChild(command, args, {
+    ...options,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    onSpawn: ({ stdout, stderr }) => {
+      for (const stream of [stdout, stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
+    },
+  })
+  return { ...end, output }
+}
+
+/** The exit code that a shell reports for a process that a signal ended. */
 export function exitCodeOf(signal) {
   return 128 + constants.signals[signal]
 }
 
-/** The environment in which `node` is this Node, for whatever a child starts by name. */
+/** An environment in which the programs that a child starts find this Node as `node`. */
 export function withFirstOnPath(env, node) {
   const key = Object.keys(env).find((name) => name.toUpperCase() === 'PATH') ?? 'PATH'
   return { ...env, [key]: [dirname(node), env[key]].filter(Boolean).join(delimiter) }

@@ -2,9 +2,9 @@ import { execFileSync } from 'node:child_process'
 import { readFileSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { deployParameters, parameterFiles } from './deploy-parameters.mjs'
+import { deployParameters, parameterFiles } from './runner-deployment.mjs'
 
-/** What a deployment of the checkout as built now would send where, as text for a person; `runner` is its runnerDeployment. */
+/** What a deployment of the checkout, as built now, would send. The text is for a person. */
 export async function deployPlan(root, node, project, runner) {
   const config = JSON.parse(readFileSync(join(root, 'firebase.json'), 'utf8'))
   const [functions] = config.functions
@@ -13,12 +13,13 @@ export async function deployPlan(root, node, project, runner) {
   const hosted = await filesOf(join(root, config.hosting.public), config.hosting.ignore)
   const { indexes, fieldOverrides } = JSON.parse(readFileSync(join(root, config.firestore.indexes), 'utf8'))
   const { RUNNER_SERVICE: service = '', RUNNER_REGION: region = '' } = deployParameters(root, project)
+  const files = parameterFiles(root, project).map(({ name, isHere }) => (isHere ? name : `${name} (none)`))
   return [
-    ...(runner?.said ?? ['runner     none: the parameters name none, or one that is elsewhere']),
+    ...(runner?.plan ?? ['runner     none: the parameters name none, or one that is elsewhere']),
     `functions  ${endpoints(root, node).join('\n           ')}`,
     `           from ${uploaded.length} files of ${functions.source}/, ${size(uploaded)} before compression:`,
     ...uploaded.map((file) => `             ${relative(source, file.path)}  ${size([file])}`),
-    `           with the parameters of ${filesSaid(root, project)}, RUNNER_SERVICE=${service} RUNNER_REGION=${region}`,
+    `           with the parameters of ${files.join(' and ')}, RUNNER_SERVICE=${service} RUNNER_REGION=${region}`,
     `hosting    ${config.hosting.rewrites.map((rewrite) => `${rewrite.source} to ${rewrite.function.functionId}`).join(', ')}`,
     `           and ${hosted.map(({ path }) => relative(root, path)).join(', ')}`,
     `firestore  the rules of ${config.firestore.rules}, in place of those that are there`,
@@ -26,7 +27,7 @@ export async function deployPlan(root, node, project, runner) {
   ].join('\n')
 }
 
-/** Exactly the files that firebase-tools would take: by its own rules. */
+/** The files that firebase-tools would upload, chosen by its own code. */
 async function filesOf(folder, ignore) {
   const { readdirRecursive } = await import('firebase-tools/lib/fsAsync.js')
   const files = await readdirRecursive({ path: folder, ignoreStrings: ignore })
@@ -39,22 +40,16 @@ function size(files) {
   return `${Math.ceil(files.reduce((sum, { bytes }) => sum + bytes, 0) / 1024)} KiB`
 }
 
-/** What the built functions say of themselves, as firebase-tools reads it. */
+/** One line for each built function, from the endpoint that firebase-tools reads too. */
 function endpoints(root, node) {
   const entry = pathToFileURL(join(root, 'functions/dist/index.js')).href
   const script = `const functions = await import(${JSON.stringify(entry)});
-    const told = Object.entries(functions).map(([name, { __endpoint }]) => [name, __endpoint]);
-    process.stdout.write(JSON.stringify(Object.fromEntries(told)))`
+    const endpoints = Object.entries(functions).map(([name, { __endpoint }]) => [name, __endpoint]);
+    process.stdout.write(JSON.stringify(Object.fromEntries(endpoints)))`
   const text = execFileSync(node, ['--input-type=module', '--eval', script], { encoding: 'utf8' })
   return Object.entries(JSON.parse(text)).map(([name, endpoint]) => {
     const secrets = endpoint.secretEnvironmentVariables.map(({ key }) => key)
     const access = endpoint.httpsTrigger.invoker.join(', ')
     return `${name} in ${endpoint.region.join(', ')}, ${endpoint.availableMemoryMb} MiB, at most ${endpoint.maxInstances} instances, invoker ${access}, secret ${secrets.join(', ')}`
   })
-}
-
-function filesSaid(root, project) {
-  return parameterFiles(root, project)
-    .map(({ name, isHere }) => (isHere ? name : `${name} (none)`))
-    .join(' and ')
 }

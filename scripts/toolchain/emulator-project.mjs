@@ -6,9 +6,9 @@ const uploaded = ['dist', 'workflows', 'package.json', '.env', '.env.demo-toolra
 const copied = ['firestore.rules', 'firestore.indexes.json', 'hosting']
 
 /**
- * The Firebase project of the checkout again in a folder of its own, as built now and on ports that nobody uses: a test
- * run neither meets a running `npm run dev` nor sees what a build changes meanwhile. `secrets` are those of the
- * functions. Gives the path of its firebase.json and the addresses of the emulators.
+ * Copies the checkout's Firebase project, as built now, into `folder` and gives every emulator a free port. So a test run
+ * neither meets a running `npm run dev` nor sees what a build changes meanwhile. `secrets` are those of the functions.
+ * Returns the path of the copy's firebase.json and the addresses of its emulators.
  */
 export async function makeEmulatorProject(root, folder, secrets) {
   const functions = join(folder, 'functions')
@@ -32,7 +32,7 @@ export async function makeEmulatorProject(root, folder, secrets) {
   return { config: join(folder, 'firebase.json'), addresses: addressesOf(config) }
 }
 
-/** Where the emulators of a firebase.json listen, as host:port. */
+/** The endpoints of the emulators of a firebase.json, as host:port. */
 export function addressesOf({ emulators }) {
   const listening = Object.entries(emulators).filter(([, emulator]) => emulator.port !== undefined)
   return Object.fromEntries(
@@ -40,7 +40,7 @@ export function addressesOf({ emulators }) {
   )
 }
 
-/** As firebase-tools reads it: one line each, in single quotes, in which nothing is special. */
+/** The file that firebase-tools reads secrets from: one line each, in single quotes, which quote every character. */
 export function secretsText(secrets) {
   return Object.entries(secrets)
     .map(([name, value]) => `${name}='${value.replaceAll(/\s*\n\s*/g, '')}'\n`)

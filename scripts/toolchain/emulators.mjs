@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process'
-import { randomUUID } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
 import { delimiter, dirname, join } from 'node:path'
@@ -8,40 +8,43 @@ import { exitCodeOf, withFirstOnPath } from './child.mjs'
 import { firestoreJar } from './firestore-jar.mjs'
 import { findJava } from './java.mjs'
 import { killKept, marker } from './kept-processes.mjs'
-import { SetupFailure } from './setup-failure.mjs'
+import { freePorts } from './ports.mjs'
+import { SetupError } from './setup-error.mjs'
 
 const keeper = fileURLToPath(new URL('keeper.mjs', import.meta.url))
 
-/** A project that only emulators know: firebase-tools asks nobody about it and needs no account. */
+/** A project id with this prefix exists in emulators only, so firebase-tools needs no account for it. */
 export const demoProject = 'demo-toolrack'
 
-/** Said where the Firestore emulator is neither on the machine nor to be had. */
+/** The sentence for a machine that neither has the Firestore emulator nor can download it. */
 export const noJar =
   'The Firestore emulator is not on this machine and firebase-tools could not download it: install the Google Cloud SDK with its component cloud-firestore-emulator, or go online once.'
 
 /**
- * What the emulators need of the machine: `{ env, isHere }`, the environment to start them in and whether the Firestore
- * emulator need not be downloaded. Throws a SetupFailure that names in one sentence what is missing.
+ * The environment to start the emulators in, and whether the Firestore emulator is already on the machine:
+ * `{ env, isHere }`. Throws a SetupError if there is no JDK for it.
  */
 export function emulatorEnvironment(root, node, env = process.env) {
   const java = findJava({ env })
   const jar = firestoreJar(root, { env })
   const path = withFirstOnPath(env, node)
   const key = Object.keys(path).find((name) => name.toUpperCase() === 'PATH')
-  const started = {
-    ...path,
-    ...jar.env,
-    JAVA_HOME: dirname(java),
-    [key]: [java, path[key]].join(delimiter),
-    METADATA_SERVER_DETECTION: 'none',
-    NO_UPDATE_NOTIFIER: '1',
+  return {
+    isHere: jar.isHere,
+    env: {
+      ...path,
+      ...jar.env,
+      JAVA_HOME: dirname(java),
+      [key]: [java, path[key]].join(delimiter),
+      METADATA_SERVER_DETECTION: 'none',
+      NO_UPDATE_NOTIFIER: '1',
+    },
   }
-  return { isHere: jar.isHere, env: started }
 }
 
 /**
- * Starts the emulators that `config` describes and resolves when they are ready. They live in a session of their
- * own that ends with `stop()`, with `signal`, and with this process, however that goes. Their logs lie in `folder`.
+ * Starts the emulators of a firebase.json, `config`, and resolves when they are ready. They have a session of their own,
+ * and end with `stop()`, with `signal`, and when this process ends, even by SIGKILL. Their logs are in `folder`.
  */
 export async function startEmulators({ root, machine, config, folder, signal, onOutput = () => {} }) {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -54,22 +57,61 @@ export async function startEmulators({ root, machine, config, folder, signal, on
     stdio: ['ignore', 'pipe', 'pipe', 'pipe'],
     detached: true,
   })
+  let output = ''
+  let isReady = false
+  const ready = new Promise((resolve) => {
+    for (const stream of [child.stdout, child.stderr])
+      stream.setEncoding('utf8').on('data', (text) => {
+        onOutput(text)
+        if (!isReady) output += text
+        isReady ||= output.includes('All emulators ready!')
+        if (isReady) resolve()
+      })
+  })
+  const { stop, ended } = lent(child, signal, () => killKept(mark))
+
+  await Promise.race([ready, ended])
+  const fault = loadFault(output)
+  if (isReady && fault === undefined) return { stop, ended }
+  await stop()
+  if (signal?.aborted) throw new SetupError('Stopped.', exitCodeOf('SIGINT'))
+  if (isReady) throw new SetupError(`The functions could not be loaded: ${fault}`)
+  if (!machine.isHere) throw new SetupError(noJar)
+  throw new SetupError(`The emulators did not start; firebase-tools said:\n${lastLines(output)}`)
+}
+
+/**
+ * Starts the Python runner for functions on the emulators, and again whenever it ends. The `env` of the result tells the
+ * functions its endpoint. The runner ends as the emulators do.
+ */
+export async function startRunner({ root, node, python, signal, onOutput = () => {} }) {
+  const [port] = await freePorts(1)
+  const env = {
+    RUNNER_URL: `http://127.0.0.1:${port}`,
+    RUNNER_SECRET: randomBytes(32).toString('base64url'),
+  }
+  const program = join(root, 'functions/src/hosts/local/runner-cli.ts')
+  const args = ['--disable-warning=ExperimentalWarning', program, `--python=${python}`, '--parent-pipe=3']
+  const child = spawn(node, args, {
+    cwd: root,
+    env: { ...process.env, ...env },
+    stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
+    // A Ctrl-C in the terminal reaches it only through this process.
+    detached: true,
+  })
+  child.stderr.setEncoding('utf8').on('data', onOutput)
+  return { env, pid: child.pid, ...lent(child, signal) }
+}
+
+/** How to stop a child that has a parent-death pipe on descriptor 3, and when it has ended. */
+function lent(child, signal, onExit = () => {}) {
+  child.stdio[3].on('error', () => {})
   const closed = once(child, 'close')
   const ended = once(child, 'exit').then(() => {
     child.stdio[3].destroy()
-    killKept(mark)
+    onExit()
     return closed
   })
-  let output = ''
-  let isReady = false
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text) => {
-      onOutput(text)
-      if (isReady) return
-      output += text
-      child.emit('said')
-    })
-  }
 
   async function stop() {
     child.kill('SIGTERM')
@@ -77,25 +119,11 @@ export async function startEmulators({ root, machine, config, folder, signal, on
   }
   signal?.addEventListener('abort', stop)
   if (signal?.aborted) child.kill('SIGTERM')
-
-  for (;;) {
-    isReady = output.includes('All emulators ready!')
-    const fault = isReady && loadFault(output)
-    if (fault) {
-      await stop()
-      throw new SetupFailure(`The functions could not be loaded: ${fault}`)
-    }
-    if (isReady) return { stop, ended }
-    const isEnd = await Promise.race([once(child, 'said').then(() => false), ended.then(() => true)])
-    if (!isEnd) continue
-    if (signal?.aborted) throw new SetupFailure('Stopped.', exitCodeOf('SIGINT'))
-    if (!machine.isHere) throw new SetupFailure(noJar)
-    throw new SetupFailure(`The emulators did not start; firebase-tools said:\n${lastLines(output)}`)
-  }
+  return { stop, ended }
 }
 
-/** firebase-tools goes on without the functions when their code throws as it is loaded. */
-export function loadFault(output) {
+/** firebase-tools goes on without the functions if their code throws when it is loaded. */
+function loadFault(output) {
   const [, fault] =
     /Failed to load function definition from source: (?:FirebaseError: )?([^\n]*)/.exec(output) ?? []
   return fault

@@ -3,41 +3,25 @@ import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, writeFil
 import { homedir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { storedZip } from './stored-zip.mjs'
 
 const inSdk = 'platform/cloud-firestore-emulator/cloud-firestore-emulator.jar'
 const mainClass = 'com.google.cloud.datastore.emulator.firestore.CloudFirestore'
 
 /**
- * Where the Firestore emulator is: `{ isHere, env }`, with the environment variables that tell firebase-tools of it. It
- * knows its own cache, and downloads into it what is nowhere. The Google Cloud SDK ships the same emulator in a jar that
- * names no main class, so we write a jar that names the class and points there.
+ * Finds the Firestore emulator: `{ isHere, env }`, with the environment variable that tells firebase-tools its path.
+ * firebase-tools finds its own cache itself, and downloads the emulator if it is nowhere. Some networks forbid that
+ * download, but allow the Google Cloud SDK. The SDK's jar is the same emulator without a main class in its manifest, so
+ * this writes a small jar that names the class and refers to the SDK's.
  */
 export function firestoreJar(root, { env = process.env, home = homedir() } = {}) {
   if (env.FIRESTORE_EMULATOR_BINARY_PATH || isCached(root, env, home)) return { isHere: true, env: {} }
   const jar = sdkJar(env)
   if (jar === undefined) return { isHere: false, env: {} }
-  const shim = join(root, '.toolrack/firestore-emulator.jar')
-  mkdirSync(dirname(shim), { recursive: true, mode: 0o700 })
-  const mine = `${shim}.${process.pid}`
-  writeFileSync(mine, shimJar(jar))
-  renameSync(mine, shim)
-  return { isHere: true, env: { FIRESTORE_EMULATOR_BINARY_PATH: shim } }
-}
-
-/** A jar that is nothing but a pointer to another one. */
-export function shimJar(jar) {
-  const lines = [
-    'Manifest-Version: 1.0',
-    `Main-Class: ${mainClass}`,
-    `Class-Path: ${pathToFileURL(jar).href}`,
-  ]
-  return storedZip('META-INF/MANIFEST.MF', `${lines.map(folded).join('\r\n')}\r\n\r\n`)
-}
-
-/** A line of a manifest has at most 72 bytes; it goes on in the next line after one blank. */
-function folded(line) {
-  return line.replaceAll(/(.{70})(?=.)/g, '$1\r\n ')
+  const path = join(root, '.toolrack/firestore-emulator.jar')
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  writeFileSync(`${path}.${process.pid}`, shimJar(jar))
+  renameSync(`${path}.${process.pid}`, path)
+  return { isHere: true, env: { FIRESTORE_EMULATOR_BINARY_PATH: path } }
 }
 
 function isCached(root, env, home) {
@@ -48,17 +32,55 @@ function isCached(root, env, home) {
 
 /** The emulator of the SDK that `gcloud` on PATH belongs to. */
 function sdkJar(env) {
-  const gcloud = (env.PATH ?? env.Path ?? '')
-    .split(delimiter)
-    .map((folder) => join(folder, 'gcloud'))
-    .find((path) => path !== 'gcloud' && existsSync(path))
+  const folders = (env.PATH ?? env.Path ?? '').split(delimiter).filter((folder) => folder !== '')
+  const gcloud = folders.map((folder) => join(folder, 'gcloud')).find((path) => existsSync(path))
   if (gcloud === undefined) return undefined
   const beside = join(dirname(dirname(realpathSync(gcloud))), inSdk)
   if (existsSync(beside)) return beside
-  // Some systems put a script of their own in front of it.
-  const { stdout } = spawnSync(gcloud, ['info', '--format=value(installation.sdk_root)'], {
-    encoding: 'utf8',
-  })
-  const told = join(stdout?.trim() ?? '', inSdk)
-  return existsSync(told) ? told : undefined
+  // Some systems put a script of their own in front of the SDK's.
+  const ask = ['info', '--format=value(installation.sdk_root)']
+  const { stdout } = spawnSync(gcloud, ask, { encoding: 'utf8' })
+  const path = join(stdout?.trim() ?? '', inSdk)
+  return existsSync(path) ? path : undefined
+}
+
+/** A jar that holds only a manifest: a ZIP archive with one file, not compressed. */
+export function shimJar(jar) {
+  const lines = [
+    'Manifest-Version: 1.0',
+    `Main-Class: ${mainClass}`,
+    `Class-Path: ${pathToFileURL(jar).href}`,
+  ]
+  const content = Buffer.from(`${lines.map(folded).join('\r\n')}\r\n\r\n`)
+  const path = Buffer.from('META-INF/MANIFEST.MF')
+  const entry = Buffer.alloc(26)
+  entry.writeUInt16LE(20, 0) // version needed
+  entry.writeUInt16LE(0x21, 8) // 1980-01-01, so that the bytes are always the same
+  entry.writeUInt32LE(crc32(content), 10)
+  entry.writeUInt32LE(content.length, 14)
+  entry.writeUInt32LE(content.length, 18)
+  entry.writeUInt16LE(path.length, 22)
+  const file = Buffer.concat([Buffer.from('PK\x03\x04'), entry, path, content])
+  const directory = Buffer.concat([Buffer.from('PK\x01\x02\x14\x00'), entry, Buffer.alloc(14), path])
+  const end = Buffer.alloc(18)
+  end.writeUInt16LE(1, 4) // entries on this disk
+  end.writeUInt16LE(1, 6) // entries
+  end.writeUInt32LE(directory.length, 8)
+  end.writeUInt32LE(file.length, 12)
+  return Buffer.concat([file, directory, Buffer.from('PK\x05\x06'), end])
+}
+
+/** A line of a manifest has at most 72 bytes. It continues in the next line after a space. */
+function folded(line) {
+  return line.replaceAll(/(.{70})(?=.)/g, '$1\r\n ')
+}
+
+/** Node has its own only from 20.15 on, and these scripts start on any Node 20. */
+function crc32(bytes) {
+  let crc = 0xffffffff
+  for (const byte of bytes) {
+    crc ^= byte
+    for (let bit = 0; bit < 8; bit += 1) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0)
+  }
+  return (crc ^ 0xffffffff) >>> 0
 }

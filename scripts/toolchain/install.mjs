@@ -1,38 +1,107 @@
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { createHash } from 'node:crypto'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { withInstallLock } from './install-lock.mjs'
+import { setTimeout as pause } from 'node:timers/promises'
+import { exitCodeOf, runQuietly } from './child.mjs'
+import { SetupError } from './setup-error.mjs'
 
 /**
- * Fills one folder of packages and stamps it. `missing` says what is to be done and is asked again once the lock is ours,
- * because whoever held it before us may have done it already; `folders` are emptied first, so nothing of an install that
- * was cut short is taken for whole; `fill` does the work, tells of each process that it starts, and gives the stamp's text.
+ * Fills the first of `folders` with packages, unless its stamp says that they are there. The stamp is one line with
+ * what `digest()` gave after the install, and the mode of the install: `full` packages also serve `runtime`, and a
+ * folder that was `full` stays so. The stamp is written last, so an install that was cut short is done again.
  */
-export async function install({ root, what, stampPath, missing, folders, fill, say = sayOnStderr }) {
-  await withInstallLock(
-    join(root, '.toolrack', 'install.lock'),
-    async (lock) => {
-      if (!missing()) return
-      say(`Installing ${what} ...`)
-      rmSync(stampPath, { force: true })
-      for (const folder of folders) empty(folder)
-      const stamp = await fill((child) => lock.alsoHeldBy(child.pid))
-      // A workspace without a dependency gets no folder from npm.
-      mkdirSync(dirname(stampPath), { recursive: true })
-      writeFileSync(stampPath, stamp)
-    },
-    { onWait: () => say(`Waiting for another install in this checkout to finish ...`) },
-  )
-}
+export async function install({ root, what, folders, digest, mode, fill }) {
+  const [folder] = folders
+  if (isDone()) return
+  await withLock(join(root, '.toolrack/install.lock'), async () => {
+    if (isDone()) return
+    process.stderr.write(`Installing ${what} ...\n`)
+    const wanted = readStamp(folder).mode === 'full' ? 'full' : mode
+    for (const each of folders) empty(each)
+    await fill(wanted)
+    writeStamp(folder, digest(), wanted)
+  })
 
-/** Empties, not removes: a container may have a volume mounted here. */
-function empty(folder) {
-  try {
-    for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true })
-  } catch (err) {
-    if (err.code !== 'ENOENT') throw err
+  function isDone() {
+    const stamp = readStamp(folder)
+    return stamp.digest === digest() && (stamp.mode === mode || stamp.mode === 'full')
   }
 }
 
-function sayOnStderr(line) {
-  process.stderr.write(`${line}\n`)
+/** A digest of the bytes of these files, of the machine's platform, and of what else counts. */
+export function fingerprint(paths, ...facts) {
+  const hash = createHash('sha256').update([process.platform, process.arch, ...facts].join('-'))
+  for (const path of paths) hash.update('\0').update(existsSync(path) ? readFileSync(path, 'utf8') : '')
+  return hash.digest('hex')
+}
+
+export function writeStamp(folder, digest, mode = 'full') {
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, '.toolrack-stamp'), `${digest} ${mode}\n`)
+}
+
+function readStamp(folder) {
+  const path = join(folder, '.toolrack-stamp')
+  const [digest, mode] = existsSync(path) ? readFileSync(path, 'utf8').trimEnd().split(' ') : []
+  return { digest, mode }
+}
+
+/** Runs npm, pip or venv. What it printed is shown only if it failed; then this throws the error that `failed` makes. */
+export async function runInstaller({ what, command: [program, ...args], failed, ...options }) {
+  const { code, interruptedBy, output } = await runQuietly(program, args, options).catch((err) => {
+    throw err.code === 'ENOENT'
+      ? new SetupError(`${program} was not found: install it, then run this again.`)
+      : err
+  })
+  if (interruptedBy) throw new SetupError(`Stopped while installing ${what}.`, exitCodeOf(interruptedBy))
+  if (code === 0) return
+  process.stderr.write(output)
+  throw failed()
+}
+
+/** Empties the folder and keeps it: a container may have a volume mounted there. */
+function empty(folder) {
+  if (!existsSync(folder)) return
+  for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true })
+}
+
+/** Two terminals may start at once. The lock is a file with the id of the process that installs. */
+async function withLock(path, action) {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  for (let waits = 0; !take(path); waits += 1) {
+    const owner = existsSync(path) ? Number(readFileSync(path, 'utf8')) : process.pid
+    if (!isAlive(owner))
+      throw new SetupError(
+        `An install in this checkout was killed. Make sure that its npm or pip has ended, delete ${path}, and run this again.`,
+      )
+    if (waits === 0)
+      process.stderr.write(
+        `Waiting for the install of process ${owner} to finish (its lock is ${path}) ...\n`,
+      )
+    await pause(100)
+  }
+  try {
+    await action()
+  } finally {
+    rmSync(path, { force: true })
+  }
+}
+
+function take(path) {
+  try {
+    writeFileSync(path, String(process.pid), { flag: 'wx' })
+    return true
+  } catch (err) {
+    if (err.code === 'EEXIST') return false
+    throw err
+  }
+}
+
+/** True for 0 as well, which an empty file gives: its owner is about to write its id. */
+function isAlive(pid) {
+  try {
+    return process.kill(pid, 0)
+  } catch (err) {
+    return err.code === 'EPERM'
+  }
 }

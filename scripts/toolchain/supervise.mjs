@@ -2,26 +2,26 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { runWithNode } from './checkout.mjs'
 
 /**
- * The pause before each new start, by how many deaths came one after the other. A start takes half a second, and on a
- * busy machine two, so that the service is back within three seconds even after the longest. Together they wait 6.5 s
- * for what is short, such as memory.
+ * The pause before each new start, by the number of deaths in a row. A start takes half a second, or two on a busy
+ * machine, so the service is back within three seconds even after the longest pause. Together the pauses last 6.5 s, for
+ * a shortage that passes, such as of memory.
  */
 const PAUSES_MS = [100, 200, 400, 800, 1_000, 1_000, 1_000, 1_000, 1_000]
 
-/** A service that was ready for so long is worth starting again however often it dies: the deaths before count no more. */
+/** After so long in good health the deaths before no longer count. */
 const HEALTHY_MS = 10_000
 
-/** `EXIT.crashLoop` of functions/src/hosts/local/start-error.ts, which the machine's own Node may be too old to read. */
+/** `EXIT.crashLoop` of functions/src/hosts/local/start-error.ts. The machine's own Node may be too old to import that file. */
 export const crashLoopCode = 70
 
 /**
- * Runs the service, `args` of Node, and starts it again with the same port whenever it has died; resolves to the exit
- * code when it is over. It is over when `signal` aborts (whoever aborts it passes on nothing: the signals that reach
- * this process reach the service too), when the service ends with code 0, when it ends with a code before it was ever
- * ready, for it would end the same way again, and when it dies ten times without ten seconds of good health.
+ * Runs the service, with `args` for Node, and starts it again with the same port whenever it has died. Resolves to the
+ * exit code when that is over: when `signal` aborts (the signals that reach this process reach the service too), when the
+ * service ends with code 0, when it ends with any code before it was ever ready (it would only do so again), and when it
+ * dies ten times without ten seconds of good health.
  *
- * The service gets a pipe on descriptor 3. The address that it writes there says that it is ready. The pipe closes when
- * this process ends, even by SIGKILL, and the service ends with it.
+ * The service gets a pipe on descriptor 3. It writes its address there when it is ready. The pipe closes when this
+ * process ends, even by SIGKILL, and then the service ends too.
  */
 export async function supervise(node, args, { signal, pausesMs = PAUSES_MS, env = process.env, ...options }) {
   let port
@@ -74,7 +74,7 @@ function watchPipe(child, onReady) {
     text += piece
     if (text.endsWith('\n')) onReady(text.trim())
   })
-  // Whatever the service started may have inherited the pipe; its end alone is what we wait for.
+  // The service's children may have inherited the pipe. Only the end of the service counts.
   child.once('exit', () => pipe.destroy())
 }
 

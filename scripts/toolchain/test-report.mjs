@@ -1,26 +1,56 @@
+/** From the JSON that jest wrote, undefined if it did not finish, and its exit code. */
+export function jestOutcome(result, code) {
+  if (result === undefined) return unfinished('jest')
+  const { numFailedTests: failed, numRuntimeErrorTestSuites: broken } = result
+  const leftOut = result.numPendingTests + result.numTodoTests
+  const fault = { count: broken, line: `${broken} test files could not be run.` }
+  return outcome('jest', code, { passed: result.numPassedTests, failed, leftOut, fault })
+}
+
+/** From the JUnit XML that pytest wrote, '' if it did not finish, and its exit code. */
+export function pytestOutcome(xml, code) {
+  const [counts] = /<testsuite [^>]*>/.exec(xml) ?? []
+  if (counts === undefined) return unfinished('pytest')
+  const count = (name) => Number(new RegExp(` ${name}="(\\d+)"`).exec(counts)?.[1] ?? Number.NaN)
+  const [tests, failed, errors, leftOut] = ['tests', 'failures', 'errors', 'skipped'].map(count)
+  const fault = { count: errors, line: `${errors} Python tests could not be run.` }
+  return outcome('pytest', code, { passed: tests - failed - errors - leftOut, failed, leftOut, fault })
+}
+
+/** An exit code that no failed test explains counts too: no test was found, or an error came after the last test. */
+function outcome(name, code, { fault, ...counts }) {
+  if (fault.count > 0) return { ...counts, faults: [fault] }
+  const isExplained = code === 0 || counts.failed > 0
+  return { ...counts, faults: isExplained ? [] : [{ count: 1, line: `${name} ended with code ${code}.` }] }
+}
+
+function unfinished(name) {
+  return { passed: 0, failed: 0, leftOut: 0, faults: [{ count: 1, line: `${name} did not finish.` }] }
+}
+
 /**
- * The last lines of `npm test`, and its exit code. `suites` are the outcomes of jest and pytest; `missing` are the sentences
- * of what cannot run on this machine. With `ci` nothing may be left out: a skipped test and a missing suite are failures
- * there.
+ * The last lines of `npm test`, and its exit code. `suites` are the outcomes of jest and pytest. `missing` are the
+ * sentences about what this machine cannot run. With `ci` a skipped test and a missing suite are failures.
  */
 export function testReport({ failedChecks = [], suites = [], missing = [], ci = false }) {
-  const sum = (count) => suites.reduce((total, suite) => total + count(suite), 0)
-  const leftOut = sum((suite) => suite.leftOut)
-  const failures = [
+  const sum = (name) => suites.reduce((total, suite) => total + suite[name], 0)
+  const leftOut = sum('leftOut')
+  const faults = [
     ...failedChecks.map((name) => ({ count: 1, line: `The ${name} check failed.` })),
-    ...suites.flatMap(({ failed, faults }) => [{ count: failed, line: '' }, ...faults]),
+    ...suites.flatMap((suite) => suite.faults),
   ]
   if (ci && leftOut > 0)
-    failures.push({ count: leftOut, line: `${leftOut} skipped tests fail because CI=true.` })
-  if (ci) failures.push(...missing.map(() => ({ count: 1, line: '' })))
+    faults.push({ count: leftOut, line: `${leftOut} skipped tests fail because CI=true.` })
 
-  const passed = sum((suite) => suite.passed)
-  const failed = failures.reduce((total, { count }) => total + count, 0)
+  const failed = faults.reduce((total, { count }) => total + count, sum('failed') + (ci ? missing.length : 0))
   const skipped = ci || leftOut === 0 ? '' : `, ${leftOut} skipped`
-  const lines = failures.map(({ line }) => line).filter((line) => line !== '')
   return {
     code: failed > 0 ? 1 : 0,
-    text: [...lines, ...missingBlock(missing, ci), `${passed} passed, ${failed} failed${skipped}`].join('\n'),
+    text: [
+      ...faults.map(({ line }) => line),
+      ...missingBlock(missing, ci),
+      `${sum('passed')} passed, ${failed} failed${skipped}`,
+    ].join('\n'),
   }
 }
 

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, 
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import { bundle } from '../../scripts/toolchain/bundle.mjs'
+import { bundle } from '../../scripts/toolchain/build-functions.mjs'
 
 let root = ''
 

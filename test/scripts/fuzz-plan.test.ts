@@ -22,9 +22,9 @@ test('kinds, seconds and a seed are taken as they are given, in any order', () =
 })
 
 test.each([
-  [['hostnames'], /hostnames is neither a kind nor an option/],
+  [['hostnames'], /There is no kind hostnames/],
   [['--seconds', '0'], /--seconds takes a number above 0/],
-  [['--seconds'], /--seconds takes a number above 0/],
+  [['--seconds'], /'--seconds <value>' argument missing/],
   [['--seed', 'x'], /--seed takes a whole number/],
   [['--case', '{}'], /--case belongs to one kind/],
 ])('%j is refused with what to do', (args, message) => {

@@ -1,4 +1,4 @@
-import { existsSync, writeFileSync } from 'node:fs'
+import { existsSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
 import { makeCheckout } from './support/checkout.ts'
@@ -26,11 +26,11 @@ test(
 )
 
 test(
-  'a changed workspace manifest installs the packages again, but not Node',
+  'a changed lock installs the packages again, but not Node',
   async () => {
     using checkout = makeCheckout()
     await checkout.run('start.mjs', ['--exit=0']).ended()
-    writeFileSync(join(checkout.root, 'packages/contract/package.json'), '{"name":"@small/other"}')
+    writeFileSync(join(checkout.root, 'package-lock.json'), '{"packages":{"":{"name":"other"}}}')
     await checkout.run('start.mjs', ['--exit=0']).ended()
     expect(checkout.npmCalls()).toMatchObject([
       { isForNode: true },
@@ -46,14 +46,14 @@ test(
   async () => {
     using checkout = makeCheckout()
     await checkout.run('start.mjs', ['--exit=0']).ended()
-    expect(await checkout.run('bench.mjs').ended()).toBe(0)
+    expect(await checkout.run('run.mjs', ['full', 'bench/main.ts']).ended()).toBe(0)
     expect(checkout.npmCalls()).toHaveLength(3)
     expect(checkout.npmCalls()[2]?.flags).toContain('--include=dev')
 
     await checkout.run('start.mjs', ['--exit=0']).ended()
     expect(checkout.npmCalls()).toHaveLength(3)
 
-    writeFileSync(join(checkout.root, 'package-lock.json'), '{"changed":true}')
+    writeFileSync(join(checkout.root, 'package-lock.json'), '{"packages":{"":{"name":"other"}}}')
     await checkout.run('start.mjs', ['--exit=0']).ended()
     expect(checkout.npmCalls()[3]?.flags).toContain('--include=dev')
   },
@@ -91,7 +91,7 @@ test(
 )
 
 test(
-  'an npm that outlived its killed start is waited for, and then the install is taken over',
+  'after a killed install the next start installs nothing, and says which lock to delete',
   async () => {
     using checkout = makeCheckout()
     const killed = checkout.run('start.mjs', [], 'hangs')
@@ -99,11 +99,15 @@ test(
     killed.child.kill('SIGKILL')
     await killed.exited()
 
-    const next = checkout.run('start.mjs', ['--exit=0'])
-    await next.said('Waiting for another install')
-    expect(checkout.npmCalls()).toHaveLength(2)
     process.kill(checkout.npmCalls()[1]?.pid ?? Number.NaN, 'SIGKILL')
-    expect(await next.ended()).toBe(0)
+
+    const next = checkout.run('start.mjs', ['--exit=0'])
+    expect(await next.ended()).toBe(1)
+    const lock = join(checkout.root, '.toolrack/install.lock')
+    expect(next.output()).toContain(`was killed. Make sure that its npm or pip has ended, delete ${lock},`)
+    expect(checkout.npmCalls()).toHaveLength(2)
+    rmSync(lock)
+    expect(await checkout.run('start.mjs', ['--exit=0']).ended()).toBe(0)
     expect(checkout.npmCalls()).toHaveLength(3)
   },
   limitMs,
@@ -115,7 +119,7 @@ test(
     using checkout = makeCheckout()
     const run = checkout.run('start.mjs', [], 'fails')
     expect(await run.ended()).toBe(1)
-    expect(run.output()).toMatch(/^Could not install Node .*; npm said:$/m)
+    expect(run.output()).toMatch(/^Could not install Node \S+\. The lines above say what npm lacked\.$/m)
     expect(run.output()).toContain('the registry is out of reach')
     expect(run.output()).not.toContain('    at ')
   },

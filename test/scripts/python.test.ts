@@ -46,7 +46,7 @@ test('TOOLRACK_PYTHON settles it, and is not passed over when it can not be used
     'TOOLRACK_PYTHON must be the path of a Python 3.11 or newer, and what it names is Python 3.10.0',
   )
   expect(find(join(folder.path, 'nowhere'))).toThrow(
-    'can not be run as a Python: correct it, or leave it out.',
+    'cannot be run as a Python: correct it, or leave it out.',
   )
 })
 

@@ -1,6 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { jestOutcome, pytestOutcome } from '../../scripts/toolchain/suite-outcome.mjs'
-import { testReport } from '../../scripts/toolchain/test-report.mjs'
+import { jestOutcome, pytestOutcome, testReport } from '../../scripts/toolchain/test-report.mjs'
 
 const clean = {
   numPassedTests: 12,

@@ -10,8 +10,8 @@ import {
   emulatorEnvironment,
   noJar,
   startEmulators,
+  startRunner,
 } from '../../scripts/toolchain/emulators.mjs'
-import { startRunner } from '../../scripts/toolchain/emulators-runner.mjs'
 
 /** As `npm test` makes it; without one the functions reach no runner, and the suites that need it say so. */
 const python = join(root, 'python-runner/.venv/bin/python')

@@ -17,9 +17,9 @@ import {
 import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { fingerprint, writeStamp } from '../../scripts/toolchain/install.mjs'
 import { processesWith } from '../../scripts/toolchain/kept-processes.mjs'
 import { freePorts } from '../../scripts/toolchain/ports.mjs'
-import { fingerprint, manifestPaths, stampText } from '../../scripts/toolchain/stamp.mjs'
 import { ROOT } from './source-tree.ts'
 
 const repository = fileURLToPath(ROOT)
@@ -51,10 +51,9 @@ export class FullCheckout implements AsyncDisposable {
     linkPackages(join(repository, 'functions/node_modules'), join(this.root, 'functions/node_modules'))
     linkPython(join(repository, 'python-runner/.venv'), join(this.root, 'python-runner/.venv'))
     const node = join(this.root, 'scripts/node')
-    mkdirSync(join(node, 'node_modules'))
-    // The Node that runs the tests is as good as the pinned one, for it is that one.
-    stamp(join(node, 'node_modules'), [join(node, 'package-lock.json')], 'unusable')
-    stamp(join(this.root, 'node_modules'), manifestPaths(this.root), 'full')
+    // Without a binary the Node that runs the tests is used, which is the pinned one.
+    writeStamp(join(node, 'node_modules'), fingerprint([join(node, 'package-lock.json')]))
+    writeStamp(join(this.root, 'node_modules'), fingerprint([join(this.root, 'package-lock.json')]))
   }
 
   /** Gives every emulator a free port; the port of Hosting is told. */
@@ -143,8 +142,4 @@ function linkPython(source: string, folder: string): void {
   if (!existsSync(source)) return
   linkPackages(source, folder)
   copyFileSync(join(source, '.toolrack-stamp'), join(folder, '.toolrack-stamp'))
-}
-
-function stamp(folder: string, manifests: readonly string[], word: string): void {
-  writeFileSync(join(folder, '.toolrack-stamp'), stampText(fingerprint(manifests), word))
 }

@@ -5,7 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { buildClient } from '../../scripts/toolchain/build-client.mjs'
-import { findNpm } from '../../scripts/toolchain/npm.mjs'
+import { npmCommand } from '../../scripts/toolchain/npm.mjs'
 import { ROOT } from './source-tree.ts'
 
 const root = fileURLToPath(ROOT)
@@ -60,8 +60,7 @@ export class InstalledClient implements Disposable {
   }
 
   #npm(cwd: string, ...args: readonly string[]) {
-    const npm = findNpm()
-    const [command, rest] = npm.endsWith('.js') ? [process.execPath, [npm, ...args]] : [npm, [...args]]
-    return run(command, rest, { cwd })
+    const [command, ...rest] = npmCommand(process.execPath)
+    return run(command, [...rest, ...args], { cwd })
   }
 }

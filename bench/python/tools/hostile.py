@@ -1,4 +1,4 @@
-"""Tools that do what a tool must not, and an honest one among them."""
+"""Tools that do what a tool must not do, and one honest tool."""
 
 import ctypes
 import os
@@ -15,12 +15,12 @@ LONG = 60
 
 
 def hang() -> None:
-    """Waits for longer than it may."""
+    """Waits longer than its deadline."""
     time.sleep(LONG)
 
 
 def spin() -> None:
-    """Never gives the processor back."""
+    """Never yields the processor."""
     while True:
         pass
 
@@ -32,7 +32,7 @@ def flood() -> None:
 
 
 def segfault() -> None:
-    """Reads where nothing is."""
+    """Reads an address with no memory behind it."""
     ctypes.string_at(0)
 
 
@@ -42,13 +42,13 @@ def leave() -> None:
 
 
 def garbage() -> None:
-    """Writes what is no frame to every descriptor it finds."""
+    """Writes bytes that are no frame to every descriptor that it finds."""
     _write_everywhere(random.randbytes(500))
     time.sleep(LONG)
 
 
 def deep() -> None:
-    """Answers in the runner's place, with more levels than a parser bears."""
+    """Sends an answer itself, nested deeper than a parser can read."""
     payload = b'{"answer":' + b"[" * 200_000 + b"]" * 200_000 + b"}"
     _write_everywhere(len(payload).to_bytes(4, "big") + payload)
     time.sleep(LONG)
@@ -60,19 +60,19 @@ def recurse() -> None:
 
 
 def mute() -> None:
-    """Closes what it could answer on, and waits."""
+    """Closes its channel, and waits."""
     os.closerange(3, 64)
     time.sleep(LONG)
 
 
 def stop() -> None:
-    """Stops its own process, so that no signal but one reaches it."""
+    """Stops its own process, so that only SIGKILL ends it."""
     os.kill(os.getpid(), signal.SIGSTOP)
     time.sleep(LONG)
 
 
 def hog() -> None:
-    """Takes all the memory there is."""
+    """Takes all the memory."""
     held: list[bytearray] = []
     while True:
         held.append(bytearray(b"x") * (16 << 20))
@@ -86,7 +86,7 @@ def fill() -> None:
 
 
 def fork() -> str:
-    """Tries to become many."""
+    """Tries to start many processes."""
     return _refused(os.fork, 100)
 
 
@@ -96,7 +96,7 @@ def dial() -> str:
 
 
 def threads() -> None:
-    """Starts as many threads as it gets."""
+    """Starts as many threads as it can."""
     while True:
         threading.Thread(target=spin, daemon=True).start()
 

@@ -31,7 +31,7 @@ export interface Checkout extends Disposable {
     script: string,
     args?: readonly string[],
     fakeNpm?: 'works' | 'fails' | 'leaves out' | 'hangs',
-    fakePython?: 'works' | 'old' | 'no ensurepip' | 'no pip' | 'fails' | 'hangs',
+    fakePython?: 'works' | 'old' | 'no venv' | 'fails' | 'hangs',
     env?: Readonly<Record<string, string>>,
   ) => Run
   /** Another Python beside the one that is used unless `env` says so. */
@@ -100,7 +100,7 @@ function writeCheckout(root: string): void {
   writeFileSync(join(root, 'bench/main.ts'), `process.stdout.write('bench ran')\n`)
   const manifest = { name: 'small', type: 'module', workspaces: ['packages/*', 'functions'] }
   writeFileSync(join(root, 'package.json'), JSON.stringify(manifest))
-  writeFileSync(join(root, 'package-lock.json'), '{}')
+  writeFileSync(join(root, 'package-lock.json'), '{"packages":{"":{},"functions":{},"packages/contract":{}}}')
   writeFileSync(join(root, 'functions/package.json'), '{"name":"functions","type":"module"}')
   for (const lock of ['requirements.txt', 'requirements-dev.txt'])
     writeFileSync(join(root, 'python-runner', lock), lock)

@@ -1,2 +1,0 @@
-/** Rejects with a SetupFailure where there is no Python for it. */
-export function benchPython(): Promise<string>

@@ -1,4 +1,0 @@
-export function bundle(
-  functionsDir: string,
-  options?: { readonly logLevel?: 'warning' | 'silent' },
-): Promise<unknown>

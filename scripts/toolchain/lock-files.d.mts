@@ -1,1 +1,0 @@
-export function lockFileProblems(root: string): string[]

@@ -1,1 +1,0 @@
-export function absentPlatformPackages(root: string, options: { readonly withDev: boolean }): string[]

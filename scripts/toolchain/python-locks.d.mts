@@ -1,1 +1,0 @@
-export function pythonLockProblems(root: string): string[]

@@ -1,0 +1,20 @@
+/** Something that the person at the keyboard can correct. Its message is printed without a stack. */
+export class SetupError extends Error {
+  name = 'SetupError'
+
+  constructor(message, exitCode = 1) {
+    super(message)
+    this.exitCode = exitCode
+  }
+}
+
+/** Runs the body of one command, which resolves to the exit code. Wrong arguments are told as a SetupError is. */
+export async function runCommand(body) {
+  try {
+    process.exitCode = await body()
+  } catch (err) {
+    if (!(err instanceof SetupError) && !err.code?.startsWith('ERR_PARSE_ARGS')) throw err
+    process.stderr.write(`${err.message}\n`)
+    process.exitCode = err.exitCode ?? 1
+  }
+}

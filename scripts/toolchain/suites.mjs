@@ -1,0 +1,67 @@
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { root, runWithNode } from './checkout.mjs'
+import { runChild } from './child.mjs'
+import { jestOutcome, pytestOutcome } from './test-report.mjs'
+
+export const pythonTests = 'test/python-runner'
+
+export const jest = ['--experimental-vm-modules', 'node_modules/jest/bin/jest.js']
+
+/**
+ * Without -P modules could be imported from the checkout itself. With --rootdir the printed paths can be given back to
+ * `npm test`.
+ */
+export const pytest = ['-P', '-m', 'pytest', '--rootdir=.', '-c', 'python-runner/pyproject.toml']
+
+/** True if the arguments of `npm test` name Python tests. Then all of them are for pytest. */
+export function namePythonTests(args) {
+  return args.some((arg) => arg.replace(/^\.\//, '').startsWith(pythonTests))
+}
+
+/** Runs jest. Resolves to its outcome and to the sentences about what this machine cannot run. */
+export function runJest(node, args, { ci }) {
+  return inTestFolder(async (folder, env) => {
+    const resultPath = join(folder, 'jest.json')
+    const flags = ['--json', `--outputFile=${resultPath}`, ...(ci ? ['--ci'] : [])]
+    // The many servers of the tests keep what they compiled for the next one.
+    const cached = { ...env, NODE_COMPILE_CACHE: join(folder, 'compiled') }
+    const { code, interruptedBy } = await runWithNode(node, [...jest, ...flags, ...args], { env: cached })
+    return { interruptedBy, outcome: jestOutcome(readJson(resultPath), code) }
+  })
+}
+
+/** Runs pytest in the runner's environment. Resolves to the same as `runJest`, and with `runQuietly` to its `output`. */
+export function runPytest(python, args, { run = runChild } = {}) {
+  return inTestFolder(async (folder, env) => {
+    const resultPath = join(folder, 'pytest.xml')
+    const all = [...pytest, `--junitxml=${resultPath}`, ...(args.length > 0 ? args : [pythonTests])]
+    const { code, interruptedBy, output } = await run(python, all, { cwd: root, env })
+    const xml = existsSync(resultPath) ? readFileSync(resultPath, 'utf8') : ''
+    return { interruptedBy, outcome: pytestOutcome(xml, code), output }
+  })
+}
+
+/** A suite that cannot run on this machine appends a sentence to the file that `TOOLRACK_TEST_MISSING` names. */
+async function inTestFolder(run) {
+  const folder = mkdtempSync(join(tmpdir(), 'toolrack-test-'))
+  try {
+    const missingPath = join(folder, 'missing')
+    writeFileSync(missingPath, '')
+    const found = await run(folder, { ...process.env, TOOLRACK_TEST_MISSING: missingPath })
+    const lines = readFileSync(missingPath, 'utf8').split('\n')
+    return { ...found, missing: lines.map((line) => line.trim()).filter((line) => line !== '') }
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}
+
+/** Undefined if jest was stopped before it could write its result. */
+function readJson(path) {
+  try {
+    return JSON.parse(readFileSync(path, 'utf8'))
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,63 @@
+/**
+ * The tests that `npm run check` runs: those that start no process and need little processor time. `npm test` runs these
+ * and all others. A new test in one of these folders belongs to them unless it is an exception.
+ */
+export const unitFolders = [
+  'test/architecture',
+  'test/client',
+  'test/contract',
+  'test/docs',
+  'test/functions',
+]
+
+/** The exceptions: they start processes, or take more than two seconds. The whole folders need the Firebase emulators. */
+export const notUnit = [
+  'test/client/local-list.test.ts',
+  'test/client/lost-service.test.ts',
+  'test/client/package.test.ts',
+  'test/client/size.test.ts',
+  'test/client/vendor-types.test.ts',
+  'test/contract/dialect-meaning.test.ts',
+  'test/functions/edge/http/send-in-turns.test.ts',
+  'test/functions/edge/http/unread-answers.test.ts',
+  'test/functions/hosts/cloud/lazy.test.ts',
+  'test/functions/hosts/local/listen.test.ts',
+  'test/functions/hosts/local/open-runner.test.ts',
+  'test/functions/hosts/local/parent-pipe.test.ts',
+  'test/functions/hosts/local/runner-cli.test.ts',
+  'test/functions/hosts/local/runner-process.test.ts',
+  'test/functions/platform/jose/lazy.test.ts',
+  'test/functions/stores/files/file-layer.test.ts',
+  'test/functions/stores/files/read-definition-file.test.ts',
+  'test/functions/stores/files/validate-folder.test.ts',
+  'test/functions/tools/catalog/dialect-answer.test.ts',
+  'test/functions/tools/catalog/dialect-fragments.test.ts',
+  'test/functions/tools/definitions/admit-definition.test.ts',
+  'test/functions/tools/definitions/check-budget.test.ts',
+  'test/functions/tools/folder/check-file.test.ts',
+  'test/functions/tools/folder/folder-watch.test.ts',
+  'test/functions/tools/folder/module-folder.test.ts',
+  'test/functions/tools/modules/forget.test.ts',
+  'test/functions/tools/modules/module-name.test.ts',
+  'test/functions/tools/schemas/admit-bfcl.test.ts',
+  'test/functions/tools/schemas/admit-schema.test.ts',
+  'test/functions/tools/schemas/argument-checker.test.ts',
+  'test/functions/tools/schemas/schema-checker.test.ts',
+  'test/functions/tools/schemas/worker-pool.test.ts',
+  'test/functions/tools/schemas/worker-process.test.ts',
+]
+
+/** The same for the Python runner. */
+export const pythonUnitFolders = [
+  'test/python-runner/module',
+  'test/python-runner/network',
+  'test/python-runner/pool',
+  'test/python-runner/vectors',
+]
+
+export const notPythonUnit = [
+  'test/python-runner/module/test_trusted_names.py',
+  'test/python-runner/network/test_connections.py',
+  'test/python-runner/pool/test_at_rest.py',
+  'test/python-runner/pool/test_worker.py',
+]
