@@ -41,7 +41,7 @@ export const notUnit = [
   'test/functions/tools/modules/module-name.test.ts',
   'test/functions/tools/schemas/admit-bfcl.test.ts',
   'test/functions/tools/schemas/admit-schema.test.ts',
-  'test/functions/tools/schemas/argument-checker.test.ts',
+  'test/functions/tools/schemas/argument-validator.test.ts',
   'test/functions/tools/schemas/schema-checker.test.ts',
   'test/functions/tools/schemas/worker-pool.test.ts',
   'test/functions/tools/schemas/worker-process.test.ts',

@@ -7,9 +7,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 /** The rows of the last section of docs/limits.md: `folder/file.ts` `NAME` | value | … */
 function documented(): [string, number][] {
-  const [, section = ''] = readFileSync(`${ROOT}/docs/limits.md`, 'utf8').split(
-    '## Every limit in the code',
-  )
+  const [, section = ''] = readFileSync(`${ROOT}/docs/limits.md`, 'utf8').split('## Every limit in the code')
   const found = section.matchAll(/^\| `([^`]+)` \| ([\d,.]+)[^|]*\|/gm)
   return Array.from(found, ([, name = '', value = '']) => [name, Number(value.replaceAll(',', ''))])
 }
@@ -21,9 +19,7 @@ test('docs/limits.md has a row with the value of each limit in the code, and no 
 })
 
 test('each row of docs/limits.md says why', () => {
-  const [, section = ''] = readFileSync(`${ROOT}/docs/limits.md`, 'utf8').split(
-    '## Every limit in the code',
-  )
+  const [, section = ''] = readFileSync(`${ROOT}/docs/limits.md`, 'utf8').split('## Every limit in the code')
   const withoutReason = section
     .split('\n')
     .filter((line) => line.startsWith('| `'))
