@@ -45,6 +45,7 @@ export default async function setUp() {
     process.env.FIRESTORE_EMULATOR_HOST = addresses.firestore
     // Clients of the emulator need no credentials and should not look for any.
     process.env.METADATA_SERVER_DETECTION = 'none'
+    await warmUp()
     process.env.TOOLRACK_TEST_EMULATORS = JSON.stringify({
       ...addresses,
       project: demoProject,
@@ -54,6 +55,15 @@ export default async function setUp() {
     if (!isMissing(err)) throw err
     announce(err.message)
   }
+}
+
+/** The first transaction of an emulator takes seconds on a busy machine, more than the store's deadlines allow. */
+async function warmUp() {
+  const { Firestore } = await import('@google-cloud/firestore')
+  const firestore = new Firestore({ projectId: 'demo-warm-up' })
+  await firestore.doc('a/b').set({ c: 1 })
+  await firestore.runTransaction((transaction) => transaction.get(firestore.doc('a/b')))
+  await firestore.terminate()
 }
 
 /** Something that the machine does not have; anything else is a failure of the run. */
