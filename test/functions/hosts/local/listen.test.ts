@@ -187,7 +187,7 @@ test('a reader who takes nothing of an answer is cut, and one who waits for a sl
       unread.resolve(res)
       res.end(Buffer.alloc(64 * 1024 * 1024))
     },
-    { unreadMs: 500 },
+    { unreadMs: 2_000 },
   )
   const patient = fetch(`${listening.url}/slow`)
   const late = await slow.promise
