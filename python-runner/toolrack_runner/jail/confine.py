@@ -75,11 +75,6 @@ class Confinement:
         }
         return {name: layer.reason for name, layer in layers.items() if isinstance(layer, Unavailable)}
 
-    @property
-    def landlock_abi(self) -> int:
-        """The kernel's version of Landlock; 0 if the layer is off."""
-        return 0 if isinstance(self.landlock, Unavailable) else self.landlock.abi
-
     def settle(self) -> None:
         """Finishes the preparation, once the zygote has imported everything that its children share."""
         if not isinstance(self.first_uid, Unavailable):

@@ -9,10 +9,10 @@ from toolrack_runner.module.fault import ModuleError
 from toolrack_runner.module.handler import CONTEXT, Handler
 from toolrack_runner.module.load import Module
 from toolrack_runner.module.near_miss import did_you_mean, named, near_miss
-from toolrack_runner.module.plain import JsonObject, JsonValue
 from toolrack_runner.module.raised import raised
 from toolrack_runner.module.result import ResultError, result_of
 from toolrack_runner.module.user_traceback import exception_line
+from toolrack_runner.wire.frames import JsonObject, JsonValue
 
 Outcome = dict[str, JsonValue]
 

@@ -9,13 +9,14 @@ from toolrack_runner.module.fault import Fault, ModuleError, Note, note
 from toolrack_runner.module.imports import ImportedPackage
 from toolrack_runner.module.load import LoadedModule, load_module
 from toolrack_runner.module.parse import ParsedModule, parse_module
-from toolrack_runner.module.plain import JsonObject, plain_object
+from toolrack_runner.module.plain import plain_object
 from toolrack_runner.module.report import CheckReport, SpecReport, Stage
 from toolrack_runner.module.schema import arguments_mismatch
 from toolrack_runner.module.source import is_available
 from toolrack_runner.module.spec import RefusedSpec, Tool
 from toolrack_runner.module.spec_fields import Example
 from toolrack_runner.module.user_traceback import cut_middle
+from toolrack_runner.wire.frames import JsonObject
 
 _OUTPUT_BYTES_MAX = 256 * 1024
 _SHOWN_CHARS_MAX = 4_000

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass
 
+from toolrack_runner.limits import DESCRIPTION_CHARS_MAX
 from toolrack_runner.module.facts import class_name
 from toolrack_runner.module.fault import Fault, SpecError, fault
-from toolrack_runner.module.limits import DESCRIPTION_CHARS_MAX
 from toolrack_runner.module.load import LoadedModule
-from toolrack_runner.module.plain import JsonObject
 from toolrack_runner.module.schema import check_size, schema_fault
 from toolrack_runner.module.signature_schema import read_docstring, signature_schema
 from toolrack_runner.module.spec import Tool
+from toolrack_runner.wire.frames import JsonObject
 
 
 @dataclass(frozen=True, slots=True)

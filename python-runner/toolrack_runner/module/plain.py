@@ -1,12 +1,9 @@
 """Copies any Python value to plain JSON data: exact types, with no code of the uploaded module behind them."""
 
 from math import isfinite
-from typing import TypeAlias
 
 from toolrack_runner.module.facts import as_items, as_list, as_text, type_name
-
-JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
-JsonObject: TypeAlias = dict[str, JsonValue]
+from toolrack_runner.wire.frames import JsonObject, JsonValue
 
 _VALUES_MAX = 20_000
 _WHERE_CHARS_MAX = 100

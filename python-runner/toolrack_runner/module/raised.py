@@ -5,8 +5,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from toolrack_runner.limits import ERROR_CHARS_MAX
 from toolrack_runner.module.facts import chain, errno_of, is_a, names_a_file, traceback_of
-from toolrack_runner.module.limits import ERROR_CHARS_MAX
 from toolrack_runner.module.user_traceback import cut_middle, frames, user_line, user_traceback
 
 PROCESSES = (

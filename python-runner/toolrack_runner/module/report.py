@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, NotRequired, TypedDict
 
 from toolrack_runner.module.fault import Fault, FaultJson, NoteJson, fault
-from toolrack_runner.module.plain import JsonObject
+from toolrack_runner.wire.frames import JsonObject
 
 SCHEMA_FILE = Path(__file__).with_name("check_report.schema.json")
 

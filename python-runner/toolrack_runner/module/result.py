@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from json import JSONDecoder, JSONEncoder
 from math import isfinite
 
+from toolrack_runner.limits import RESULT_DEPTH_MAX
 from toolrack_runner.module.facts import as_items, as_list, as_text, bases, class_name, has_method, type_name
-from toolrack_runner.module.limits import RESULT_DEPTH_MAX
-from toolrack_runner.module.plain import JsonValue, is_deeper
+from toolrack_runner.module.plain import is_deeper
+from toolrack_runner.wire.frames import JsonValue
 
 _NO_FORM = "return text, or dicts, lists, strings, numbers, True, False and None"
 

@@ -4,11 +4,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from toolrack_runner.limits import SCHEMA_BYTES_MAX
 from toolrack_runner.module.fault import SpecError
 from toolrack_runner.module.handler import CONTEXT, Handler
-from toolrack_runner.module.limits import SCHEMA_BYTES_MAX
 from toolrack_runner.module.near_miss import did_you_mean, named
-from toolrack_runner.module.plain import JsonObject
+from toolrack_runner.wire.frames import JsonObject
 
 _PLACE_CHARS_MAX = 200
 #: If one of these is at the root, properties may be declared elsewhere. Then a missing property proves nothing.

@@ -6,10 +6,11 @@ import warnings
 from dataclasses import dataclass
 from typing import Any
 
+from toolrack_runner.limits import SCHEMA_DEPTH_MAX
 from toolrack_runner.module.fault import SpecError
 from toolrack_runner.module.handler import BY_NAME, CONTEXT, DescribedHandler
-from toolrack_runner.module.limits import SCHEMA_DEPTH_MAX
-from toolrack_runner.module.plain import JsonObject, NotPlainError, plain_object
+from toolrack_runner.module.plain import NotPlainError, plain_object
+from toolrack_runner.wire.frames import JsonObject
 
 
 @dataclass(frozen=True, slots=True)

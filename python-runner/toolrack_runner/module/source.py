@@ -9,8 +9,8 @@ from keyword import iskeyword
 from types import CodeType
 from typing import TypeVar
 
+from toolrack_runner.limits import MODULE_NAME_MAX, SOURCE_BYTES_MAX
 from toolrack_runner.module.fault import Fault, ModuleError, fault
-from toolrack_runner.module.limits import MODULE_NAME_MAX, SOURCE_BYTES_MAX
 
 T = TypeVar("T")
 

@@ -6,12 +6,12 @@ from itertools import islice
 from types import FunctionType
 from typing import Any, TypeVar
 
+from toolrack_runner.limits import DESCRIPTION_CHARS_MAX, SCHEMA_DEPTH_MAX, TOOL_NAME_CHARS_MAX
 from toolrack_runner.module.facts import as_items, as_text, class_name, type_name
 from toolrack_runner.module.fault import Fault, FaultKind, Note, SpecError, fault, note
 from toolrack_runner.module.handler import DescribedHandler, read_handler
-from toolrack_runner.module.limits import DESCRIPTION_CHARS_MAX, SCHEMA_DEPTH_MAX
 from toolrack_runner.module.near_miss import did_you_mean
-from toolrack_runner.module.plain import JsonObject, NotPlainError, plain_object
+from toolrack_runner.module.plain import NotPlainError, plain_object
 from toolrack_runner.module.schema import check_size, contradictions
 from toolrack_runner.module.spec_fields import (
     Example,
@@ -23,12 +23,12 @@ from toolrack_runner.module.spec_fields import (
 )
 from toolrack_runner.module.trusted_names import Names
 from toolrack_runner.tool_name import TOOL_NAME_RULE, is_tool_name
+from toolrack_runner.wire.frames import JsonObject
 
 T = TypeVar("T")
 
 #: The first faults of one kind help the author. The bound keeps a report small, however large the spec is.
 _TOLD_MAX = 10
-_NAME_CHARS_MAX = 128
 
 KEYS = (
     "name",
@@ -94,7 +94,7 @@ class _SpecReader:
         self._trusted = trusted
         self._faults: list[Fault] = []
         self._name = as_text(fields.get("name"))
-        self._title = f"'{self._name[:_NAME_CHARS_MAX]}'" if self._name else f"TOOL_SPECS[{index}]"
+        self._title = f"'{self._name[:TOOL_NAME_CHARS_MAX]}'" if self._name else f"TOOL_SPECS[{index}]"
 
     def read(self) -> Tool | RefusedSpec:
         self._try(self._check_name)
@@ -107,7 +107,7 @@ class _SpecReader:
         network = self._field("network", read_network) or ()
         examples = self._field("examples", read_examples) or ()
         if self._faults or handler is None or self._name is None:
-            name = None if self._name is None else self._name[:_NAME_CHARS_MAX]
+            name = None if self._name is None else self._name[:TOOL_NAME_CHARS_MAX]
             return RefusedSpec(self._index, name, self._line, tuple(self._faults))
         return Tool(
             index=self._index,

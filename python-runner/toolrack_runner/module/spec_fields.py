@@ -4,18 +4,19 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from toolrack_runner.module.facts import type_name
-from toolrack_runner.module.fault import SpecError
-from toolrack_runner.module.limits import (
+from toolrack_runner.limits import (
     EXAMPLES_MAX,
     FIELD_BYTES_MAX,
     HOSTS_MAX,
     SECRETS_MAX,
     TIMEOUT_SECONDS_MAX,
 )
+from toolrack_runner.module.facts import type_name
+from toolrack_runner.module.fault import SpecError
 from toolrack_runner.module.near_miss import did_you_mean
-from toolrack_runner.module.plain import JsonObject, JsonValue, NotPlainError, plain_value
+from toolrack_runner.module.plain import NotPlainError, plain_value
 from toolrack_runner.network.hosts import is_address, read_host, why_no_address
+from toolrack_runner.wire.frames import JsonObject, JsonValue
 
 _FIELD_DEPTH_MAX = 32
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")

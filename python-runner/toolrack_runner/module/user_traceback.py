@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from types import TracebackType
 
+from toolrack_runner.limits import ERROR_CHARS_MAX
 from toolrack_runner.module.facts import cause_of, chain, class_name, members_of, syntax_line, traceback_of
-from toolrack_runner.module.limits import ERROR_CHARS_MAX
 
 _GROUP_MAX = 8
 _GROUP_DEPTH_MAX = 3

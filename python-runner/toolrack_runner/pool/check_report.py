@@ -11,11 +11,12 @@ from typing import cast
 import jsonschema_rs
 
 from toolrack_runner.module.fault import Fault, NoteJson
-from toolrack_runner.module.plain import JsonObject, is_deeper
+from toolrack_runner.module.plain import is_deeper
 from toolrack_runner.module.report import SCHEMA_FILE, CheckReport
 from toolrack_runner.network.hosts import read_host
 from toolrack_runner.tool_name import is_tool_name
 from toolrack_runner.wire.child_messages import ExampleStarts, ProtocolError, StageReport
+from toolrack_runner.wire.frames import JsonObject
 
 #: A schema or another field of a spec may have 32 levels, and lies in a spec, in the list of specs, in the report.
 #: The writer of the answer can write 254 levels.

@@ -3,7 +3,7 @@
 import pytest
 
 from module.tools import called
-from toolrack_runner.module.limits import ERROR_CHARS_MAX
+from toolrack_runner.limits import ERROR_CHARS_MAX
 
 
 def error_of(text: str) -> str:
