@@ -89,11 +89,6 @@ class Confinement:
             self.in_use = memory_in(os.pread(self.status, STATUS_BYTES, 0))
         self.planned.clear()
 
-    @property
-    def anonymous_bytes(self) -> int:
-        """The bytes that children share with the zygote and that have no file behind them."""
-        return self.in_use.anonymous_bytes
-
     def make_workplace(self, slot: int, limits: Limits) -> Workplace:
         """The place of the next child of a slot. Makes its directory if it will not mount one."""
         uid, gid = self._user_of(slot)

@@ -49,7 +49,7 @@ def _checked(module: LoadedModule, tool: Tool) -> CheckedTool:
 
 def _derived_description(tool: Tool) -> str:
     docstring = (tool.handler.doc or "").strip()
-    description = read_docstring(docstring).description or docstring
+    description = read_docstring(docstring)[0] or docstring
     if len(description) > DESCRIPTION_CHARS_MAX:
         sentence = f"its docstring has {len(description):,} characters of {DESCRIPTION_CHARS_MAX:,} allowed. Shorten it."
         raise SpecError("description_invalid", sentence)

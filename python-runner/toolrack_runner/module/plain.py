@@ -1,5 +1,6 @@
 """Copies any Python value to plain JSON data: exact types, with no code of the uploaded module behind them."""
 
+from itertools import count
 from math import isfinite
 
 from toolrack_runner.module.facts import as_items, as_list, as_text, type_name
@@ -20,7 +21,27 @@ class NotPlainError(Exception):
 
 def plain_value(value: object, where: str, *, depth_max: int) -> JsonValue:
     """A copy that holds only exact dicts, lists, strings and numbers. Raises NotPlainError."""
-    return _Copier(depth_max).copy(value, where, 1)
+    number = count(1)
+
+    def copy(value: object, where: str, depth: int) -> JsonValue:
+        if next(number) > _VALUES_MAX:
+            raise NotPlainError(where, f"is beyond the {_VALUES_MAX:,} values allowed")
+        items, elements = as_items(value), as_list(value)
+        if items is None and elements is None:
+            return _scalar(value, where)
+        if depth > depth_max:
+            raise NotPlainError(where[:_WHERE_CHARS_MAX], f"is nested deeper than {depth_max} levels")
+        if elements is not None:
+            return [copy(item, f"{where}[{index}]", depth + 1) for index, item in enumerate(elements)]
+        copied: JsonObject = {}
+        for key, item in items or []:
+            name = as_text(key)
+            if name is None:
+                raise NotPlainError(where, f"has {type_name(key)} as a key where a string is needed")
+            copied[name] = copy(item, f"{where}[{name[:64]!r}]", depth + 1)
+        return copied
+
+    return copy(value, where, 1)
 
 
 def plain_object(value: object, where: str, *, depth_max: int) -> JsonObject:
@@ -29,32 +50,6 @@ def plain_object(value: object, where: str, *, depth_max: int) -> JsonObject:
     if not isinstance(copied, dict):
         raise NotPlainError(where, f"is {type_name(value)} where a dict is needed")
     return copied
-
-
-class _Copier:
-    def __init__(self, depth_max: int) -> None:
-        self._depth_max = depth_max
-        self._values = 0
-
-    def copy(self, value: object, where: str, depth: int) -> JsonValue:
-        self._values += 1
-        if self._values > _VALUES_MAX:
-            raise NotPlainError(where, f"is beyond the {_VALUES_MAX:,} values allowed")
-        items = as_items(value)
-        elements = as_list(value)
-        if items is None and elements is None:
-            return _scalar(value, where)
-        if depth > self._depth_max:
-            raise NotPlainError(where[:_WHERE_CHARS_MAX], f"is nested deeper than {self._depth_max} levels")
-        if elements is not None:
-            return [self.copy(item, f"{where}[{index}]", depth + 1) for index, item in enumerate(elements)]
-        copied: JsonObject = {}
-        for key, item in items or []:
-            name = as_text(key)
-            if name is None:
-                raise NotPlainError(where, f"has {type_name(key)} as a key where a string is needed")
-            copied[name] = self.copy(item, f"{where}[{name[:64]!r}]", depth + 1)
-        return copied
 
 
 def _scalar(value: object, where: str) -> JsonValue:

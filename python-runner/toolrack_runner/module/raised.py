@@ -3,7 +3,6 @@
 import errno
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
 from toolrack_runner.limits import ERROR_CHARS_MAX
 from toolrack_runner.module.facts import chain, errno_of, is_a, names_a_file, traceback_of
@@ -30,30 +29,26 @@ _NETWORK_FILES = re.compile(r"(?:^|/)(?:socket|ssl|http/client|urllib/request|as
 _NETWORK_CALLS = re.compile(r"\b(?:socket|create_connection|connect|bind|getaddrinfo|gethostbyname)\s*\(")
 
 
-class Raised(NamedTuple):
-    """The error code and the text of the failure that an exception is."""
+def raised(error: BaseException, module: str, lines: Sequence[str]) -> tuple[str, str]:
+    """The error code and the text of the failure that an exception is. Never raises, whatever the exception does.
 
-    code: str
-    text: str
-
-
-def raised(error: BaseException, module: str, lines: Sequence[str]) -> Raised:
-    """The failure that an exception is. `lines` is the source of the module. Never raises, whatever the exception does."""
+    `lines` is the source of the module.
+    """
     file = f"{module}.py"
     line = user_line(error, file)
     at = f"{file}, line {line}" if line else file
     if is_a(error, MemoryError):
         sentence = "the tool needs more memory than it may have. Work on less at a time."
-        return Raised("MEMORY_LIMIT", f"{at}: {sentence}")
+        return ("MEMORY_LIMIT", f"{at}: {sentence}")
     if errno_of(error) in _DISK_FULL:
         sentence = "the tool writes more than its disk quota, or too large a file. Write less, or delete what is done with."
-        return Raised("DISK_LIMIT", f"{at}: {sentence}")
+        return ("DISK_LIMIT", f"{at}: {sentence}")
     if is_a(error, SystemExit):
         sentence = "the tool ended its process with exit(). Return a value, or raise an exception."
-        return Raised("TOOL_CRASHED", f"{at}: {sentence}")
+        return ("TOOL_CRASHED", f"{at}: {sentence}")
     text = user_traceback(error, file, lines)
     hint = denied(error, file, lines)
-    return Raised("TOOL_RAISED", cut_middle(f"{text}\n{hint}" if hint else text, ERROR_CHARS_MAX + 500))
+    return ("TOOL_RAISED", cut_middle(f"{text}\n{hint}" if hint else text, ERROR_CHARS_MAX + 500))
 
 
 def denied(error: BaseException, module_file: str, lines: Sequence[str]) -> str | None:

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from toolrack_runner.limits import (
     EXAMPLES_MAX,
@@ -22,6 +23,8 @@ _FIELD_DEPTH_MAX = 32
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 _SECRET = re.compile(r"[A-Z_][A-Z0-9_]{0,127}")
 _PORT = re.compile(r"[1-9][0-9]{4}")
+_field_error = partial(SpecError, "field_invalid")
+_example_error = partial(SpecError, "examples_invalid")
 _EXAMPLE_KEYS = ("arguments", "context", "result", "contains")
 
 
@@ -138,11 +141,3 @@ def _names(
     if len(listed) > count_max:
         raise _field_error(f"{key} has {len(listed)} entries; at most {count_max} are allowed.")
     return tuple(dict.fromkeys(str(each) for each in listed))
-
-
-def _field_error(sentence: str) -> SpecError:
-    return SpecError("field_invalid", sentence)
-
-
-def _example_error(sentence: str) -> SpecError:
-    return SpecError("examples_invalid", sentence)
