@@ -1,7 +1,7 @@
 """Namespaces: a zygote's own processes, network and file tree, and for each child a file tree and IPC of its own.
 
-The zygote does the expensive part once: a network without interfaces, and a root that holds nothing but what children may
-read. Each child adds its own mount and IPC namespace with a small tmpfs on /tmp. The size of that file system is its quota,
+The zygote does the expensive part once: a network without interfaces, and a root that holds only what children may read.
+Each child adds its own mount and IPC namespace with a small tmpfs on /tmp. The size of that file system is its quota,
 and the kernel removes it with the child. An ordinary user can do all this in a user namespace.
 
 Numbers: `linux/sched.h`, `linux/mount.h`.
@@ -137,7 +137,7 @@ def _try_in_a_child() -> str | None:
         reason = answer.read().decode()
     _, status = os.waitpid(pid, 0)
     if os.waitstatus_to_exitcode(status) != 0:
-        return "a trial process died of it"
+        return "a trial process failed"
     return reason or None
 
 

@@ -16,9 +16,7 @@ from toolrack_runner.pool.pool import Pool
 _log = logging.getLogger("toolrack_runner")
 
 LAYERS = ("hygiene", "rlimits", "identity", "landlock", "seccomp", "namespaces")
-ONLY_LINUX = (
-    "children are confined by what the Linux kernel has; on another system, run the container (Dockerfile)"
-)
+ONLY_LINUX = "the jail needs a Linux kernel; on another system, run the container (Dockerfile)"
 
 
 class LayerState(TypedDict):
@@ -98,7 +96,7 @@ def _level(proofs: tuple[Proof, ...]) -> str:
 
 
 class Unmeasured:
-    """Takes the place of a measurement on a system that has no layers."""
+    """Replaces Measurement on a system that has no layers."""
 
     async def done(self) -> Measured:
         """L0, with the reason at every layer."""

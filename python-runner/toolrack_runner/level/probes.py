@@ -112,7 +112,7 @@ PROBES: Final[tuple[Probe, ...]] = (
     _probe(network.reconnect_by_fastopen, "L2", both={"seccomp": "EPERM", "kernel": "EISCONN"}),
     _probe(network.reconnect, "L2", both={"landlock": "EACCES", "seccomp": "EPERM"}),
     _probe(network.set_socket_option, "L2", both={"seccomp": "EPERM"}),
-    # The kernel tells everybody whether a process is there. Only in another PID namespace there is no such number.
+    # The kernel tells every process whether another one exists. In another PID namespace it has no such number.
     _probe(processes.find_victim, "L2", both={"seccomp": "EPERM", "namespaces": "ESRCH"}),
     _probe(files.lock_shared_file, "L2", both={"seccomp": UNCHANGED}),
     _probe(network.identify_peer, "L2", both={"seccomp": "EPERM"}),

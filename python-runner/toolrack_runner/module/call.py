@@ -36,7 +36,7 @@ def call_tool(
     except MemoryError:
         sentence = "the tool used up its memory. Work on less at a time."
         return failure("MEMORY_LIMIT", f"{module.name}.py: {sentence}")
-    except BaseException as error:  # noqa: BLE001 - somebody waits for an answer
+    except BaseException as error:  # noqa: BLE001 - main waits for an answer
         sentence = f"the tool left its process unable to answer ({exception_line(error)[:200]})."
         return failure("TOOL_CRASHED", f"{module.name}.py: {sentence}")
 

@@ -193,5 +193,5 @@ def _import_sentence(module: str, lines: tuple[str, ...], error: BaseException) 
     hint = denied(error, f"{module}.py", lines)
     if hint:
         return "import_denied", f"importing the module was refused ({exception_line(error)[:200]}). {hint}"
-    cure = "Correct that line; what may fail belongs inside a handler"
+    cure = "Correct that line, or move code that may fail into a handler"
     return "import_raised", f"importing the module raised {exception_line(error)[:300]}. {cure}."

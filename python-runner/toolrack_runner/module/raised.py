@@ -39,16 +39,18 @@ def raised(error: BaseException, module: str, lines: Sequence[str]) -> tuple[str
     at = f"{file}, line {line}" if line else file
     if is_a(error, MemoryError):
         sentence = "the tool needs more memory than it may have. Work on less at a time."
-        return ("MEMORY_LIMIT", f"{at}: {sentence}")
+        return "MEMORY_LIMIT", f"{at}: {sentence}"
     if errno_of(error) in _DISK_FULL:
-        sentence = "the tool writes more than its disk quota, or too large a file. Write less, or delete what is done with."
-        return ("DISK_LIMIT", f"{at}: {sentence}")
+        sentence = (
+            "the tool writes more than its disk quota, or too large a file. Write less, or delete old files."
+        )
+        return "DISK_LIMIT", f"{at}: {sentence}"
     if is_a(error, SystemExit):
         sentence = "the tool ended its process with exit(). Return a value, or raise an exception."
-        return ("TOOL_CRASHED", f"{at}: {sentence}")
+        return "TOOL_CRASHED", f"{at}: {sentence}"
     text = user_traceback(error, file, lines)
     hint = denied(error, file, lines)
-    return ("TOOL_RAISED", cut_middle(f"{text}\n{hint}" if hint else text, ERROR_CHARS_MAX + 500))
+    return "TOOL_RAISED", cut_middle(f"{text}\n{hint}" if hint else text, ERROR_CHARS_MAX + 500)
 
 
 def denied(error: BaseException, module_file: str, lines: Sequence[str]) -> str | None:

@@ -56,7 +56,7 @@ class CheckReport(TypedDict):
 
 def import_hung(module: str, line: int | None, seconds: float) -> Fault:
     """The import did not end in time. `line` is where it was, if that is known."""
-    sentence = f"importing the module did not end within {seconds:g} s. Move what waits or computes long into a handler."
+    sentence = f"importing the module did not end within {seconds:g} s. Move slow work into a handler."
     return fault("import_hung", module, line, sentence)
 
 

@@ -64,7 +64,7 @@ def contradictions(parameters: JsonObject, handler: Handler) -> Iterator[str]:
         if name not in stated:
             yield f"{title} needs '{name}', but its parameters do not have it{did_you_mean(name, stated)}"
         elif name not in required:
-            yield f"{title} needs '{name}', which has no default, but its required does not list it. Add it to either."
+            yield f"{title} needs '{name}', which has no default, but its required lacks it. List it, or give it a default."
 
 
 def _validator(parameters: JsonObject) -> Any:

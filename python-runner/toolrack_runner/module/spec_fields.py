@@ -94,7 +94,7 @@ def read_examples(value: object) -> tuple[Example, ...]:
         raise _example_error("examples is not a list. Write [{'arguments': {…}, 'result': …}].")
     if len(listed) > EXAMPLES_MAX:
         raise _example_error(
-            f"there are {len(listed)} examples; at most {EXAMPLES_MAX} are allowed. Keep the telling ones."
+            f"there are {len(listed)} examples; at most {EXAMPLES_MAX} are allowed. Keep the most useful ones."
         )
     return tuple(_example(index, each) for index, each in enumerate(listed))
 

@@ -82,11 +82,11 @@ def queue_signals(_: Canaries) -> None:
     """Queues two hundred signals to itself, which each use memory of the kernel, and removes them."""
     number = signal.SIGRTMIN + 1
     held = signal.pthread_sigmask(signal.SIG_BLOCK, {number})
-    told = ctypes.create_string_buffer(struct.pack("iii", number, 0, SI_QUEUE), SIGINFO_BYTES)
+    details = ctypes.create_string_buffer(struct.pack("iii", number, 0, SI_QUEUE), SIGINFO_BYTES)
     try:
         for _signal in range(SIGNALS):
             syscall(
-                "rt_tgsigqueueinfo", os.getpid(), threading.get_native_id(), number, ctypes.addressof(told)
+                "rt_tgsigqueueinfo", os.getpid(), threading.get_native_id(), number, ctypes.addressof(details)
             )
     finally:
         while signal.sigtimedwait({number}, 0):
