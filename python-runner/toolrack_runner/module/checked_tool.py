@@ -1,4 +1,4 @@
-"""One accepted spec with everything that its definition needs; what the spec leaves out comes from the handler."""
+"""Completes an accepted spec: a description or parameters that it leaves out come from the handler."""
 
 from dataclasses import dataclass
 
@@ -14,7 +14,7 @@ from toolrack_runner.wire.frames import JsonObject
 
 @dataclass(frozen=True, slots=True)
 class CheckedTool:
-    """A tool as it will be defined. `derived` names what came from the handler; with faults, it cannot be defined."""
+    """A tool as it will be defined, unless it has faults. `derived` names what came from the handler."""
 
     tool: Tool
     description: str

@@ -1,6 +1,6 @@
-"""What a value, a class or an exception really is, whatever its class overrides.
+"""Reads values, classes and exceptions without running code of the uploaded module.
 
-An uploaded module may give its classes properties and metaclasses that do anything. Nothing here runs them.
+The module may give its classes properties and metaclasses that do anything. Nothing here calls them.
 """
 
 from collections.abc import Callable

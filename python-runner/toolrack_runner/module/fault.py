@@ -73,7 +73,7 @@ class FaultJson(NoteJson):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong. `message` is a sentence for the author that names the file, the line and the cure."""
+    """One thing that is wrong. `message` tells the author the file, the line and how to correct it."""
 
     kind: FaultKind
     message: str

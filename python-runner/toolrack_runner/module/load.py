@@ -143,7 +143,8 @@ def _import_code(name: str, code: CodeType, text: str, trusted: Names) -> dict[s
     """Runs a compiled module under its name, and gives the names that it then has. Raises ModuleError."""
     namespace = vars(_new_module(name, text))
     try:
-        trusted.run(lambda: _execute(code, namespace))
+        # The one place where user code starts, in a jailed child.
+        trusted.run(lambda: exec(code, namespace))  # noqa: S102
     except BaseException as error:  # noqa: BLE001 - an import may raise anything
         came_up = error
         found = trusted.keep(lambda: _import_fault(name, tuple(text.splitlines()), came_up))
@@ -161,10 +162,6 @@ def _new_module(name: str, text: str) -> ModuleType:
     module.__spec__ = ModuleSpec(name, loader, origin=f"{name}.py")
     sys.modules[name] = module
     return module
-
-
-def _execute(code: CodeType, namespace: dict[str, Any]) -> None:
-    exec(code, namespace)  # noqa: S102 - the one place where user code starts, in a jailed child
 
 
 def _import_fault(module: str, lines: tuple[str, ...], error: BaseException) -> Fault:

@@ -13,10 +13,8 @@ _WHERE_CHARS_MAX = 100
 class NotPlainError(Exception):
     """JSON has no form for a value. `where` is its place as an expression, such as `parameters['type']`."""
 
-    def __init__(self, where: str, what: str) -> None:
-        super().__init__(f"{where} {what}")
-        self.where = where
-        self.what = what
+    def __init__(self, where: str, fault: str) -> None:
+        super().__init__(f"{where} {fault}")
 
 
 def plain_value(value: object, where: str, *, depth_max: int) -> JsonValue:

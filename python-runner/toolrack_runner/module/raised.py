@@ -54,7 +54,7 @@ def raised(error: BaseException, module: str, lines: Sequence[str]) -> tuple[str
 
 
 def denied(error: BaseException, module_file: str, lines: Sequence[str]) -> str | None:
-    """What the jail denied, if that led to the exception, in words that the author can act on; else None."""
+    """A sentence for the author about what the jail denied, if that led to the exception; else None."""
     for found in chain(error):
         if is_a(found, OSError):
             sentence = _denied_sentence(found, module_file, lines)
