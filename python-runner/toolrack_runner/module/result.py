@@ -35,7 +35,7 @@ _METHOD_CURES = (
     ("item", "return value.item()"),
     ("__next__", _LIST),
 )
-#: Python writes whole numbers up to 4,300 digits.
+#: Of the largest whole number that Python converts to text. It has 4,300 digits.
 _BITS_MAX = 14_284
 
 

@@ -44,7 +44,7 @@ def arguments_mismatch(parameters: JsonObject, arguments: JsonObject) -> str | N
 
 
 def contradictions(parameters: JsonObject, handler: Handler) -> Iterator[str]:
-    """Where the schema and the handler's signature cannot both be right: a sentence for each place."""
+    """A sentence for each place at which the schema and the handler's signature contradict each other."""
     stated = parameters.get("properties", {})
     listed = parameters.get("required", [])
     if not isinstance(stated, dict) or not isinstance(listed, list):
