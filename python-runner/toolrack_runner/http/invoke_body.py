@@ -6,6 +6,7 @@ from starlette.requests import Request
 
 from toolrack_runner.http.body import Body, read_body
 from toolrack_runner.http.http_error import HttpError
+from toolrack_runner.limits import HOSTS_MAX
 from toolrack_runner.network.hosts import Host, is_address, read_host, why_no_address
 from toolrack_runner.pool.call import Call
 from toolrack_runner.pool.warm_queue import Key
@@ -15,7 +16,6 @@ from toolrack_runner.zygote.messages import Limits
 
 DEADLINE_MS = 30_000
 DEADLINE_MS_MAX = 3_600_000
-HOSTS_MAX = 20
 NO_HOSTS = "network must name hosts, as api.example.com or api.example.com:8443"
 _DEFAULTS = Limits()
 

@@ -75,11 +75,6 @@ class Confinement:
         }
         return {name: layer.reason for name, layer in layers.items() if isinstance(layer, Unavailable)}
 
-    @property
-    def landlock_abi(self) -> int:
-        """The kernel's version of Landlock; 0 if the layer is off."""
-        return 0 if isinstance(self.landlock, Unavailable) else self.landlock.abi
-
     def settle(self) -> None:
         """Finishes the preparation, once the zygote has imported everything that its children share."""
         if not isinstance(self.first_uid, Unavailable):
@@ -94,20 +89,9 @@ class Confinement:
             self.in_use = memory_in(os.pread(self.status, STATUS_BYTES, 0))
         self.planned.clear()
 
-    @property
-    def anonymous_bytes(self) -> int:
-        """The bytes that children share with the zygote and that have no file behind them."""
-        return self.in_use.anonymous_bytes
-
     def make_workplace(self, slot: int, limits: Limits) -> Workplace:
         """The place of the next child of a slot. Makes its directory if it will not mount one."""
         uid, gid = self._user_of(slot)
-        planned = self._plan(limits)
-        if not isinstance(self.namespaces, Unavailable):
-            return Workplace(self.namespaces.workplace, uid, gid, planned)
-        return Workplace(make_directory(self.base, slot, uid, gid), uid, gid, planned)
-
-    def _plan(self, limits: Limits) -> PlannedLimits:
         planned = self.planned.get(limits)
         if planned is None:
             if len(self.planned) >= PLANS_MAX:
@@ -115,7 +99,9 @@ class Confinement:
             processes = THREADS_MAX if self._has_uid else None
             planned = plan_limits(limits, processes=processes, in_use=self.in_use)
             self.planned[limits] = planned
-        return planned
+        if not isinstance(self.namespaces, Unavailable):
+            return Workplace(self.namespaces.workplace, uid, gid, planned)
+        return Workplace(make_directory(self.base, slot, uid, gid), uid, gid, planned)
 
     def clear_workplace(self, slot: int) -> int | None:
         """Starts to remove what the reaped child of a slot wrote, and gives the pid of the process that does it.
@@ -197,7 +183,7 @@ def _first_uid(opening: Opening, *, has_own_root: bool) -> int | Unavailable:
     closed = None if has_own_root else closed_to_others(opening.needed)
     if closed is not None:
         return Unavailable(
-            f"other users can't enter {closed}, where the interpreter lies: "
+            f"other users can't enter {closed}, which holds the interpreter: "
             "start the runner with a Python that every user can read"
         )
     return FIRST_UID

@@ -15,7 +15,7 @@ from toolrack_runner.jail.linux import ON_LINUX, prctl, syscall
 PR_SET_PDEATHSIG: Final = 1
 PR_SET_DUMPABLE: Final = 4
 PR_SET_NO_NEW_PRIVS: Final = 38
-#: Of every child from its start: it gets a third of the processor time of a process at 0, as the runner and the service are.
+#: Of every child from its start: it gets a third of the processor time of one at 0, such as the runner and the service.
 NICENESS: Final = 5
 #: The last descriptor there can be: the kernel takes an unsigned int as the end of a range.
 LAST: Final = 2**32 - 1
@@ -27,7 +27,7 @@ def start_session() -> None:
 
 
 def come_after_the_runner() -> None:
-    """Lets the runner and the service run first if processors are short: each call waits for both, and each is one thread.
+    """Lets the runner and the service run first if processors are short. Every call waits for both, and each has one thread.
 
     If the kernel weighs sessions, main sets the niceness of the session. A child cannot: it does not see that file of /proc.
     """

@@ -1,4 +1,4 @@
-"""Takes a process its user, its groups and its capabilities, and tells what other users cannot reach.
+"""Removes the user, the groups and the capabilities of a process, and finds folders that other users cannot enter.
 
 The numbers are those of `linux/prctl.h` and `linux/capability.h`.
 """

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from toolrack_runner.jail.seccomp.compile_policy import TABLES
+from toolrack_runner.jail.seccomp.syscalls import TABLES
 
 ON_LINUX: Final = sys.platform == "linux"
 

@@ -1,7 +1,7 @@
 """Namespaces: a zygote's own processes, network and file tree, and for each child a file tree and IPC of its own.
 
-The zygote does the expensive part once: a network without interfaces, and a root that holds nothing but what children may
-read. Each child adds its own mount and IPC namespace with a small tmpfs on /tmp. The size of that file system is its quota,
+The zygote does the expensive part once: a network without interfaces, and a root that holds only what children may read.
+Each child adds its own mount and IPC namespace with a small tmpfs on /tmp. The size of that file system is its quota,
 and the kernel removes it with the child. An ordinary user can do all this in a user namespace.
 
 Numbers: `linux/sched.h`, `linux/mount.h`.
@@ -11,7 +11,6 @@ import ctypes
 import os
 import signal
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, NoReturn
 
 from toolrack_runner.jail.hygiene import die_with
@@ -53,40 +52,29 @@ OPTIONS_BYTES_MAX: Final = 128
 DEVICES: Final = ("/dev/null", "/dev/full", "/dev/random", "/dev/urandom")
 
 
-@dataclass(frozen=True)
 class Namespaces:
-    """The namespaces that this process lives in, as their first process."""
+    """The namespaces that this process lives in, as their first process.
 
-    #: The open file /proc/self/status of this process. It has no /proc any more.
-    status: int
-    #: The path at which each child has a file system of its own.
-    workplace: str
-    _mount: "WorkplaceMount"
-
-    def enter_own(self, uid: int, gid: int) -> None:
-        """Gives the child a file tree of its own with an empty, small workplace. Needs capabilities."""
-        syscall("unshare", CLONE_NEWNS | CLONE_NEWIPC)
-        self._mount.make(uid, gid)
-        os.chdir(self.workplace)
-
-
-class WorkplaceMount:
-    """The mount of a child's file system, prepared but for the child's user.
-
-    A child copies each page that it writes to, so it should write little.
+    `status` is the open file /proc/self/status of this process, which has no /proc any more. `workplace` is the path at
+    which each child has a file system of its own.
     """
 
-    def __init__(self, workplace: str) -> None:
+    def __init__(self, status: int, workplace: str) -> None:
+        self.status = status
+        self.workplace = workplace
+        # The mount is prepared but for the child's user: a child copies each page that it writes to.
         self._texts = [ctypes.create_string_buffer(text) for text in (b"tmpfs", os.fsencode(workplace))]
         self._options = ctypes.create_string_buffer(OPTIONS_BYTES_MAX)
         source, target = map(ctypes.addressof, self._texts)
         flags = MS_NOSUID | MS_NODEV | MS_NOEXEC
-        self._arguments = (source, target, source, flags, ctypes.addressof(self._options))
+        self._mount = (source, target, source, flags, ctypes.addressof(self._options))
 
-    def make(self, uid: int, gid: int) -> None:
-        """Mounts the file system, empty. Raises OSError."""
+    def enter_own(self, uid: int, gid: int) -> None:
+        """Gives the child a file tree of its own with an empty, small workplace. Needs capabilities. Raises OSError."""
+        syscall("unshare", CLONE_NEWNS | CLONE_NEWIPC)
         self._options.value = OPTIONS % (uid, gid)
-        syscall("mount", *self._arguments)
+        syscall("mount", *self._mount)
+        os.chdir(self.workplace)
 
 
 def enter_namespaces(read_only: Sequence[str]) -> Namespaces | Unavailable:
@@ -106,7 +94,7 @@ def enter_namespaces(read_only: Sequence[str]) -> Namespaces | Unavailable:
     status = os.open("/proc/self/status", os.O_RDONLY | os.O_CLOEXEC)
     workplace = workplace_beside(read_only)
     _build_root(read_only, workplace)
-    return Namespaces(status, workplace, WorkplaceMount(workplace))
+    return Namespaces(status, workplace)
 
 
 def workplace_beside(read_only: Sequence[str]) -> str:
@@ -149,7 +137,7 @@ def _try_in_a_child() -> str | None:
         reason = answer.read().decode()
     _, status = os.waitpid(pid, 0)
     if os.waitstatus_to_exitcode(status) != 0:
-        return "a trial process died of it"
+        return "a trial process failed"
     return reason or None
 
 

@@ -9,7 +9,7 @@ CONNECTIONS: Final = ("passed", "severed")
 
 @dataclass(frozen=True)
 class Canaries:
-    """Things without value, in the places of valuable ones. Paths and numbers are as the confined child sees them."""
+    """Stand-ins for things of value. Paths and numbers are as the confined child sees them."""
 
     victim: int
     """A process of the runner's own user outside the jail. Its memory is readable for that user (dumpable)."""

@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
+from typing import NotRequired, TypedDict
 
 from toolrack_runner.level.probe import Probe, expected, held_by
 from toolrack_runner.level.probes import PROBES
@@ -15,51 +16,31 @@ from toolrack_runner.pool.pool import Pool
 _log = logging.getLogger("toolrack_runner")
 
 LAYERS = ("hygiene", "rlimits", "identity", "landlock", "seccomp", "namespaces")
-ONLY_LINUX = (
-    "children are confined by what the Linux kernel has; on another system, run the container (Dockerfile)"
-)
+ONLY_LINUX = "the jail needs a Linux kernel; on another system, run the container (Dockerfile)"
 
 
-@dataclass(frozen=True)
-class LayerState:
-    """One layer of the jail, and the attacks that were seen to fail as this layer makes them fail."""
+class LayerState(TypedDict):
+    """One layer of the jail, as `/health` shows it."""
 
     name: str
     on: bool
-    reason: str | None
-    proved_by: tuple[str, ...]
-
-    def as_json(self) -> dict[str, object]:
-        """The layer as `/health` shows it."""
-        shown: dict[str, object] = {"name": self.name, "on": self.on, "provedBy": self.proved_by}
-        return shown if self.reason is None else shown | {"reason": self.reason}
+    #: The attacks that were seen to fail as this layer makes them fail.
+    provedBy: tuple[str, ...]
+    #: Why it is off.
+    reason: NotRequired[str]
 
 
-@dataclass(frozen=True)
-class Proof:
-    """One attack, and what its probe saw. `expected` is what it sees if a layer that is on holds it."""
+class Proof(TypedDict):
+    """One attack, and what its probe saw, as `/health` shows it."""
 
-    attack: str
+    name: str
     level: str
-    expected: tuple[str, ...]
+    held: bool
+    #: What the probe sees if a layer that is on holds the attack.
+    expected: list[str]
     saw: str
+    #: The layers that are on and explain what it saw.
     by: tuple[str, ...]
-
-    @property
-    def held(self) -> bool:
-        """True if a layer that is on explains what the probe saw."""
-        return bool(self.by)
-
-    def as_json(self) -> dict[str, object]:
-        """The proof as `/health` shows it."""
-        return {
-            "name": self.attack,
-            "level": self.level,
-            "held": self.held,
-            "expected": self.expected,
-            "saw": self.saw,
-            "by": self.by,
-        }
 
 
 @dataclass(frozen=True)
@@ -84,30 +65,38 @@ def weigh(
         saw = sights.get(probe.name, "no answer")
         seen = {each for saws in expected(probe, on, as_root=as_root).values() for each in saws}
         by = held_by(probe, saw, on, as_root=as_root)
-        return Proof(probe.name, probe.level, tuple(sorted(seen)), saw, by)
+        return {
+            "name": probe.name,
+            "level": probe.level,
+            "held": bool(by),
+            "expected": sorted(seen),
+            "saw": saw,
+            "by": by,
+        }
+
+    def layer(name: str) -> LayerState:
+        proved_by = tuple(each["name"] for each in proofs if name in each["by"])
+        state: LayerState = {"name": name, "on": name in on, "provedBy": proved_by}
+        if name in missing:
+            state["reason"] = missing[name]
+        return state
 
     proofs = tuple(map(proof, probes))
-    layers = tuple(
-        LayerState(
-            name, name in on, missing.get(name), tuple(each.attack for each in proofs if name in each.by)
-        )
-        for name in LAYERS
-    )
-    return Measured(_level(proofs), layers, proofs)
+    return Measured(_level(proofs), tuple(map(layer, LAYERS)), proofs)
 
 
 def _level(proofs: tuple[Proof, ...]) -> str:
     reached = "L0"
     for level in ("L1", "L2", "L3"):
-        of_this = [proof for proof in proofs if proof.level == level]
-        if not of_this or not all(proof.held for proof in of_this):
+        held = [proof["held"] for proof in proofs if proof["level"] == level]
+        if not held or not all(held):
             return reached
         reached = level
     return reached
 
 
 class Unmeasured:
-    """Takes the place of a measurement on a system that has no layers."""
+    """Replaces Measurement on a system that has no layers."""
 
     async def done(self) -> Measured:
         """L0, with the reason at every layer."""
@@ -153,7 +142,9 @@ class Measurement:
             os.kill(ready.victim, signal.SIGKILL)
         measured = weigh(ready.sights, PROBES, ready.missing, as_root=os.geteuid() == 0)
         for proof in measured.proofs:
-            if not proof.held:
-                _log.warning("an attack is not held here", extra={"attack": proof.attack, "saw": proof.saw})
+            if not proof["held"]:
+                _log.warning(
+                    "an attack is not held here", extra={"attack": proof["name"], "saw": proof["saw"]}
+                )
         await self._pool.refill()
         return measured

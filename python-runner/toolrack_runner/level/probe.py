@@ -48,7 +48,7 @@ class Probe:
             return UNCHANGED
         except OSError as error:
             return errno.errorcode.get(error.errno or 0, repr(error))
-        except BaseException as error:  # noqa: BLE001 - main finds it unexpected
+        except BaseException as error:  # noqa: BLE001 - main treats it as unexpected
             return repr(error)
         return ESCAPED
 

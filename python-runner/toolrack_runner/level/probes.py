@@ -4,6 +4,7 @@ From `change_mode` on, each is a way past one layer that is easily overlooked. I
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Final
 
 from toolrack_runner.level.attacks import files, network, processes, resources
@@ -36,6 +37,9 @@ def _probe(
     )
 
 
+#: A probe that does not share its child with others.
+_alone = partial(_probe, is_combinable=False)
+
 #: Opening a path for which Landlock has no rule, and which is not in the root of the namespaces.
 OUT_OF_SIGHT: Final[dict[Layer, str]] = {"landlock": "EACCES", "namespaces": "ENOENT"}
 #: Reaching a process of the runner.
@@ -65,7 +69,7 @@ PROBES: Final[tuple[Probe, ...]] = (
     _probe(network.open_raw, "L2", both={"seccomp": "EPERM"}, root=LESSER, user={"kernel": "EPERM"}),
     _probe(network.open_netlink, "L2", both={"seccomp": "EPERM"}),
     _probe(processes.signal_victim, "L2", both=OTHER_PROCESS, root={"identity": "EPERM"}),
-    _probe(processes.trace_victim, "L2", both=OTHER_PROCESS, root=LESSER, is_combinable=False),
+    _alone(processes.trace_victim, "L2", both=OTHER_PROCESS, root=LESSER),
     _probe(processes.read_victim, "L2", both=OTHER_PROCESS, root=LESSER),
     _probe(processes.fork_often, "L2", both={"seccomp": "EPERM"}),
     _probe(resources.allocate, "L1", both={"rlimits": "ENOMEM"}),
@@ -75,29 +79,22 @@ PROBES: Final[tuple[Probe, ...]] = (
     _probe(files.make_many_files, "L3", both={"namespaces": "ENOSPC"}),
     _probe(processes.daemonise, "L2", both={"seccomp": "EPERM"}),
     _probe(processes.use_inherited, "L1", both={"hygiene": "EBADF"}),
-    _probe(processes.make_user_namespace, "L2", both={"seccomp": "EPERM"}, is_combinable=False),
-    _probe(
-        processes.execute,
-        "L2",
-        both={"landlock": "EACCES", "seccomp": "EPERM", "namespaces": "ENOENT"},
-        is_combinable=False,
-    ),
-    _probe(
+    _alone(processes.make_user_namespace, "L2", both={"seccomp": "EPERM"}),
+    _alone(processes.execute, "L2", both={"landlock": "EACCES", "seccomp": "EPERM", "namespaces": "ENOENT"}),
+    _alone(
         processes.execute_written,
         "L2",
         both={"landlock": "EACCES", "seccomp": "EPERM", "namespaces": "EACCES"},
-        is_combinable=False,
     ),
-    _probe(
+    _alone(
         processes.become_root,
         "L2",
         both={"seccomp": "EPERM"},
         root={"identity": "EPERM"},
         user={"kernel": "EPERM", "namespaces": "EINVAL"},
-        is_combinable=False,
     ),
     _probe(resources.set_up_io_uring, "L2", both={"seccomp": "EPERM", "rlimits": "ENOMEM"}),
-    _probe(resources.lift_cpu_limit, "L1", both={"rlimits": "EPERM"}, is_combinable=False),
+    _alone(resources.lift_cpu_limit, "L1", both={"rlimits": "EPERM"}),
     _probe(
         files.change_mode,
         "L2",
@@ -115,7 +112,7 @@ PROBES: Final[tuple[Probe, ...]] = (
     _probe(network.reconnect_by_fastopen, "L2", both={"seccomp": "EPERM", "kernel": "EISCONN"}),
     _probe(network.reconnect, "L2", both={"landlock": "EACCES", "seccomp": "EPERM"}),
     _probe(network.set_socket_option, "L2", both={"seccomp": "EPERM"}),
-    # The kernel tells everybody whether a process is there. Only in another PID namespace there is no such number.
+    # The kernel tells every process whether another one exists. In another PID namespace it has no such number.
     _probe(processes.find_victim, "L2", both={"seccomp": "EPERM", "namespaces": "ESRCH"}),
     _probe(files.lock_shared_file, "L2", both={"seccomp": UNCHANGED}),
     _probe(network.identify_peer, "L2", both={"seccomp": "EPERM"}),

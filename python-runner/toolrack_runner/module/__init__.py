@@ -5,13 +5,12 @@ from toolrack_runner.module.check import check_module
 from toolrack_runner.module.fault import Fault, ModuleError
 from toolrack_runner.module.imports import imports_of_code
 from toolrack_runner.module.load import LoadedModule, load_known, load_module, places, portable_code
-from toolrack_runner.module.parse import ParsedModule, parse_module
+from toolrack_runner.module.parse import parse_module
 
 __all__ = [
     "Fault",
     "LoadedModule",
     "ModuleError",
-    "ParsedModule",
     "call_tool",
     "check_module",
     "imports_of_code",

@@ -9,17 +9,15 @@ from toolrack_runner.module.fault import ModuleError
 from toolrack_runner.module.handler import CONTEXT, Handler
 from toolrack_runner.module.load import Module
 from toolrack_runner.module.near_miss import did_you_mean, named, near_miss
-from toolrack_runner.module.plain import JsonObject, JsonValue
 from toolrack_runner.module.raised import raised
 from toolrack_runner.module.result import ResultError, result_of
 from toolrack_runner.module.user_traceback import exception_line
-
-Outcome = dict[str, JsonValue]
+from toolrack_runner.wire.frames import JsonObject
 
 
 def call_tool(
     module: Module, tool: str, arguments: JsonObject, context: JsonObject, *, output_bytes_max: int
-) -> Outcome:
+) -> JsonObject:
     """Calls a handler. Never raises, whatever the handler does.
 
     The outcome is `{"outcome": "success", "text"}`, with `value` if the result was not a string, or
@@ -38,12 +36,12 @@ def call_tool(
     except MemoryError:
         sentence = "the tool used up its memory. Work on less at a time."
         return failure("MEMORY_LIMIT", f"{module.name}.py: {sentence}")
-    except BaseException as error:  # noqa: BLE001 - somebody waits for an answer
+    except BaseException as error:  # noqa: BLE001 - main waits for an answer
         sentence = f"the tool left its process unable to answer ({exception_line(error)[:200]})."
         return failure("TOOL_CRASHED", f"{module.name}.py: {sentence}")
 
 
-def failure(code: str, error: str) -> Outcome:
+def failure(code: str, error: str) -> JsonObject:
     """The outcome of a call that gave no result."""
     return {"outcome": "failure", "code": code, "error": error.encode("utf-8", "replace").decode()}
 
@@ -76,7 +74,7 @@ def _called(
     arguments: JsonObject,
     context: JsonObject,
     bytes_max: int,
-) -> Outcome:
+) -> JsonObject:
     given: dict[str, Any] = dict(arguments)
     if handler.takes_context:
         given[CONTEXT] = context

@@ -5,17 +5,18 @@ from importlib import import_module
 
 from toolrack_runner.module.call import call_tool, failure
 from toolrack_runner.module.checked_tool import CheckedTool, checked_tool
-from toolrack_runner.module.fault import Fault, ModuleError, Note, note
+from toolrack_runner.module.fault import Fault, ModuleError, NoteJson, note
 from toolrack_runner.module.imports import ImportedPackage
 from toolrack_runner.module.load import LoadedModule, load_module
 from toolrack_runner.module.parse import ParsedModule, parse_module
-from toolrack_runner.module.plain import JsonObject, plain_object
+from toolrack_runner.module.plain import plain_object
 from toolrack_runner.module.report import CheckReport, SpecReport, Stage
 from toolrack_runner.module.schema import arguments_mismatch
 from toolrack_runner.module.source import is_available
 from toolrack_runner.module.spec import RefusedSpec, Tool
 from toolrack_runner.module.spec_fields import Example
 from toolrack_runner.module.user_traceback import cut_middle
+from toolrack_runner.wire.frames import JsonObject
 
 _OUTPUT_BYTES_MAX = 256 * 1024
 _SHOWN_CHARS_MAX = 4_000
@@ -68,7 +69,7 @@ def _report(
         "module": parsed.name,
         "ok": not faults and (stage == "parsed" or any(tool["accepted"] for tool in tools)),
         "faults": [each.as_json() for each in faults],
-        "notes": [_unavailable_note(parsed.name, package).as_json() for package in unavailable],
+        "notes": [_unavailable_note(parsed.name, package) for package in unavailable],
         "imports": list(parsed.imports),
         "missingImports": [package.name for package in unavailable],
         "tools": list(tools),
@@ -90,7 +91,7 @@ def _specs(
     return [specs[index] for index in sorted(specs)]
 
 
-def _read_spec(checked: CheckedTool, examples: list[JsonObject], notes: Sequence[Note]) -> SpecReport:
+def _read_spec(checked: CheckedTool, examples: list[JsonObject], notes: Sequence[NoteJson]) -> SpecReport:
     """A spec that could be read. It is accepted unless its schema cannot be derived or does not compile."""
     tool = checked.tool
     return {
@@ -105,7 +106,7 @@ def _read_spec(checked: CheckedTool, examples: list[JsonObject], notes: Sequence
         "secrets": list(tool.secrets),
         "network": list(tool.network),
         "faults": [each.as_json() for each in checked.faults],
-        "notes": [each.as_json() for each in (*tool.notes, *notes)],
+        "notes": [*tool.notes, *notes],
         "examples": examples,
     }
 
@@ -163,8 +164,8 @@ def _matched(example: Example, outcome: JsonObject) -> bool | None:
     return not example.has_result or outcome.get("value", text) == example.result
 
 
-def _example_notes(module: LoadedModule, tool: Tool, ran: list[JsonObject]) -> list[Note]:
-    notes: list[Note] = []
+def _example_notes(module: LoadedModule, tool: Tool, ran: list[JsonObject]) -> list[NoteJson]:
+    notes: list[NoteJson] = []
     for example in ran:
         if example["outcome"] == "failure":
             how = f"ended with {example['code']}"
@@ -177,7 +178,7 @@ def _example_notes(module: LoadedModule, tool: Tool, ran: list[JsonObject]) -> l
     return notes
 
 
-def _unavailable_note(module: str, package: ImportedPackage) -> Note:
+def _unavailable_note(module: str, package: ImportedPackage) -> NoteJson:
     sentence = (
         f"'{package.name}' is not installed here, so this import will fail. "
         "Use the standard library, or ask the operator to add it."

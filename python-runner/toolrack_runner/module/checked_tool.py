@@ -1,20 +1,20 @@
-"""One accepted spec with everything that its definition needs; what the spec leaves out comes from the handler."""
+"""Completes an accepted spec: a description or parameters that it leaves out come from the handler."""
 
 from dataclasses import dataclass
 
+from toolrack_runner.limits import DESCRIPTION_CHARS_MAX
 from toolrack_runner.module.facts import class_name
 from toolrack_runner.module.fault import Fault, SpecError, fault
-from toolrack_runner.module.limits import DESCRIPTION_CHARS_MAX
 from toolrack_runner.module.load import LoadedModule
-from toolrack_runner.module.plain import JsonObject
 from toolrack_runner.module.schema import check_size, schema_fault
 from toolrack_runner.module.signature_schema import read_docstring, signature_schema
 from toolrack_runner.module.spec import Tool
+from toolrack_runner.wire.frames import JsonObject
 
 
 @dataclass(frozen=True, slots=True)
 class CheckedTool:
-    """A tool as it will be defined. `derived` names what came from the handler; with faults, it cannot be defined."""
+    """A tool as it will be defined, unless it has faults. `derived` names what came from the handler."""
 
     tool: Tool
     description: str
@@ -49,7 +49,7 @@ def _checked(module: LoadedModule, tool: Tool) -> CheckedTool:
 
 def _derived_description(tool: Tool) -> str:
     docstring = (tool.handler.doc or "").strip()
-    description = read_docstring(docstring).description or docstring
+    description = read_docstring(docstring)[0] or docstring
     if len(description) > DESCRIPTION_CHARS_MAX:
         sentence = f"its docstring has {len(description):,} characters of {DESCRIPTION_CHARS_MAX:,} allowed. Shorten it."
         raise SpecError("description_invalid", sentence)

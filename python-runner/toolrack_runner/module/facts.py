@@ -1,15 +1,16 @@
-"""What a value, a class or an exception really is, whatever its class overrides.
+"""Reads values, classes and exceptions without running code of the uploaded module.
 
-An uploaded module may give its classes properties and metaclasses that do anything. Nothing here runs them.
+The module may give its classes properties and metaclasses that do anything. Nothing here calls them.
 """
 
+from collections.abc import Callable
 from types import TracebackType
 from typing import Any
 
 _CHAIN_MAX = 5
 
-_name = type.__dict__["__name__"].__get__
-_mro = type.__dict__["__mro__"].__get__
+_name: Callable[[type], str] = type.__dict__["__name__"].__get__
+_mro: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
 _namespace = type.__dict__["__dict__"].__get__
 _attribute = {
     (kind, name): kind.__dict__[name].__get__
@@ -26,8 +27,7 @@ _attribute = {
 
 def class_name(kind: type) -> str:
     """The name of a class, at most 64 characters of it."""
-    name: str = _name(kind)
-    return name[:64]
+    return _name(kind)[:64]
 
 
 def type_name(value: object) -> str:
@@ -40,8 +40,7 @@ def type_name(value: object) -> str:
 
 def bases(kind: type) -> tuple[type, ...]:
     """A class and all its base classes, in the order in which Python looks names up."""
-    order: tuple[type, ...] = _mro(kind)
-    return order
+    return _mro(kind)
 
 
 def has_method(value: object, name: str) -> bool:
@@ -69,7 +68,7 @@ def as_list(value: object) -> list[object] | None:
 
 
 def is_a(error: BaseException, kind: type[BaseException]) -> bool:
-    """As `isinstance`, which believes a class that lies."""
+    """As `isinstance`, but a class that overrides `__class__` cannot deceive it."""
     return issubclass(type(error), kind)
 
 

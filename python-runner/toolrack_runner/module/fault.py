@@ -57,7 +57,7 @@ _BROKEN = frozenset({"syntax_error", "source_too_nested", "specs_missing", "spec
 
 
 class NoteJson(TypedDict):
-    """A note in a report."""
+    """One thing worth knowing about a module that works."""
 
     kind: str
     message: str
@@ -73,7 +73,7 @@ class FaultJson(NoteJson):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong. `message` is a sentence for the author that names the file, the line and the cure."""
+    """One thing that is wrong. `message` tells the author the file, the line and how to correct it."""
 
     kind: FaultKind
     message: str
@@ -90,28 +90,12 @@ class Fault:
 
     def as_json(self) -> FaultJson:
         """The fault as a report has it."""
-        told: FaultJson = {"code": self.code, "kind": self.kind, "message": self.message}
+        shown: FaultJson = {"code": self.code, "kind": self.kind, "message": self.message}
         if self.line:
-            told["line"] = self.line
+            shown["line"] = self.line
         if self.traceback:
-            told["traceback"] = self.traceback
-        return told
-
-
-@dataclass(frozen=True, slots=True)
-class Note:
-    """One thing worth knowing about a module that works."""
-
-    kind: NoteKind
-    message: str
-    line: int | None = None
-
-    def as_json(self) -> NoteJson:
-        """The note as a report has it."""
-        told: NoteJson = {"kind": self.kind, "message": self.message}
-        if self.line:
-            told["line"] = self.line
-        return told
+            shown["traceback"] = self.traceback
+        return shown
 
 
 class ModuleError(Exception):
@@ -135,9 +119,12 @@ def fault(kind: FaultKind, module: str, line: int | None, sentence: str) -> Faul
     return Fault(kind, f"{_place(module, line)}: {sentence}", line)
 
 
-def note(kind: NoteKind, module: str, line: int | None, sentence: str) -> Note:
+def note(kind: NoteKind, module: str, line: int | None, sentence: str) -> NoteJson:
     """A note whose message starts with its place."""
-    return Note(kind, f"{_place(module, line)}: {sentence}", line)
+    shown: NoteJson = {"kind": kind, "message": f"{_place(module, line)}: {sentence}"}
+    if line:
+        shown["line"] = line
+    return shown
 
 
 def _place(module: str, line: int | None) -> str:

@@ -8,9 +8,10 @@ code before any of it runs (`portable_code`), and the places of the specs afterw
 import marshal
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from importlib.machinery import ModuleSpec
-from types import CodeType, ModuleType
+from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any
 
 from toolrack_runner.module.facts import as_items, as_list, as_text, is_a, missing_package
@@ -26,9 +27,6 @@ from toolrack_runner.module.user_traceback import exception_line, user_line, use
 
 #: Each child compiles a module again whose code is larger than this.
 CODE_BYTES_MAX = 512 << 10
-
-#: Called with the compiled module before any of it runs.
-Announce = Callable[[CodeType], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +45,7 @@ class LoadedModule:
         return None if found is None else found.handler
 
 
-@dataclass(slots=True)
+@dataclass
 class KnownModule:
     """As a LoadedModule, but the specs are read only if a call needs them."""
 
@@ -56,7 +54,6 @@ class KnownModule:
     _text: str
     _namespace: dict[str, Any]
     _places: Mapping[str, int]
-    _whole: tuple[dict[str, Tool], tuple[RefusedSpec, ...]] | None = field(default=None, init=False)
 
     @property
     def lines(self) -> tuple[str, ...]:
@@ -66,12 +63,12 @@ class KnownModule:
     @property
     def tools(self) -> Mapping[str, Tool]:
         """Every tool. Raises ModuleError if the module offers none this time."""
-        return self._read()[0]
+        return self._specs[0]
 
     @property
     def faults(self) -> tuple[RefusedSpec, ...]:
         """Every refused spec. Raises as `tools`."""
-        return self._read()[1]
+        return self._specs[1]
 
     def find(self, tool: str) -> Handler | None:
         """The handler of a tool; None if no spec of that name was accepted. Raises as `tools`."""
@@ -88,24 +85,12 @@ class KnownModule:
         fields = {as_text(key): value for key, value in as_items(elements[place]) or []}
         return plain_handler(fields.get("handler")) if as_text(fields.get("name")) == tool else None
 
-    def _read(self) -> tuple[dict[str, Tool], tuple[RefusedSpec, ...]]:
-        if self._whole is None:
-            self._whole = read_specs(self.name, self._namespace, NOTHING_DECLARED, self.trusted)
-        return self._whole
+    @cached_property
+    def _specs(self) -> tuple[dict[str, Tool], tuple[RefusedSpec, ...]]:
+        return read_specs(self.name, self._namespace, NOTHING_DECLARED, self.trusted)
 
 
 Module = LoadedModule | KnownModule
-
-
-class ModuleSource:
-    """The loader that the module is given, so that tracebacks and `inspect.getsource` find its lines."""
-
-    def __init__(self, text: str) -> None:
-        self._text = text
-
-    def get_source(self, _name: str) -> str:
-        """The source text of the module."""
-        return self._text
 
 
 def load_module(
@@ -114,13 +99,14 @@ def load_module(
     declared: DeclaredSpecs = NOTHING_DECLARED,
     *,
     for_one_call: bool = False,
-    announce: Announce | None = None,
+    announce: Callable[[CodeType], None] | None = None,
 ) -> LoadedModule:
     """Imports a module under its name, which runs its code, and reads TOOL_SPECS. Raises ModuleError.
 
     Runs in a jailed child, once in the life of a process: the module stays in `sys.modules`. With `declared`, faults
     name the line of their spec. With `for_one_call`, the names of the runner are left to the module, because the
-    process does nothing after the call, and the module's name is checked only if there is an `announce`.
+    process does nothing after the call, and the module's name is checked only if there is an `announce`, which is
+    called with the compiled module before any of it runs.
     """
     name_fault = module_name_fault(name) if announce or not for_one_call else None
     if name_fault:
@@ -157,7 +143,8 @@ def _import_code(name: str, code: CodeType, text: str, trusted: Names) -> dict[s
     """Runs a compiled module under its name, and gives the names that it then has. Raises ModuleError."""
     namespace = vars(_new_module(name, text))
     try:
-        trusted.run(lambda: _execute(code, namespace))
+        # The one place where user code starts, in a jailed child.
+        trusted.run(lambda: exec(code, namespace))  # noqa: S102
     except BaseException as error:  # noqa: BLE001 - an import may raise anything
         came_up = error
         found = trusted.keep(lambda: _import_fault(name, tuple(text.splitlines()), came_up))
@@ -167,17 +154,14 @@ def _import_code(name: str, code: CodeType, text: str, trusted: Names) -> dict[s
 
 
 def _new_module(name: str, text: str) -> ModuleType:
-    loader: Any = ModuleSource(text)
+    # Tracebacks and `inspect.getsource` ask the loader for the lines of the module.
+    loader: Any = SimpleNamespace(get_source=lambda _name: text)
     module = ModuleType(name)
     module.__file__ = f"{name}.py"
     module.__loader__ = loader
     module.__spec__ = ModuleSpec(name, loader, origin=f"{name}.py")
     sys.modules[name] = module
     return module
-
-
-def _execute(code: CodeType, namespace: dict[str, Any]) -> None:
-    exec(code, namespace)  # noqa: S102 - the one place where user code starts, in a jailed child
 
 
 def _import_fault(module: str, lines: tuple[str, ...], error: BaseException) -> Fault:
@@ -206,5 +190,5 @@ def _import_sentence(module: str, lines: tuple[str, ...], error: BaseException) 
     hint = denied(error, f"{module}.py", lines)
     if hint:
         return "import_denied", f"importing the module was refused ({exception_line(error)[:200]}). {hint}"
-    cure = "Correct that line; what may fail belongs inside a handler"
+    cure = "Correct that line, or move code that may fail into a handler"
     return "import_raised", f"importing the module raised {exception_line(error)[:300]}. {cure}."

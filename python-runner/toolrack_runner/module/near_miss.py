@@ -1,4 +1,4 @@
-"""The name that was probably meant, and how sentences list names."""
+"""Finds the name that was probably meant, and lists names in sentences."""
 
 from collections.abc import Iterable
 from difflib import get_close_matches
@@ -7,7 +7,7 @@ _LONG = 64
 
 
 def near_miss(name: str, known: Iterable[str]) -> str | None:
-    """The known name that is most like `name`, whatever the case of its letters; None if none is like it."""
+    """The known name that is most similar to `name`, ignoring case; None if none is similar."""
     if len(name) > _LONG:
         return None
     by_folded = {
@@ -18,7 +18,7 @@ def near_miss(name: str, known: Iterable[str]) -> str | None:
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """The end of a sentence, and a question if a known name is near: `. Did you mean 'city'?`, or a full stop."""
+    """The end of a sentence: `. Did you mean 'city'?` if a known name is similar, else a full stop."""
     meant = near_miss(name, known)
     return f". Did you mean '{meant}'?" if meant else "."
 
@@ -30,7 +30,7 @@ def misspelled(name: str, found: Iterable[str]) -> str:
 
 
 def named(names: Iterable[str]) -> str:
-    """The names as a sentence lists them, each quoted and cut: `'city', 'unit' and 'days'`."""
+    """The names for a sentence, each quoted and cut: `'city', 'unit' and 'days'`."""
     quoted = [f"'{name if len(name) <= _LONG else name[:_LONG] + '…'}'" for name in names]
     if len(quoted) > 8:
         quoted = [*quoted[:7], f"{len(quoted) - 7} more"]

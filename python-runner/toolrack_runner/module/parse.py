@@ -1,4 +1,4 @@
-"""The first stage of a check: what can be known about a module without executing a line of it."""
+"""The first stage of a check: reads a module without executing a line of it."""
 
 import ast
 from dataclasses import dataclass
@@ -15,7 +15,7 @@ _CONVENTION = "A module ends with TOOL_SPECS = [{'name': …, 'description': …
 
 @dataclass(frozen=True, slots=True)
 class DeclaredSpecs:
-    """The lines of the specs, as far as the source writes them out."""
+    """The lines of those specs that are written out in the source."""
 
     #: By the name of the spec. If a name comes twice, the first line counts.
     spec_lines: dict[str, int]
@@ -68,7 +68,7 @@ def _declared_specs(tree: ast.Module) -> DeclaredSpecs:
 
 
 def _missing_specs(module: str, tree: ast.Module) -> Fault | None:
-    """The fault of a module in which nothing can make TOOL_SPECS."""
+    """The fault of a module that cannot have TOOL_SPECS after its import."""
     assigned: list[str] = []
     for node in ast.walk(tree):
         if isinstance(node, ast.Name) and (node.id == NAME or isinstance(node.ctx, ast.Store)):

@@ -1,12 +1,10 @@
 """Copies any Python value to plain JSON data: exact types, with no code of the uploaded module behind them."""
 
+from itertools import count
 from math import isfinite
-from typing import TypeAlias
 
 from toolrack_runner.module.facts import as_items, as_list, as_text, type_name
-
-JsonValue: TypeAlias = "bool | int | float | str | list[JsonValue] | dict[str, JsonValue] | None"
-JsonObject: TypeAlias = dict[str, JsonValue]
+from toolrack_runner.wire.frames import JsonObject, JsonValue
 
 _VALUES_MAX = 20_000
 _WHERE_CHARS_MAX = 100
@@ -15,15 +13,33 @@ _WHERE_CHARS_MAX = 100
 class NotPlainError(Exception):
     """JSON has no form for a value. `where` is its place as an expression, such as `parameters['type']`."""
 
-    def __init__(self, where: str, what: str) -> None:
-        super().__init__(f"{where} {what}")
-        self.where = where
-        self.what = what
+    def __init__(self, where: str, fault: str) -> None:
+        super().__init__(f"{where} {fault}")
 
 
 def plain_value(value: object, where: str, *, depth_max: int) -> JsonValue:
     """A copy that holds only exact dicts, lists, strings and numbers. Raises NotPlainError."""
-    return _Copier(depth_max).copy(value, where, 1)
+    number = count(1)
+
+    def copy(value: object, where: str, depth: int) -> JsonValue:
+        if next(number) > _VALUES_MAX:
+            raise NotPlainError(where, f"is beyond the {_VALUES_MAX:,} values allowed")
+        items, elements = as_items(value), as_list(value)
+        if items is None and elements is None:
+            return _scalar(value, where)
+        if depth > depth_max:
+            raise NotPlainError(where[:_WHERE_CHARS_MAX], f"is nested deeper than {depth_max} levels")
+        if elements is not None:
+            return [copy(item, f"{where}[{index}]", depth + 1) for index, item in enumerate(elements)]
+        copied: JsonObject = {}
+        for key, item in items or []:
+            name = as_text(key)
+            if name is None:
+                raise NotPlainError(where, f"has {type_name(key)} as a key where a string is needed")
+            copied[name] = copy(item, f"{where}[{name[:64]!r}]", depth + 1)
+        return copied
+
+    return copy(value, where, 1)
 
 
 def plain_object(value: object, where: str, *, depth_max: int) -> JsonObject:
@@ -32,32 +48,6 @@ def plain_object(value: object, where: str, *, depth_max: int) -> JsonObject:
     if not isinstance(copied, dict):
         raise NotPlainError(where, f"is {type_name(value)} where a dict is needed")
     return copied
-
-
-class _Copier:
-    def __init__(self, depth_max: int) -> None:
-        self._depth_max = depth_max
-        self._values = 0
-
-    def copy(self, value: object, where: str, depth: int) -> JsonValue:
-        self._values += 1
-        if self._values > _VALUES_MAX:
-            raise NotPlainError(where, f"is beyond the {_VALUES_MAX:,} values allowed")
-        items = as_items(value)
-        elements = as_list(value)
-        if items is None and elements is None:
-            return _scalar(value, where)
-        if depth > self._depth_max:
-            raise NotPlainError(where[:_WHERE_CHARS_MAX], f"is nested deeper than {self._depth_max} levels")
-        if elements is not None:
-            return [self.copy(item, f"{where}[{index}]", depth + 1) for index, item in enumerate(elements)]
-        copied: JsonObject = {}
-        for key, item in items or []:
-            name = as_text(key)
-            if name is None:
-                raise NotPlainError(where, f"has {type_name(key)} as a key where a string is needed")
-            copied[name] = self.copy(item, f"{where}[{name[:64]!r}]", depth + 1)
-        return copied
 
 
 def _scalar(value: object, where: str) -> JsonValue:

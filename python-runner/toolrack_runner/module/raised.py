@@ -3,10 +3,9 @@
 import errno
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
 
+from toolrack_runner.limits import ERROR_CHARS_MAX
 from toolrack_runner.module.facts import chain, errno_of, is_a, names_a_file, traceback_of
-from toolrack_runner.module.limits import ERROR_CHARS_MAX
 from toolrack_runner.module.user_traceback import cut_middle, frames, user_line, user_traceback
 
 PROCESSES = (
@@ -30,34 +29,32 @@ _NETWORK_FILES = re.compile(r"(?:^|/)(?:socket|ssl|http/client|urllib/request|as
 _NETWORK_CALLS = re.compile(r"\b(?:socket|create_connection|connect|bind|getaddrinfo|gethostbyname)\s*\(")
 
 
-class Raised(NamedTuple):
-    """The error code and the text of the failure that an exception is."""
+def raised(error: BaseException, module: str, lines: Sequence[str]) -> tuple[str, str]:
+    """The error code and the text of the failure that an exception is. Never raises, whatever the exception does.
 
-    code: str
-    text: str
-
-
-def raised(error: BaseException, module: str, lines: Sequence[str]) -> Raised:
-    """The failure that an exception is. `lines` is the source of the module. Never raises, whatever the exception does."""
+    `lines` is the source of the module.
+    """
     file = f"{module}.py"
     line = user_line(error, file)
     at = f"{file}, line {line}" if line else file
     if is_a(error, MemoryError):
         sentence = "the tool needs more memory than it may have. Work on less at a time."
-        return Raised("MEMORY_LIMIT", f"{at}: {sentence}")
+        return "MEMORY_LIMIT", f"{at}: {sentence}"
     if errno_of(error) in _DISK_FULL:
-        sentence = "the tool writes more than its disk quota, or too large a file. Write less, or delete what is done with."
-        return Raised("DISK_LIMIT", f"{at}: {sentence}")
+        sentence = (
+            "the tool writes more than its disk quota, or too large a file. Write less, or delete old files."
+        )
+        return "DISK_LIMIT", f"{at}: {sentence}"
     if is_a(error, SystemExit):
         sentence = "the tool ended its process with exit(). Return a value, or raise an exception."
-        return Raised("TOOL_CRASHED", f"{at}: {sentence}")
+        return "TOOL_CRASHED", f"{at}: {sentence}"
     text = user_traceback(error, file, lines)
     hint = denied(error, file, lines)
-    return Raised("TOOL_RAISED", cut_middle(f"{text}\n{hint}" if hint else text, ERROR_CHARS_MAX + 500))
+    return "TOOL_RAISED", cut_middle(f"{text}\n{hint}" if hint else text, ERROR_CHARS_MAX + 500)
 
 
 def denied(error: BaseException, module_file: str, lines: Sequence[str]) -> str | None:
-    """What the jail denied, if that led to the exception, in words that the author can act on; else None."""
+    """A sentence for the author about what the jail denied, if that led to the exception; else None."""
     for found in chain(error):
         if is_a(found, OSError):
             sentence = _denied_sentence(found, module_file, lines)

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Literal, NotRequired, TypedDict
 
 from toolrack_runner.module.fault import Fault, FaultJson, NoteJson, fault
-from toolrack_runner.module.plain import JsonObject
+from toolrack_runner.wire.frames import JsonObject
 
 SCHEMA_FILE = Path(__file__).with_name("check_report.schema.json")
 
@@ -56,7 +56,7 @@ class CheckReport(TypedDict):
 
 def import_hung(module: str, line: int | None, seconds: float) -> Fault:
     """The import did not end in time. `line` is where it was, if that is known."""
-    sentence = f"importing the module did not end within {seconds:g} s. Move what waits or computes long into a handler."
+    sentence = f"importing the module did not end within {seconds:g} s. Move slow work into a handler."
     return fault("import_hung", module, line, sentence)
 
 

@@ -5,35 +5,25 @@ from dataclasses import dataclass
 from json import JSONDecoder, JSONEncoder
 from math import isfinite
 
+from toolrack_runner.limits import RESULT_DEPTH_MAX
 from toolrack_runner.module.facts import as_items, as_list, as_text, bases, class_name, has_method, type_name
-from toolrack_runner.module.limits import RESULT_DEPTH_MAX
-from toolrack_runner.module.plain import JsonValue, is_deeper
+from toolrack_runner.module.plain import is_deeper
+from toolrack_runner.wire.frames import JsonValue
 
 _NO_FORM = "return text, or dicts, lists, strings, numbers, True, False and None"
 
+_TOO_DEEP = f"the result is nested deeper than {RESULT_DEPTH_MAX} levels, or holds itself; flatten it"
 _LIST = "return list(value)"
+_ITERABLES = ("generator", "dict_keys", "dict_values", "dict_items", "map", "filter", "zip", "range")
 _CURES = {
-    "datetime": "return value.isoformat()",
-    "date": "return value.isoformat()",
-    "time": "return value.isoformat()",
+    **dict.fromkeys(_ITERABLES, _LIST),
+    **dict.fromkeys(("datetime", "date", "time"), "return value.isoformat()"),
+    **dict.fromkeys(("set", "frozenset"), "return sorted(value)"),
+    **dict.fromkeys(("bytes", "bytearray"), "return value.decode(), or base64 text"),
+    **dict.fromkeys(("function", "method", "builtin_function_or_method"), "call it"),
     "timedelta": "return value.total_seconds()",
     "Decimal": "return str(value), or float(value)",
     "UUID": "return str(value)",
-    "set": "return sorted(value)",
-    "frozenset": "return sorted(value)",
-    "bytes": "return value.decode(), or base64 text",
-    "bytearray": "return value.decode(), or base64 text",
-    "generator": _LIST,
-    "dict_keys": _LIST,
-    "dict_values": _LIST,
-    "dict_items": _LIST,
-    "map": _LIST,
-    "filter": _LIST,
-    "zip": _LIST,
-    "range": _LIST,
-    "function": "call it",
-    "method": "call it",
-    "builtin_function_or_method": "call it",
     "coroutine": "await it in an async def",
     "ndarray": "return value.tolist()",
     "DataFrame": "return value.to_dict('records')",
@@ -45,7 +35,7 @@ _METHOD_CURES = (
     ("item", "return value.item()"),
     ("__next__", _LIST),
 )
-#: Python writes whole numbers up to 4,300 digits.
+#: Of the largest whole number that Python converts to text. It has 4,300 digits.
 _BITS_MAX = 14_284
 
 
@@ -77,25 +67,18 @@ def result_of(returned: object) -> Result:
     if said is not None:
         _refuse_surrogates(said)
         return Result(said)
-    text = _encoded(returned)
-    _refuse_surrogates(text)
     try:
+        text = _encode(returned)
+        _refuse_surrogates(text)
         value: JsonValue = _decode(text)
     except RecursionError:
-        raise ResultError(_too_deep()) from None
-    if text.count("[") + text.count("{") > RESULT_DEPTH_MAX and is_deeper(value, RESULT_DEPTH_MAX):
-        raise ResultError(_too_deep())
-    return Result(text, value, is_json=True)
-
-
-def _encoded(value: object) -> str:
-    try:
-        return _encode(value)
-    except RecursionError:
-        raise ResultError(_too_deep()) from None
+        raise ResultError(_TOO_DEEP) from None
     except (TypeError, ValueError) as error:
-        said = _fault(value) or f"the result can't be written as JSON ({str(error)[:200]}); {_NO_FORM}"
+        said = _fault(returned) or f"the result can't be written as JSON ({str(error)[:200]}); {_NO_FORM}"
         raise ResultError(said) from None
+    if text.count("[") + text.count("{") > RESULT_DEPTH_MAX and is_deeper(value, RESULT_DEPTH_MAX):
+        raise ResultError(_TOO_DEEP)
+    return Result(text, value, is_json=True)
 
 
 def _refuse_surrogates(text: str) -> None:
@@ -108,36 +91,29 @@ def _refuse_surrogates(text: str) -> None:
         ) from None
 
 
-def _too_deep() -> str:
-    return f"the result is nested deeper than {RESULT_DEPTH_MAX} levels, or holds itself; flatten it"
-
-
 def _fault(root: object) -> str | None:
     """A sentence about the first value without a form in JSON; None if none is found."""
     try:
-        return _Search().visit(root, "the result")
+        return _fault_in(root, "the result", set())
     except RecursionError:
         return None
 
 
-class _Search:
-    def __init__(self) -> None:
-        self._open: set[int] = set()
-
-    def visit(self, value: object, where: str) -> str | None:
-        items, elements = as_items(value), as_list(value)
-        if items is None and elements is None:
-            return _scalar_fault(value, where)
-        if id(value) in self._open:
-            return f"{where} holds itself, so its JSON would never end; return a copy without the cycle"
-        self._open.add(id(value))
-        children: Iterable[tuple[object, object]] = items if items is not None else enumerate(elements or [])
-        for key, child in children:
-            found = _key_fault(key, where) or self.visit(child, f"{where}[{_shown(key)}]")
-            if found:
-                return found
-        self._open.discard(id(value))
-        return None
+def _fault_in(value: object, where: str, around: set[int]) -> str | None:
+    """`around` holds the ids of the containers that the value is in."""
+    items, elements = as_items(value), as_list(value)
+    if items is None and elements is None:
+        return _scalar_fault(value, where)
+    if id(value) in around:
+        return f"{where} holds itself, so its JSON would never end; return a copy without the cycle"
+    around.add(id(value))
+    children: Iterable[tuple[object, object]] = items if items is not None else enumerate(elements or [])
+    for key, child in children:
+        found = _key_fault(key, where) or _fault_in(child, f"{where}[{_shown(key)}]", around)
+        if found:
+            return found
+    around.discard(id(value))
+    return None
 
 
 def _scalar_fault(value: object, where: str) -> str | None:

@@ -4,11 +4,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from toolrack_runner.limits import SCHEMA_BYTES_MAX
 from toolrack_runner.module.fault import SpecError
 from toolrack_runner.module.handler import CONTEXT, Handler
-from toolrack_runner.module.limits import SCHEMA_BYTES_MAX
 from toolrack_runner.module.near_miss import did_you_mean, named
-from toolrack_runner.module.plain import JsonObject
+from toolrack_runner.wire.frames import JsonObject
 
 _PLACE_CHARS_MAX = 200
 #: If one of these is at the root, properties may be declared elsewhere. Then a missing property proves nothing.
@@ -44,7 +44,7 @@ def arguments_mismatch(parameters: JsonObject, arguments: JsonObject) -> str | N
 
 
 def contradictions(parameters: JsonObject, handler: Handler) -> Iterator[str]:
-    """Where the schema and the handler's signature cannot both be right: a sentence for each place."""
+    """A sentence for each place at which the schema and the handler's signature contradict each other."""
     stated = parameters.get("properties", {})
     listed = parameters.get("required", [])
     if not isinstance(stated, dict) or not isinstance(listed, list):
@@ -64,7 +64,7 @@ def contradictions(parameters: JsonObject, handler: Handler) -> Iterator[str]:
         if name not in stated:
             yield f"{title} needs '{name}', but its parameters do not have it{did_you_mean(name, stated)}"
         elif name not in required:
-            yield f"{title} needs '{name}', which has no default, but its required does not list it. Add it to either."
+            yield f"{title} needs '{name}', which has no default, but its required lacks it. List it, or give it a default."
 
 
 def _validator(parameters: JsonObject) -> Any:

@@ -3,34 +3,29 @@
 import inspect
 import typing
 import warnings
-from dataclasses import dataclass
 from typing import Any
 
+from toolrack_runner.limits import SCHEMA_DEPTH_MAX
 from toolrack_runner.module.fault import SpecError
 from toolrack_runner.module.handler import BY_NAME, CONTEXT, DescribedHandler
-from toolrack_runner.module.limits import SCHEMA_DEPTH_MAX
-from toolrack_runner.module.plain import JsonObject, NotPlainError, plain_object
+from toolrack_runner.module.plain import NotPlainError, plain_object
+from toolrack_runner.wire.frames import JsonObject
 
 
-@dataclass(frozen=True, slots=True)
-class Docstring:
-    """The prose of a docstring, and the description of each argument that it describes."""
+def read_docstring(text: str) -> tuple[str, dict[str, str]]:
+    """The prose of a docstring, and the descriptions of arguments by name.
 
-    description: str
-    arguments: dict[str, str]
-
-
-def read_docstring(text: str) -> Docstring:
-    """Reads the styles of Google, NumPy, reST and epydoc. A text in no such style is all description."""
+    Reads the styles of Google, NumPy, reST and epydoc. A text in no such style is all prose.
+    """
     import docstring_parser
 
     try:
         parsed = docstring_parser.parse(text)
     except docstring_parser.ParseError:
-        return Docstring(text.strip(), {})
+        return text.strip(), {}
     parts = [part.strip() for part in (parsed.short_description, parsed.long_description) if part]
     arguments = {each.arg_name: each.description.strip() for each in parsed.params if each.description}
-    return Docstring("\n\n".join(parts), arguments)
+    return "\n\n".join(parts), arguments
 
 
 def signature_schema(handler: DescribedHandler) -> JsonObject:
@@ -115,7 +110,7 @@ def _describe(schema: JsonObject, handler: DescribedHandler) -> None:
     properties = schema.get("properties")
     if not handler.doc or not isinstance(properties, dict):
         return
-    for name, description in read_docstring(handler.doc).arguments.items():
+    for name, description in read_docstring(handler.doc)[1].items():
         stated = properties.get(name)
         if isinstance(stated, dict):
             stated.setdefault("description", description)

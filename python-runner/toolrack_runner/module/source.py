@@ -9,8 +9,8 @@ from keyword import iskeyword
 from types import CodeType
 from typing import TypeVar
 
+from toolrack_runner.limits import MODULE_NAME_MAX, SOURCE_BYTES_MAX
 from toolrack_runner.module.fault import Fault, ModuleError, fault
-from toolrack_runner.module.limits import MODULE_NAME_MAX, SOURCE_BYTES_MAX
 
 T = TypeVar("T")
 
@@ -56,7 +56,7 @@ def is_available(package: str) -> bool:
 
 def source_text(module: str, source: bytes) -> str:
     """The text of a module. Raises ModuleError if Python could not read the file as UTF-8."""
-    found = _size_fault(module, source) or _encoding_fault(module, source)
+    found = _file_fault(module, source)
     if found:
         raise ModuleError(found)
     return source.removeprefix(_BOM).decode("utf-8")
@@ -86,14 +86,10 @@ def _parsed(module: str, parse: Callable[[], T]) -> T:
         raise ModuleError(fault("source_too_nested", module, None, _NESTED)) from None
 
 
-def _size_fault(module: str, source: bytes) -> Fault | None:
-    if len(source) <= SOURCE_BYTES_MAX:
-        return None
-    sentence = f"the file is {len(source):,} bytes; a module may have {SOURCE_BYTES_MAX:,}. Split it."
-    return fault("source_too_large", module, None, sentence)
-
-
-def _encoding_fault(module: str, source: bytes) -> Fault | None:
+def _file_fault(module: str, source: bytes) -> Fault | None:
+    if len(source) > SOURCE_BYTES_MAX:
+        sentence = f"the file is {len(source):,} bytes; a module may have {SOURCE_BYTES_MAX:,}. Split it."
+        return fault("source_too_large", module, None, sentence)
     for bom, encoding in _OTHER_BOMS.items():
         if source.startswith(bom):
             return fault("source_not_utf8", module, 1, f"the file is {encoding}. Save it as UTF-8.")

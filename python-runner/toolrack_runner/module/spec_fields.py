@@ -3,24 +3,28 @@
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
-from toolrack_runner.module.facts import type_name
-from toolrack_runner.module.fault import SpecError
-from toolrack_runner.module.limits import (
+from toolrack_runner.limits import (
     EXAMPLES_MAX,
     FIELD_BYTES_MAX,
     HOSTS_MAX,
     SECRETS_MAX,
     TIMEOUT_SECONDS_MAX,
 )
+from toolrack_runner.module.facts import type_name
+from toolrack_runner.module.fault import SpecError
 from toolrack_runner.module.near_miss import did_you_mean
-from toolrack_runner.module.plain import JsonObject, JsonValue, NotPlainError, plain_value
+from toolrack_runner.module.plain import NotPlainError, plain_value
 from toolrack_runner.network.hosts import is_address, read_host, why_no_address
+from toolrack_runner.wire.frames import JsonObject, JsonValue
 
 _FIELD_DEPTH_MAX = 32
 _HINTS = ("readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint")
 _SECRET = re.compile(r"[A-Z_][A-Z0-9_]{0,127}")
 _PORT = re.compile(r"[1-9][0-9]{4}")
+_field_error = partial(SpecError, "field_invalid")
+_example_error = partial(SpecError, "examples_invalid")
 _EXAMPLE_KEYS = ("arguments", "context", "result", "contains")
 
 
@@ -90,7 +94,7 @@ def read_examples(value: object) -> tuple[Example, ...]:
         raise _example_error("examples is not a list. Write [{'arguments': {…}, 'result': …}].")
     if len(listed) > EXAMPLES_MAX:
         raise _example_error(
-            f"there are {len(listed)} examples; at most {EXAMPLES_MAX} are allowed. Keep the telling ones."
+            f"there are {len(listed)} examples; at most {EXAMPLES_MAX} are allowed. Keep the most useful ones."
         )
     return tuple(_example(index, each) for index, each in enumerate(listed))
 
@@ -137,11 +141,3 @@ def _names(
     if len(listed) > count_max:
         raise _field_error(f"{key} has {len(listed)} entries; at most {count_max} are allowed.")
     return tuple(dict.fromkeys(str(each) for each in listed))
-
-
-def _field_error(sentence: str) -> SpecError:
-    return SpecError("field_invalid", sentence)
-
-
-def _example_error(sentence: str) -> SpecError:
-    return SpecError("examples_invalid", sentence)

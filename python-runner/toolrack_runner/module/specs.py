@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Any
 
+from toolrack_runner.limits import SPECS_MAX
 from toolrack_runner.module.facts import as_items, as_list, as_text, type_name
 from toolrack_runner.module.fault import FaultKind, ModuleError, fault
-from toolrack_runner.module.limits import SPECS_MAX
 from toolrack_runner.module.near_miss import misspelled
 from toolrack_runner.module.parse import NAME, DeclaredSpecs
 from toolrack_runner.module.spec import RefusedSpec, Tool, read_spec

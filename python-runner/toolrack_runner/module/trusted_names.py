@@ -53,10 +53,9 @@ class TrustedNames:
 
 
 class NamesLeftAlone:
-    """Used in place of TrustedNames by a process that gives one answer, which only its own call believes.
+    """Replaces TrustedNames in a process that answers one call. A module that breaks the names breaks only this call.
 
-    Copying the names touches them, and a forked child copies every page that it touches: that would be two thirds of
-    the cost of a call. If a module breaks the names, the call fails because the process could not answer.
+    A forked child copies every page that it touches. Copying the names would be two thirds of the cost of a call.
     """
 
     def run(self, user_code: Callable[[], T]) -> T:
@@ -72,7 +71,7 @@ Names = TrustedNames | NamesLeftAlone
 
 
 def _restorer(theirs: list[tuple[Namespace, Namespace]]) -> Callable[[bool], None]:
-    """A function that remembers their names and restores ours. It looks up nothing by name, and copies without comparing."""
+    """A function that remembers their names and restores ours. It looks up nothing by name."""
     runner = __name__.partition(".")[0]
     modules = sys.modules.copy()
     own = [vars(module) for name, module in modules.items() if name.partition(".")[0] == runner]

@@ -3,8 +3,8 @@
 from collections.abc import Iterator, Sequence
 from types import TracebackType
 
+from toolrack_runner.limits import ERROR_CHARS_MAX
 from toolrack_runner.module.facts import cause_of, chain, class_name, members_of, syntax_line, traceback_of
-from toolrack_runner.module.limits import ERROR_CHARS_MAX
 
 _GROUP_MAX = 8
 _GROUP_DEPTH_MAX = 3
@@ -71,11 +71,7 @@ def _rendered(
     shown = [found for found in frames(traceback_of(error)) if found[0] == file]
     if shown:
         yield f"{indent}Traceback (most recent call last):"
-    for text in _frame_lines(shown, lines):
-        yield indent + text
-    for line in exception_line(error).split("\n"):
-        yield indent + line
-    for text in _notes(error):
+    for text in (*_frame_lines(shown, lines), *exception_line(error).split("\n"), *_notes(error)):
         yield indent + text
     members = members_of(error) if depth < _GROUP_DEPTH_MAX else ()
     for number, member in enumerate(members[:_GROUP_MAX], start=1):
@@ -83,7 +79,7 @@ def _rendered(
         yield from _rendered(member, file, lines, indent + "    ", depth + 1)
 
 
-def _frame_lines(shown: list[tuple[str, int, str]], lines: Sequence[str]) -> Iterator[str]:
+def _frame_lines(shown: list[tuple[str, int, str]], lines: Sequence[str]) -> list[str]:
     repeats = 0
     collapsed: list[str] = []
     for position, (file, line, name) in enumerate(shown):
@@ -98,14 +94,14 @@ def _frame_lines(shown: list[tuple[str, int, str]], lines: Sequence[str]) -> Ite
     if len(collapsed) > _FRAMES_MAX:
         half = _FRAMES_MAX // 2
         collapsed[half:-half] = [f"  [{len(collapsed) - 2 * half:,} frames more]"]
-    yield from collapsed
+    return collapsed
 
 
 def _text(error: BaseException) -> str:
     try:
         return cut_middle(str.__str__(str(error)), _MESSAGE_CHARS_MAX)
     except BaseException as failed:  # noqa: BLE001 - __str__ may raise anything
-        return f"<its text can't be had: __str__ raised {class_name(type(failed))}>"
+        return f"<its text can't be read: __str__ raised {class_name(type(failed))}>"
 
 
 def _notes(error: BaseException) -> list[str]:

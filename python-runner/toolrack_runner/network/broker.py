@@ -94,7 +94,7 @@ def confirm_connected(connected: socket.socket, address: Any) -> None:
 
 
 def _bound_buffers(connected: socket.socket) -> None:
-    """Must be called before the socket is connected, because the peer is told then how much it may send."""
+    """Must be called before the socket is connected, because the kernel then tells the peer how much it may send."""
     connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BYTES)
     connected.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BYTES)
     if hasattr(socket, "TCP_USER_TIMEOUT"):

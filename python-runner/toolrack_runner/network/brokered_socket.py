@@ -48,7 +48,7 @@ class BrokeredSocket(socket.socket):
         return None
 
     def connect_ex(self, address: Any) -> int:
-        """As connect, but gives an errno in place of the exception."""
+        """As `connect`, but returns an errno and does not raise."""
         try:
             self.connect(address)
         except OSError as error:
@@ -87,7 +87,7 @@ def _refused(reason: str) -> ConnectionRefusedError:
 
 
 def resolve_by_broker(host: Any, port: Any, family: int = 0, *_: Any, **__: Any) -> list[Any]:
-    """Replaces getaddrinfo: the only address of a name is the name itself, which the broker will resolve."""
+    """Replaces getaddrinfo: the only address of a name is the name itself. The broker resolves it."""
     name = host.decode() if isinstance(host, bytes) else host
     services = {"http": 80, "https": 443}
     number = services.get(port, port) if isinstance(port, str) else port

@@ -9,7 +9,7 @@ _HOST = re.compile(
     r"(?=.{1,253}(?::\d+)?\Z)([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*)(?::([1-9]\d{0,4}))?",
     re.ASCII,
 )
-#: An IPv6 address has two colons or more; in a URL it stands in brackets.
+#: An IPv6 address has two colons or more; in a URL it is in brackets.
 _IPV6 = re.compile(r"\[.*|[0-9a-f.]*(?::[0-9a-f.]*){2,}(?:%.*)?", re.ASCII | re.DOTALL)
 _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
 

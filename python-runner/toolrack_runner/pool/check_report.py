@@ -1,4 +1,4 @@
-"""What main believes of a child's report on a module.
+"""Checks a child's report on a module: what main may believe of it.
 
 A child sends the stage `parsed` before any code of the module has run. What it sends after that may be made up by the
 module. Main takes it only as claims of the module about itself: they must have the right shape, name only tools of this
@@ -10,14 +10,15 @@ from typing import cast
 
 import jsonschema_rs
 
-from toolrack_runner.module.fault import Fault, NoteJson
-from toolrack_runner.module.plain import JsonObject, is_deeper
+from toolrack_runner.module.fault import Fault
+from toolrack_runner.module.plain import is_deeper
 from toolrack_runner.module.report import SCHEMA_FILE, CheckReport
 from toolrack_runner.network.hosts import read_host
 from toolrack_runner.tool_name import is_tool_name
 from toolrack_runner.wire.child_messages import ExampleStarts, ProtocolError, StageReport
+from toolrack_runner.wire.frames import JsonObject
 
-#: A schema or another field of a spec may have 32 levels, and lies in a spec, in the list of specs, in the report.
+#: A schema or another field of a spec may have 32 levels, and is inside a spec, the list of specs and the report.
 #: The writer of the answer can write 254 levels.
 REPORT_DEPTH_MAX = 40
 _validator = jsonschema_rs.validator_for(json.loads(SCHEMA_FILE.read_bytes()), offline=True)
@@ -30,7 +31,8 @@ def as_report(stage: StageReport, module: str) -> CheckReport:
     report = cast("CheckReport", stage.report)
     accepted = [tool for tool in report["tools"] if tool["accepted"]]
     names = {tool["name"] for tool in accepted}
-    if len(names) != len(accepted) or not all(_is_own(name, module) for name in names):
+    own = [name for name in names if name and is_tool_name(name) and name.startswith(f"{module}:")]
+    if len(own) != len(accepted):
         raise ProtocolError("a report names tools that are not the module's")
     if any(read_host(host) is None for tool in accepted for host in tool["network"]):
         raise ProtocolError("a report names hosts that no spec may name")
@@ -67,19 +69,9 @@ def with_lost_example(report: CheckReport, running: ExampleStarts | None, code: 
     """The report on a module that was imported, and whose process ended while an example ran."""
     for tool in report["tools"]:
         if running is not None and tool["name"] == running.tool:
-            tool["examples"].append(_lost(running, code, how))
-            tool["notes"].append(_lost_note(running, how))
+            ended: JsonObject = {"outcome": "failure", "code": code, "error": how, "matched": False}
+            tool["examples"].append({"index": running.example, **ended})
+            message = f"{running.tool}: an example ended its process: {how}"
+            tool["notes"].append({"kind": "example_failed", "message": message})
     report["stage"] = "loaded"
     return report
-
-
-def _lost(running: ExampleStarts, code: str, how: str) -> JsonObject:
-    return {"index": running.example, "outcome": "failure", "code": code, "error": how, "matched": False}
-
-
-def _lost_note(running: ExampleStarts, how: str) -> NoteJson:
-    return {"kind": "example_failed", "message": f"{running.tool}: an example ended its process: {how}"}
-
-
-def _is_own(name: str | None, module: str) -> bool:
-    return name is not None and is_tool_name(name) and name.startswith(f"{module}:")

@@ -2,15 +2,12 @@
 
 from dataclasses import dataclass
 
+from toolrack_runner.limits import RESULT_DEPTH_MAX
 from toolrack_runner.pool.ending import End
 from toolrack_runner.pool.holding import Holding
 from toolrack_runner.pool.worker import Worker
 from toolrack_runner.wire.child_messages import Answer, CallFailure, ProtocolError, TextResult
 from toolrack_runner.wire.json_depth import VALUES_MAX, TooDeepError, is_too_heavy, read_json
-
-#: Levels of a result, as the module library and docs/modules.md have it; a test compares them. The answers of the runner and
-#: the service put it at most two levels deeper, and every reader of JSON on the way takes 128 or more (orjson writes 254).
-RESULT_DEPTH_MAX = 100
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,6 @@ from typing import Any, Literal, NamedTuple, TypeAlias, TypeGuard
 
 from toolrack_runner.wire.frames import JsonObject
 
-#: A test compares the numbers that repeat one of the module library: main starts without that library.
-TOOLS_MAX = 50
-EXAMPLES_MAX = 20
-TOOL_NAME_CHARACTERS_MAX = 128
 LINES_MAX = 1 << 20
 #: Compiled code of 512 KB, in base64.
 CODE_CHARACTERS_MAX = ((512 << 10) + 2) // 3 * 4

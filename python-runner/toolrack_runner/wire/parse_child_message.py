@@ -6,6 +6,7 @@ from functools import partial
 from math import inf
 from typing import Any, TypeAlias
 
+from toolrack_runner.limits import EXAMPLES_MAX, SPECS_MAX, TOOL_NAME_CHARS_MAX
 from toolrack_runner.wire import child_messages as messages
 from toolrack_runner.wire.child_messages import ChildMessage, ProtocolError, is_host, is_port
 
@@ -84,12 +85,12 @@ def _is_report(value: Any) -> bool:
 
 
 _reason = _text(messages.REASON_CHARACTERS_MAX)
-_tool = _text(messages.TOOL_NAME_CHARACTERS_MAX)
+_tool = _text(TOOL_NAME_CHARS_MAX)
 _code = _one_of(*messages.CHILD_CODES)
 _error = _text(messages.ERROR_CHARACTERS_MAX)
-_example = _number(0, messages.EXAMPLES_MAX - 1)
+_example = _number(0, EXAMPLES_MAX - 1)
 _line = _or_null(_number(1, messages.LINES_MAX))
-_places = _map(_tool, _number(0, messages.TOOLS_MAX - 1), messages.TOOLS_MAX)
+_places = _map(_tool, _number(0, SPECS_MAX - 1), SPECS_MAX)
 _packages = _list(_text(messages.PACKAGE_CHARACTERS_MAX), messages.PACKAGES_MAX)
 
 #: The fields of each message, and what is made of their values. No object has the shape of two messages.

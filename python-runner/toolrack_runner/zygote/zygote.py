@@ -65,7 +65,7 @@ def main() -> NoReturn:
             messages.Ready(
                 missing=confinement.missing,
                 not_preloaded=not_preloaded,
-                anonymous_bytes=confinement.anonymous_bytes,
+                anonymous_bytes=confinement.in_use.anonymous_bytes,
                 victim=0 if canaries is None else canaries.victim,
                 sights={} if canaries is None else probe(confinement, canaries),
             )
@@ -134,7 +134,7 @@ class _Children:
                 # Nobody waits for a child now; those that come later cost less.
                 has_more = next(chores, False)
                 if not has_more:
-                    self._channel.send(messages.Grown(self._confinement.anonymous_bytes))
+                    self._channel.send(messages.Grown(self._confinement.in_use.anonymous_bytes))
             for descriptor, _ in ready:
                 if descriptor == self._channel.socket.fileno():
                     self._spawn()

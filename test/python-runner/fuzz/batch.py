@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from fuzz.call_plan import Case
+from fuzz.canaries import Canaries
 from fuzz.inside import system_calls
-from fuzz.planted import Planted
 from support.live_runner import invocation
 from toolrack_runner.errors import ERROR_CODES
 from toolrack_runner.jail.linux import SYSCALLS
@@ -35,7 +35,7 @@ class Tried:
     wrong: list[str] = field(default_factory=list)
 
 
-def try_batch(world: Planted, cases: list[Case]) -> Tried:
+def try_batch(world: Canaries, cases: list[Case]) -> Tried:
     """Runs them all, in as few children as it takes."""
     tried = Tried()
     rest = list(enumerate(cases))
@@ -50,7 +50,7 @@ def try_batch(world: Planted, cases: list[Case]) -> Tried:
     return tried
 
 
-def _run(world: Planted, cases: list[tuple[int, Case]], mark: str, tried: Tried) -> str:
+def _run(world: Canaries, cases: list[tuple[int, Case]], mark: str, tried: Tried) -> str:
     # What is secret to the child crosses as a number, so that its eight bytes are nowhere in its messages.
     aim = world.aim() | {"numbers": dict(SYSCALLS), "secrets": {"lock": LOCK_START}}
     batch = json.dumps({"cases": cases, "mark": mark, "aim": aim})

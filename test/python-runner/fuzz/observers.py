@@ -11,9 +11,9 @@ from pathlib import Path
 
 from fuzz.batch import LOCK_START, Tried
 from fuzz.call_plan import Call, Case
+from fuzz.canaries import LIBRARY, Canaries
 from fuzz.kernel_memory import kernel_bytes
 from fuzz.lasting import lasting_zygotes
-from fuzz.planted import LIBRARY, Planted
 from support.process_tree import children_of, descendants_of, zygotes_of
 from support.until import until
 
@@ -36,7 +36,7 @@ Found = list[tuple[str, str]]
 class Observers:
     """All of them. `before` a batch they note what is, and afterwards they tell what has changed."""
 
-    def __init__(self, world: Planted) -> None:
+    def __init__(self, world: Canaries) -> None:
         self._world = world
         self._main = world.live.process.pid
         self._held: Found = []
@@ -82,7 +82,7 @@ class Observers:
         if self.kernel_growth > KERNEL_BYTES_MAX:
             found.append(("memory", self._whose_memory()))
         if found:
-            self._world.replant()
+            self._world.put_back()
             self.note()
         return found
 

@@ -9,10 +9,10 @@ from random import Random
 from fuzz.answers import ASKED, answer_cases, telling
 from fuzz.batch import Tried, try_batch
 from fuzz.call_plan import Case, at_random, case_of, kept, repeated, systematic
+from fuzz.canaries import Canaries, put_canaries
 from fuzz.command import Budget, Finding, Report, run_program
 from fuzz.known_findings import KNOWN_OPEN, PAST_FINDINGS
 from fuzz.observers import Found, Observers
-from fuzz.planted import Planted, planted
 from fuzz.users import users
 
 KIND = "syscalls"
@@ -30,7 +30,7 @@ HARMLESS = case_of(["getpid"])
 class Run:
     """One run against one runner."""
 
-    def __init__(self, world: Planted, report: Report, budget: Budget) -> None:
+    def __init__(self, world: Canaries, report: Report, budget: Budget) -> None:
         self._world = world
         self._report = report
         self._budget = budget
@@ -151,7 +151,7 @@ def fuzz(
     """One run; `every` takes that part of the systematic cases only, each time another call's and another argument's."""
     report = Report(KIND, seed, KNOWN_OPEN)
     random = Random(seed)
-    with planted(as_nobody=as_nobody) as world:
+    with put_canaries(as_nobody=as_nobody) as world:
         run = Run(world, report, budget)
         try:
             if case is not None:

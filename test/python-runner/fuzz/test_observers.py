@@ -8,8 +8,8 @@ import pytest
 from fuzz.answers import ASKED, telling
 from fuzz.batch import Tried, try_batch
 from fuzz.call_plan import Call, Case, case_of
+from fuzz.canaries import Canaries, put_canaries
 from fuzz.observers import OBSERVERS, Found, Observers
-from fuzz.planted import Planted, planted
 from toolrack_runner.settings import LAYERS
 
 O_WRONLY_TRUNC, O_CREAT_WRONLY = 0o1001, 0o101
@@ -48,8 +48,8 @@ SEEN: list[tuple[str, Case]] = [
 
 
 @contextmanager
-def observed(*, without: tuple[str, ...] = ()) -> Iterator[tuple[Planted, Observers]]:
-    with planted(without=without) as world:
+def observed(*, without: tuple[str, ...] = ()) -> Iterator[tuple[Canaries, Observers]]:
+    with put_canaries(without=without) as world:
         observers = Observers(world)
         try:
             yield world, observers
@@ -58,20 +58,20 @@ def observed(*, without: tuple[str, ...] = ()) -> Iterator[tuple[Planted, Observ
 
 
 @pytest.fixture(scope="module")
-def unconfined() -> Iterator[tuple[Planted, Observers]]:
+def unconfined() -> Iterator[tuple[Canaries, Observers]]:
     """A runner without any layer."""
     with observed(without=LAYERS) as both:
         yield both
 
 
 @pytest.fixture(scope="module")
-def confined() -> Iterator[tuple[Planted, Observers]]:
+def confined() -> Iterator[tuple[Canaries, Observers]]:
     """A runner with all of them."""
     with observed() as both:
         yield both
 
 
-def look(both: tuple[Planted, Observers], cases: list[Case]) -> tuple[Tried, Found]:
+def look(both: tuple[Canaries, Observers], cases: list[Case]) -> tuple[Tried, Found]:
     """What came of them, and what was found."""
     world, observers = both
     length = 3 + len(world.folder.name)
@@ -89,7 +89,7 @@ def look(both: tuple[Planted, Observers], cases: list[Case]) -> tuple[Tried, Fou
     ("observer", "case"), SEEN, ids=[f"{name} {case['calls'][-1][0]}" for name, case in SEEN]
 )
 def test_without_layers_an_effect_is_found(
-    unconfined: tuple[Planted, Observers], observer: str, case: Case
+    unconfined: tuple[Canaries, Observers], observer: str, case: Case
 ) -> None:
     tried, found = look(unconfined, [case])
     assert observer in {name for name, _ in found}, tried
@@ -97,12 +97,12 @@ def test_without_layers_an_effect_is_found(
     assert {name for name, _ in look(unconfined, [case_of(["getpid"])])[1]} <= {"memory"}
 
 
-def test_without_layers_an_answer_tells_of_a_process(unconfined: tuple[Planted, Observers]) -> None:
+def test_without_layers_an_answer_tells_of_a_process(unconfined: tuple[Canaries, Observers]) -> None:
     group = [case_of(["getsid", pid]) for pid in ASKED]
     assert telling(group, look(unconfined, group)[0]) in group[2:]
 
 
-def test_with_every_layer_none_of_it_is_found(confined: tuple[Planted, Observers]) -> None:
+def test_with_every_layer_none_of_it_is_found(confined: tuple[Canaries, Observers]) -> None:
     """Those that are known to be open are tried by test_syscalls.py."""
     for observer, case in SEEN:
         if observer not in ("locks", "memory"):
@@ -115,7 +115,7 @@ def test_each_observer_is_tried() -> None:
 
 
 def test_a_child_that_ends_is_replaced_and_its_last_case_is_known(
-    confined: tuple[Planted, Observers],
+    confined: tuple[Canaries, Observers],
 ) -> None:
     before, after = case_of(["getpid"]), case_of(["getppid"])
     stops = case_of(["kill", "pid:own", 19])

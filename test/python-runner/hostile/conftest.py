@@ -12,7 +12,7 @@ from support.live_runner import LiveRunner
 
 @pytest.fixture(scope="session")
 def canary() -> str:
-    """What no tool may ever see; in the environment of every runner here, and in what is planted."""
+    """What no tool may ever see; in the environment of every runner here, and in what is put out."""
     return f"canary-{secrets.token_hex(16)}"
 
 

@@ -1,4 +1,4 @@
-"""What the attacks aim at, planted by the test and looked after by it."""
+"""What the attacks aim at: the test puts it out, and looks whether an attack has reached it."""
 
 import os
 import secrets
@@ -25,8 +25,8 @@ print(ctypes.addressof(held), flush=True)
 time.sleep(600)
 """
 
-#: Every folder that was planted.
-PLANTED: list[Path] = []
+#: Every folder that was put out.
+FOLDERS: list[Path] = []
 
 
 @dataclass
@@ -103,12 +103,12 @@ class Targets:
 
 
 @contextmanager
-def planted(live: LiveRunner, canary: str, *, as_nobody: bool) -> Iterator[Targets]:
+def put_targets(live: LiveRunner, canary: str, *, as_nobody: bool) -> Iterator[Targets]:
     """Belongs to the user of the runner; all of it is gone afterwards."""
     owner = NOBODY if as_nobody else os.geteuid()
     with ExitStack() as stack:
         folder = Path(tempfile.mkdtemp(prefix="toolrack-targets-"))
-        PLANTED.append(folder)
+        FOLDERS.append(folder)
         stack.callback(shutil.rmtree, folder)
         for path, mode in ((folder, 0o755), (folder / "everybody", 0o777)):
             path.mkdir(exist_ok=True)

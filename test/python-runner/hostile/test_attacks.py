@@ -1,6 +1,6 @@
 """The attacks as uploaded tools, against a runner with every layer and against runners that lack some.
 
-What is expected of each comes from what its twin declares: it is held by the layers that are on, with an errno of theirs,
+What is expected of each comes from what its probe declares: it is held by the layers that are on, with an errno of theirs,
 and it succeeds where none of them is.
 """
 
@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from hostile.targets import Targets, planted
+from hostile.targets import Targets, put_targets
 from hostile.watched_runner import watched_runner
 from support.live_runner import LiveRunner
 from toolrack_runner.level.probe import UNCHANGED, Probe, holders, is_on
@@ -22,7 +22,7 @@ from toolrack_runner.level.probes import PROBES
 from toolrack_runner.settings import LAYERS
 
 MODULE = Path(__file__).parent / "modules/attacks.py"
-#: So that a tool may be connected to the peer that the test canaries.
+#: So that a tool may be connected to the peer that the test puts out.
 ALLOW = {"TOOLRACK_RUNNER_NETWORK_ALLOW": "127.0.0.0/8"}
 WHO = ("as_started", "as_nobody")
 
@@ -31,10 +31,10 @@ def is_root(who: str) -> bool:
     return who == "as_started" and os.geteuid() == 0
 
 
-def attack(live: LiveRunner, targets: Targets, twin: Probe) -> tuple[str, str]:
+def attack(live: LiveRunner, targets: Targets, probe: Probe) -> tuple[str, str]:
     """What the tool says came of it, and all that it answered."""
-    arguments = {"name": twin.name, "aim": targets.aim()}
-    network = [f"localhost:{targets.peer_port}"] if twin.name in OF_A_CONNECTION else []
+    arguments = {"name": probe.name, "aim": targets.aim()}
+    network = [f"localhost:{targets.peer_port}"] if probe.name in OF_A_CONNECTION else []
     answer = live.invoke(MODULE.read_text(), "attacks:attack", arguments, network=network, deadlineMs=5_000)
     everything = json.dumps(answer)
     if targets.mark in answer["log"]["text"]:
@@ -42,33 +42,33 @@ def attack(live: LiveRunner, targets: Targets, twin: Probe) -> tuple[str, str]:
     return answer.get("text") or answer.get("error", ""), everything
 
 
-def expected_of(twin: Probe, layers: frozenset[str], *, as_root: bool) -> set[str]:
+def expected_of(probe: Probe, layers: frozenset[str], *, as_root: bool) -> set[str]:
     """The errnos that a layer which is on explains; none where nothing holds it."""
-    held = [saws for layer, saws in holders(twin, as_root=as_root).items() if is_on(layer, layers)]
+    held = [saws for layer, saws in holders(probe, as_root=as_root).items() if is_on(layer, layers)]
     return set(chain.from_iterable(held))
 
 
 def judge(live: LiveRunner, targets: Targets, layers: frozenset[str], *, as_root: bool) -> list[str]:
     """Whatever went otherwise than declared."""
     wrong = []
-    for twin in PROBES:
-        saw, everything = attack(live, targets, twin)
+    for probe in PROBES:
+        saw, everything = attack(live, targets, probe)
         touched = targets.touched()
-        expected = expected_of(twin, layers, as_root=as_root)
+        expected = expected_of(probe, layers, as_root=as_root)
         if expected:
             if saw not in expected or touched or targets.canary in everything:
-                wrong.append(f"{twin.name} was to be held as {sorted(expected)}: {saw[:300]} {touched}")
+                wrong.append(f"{probe.name} was to be held as {sorted(expected)}: {saw[:300]} {touched}")
         elif not saw.startswith("through"):
-            wrong.append(f"{twin.name} was to succeed: {saw[:300]}")
-        elif twin.name in LEAVES_A_TRACE and not (touched or targets.canary in everything):
-            wrong.append(f"{twin.name} says it succeeded, and nothing was reached: {saw[:300]}")
+            wrong.append(f"{probe.name} was to succeed: {saw[:300]}")
+        elif probe.name in LEAVES_A_TRACE and not (touched or targets.canary in everything):
+            wrong.append(f"{probe.name} says it succeeded, and nothing was reached: {saw[:300]}")
     return wrong
 
 
 #: Those that need a connection to the host that their spec names.
 OF_A_CONNECTION = {"reconnect_by_fastopen", "reconnect", "set_socket_option"}
 
-#: Those whose success shows at what was planted.
+#: Those whose success shows at what was put out.
 LEAVES_A_TRACE = {
     "read_environment",
     "read_open_file",
@@ -90,8 +90,8 @@ def mutations(*, as_root: bool) -> list[tuple[str, ...]]:
     layers = [layer for layer in LAYERS if as_root or layer != "identity"]
     alone = [(layer,) for layer in layers]
     together = []
-    for twin in PROBES:
-        held_by = holders(twin, as_root=as_root)
+    for probe in PROBES:
+        held_by = holders(probe, as_root=as_root)
         if not {"kernel", "hygiene"} & held_by.keys():
             together.append(tuple(layer for layer in layers if layer in held_by))
     return list(dict.fromkeys([*alone, *together]))
@@ -105,7 +105,7 @@ def cases() -> Iterator[Any]:
 
 def test_there_is_an_attack_for_every_twin(any_runner: LiveRunner) -> None:
     names = any_runner.invoke(MODULE.read_text(), "attacks:names")["value"]
-    assert set(names) == {twin.name for twin in PROBES}
+    assert set(names) == {probe.name for probe in PROBES}
     assert len(names) >= 37
 
 
@@ -113,7 +113,7 @@ def test_there_is_an_attack_for_every_twin(any_runner: LiveRunner) -> None:
 def test_with_every_layer_no_attack_succeeds_and_nothing_is_touched(who: str, canary: str) -> None:
     with (
         watched_runner(who, canary, **ALLOW) as live,
-        planted(live, canary, as_nobody=who == "as_nobody") as targets,
+        put_targets(live, canary, as_nobody=who == "as_nobody") as targets,
     ):
         assert live.health()["isolation"] == "L3"
         layers = frozenset(LAYERS) if is_root(who) else frozenset(LAYERS) - {"identity"}
@@ -126,7 +126,7 @@ def test_without_its_layers_an_attack_succeeds(who: str, without: tuple[str, ...
     as_root = is_root(who)
     with (
         watched_runner(who, canary, *switches, TOOLRACK_RUNNER_MIN_ISOLATION="L0", **ALLOW) as live,
-        planted(live, canary, as_nobody=who == "as_nobody") as targets,
+        put_targets(live, canary, as_nobody=who == "as_nobody") as targets,
     ):
         health = live.health()
         on = frozenset(layer["name"] for layer in health["layers"] if layer["on"])
@@ -134,20 +134,20 @@ def test_without_its_layers_an_attack_succeeds(who: str, without: tuple[str, ...
             if layer["name"] in without:
                 assert (layer["on"], layer["reason"]) == (False, "switched off by the operator (--without)")
         wrong = judge(live, targets, on, as_root=as_root)
-        escaped = [twin.level for twin in PROBES if not expected_of(twin, on, as_root=as_root)]
+        escaped = [probe.level for probe in PROBES if not expected_of(probe, on, as_root=as_root)]
         lowest = min(escaped, default="L4")
         assert health["isolation"] == {"L1": "L0", "L2": "L1", "L3": "L2", "L4": "L3"}[lowest]
         assert wrong == []
 
 
 def test_each_attack_succeeds_under_some_mutation() -> None:
-    """Or its twin says that a kernel or the runner's hygiene holds it, which are never switched off."""
+    """Or its probe says that a kernel or the runner's hygiene holds it, which are never switched off."""
     for as_root in (True, False):
-        for twin in PROBES:
-            held_by = holders(twin, as_root=as_root)
+        for probe in PROBES:
+            held_by = holders(probe, as_root=as_root)
             if {"kernel", "hygiene"} & held_by.keys():
                 continue
             assert any(held_by.keys() <= {*without, "identity"} for without in mutations(as_root=as_root)), (
-                twin.name
+                probe.name
             )
-        assert UNCHANGED not in {saw for twin in PROBES for saw in twin.as_root.get("landlock", ())}
+        assert UNCHANGED not in {saw for probe in PROBES for saw in probe.as_root.get("landlock", ())}

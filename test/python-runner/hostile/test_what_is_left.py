@@ -3,7 +3,7 @@
 import glob
 import os
 
-from hostile.targets import PLANTED
+from hostile.targets import FOLDERS
 from hostile.uploads import HONEST
 from hostile.watched_runner import BEFORE, STARTED
 from support.live_runner import LiveRunner
@@ -36,7 +36,7 @@ def test_a_runner_has_no_more_processes_and_descriptors_than_its_children_that_w
 def test_nothing_is_left_in_the_temporary_folder(any_runner: LiveRunner) -> None:
     assert any_runner.process.pid in STARTED
     assert [path for pid in STARTED for path in glob.glob(f"/tmp/toolrack-runner-{pid}-*")] == []
-    assert [folder for folder in PLANTED if folder.exists()] == []
+    assert [folder for folder in FOLDERS if folder.exists()] == []
 
 
 def descriptors(pid: int) -> int:

@@ -4,7 +4,8 @@ import struct
 from collections.abc import Iterator
 
 from jail.bpf_interpreter import interpret
-from toolrack_runner.jail.seccomp.compile_policy import ARCHITECTURES, TABLES, compile_policy
+from toolrack_runner.jail.seccomp.compile_policy import ARCHITECTURES, compile_policy
+from toolrack_runner.jail.seccomp.syscalls import TABLES
 
 FIELDS = {0: "number", 4: "architecture"}
 VERDICTS = {

@@ -4,8 +4,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from jail.bpf_interpreter import fill, interpret
-from toolrack_runner.jail.seccomp.compile_policy import ARCHITECTURES, TABLES, compile_policy
+from toolrack_runner.jail.seccomp.compile_policy import ARCHITECTURES, compile_policy
 from toolrack_runner.jail.seccomp.policy import CONDITIONAL, DENY, OWN_PROCESS, Condition, verdict_of
+from toolrack_runner.jail.seccomp.syscalls import TABLES
 
 OWN = 77_777
 PROGRAMS = {machine: compile_policy(machine) for machine in TABLES}

@@ -8,8 +8,9 @@ import pytest
 from jail.bpf_interpreter import fill, interpret
 from jail.listing import program_hex, program_listing, verdicts_listing
 from toolrack_runner.jail.seccomp.allowed import ALLOWED
-from toolrack_runner.jail.seccomp.compile_policy import ARCHITECTURES, TABLES, compile_policy
+from toolrack_runner.jail.seccomp.compile_policy import ARCHITECTURES, compile_policy
 from toolrack_runner.jail.seccomp.policy import ANSWERS, CONDITIONAL
+from toolrack_runner.jail.seccomp.syscalls import TABLES
 
 GOLDEN = Path(__file__).parent / "golden"
 MACHINES = list(TABLES)

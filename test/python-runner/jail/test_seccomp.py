@@ -463,12 +463,12 @@ def test_a_kernel_that_refuses_the_program_is_found_out(monkeypatch: pytest.Monk
 
     monkeypatch.setattr(program_module, "syscall", refuse)
 
-    assert SeccompProgram.prepare() == Unavailable("the kernel takes no seccomp program: Invalid argument")
+    assert SeccompProgram.prepare() == Unavailable("the kernel accepts no seccomp program: Invalid argument")
 
 
 def test_a_kernel_that_takes_the_program_and_ignores_it_is_found_out(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(program_module, "syscall", lambda *_: 0)
 
     assert SeccompProgram.prepare() == Unavailable(
-        "the kernel takes a seccomp program and does not keep to it"
+        "the kernel accepts a seccomp program and does not enforce it"
     )

@@ -10,7 +10,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parents[2] / "python-runner")]
 
 from jail.listing import program_hex, program_listing, verdicts_listing  # noqa: E402 - the path comes first
-from toolrack_runner.jail.seccomp.compile_policy import TABLES  # noqa: E402
+from toolrack_runner.jail.seccomp.syscalls import TABLES  # noqa: E402
 
 GOLDEN = HERE / "golden"
 

@@ -140,7 +140,7 @@ def schema(properties: str, required: str = "['a']", more: str = "") -> str:
         (
             spec_with(parameters=schema("{'a': {}}", "[]")),
             "parameters_contradict",
-            "run needs 'a', which has no default, but its required does not list it",
+            "run needs 'a', which has no default, but its required lacks it. List it, or give it a default",
         ),
         (
             spec_with(parameters=schema("{'a': {}}", "['a', 'b']")),

@@ -3,7 +3,7 @@
 import pytest
 
 from module.tools import called
-from toolrack_runner.module.limits import ERROR_CHARS_MAX
+from toolrack_runner.limits import ERROR_CHARS_MAX
 
 
 def error_of(text: str) -> str:
@@ -98,7 +98,7 @@ def test_a_deep_stack_is_cut_in_its_middle() -> None:
     assert error.endswith("ZeroDivisionError: division by zero")
 
 
-UNTOLD = "weather.E: <its text can't be had: __str__ raised"
+UNTOLD = "weather.E: <its text can't be read: __str__ raised"
 #: The body of an exception's class E, and how its traceback ends.
 HOSTILE = [
     ("def __str__(self): raise SystemExit", f"{UNTOLD} SystemExit>"),

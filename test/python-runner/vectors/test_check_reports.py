@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from toolrack_runner.module.limits import HOSTS_MAX, SPECS_MAX
+from toolrack_runner.limits import HOSTS_MAX, SPECS_MAX
 from toolrack_runner.module.report import SCHEMA_FILE, CheckReport, SpecReport
 from toolrack_runner.pool.check_report import is_report
 from vectors.cases import VECTORS, Case, cases

@@ -4,13 +4,14 @@ from typing import Any
 
 from hypothesis import strategies as st
 
+from toolrack_runner.limits import EXAMPLES_MAX, SPECS_MAX
 from toolrack_runner.wire import child_messages as m
 from toolrack_runner.wire.parse_child_message import SHAPES
 
 #: What crosses has gone through JSON in UTF-8: no lone surrogates.
 TEXT = st.text(st.characters(codec="utf-8"), max_size=20)
 NAMES = st.from_regex(r"[a-z][a-z0-9_]{0,9}", fullmatch=True)
-PLACES = st.dictionaries(TEXT, st.integers(0, m.TOOLS_MAX - 1), max_size=5)
+PLACES = st.dictionaries(TEXT, st.integers(0, SPECS_MAX - 1), max_size=5)
 JSON: st.SearchStrategy[Any] = st.recursive(
     st.none()
     | st.booleans()
@@ -40,7 +41,7 @@ MESSAGES: dict[str, st.SearchStrategy[m.ChildMessage]] = {
         st.dictionaries(TEXT, JSON, max_size=3),
     ),
     "ExampleStarts": st.builds(
-        m.ExampleStarts, TEXT, st.integers(0, m.EXAMPLES_MAX - 1), st.none() | st.integers(1, m.LINES_MAX)
+        m.ExampleStarts, TEXT, st.integers(0, EXAMPLES_MAX - 1), st.none() | st.integers(1, m.LINES_MAX)
     ),
     "Done": st.just(m.Done()),
     "Sights": st.builds(m.Sights, st.dictionaries(TEXT, TEXT, max_size=3)),

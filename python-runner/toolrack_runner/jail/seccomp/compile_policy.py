@@ -30,10 +30,7 @@ from toolrack_runner.jail.seccomp.policy import (
     Rule,
     verdict_of,
 )
-from toolrack_runner.jail.seccomp.syscalls_aarch64 import SYSCALLS as SYSCALLS_AARCH64
-from toolrack_runner.jail.seccomp.syscalls_x86_64 import SYSCALLS as SYSCALLS_X86_64
-
-TABLES: Final[Mapping[str, Mapping[str, int]]] = {"x86_64": SYSCALLS_X86_64, "aarch64": SYSCALLS_AARCH64}
+from toolrack_runner.jail.seccomp.syscalls import TABLES
 
 #: `linux/audit.h`: AUDIT_ARCH_X86_64 and AUDIT_ARCH_AARCH64; both have 64 bits and are little endian.
 ARCHITECTURES: Final[Mapping[str, int]] = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}

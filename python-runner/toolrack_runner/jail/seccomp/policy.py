@@ -210,7 +210,7 @@ CONDITIONAL: Final[Mapping[str, Rule]] = {
     ),
     # SO_REUSEADDR, TYPE, ERROR, SNDBUF, RCVBUF, KEEPALIVE, LINGER, RCVTIMEO, SNDTIMEO, ACCEPTCONN, PROTOCOL, DOMAIN;
     # TCP_NODELAY, KEEPIDLE, KEEPINTVL, KEEPCNT. Main has the other end of the channel: SO_PEERPIDFD is a handle
-    # on that process, and SO_PEERCRED, PEERSEC and PEERGROUPS tell who it is.
+    # on that process, and SO_PEERCRED, PEERSEC and PEERGROUPS show its identity.
     "getsockopt": (
         when(Condition(1, (SOL_SOCKET,)), Condition(2, (2, 3, 4, 7, 8, 9, 13, 20, 21, 30, 38, 39))),
         when(Condition(1, (IPPROTO_TCP,)), Condition(2, (1, 4, 5, 6))),

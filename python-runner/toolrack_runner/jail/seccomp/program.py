@@ -14,7 +14,7 @@ from toolrack_runner.jail.seccomp.policy import OWN_PROCESS
 
 SECCOMP_SET_MODE_FILTER: Final = 1
 
-#: The exit code of the trial child if the kernel took the program and yet let a denied call through.
+#: The exit code of the trial child if the kernel accepted the program but let a denied call through.
 LET_THROUGH: Final = 255
 
 
@@ -39,10 +39,10 @@ class SeccompProgram:
             os._exit(program.try_out())
         code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
         if code == LET_THROUGH:
-            return Unavailable("the kernel takes a seccomp program and does not keep to it")
+            return Unavailable("the kernel accepts a seccomp program and does not enforce it")
         if code != 0:
             return Unavailable(
-                f"the kernel takes no seccomp program: {os.strerror(code) if code > 0 else code}"
+                f"the kernel accepts no seccomp program: {os.strerror(code) if code > 0 else code}"
             )
         return program
 

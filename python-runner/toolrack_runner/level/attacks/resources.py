@@ -15,6 +15,8 @@ from toolrack_runner.level.canaries import Canaries
 MUCH = 700 << 20
 #: Each part is smaller than the limit of a call.
 HIDDEN_PARTS = 7
+OWN_MEMORY = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
+READ_WRITE = mmap.PROT_READ | mmap.PROT_WRITE
 NO_FILE = (1 << 64) - 1
 #: The kernel put these sixteen bytes on the stack of the first thread (`linux/auxvec.h`).
 AT_RANDOM = 25
@@ -31,7 +33,7 @@ IPC_RMID = 0
 
 def allocate(_: Canaries) -> None:
     """Takes 700 MB without touching it, and gives it back."""
-    mmap.mmap(-1, MUCH, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()
+    mmap.mmap(-1, MUCH, flags=OWN_MEMORY).close()
 
 
 def allocate_shared(_: Canaries) -> None:
@@ -41,7 +43,7 @@ def allocate_shared(_: Canaries) -> None:
 
 def allocate_downwards(_: Canaries) -> None:
     """Takes 700 MB that would grow like a stack, which RLIMIT_DATA does not count either."""
-    mmap.mmap(-1, MUCH, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | MAP_GROWSDOWN).close()
+    mmap.mmap(-1, MUCH, flags=OWN_MEMORY | MAP_GROWSDOWN).close()
 
 
 def grow_stack_mapping(_: Canaries) -> None:
@@ -56,16 +58,7 @@ def hide_by_mprotect(_: Canaries) -> None:
     hidden: list[int] = []
     try:
         for _part in range(HIDDEN_PARTS):
-            hidden.append(
-                syscall(
-                    "mmap",
-                    0,
-                    size,
-                    mmap.PROT_READ | mmap.PROT_WRITE,
-                    mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS,
-                    NO_FILE,
-                )
-            )
+            hidden.append(syscall("mmap", 0, size, READ_WRITE, OWN_MEMORY, NO_FILE))
             syscall("mprotect", hidden[-1], size, mmap.PROT_READ)
     finally:
         for address in hidden:
@@ -89,11 +82,11 @@ def queue_signals(_: Canaries) -> None:
     """Queues two hundred signals to itself, which each use memory of the kernel, and removes them."""
     number = signal.SIGRTMIN + 1
     held = signal.pthread_sigmask(signal.SIG_BLOCK, {number})
-    told = ctypes.create_string_buffer(struct.pack("iii", number, 0, SI_QUEUE), SIGINFO_BYTES)
+    details = ctypes.create_string_buffer(struct.pack("iii", number, 0, SI_QUEUE), SIGINFO_BYTES)
     try:
         for _signal in range(SIGNALS):
             syscall(
-                "rt_tgsigqueueinfo", os.getpid(), threading.get_native_id(), number, ctypes.addressof(told)
+                "rt_tgsigqueueinfo", os.getpid(), threading.get_native_id(), number, ctypes.addressof(details)
             )
     finally:
         while signal.sigtimedwait({number}, 0):

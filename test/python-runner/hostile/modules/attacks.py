@@ -1,7 +1,7 @@
 """Attacks as somebody would upload them. Each really tries, and says what came of it.
 
 An attack answers "through: ..." where it got what it wanted, else the name of the errno that it met. It is given what it
-aims at as arguments. The names are those of the runner's own twins; nothing else is shared with them.
+aims at as arguments. The names are those of the runner's own probes; nothing else is shared with them.
 """
 
 import ctypes

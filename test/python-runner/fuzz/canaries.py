@@ -1,4 +1,4 @@
-"""What the system calls of a child must not reach, planted around one runner."""
+"""What the system calls of a child must not reach: canaries that are put out around one runner."""
 
 import os
 import shutil
@@ -39,8 +39,8 @@ PID_MAX = int(Path("/proc/sys/kernel/pid_max").read_text())
 
 
 @dataclass
-class Planted:
-    """All of it, and the runner in the middle."""
+class Canaries:
+    """The canaries, and the runner that they are put out around."""
 
     live: LiveRunner
     folder: Path
@@ -96,7 +96,7 @@ class Planted:
                             return pid
         return 0
 
-    def replant(self) -> None:
+    def put_back(self) -> None:
         """Files, processes and listeners as they are to be, whatever was done to them."""
         canary = self.folder / "canary"
         shutil.rmtree(canary, ignore_errors=True)
@@ -170,7 +170,7 @@ class Planted:
 
 
 @contextmanager
-def planted(*, as_nobody: bool = False, without: tuple[str, ...] = ()) -> Iterator[Planted]:
+def put_canaries(*, as_nobody: bool = False, without: tuple[str, ...] = ()) -> Iterator[Canaries]:
     """A runner with all of this around it; nothing is left afterwards."""
     owner = NOBODY if as_nobody else os.geteuid()
     with ExitStack() as stack:
@@ -191,21 +191,21 @@ def planted(*, as_nobody: bool = False, without: tuple[str, ...] = ()) -> Iterat
         health = live.health()
         assert health["status"] == "ok", health
         layers = frozenset(layer["name"] for layer in health["layers"] if layer["on"])
-        world = Planted(live, folder, log, owner, layers, peer_port=peer.getsockname()[1])
+        world = Canaries(live, folder, log, owner, layers, peer_port=peer.getsockname()[1])
         stack.callback(_end, world)
         threading.Thread(target=_serve, args=(peer, world), daemon=True).start()
-        world.replant()
+        world.put_back()
         yield world
 
 
-def _serve(peer: socket.socket, world: Planted) -> None:
+def _serve(peer: socket.socket, world: Canaries) -> None:
     with suppress(OSError):
         while True:
             connection, _ = peer.accept()
             threading.Thread(target=world.answer, args=(connection,), daemon=True).start()
 
 
-def _end(world: Planted) -> None:
+def _end(world: Canaries) -> None:
     for listener in world.listeners.values():
         listener.close()
     if world.victim is not None:
