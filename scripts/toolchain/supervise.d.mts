@@ -6,6 +6,5 @@ export function supervise(
     readonly signal: AbortSignal
     readonly pausesMs?: readonly number[]
     readonly env?: NodeJS.ProcessEnv
-    readonly cwd?: string
   },
 ): Promise<number>

@@ -25,18 +25,16 @@ export default async function setUp() {
   const folder = mkdtempSync(join(tmpdir(), 'toolrack-emulators-'))
   globalThis.endEmulators = async () => rmSync(folder, { recursive: true, force: true })
   try {
-    const machine = emulatorEnvironment(root, process.execPath)
-    await buildFunctions(root, process.execPath, { logLevel: 'error' })
-    const { config, addresses } = await makeEmulatorProject(root, folder, { TOOLRACK_JOB_KEYS: newJobKeys() })
-    const runner = existsSync(python)
-      ? await startRunner({ root, node: process.execPath, python })
-      : undefined
+    const machine = emulatorEnvironment(process.execPath)
+    await buildFunctions(process.execPath, { logLevel: 'error' })
+    const { config, addresses } = await makeEmulatorProject(folder, { TOOLRACK_JOB_KEYS: newJobKeys() })
+    const runner = existsSync(python) ? await startRunner({ node: process.execPath, python }) : undefined
     const env = { ...machine.env, ...runner?.env }
     globalThis.endEmulators = async () => {
       await runner?.stop()
       rmSync(folder, { recursive: true, force: true })
     }
-    const emulators = await startEmulators({ root, machine: { ...machine, env }, config, folder })
+    const emulators = await startEmulators({ machine: { ...machine, env }, config, folder })
     globalThis.endEmulators = async () => {
       await emulators.stop()
       await runner?.stop()
