@@ -13,7 +13,7 @@ import {
   startRunner,
 } from '../../scripts/toolchain/emulators.mjs'
 
-/** As `npm test` makes it; without one the functions reach no runner, and the suites that need it say so. */
+/** As `npm test` makes it. Without it the functions reach no runner, and the suites that need one say so. */
 const python = join(root, 'python-runner/.venv/bin/python')
 
 /**
@@ -54,7 +54,7 @@ export default async function setUp() {
   }
 }
 
-/** Something that the machine does not have; anything else is a failure of the run. */
+/** True if the machine lacks something. Every other error is a failure of the run. */
 function isMissing({ message }) {
   return message === noJar || message.startsWith('The Firestore emulator needs Java')
 }
