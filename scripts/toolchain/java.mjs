@@ -14,13 +14,15 @@ const java = process.platform === 'win32' ? 'java.exe' : 'java'
  * The folder of a `java` that is new enough. The default `java` of a machine is often older than another JDK on it, so
  * every usual place is searched: JAVA_HOME, PATH, then the folders of systems and SDKMAN, the highest version first.
  */
-export function findJava({
-  env = process.env,
-  platform = process.platform,
-  home = homedir(),
-  system = '/usr/lib/jvm',
-} = {}) {
-  const folders = candidates(env, platform, home, system).filter((folder) => existsSync(join(folder, java)))
+export function findJava({ env = process.env, home = homedir(), system = '/usr/lib/jvm' } = {}) {
+  const usual = [
+    ...(env.JAVA_HOME ? [join(env.JAVA_HOME, 'bin')] : []),
+    ...pathFolders(env),
+    ...jdksIn(system),
+    ...jdksIn(join(home, '.sdkman/candidates/java')),
+    ...(process.platform === 'darwin' ? macJdks() : []),
+  ]
+  const folders = usual.filter((folder) => existsSync(join(folder, java)))
   const found = new Set()
   // `java` on PATH is usually a link into its JDK.
   for (const folder of new Set(folders.map((each) => dirname(realpathSync(join(each, java)))))) {
@@ -40,16 +42,6 @@ export function findJava({
 export function parseJavaMajor(text) {
   const [, first = '0', second = '0'] = /version "(\d+)(?:\.(\d+))?/.exec(text) ?? []
   return Number(first) === 1 ? Number(second) : Number(first)
-}
-
-function candidates(env, platform, home, system) {
-  return [
-    ...(env.JAVA_HOME ? [join(env.JAVA_HOME, 'bin')] : []),
-    ...pathFolders(env),
-    ...jdksIn(system),
-    ...jdksIn(join(home, '.sdkman/candidates/java')),
-    ...(platform === 'darwin' ? macJdks() : []),
-  ]
 }
 
 function macJdks() {

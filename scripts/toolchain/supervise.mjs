@@ -25,12 +25,12 @@ export const crashLoopCode = 70
  * The service gets a pipe on descriptor 3. It writes its address there when it is ready. The pipe closes when this
  * process ends, even by SIGKILL, and then the service ends too.
  */
-export async function supervise(node, args, { signal, pausesMs = PAUSES_MS, env = process.env }) {
+export async function supervise(node, args, { signal, pausesMs = PAUSES_MS }) {
   let port
   let deaths = 0
   for (;;) {
-    const again = port === undefined ? [] : ['--restarted']
-    const life = await live(node, [...args, ...again], { env: { ...env, ...(port && { PORT: port }) } })
+    const life =
+      port === undefined ? await live(node, args) : await live(node, [...args, '--restarted'], port)
     port ??= life.port
     if (signal.aborted) return life.endedBy === life.interruptedBy ? 0 : life.code
     if (life.endedBy === null && (life.code === 0 || port === undefined)) return life.code
@@ -38,20 +38,20 @@ export async function supervise(node, args, { signal, pausesMs = PAUSES_MS, env 
     const how = life.endedBy ? `was ended by ${life.endedBy}` : `has ended with exit code ${life.code}`
     const pauseMs = pausesMs[deaths - 1]
     if (pauseMs === undefined) {
-      say(
+      process.stderr.write(
         `The service has died ${deaths} times in a row and is not started again; the last time it ${how}. ` +
-          'Correct what the lines above name, then run npm start again.',
+          'Correct what the lines above name, then run npm start again.\n',
       )
       return crashLoopCode
     }
-    say(`The service ${how}; it is being started again.`)
+    process.stderr.write(`The service ${how}; it is being started again.\n`)
     await pause(pauseMs, undefined, { signal }).catch(() => {})
     if (signal.aborted) return 0
   }
 }
 
-/** One life of the service: how it ended, the port that it had, and how long it was ready. */
-async function live(node, args, options) {
+/** One life of the service: how it ended, its port, and how long it was ready. */
+async function live(node, args, wantedPort) {
   let port
   let readyAtMs
   function onSpawn(child) {
@@ -67,11 +67,8 @@ async function live(node, args, options) {
     // The service's children may have inherited the pipe. Only the end of the service counts.
     child.once('exit', () => pipe.destroy())
   }
+  const env = wantedPort === undefined ? process.env : { ...process.env, PORT: wantedPort }
   const stdio = ['inherit', 'inherit', 'inherit', 'pipe']
-  const end = await runWithNode(node, args, { ...options, stdio, onSpawn })
+  const end = await runWithNode(node, args, { env, stdio, onSpawn })
   return { ...end, port, healthMs: readyAtMs === undefined ? 0 : performance.now() - readyAtMs }
-}
-
-function say(line) {
-  process.stderr.write(`${line}\n`)
 }
