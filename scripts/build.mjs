@@ -1,15 +1,15 @@
 #!/usr/bin/env node
 import { buildClient } from './toolchain/build-client.mjs'
 import { buildFunctions } from './toolchain/build-functions.mjs'
-import { prepare, root } from './toolchain/checkout.mjs'
+import { prepare } from './toolchain/checkout.mjs'
 import { runCommand } from './toolchain/setup-error.mjs'
 
 /** `npm run build`: `functions/dist`, ready to upload, and `packages/client/dist`, ready to pack. */
 await runCommand(async () => {
   const node = await prepare('full')
   try {
-    await buildFunctions(root, node)
-    await buildClient(root, node)
+    await buildFunctions(node)
+    await buildClient(node)
     return 0
   } catch (err) {
     if (!Array.isArray(err.errors)) throw err

@@ -1,7 +1,6 @@
 #!/usr/bin/env node
 import { writeFileSync } from 'node:fs'
-import { root } from './toolchain/checkout.mjs'
 import { standardDefinitionsPath, standardDefinitionsText } from './toolchain/standard-definitions.mjs'
 
 /** `npm run client-definitions`: writes the local definitions of the client. Run it after a change of their files. */
-writeFileSync(standardDefinitionsPath(root), standardDefinitionsText(root))
+writeFileSync(standardDefinitionsPath, standardDefinitionsText())

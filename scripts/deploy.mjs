@@ -12,7 +12,7 @@ import { runCommand, SetupError } from './toolchain/setup-error.mjs'
 const noProject =
   'No project is chosen: name it with npm run deploy -- --project <project id>, or for good with node_modules/.bin/firebase use --add.'
 
-/** `npm run deploy -- [--project id] [--dry-run]`: prints what it will do, then does it. The runner comes first: the functions call it. */
+/** `npm run deploy -- [--project id] [--dry-run]`: prints what it will do, then does it. The runner comes first, because the functions call it. */
 await runCommand(async () => {
   const { values } = parseArgs({ options: { project: { type: 'string' }, 'dry-run': { type: 'boolean' } } })
   const chosen = values.project ?? projectInUse()
@@ -20,16 +20,16 @@ await runCommand(async () => {
   if (chosen === undefined && !isDry) throw new SetupError(noProject)
   const project = chosen ?? '<project id>'
   const node = await prepare('full')
-  await buildFunctions(root, node)
+  await buildFunctions(node)
 
-  const runner = await runnerDeployment(root, project, { isDry })
+  const runner = await runnerDeployment(project, { isDry })
   const firebase = ['deploy', '--project', project, '--only', 'functions:toolrack,hosting,firestore']
   process.stdout.write(`
 To project ${chosen ?? `- none yet. ${noProject}`}
 
-${await deployPlan(root, node, project, runner)}
+${await deployPlan(node, project, runner)}
 
-Once for a project, the last for the key that signs job tokens (docs/operations.md says how to make one):
+Once for a project, the last for the key that signs job tokens (docs/configuration.md says how to make one):
 
 ${lines([...(runner?.once ?? []), `node_modules/.bin/firebase functions:secrets:set TOOLRACK_JOB_KEYS --project ${project}`])}
 
@@ -46,7 +46,7 @@ Nothing that another program has deployed is removed, but rules and indexes are 
     const [command, ...args] = line.split(' ')
     const { code } = await runChild(command, args, { cwd: root })
     if (code !== 0)
-      throw new SetupError('The runner was not deployed, and nothing of what comes after it.', code)
+      throw new SetupError('The runner was not deployed. The steps after it were not run.', code)
   }
   const program = join(root, 'node_modules/firebase-tools/lib/bin/firebase.js')
   return (await runWithNode(node, [program, ...firebase])).code

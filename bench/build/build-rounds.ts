@@ -1,7 +1,7 @@
 import type { Round } from '../measure/round.ts'
 import { nextMessage, startNodeProcess } from '../processes/node-process.ts'
 
-/** Times the building of lists, in a process of its own. */
+/** Times the building of lists, in a separate process. */
 export async function buildRounds(count: number): Promise<readonly Round[]> {
   const child = startNodeProcess('build/build-process.ts', { args: [String(count)] })
   try {

@@ -15,7 +15,7 @@ import type { Sample } from '../measure/round.ts'
 import { withBenchPython } from '../processes/bench-python.ts'
 import { withEmbeddedServer } from '../processes/embedded-server.ts'
 
-/** The honest user waits so long for an answer. A later one counts as none. */
+/** How long the honest user waits for an answer. A later answer counts as none. */
 const PATIENCE_MS = 10_000
 /** The pause between two requests of a kind. */
 const PAUSE_MS = 10

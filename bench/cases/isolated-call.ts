@@ -22,7 +22,7 @@ const IMPORTS = [
 
 const IN_PROCESS = 'the handler as a function'
 
-/** A warm call of the runner over HTTP, each in a confined process of its own, against an interpreter for each call. */
+/** A warm call of the runner over HTTP, each in its own confined process, against an interpreter for each call. */
 export function isolatedCall(_: string, { rounds: count }: Effort): Promise<Measured | NotRun> {
   return withBenchPython((python) =>
     withRunner(python, async (runner) => {

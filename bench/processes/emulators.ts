@@ -1,11 +1,9 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
 import { demoProject, emulatorEnvironment, startEmulators } from '../../scripts/toolchain/emulators.mjs'
 import { freePorts } from '../../scripts/toolchain/ports.mjs'
 import type { NotRun } from '../measure/result.ts'
 
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const host = '127.0.0.1'
 
 export type Emulators = {
@@ -45,11 +43,11 @@ export async function withEmulators<T>(
 
 async function start(folder: string, text: string) {
   try {
-    const machine = emulatorEnvironment(ROOT, process.execPath)
+    const machine = emulatorEnvironment(process.execPath)
     mkdirSync(folder, { recursive: true })
     const config = join(folder, 'firebase.json')
     writeFileSync(config, text)
-    return await startEmulators({ root: ROOT, machine, config, folder })
+    return await startEmulators({ machine, config, folder })
   } catch (error) {
     // One sentence about what the machine lacks.
     if (error instanceof Error && error.name === 'SetupError') return { notRun: error.message }

@@ -45,7 +45,7 @@ export async function withRunner<T>(
   }
 }
 
-/** Starts a Python program whose first line tells its endpoint. Our runner answers once it has measured its isolation. */
+/** Starts a Python program that prints its endpoint in its first line. Our runner answers when it has measured its isolation. */
 export async function startRunner(
   python: string,
   program: readonly string[],

@@ -3,7 +3,7 @@ const password = 'secret'
 /** The emulator accepts this in place of an administrator's credentials. */
 const owner = { Authorization: 'Bearer owner' }
 
-/** Signs a user of the Auth emulator in, and up first if the address is new: `{ uid, idToken }`. */
+/** Signs a user in to the Auth emulator, and creates the user if the address is new: `{ uid, idToken }`. */
 export async function signIn(host, email) {
   const account = { email, password, returnSecureToken: true }
   const known = await post(host, 'v1/accounts:signInWithPassword?key=any', account)

@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { runWithNode } from './checkout.mjs'
+import { root, runWithNode } from './checkout.mjs'
 import { SetupError } from './setup-error.mjs'
 
 /** Writes `functions/dist`, ready to upload: the bundles, and the file layer. */
-export async function buildFunctions(root, node, options) {
+export async function buildFunctions(node, options) {
   await bundle(join(root, 'functions'), options)
   // The definition files are admitted here, so that no cold start has to compile their schemas.
   const program = join(root, 'functions/src/stores/files/write-file-layer.ts')
-  const { code } = await runWithNode(node, [program], { cwd: root })
+  const { code } = await runWithNode(node, [program])
   if (code !== 0) throw new SetupError('The definition files could not be read.', code)
 }
 
@@ -17,13 +17,13 @@ export async function buildFunctions(root, node, options) {
  * `local` is the server of the container. The other entries are files of their own because they are loaded by path.
  */
 export async function bundle(functionsDir, options) {
-  // A static import would fail: this file is read before anything is installed.
+  // A static import would fail: this file is loaded before anything is installed.
   const { build } = await import('esbuild')
   return build(bundleOptions(functionsDir, options))
 }
 
-/** Bundles, and again after each change of a source file until `stop` is called. `errors` counts those of the first time. */
-export async function watchBundle(functionsDir) {
+/** Bundles at once, and again after each change of a source file until `stop`. `errors` is the number of errors of the first time. */
+export async function watchBundle() {
   const { context } = await import('esbuild')
   let onFirst
   const first = new Promise((resolve) => (onFirst = resolve))
@@ -31,7 +31,7 @@ export async function watchBundle(functionsDir) {
     name: 'first build',
     setup: (build) => build.onEnd(({ errors }) => onFirst(errors.length)),
   }
-  const watching = await context({ ...bundleOptions(functionsDir), plugins: [plugin] })
+  const watching = await context({ ...bundleOptions(join(root, 'functions')), plugins: [plugin] })
   await watching.watch()
   return { errors: await first, stop: () => watching.dispose() }
 }

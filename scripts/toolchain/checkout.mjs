@@ -1,7 +1,10 @@
-import { fileURLToPath } from 'node:url'
+import { spawnSync } from 'node:child_process'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
 import { runChild, withFirstOnPath } from './child.mjs'
 import { installPackages } from './npm.mjs'
 import { pinnedNode } from './pinned-node.mjs'
+import { SetupError } from './setup-error.mjs'
 
 /** The checkout that these scripts belong to. */
 export const root = fileURLToPath(new URL('../..', import.meta.url))
@@ -20,4 +23,14 @@ export function runWithNode(node, args, { env = process.env, run = runChild, ...
     env: withFirstOnPath(env, node),
     ...options,
   })
+}
+
+/** Imports a module of the checkout as `module` with the pinned Node, and runs this code. Returns what the code writes. */
+export function evaluate(node, path, code = '') {
+  const url = pathToFileURL(join(root, path)).href
+  const script = `const module = await import(${JSON.stringify(url)}); ${code}`
+  const flags = ['--disable-warning=ExperimentalWarning', '--enable-source-maps', '--input-type=module']
+  const { status, stdout, stderr } = spawnSync(node, [...flags, '--eval', script], { encoding: 'utf8' })
+  if (status !== 0) throw new SetupError(stderr.trimEnd())
+  return stdout
 }

@@ -52,7 +52,7 @@ export function runChild(command, args, { onSpawn, ...options } = {}) {
   })
 }
 
-/** As `runChild`, and resolves to the `output` too: nothing of it is shown. */
+/** As `runChild`, but shows no output and resolves to the `output` too. */
 export async function runQuietly(command, args, options) {
   let output = ''
   const end = await runChild(command, args, {
@@ -65,13 +65,25 @@ export async function runQuietly(command, args, options) {
   return { ...end, output }
 }
 
+/** Aborts when this process is asked to stop. The listeners stay, because under npm one Ctrl-C arrives twice. */
+export function stopSignal() {
+  const stop = new AbortController()
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stop.abort())
+  return stop.signal
+}
+
 /** The exit code that a shell reports for a process that a signal ended. */
 export function exitCodeOf(signal) {
   return 128 + constants.signals[signal]
 }
 
-/** An environment in which the programs that a child starts find this Node as `node`. */
-export function withFirstOnPath(env, node) {
+/** The folders on PATH. */
+export function pathFolders(env) {
+  return (env.PATH ?? env.Path ?? '').split(delimiter).filter((folder) => folder !== '')
+}
+
+/** The environment with the folder of this program first on PATH. */
+export function withFirstOnPath(env, program) {
   const key = Object.keys(env).find((name) => name.toUpperCase() === 'PATH') ?? 'PATH'
-  return { ...env, [key]: [dirname(node), env[key]].filter(Boolean).join(delimiter) }
+  return { ...env, [key]: [dirname(program), env[key]].filter(Boolean).join(delimiter) }
 }

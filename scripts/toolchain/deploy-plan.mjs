@@ -1,22 +1,21 @@
-import { execFileSync } from 'node:child_process'
 import { readFileSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { pathToFileURL } from 'node:url'
+import { evaluate, root } from './checkout.mjs'
 import { deployParameters, parameterFiles } from './runner-deployment.mjs'
 
 /** What a deployment of the checkout, as built now, would send. The text is for a person. */
-export async function deployPlan(root, node, project, runner) {
+export async function deployPlan(node, project, runner) {
   const config = JSON.parse(readFileSync(join(root, 'firebase.json'), 'utf8'))
   const [functions] = config.functions
   const source = join(root, functions.source)
   const uploaded = await filesOf(source, functions.ignore)
   const hosted = await filesOf(join(root, config.hosting.public), config.hosting.ignore)
   const { indexes, fieldOverrides } = JSON.parse(readFileSync(join(root, config.firestore.indexes), 'utf8'))
-  const { RUNNER_SERVICE: service = '', RUNNER_REGION: region = '' } = deployParameters(root, project)
-  const files = parameterFiles(root, project).map(({ name, isHere }) => (isHere ? name : `${name} (none)`))
+  const { RUNNER_SERVICE: service = '', RUNNER_REGION: region = '' } = deployParameters(project)
+  const files = parameterFiles(project).map(({ name, isHere }) => (isHere ? name : `${name} (none)`))
   return [
     ...(runner?.plan ?? ['runner     none: the parameters name none, or one that is elsewhere']),
-    `functions  ${endpoints(root, node).join('\n           ')}`,
+    `functions  ${endpoints(node).join('\n           ')}`,
     `           from ${uploaded.length} files of ${functions.source}/, ${size(uploaded)} before compression:`,
     ...uploaded.map((file) => `             ${relative(source, file.path)}  ${size([file])}`),
     `           with the parameters of ${files.join(' and ')}, RUNNER_SERVICE=${service} RUNNER_REGION=${region}`,
@@ -41,13 +40,10 @@ function size(files) {
 }
 
 /** One line for each built function, from the endpoint that firebase-tools reads too. */
-function endpoints(root, node) {
-  const entry = pathToFileURL(join(root, 'functions/dist/index.js')).href
-  const script = `const functions = await import(${JSON.stringify(entry)});
-    const endpoints = Object.entries(functions).map(([name, { __endpoint }]) => [name, __endpoint]);
-    process.stdout.write(JSON.stringify(Object.fromEntries(endpoints)))`
-  const text = execFileSync(node, ['--input-type=module', '--eval', script], { encoding: 'utf8' })
-  return Object.entries(JSON.parse(text)).map(([name, endpoint]) => {
+function endpoints(node) {
+  const code = `const endpoints = Object.entries(module).map(([name, { __endpoint }]) => [name, __endpoint]);
+    process.stdout.write(JSON.stringify(endpoints))`
+  return JSON.parse(evaluate(node, 'functions/dist/index.js', code)).map(([name, endpoint]) => {
     const secrets = endpoint.secretEnvironmentVariables.map(({ key }) => key)
     const access = endpoint.httpsTrigger.invoker.join(', ')
     return `${name} in ${endpoint.region.join(', ')}, ${endpoint.availableMemoryMb} MiB, at most ${endpoint.maxInstances} instances, invoker ${access}, secret ${secrets.join(', ')}`

@@ -1,9 +1,8 @@
-import { execFileSync, spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { pathToFileURL } from 'node:url'
 import { signIn, signInWithClaims } from './auth-emulator.mjs'
 import { watchBundle } from './build-functions.mjs'
+import { evaluate, root } from './checkout.mjs'
 import { addressesOf, secretsText } from './emulator-project.mjs'
 import { demoProject, emulatorEnvironment, startEmulators, startRunner } from './emulators.mjs'
 import { isFree } from './ports.mjs'
@@ -14,29 +13,27 @@ const definition =
 
 /**
  * Runs the emulators and the Python runner until `signal` aborts, and bundles the functions again after each change of
- * their source. Resolves to the exit code. `python` is the runner's interpreter, `missing` says why there is none. With
- * RUNNER_URL set no runner is started.
+ * their source. Resolves to the exit code. `python` is the runner's interpreter; `missing` says why there is none. If
+ * RUNNER_URL is set, no runner is started.
  */
-export async function devSession(root, node, { python, missing }, signal) {
+export async function devSession(node, { python, missing }, signal) {
   const config = join(root, 'firebase.json')
   const { emulators: configured } = JSON.parse(readFileSync(config, 'utf8'))
-  const machine = emulatorEnvironment(root, node)
+  const machine = emulatorEnvironment(node)
   await checkPorts(configured)
-  const bundle = await watchBundle(join(root, 'functions'))
+  const bundle = await watchBundle()
   let runner
   try {
     if (bundle.errors > 0) return 1 // esbuild has printed where and why
-    checkLoads(root, node)
+    checkLoads(node)
     // Without this file the functions read the definition folder itself, and see its changes.
     rmSync(join(root, 'functions/dist/file-layer.json'), { force: true })
-    writeSecrets(root, node)
+    writeSecrets(node)
     process.stdout.write('Starting the Firebase emulators ...\n')
     let isReady = false
     const onOutput = (text) => (isReady || !text.startsWith('info')) && process.stdout.write(text)
-    if (python && !process.env.RUNNER_URL)
-      runner = await startRunner({ root, node, python, signal, onOutput })
+    if (python && !process.env.RUNNER_URL) runner = await startRunner({ node, python, signal, onOutput })
     const emulators = await startEmulators({
-      root,
       machine: { ...machine, env: { ...machine.env, ...runner?.env } },
       config,
       folder: join(root, '.toolrack/emulators'),
@@ -49,22 +46,20 @@ export async function devSession(root, node, { python, missing }, signal) {
     const health = await healthOf(hosting, user)
     process.stdout.write(devBanner({ hosting, user, admin, health, missing }))
     isReady = true
-    const who = await firstToEnd({ 'The emulators have': emulators, 'The Python runner has': runner })
+    const part = await Promise.race([
+      emulators.ended.then(() => 'The emulators have'),
+      ...(runner ? [runner.ended.then(() => 'The Python runner has')] : []),
+    ])
     await emulators.stop()
     if (signal.aborted) return 0
-    throw new SetupError(`${who} ended unexpectedly.`)
+    throw new SetupError(`${part} ended unexpectedly.`)
   } finally {
     await runner?.stop()
     await bundle.stop()
   }
 }
 
-async function firstToEnd(parts) {
-  const running = Object.entries(parts).filter(([, part]) => part)
-  return Promise.race(running.map(([name, { ended }]) => ended.then(() => name)))
-}
-
-/** What the functions tell of the runner; undefined if they answer with an error. */
+/** What the functions report about the runner; undefined if they answer with an error. */
 async function healthOf(hosting, { idToken }) {
   const answer = await fetch(`http://${hosting}/health`, { headers: { Authorization: `Bearer ${idToken}` } })
   return answer.ok ? (await answer.json()).runner : undefined
@@ -72,47 +67,39 @@ async function healthOf(hosting, { idToken }) {
 
 /** Throws if another program listens on a port of the emulators. */
 async function checkPorts(configured) {
-  const ports = Object.entries(configured).flatMap(([name, { port, websocketPort }]) => [
-    ...(port ? [[`${name}.port`, port]] : []),
-    ...(websocketPort ? [[`${name}.websocketPort`, websocketPort]] : []),
-  ])
-  for (const [name, port] of ports) {
-    if (!(await isFree(port)))
+  for (const [name, emulator] of Object.entries(configured)) {
+    for (const key of ['port', 'websocketPort'].filter((each) => emulator[each])) {
+      if (await isFree(emulator[key])) continue
       throw new SetupError(
-        `Port ${port} is in use by another program; stop it, or change emulators.${name} in firebase.json.`,
+        `Port ${emulator[key]} is in use by another program; stop it, or change emulators.${name}.${key} in firebase.json.`,
       )
+    }
   }
 }
 
-/** firebase-tools would take ten seconds to find that the functions cannot be loaded, and would not say why. */
-function checkLoads(root, node) {
-  const entry = pathToFileURL(join(root, 'functions/dist/index.js')).href
-  const flags = [
-    '--enable-source-maps',
-    '--input-type=module',
-    '--eval',
-    `await import(${JSON.stringify(entry)})`,
-  ]
-  const { status, stderr } = spawnSync(node, flags, { encoding: 'utf8' })
-  if (status !== 0) throw new SetupError(`The functions throw as they are loaded:\n${stderr.trimEnd()}`)
+/** Throws if the functions cannot be loaded. firebase-tools would need ten seconds to notice, and would not say why. */
+function checkLoads(node) {
+  try {
+    evaluate(node, 'functions/dist/index.js')
+  } catch (err) {
+    throw new SetupError(`The functions throw as they are loaded:\n${err.message}`)
+  }
 }
 
-/** Makes the key that signs job tokens, once. Without one firebase-tools would look for the secret in the cloud. */
-function writeSecrets(root, node) {
+/** Makes the key that signs job tokens, once. Without a key firebase-tools would look for the secret in the cloud. */
+function writeSecrets(node) {
   const path = join(root, 'functions/.secret.local')
   if (existsSync(path)) return
-  const keys = pathToFileURL(join(root, 'functions/src/access/job-keys.ts')).href
-  const script = `import { newJobKeys } from ${JSON.stringify(keys)}; process.stdout.write(newJobKeys())`
-  const flags = ['--disable-warning=ExperimentalWarning', '--input-type=module', '--eval', script]
-  const text = execFileSync(node, flags, { encoding: 'utf8' })
-  writeFileSync(path, secretsText({ TOOLRACK_JOB_KEYS: text }), { mode: 0o600 })
+  const code = 'process.stdout.write(module.newJobKeys())'
+  const keys = evaluate(node, 'functions/src/access/job-keys.ts', code)
+  writeFileSync(path, secretsText({ TOOLRACK_JOB_KEYS: keys }), { mode: 0o600 })
 }
 
 function as(token) {
   return `curl -H "Authorization: Bearer $${token}"`
 }
 
-/** What `npm run dev` prints when everything is ready: the endpoint, two users, and lines to copy. */
+/** What `npm run dev` prints when everything is ready: the endpoint, two users, and commands to copy. */
 function devBanner({ hosting, user, admin, health, missing }) {
   const url = `http://${hosting}`
   return `
@@ -121,7 +108,7 @@ Toolrack on the Firebase emulators is ready at ${url}
   T='${user.idToken}'
   A='${admin.idToken}'
 
-$T is user@example.com, $A admin@example.com, who may write the global layer; both tokens last for an hour.
+$T belongs to user@example.com, $A to admin@example.com. Only $A may write the global layer. Both tokens last for an hour.
 ${pythonTools(health, missing)}
 List the tools, define one, and list it again:
 
@@ -135,11 +122,11 @@ Upload a Python file and call its tool:
   ${as('T')} -T docs/examples/weather.py ${url}/workflows/tools/modules/weather
   ${as('T')} -d '{"name":"weather:get_report","arguments":{"location":"Bern"}}' ${url}/workflows/tools/invoke
 
-A change of a source or definition file is served with the next request. Ctrl-C stops everything.
+A change of a source file or a definition file takes effect with the next request. Ctrl-C stops everything.
 `
 }
 
 function pythonTools({ status, isolation, reason = 'The functions do not answer.' } = {}, missing) {
-  if (status === 'ready') return `Python tools run beside them, at isolation ${isolation}.`
+  if (status === 'ready') return `Python tools run too, at isolation ${isolation}.`
   return `Python tools do not run ${status === 'starting' ? 'yet' : 'here'}. ${missing ?? reason}`
 }

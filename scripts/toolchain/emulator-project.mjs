@@ -1,5 +1,6 @@
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { root } from './checkout.mjs'
 import { freePorts } from './ports.mjs'
 
 const uploaded = ['dist', 'workflows', 'package.json', '.env', '.env.demo-toolrack']
@@ -7,10 +8,10 @@ const copied = ['firestore.rules', 'firestore.indexes.json', 'hosting']
 
 /**
  * Copies the checkout's Firebase project, as built now, into `folder` and gives every emulator a free port. So a test run
- * neither meets a running `npm run dev` nor sees what a build changes meanwhile. `secrets` are those of the functions.
+ * does not collide with a running `npm run dev`, and does not see a later build. `secrets` are those of the functions.
  * Returns the path of the copy's firebase.json and the addresses of its emulators.
  */
-export async function makeEmulatorProject(root, folder, secrets) {
+export async function makeEmulatorProject(folder, secrets) {
   const functions = join(folder, 'functions')
   mkdirSync(functions, { recursive: true })
   for (const name of uploaded)

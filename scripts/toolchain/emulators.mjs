@@ -2,8 +2,9 @@ import { spawn } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { mkdirSync } from 'node:fs'
-import { delimiter, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { root } from './checkout.mjs'
 import { exitCodeOf, withFirstOnPath } from './child.mjs'
 import { firestoreJar } from './firestore-jar.mjs'
 import { findJava } from './java.mjs'
@@ -24,18 +25,15 @@ export const noJar =
  * The environment to start the emulators in, and whether the Firestore emulator is already on the machine:
  * `{ env, isHere }`. Throws a SetupError if there is no JDK for it.
  */
-export function emulatorEnvironment(root, node, env = process.env) {
-  const java = findJava({ env })
-  const jar = firestoreJar(root, { env })
-  const path = withFirstOnPath(env, node)
-  const key = Object.keys(path).find((name) => name.toUpperCase() === 'PATH')
+export function emulatorEnvironment(node) {
+  const java = findJava()
+  const jar = firestoreJar(root)
   return {
     isHere: jar.isHere,
     env: {
-      ...path,
+      ...withFirstOnPath(withFirstOnPath(process.env, node), join(java, 'java')),
       ...jar.env,
       JAVA_HOME: dirname(java),
-      [key]: [java, path[key]].join(delimiter),
       METADATA_SERVER_DETECTION: 'none',
       NO_UPDATE_NOTIFIER: '1',
     },
@@ -46,7 +44,7 @@ export function emulatorEnvironment(root, node, env = process.env) {
  * Starts the emulators of a firebase.json, `config`, and resolves when they are ready. They have a session of their own,
  * and end with `stop()`, with `signal`, and when this process ends, even by SIGKILL. Their logs are in `folder`.
  */
-export async function startEmulators({ root, machine, config, folder, signal, onOutput = () => {} }) {
+export async function startEmulators({ machine, config, folder, signal, onOutput = () => {} }) {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
   const firebase = join(root, 'node_modules/firebase-tools/lib/bin/firebase.js')
   const args = ['emulators:start', '--project', demoProject, '--config', config, '--non-interactive']
@@ -81,10 +79,10 @@ export async function startEmulators({ root, machine, config, folder, signal, on
 }
 
 /**
- * Starts the Python runner for functions on the emulators, and again whenever it ends. The `env` of the result tells the
+ * Starts the Python runner for functions on the emulators, and starts it again whenever it ends. The `env` of the result tells the
  * functions its endpoint. The runner ends as the emulators do.
  */
-export async function startRunner({ root, node, python, signal, onOutput = () => {} }) {
+export async function startRunner({ node, python, signal, onOutput = () => {} }) {
   const [port] = await freePorts(1)
   const env = {
     RUNNER_URL: `http://127.0.0.1:${port}`,
@@ -103,7 +101,7 @@ export async function startRunner({ root, node, python, signal, onOutput = () =>
   return { env, pid: child.pid, ...lent(child, signal) }
 }
 
-/** How to stop a child that has a parent-death pipe on descriptor 3, and when it has ended. */
+/** `stop()` and `ended` of a child that has a parent-death pipe on descriptor 3. */
 function lent(child, signal, onExit = () => {}) {
   child.stdio[3].on('error', () => {})
   const closed = once(child, 'close')
@@ -122,7 +120,7 @@ function lent(child, signal, onExit = () => {}) {
   return { stop, ended }
 }
 
-/** firebase-tools goes on without the functions if their code throws when it is loaded. */
+/** The error of functions that throw when they are loaded. firebase-tools reports it and goes on without the functions. */
 function loadFault(output) {
   const [, fault] =
     /Failed to load function definition from source: (?:FirebaseError: )?([^\n]*)/.exec(output) ?? []

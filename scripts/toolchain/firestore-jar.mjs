@@ -1,15 +1,16 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { delimiter, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { pathFolders } from './child.mjs'
 
 const inSdk = 'platform/cloud-firestore-emulator/cloud-firestore-emulator.jar'
 const mainClass = 'com.google.cloud.datastore.emulator.firestore.CloudFirestore'
 
 /**
  * Finds the Firestore emulator: `{ isHere, env }`, with the environment variable that tells firebase-tools its path.
- * firebase-tools finds its own cache itself, and downloads the emulator if it is nowhere. Some networks forbid that
+ * firebase-tools finds its own cache itself, and downloads the emulator if it finds none. Some networks forbid that
  * download, but allow the Google Cloud SDK. The SDK's jar is the same emulator without a main class in its manifest, so
  * this writes a small jar that names the class and refers to the SDK's.
  */
@@ -32,14 +33,15 @@ function isCached(root, env, home) {
 
 /** The emulator of the SDK that `gcloud` on PATH belongs to. */
 function sdkJar(env) {
-  const folders = (env.PATH ?? env.Path ?? '').split(delimiter).filter((folder) => folder !== '')
-  const gcloud = folders.map((folder) => join(folder, 'gcloud')).find((path) => existsSync(path))
+  const gcloud = pathFolders(env)
+    .map((folder) => join(folder, 'gcloud'))
+    .find((path) => existsSync(path))
   if (gcloud === undefined) return undefined
   const beside = join(dirname(dirname(realpathSync(gcloud))), inSdk)
   if (existsSync(beside)) return beside
-  // Some systems put a script of their own in front of the SDK's.
-  const ask = ['info', '--format=value(installation.sdk_root)']
-  const { stdout } = spawnSync(gcloud, ask, { encoding: 'utf8' })
+  // On some systems `gcloud` is a script that starts the SDK's.
+  const args = ['info', '--format=value(installation.sdk_root)']
+  const { stdout } = spawnSync(gcloud, args, { encoding: 'utf8' })
   const path = join(stdout?.trim() ?? '', inSdk)
   return existsSync(path) ? path : undefined
 }
@@ -75,7 +77,7 @@ function folded(line) {
   return line.replaceAll(/(.{70})(?=.)/g, '$1\r\n ')
 }
 
-/** Node has its own only from 20.15 on, and these scripts start on any Node 20. */
+/** zlib.crc32 exists only since Node 20.15, and these scripts start on any Node 20. */
 function crc32(bytes) {
   let crc = 0xffffffff
   for (const byte of bytes) {

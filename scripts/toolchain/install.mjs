@@ -6,8 +6,8 @@ import { exitCodeOf, runQuietly } from './child.mjs'
 import { SetupError } from './setup-error.mjs'
 
 /**
- * Fills the first of `folders` with packages, unless its stamp says that they are there. The stamp is one line with
- * what `digest()` gave after the install, and the mode of the install: `full` packages also serve `runtime`, and a
+ * Fills `folders` with packages, unless the stamp in the first one says that they are there. The stamp is one line with
+ * the result of `digest()` after the install, and the mode of the install. `full` packages also serve `runtime`, and a
  * folder that was `full` stays so. The stamp is written last, so an install that was cut short is done again.
  */
 export async function install({ root, what, folders, digest, mode, fill }) {
@@ -28,7 +28,7 @@ export async function install({ root, what, folders, digest, mode, fill }) {
   }
 }
 
-/** A digest of the bytes of these files, of the machine's platform, and of what else counts. */
+/** A digest of these files, the machine's platform, and other facts that count. */
 export function fingerprint(paths, ...facts) {
   const hash = createHash('sha256').update([process.platform, process.arch, ...facts].join('-'))
   for (const path of paths) hash.update('\0').update(existsSync(path) ? readFileSync(path, 'utf8') : '')
@@ -46,7 +46,7 @@ function readStamp(folder) {
   return { digest, mode }
 }
 
-/** Runs npm, pip or venv. What it printed is shown only if it failed; then this throws the error that `failed` makes. */
+/** Runs npm, pip or venv. If it fails, this shows what it printed and throws the error that `failed` makes. */
 export async function runInstaller({ what, command: [program, ...args], failed, ...options }) {
   const { code, interruptedBy, output } = await runQuietly(program, args, options).catch((err) => {
     throw err.code === 'ENOENT'
@@ -65,7 +65,7 @@ function empty(folder) {
   for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true })
 }
 
-/** Two terminals may start at once. The lock is a file with the id of the process that installs. */
+/** Holds a lock meanwhile, because two terminals may start at once. The lock is a file with the id of the process that installs. */
 async function withLock(path, action) {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   for (let waits = 0; !take(path); waits += 1) {
@@ -97,7 +97,7 @@ function take(path) {
   }
 }
 
-/** True for 0 as well, which an empty file gives: its owner is about to write its id. */
+/** True for 0 as well. An empty file gives 0: its owner is about to write its id. */
 function isAlive(pid) {
   try {
     return process.kill(pid, 0)

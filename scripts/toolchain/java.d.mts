@@ -1,7 +1,6 @@
 export function parseJavaMajor(text: string): number
 export function findJava(machine?: {
   readonly env?: Readonly<Record<string, string | undefined>>
-  readonly platform?: string
   readonly home?: string
   readonly system?: string
 }): string

@@ -1,7 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readdirSync, realpathSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { delimiter, dirname, join } from 'node:path'
+import { dirname, join } from 'node:path'
+import { pathFolders } from './child.mjs'
 import { SetupError } from './setup-error.mjs'
 
 /** firebase-tools rejects an older one. */
@@ -10,30 +11,30 @@ const oldest = 21
 const java = process.platform === 'win32' ? 'java.exe' : 'java'
 
 /**
- * The folder of a `java` that is new enough. The machine's default is often older than another JDK on it, so every usual
- * place is searched: JAVA_HOME, PATH, then where systems and SDKMAN put JDKs, the highest version first.
+ * The folder of a `java` that is new enough. The default `java` of a machine is often older than another JDK on it, so
+ * every usual place is searched: JAVA_HOME, PATH, then the folders of systems and SDKMAN, the highest version first.
  */
-export function findJava({
-  env = process.env,
-  platform = process.platform,
-  home = homedir(),
-  system = '/usr/lib/jvm',
-} = {}) {
-  const folders = candidates(env, platform, home, system).filter((folder) => existsSync(join(folder, java)))
+export function findJava({ env = process.env, home = homedir(), system = '/usr/lib/jvm' } = {}) {
+  const usual = [
+    ...(env.JAVA_HOME ? [join(env.JAVA_HOME, 'bin')] : []),
+    ...pathFolders(env),
+    ...jdksIn(system),
+    ...jdksIn(join(home, '.sdkman/candidates/java')),
+    ...(process.platform === 'darwin' ? macJdks() : []),
+  ]
+  const folders = usual.filter((folder) => existsSync(join(folder, java)))
   const found = new Set()
   // `java` on PATH is usually a link into its JDK.
   for (const folder of new Set(folders.map((each) => dirname(realpathSync(join(each, java)))))) {
-    const { stdout, stderr } = spawnSync(join(folder, java), ['-version'], {
-      encoding: 'utf8',
-      timeout: 20_000,
-    })
+    const options = { encoding: 'utf8', timeout: 20_000 }
+    const { stdout, stderr } = spawnSync(join(folder, java), ['-version'], options)
     const major = parseJavaMajor(`${stderr}${stdout}`)
     if (major >= oldest) return folder
     if (major > 0) found.add(major)
   }
-  const told = found.size > 0 ? `only Java ${[...found].join(', ')} was found` : 'no Java was found'
+  const what = found.size > 0 ? `only Java ${[...found].join(', ')} was found` : 'no Java was found'
   throw new SetupError(
-    `The Firestore emulator needs Java ${oldest} or newer, and ${told}: install a JDK, or set JAVA_HOME to one.`,
+    `The Firestore emulator needs Java ${oldest} or newer, and ${what}: install a JDK, or set JAVA_HOME to one.`,
   )
 }
 
@@ -41,16 +42,6 @@ export function findJava({
 export function parseJavaMajor(text) {
   const [, first = '0', second = '0'] = /version "(\d+)(?:\.(\d+))?/.exec(text) ?? []
   return Number(first) === 1 ? Number(second) : Number(first)
-}
-
-function candidates(env, platform, home, system) {
-  return [
-    ...(env.JAVA_HOME ? [join(env.JAVA_HOME, 'bin')] : []),
-    ...(env.PATH ?? env.Path ?? '').split(delimiter).filter((folder) => folder !== ''),
-    ...jdksIn(system),
-    ...jdksIn(join(home, '.sdkman/candidates/java')),
-    ...(platform === 'darwin' ? macJdks() : []),
-  ]
 }
 
 function macJdks() {
@@ -64,7 +55,7 @@ function jdksIn(folder) {
   return names.map((name) => join(folder, name, 'bin'))
 }
 
-/** The first number in a folder's name, such as `temurin-25-jdk-amd64`, `java-1.17.0-openjdk` or `21.0.2-tem`. */
+/** The first number of two digits in a folder's name, such as `temurin-25-jdk-amd64`, `java-1.17.0-openjdk` or `21.0.2-tem`. */
 function versionIn(name) {
   return Number(/\d{2,}/.exec(name)?.[0] ?? 0)
 }

@@ -3,7 +3,7 @@ import { Socket } from 'node:net'
 import { killKept, marker } from './kept-processes.mjs'
 
 /**
- * Runs one program, `node keeper.mjs <program> <arguments>`, and kills whatever the program has started when it ends.
+ * Runs one program, `node keeper.mjs <program> <arguments>`, and kills everything that the program has started when it ends.
  * When a signal comes, or when the parent-death pipe on descriptor 3 closes, the program gets one SIGINT and some time
  * to end by itself. Only a SIGKILL of both this process and its parent leaves something running.
  */

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
 
-/** A process belongs to the keeper whose id this variable holds. Whatever the process starts inherits it. */
+/** The environment variable that marks the processes of a keeper. The processes that they start inherit it. */
 export const marker = 'KEPT_BY'
 
 /**
@@ -38,7 +38,7 @@ function environmentOf(pid) {
   }
 }
 
-/** macOS and the BSDs show the environment of one's own processes behind their command. */
+/** macOS and the BSDs show the environment of the user's own processes after their command. */
 function pidsFromPs(setting) {
   const { stdout } = spawnSync('ps', ['-Axwwe', '-o', 'pid=,command='], { encoding: 'utf8' })
   const lines = (stdout ?? '').split('\n').filter((line) => line.includes(setting))

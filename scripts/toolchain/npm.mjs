@@ -4,7 +4,7 @@ import { withFirstOnPath } from './child.mjs'
 import { fingerprint, install, runInstaller } from './install.mjs'
 import { SetupError } from './setup-error.mjs'
 
-// An `--include` overrides NODE_ENV=production and the user's own `omit`. Both would leave packages out silently.
+// `--include` overrides NODE_ENV=production and the user's own `omit`, which would leave packages out silently.
 const flagsOf = {
   full: ['--include=dev', '--include=optional'],
   runtime: ['--omit=dev', '--include=optional'],
@@ -25,7 +25,7 @@ const npmFlags = [
   '--fetch-retry-mintimeout=1000',
 ]
 
-/** Installs the packages of the checkout: `runtime` are those that the service imports, `full` are all. */
+/** Installs the packages of the checkout: with `runtime` those that the service imports, with `full` all. */
 export async function installPackages(root, node, mode) {
   const lock = join(root, 'package-lock.json')
   const what = mode === 'full' ? 'the run-time and development packages' : 'the run-time packages'
@@ -39,7 +39,7 @@ export async function installPackages(root, node, mode) {
   })
 }
 
-/** Installs what the lock file in `cwd` says. */
+/** Installs the packages of the lock file in `cwd`. */
 export async function npmInstall({ what, cwd, node, flags = [] }) {
   await runInstaller({
     what,
@@ -56,7 +56,7 @@ export function npmCommand(node) {
   return basename(path) === 'npm-cli.js' ? [node, path] : ['npm']
 }
 
-/** The folders with a manifest, as the lock file names them. The checkout itself, '', is the first. */
+/** The folders with a manifest, as the lock file names them. The first is '', the checkout itself. */
 export function workspacesOf(root) {
   const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
   return Object.keys(packages).filter((path) => !path.includes('node_modules'))

@@ -58,9 +58,7 @@ function runningNode(running, platform) {
 }
 
 function isNewEnough(version) {
-  const [major, minor] = version.split('.').map(Number)
-  const [wantedMajor, wantedMinor] = oldest.split('.').map(Number)
-  return major > wantedMajor || (major === wantedMajor && minor >= wantedMinor)
+  return version.localeCompare(oldest, 'en', { numeric: true }) >= 0
 }
 
 function canRun(binary) {

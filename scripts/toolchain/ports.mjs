@@ -12,13 +12,14 @@ export async function isFree(port) {
   } catch {
     return false
   }
-  await closed(server)
+  server.close()
+  await once(server, 'close')
   return true
 }
 
 /**
- * So many different ports on which nobody listens now. They lie below the ports that systems give out by themselves, so no program
- * that asks for any port gets one of them before it is used.
+ * Different ports on which nobody listens now. They are below the ports that systems assign themselves, so no program that
+ * asks for any free port gets one of them before it is used.
  */
 export async function freePorts(count) {
   const ports = new Set()
@@ -27,9 +28,4 @@ export async function freePorts(count) {
     if (await isFree(port)) ports.add(port)
   }
   return [...ports]
-}
-
-function closed(server) {
-  server.close()
-  return once(server, 'close')
 }

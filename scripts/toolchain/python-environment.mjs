@@ -7,8 +7,8 @@ import { findPython, PythonError } from './python.mjs'
 /** Installs exactly what the lock says, by its hashes, and only wheels: nothing is built. */
 const pipFlags = ['--require-hashes', '--only-binary=:all:', '--disable-pip-version-check', '--no-input']
 
-/** Settings of a user that would install elsewhere, such as into the home folder. pip takes '' as not set. */
-const elsewhere = {
+/** Overrides the settings of a user that would install into another folder. To pip '' means not set. */
+const intoEnvironment = {
   PIP_USER: '0',
   PIP_REQUIRE_VIRTUALENV: '0',
   PIP_TARGET: '',
@@ -31,12 +31,12 @@ export function preparePython(mode) {
 }
 
 /** Makes `.venv` in `folder` with the packages of a lock, unless it is there: `{ python }` or `{ missing }`. */
-export async function virtualEnvironment({ what, folder, locks, mode, env = process.env }) {
+export async function virtualEnvironment({ what, folder, locks, mode }) {
   if (process.platform === 'win32') return { missing: 'The Python runner needs Linux or macOS.' }
   const environment = join(folder, '.venv')
   const python = join(environment, 'bin/python')
   try {
-    const chosen = env.TOOLRACK_PYTHON ? realPath(findPython({ env }).path) : undefined
+    const chosen = process.env.TOOLRACK_PYTHON ? realPath(findPython().path) : undefined
     await install({ root, what, folders: [environment], mode, digest: () => digest(chosen), fill })
     return { python }
   } catch (err) {
@@ -44,7 +44,7 @@ export async function virtualEnvironment({ what, folder, locks, mode, env = proc
     throw err
   }
 
-  /** No Python is started to find out whether the environment fits: the path of its interpreter must be the same. */
+  /** The environment fits if its interpreter has the same path. No Python is started to find that out. */
   function digest(chosen) {
     const interpreter = realPath(python)
     if (chosen !== undefined && interpreter !== chosen) return undefined
@@ -52,7 +52,7 @@ export async function virtualEnvironment({ what, folder, locks, mode, env = proc
   }
 
   async function fill(wanted) {
-    const { path } = findPython({ env })
+    const { path } = findPython()
     await runInstaller({
       what,
       command: [path, '-I', '-m', 'venv', environment],
@@ -64,7 +64,7 @@ export async function virtualEnvironment({ what, folder, locks, mode, env = proc
     await runInstaller({
       what,
       command: [python, '-I', '-m', 'pip', 'install', ...pipFlags, '-r', locks[wanted]],
-      env: { ...env, ...elsewhere },
+      env: { ...process.env, ...intoEnvironment },
       failed: () =>
         new PythonError(
           `Could not install ${what}: pip has said why. Run the command again where pip reaches its registry.`,

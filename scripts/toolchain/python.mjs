@@ -1,13 +1,14 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { join } from 'node:path'
+import { pathFolders } from './child.mjs'
 import { SetupError } from './setup-error.mjs'
 
-const oldest = [3, 11]
+const oldest = '3.11'
 const names = ['python3.13', 'python3.12', 'python3.11', 'python3']
 const usual = ['/usr/bin', '/usr/local/bin', '/opt/homebrew/bin']
 
-/** What a Python tells of itself. Any old Python must be able to run this. */
+/** Prints what a Python is. Every old Python must be able to run this. */
 const program = `
 import json, os, sys
 def is_public(path, wanted):
@@ -31,13 +32,13 @@ export class PythonError extends SetupError {
 /**
  * The Python to make the runner's environment from: `{ path, version }`. It is TOOLRACK_PYTHON if that is set, else the
  * newest name on PATH and in the usual folders. As root the runner runs calls under other accounts, so root prefers a
- * Python that everybody may read to one in somebody's home.
+ * Python that everybody may read to one in a user's home.
  */
 export function findPython({ env = process.env, isRoot = process.getuid?.() === 0, folders = usual } = {}) {
   if (env.TOOLRACK_PYTHON) return chosenPython(env.TOOLRACK_PYTHON, env)
   const older = new Set()
   let hidden
-  const searched = [...(env.PATH ?? '').split(delimiter).filter((folder) => folder !== ''), ...folders]
+  const searched = [...pathFolders(env), ...folders]
   for (const path of new Set(names.flatMap((name) => searched.map((folder) => join(folder, name))))) {
     const python = existsSync(path) ? ask(path, env) : undefined
     if (python === undefined) continue
@@ -48,7 +49,7 @@ export function findPython({ env = process.env, isRoot = process.getuid?.() === 
   if (hidden) return hidden
   const found = older.size > 0 ? `only Python ${[...older].join(', ')} was found` : 'no Python was found'
   throw new PythonError(
-    `The Python runner needs Python ${oldest.join('.')} or newer, and ${found}: install one (on Debian and Ubuntu: apt install python3 python3-venv), or set TOOLRACK_PYTHON to one.`,
+    `The Python runner needs Python ${oldest} or newer, and ${found}: install one (on Debian and Ubuntu: apt install python3 python3-venv), or set TOOLRACK_PYTHON to one.`,
   )
 }
 
@@ -57,7 +58,7 @@ function chosenPython(path, env) {
   if (python && isNewEnough(python)) return python
   const fault = python ? `is Python ${python.version}` : 'cannot be run as a Python'
   throw new PythonError(
-    `TOOLRACK_PYTHON must be the path of a Python ${oldest.join('.')} or newer, and what it names ${fault}: correct it, or leave it out.`,
+    `TOOLRACK_PYTHON must be the path of a Python ${oldest} or newer, and what it names ${fault}: correct it, or leave it out.`,
   )
 }
 
@@ -74,6 +75,5 @@ function ask(path, env) {
 }
 
 function isNewEnough({ version }) {
-  const [major, minor] = version.split('.').map(Number)
-  return major > oldest[0] || (major === oldest[0] && minor >= oldest[1])
+  return version.localeCompare(oldest, 'en', { numeric: true }) >= 0
 }

@@ -1,27 +1,27 @@
 import { spawnSync } from 'node:child_process'
 import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { join } from 'node:path'
+import { root } from './checkout.mjs'
 import { SetupError } from './setup-error.mjs'
 
 /**
  * How to deploy the runner of a project to Cloud Run: `once` has the commands for a new project, `each` those of every
  * deployment, `plan` describes the result, and `write()` writes the file that the commands read. Undefined if the
- * functions' parameters name no service, or name a runner elsewhere by RUNNER_URL.
+ * functions' parameters name no service, or name another runner with RUNNER_URL.
  */
-export async function runnerDeployment(root, project, { isDry }) {
-  const { RUNNER_URL: url, RUNNER_SERVICE: name, RUNNER_REGION: region } = deployParameters(root, project)
+export async function runnerDeployment(project, { isDry }) {
+  const { RUNNER_URL: url, RUNNER_SERVICE: name, RUNNER_REGION: region } = deployParameters(project)
   if (url || !name || !region) return undefined
-  // A dry run asks nobody for the number. Functions run as this account unless somebody chose another.
+  // A dry run does not look up the number. Functions run as this account unless another one is configured.
   const account = `${isDry ? '<project number>' : projectNumber(project)}-compute@developer.gserviceaccount.com`
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-  const image = `${region}-docker.pkg.dev/${project}/toolrack/${name}:${version}-${sourceDigest(root)}`
+  const image = `${region}-docker.pkg.dev/${project}/toolrack/${name}:${version}-${sourceDigest()}`
   const manifest = readFileSync(join(root, 'python-runner/service.yaml'), 'utf8')
     .replaceAll(/^#.*\n/gm, '')
     .replace('name: toolrack-runner', `name: ${name}`)
     .replace('PROJECT_ID', project)
     .replace('image: IMAGE', `image: ${image}`)
-  const path = join(root, '.toolrack/runner-service.yaml')
   const target = `--project ${project} --region ${region}`
   const grant = (role) =>
     `gcloud run services add-iam-policy-binding ${name} ${target} --role ${role} --member serviceAccount:${account}`
@@ -39,14 +39,14 @@ export async function runnerDeployment(root, project, { isDry }) {
     ],
     plan: await describe(manifest, { region, account }),
     write() {
-      mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-      writeFileSync(path, manifest)
+      mkdirSync(join(root, '.toolrack'), { recursive: true, mode: 0o700 })
+      writeFileSync(join(root, '.toolrack/runner-service.yaml'), manifest)
     },
   }
 }
 
 /** The files with the functions' parameters. A later one overrides an earlier one. */
-export function parameterFiles(root, project) {
+export function parameterFiles(project) {
   return ['functions/.env', `functions/.env.${project}`].map((name) => {
     const path = join(root, name)
     return { name, path, isHere: existsSync(path) }
@@ -54,8 +54,8 @@ export function parameterFiles(root, project) {
 }
 
 /** The functions' parameters of a deployment to a project. */
-export function deployParameters(root, project) {
-  const files = parameterFiles(root, project).filter(({ isHere }) => isHere)
+export function deployParameters(project) {
+  const files = parameterFiles(project).filter(({ isHere }) => isHere)
   const settings = files.flatMap(({ path }) => [...readFileSync(path, 'utf8').matchAll(/^([A-Z_]+)=(.*)$/gm)])
   return Object.fromEntries(
     settings.map(([, name, value]) => [name, value.trim().replace(/^(['"])(.*)\1$/, '$2')]),
@@ -75,8 +75,8 @@ function projectNumber(project) {
   return number
 }
 
-/** Part of the image's tag: with an unchanged tag Cloud Run would go on running the old image. */
-function sourceDigest(root) {
+/** Part of the image's tag. If the tag did not change, Cloud Run would go on running the old image. */
+function sourceDigest() {
   const folder = join(root, 'python-runner')
   const modules = readdirSync(join(folder, 'toolrack_runner'), { recursive: true })
     .filter((name) => name.endsWith('.py'))
@@ -99,6 +99,6 @@ async function describe(manifest, { region, account }) {
     `           as ${serviceAccountName}, which has no role`,
     `           from python-runner/, built as ${image}`,
     `           with ${settings.join(' ')}`,
-    `           ingress ${metadata.annotations['run.googleapis.com/ingress']}; called by ${account} alone, which may look its address up`,
+    `           ingress ${metadata.annotations['run.googleapis.com/ingress']}; called only by ${account}, which may look up its address`,
   ]
 }

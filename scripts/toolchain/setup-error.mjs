@@ -1,4 +1,4 @@
-/** Something that the person at the keyboard can correct. Its message is printed without a stack. */
+/** An error that the user of the command can correct. Its message is printed without a stack. */
 export class SetupError extends Error {
   name = 'SetupError'
 
@@ -8,7 +8,7 @@ export class SetupError extends Error {
   }
 }
 
-/** Runs the body of one command, which resolves to the exit code. Wrong arguments are told as a SetupError is. */
+/** Runs the body of one command, which resolves to the exit code. Wrong arguments are reported like a SetupError. */
 export async function runCommand(body) {
   try {
     process.exitCode = await body()

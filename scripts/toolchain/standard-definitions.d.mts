@@ -1,2 +1,2 @@
-export function standardDefinitionsPath(root: string): string
-export function standardDefinitionsText(root: string): string
+export const standardDefinitionsPath: string
+export function standardDefinitionsText(): string

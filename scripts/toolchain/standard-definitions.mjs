@@ -1,16 +1,15 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { root } from './checkout.mjs'
 
 /** The families that a client can list without the service. */
-const FAMILIES = ['cli', 'tasks']
+const families = ['cli', 'tasks']
 
-export function standardDefinitionsPath(root) {
-  return join(root, 'packages/client/src/standard-definitions.json')
-}
+export const standardDefinitionsPath = join(root, 'packages/client/src/standard-definitions.json')
 
 /** The text of that file: the definitions of these families as the file layer serves them, in the order of the list. */
-export function standardDefinitionsText(root) {
-  const definitions = FAMILIES.flatMap((family) => {
+export function standardDefinitionsText() {
+  const definitions = families.flatMap((family) => {
     const path = join(root, `functions/workflows/tools/defs/${family}.json`)
     const { tools } = JSON.parse(readFileSync(path, 'utf8'))
     return tools.map((tool) => ({ ...tool, category: tool.category ?? family }))

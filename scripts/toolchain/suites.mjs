@@ -32,7 +32,7 @@ export function runJest(node, args, { ci }) {
   })
 }
 
-/** Runs pytest in the runner's environment. Resolves to the same as `runJest`, and with `runQuietly` to its `output`. */
+/** Runs pytest in the runner's environment. Resolves to the same as `runJest`, and with `run: runQuietly` also to its `output`. */
 export function runPytest(python, args, { run = runChild } = {}) {
   return inTestFolder(async (folder, env) => {
     const resultPath = join(folder, 'pytest.xml')

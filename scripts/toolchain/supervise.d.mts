@@ -5,7 +5,5 @@ export function supervise(
   options: {
     readonly signal: AbortSignal
     readonly pausesMs?: readonly number[]
-    readonly env?: NodeJS.ProcessEnv
-    readonly cwd?: string
   },
 ): Promise<number>

@@ -3,34 +3,34 @@ import { runWithNode } from './checkout.mjs'
 
 /**
  * The pause before each new start, by the number of deaths in a row. A start takes half a second, or two on a busy
- * machine, so the service is back within three seconds even after the longest pause. Together the pauses last 6.5 s, for
- * a shortage that passes, such as of memory.
+ * machine, so the service is back within three seconds even after the longest pause. All pauses together last 6.5 s,
+ * which is enough for a short lack of memory to pass.
  */
 const PAUSES_MS = [100, 200, 400, 800, 1_000, 1_000, 1_000, 1_000, 1_000]
 
-/** After so long in good health the deaths before no longer count. */
+/** After this time in good health earlier deaths no longer count. */
 const HEALTHY_MS = 10_000
 
 /** `EXIT.crashLoop` of functions/src/hosts/local/start-error.ts. The machine's own Node may be too old to import that file. */
 export const crashLoopCode = 70
 
 /**
- * Runs the service, with `args` for Node, and starts it again with the same port whenever it has died. Resolves to the
- * exit code when that is over: when `signal` aborts (the signals that reach this process reach the service too), when the
- * service ends with code 0, when it ends with any code before it was ever ready (it would only do so again), and when it
- * dies ten times without ten seconds of good health.
+ * Runs the service, with `args` for Node, and starts it again with the same port whenever it has died. Resolves to an
+ * exit code in these cases:
+ * - `signal` aborts. The signals that reach this process reach the service too.
+ * - The service ends with code 0.
+ * - The service ends with another code before it was ever ready. It would only do so again.
+ * - The service dies ten times without ten seconds of good health.
  *
  * The service gets a pipe on descriptor 3. It writes its address there when it is ready. The pipe closes when this
  * process ends, even by SIGKILL, and then the service ends too.
  */
-export async function supervise(node, args, { signal, pausesMs = PAUSES_MS, env = process.env, ...options }) {
+export async function supervise(node, args, { signal, pausesMs = PAUSES_MS }) {
   let port
   let deaths = 0
   for (;;) {
     const life =
-      port === undefined
-        ? await live(node, args, { env, ...options })
-        : await live(node, [...args, '--restarted'], { env: { ...env, PORT: port }, ...options })
+      port === undefined ? await live(node, args) : await live(node, [...args, '--restarted'], port)
     port ??= life.port
     if (signal.aborted) return life.endedBy === life.interruptedBy ? 0 : life.code
     if (life.endedBy === null && (life.code === 0 || port === undefined)) return life.code
@@ -38,46 +38,37 @@ export async function supervise(node, args, { signal, pausesMs = PAUSES_MS, env 
     const how = life.endedBy ? `was ended by ${life.endedBy}` : `has ended with exit code ${life.code}`
     const pauseMs = pausesMs[deaths - 1]
     if (pauseMs === undefined) {
-      say(
+      process.stderr.write(
         `The service has died ${deaths} times in a row and is not started again; the last time it ${how}. ` +
-          'Correct what the lines above name, then run npm start again.',
+          'Correct what the lines above name, then run npm start again.\n',
       )
       return crashLoopCode
     }
-    say(`The service ${how}; it is being started again.`)
+    process.stderr.write(`The service ${how}; it is being started again.\n`)
     await pause(pauseMs, undefined, { signal }).catch(() => {})
     if (signal.aborted) return 0
   }
 }
 
-/** One life of the service: how it ended, the port that it had, and how long it was ready. */
-async function live(node, args, options) {
+/** One life of the service: how it ended, its port, and how long it was ready. */
+async function live(node, args, wantedPort) {
   let port
   let readyAtMs
-  function onReady(url) {
-    readyAtMs = performance.now()
-    port = new URL(url).port || '80'
+  function onSpawn(child) {
+    const pipe = child.stdio[3]
+    let text = ''
+    pipe.setEncoding('utf8').on('error', () => {})
+    pipe.on('data', (piece) => {
+      text += piece
+      if (!text.endsWith('\n')) return
+      readyAtMs = performance.now()
+      port = new URL(text.trim()).port || '80'
+    })
+    // The service's children may have inherited the pipe. Only the end of the service counts.
+    child.once('exit', () => pipe.destroy())
   }
-  const end = await runWithNode(node, args, {
-    ...options,
-    stdio: ['inherit', 'inherit', 'inherit', 'pipe'],
-    onSpawn: (child) => watchPipe(child, onReady),
-  })
+  const env = wantedPort === undefined ? process.env : { ...process.env, PORT: wantedPort }
+  const stdio = ['inherit', 'inherit', 'inherit', 'pipe']
+  const end = await runWithNode(node, args, { env, stdio, onSpawn })
   return { ...end, port, healthMs: readyAtMs === undefined ? 0 : performance.now() - readyAtMs }
-}
-
-function watchPipe(child, onReady) {
-  const pipe = child.stdio[3]
-  let text = ''
-  pipe.setEncoding('utf8').on('error', () => {})
-  pipe.on('data', (piece) => {
-    text += piece
-    if (text.endsWith('\n')) onReady(text.trim())
-  })
-  // The service's children may have inherited the pipe. Only the end of the service counts.
-  child.once('exit', () => pipe.destroy())
-}
-
-function say(line) {
-  process.stderr.write(`${line}\n`)
 }

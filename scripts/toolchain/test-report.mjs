@@ -17,7 +17,7 @@ export function pytestOutcome(xml, code) {
   return outcome('pytest', code, { passed: tests - failed - errors - leftOut, failed, leftOut, fault })
 }
 
-/** An exit code that no failed test explains counts too: no test was found, or an error came after the last test. */
+/** An exit code that no failed test explains is a fault: no test was found, or an error came after the last test. */
 function outcome(name, code, { fault, ...counts }) {
   if (fault.count > 0) return { ...counts, faults: [fault] }
   const isExplained = code === 0 || counts.failed > 0

@@ -8,9 +8,11 @@ export const unitFolders = [
   'test/contract',
   'test/docs',
   'test/functions',
+  'test/scripts',
+  'test/support',
 ]
 
-/** The exceptions: they start processes, or take more than two seconds. The whole folders need the Firebase emulators. */
+/** The exceptions. They start processes, or take more than two seconds. */
 export const notUnit = [
   'test/client/local-list.test.ts',
   'test/client/lost-service.test.ts',
@@ -20,6 +22,8 @@ export const notUnit = [
   'test/contract/dialect-meaning.test.ts',
   'test/functions/edge/http/send-in-turns.test.ts',
   'test/functions/edge/http/unread-answers.test.ts',
+  'test/functions/edge/routes/definitions.test.ts',
+  'test/functions/edge/routes/modules.test.ts',
   'test/functions/hosts/cloud/lazy.test.ts',
   'test/functions/hosts/local/listen.test.ts',
   'test/functions/hosts/local/open-runner.test.ts',
@@ -42,9 +46,17 @@ export const notUnit = [
   'test/functions/tools/schemas/admit-bfcl.test.ts',
   'test/functions/tools/schemas/admit-schema.test.ts',
   'test/functions/tools/schemas/argument-validator.test.ts',
-  'test/functions/tools/schemas/schema-checker.test.ts',
+  'test/functions/tools/schemas/schema-compilers.test.ts',
   'test/functions/tools/schemas/worker-pool.test.ts',
   'test/functions/tools/schemas/worker-process.test.ts',
+  'test/scripts/bundle.test.ts',
+  'test/scripts/install.test.ts',
+  'test/scripts/java.test.ts',
+  'test/scripts/keeper.test.ts',
+  'test/scripts/python-environment.test.ts',
+  'test/scripts/python.test.ts',
+  'test/scripts/start.test.ts',
+  'test/scripts/supervise.test.ts',
 ]
 
 /** The same for the Python runner. */
@@ -53,6 +65,7 @@ export const pythonUnitFolders = [
   'test/python-runner/network',
   'test/python-runner/pool',
   'test/python-runner/vectors',
+  'test/python-runner/wire',
 ]
 
 export const notPythonUnit = [

@@ -2,7 +2,6 @@ import { expect, test } from '@jest/globals'
 import { aliasOf, definitionDigest, DIALECTS, listedTool } from '@toolrack/contract'
 import type { ToolDefinition } from '@toolrack/contract'
 import { readFileSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
 import { STANDARD_DEFINITIONS, ToolDefs } from '../../packages/client/src/index.ts'
 import type { ListOptions } from '../../packages/client/src/index.ts'
 import {
@@ -12,8 +11,6 @@ import {
 import { Server } from '../support/server.ts'
 import { tool } from '../support/tool.ts'
 import { namesOf } from './scripted-service.ts'
-
-const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
 /** Nothing listens there, and nothing is retried for long. */
 function away(fallback?: readonly ToolDefinition[]): ToolDefs {
@@ -27,7 +24,7 @@ async function localNames(options: ListOptions, fallback?: readonly ToolDefiniti
 }
 
 test('the definitions that ship are those of the file layer: `npm run client-definitions` writes them anew', () => {
-  expect(readFileSync(standardDefinitionsPath(ROOT), 'utf8')).toBe(standardDefinitionsText(ROOT))
+  expect(readFileSync(standardDefinitionsPath, 'utf8')).toBe(standardDefinitionsText())
 })
 
 test('the standard and the tasks family ship, and are listed as the service would list them', async () => {

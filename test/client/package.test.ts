@@ -133,7 +133,7 @@ console.log(field, anthropic, why, over, new ToolsError('TOKEN_FAILED', '').stat
 test('the bundle imports nothing, and holds no hash of its own nor the library that the service hashes with', async () => {
   const text = readFileSync(join(client.project, 'node_modules/@toolrack/client/dist/index.js'), 'utf8')
   expect(text).not.toMatch(/^import\b|\bimport\(|\brequire\(|\bprocess\.|\bBuffer\b/m)
-  const { metafile } = await bundleClient(root, { metafile: true, write: false })
+  const { metafile } = await bundleClient({ metafile: true, write: false })
   const [bundled] = Object.values(metafile?.outputs ?? {})
   const inputs = Object.entries(bundled?.inputs ?? {}).filter(([, { bytesInOutput }]) => bytesInOutput > 0)
   const paths = inputs.map(([path]) => path)
@@ -157,7 +157,7 @@ const WEB = {
 
 /** Runs a program in which `toolrack` is the client; what comes of it is taken over as JSON. */
 async function runOnWeb(platform: object, program: string): Promise<unknown> {
-  const { outputFiles } = await bundleClient(root, { format: 'iife', globalName: 'toolrack', write: false })
+  const { outputFiles } = await bundleClient({ format: 'iife', globalName: 'toolrack', write: false })
   const answer: unknown = await runInNewContext(`${outputFiles?.[0]?.text}\n${program}`, { ...platform })
   return JSON.parse(JSON.stringify(answer))
 }

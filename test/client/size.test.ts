@@ -21,7 +21,7 @@ const withoutFallback: Plugin = {
 /** The bytes that an app carries for these, as a bundler minifies and a server compresses them. */
 async function bytes(names: string, plugins: readonly Plugin[] = []): Promise<number> {
   const contents = `export { ${names} } from './packages/client/src/index.ts'`
-  const { outputFiles } = await bundleClient(root, {
+  const { outputFiles } = await bundleClient({
     entryPoints: [],
     stdin: { contents, resolveDir: root },
     minify: true,

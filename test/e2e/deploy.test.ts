@@ -71,7 +71,7 @@ test('a runner that is not deployed keeps the functions from being deployed, and
   expect(code).toBe(3)
   expect(said).toContain('serviceAccount:123456-compute@developer.gserviceaccount.com')
   expect(said.match(/^asked: run .*$/gm)).toEqual([expect.stringMatching(/services replace/)])
-  expect(said).toMatch(/The runner was not deployed, and nothing of what comes after it\.\n$/)
+  expect(said).toMatch(/The runner was not deployed\. The steps after it were not run\.\n$/)
 
   const text = readFileSync(join(checkout.root, '.toolrack/runner-service.yaml'), 'utf8')
   expect(text).not.toMatch(/PROJECT_ID|IMAGE/)

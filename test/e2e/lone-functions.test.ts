@@ -22,7 +22,7 @@ let token = ''
 
 beforeAll(async () => {
   folder = mkdtempSync(join(tmpdir(), 'toolrack-lone-'))
-  await buildFunctions(ROOT, process.execPath, { logLevel: 'silent' })
+  await buildFunctions(process.execPath, { logLevel: 'silent' })
   for (const name of UPLOADED) cpSync(join(FUNCTIONS, name), join(folder, name), { recursive: true })
   await npmInstall({ what: 'functions', cwd: folder, node: process.execPath, flags: ['--omit=dev'] })
   const env = { PATH: process.env['PATH'], PORT: '0', TOOLRACK_DATA: join(folder, 'data') }

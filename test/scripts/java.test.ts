@@ -14,7 +14,7 @@ test.each([
   expect(parseJavaMajor(text)).toBe(major)
 })
 
-/** A JDK that only tells its version. */
+/** A JDK that only prints its version. */
 function makeJava(folder: string, version: string): string {
   const bin = join(realpathSync(folder), version, 'bin')
   mkdirSync(bin, { recursive: true })

@@ -11,7 +11,7 @@ const KEEPER = fileURLToPath(new URL('../../scripts/toolchain/keeper.mjs', impor
 const RUNAWAY = fileURLToPath(new URL('fixtures/runaway.mjs', import.meta.url))
 const limitMs = 30_000
 
-/** A keeper over a program that has started another one in a session of its own. */
+/** A keeper of a program that has started another program in a new session. */
 async function keep(...args: string[]): Promise<{ keeper: ChildProcess; left: () => number[] }> {
   const mark = randomUUID()
   const keeper = spawn(process.execPath, [KEEPER, process.execPath, RUNAWAY, ...args], {

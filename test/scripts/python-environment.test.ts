@@ -7,7 +7,7 @@ import { until } from './support/until.ts'
 const limitMs = 60_000
 const exit = ['--exit=0']
 
-/** What a start says to the service about its Python, in place of the checkout's path a dot. */
+/** The argument about Python that a start gives to the service, with a dot instead of the checkout's path. */
 async function toldOf(
   checkout: ReturnType<typeof makeCheckout>,
   fakePython: Parameters<typeof checkout.run>[3],

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { findPython } from '../../scripts/toolchain/python.mjs'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
-/** A Python that only answers what it is asked. */
+/** A Python that only prints what it is. */
 function makePython(folder: string, name: string, version: readonly number[], isPublic = true): string {
   mkdirSync(folder, { recursive: true })
   const path = join(folder, name)

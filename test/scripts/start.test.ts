@@ -116,7 +116,7 @@ test.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)(
     using checkout = makeCheckout()
     const run = checkout.run('start.mjs', ['--tell', '--die'])
     const deaths = (): number => run.output().match(/is being started again/g)?.length ?? 0
-    // From the fifth on the pause is one second.
+    // From the fifth death on the pause is one second.
     await until(
       () => Promise.resolve(deaths()),
       (count) => count === 6,

@@ -7,7 +7,7 @@ import { crashLoopCode } from '../../scripts/toolchain/supervise.mjs'
 const SUPERVISE = new URL('../../scripts/toolchain/supervise.mjs', import.meta.url).href
 const SERVICE = fileURLToPath(new URL('fixtures/local.ts', import.meta.url))
 
-/** Runs `supervise` in a program of its own; `before` and `pausesMs` are source text. */
+/** Runs `supervise` in another process. `before` and `pausesMs` are source text. */
 function supervised(args: readonly string[], pausesMs: string, before = '') {
   const source = `
     import { supervise } from ${JSON.stringify(SUPERVISE)}

@@ -1,4 +1,4 @@
-/** What a model is to be told of three calls, the one in the middle of no tool. */
+/** The results of three calls for a model. The second call names no tool. */
 export const SAID = ['one', 'Unsupported tool: NOPE', 'two'] as const
 
 /** The same as each vendor wants it, in one conversation. */

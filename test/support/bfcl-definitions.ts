@@ -1,7 +1,7 @@
 import type { JsonObject } from '@toolrack/contract'
 import { readFileSync } from 'node:fs'
 
-/** A definition as the Berkeley Function-Calling Leaderboard has it: real input, made by many hands. */
+/** A definition of the Berkeley Function-Calling Leaderboard: real input by many authors. */
 export type BfclDefinition = {
   readonly type: 'function'
   readonly function: { readonly name: string; readonly description: string; readonly parameters: JsonObject }

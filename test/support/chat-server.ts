@@ -7,7 +7,7 @@ export type ChatRequest = {
   readonly [field: string]: unknown
 }
 
-/** A server that speaks Chat Completions: it holds requests to what the vendor takes, and answers the messages that it was given. */
+/** A server of Chat Completions. It checks that the vendor would accept the requests, and answers with the given messages. */
 export class ChatServer implements AsyncDisposable {
   readonly requests: ChatRequest[] = []
   readonly authorizations: (string | undefined)[] = []
@@ -56,7 +56,7 @@ export class ChatServer implements AsyncDisposable {
   }
 }
 
-/** The vendor's own rules: every call is answered once, right behind the message that made it, and a list of tools is not empty. */
+/** The vendor's own rules: every call is answered once, right after the message that made it, and a list of tools is not empty. */
 function faultOf({ messages, tools }: ChatRequest): string | undefined {
   if (tools && tools.length === 0) return "Invalid 'tools': empty array."
   for (const [index, message] of messages.entries()) {
@@ -74,7 +74,7 @@ export function calling(...calls: readonly object[]): object {
   return { role: 'assistant', content: null, tool_calls: calls }
 }
 
-/** An assistant's message that only speaks. */
+/** An assistant's message that calls no tool. */
 export function saying(content: string): object {
   return { role: 'assistant', content }
 }

@@ -19,7 +19,7 @@ export function parseDockerfile(text: string): { head: Instruction[]; stages: In
   }
 }
 
-/** What every instruction of a keyword says, in order. */
+/** The arguments of every instruction with this keyword, in order. */
 export function saidBy(keyword: string, stage: readonly Instruction[]): string[] {
   return stage.filter((instruction) => instruction.keyword === keyword).map(({ rest }) => rest)
 }

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { signIn, signInWithClaims } from '../../scripts/toolchain/auth-emulator.mjs'
 import { testWhere } from './test-where.ts'
 
-/** Where `firebase-setup.mjs` has the emulators listening, as host:port, the project they serve, and the process that keeps their runner. */
+/** The endpoints of the emulators that `firebase-setup.mjs` started, as host:port, their project, and the process that supervises their runner. */
 export type Emulators = Readonly<
   Record<'auth' | 'firestore' | 'functions' | 'hosting' | 'project', string>
 > & {
@@ -12,10 +12,10 @@ export type Emulators = Readonly<
 
 const { TOOLRACK_TEST_EMULATORS: text } = process.env
 
-/** Empty addresses where the emulators can't run; then the suites of `describeWithEmulators` are skipped. */
+/** The addresses are empty if the emulators cannot run. Then the suites of `describeWithEmulators` are skipped. */
 export const EMULATORS = (text ? JSON.parse(text) : {}) as Emulators
 
-/** What Hosting serves, and a function when it is called itself. */
+/** The URLs of Hosting, and of a function that is called directly. */
 export const HOSTING = `http://${EMULATORS.hosting}`
 export const functionUrl = (name: 'workflows' | 'jobs'): string =>
   `http://${EMULATORS.functions}/${EMULATORS.project}/us-central1/${name}`
@@ -27,7 +27,7 @@ export function describeWithEmulators(title: string, suite: () => void): void {
   else testWhere(false, `${title}: not run, for it needs the emulators.`)(title, () => Promise.resolve())
 }
 
-/** Somebody with an ID token of the Auth emulator whom nobody else knows. */
+/** A new user with an ID token of the Auth emulator. */
 export type Person = { readonly uid: string; readonly fetch: typeof fetch }
 
 export async function newUser(): Promise<Person> {

@@ -13,7 +13,7 @@ import {
   startRunner,
 } from '../../scripts/toolchain/emulators.mjs'
 
-/** As `npm test` makes it; without one the functions reach no runner, and the suites that need it say so. */
+/** As `npm test` makes it. Without it the functions reach no runner, and the suites that need one say so. */
 const python = join(root, 'python-runner/.venv/bin/python')
 
 /**
@@ -25,18 +25,16 @@ export default async function setUp() {
   const folder = mkdtempSync(join(tmpdir(), 'toolrack-emulators-'))
   globalThis.endEmulators = async () => rmSync(folder, { recursive: true, force: true })
   try {
-    const machine = emulatorEnvironment(root, process.execPath)
-    await buildFunctions(root, process.execPath, { logLevel: 'error' })
-    const { config, addresses } = await makeEmulatorProject(root, folder, { TOOLRACK_JOB_KEYS: newJobKeys() })
-    const runner = existsSync(python)
-      ? await startRunner({ root, node: process.execPath, python })
-      : undefined
+    const machine = emulatorEnvironment(process.execPath)
+    await buildFunctions(process.execPath, { logLevel: 'error' })
+    const { config, addresses } = await makeEmulatorProject(folder, { TOOLRACK_JOB_KEYS: newJobKeys() })
+    const runner = existsSync(python) ? await startRunner({ node: process.execPath, python }) : undefined
     const env = { ...machine.env, ...runner?.env }
     globalThis.endEmulators = async () => {
       await runner?.stop()
       rmSync(folder, { recursive: true, force: true })
     }
-    const emulators = await startEmulators({ root, machine: { ...machine, env }, config, folder })
+    const emulators = await startEmulators({ machine: { ...machine, env }, config, folder })
     globalThis.endEmulators = async () => {
       await emulators.stop()
       await runner?.stop()
@@ -66,7 +64,7 @@ async function warmUp() {
   await firestore.terminate()
 }
 
-/** Something that the machine does not have; anything else is a failure of the run. */
+/** True if the machine lacks something. Every other error is a failure of the run. */
 function isMissing({ message }) {
   return message === noJar || message.startsWith('The Firestore emulator needs Java')
 }

@@ -7,7 +7,7 @@ import { firestoreSettings, STORE_DEADLINES } from '../../functions/src/stores/f
 import { EMULATOR_TOKEN } from '../../functions/src/stores/firestore/metadata-token.ts'
 import { testWhere } from './test-where.ts'
 
-/** Where the emulator listens; empty where there is none, and then the suites of `describeOnEmulator` are skipped. */
+/** The endpoint of the emulator. If it is empty, the suites of `describeOnEmulator` are skipped. */
 export const EMULATOR = process.env['FIRESTORE_EMULATOR_HOST'] ?? ''
 
 /** A suite that talks to the real emulator. */
@@ -19,7 +19,7 @@ export function describeOnEmulator(title: string, suite: () => void): void {
     )
 }
 
-/** By what an instance reads its layers. */
+/** How an instance reads its layers. */
 export type Reading = 'REST' | 'the client'
 
 /** The same suite for both ways of reading. */
@@ -28,12 +28,12 @@ export function describeOnEmulatorByEach(title: string, suite: (reading: Reading
     describeOnEmulator(`${title}, read by ${reading}`, () => suite(reading))
 }
 
-/** A project nobody else knows: everything in it is the caller's. */
+/** A new project: everything in it belongs to the caller. */
 export function newProject(): string {
   return `demo-${randomUUID()}`
 }
 
-/** The client as the service makes it, at another address where the caller has put something in between. */
+/** The client as the service makes it, at another address if the caller uses a proxy. */
 export function openFirestore(projectId: string, address = EMULATOR, deadlines = STORE_DEADLINES): Firestore {
   const before = process.env['FIRESTORE_EMULATOR_HOST']
   process.env['FIRESTORE_EMULATOR_HOST'] = address
@@ -45,7 +45,7 @@ export function openFirestore(projectId: string, address = EMULATOR, deadlines =
   }
 }
 
-/** What an instance of the service is given; REST, where nothing else is said, as where it is deployed. */
+/** The settings of an instance of the service. It reads by REST unless they say otherwise, as in a deployment. */
 export function connectionTo(
   projectId: string,
   { reading = 'REST', address = EMULATOR }: { reading?: Reading; address?: string } = {},

@@ -17,13 +17,13 @@ export type FirestoreService = AsyncDisposable & {
   readonly logged: readonly string[]
   /** `fetch` below the service's address. */
   readonly fetch: (path: string, init?: RequestInit) => Promise<Response>
-  /** Resolves when nothing of what was asked is still under way; then only the service's disposal may follow. */
+  /** Resolves when no request is running any more. After that the service may only be disposed. */
   readonly ended: () => Promise<void>
 }
 
 export type FirestoreServiceOptions = {
   readonly deadlines?: typeof STORE_DEADLINES
-  /** Without it everybody is the user ann, an admin. */
+  /** Without it every request is from the user ann, an admin. */
   readonly access?: Authentication
   /** A folder of definition files; without it the file layer holds `inFile`. */
   readonly definitions?: string

@@ -6,7 +6,7 @@ export type Rpc = 'documents' | 'query' | 'count' | 'commit' | 'rollback'
 const REQUEST = /\[Firestore\.request(?:Stream)?\]: Sending request: (?<json>.*)$/s
 const RESPONSE = /\[Firestore\.requestStream\]: Received response: (?<json>.*)$/s
 
-/** What an answer, or one of its elements, says of a document. */
+/** What an answer, or one of its elements, contains about a document. */
 type Answer = {
   readonly found?: { readonly name: string } | null
   readonly missing?: string | null
@@ -34,7 +34,7 @@ export class FirestoreTraffic implements Disposable {
     })
   }
 
-  /** Forgets what was before. */
+  /** Forgets everything recorded before. */
   restart(): void {
     this.rpcs.length = 0
     this.read.length = 0

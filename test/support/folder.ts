@@ -32,12 +32,12 @@ export async function folderBody(server: Server): Promise<FolderBody> {
   return (await answer.json()) as FolderBody
 }
 
-/** The same once it is as wanted. */
+/** The same, as soon as it is as wanted. */
 export function folderWhen(server: Server, isWanted: (body: FolderBody) => boolean): Promise<FolderBody> {
   return until(() => folderBody(server), isWanted)
 }
 
-/** Once nothing is left to be checked and these are the tools of the folder, or of one file of it. */
+/** Waits until everything is checked and these are the tools of the folder, or of one of its files. */
 export function folderHas(server: Server, names: readonly string[], file?: string): Promise<FolderBody> {
   const wanted = JSON.stringify(names.toSorted())
   const counts = (one: { readonly file: string }): boolean => file === undefined || one.file === file

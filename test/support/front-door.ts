@@ -8,23 +8,23 @@ import { fileURLToPath } from 'node:url'
 
 const pem = (name: string): URL => new URL(`certificates/loopback.${name}.pem`, import.meta.url)
 
-/** Whoever is to trust the door needs it: as NODE_EXTRA_CA_CERTS, or among the certificates of `tls`. */
+/** Clients need it to trust the front door: as NODE_EXTRA_CA_CERTS, or among the certificates of `tls`. */
 export const CERTIFICATE = fileURLToPath(pem('cert'))
 
-/** What came through: to which instance, and what that answered. */
+/** A request that was let in: its instance, and the answer. */
 export type Passed = { readonly path: string; readonly instance: number; readonly httpStatus: number }
 
 /**
- * Google's front end before the instances of one service, on this machine: it lets in whose ID token is for its address, takes the token's
- * signature away, and gives each request to the next instance.
+ * Google's front end in front of the instances of one service, on this machine. It accepts ID tokens for its own address, removes the token's
+ * signature, and sends each request to the next instance.
  */
 export class FrontDoor implements AsyncDisposable {
-  /** Where the instances listen. */
+  /** The endpoints of the instances. */
   instances: readonly string[]
-  /** What it says itself: 403 where IAM does not let the account in, 404 where there is no such service any more. */
+  /** Its own answers: 403 if IAM does not allow the account, 404 if the service no longer exists. */
   refusal: 403 | 404 | undefined
   readonly passed: Passed[] = []
-  /** What the instances were shown. */
+  /** The requests that the instances received. */
   readonly tokens = new Set<string>()
   readonly #server: Server
   #turn = 0

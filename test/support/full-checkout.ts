@@ -38,7 +38,7 @@ const LEFT_OUT = new Set([
 
 type Emulators = Record<string, { port?: number; websocketPort?: number }>
 
-/** The whole checkout again in a folder of its own, installed, with its emulators on ports that nobody uses. */
+/** A copy of the whole checkout in another folder, installed, with its emulators on free ports. */
 export class FullCheckout implements AsyncDisposable {
   readonly root = mkdtempSync(join(tmpdir(), 'toolrack-checkout-'))
   readonly #mark = randomUUID()
@@ -56,7 +56,7 @@ export class FullCheckout implements AsyncDisposable {
     writeStamp(join(this.root, 'node_modules'), fingerprint([join(this.root, 'package-lock.json')]))
   }
 
-  /** Gives every emulator a free port; the port of Hosting is told. */
+  /** Gives every emulator a free port. Returns the port of Hosting. */
   async takePorts(): Promise<number> {
     const path = join(this.root, 'firebase.json')
     const config = JSON.parse(readFileSync(path, 'utf8')) as { emulators: Emulators }
@@ -112,7 +112,7 @@ export class FullCheckout implements AsyncDisposable {
     return child.exitCode
   }
 
-  /** Whatever the script has started and still runs, itself included. */
+  /** The running processes of the script, including its own. */
   processes(): readonly number[] {
     return processesWith(`TEST_MARK=${this.#mark}`)
   }
@@ -129,7 +129,7 @@ export class FullCheckout implements AsyncDisposable {
   }
 }
 
-/** A folder of links: what is installed into it or stamped stays in it. */
+/** A folder of links. What is installed or stamped there does not change the original. */
 function linkPackages(source: string, folder: string): void {
   mkdirSync(folder)
   for (const name of readdirSync(source)) {
@@ -137,7 +137,7 @@ function linkPackages(source: string, folder: string): void {
   }
 }
 
-/** The runner's environment, which is as good as new: its stamp knows locks and interpreter by what they are. */
+/** The runner's environment. Its stamp is valid in the copy too, because the locks and the interpreter are the same. */
 function linkPython(source: string, folder: string): void {
   if (!existsSync(source)) return
   linkPackages(source, folder)

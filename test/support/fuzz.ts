@@ -11,7 +11,7 @@ export type FuzzRun = {
   readonly numbers: ReadonlyMap<string, number>
 }
 
-/** Runs a kind of the fuzzer as `npm run fuzz` does, with a seed of its own and so many rounds: the same cases each time. */
+/** Runs a kind of the fuzzer as `npm run fuzz` does, with a fixed seed and number of rounds, so the cases are always the same. */
 export async function fuzz(kind: 'routes' | 'schemas', seed: number, rounds: number): Promise<FuzzRun> {
   const program = fileURLToPath(new URL(`../fuzz/${kind}.ts`, import.meta.url))
   const args = ['--disable-warning=ExperimentalWarning', program, `--seed=${seed}`, `--rounds=${rounds}`]

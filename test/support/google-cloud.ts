@@ -5,15 +5,15 @@ const METADATA = '/computeMetadata/v1/'
 const ACCOUNT = `${METADATA}instance/service-accounts/default/`
 const ACCESS_ANSWER = { access_token: 'of the instance', expires_in: 3_599, token_type: 'Bearer' }
 
-/** What an instance of Google Cloud finds around it, on this machine: the metadata server, and the Admin API of Cloud Run by REST. */
+/** The environment of an instance on Google Cloud, on this machine: the metadata server, and the Admin API of Cloud Run by REST. */
 export class GoogleCloud implements AsyncDisposable {
-  /** How long an ID token is good for. */
+  /** How long an ID token is valid. */
   tokenSeconds = 3_600
   /** Whether the metadata server answers; a silent one keeps the connection. */
   metadata: 'here' | 'silent' | 'broken' = 'here'
   /** The addresses of services, by `projects/…/locations/…/services/…`. */
   readonly services = new Map<string, string>()
-  /** What the Admin API says instead. */
+  /** An answer of the Admin API in place of its own. */
   refusal: Refusal | undefined
   /** The audiences of the tokens given out, and the services asked for. */
   readonly audiences: string[] = []
@@ -28,12 +28,12 @@ export class GoogleCloud implements AsyncDisposable {
     server.answers = [(req, res) => this.#answer(req, res)]
   }
 
-  /** Google's libraries in this process find it as long as it is there. */
+  /** While it exists, Google's libraries in this process use it. */
   static async start(): Promise<GoogleCloud> {
     return new GoogleCloud(await ScriptedServer.start())
   }
 
-  /** What Google's libraries find it by. */
+  /** The environment variables with which Google's libraries find it. */
   get env(): { readonly GCE_METADATA_HOST: string; readonly METADATA_SERVER_DETECTION: string } {
     const { host } = new URL(this.#server.origin)
     return { GCE_METADATA_HOST: host, METADATA_SERVER_DETECTION: 'assume-present' }
@@ -59,7 +59,7 @@ export class GoogleCloud implements AsyncDisposable {
     else this.#lookUp(pathname, req, res)
   }
 
-  /** As the metadata server does: whoever does not know its header is refused, and every answer bears it. */
+  /** Like the metadata server it refuses requests without its header, and sends the header with every answer. */
   #tell(path: string, query: URLSearchParams, req: IncomingMessage, res: ServerResponse): void {
     if (this.metadata === 'silent') return
     res.setHeader('Metadata-Flavor', 'Google')
@@ -70,7 +70,7 @@ export class GoogleCloud implements AsyncDisposable {
     else res.writeHead(404).end()
   }
 
-  /** Nobody here checks its signature, and so it has none to speak of. */
+  /** Its signature is not real, because nothing here checks it. */
   #idToken(aud: string): string {
     this.audiences.push(aud)
     const iat = Math.floor(Date.now() / 1_000)

@@ -20,7 +20,7 @@ export function httpExamples(page: string): readonly HttpExample[] {
   )
 }
 
-/** Puts the values of `$NAME`s in; a name without one is an error of the page. */
+/** Replaces each `$NAME` by its value. A name without a value is an error of the page. */
 export function filledIn(text: string, values: ReadonlyMap<string, string>): string {
   return text.replaceAll(/\$([A-Z_]+)/g, (_, name: string) => {
     const value = values.get(name)
@@ -30,8 +30,8 @@ export function filledIn(text: string, values: ReadonlyMap<string, string>): str
 }
 
 /**
- * Holds an answer to the one that is shown, and keeps what its `$NAME`s stood for. `…` stands for anything; headers that
- * are not shown may be anything; of JSON every key must be shown.
+ * Compares an answer with the one on the page, and keeps the values of its `$NAME`s. `…` matches anything; headers that
+ * are not shown may have any value; every key of JSON must be shown.
  */
 export async function expectShown(
   answer: Response,
@@ -79,7 +79,7 @@ function matchJson(value: JsonValue, shown: JsonValue, at: string, values: Map<s
     matchJson(part, (shown as Record<string, JsonValue>)[key] ?? null, `${at}/${key}`, values)
 }
 
-/** A `$NAME` that is not known yet becomes what stands in its place. */
+/** A `$NAME` without a value yet takes the text at its place. */
 function match(value: string, shown: string, at: string, values: Map<string, string>): void {
   const names: string[] = []
   const pattern = shown.split(/(\$[A-Z_]+|…)/).map((part) => {

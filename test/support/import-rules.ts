@@ -11,7 +11,7 @@ type Rule = { readonly of: RegExp; readonly mayNot: RegExp; readonly why: string
 export const FLOORS = ['hosts', 'edge', 'stores', 'platform', 'calls', 'tools', 'access'] as const
 type Floor = (typeof FLOORS)[number]
 
-/** What stands above all floors (the entries) and below all floors (the ground). */
+/** The files above all floors (the entries) and below all floors (the ground). */
 export const ENTRIES = ['declaration.ts', 'index.ts', 'local.ts'] as const
 export const GROUND = [
   'fair-queue.ts',

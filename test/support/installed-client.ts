@@ -45,7 +45,7 @@ export class InstalledClient implements Disposable {
     mkdirSync(this.project)
     for (const name of ['package.json', 'README.md', 'examples'])
       cpSync(join(root, 'packages/client', name), join(built, name), { recursive: true })
-    await buildClient(root, process.execPath, join(built, 'dist'))
+    await buildClient(process.execPath, join(built, 'dist'))
     writeFileSync(join(this.project, 'package.json'), '{"name":"app","private":true,"type":"module"}')
     await this.#npm(built, 'pack', '--ignore-scripts', '--pack-destination', this.#folder)
     const tarball = readdirSync(this.#folder).find((name) => name.endsWith('.tgz')) ?? ''

@@ -7,7 +7,7 @@ export type InvokeBody = {
   readonly [field: string]: unknown
 }
 
-/** The answer to one call as it came. */
+/** The unchanged answer to one call. */
 export function invoke(
   server: Pick<Server, 'fetch'>,
   body: unknown,

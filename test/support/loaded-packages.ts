@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Runs code in a process of its own and tells which of the packages it has loaded; the code finds them in `loaded`. */
+/** Runs code in another process, and returns which of the packages it has loaded. The code finds them in `loaded`. */
 export function loadedPackages(
   packages: readonly string[],
   code: string,

@@ -1,4 +1,4 @@
-/** Fills a small disk with logs of one user while another keeps a few; prints as JSON what became of them. */
+/** Fills a small disk with logs of one user while another user keeps a few. Prints the logs that are left, as JSON. */
 import { randomUUID } from 'node:crypto'
 import { statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -16,7 +16,7 @@ let refused = 0
 let diskWasFull = false
 for (const [index, each] of flood.entries()) {
   await logs.keep('bob', each).catch(() => (refused += 1))
-  // What another program leaves of the disk goes too.
+  // Fills the rest of the disk as another program would.
   if (index === 60) fill()
   if (index % 80 === 70) await logs.keep('ann', honest[(index - 70) / 80] ?? each).catch(() => (refused += 1))
   diskWasFull ||= statfsSync(disk).bfree === 0

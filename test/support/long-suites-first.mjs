@@ -1,6 +1,6 @@
 import Sequencer from '@jest/test-sequencer'
 
-/** Suites that take many seconds, the longest first. They begin before all others, so that no worker is left with one in the end. */
+/** Suites that take many seconds, the longest first. They begin before all others, so that no long one is left at the end. */
 const LONG = [
   'stores/firestore/firestore-definition-store',
   'e2e/two-users',

@@ -31,13 +31,13 @@ type Kept = {
   revision: number
   readonly definitions: Map<string, StoredDefinition>
   readonly deletedAt: Map<string, number>
-  /** Who has not read since then has missed names that are gone. */
+  /** A reader that has not read since then has missed deleted names. */
   floor: number
   readonly versions: Map<string, DefinitionVersion[]>
   readonly modules: MemoryModules
 }
 
-/** What several stores share, as they would share one database. */
+/** The data that several stores share, as they would share one database. */
 export type MemoryDatabase = Map<string, Kept>
 
 /** A whole store without a disk. Every method yields once, so that callers interleave as they do with a real one. */

@@ -3,7 +3,7 @@ import type { InvocationLog, InvocationLogs } from '../../functions/src/calls/pi
 
 type Kept = { readonly uid: string; readonly log: InvocationLog; readonly untilMs: number }
 
-/** Keeps what calls have printed as long as the test runs. */
+/** Keeps the logs of calls in memory. */
 export function memoryInvocationLogs(now: () => number = Date.now, bounds = LOG_BOUNDS): InvocationLogs {
   let kept: readonly Kept[] = []
   const bytesOf = (logs: readonly Kept[]): number => logs.reduce((sum, { log }) => sum + logBytes(log), 0)

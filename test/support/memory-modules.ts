@@ -57,7 +57,7 @@ export class MemoryModules {
     }
   }
 
-  /** Of a module that is there. */
+  /** For a module that exists. */
   presentBytes(name: string): number {
     const { own, version } = this.#bytesOf(name)
     return own + version

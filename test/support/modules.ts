@@ -20,7 +20,7 @@ export async function serverWithRunner(
   return server
 }
 
-/** One such server for all tests of a suite, started with the first that runs: where there is no Python none does. */
+/** One such server for all tests of a suite. The first test starts it; without a Python no test runs. */
 export function sharedServerWithRunner(...given: Parameters<typeof serverWithRunner>): () => Promise<Server> {
   let starting: Promise<Server> | undefined
   afterAll(async () => (await starting)?.[Symbol.asyncDispose]())
@@ -53,7 +53,7 @@ export function upload(
   return server.fetch(path, { method: 'PUT', body, headers })
 }
 
-/** The answer of an upload that is expected to be taken. */
+/** The answer to an upload that must succeed. */
 export async function uploaded(...args: Parameters<typeof upload>): Promise<ModuleBody> {
   const answer = await upload(...args)
   if (!answer.ok) throw new Error(`the upload was answered ${answer.status}: ${await answer.text()}`)

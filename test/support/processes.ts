@@ -1,11 +1,11 @@
 import { spawnSync } from 'node:child_process'
 
-/** Whether a process of that number runs; one that has ended and is not waited for yet does not. */
+/** True if a process with this id runs. A process that has ended but is not reaped yet does not run. */
 export function isAlive(pid: number): boolean {
   return table().some((process) => process.pid === pid)
 }
 
-/** Everything that a process has started, and what that has started, as far as their parents live. */
+/** The descendants of a process whose parents still run. */
 export function descendantsOf(pid: number): number[] {
   const all = table()
   const below = (of: number): number[] =>
@@ -13,18 +13,18 @@ export function descendantsOf(pid: number): number[] {
   return below(pid)
 }
 
-/** The Python runner of a server, first, and everything that the runner has started; empty where there is none. */
+/** The Python runner of a server, followed by the runner's descendants; empty if there is no runner. */
 export function runnerTreeOf(pid: number): number[] {
   const runner = descendantsOf(pid).find((each) => commandOf(each).includes('--parent=stdin'))
   return runner === undefined ? [] : [runner, ...descendantsOf(runner)]
 }
 
-/** With its arguments; empty when there is no such process. */
+/** The command with its arguments; empty if there is no such process. */
 export function commandOf(pid: number): string {
   return spawnSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' }).stdout.trim()
 }
 
-/** Every process of the machine but those that have ended. */
+/** Every running process of the machine. */
 function table(): { pid: number; parent: number }[] {
   const { stdout } = spawnSync('ps', ['-axo', 'pid=,ppid=,stat='], { encoding: 'utf8' })
   return stdout.split('\n').flatMap((line) => {

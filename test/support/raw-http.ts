@@ -19,7 +19,7 @@ export async function rawExchange(url: string, sent: string | Uint8Array): Promi
 
 export type RawAnswer = { readonly status: number; readonly head: string; readonly body: string }
 
-/** Everything that is still to come on a connection, as one answer. */
+/** The rest of a connection's bytes, as one answer. */
 export async function readAnswer(socket: Socket): Promise<RawAnswer> {
   const chunks: Buffer[] = []
   for await (const chunk of socket) chunks.push(chunk as Buffer)

@@ -2,7 +2,7 @@ import type { Runner } from '../../functions/src/tools/modules/runner.ts'
 import { absentRunner } from '../../functions/src/tools/modules/runner.ts'
 import type { CheckReport } from '../../functions/src/tools/modules/check-report.ts'
 
-/** A runner that reads names and no Python: every `"module:function"` of a source is the name of a good tool. */
+/** A runner that does not read Python: every `"module:function"` in a source is the name of a valid tool. */
 export function readingRunner(): Runner {
   return {
     ...absentRunner('It runs nothing.'),

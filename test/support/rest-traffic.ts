@@ -1,7 +1,7 @@
 import { subscribe, unsubscribe } from 'node:diagnostics_channel'
 import type { ClientRequest, IncomingMessage } from 'node:http'
 
-/** What is heard of REST: each question by its method, and each answer as a whole. */
+/** The REST traffic that was recorded: each request by its method, and each answer as a whole. */
 export type RestListener = {
   readonly onQuestion: (method: string) => void
   readonly onAnswer: (text: string) => void
@@ -10,8 +10,8 @@ export type RestListener = {
 const METHOD = /\/documents(?:\/[^:]*)?:(?<method>\w+)$/
 
 /**
- * Listens to what this process asks Firestore by REST: below our code, where Node sends requests and parses answers.
- * Ends when what it returns is called.
+ * Records what this process asks Firestore by REST, below our code: where Node sends requests and parses answers.
+ * Call the returned function to stop.
  */
 export function listenToRest({ onQuestion, onAnswer }: RestListener): () => void {
   function hearRequest(message: unknown): void {
@@ -24,7 +24,7 @@ export function listenToRest({ onQuestion, onAnswer }: RestListener): () => void
     if (!METHOD.test(request.path)) return
     const pieces: Buffer[] = []
     const push = response.push.bind(response)
-    // The parser's own call: who reads the response, and how, makes no difference.
+    // This is the parser's own call, so it makes no difference how the response is read.
     response.push = (piece: Buffer | null, ...rest) => {
       if (piece) pieces.push(piece)
       else onAnswer(Buffer.concat(pieces).toString())

@@ -7,7 +7,7 @@ import { readingRunner } from './reading-runner.ts'
 import { NOW, signed } from './signed-tokens.ts'
 import { deployedAccess, FIREBASE, JOB, OIDC } from './token-kinds.ts'
 
-/** Who asks a route: Ann, another user, an admin, and jobs that act for Ann by an account or by a token. */
+/** The callers of a route: Ann, another user, an admin, and jobs that act for Ann by an account or by a token. */
 export type Asker = 'ann' | 'bob' | 'admin' | 'account' | 'token' | 'nobody'
 
 export type Asked = {
@@ -44,7 +44,7 @@ export async function routeService(
     nobody: 'wrong',
   } as const
 
-  /** Asks below the family of the asker's token: `GET /tools/list`. A path below `/api` or `/health` is the whole path. */
+  /** Sends a request below the family of the caller's token: `GET /tools/list`. A path below `/api` or `/health` is the whole path. */
   return async function ask(who: Asker, request: string, { body, headers }: Asked = {}): Promise<Answered> {
     const [method = '', path = ''] = request.split(' ')
     const family = who === 'account' || who === 'token' ? '/jobs' : '/workflows'
@@ -66,5 +66,5 @@ function codeOf(body: object): string | undefined {
   return code
 }
 
-/** A request, and the status and code that it is answered with. */
+/** A request, and the status and code of its answer. */
 export type RefusedRow = readonly [what: string, who: Asker, request: string, asked: Asked, expected: string]

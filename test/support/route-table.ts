@@ -2,7 +2,7 @@ import { addressesOf } from '../../functions/src/edge/http/route.ts'
 import { routeTable } from '../../functions/src/edge/routes/route-table.ts'
 import type { RouteParts } from '../../functions/src/edge/routes/route-table.ts'
 
-/** Enough to make the table, and too little to answer anything. */
+/** Enough parts to make the table, but not to answer a request. */
 export const NO_PARTS = { modules: {} } as RouteParts
 
 /** Every route of the service with all of its addresses, without what handles it. */

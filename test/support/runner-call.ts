@@ -1,6 +1,6 @@
 import type { RunnerCall } from '../../functions/src/tools/modules/runner.ts'
 
-/** A call whose source nobody should need. */
+/** A call whose source should not be needed. */
 export const CALL: RunnerCall = {
   module: 'weather',
   sha256: 'a'.repeat(64),
@@ -17,7 +17,7 @@ export const CALL: RunnerCall = {
   signal: new AbortController().signal,
 }
 
-/** How a runner answers one that went well. */
+/** A runner's answer to a call that succeeded. */
 export const SUCCESS = {
   outcome: 'success',
   text: 'cloudy',

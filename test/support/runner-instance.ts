@@ -9,7 +9,7 @@ import { PYTHON, RUNNER } from './runner-environment.ts'
 const alive = new Set<ChildProcess>()
 afterAll(() => alive.forEach((child) => child.kill('SIGKILL')))
 
-/** The real runner as Cloud Run starts it: no parent, no secret, for IAM stands before it. */
+/** The real runner as Cloud Run starts it: without a parent, and without a secret because IAM protects it. */
 export class RunnerInstance implements AsyncDisposable {
   readonly url: string
   readonly #child: ChildProcess
@@ -34,7 +34,7 @@ export class RunnerInstance implements AsyncDisposable {
     return (health as { calls?: { running: number } }).calls?.running ?? 0
   }
 
-  /** It keeps its connections and does nothing any more. */
+  /** Stops it: it keeps its connections and does nothing. */
   hang(): void {
     this.#child.kill('SIGSTOP')
   }

@@ -2,7 +2,7 @@ import type { ToolDefinition } from '@toolrack/contract'
 import type { LayerRead, LayerSource } from '../../functions/src/tools/catalog/layer-source.ts'
 import { put } from './definition-changes.ts'
 
-/** A layer that a test holds in its hand: it can change it, break it, and hold an answer back. */
+/** A layer that a test controls: it can change the layer, break it, and delay an answer. */
 export class ScriptedLayerSource implements LayerSource {
   /** How often it was read. */
   reads = 0

@@ -2,10 +2,10 @@ import { createServer } from 'node:http'
 import type { IncomingMessage, RequestListener, Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 
-/** An HTTP server that answers as a test says, and keeps what it was asked. */
+/** An HTTP server whose answers a test decides. It records the requests. */
 export class ScriptedServer implements AsyncDisposable {
   readonly asked: IncomingMessage[] = []
-  /** How the next requests are answered, the first of these first; the last one goes on for ever. */
+  /** The answers to the next requests, in order. The last one is repeated. */
   answers: RequestListener[] = []
   readonly #server: Server
 

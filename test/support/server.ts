@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import type { Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 
-/** A test that ran out of time leaves its server behind, and jest would wait for it for ever. */
+/** A test that ran out of time leaves its server running, and then jest would never end. */
 const alive = new Set<ChildProcess>()
 afterAll(() => alive.forEach((child) => child.kill('SIGKILL')))
 

@@ -3,12 +3,12 @@ import type { JsonWebKey, KeyObject } from 'node:crypto'
 import type { JobKeys } from '../../functions/src/access/job-keys.ts'
 import { parseJobKeys } from '../../functions/src/access/job-keys.ts'
 
-/** The moment at which tests of tokens take place, in seconds and in milliseconds. */
+/** The time at which tests of tokens run, in seconds and in milliseconds. */
 export const NOW_SECONDS = Date.UTC(2026, 0, 2, 3, 4, 5) / 1_000
 export const NOW = NOW_SECONDS * 1_000
 
 export type Part = { readonly [name: string]: unknown }
-/** A key with the name that headers call it by. */
+/** A key with its id, which headers name. */
 export type SigningKey = {
   readonly kid: string
   readonly alg: 'RS256' | 'ES256'
@@ -29,7 +29,7 @@ export function publicJwk({ kid, alg, publicKey }: SigningKey): JsonWebKey & { k
   return { kty: '', ...publicKey.export({ format: 'jwk' }), kid, alg, use: 'sig' }
 }
 
-/** The keys as `TOOLRACK_JOB_KEYS` holds them. */
+/** The keys in the format of `TOOLRACK_JOB_KEYS`. */
 export function jobKeysText(...keys: readonly SigningKey[]): string {
   return JSON.stringify({
     keys: keys.map(({ kid, privateKey }) => ({ ...privateKey.export({ format: 'jwk' }), kid })),
@@ -42,7 +42,7 @@ export function jobKeysOf(...keys: readonly SigningKey[]): JobKeys {
   return parsed
 }
 
-/** A kind of token: how a genuine one is made, and where it is good. */
+/** A kind of token: how a valid one is made, and who accepts it. */
 export type TokenKind = {
   readonly name: 'Firebase' | 'OIDC' | 'job'
   readonly family: 'workflows' | 'jobs'

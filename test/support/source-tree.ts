@@ -20,7 +20,7 @@ const STATEMENT = /^(?:import|export)\s(?:[\w\s*{},$]*\sfrom\s*)?['"]([^'"\n]+)[
 const EXPRESSION = /\b(?:import|getBuiltinModule)\(\s*['"]([^'"\n]+)['"]/g
 
 /**
- * What a file imports, types too: a path from the root for what is ours (`packages/contract` for the workspace
+ * What a file imports, including types: a path from the root for our own files (`packages/contract` for the workspace
  * package), `npm:name` for a package, `node:name` for a built-in.
  */
 export function importsOf(path: string, text: string): string[] {

@@ -12,13 +12,13 @@ const SCRIPT = fileURLToPath(new URL('runners/stand-in.mjs', import.meta.url))
 
 export type Start = { readonly pid: number; readonly secret?: string; readonly env?: Record<string, string> }
 
-/** A test that ran out of time leaves its runner behind, and jest would wait for it for ever. */
+/** A test that ran out of time leaves its runner running, and then jest would never end. */
 const running = new Set<RunnerProcess>()
 afterAll(async () => {
   await Promise.all([...running].map((runner) => runner.stop()))
 })
 
-/** A runner's process that fails in a given way, and what is known of it. */
+/** A runner's process that fails in a given way, and what it did. */
 export class StandInRunner implements AsyncDisposable {
   readonly process: RunnerProcess
   /** What the operator reads. */

@@ -4,7 +4,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 
 type Direction = 'requests' | 'answers'
 
-/** Stands in front of a server and does to its connections what networks do. Bytes are never changed or reordered. */
+/** A proxy that does to the connections of a server what networks do. It never changes or reorders bytes. */
 export class TcpProxy implements AsyncDisposable {
   readonly #target: { readonly host: string; readonly port: number }
   readonly #sockets = new Set<Socket>()
@@ -40,18 +40,18 @@ export class TcpProxy implements AsyncDisposable {
     await closed
   }
 
-  /** Keeps the connections and lets nothing through, as a network that drops everything; `answers` alone lets requests pass. */
+  /** Keeps the connections and lets nothing through, like a network that drops everything. With `answers`, only answers are held. */
   hold(what: 'all' | 'answers' = 'all'): void {
     this.#gates.answers.close()
     if (what === 'all') this.#gates.requests.close()
   }
 
-  /** Lets every answer wait for so long. */
+  /** Delays every answer by this time. */
   delay(ms: number): void {
     this.#gates.answers.delayMs = ms
   }
 
-  /** As in the beginning; what was held goes on its way. */
+  /** Restores the first state, and sends on what was held. */
   async restore(): Promise<void> {
     for (const gate of Object.values(this.#gates)) gate.open()
     this.#gates.answers.delayMs = 0
@@ -96,7 +96,7 @@ export class TcpProxy implements AsyncDisposable {
   }
 }
 
-/** What one direction of the connections has to pass. */
+/** The rules for one direction of the connections. */
 class Gate {
   delayMs = 0
   #opened = Promise.resolve()

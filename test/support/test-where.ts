@@ -2,7 +2,7 @@ import { test } from '@jest/globals'
 import { appendFileSync } from 'node:fs'
 
 /**
- * `test` where the machine has what it takes. Elsewhere the sentence goes to the file that TOOLRACK_TEST_MISSING names
+ * `test` if the machine can run the tests. If not, the sentence is written to the file that TOOLRACK_TEST_MISSING names
  * and the tests are skipped; with CI=true they fail.
  */
 export function testWhere(

@@ -15,12 +15,12 @@ function withoutCapabilities(...names: readonly string[]): readonly string[] | u
 }
 
 /**
- * A command that makes file permissions hold for what it runs: root takes the capability to pass over them off, any
- * other account needs nothing. Undefined for root where setpriv is missing.
+ * A command whose program is bound by file permissions. Root drops the capability to override them; any
+ * other account needs nothing. Undefined for root if setpriv is missing.
  */
 export const UNPRIVILEGED = isRoot ? withoutCapabilities('dac_override', 'dac_read_search') : []
 
-/** For root: a command that lets what it runs change the modes of its own files alone, as any other account does. */
+/** For root: a command whose program can change only the modes of its own files, like any other account. */
 export const NOT_OWNER = isRoot ? withoutCapabilities('fowner', 'dac_override', 'dac_read_search') : []
 
 /** A command that runs a server as an ordinary user; undefined for root where that is impossible. */

@@ -1,4 +1,4 @@
-/** Asks one time after the other until some work has ended, and tells how many times it was answered meanwhile. */
+/** Repeats a request until some work has ended. Resolves to the number of answers meanwhile. */
 export async function whilePending(
   work: Promise<unknown>,
   ask: (count: number) => Promise<void>,

@@ -27,7 +27,7 @@ describeWithEmulators('npm run dev', () => {
       const hosting = await checkout.takePorts()
       checkout.run('dev.mjs')
       const [, url = '', user = '', admin = '', isolation = ''] = await checkout.said(
-        /is ready at (\S+)\n\n {2}T='(\S+)'\n {2}A='(\S+)'[\s\S]*Python tools run beside them, at isolation (L\d)\.[\s\S]*Ctrl-C stops everything\./,
+        /is ready at (\S+)\n\n {2}T='(\S+)'\n {2}A='(\S+)'[\s\S]*Python tools run too, at isolation (L\d)\.[\s\S]*Ctrl-C stops everything\./,
       )
       expect(url).toBe(`http://127.0.0.1:${hosting}`)
       const define = (token: string, query: string): Promise<Response> =>

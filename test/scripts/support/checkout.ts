@@ -21,11 +21,11 @@ interface NpmCall {
   readonly flags: string
 }
 
-/** A small checkout in a temporary folder with the real scripts, and a stand-in for npm, Python and the service each. */
+/** A small checkout in a temporary folder with the real scripts, and with replacements for npm, Python and the service. */
 export interface Checkout extends Disposable {
   readonly root: string
   readonly npmCalls: () => NpmCall[]
-  /** The environments that were made and what was installed into them, by which process. */
+  /** The environments that were made, what was installed into them, and by which process. */
   readonly pythonCalls: () => PythonCall[]
   readonly run: (
     script: string,
@@ -34,18 +34,18 @@ export interface Checkout extends Disposable {
     fakePython?: 'works' | 'old' | 'no venv' | 'fails' | 'hangs',
     env?: Readonly<Record<string, string>>,
   ) => Run
-  /** Another Python beside the one that is used unless `env` says so. */
+  /** Another Python, which is used only if `env` names it. */
   readonly otherPython: string
 }
 
 export interface Run {
   readonly child: ChildProcessWithoutNullStreams
   readonly output: () => string
-  /** Resolves once the output holds the text; rejects when the program ends before. */
+  /** Resolves when the output contains the text. Rejects if the program ends before. */
   readonly said: (text: string) => Promise<void>
-  /** Resolves once the program itself is gone; a child of it may live on. */
+  /** Resolves when the program itself has ended. A child of it may still run. */
   readonly exited: () => Promise<void>
-  /** Resolves to the exit code once nobody holds the output open any more: neither the program nor a child of it. */
+  /** Resolves to the exit code when the output is closed: neither the program nor a child of it holds it open. */
   readonly ended: () => Promise<number | null>
 }
 
@@ -80,7 +80,7 @@ export function makeCheckout(): Checkout {
       return run
     },
     [Symbol.dispose]: () => {
-      // Only a test that failed leaves one running; it must not hold up the end of the whole run.
+      // Only a failed test leaves a program running. It must not delay the end of the whole run.
       for (const { child } of runs) child.kill()
       rmSync(root, { recursive: true, force: true })
     },

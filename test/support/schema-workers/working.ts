@@ -11,11 +11,11 @@ export const ADMITTED = { report: { faults: [], unenforced: [] } }
 
 type Report = { readonly unenforced: readonly string[] }
 
-/** Processes of the obedient worker, and a folder for what it leaves behind. */
+/** Processes of the obedient worker, and a folder for the files that it writes. */
 export function working(options: Partial<PoolOptions> = {}, firstStart = '') {
   const folder = temporaryFolder()
   const at = (name: string): string => join(folder.path, name)
-  // A worker whose first start ends or hangs: what it has begun to do is seen in a file.
+  // A worker whose first start ends or hangs. A file shows what it has begun to do.
   const own = `
     import { appendFileSync, existsSync } from 'node:fs'
     const isFirst = !existsSync(${JSON.stringify(at('starts'))})

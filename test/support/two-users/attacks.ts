@@ -17,7 +17,7 @@ export type Attack = {
 const calls = (name: string, args: object = {}) => ({ name: `hostile:${name}`, arguments: args })
 const uploadHostile = (user: User): Promise<unknown> => user.ask('PUT', '/modules/hostile', HOSTILE)
 
-/** So many loops that call one tool. */
+/** This number of loops that call one tool. */
 function calling(name: string, atOnce: number, tool: string, args: object = {}): Attack {
   return {
     name,
@@ -64,7 +64,7 @@ const LARGE_BODY = JSON.stringify(
 const uses = (name: string, input: object) =>
   Array.from({ length: 64 }, (_, index) => ({ type: 'tool_use', id: `c${index}`, name, input }))
 
-/** A body of 1 MB of which a byte comes now and then. */
+/** A body of 1 MB that is sent a byte at a time, with pauses. */
 async function slowBody({ url, token }: User): Promise<void> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
@@ -80,7 +80,7 @@ async function slowBody({ url, token }: User): Promise<void> {
   socket.destroy()
 }
 
-/** 50 connections that say nothing, for a moment. */
+/** 50 connections that send nothing for a moment. */
 async function silentConnections({ url }: User): Promise<void> {
   const { hostname, port } = new URL(url)
   const sockets = Array.from({ length: 50 }, () => connect(Number(port), hostname))

@@ -12,11 +12,11 @@ const moduleOf = (round: number): string => `def hello(name: str) -> dict:
 TOOL_SPECS = [{"name": "mine:hello", "handler": hello}]
 `
 
-/** Somebody who does what users do, one after the other, and looks at each answer. */
+/** A user who sends one request after the other, as users do, and checks each answer. */
 export class HonestUser extends User {
   #round = 0
 
-  /** A list, a module, a call of it, a definition and a dispatch, each with what only this round can have made. */
+  /** A list, a module, a call of it, a definition and a dispatch, each with a value that only this round can have made. */
   async round(): Promise<readonly Asked[]> {
     this.#round += 1
     const round = this.#round

@@ -1,4 +1,4 @@
-/** The tools of the hostile user: each does one thing that costs others something. */
+/** The tools of the hostile user. Each does one thing that costs other users something. */
 export const HOSTILE = `import os
 import time
 
@@ -51,7 +51,7 @@ TOOL_SPECS = [
 ]
 `
 
-/** Holds what the kernel keeps for sockets: 8 times a buffer of what the system allows, in each child that waits. */
+/** Fills the kernel's memory for sockets: 8 buffers of the largest size that the system allows, in each waiting child. */
 export const SOCKETS = `import socket
 
 kept = []

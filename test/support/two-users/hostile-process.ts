@@ -5,7 +5,7 @@ import type { Attack } from './attacks.ts'
 
 const PROGRAM = fileURLToPath(new URL('run-attack.ts', import.meta.url))
 
-/** Lets an attack go on beside some work, in a process of its own, so that it costs the one who measures no time. */
+/** Runs an attack during some work, in another process, so that it takes no time from the process that measures. */
 export async function beside<T>(
   attack: Attack,
   { url, token }: { readonly url: string; readonly token: string },

@@ -15,7 +15,7 @@ async function goOn(loop: number): Promise<never> {
   for (let turn = 0; ; turn += 1) {
     const startedMs = performance.now()
     await attack?.step(user, loop, turn)
-    // Who is refused at once would keep its own processor busy, and not the service: a machine has few.
+    // An attacker that is refused at once would keep its own processor busy instead of the service.
     if (performance.now() - startedMs < 5) await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }

@@ -9,8 +9,8 @@ export type UnsignedTokens = AsyncDisposable & {
 }
 
 /**
- * Stands in for the Auth emulator, which is asked for the user of each token: every user is known. The emulator itself takes
- * seconds to start, and who is known is not what these tests are about.
+ * Replaces the Auth emulator, which is asked for the user of each token. Here every user exists. The emulator itself takes
+ * seconds to start, and these tests are not about which users exist.
  */
 export async function unsignedTokens(): Promise<UnsignedTokens> {
   const emulator = await ScriptedServer.start()
@@ -36,7 +36,7 @@ export async function unsignedTokens(): Promise<UnsignedTokens> {
   }
 }
 
-/** As the Auth emulator makes it: an hour long, and without a signature. */
+/** A token like the Auth emulator's: valid for an hour, and without a signature. */
 function tokenOf(uid: string): string {
   const iat = Math.floor(Date.now() / 1_000)
   const claims = {

@@ -3,10 +3,10 @@ import { Agent, request } from 'node:http'
 /** Milliseconds after which a user gives up on an answer: more than our slowest request may take. */
 const PATIENCE_MS = 90_000
 
-/** The answer to one request; status 0 where the connection was lost or nothing came. */
+/** The answer to one request. The status is 0 if the connection was lost or no answer came. */
 export type Told = { readonly status: number; readonly text: string; readonly ms: number }
 
-/** Somebody with a token, and connections that are kept open. */
+/** A user with a token, and connections that are kept open. */
 export class User implements Disposable {
   readonly url: string
   readonly token: string
