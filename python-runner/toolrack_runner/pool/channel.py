@@ -1,7 +1,7 @@
 """Main's end of a child's channel: it sends orders and receives messages.
 
-Every byte that a child sends may be an attack on main. So main bounds a message before it holds it, parses it when it is complete,
-and uses it only for the call of this child.
+Every byte that a child sends may be an attack on main. So main bounds a message before it holds it, parses it when it is
+complete, and uses it only for the call of this child.
 """
 
 import asyncio
