@@ -60,17 +60,14 @@ def failure(code: str, error: str) -> CallOutcome:
 
 def read_answer(answer: Answer, *, tool: str, output_bytes_max: int) -> CallOutcome:
     """The outcome of a call with this answer; a failure if the result is too large, too deep, or not JSON."""
-    match answer:
-        case CallFailure():
-            return failure(answer.code, answer.error)
-        case TextResult():
-            text = answer.text.encode("utf-8", "replace")
-            if len(text) > output_bytes_max:
-                return too_large(tool, len(text), output_bytes_max)
-            return CallOutcome(text=text.decode())
-    data = answer.json.encode("utf-8", "replace")
+    if isinstance(answer, CallFailure):
+        return failure(answer.code, answer.error)
+    result = answer.text if isinstance(answer, TextResult) else answer.json
+    data = result.encode("utf-8", "replace")
     if len(data) > output_bytes_max:
         return too_large(tool, len(data), output_bytes_max)
+    if isinstance(answer, TextResult):
+        return CallOutcome(text=data.decode())
     if is_too_heavy(data):
         return failure(
             "RESULT_TOO_LARGE",

@@ -122,12 +122,12 @@ class Zygotes:
 
     def choose(self, packages: Packages) -> ZygoteProcess | None:
         """The zygote with those packages if it is ready, else the plain one; None if neither is ready."""
-        zygote = self._by_packages.get(packages)
-        if zygote is not None and zygote.is_ready:
-            self._owners.used(packages)
-            return zygote
-        plain = self._by_packages.get(PLAIN)
-        return plain if plain is not None and plain.is_ready else None
+        for wanted in (packages, PLAIN):
+            zygote = self._by_packages.get(wanted)
+            if zygote is not None and zygote.is_ready:
+                self._owners.used(wanted)
+                return zygote
+        return None
 
     def prepare(self, user: str, packages: Packages) -> None:
         """Starts a zygote with those packages for a user's module, if there is none."""

@@ -1,4 +1,4 @@
-"""Calls over HTTP, each in a jailed process of its own."""
+"""Calls over HTTP. Each runs in its own jailed process."""
 
 import shutil
 from pathlib import Path

@@ -20,7 +20,7 @@ TOOL_SPECS = [{"name": "rests:rest", "description": "Waits.", "handler": rest}]
 """
 HANGS = RESTS + "while True:\n    time.sleep(1)\n"
 SPINS = RESTS + "while True:\n    pass\n"
-#: To read what it says takes the runner's own time.
+#: Its messages take the runner's own time to read.
 SAYS_MUCH = """
 def say() -> object:
     return [{"a": 0}] * 240_000
