@@ -1,7 +1,7 @@
 """Decides which child is made next and when.
 
-The processors are first for calls that came together, and then for the caller that got an answer. Without `BehindAnswers`,
-children would be killed with the answer, and new ones would be made at once.
+Calls that came together get the processors first, then the caller that reads an answer. Without `BehindAnswers`, children
+would be killed with the answer, and new ones would be made at once.
 """
 
 from collections import deque
