@@ -1,4 +1,7 @@
-"""The folder of work directories, made only without namespaces. The next runner removes what a killed one leaves."""
+"""The folder for work directories, which is made only if namespaces are missing.
+
+A runner that is killed leaves its folder behind, and the next runner removes it.
+"""
 
 import os
 import re
@@ -6,14 +9,15 @@ from contextlib import suppress
 
 from toolrack_runner.remove_contents import remove_contents
 
-#: A socket's path has 107 bytes, and the names below the folder take 64 of them.
+#: The path of a socket may have 107 bytes, and the names below the folder take 64 of them.
 PARENT_BYTES_MAX = 40
 
 
 def parent_folder(wanted: str | None) -> str:
-    """Where the folder is made: where TMPDIR says, as long as the path of a socket fits below it."""
-    fits = wanted and len(os.fsencode(wanted)) <= PARENT_BYTES_MAX
-    return wanted if wanted and fits else "/tmp"  # noqa: S108 - the name below cannot be guessed
+    """The folder in `wanted` (TMPDIR), or /tmp if the path of a socket would not fit below it."""
+    if wanted and len(os.fsencode(wanted)) <= PARENT_BYTES_MAX:
+        return wanted
+    return "/tmp"  # noqa: S108 - the name of the folder in it cannot be guessed
 
 
 PARENT = parent_folder(os.environ.get("TMPDIR"))
@@ -22,16 +26,16 @@ _NAME = re.compile(r"toolrack-runner-(\d+)-[0-9a-f]{16}(?:-canaries)?")
 
 
 def choose_base() -> str:
-    """A new path that names this process."""
+    """A new path, with the pid of this process in its name."""
     return f"{PARENT}/toolrack-runner-{os.getpid()}-{os.urandom(8).hex()}"
 
 
 def remove_base(path: str) -> None:
-    """Removes it with what is in it, if it was made. No child may be alive any more."""
-    # By descriptor: the current folder may itself be gone.
+    """Removes the folder and its contents, if it was made. Every child must have ended."""
+    # A descriptor, because the current folder may be gone.
     here = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
     try:
-        # A zygote that still runs may make a directory meanwhile.
+        # A zygote that still runs may make a directory at the same time.
         for _ in range(ATTEMPTS):
             with suppress(OSError):
                 remove_contents(path)
@@ -45,7 +49,7 @@ def remove_base(path: str) -> None:
 
 
 def sweep_bases() -> None:
-    """Removes the folders of runners of this user that were killed."""
+    """Removes the folders that killed runners of this user left."""
     with os.scandir(PARENT) as entries:
         for entry in list(entries):
             found = _NAME.fullmatch(entry.name)

@@ -1,6 +1,6 @@
-"""The error codes that the runner speaks: its part of the closed list in packages/contract/src/error-code.ts.
+"""The error codes that the runner uses, a part of the closed list in packages/contract/src/error-code.ts.
 
-Recognise an error by its code, never by its text. packages/contract/vectors/errors.json holds both lists together.
+Recognise an error by its code, never by its text. packages/contract/vectors/errors.json tests both lists.
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 @dataclass(frozen=True, slots=True)
 class ErrorKind:
-    """What an error means to the program that gets it; `http_status` 200 is for what the tool did itself."""
+    """What an error means for a program. `http_status` is 200 for errors of the tool itself."""
 
     http_status: int
     status: str
@@ -18,7 +18,7 @@ class ErrorKind:
 
 ERROR_CODES = MappingProxyType(
     {
-        # Answers of the runner's own routes.
+        # Answers of the routes.
         "REQUEST_MALFORMED": ErrorKind(400, "INVALID_ARGUMENT"),
         "BODY_INVALID": ErrorKind(400, "INVALID_ARGUMENT"),
         "TOKEN_INVALID": ErrorKind(401, "UNAUTHENTICATED"),

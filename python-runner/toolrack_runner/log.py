@@ -4,27 +4,23 @@ import json
 import logging
 import sys
 
-_SEVERITIES = {"WARNING": "WARNING", "ERROR": "ERROR", "CRITICAL": "CRITICAL", "DEBUG": "DEBUG"}
-_OF_A_RECORD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
+_OF_EVERY_RECORD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime"}
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line: severity, message, and the `extra` fields. Lines about a call have its `invocationId`."""
+    """One JSON object for each record: severity, message and the `extra` fields, such as the `invocationId` of a call."""
 
     def format(self, record: logging.LogRecord) -> str:
-        """The line of one record."""
-        line: dict[str, object] = {
-            "severity": _SEVERITIES.get(record.levelname, "INFO"),
-            "message": record.getMessage(),
-        }
-        line |= {name: value for name, value in vars(record).items() if name not in _OF_A_RECORD}
+        """The line of one record. The names of the levels are those that Cloud Logging uses."""
+        line: dict[str, object] = {"severity": record.levelname, "message": record.getMessage()}
+        line |= {name: value for name, value in vars(record).items() if name not in _OF_EVERY_RECORD}
         if record.exc_info:
             line["stack"] = self.formatException(record.exc_info)
         return json.dumps(line, default=str)
 
 
 def log_as_json() -> None:
-    """Sets up the root logger; warnings and worse are written."""
+    """Sets up the root logger, which writes warnings and errors."""
     handler = logging.StreamHandler(sys.stderr)
     handler.setFormatter(JsonFormatter())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)

@@ -1,26 +1,23 @@
-"""Removes a tree that somebody else wrote."""
+"""Removes a directory tree that hostile code may have made."""
 
 import os
 import stat
 from contextlib import suppress
 
-#: The device and the inode of a directory.
-Identity = tuple[int, int]
-
 
 class MovedError(OSError):
-    """A directory was moved while it was emptied. What lies around it now was not to be removed."""
+    """A directory was moved while it was emptied. What is beside it now must not be removed."""
 
 
 def remove_contents(path: str) -> None:
-    """Removes everything below `path` and follows no link, in a tree of any depth and width; looks at each name once.
+    """Removes everything below `path`, at any depth, and follows no link. Raises MovedError.
 
-    Another process may remove it at the same time. Works from directory to directory by name and back by "..", so that
-    depth costs neither recursion nor descriptors. Raises MovedError.
+    Another process may remove it at the same time. It enters a directory by name and leaves it by "..", so a deep tree needs
+    neither recursion nor descriptors.
     """
     os.chdir(path)
-    # For each directory on the way: which it is, its name in the one above, and what is left to do in it.
-    way: list[tuple[Identity, str, list[str]]] = [(_here(), "", _remove_files())]
+    # For each open directory: its identity, its name in the parent, and the directories that are left in it.
+    way: list[tuple[tuple[int, int], str, list[str]]] = [(_here(), "", _remove_files())]
     while way:
         _, name, left = way[-1]
         if left:
@@ -41,7 +38,7 @@ def remove_contents(path: str) -> None:
 
 
 def _remove_files() -> list[str]:
-    """Removes files and empty directories here. Returns the names of the other directories, which it may enter then."""
+    """Removes files and empty directories here. Makes the other directories accessible and returns their names."""
     left: list[str] = []
     with os.scandir(".") as entries:
         for entry in list(entries):
@@ -61,6 +58,7 @@ def _remove_files() -> list[str]:
     return left
 
 
-def _here() -> Identity:
+def _here() -> tuple[int, int]:
+    """The device and the inode of the current directory."""
     found = os.stat(".")
     return found.st_dev, found.st_ino

@@ -1,4 +1,4 @@
-"""Starts the runner: reads its settings, tells its zygote, and serves."""
+"""Starts the runner: reads its settings, opens its zygote, and serves."""
 
 import gc
 import json
@@ -16,17 +16,17 @@ from toolrack_runner.level.put_canaries import put_canaries
 from toolrack_runner.settings import Settings, SettingsError, read_settings
 from toolrack_runner.zygote.messages import Opening, ZygoteChannel
 
-#: The exit code of a wrong setting, as sysexits.h has it (EX_CONFIG).
+#: The exit code of a wrong setting: EX_CONFIG of sysexits.h.
 BAD_SETTING = 78
-#: For 1,000 living children, and connections beside them.
+#: Enough for 1,000 living children and for connections.
 DESCRIPTORS = 16_384
-#: Objects that are made before the garbage collector runs. With the usual 700 it ran again and again while one large answer
-#: was read, which makes 130,000 objects: 9 ms in place of 2.
+#: Objects that are made before the garbage collector runs. One large answer makes 130,000 objects. With the usual 700 the
+#: collector ran many times while main read it, which took 9 ms instead of 2.
 GARBAGE_MAX = 150_000
 
 
 def main(spawned: tuple[int, socket.socket] | None) -> NoReturn:
-    """Runs until it is told to stop, or until its parent has gone. `spawned` is a zygote that waits for its opening."""
+    """Runs until a signal ends it or its parent ends. `spawned` is a zygote that waits for its opening."""
     allow_descriptors()
     base = choose_base()
     canaries_stack = ExitStack()
@@ -34,7 +34,7 @@ def main(spawned: tuple[int, socket.socket] | None) -> NoReturn:
         settings = read_settings()
         secret = _read_secret() if settings.has_parent else None
         listener = _listen(settings)
-        canaries = None if spawned is None else _put_out(canaries_stack, base)
+        canaries = None if spawned is None else _canaries(canaries_stack, base)
     except SettingsError as error:
         sys.stderr.write(json.dumps({"severity": "ERROR", "message": str(error)}) + "\n")
         sys.exit(BAD_SETTING)
@@ -46,10 +46,8 @@ def main(spawned: tuple[int, socket.socket] | None) -> NoReturn:
         without=settings.without,
         canaries=canaries,
     )
-    first = None
-    if spawned is not None:
-        pid, end = spawned
-        first = pid, ZygoteChannel(end)
+    first = None if spawned is None else (spawned[0], ZygoteChannel(spawned[1]))
+    if first is not None:
         first[1].open(opening)
     from toolrack_runner.http.server import run_server
 
@@ -58,20 +56,20 @@ def main(spawned: tuple[int, socket.socket] | None) -> NoReturn:
     gc.enable()
     sweep_bases()
     run_server(settings, secret, listener, opening, first, canaries_stack.close)
-    # Not sys.exit, which would wait for threads of libraries.
+    # sys.exit would wait for threads of libraries.
     sys.stdout.flush()
     os._exit(0)
 
 
 def allow_descriptors() -> None:
-    """A living child costs main three descriptors. The usual limit of 1,024 is lower than what a process may set."""
+    """Raises the limit of descriptors, usually 1,024, because main needs three for each living child."""
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     wanted = DESCRIPTORS if most == resource.RLIM_INFINITY else min(most, DESCRIPTORS)
     resource.setrlimit(resource.RLIMIT_NOFILE, (wanted, most))
 
 
 def _read_secret() -> str:
-    """The first line of standard input. After it only the end comes, when the parent has gone."""
+    """The first line of standard input. Nothing comes after it until the parent ends."""
     line = bytearray()
     while not line.endswith(b"\n"):
         byte = os.read(0, 1)
@@ -86,8 +84,8 @@ def _read_secret() -> str:
     return secret
 
 
-def _put_out(stack: ExitStack, base: str) -> dict[str, int | str]:
-    """What the probes aim at, until the stack is closed."""
+def _canaries(stack: ExitStack, base: str) -> dict[str, int | str]:
+    """Puts out the canaries that the probes attack, until the stack is closed."""
     try:
         return asdict(stack.enter_context(put_canaries(base)))
     except OSError as error:

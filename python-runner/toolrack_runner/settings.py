@@ -1,4 +1,4 @@
-"""What the operator chose: read once from the environment and the arguments."""
+"""The settings of the operator, read once from the environment and the arguments."""
 
 import os
 import sys
@@ -9,48 +9,48 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from toolrack_runner.network.public_address import Network
 
-#: The layers of the jail that can be switched off in words, each as its own file names it.
+#: The layers of the jail that `--without` can switch off.
 LAYERS = ("rlimits", "identity", "landlock", "seccomp", "namespaces")
 LEVELS = ("L0", "L1", "L2", "L3", "L4")
-#: Calls at once, unless the operator says otherwise.
+#: The default number of calls at once.
 SLOTS = 8
 
 
 class SettingsError(Exception):
-    """The operator made a mistake. The message is one sentence that names the variable or argument and the cure."""
+    """A setting is wrong. The message is one sentence that names the variable or argument and the cure."""
 
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """How this runner has to run."""
+    """The settings of one runner."""
 
     host: str
     port: int
     #: How many calls run at once.
     slots: int
-    #: How many of them may be one user's; None is half.
+    #: How many of them one user may have; None means half.
     user_slots: int | None
-    #: The lowest level at which user code runs at all.
+    #: User code does not run below this level.
     min_isolation: str
-    #: What children that wait for a call may use together, in bytes.
+    #: Memory of all children that wait for a call, in bytes.
     pool_bytes: int
-    #: Layers switched off by the operator, for finding out which one a platform breaks.
+    #: Layers that the operator switched off, to find out which one does not work on a platform.
     without: tuple[str, ...]
-    #: Whether the secret comes on standard input, whose end is the parent's end.
+    #: Whether the secret comes on standard input. The runner stops when standard input ends.
     has_parent: bool
-    #: Networks beside the public internet that tools may be connected to.
+    #: Networks that are not public and that tools may be connected to.
     network_allowed: "tuple[Network, ...]"
 
     @property
     def is_for_one_user(self) -> bool:
-        """Whether one user may have every slot: then there is no other user to wait."""
+        """Whether one user may have every slot. Then no other user waits."""
         return self.user_slots == self.slots
 
 
 def read_settings(
     environment: Mapping[str, str] = os.environ, arguments: Sequence[str] = tuple(sys.argv[1:])
 ) -> Settings:
-    """The settings; raises SettingsError."""
+    """Reads the settings; raises SettingsError."""
     in_cloud = "K_SERVICE" in environment
     without: list[str] = []
     has_parent = False
@@ -62,13 +62,11 @@ def read_settings(
             without.append(value)
         else:
             raise SettingsError(
-                f"the argument {argument!r} is not known: there is --parent=stdin and --without=<layer> "
+                f"the argument {argument!r} is not known: use --parent=stdin, or --without=<layer> "
                 f"with one of {', '.join(LAYERS)}"
             )
     if without and in_cloud:
-        raise SettingsError(
-            "--without is refused where K_SERVICE is set: no layer is switched off in the cloud"
-        )
+        raise SettingsError("--without cannot be used if K_SERVICE is set: every layer stays on in the cloud")
     if not has_parent and not in_cloud:
         raise SettingsError(
             "nobody guards this runner: start it with --parent=stdin and a secret as the first line of standard "

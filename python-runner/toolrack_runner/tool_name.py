@@ -1,6 +1,6 @@
-"""The rule for tool names, as packages/contract/src/tool-name.ts states it.
+"""The rule for tool names, the same as in packages/contract/src/tool-name.ts.
 
-packages/contract/vectors/names.json holds both together.
+packages/contract/vectors/names.json tests both.
 """
 
 import re
@@ -15,8 +15,5 @@ _RESERVED = frozenset({"constructor", "prototype", "__proto__"})
 
 def is_tool_name(name: str) -> bool:
     """Whether a tool may have this name."""
-    return _TOOL_NAME.fullmatch(name) is not None and not _is_reserved(name)
-
-
-def _is_reserved(name: str) -> bool:
-    return name in _RESERVED or (len(name) >= 4 and name.startswith("__") and name.endswith("__"))
+    is_reserved = name in _RESERVED or (len(name) >= 4 and name.startswith("__") and name.endswith("__"))
+    return _TOOL_NAME.fullmatch(name) is not None and not is_reserved

@@ -1,24 +1,33 @@
-"""The runner's four routes, behind the secret of this start."""
+"""The runner's four routes, protected by the secret of this start."""
 
 import hmac
+import platform
+import sys
 from collections.abc import Callable
 from contextlib import AbstractAsyncContextManager
 
+import orjson
 from starlette.applications import Starlette
 from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import Response
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from toolrack_runner.http.check import check
-from toolrack_runner.http.health import health
 from toolrack_runner.http.http_error import HttpError, answer_error
 from toolrack_runner.http.invoke import forget, invoke
+from toolrack_runner.http.runner import Runner
+from toolrack_runner.version import VERSION
+
+#: How long `/health` waits for the level. Until it is measured, the answer says L0.
+WAIT_SECONDS = 0.4
 
 
 def make_app(
     lifespan: Callable[[Starlette], AbstractAsyncContextManager[None]], secret: str | None
 ) -> "Authentication":
-    """The app. `lifespan` sets `app.state.runner`; without a secret every request is trusted."""
+    """Makes the app. `lifespan` sets `app.state.runner`."""
     errors = dict.fromkeys((HttpError, HTTPException, Exception), answer_error)
     app = Starlette(
         routes=[
@@ -34,9 +43,9 @@ def make_app(
 
 
 class Authentication:
-    """Lets requests through that bear the secret, and `/health` in its public form, before anything else is looked at.
+    """Rejects requests without the secret, except for the public form of `/health`, before it looks at anything else.
 
-    Without a secret the platform has authenticated the caller (Cloud Run with IAM).
+    If the runner has no secret, the platform has authenticated the caller (Cloud Run with IAM).
     """
 
     def __init__(self, app: Starlette, secret: str | None) -> None:
@@ -46,7 +55,8 @@ class Authentication:
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """An ASGI application."""
         if scope["type"] == "http":
-            scope["is_trusted"] = self._expected is None or hmac.compare_digest(_token(scope), self._expected)
+            token = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
+            scope["is_trusted"] = self._expected is None or hmac.compare_digest(token, self._expected)
             if not scope["is_trusted"] and scope["path"] != "/health":
                 sentence = "the secret of this runner is needed: send it as Authorization: Bearer"
                 await HttpError("TOKEN_INVALID", sentence).response()(scope, receive, send)
@@ -54,6 +64,26 @@ class Authentication:
         await self.app(scope, receive, send)
 
 
-def _token(scope: Scope) -> bytes:
-    token: bytes = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
-    return token
+async def health(request: Request) -> Response:
+    """`GET /health`: status, version and level for anybody, and everything for a caller with the secret."""
+    runner: Runner = request.app.state.runner
+    level = await runner.measurement.known(WAIT_SECONDS)
+    answer: dict[str, object]
+    if level is None:
+        answer = {"status": "starting", "version": VERSION, "isolation": "L0", "layers": []}
+    else:
+        status = "ok" if runner.is_ready else "degraded"
+        answer = {"status": status, "version": VERSION, "isolation": level.level}
+    if level is not None and request.scope["is_trusted"]:
+        answer |= {
+            "minIsolation": runner.settings.min_isolation,
+            "layers": [layer.as_json() for layer in level.layers],
+            "attacks": [proof.as_json() for proof in level.proofs],
+            "python": platform.python_version(),
+            "platform": f"{sys.platform} {platform.release()} {platform.machine()}",
+            "calls": runner.calls.snapshot(),
+            "checks": runner.checks.snapshot(),
+            "children": runner.pool.snapshot if runner.pool else {"alive": 0, "waiting": 0},
+        }
+    headers = {"Cache-Control": "no-store"}
+    return Response(orjson.dumps(answer), media_type="application/json", headers=headers)

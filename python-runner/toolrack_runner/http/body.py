@@ -8,15 +8,15 @@ from toolrack_runner.http.http_error import HttpError
 from toolrack_runner.wire.frames import JsonObject, JsonValue
 from toolrack_runner.wire.json_depth import TooDeepError, read_json
 
-#: A source of 256 KB, each byte of it escaped, and arguments of 256 KB beside it.
+#: Enough for a source of 256 KB with every byte escaped, and for arguments of 256 KB.
 BODY_BYTES_MAX = 2 << 20
-#: Levels of a body: the arguments' 32 below the two of the body itself.
+#: Arguments may have 32 levels, and the body adds two.
 DEPTH_MAX = 34
 _SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
 async def read_body(request: Request, *known: str) -> "Body":
-    """The body, which may have the fields that are known; raises HttpError."""
+    """The body. Raises HttpError if it is not an object or has a field that is not among `known`."""
     try:
         value = read_json(await _read_bytes(request), DEPTH_MAX)
     except TooDeepError:
@@ -29,7 +29,7 @@ async def read_body(request: Request, *known: str) -> "Body":
 
 
 class Body:
-    """Reads the fields of an object. Its HttpErrors say which field is wrong, and what would be right."""
+    """Reads the fields of an object. Each HttpError says which field is wrong and what would be right."""
 
     def __init__(self, fields: JsonObject, *known: str, where: str = "") -> None:
         if not fields.keys() <= set(known):
@@ -38,7 +38,7 @@ class Body:
         self._fields = fields
 
     def get(self, name: str, default: JsonValue = None) -> JsonValue:
-        """Any value; `default` where the field is absent."""
+        """Any value; `default` if the field is absent."""
         return self._fields.get(name, default)
 
     def text(self, name: str, *, characters_max: int) -> str:
@@ -49,14 +49,14 @@ class Body:
         return value
 
     def optional_text(self, name: str) -> str | None:
-        """A string of any length; None where the field is absent or null."""
+        """A string of any length; None if the field is absent or null."""
         value = self.get(name)
         if value is not None and not isinstance(value, str):
             raise _invalid(f"{name} must be a string")
         return value
 
     def tenant(self) -> str | None:
-        """The user; None where the field is absent or null."""
+        """The user; None if the field is absent or null."""
         return None if self.get("tenant") is None else self.text("tenant", characters_max=256)
 
     def digest(self, name: str) -> str:
@@ -67,14 +67,14 @@ class Body:
         return value
 
     def whole_number(self, name: str, *, lowest: int, highest: int, default: int) -> int:
-        """An integer within its bounds; `default` where the field is absent."""
+        """An integer within its bounds; `default` if the field is absent."""
         value = self.get(name, default)
         if not isinstance(value, int) or isinstance(value, bool) or not lowest <= value <= highest:
             raise _invalid(f"{name} must be a whole number from {lowest} to {highest}")
         return value
 
     def an_object(self, name: str, *, default: JsonObject | None = None) -> JsonObject:
-        """A JSON object; `default` where the field is absent."""
+        """A JSON object; `default` if the field is absent."""
         value = self.get(name, default)
         if not isinstance(value, dict):
             raise _invalid(f"{name} must be an object")
@@ -92,7 +92,7 @@ async def _read_bytes(request: Request) -> bytes:
             if len(data) > BODY_BYTES_MAX:
                 raise _too_large()
     except ClientDisconnect:
-        raise _invalid("the caller has gone before the whole body had come") from None
+        raise _invalid("the caller closed the connection before the whole body arrived") from None
     return bytes(data)
 
 
@@ -101,4 +101,4 @@ def _invalid(message: str) -> HttpError:
 
 
 def _too_large() -> HttpError:
-    return HttpError("BODY_TOO_LARGE", f"the body has more than the {BODY_BYTES_MAX} bytes that are taken")
+    return HttpError("BODY_TOO_LARGE", f"the body has more than {BODY_BYTES_MAX} bytes")

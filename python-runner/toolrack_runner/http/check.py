@@ -1,4 +1,4 @@
-"""`POST /check`: what a module holds, found out by reading it, then by importing it in the jail."""
+"""`POST /check`: reports what a module contains, by reading it and then importing it in the jail."""
 
 import base64
 import hashlib
@@ -14,15 +14,15 @@ from toolrack_runner.http.runner import Runner
 from toolrack_runner.http.unless_gone import unless_gone
 from toolrack_runner.pool.fair_queue import THE_SERVICE
 
-#: For an import, and every example after it.
+#: For the import and all examples.
 DEADLINE_MS = 20_000
-#: A user whose check has run out of time may begin no other for as long as it took, and for so long at most.
+#: After a check that ran out of time, its user starts no other for as long as it took, but at most for this long.
 PAUSE_SECONDS_MAX = 30.0
 
 
 async def check(request: Request) -> Response:
-    """Answers 200 with a report whatever is wrong with the module."""
-    # The libraries of a check take longer to import than all others together.
+    """Answers 200 with a report, even if the module is wrong."""
+    # Not at the start: these libraries take longer to import than all others together.
     from toolrack_runner.pool.check import Checked, run_check
 
     runner: Runner = request.app.state.runner
@@ -37,7 +37,7 @@ async def check(request: Request) -> Response:
     async def run() -> Checked:
         async with runner.place(runner.checks, tenant, "module checks"):
             checked = await run_check(pool, name, source, tenant=tenant, seconds=deadline_ms / 1000)
-            # While it still has its place: the user's next check would start in it.
+            # Paused while this check has its place, or the user's next check would start in it.
             if checked.ran_out_of_time and not runner.settings.is_for_one_user:
                 runner.checks.pause(tenant, min(checked.observed.wall_ms / 1000, PAUSE_SECONDS_MAX))
             runner.pause_for_main(runner.checks, tenant, checked.observed.main_seconds)
@@ -51,7 +51,7 @@ async def check(request: Request) -> Response:
 
 
 def _source(body: Body) -> bytes:
-    """The bytes of the file. JSON has no form for those that are not UTF-8; the report says what is wrong with them."""
+    """The bytes of the file, which come in base64 if they are not UTF-8. The report then says what is wrong with them."""
     source, encoded = body.get("source"), body.get("sourceBase64")
     if isinstance(source, str) and encoded is None:
         return source.encode()

@@ -1,4 +1,4 @@
-"""Errors that are answered with a status, in Google's shape: the caller's fault or the runner's, never the tool's."""
+"""Errors of the HTTP routes, in Google's shape. They are mistakes of the caller or of the runner, never of the tool."""
 
 import logging
 
@@ -14,7 +14,7 @@ _OF_STATUS = {404: "ROUTE_NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}
 
 
 class HttpError(Exception):
-    """Recognise it by its code. The message is for the caller, and repeats nothing that was rejected."""
+    """Recognise it by its code. The message is for the caller and never repeats a rejected value."""
 
     def __init__(self, code: str, message: str, *, retry_after_seconds: int | None = None) -> None:
         super().__init__(message)
@@ -23,7 +23,7 @@ class HttpError(Exception):
         self.retry_after_seconds = retry_after_seconds
 
     def response(self) -> Response:
-        """The answer, with the status of the code."""
+        """The answer, with the status that belongs to the code."""
         kind = ERROR_CODES[self.code]
         body = {
             "error": {
@@ -40,10 +40,10 @@ class HttpError(Exception):
 
 
 async def answer_error(request: Request, error: Exception) -> Response:
-    """The answer to a request that raised. The caller is not told of an error of the program; the log is."""
+    """The answer to a request that raised. The reason of an unexpected error goes to the log only."""
     if isinstance(error, HttpError):
         return error.response()
-    if isinstance(error, HTTPException):  # No route took the request.
+    if isinstance(error, HTTPException):  # No route has this path and method.
         code = _OF_STATUS.get(error.status_code, "REQUEST_MALFORMED")
         message = "the runner has POST /check, POST /invoke, POST /forget and GET /health"
         return HttpError(code, message).response()

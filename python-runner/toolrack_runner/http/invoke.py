@@ -1,4 +1,4 @@
-"""`POST /invoke`: one call, in a process of its own. `POST /forget`: nothing waits for calls of a module any more."""
+"""`POST /invoke` runs one call in its own process. `POST /forget` ends the children that wait for calls of a module."""
 
 import hashlib
 import logging
@@ -20,7 +20,7 @@ _log = logging.getLogger("toolrack_runner")
 
 
 async def invoke(request: Request) -> Response:
-    """Answers 200 with an outcome wherever something ran, whatever came of it."""
+    """Answers 200 with the outcome, even if the tool failed."""
     runner: Runner = request.app.state.runner
     call, source, min_isolation, spec_fault = await read_invoke_body(request)
     request.state.invocation_id = call.invocation_id
@@ -29,7 +29,8 @@ async def invoke(request: Request) -> Response:
         source = runner.sources.find(key.sha256)
         if source is None:
             raise HttpError(
-                "MODULE_UNKNOWN", "this instance has no source of that digest: repeat the request with source"
+                "MODULE_UNKNOWN",
+                "this instance has no source with this sha256: repeat the request with source",
             )
     elif hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest() != key.sha256:
         raise HttpError("BODY_INVALID", "sha256 is not the digest of source")
@@ -41,7 +42,7 @@ async def invoke(request: Request) -> Response:
 
     async def run() -> CallOutcome:
         async with runner.place(runner.calls, key.tenant, "calls"):
-            # Not earlier: a refused call must not push out the sources of others.
+            # Not earlier: a call that gets no place must not push out sources of other users.
             runner.sources.keep(key.tenant, key.sha256, source)
             outcome = await run_call(pool, call, source)
             runner.pause_for_main(runner.calls, key.tenant, outcome.observed.main_seconds)
@@ -51,13 +52,13 @@ async def invoke(request: Request) -> Response:
     if outcome.code == "WORKER_DIED":
         extra = {"invocationId": call.invocation_id, "reason": outcome.error}
         _log.warning("the worker of a call was lost", extra=extra)
-    # When the answer is on its way: what comes next must not slow it down.
+    # Runs after the answer is sent, so that it does not delay the answer.
     behind = BackgroundTask(pool.refill, key)
     return Response(_answer(outcome, level), media_type="application/json", background=behind)
 
 
 async def forget(request: Request) -> Response:
-    """Answers 204, even where nothing waited. Calls under way go on, and a call that comes later runs as any other."""
+    """Answers 204, even if nothing waited. Running calls go on, and later calls work as usual."""
     runner: Runner = request.app.state.runner
     body = await read_body(request, "tenant", "module", "sha256")
     module, sha256 = body.text("module", characters_max=128), body.digest("sha256")
@@ -79,7 +80,7 @@ def _answer(outcome: CallOutcome, level: str) -> bytes:
 
 
 def log_and_usage(observed: Observed) -> dict[str, object]:
-    """What was printed, and what it cost, as `/invoke` and `/check` answer it."""
+    """The fields `log` and `usage` of `/invoke` and `/check`."""
     return {
         "log": {"text": observed.log, "truncated": observed.log_is_truncated},
         "usage": {

@@ -1,4 +1,4 @@
-"""The body of `/invoke`, parsed once."""
+"""Parses the body of `/invoke`."""
 
 from typing import NamedTuple
 
@@ -21,12 +21,12 @@ _DEFAULTS = Limits()
 
 
 class InvokeBody(NamedTuple):
-    """One call as the service asks for it."""
+    """A parsed request for one call."""
 
     call: Call
     source: str | None
     min_isolation: str | None
-    #: Why the tool's spec cannot be used; then nothing is to be run. Earlier versions stored specs that are refused now.
+    #: Why the tool's spec cannot be used; then nothing runs. Earlier versions stored specs that are not accepted now.
     spec_fault: str | None
 
 

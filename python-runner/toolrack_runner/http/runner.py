@@ -1,4 +1,4 @@
-"""What the routes work with, and how much of the runner one user may have."""
+"""The state that all routes share, and how much of the runner one user may have."""
 
 from collections import OrderedDict
 from collections.abc import AsyncIterator
@@ -13,15 +13,15 @@ from toolrack_runner.pool.fair_queue import FairBudget, FairQueue, QueueFullErro
 from toolrack_runner.pool.pool import Pool
 from toolrack_runner.settings import LEVELS, Settings
 
-#: Checks at once, at the least: one that hangs leaves another place.
+#: The least number of checks at once. If one hangs, there is another place.
 CHECKS_MIN: Final = 2
 #: How many of a user's calls may wait for each place that the user may have.
 WAITING_PER_PLACE: Final = 2
-#: How many may wait for each place that there is: as many as 16 users have who let as many wait as they may.
+#: How many calls of all users may wait for each place. With the default shares that is room for 16 users.
 WAITING_MAX_PER_PLACE: Final = 16
-#: What one call or check may take of main's processor time; an ordinary one takes 0.2 ms.
+#: How much of main's processor time one call or check may take. Most take 0.2 ms.
 MAIN_SECONDS: Final = 0.003
-#: A user whose call took more starts nothing for so many times the excess. So main's one thread works a ninth for one user.
+#: A user whose call took more starts nothing for this many times the excess, and so gets at most a ninth of main's thread.
 PAUSE_TIMES: Final = 8
 MAIN_PAUSE_SECONDS_MAX: Final = 1.0
 #: 64 MB hold 250 modules of the largest size.
@@ -29,14 +29,14 @@ SOURCES_BYTES_MAX: Final = 64 << 20
 
 
 def shares_of_calls(slots: int, user_slots: int | None) -> Shares:
-    """`user_slots` is what the operator lets one user have; None is half."""
+    """The shares of calls. `user_slots` is how many slots one user may have; None means half."""
     return _shares(slots, max(1, slots // 2) if user_slots is None else user_slots)
 
 
 def shares_of_checks(slots: int, user_slots: int | None) -> Shares:
-    """Half as many places as there are for calls, and the same part of them for one user.
+    """The shares of checks: half as many places as calls have, and the same part of them for one user.
 
-    Checks have places of their own, so that uploads that hang never hold the place of a call.
+    Checks have their own places, so uploads that hang never hold the place of a call.
     """
     places = max(CHECKS_MIN, slots // 2)
     return _shares(places, max(1, places // 2 if user_slots is None else places * user_slots // slots))
@@ -52,25 +52,25 @@ def _shares(places: int, places_per_user: int) -> Shares:
 
 
 class Sources:
-    """The sources that callers sent, by their sha256: what this instance can run without being sent it again.
+    """The sources that callers sent, by their sha256. Later calls may leave the source out.
 
-    Where there is no room, the user who has the most loses the source that was used longest ago.
+    If there is no room, the user with the most bytes loses the source that was used longest ago.
     """
 
     def __init__(self, bytes_max: int = SOURCES_BYTES_MAX) -> None:
         self._bytes = FairBudget(bytes_max)
-        #: Each with its size, and the user who sent it first; others who have the same source use it too.
+        #: The source, its size, and the user who sent it first. Other users with the same source use it too.
         self._held: OrderedDict[str, tuple[str, int, str]] = OrderedDict()
 
     def find(self, sha256: str) -> str | None:
-        """The source of that digest, which is used now; None where it is not here."""
+        """The source, which counts as used now; None if it is not held."""
         if sha256 not in self._held:
             return None
         self._held.move_to_end(sha256)
         return self._held[sha256][0]
 
     def keep(self, user: str, sha256: str, source: str) -> None:
-        """Keeps what the user sent. The digest has to be the source's own."""
+        """Keeps the source of a user. The caller has checked that the digest fits."""
         if self.find(sha256) is not None:
             return
         size = len(source.encode("utf-8", "surrogatepass"))
@@ -83,39 +83,39 @@ class Sources:
 
 @dataclass
 class Runner:
-    """One for each process."""
+    """The state of the process."""
 
     settings: Settings
-    #: None where this system has no way to make children.
+    #: None if this system cannot make children.
     pool: Pool | None
-    #: The places of calls, which users share, and those of checks.
     calls: FairQueue
     checks: FairQueue
     measurement: Measurement | Unmeasured
     sources: Sources = field(default_factory=Sources)
 
     def require_pool(self) -> Pool:
-        """Where children come from; raises HttpError where there can be none."""
+        """The pool; raises HttpError if this system has none."""
         if self.pool is None:
             raise HttpError("ISOLATION_UNAVAILABLE", f"no user code runs here: {ONLY_LINUX}")
         return self.pool
 
     async def require_level(self, wanted: str | None) -> str:
-        """The level, once it is measured; raises HttpError where it is below what is asked for, and nothing runs."""
+        """The level, as soon as it is measured; raises HttpError if it is below `wanted` or below the setting."""
         measured = (await self.measurement.done()).level
         needed = max(self.settings.min_isolation, wanted or "", key=lambda level: LEVELS.index(level or "L0"))
         if LEVELS.index(measured) < LEVELS.index(needed):
             raise HttpError(
                 "ISOLATION_UNAVAILABLE",
-                f"isolation {needed} is asked for and {measured} is what this machine was measured at; "
+                f"isolation {needed} is needed, and this machine was measured at {measured}; "
                 "GET /health says which layer is missing, and why",
             )
         return measured
 
     @asynccontextmanager
     async def place(self, queue: FairQueue, tenant: str, what: str) -> AsyncIterator[None]:
-        """Waits for a place and holds it; `what` it is for, as `calls`. Raises HttpError where the user may not wait, and
-        where no child can be had.
+        """Waits for a place and holds it. `what` names the work in messages, as `calls`.
+
+        Raises HttpError if the user may not wait, or if no child can be made.
         """
         try:
             async with queue.place(tenant):
@@ -123,9 +123,9 @@ class Runner:
         except QueueFullError as full:
             sentence = (
                 f"{full.count} of your {what} run or wait, as many as one user may have; "
-                "come again when one of them has ended"
+                "try again when one of them has ended"
                 if full.is_users_own
-                else f"{full.count} {what} of many users wait, as many as may; come again"
+                else f"{full.count} {what} of many users wait, which is the limit; try again"
             )
             retry = full.retry_after_seconds
             raise HttpError("RUNNER_BUSY", sentence, retry_after_seconds=retry) from None
@@ -133,9 +133,9 @@ class Runner:
             raise HttpError("RUNNER_UNAVAILABLE", f"{error}", retry_after_seconds=1) from None
 
     def pause_for_main(self, queue: FairQueue, tenant: str, main_seconds: float) -> None:
-        """A user whose call or check took much of main's time starts none in this queue for a multiple of it.
+        """Pauses a user in this queue if a call or check took too much of main's time.
 
-        Called while the call still has its place: the user's next one would start in it. Not for a user who is alone.
+        Called while it still has its place, or the user's next call would start in it. A user who is alone is not paused.
         """
         excess = main_seconds - MAIN_SECONDS
         if excess > 0 and not self.settings.is_for_one_user:
@@ -147,7 +147,7 @@ class Runner:
         return self.pool is not None and self.pool.zygotes.plain_is_ready.is_set()
 
     def close(self) -> None:
-        """Kills every child, and leaves nothing behind."""
+        """Kills every child and removes the canaries."""
         self.measurement.close()
         if self.pool is not None:
             self.pool.close()

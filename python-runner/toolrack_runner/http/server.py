@@ -1,4 +1,4 @@
-"""uvicorn around the app: starts the pool with the event loop, tells the parent its address, and ends when told."""
+"""Runs the app in uvicorn: starts the pool with the event loop, writes its address, and stops on a signal."""
 
 import asyncio
 import os
@@ -23,16 +23,16 @@ from toolrack_runner.pool.zygotes import installed_packages
 from toolrack_runner.settings import Settings
 from toolrack_runner.zygote.messages import Opening, ZygoteChannel
 
-#: After SIGTERM Cloud Run waits ten seconds: calls under way get most of them.
+#: Cloud Run waits ten seconds after SIGTERM. Running calls get most of them.
 GRACE_SECONDS = 8
 
 
 def make_runner(
     settings: Settings, opening: Opening, first: tuple[int, ZygoteChannel] | None, clear: Callable[[], None]
 ) -> Runner:
-    """With the zygote that was started first; without one, a runner that says why it runs nothing.
+    """Makes the runner with the zygote `first`. Without one, no calls run and each answer says why.
 
-    `clear` removes what was put out for measuring the level.
+    `clear` removes the canaries after the level is measured.
     """
     loop = asyncio.get_running_loop()
     calls = FairQueue(shares_of_calls(settings.slots, settings.user_slots), loop)
@@ -58,7 +58,7 @@ def run_server(
     first: tuple[int, ZygoteChannel] | None,
     clear: Callable[[], None],
 ) -> None:
-    """Serves until SIGTERM, or until standard input ends where a parent holds it."""
+    """Serves until SIGTERM or, if it has a parent, until standard input ends."""
     log_as_json()
 
     @asynccontextmanager
@@ -87,15 +87,15 @@ def run_server(
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
     server = uvicorn.Server(config)
-    # uvicorn handles the signal, ends in good order, and then sends it to itself once more.
+    # uvicorn handles the signal, shuts down, and then sends it to itself once more.
     signal.signal(signal.SIGTERM, lambda *_: None)
-    # Ctrl-C reaches this process too, but the parent decides when it ends.
+    # Ctrl-C reaches this process too, but its parent decides when it ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     server.run(sockets=[listener])
 
 
 def _tell_address(listener: socket.socket) -> None:
-    """Writes the only line that standard output ever gets."""
+    """Writes the only line of standard output."""
     host, port = listener.getsockname()[:2]
     host = f"[{host}]" if ":" in host else host
     sys.stdout.write(orjson.dumps({"listening": f"http://{host}:{port}", "pid": os.getpid()}).decode() + "\n")
@@ -103,7 +103,7 @@ def _tell_address(listener: socket.socket) -> None:
 
 
 def _on_standard_input(runner: Runner, base: str) -> None:
-    """Standard input brings nothing more but its end: then the parent has gone, and nothing of the runner may be left."""
+    """Stops the runner when standard input ends, because then the parent has ended. Leaves no process and no file."""
     if os.read(0, 1 << 12):
         return
     runner.close()

@@ -1,4 +1,4 @@
-"""Work that ends when its caller goes."""
+"""Cancels work when its caller closes the connection."""
 
 import asyncio
 from collections.abc import Coroutine
@@ -8,13 +8,13 @@ from starlette.requests import Request
 
 from toolrack_runner.http.http_error import HttpError
 
-#: When to begin to watch the connection: a call that is answered sooner costs no watch.
+#: When watching the connection begins. Most calls are answered sooner.
 LOOK_SECONDS = 0.1
 _Result = TypeVar("_Result")
 
 
 async def unless_gone(request: Request, work: Coroutine[Any, Any, _Result]) -> _Result:
-    """What the work gives. Cancels it when the caller has gone, whether it runs or waits for its turn; raises HttpError."""
+    """The result of the work. If the caller has gone, cancels the work, even if it still waits, and raises HttpError."""
     working = asyncio.current_task()
     assert working is not None
     watching: asyncio.Task[None] | None = None
@@ -22,7 +22,7 @@ async def unless_gone(request: Request, work: Coroutine[Any, Any, _Result]) -> _
 
     async def watch() -> None:
         nonlocal has_gone
-        # The body has been read: what comes now is the end of the connection.
+        # The body has been read, so the next message is the end of the connection.
         while (await request.receive())["type"] != "http.disconnect":
             pass
         has_gone = True
@@ -38,7 +38,7 @@ async def unless_gone(request: Request, work: Coroutine[Any, Any, _Result]) -> _
     except asyncio.CancelledError:
         if not has_gone:
             raise
-        raise HttpError("RUNNER_UNAVAILABLE", "nobody waits for this answer any more") from None
+        raise HttpError("RUNNER_UNAVAILABLE", "the caller closed the connection before the answer") from None
     finally:
         timer.cancel()
         if watching is not None:

@@ -1,4 +1,4 @@
-"""One call: a child is taken, handed the call, watched until its deadline, and killed behind its answer."""
+"""Runs one call: takes a child, sends it the call, watches it until the deadline, and kills it after its answer."""
 
 import asyncio
 import time
@@ -22,32 +22,28 @@ from toolrack_runner.pool.pool import Pool
 from toolrack_runner.pool.warm_queue import Key
 from toolrack_runner.pool.worker import HeldTooMuchError, Worker
 from toolrack_runner.wire import child_messages as messages
-from toolrack_runner.wire.child_messages import (
-    Answer,
-    MessageTooLargeError,
-    ProtocolError,
-)
+from toolrack_runner.wire.child_messages import Answer, MessageTooLargeError, ProtocolError
 from toolrack_runner.wire.frames import JsonObject
 
-#: Connections that one call may be given. A tool can keep one without a descriptor, so their number has no other bound.
+#: Connections of one call. A tool can keep a connection without a descriptor, so nothing else bounds their number.
 CONNECTIONS_MAX = 256
 
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What `/invoke` asks for, parsed."""
+    """A parsed request to `/invoke`."""
 
     key: Key
     tool: str
     arguments: JsonObject
     context: JsonObject
     deadline_seconds: float
-    #: The caller's name for the call, which the runner's log names.
+    #: The caller's name for the call. Lines of the log have it too.
     invocation_id: str
 
 
 async def run_call(pool: Pool, call: Call, source: str) -> CallOutcome:
-    """Runs it in a child of its own; raises PoolError before anything ran."""
+    """Runs a call in its own child. Raises PoolError only if nothing ran."""
     with pool.behind.busy():
         started = time.monotonic()
         worker = await pool.take(call.key, source)
@@ -104,12 +100,12 @@ async def _watch(pool: Pool, worker: Worker, call: Call, deadline: float) -> Ans
     if isinstance(answer, messages.Failed):
         return failure("WORKER_DIED", f"the worker could not be confined or fed: {answer.reason}")
     if worker.has_said_more:
-        return no_result(call.tool, ProtocolError("something came behind the answer"))
+        return no_result(call.tool, ProtocolError("something came after the answer"))
     return answer
 
 
 async def _answer(pool: Pool, worker: Worker, call: Call) -> Answer | messages.Failed:
-    """The answer. What the child says before is noted, or granted; `ChildLife` has checked that it may say it then."""
+    """The answer. Handles the messages before it. `ChildLife` has checked that each came at an allowed moment."""
     given = 0
     while True:
         match await worker.channel.receive():
@@ -129,7 +125,7 @@ async def _answer(pool: Pool, worker: Worker, call: Call) -> Answer | messages.F
 
 
 async def _connect(pool: Pool, worker: Worker, key: Key, wish: messages.Connect) -> bool:
-    """Makes the connection that a tool asks for, and hands it in, or says why not; whether it was made."""
+    """Makes the connection that a tool wants and sends it, or the reason why there is none. Returns whether it was made."""
     try:
         look_up = partial(pool.names.find, key.tenant)
         connected = await connect(key.network, pool.network_allowed, wish, look_up)
@@ -142,6 +138,6 @@ async def _connect(pool: Pool, worker: Worker, key: Key, wish: messages.Connect)
 
 
 async def _held_too_much(worker: Worker, reason: HeldTooMuchError, tool: str) -> CallOutcome:
-    """The outcome of a call whose child was killed for its memory; waits until it is reaped, for what it cost."""
+    """The outcome of a call whose child was killed for its memory. Waits until it is reaped, which tells what it cost."""
     await is_reaped(worker, REAPING_SECONDS)
     return failure("MEMORY_LIMIT", f"{tool} was ended: {reason}. Work on less at a time")

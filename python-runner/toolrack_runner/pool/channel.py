@@ -1,7 +1,7 @@
-"""Main's end of a child's channel: orders go out, messages come in.
+"""Main's end of a child's channel: it sends orders and receives messages.
 
-Every byte that a child sends may be meant to bring main down. So main bounds a message before it holds it, parses it when it
-is whole, and uses it for this child's own call only.
+Every byte that a child sends may be an attack on main. So main bounds a message before it holds it, parses it when it is
+complete, and uses it only for the call of this child.
 """
 
 import asyncio
@@ -29,23 +29,23 @@ from toolrack_runner.wire.frames import FrameSplitter, FrameTooLargeError, with_
 from toolrack_runner.wire.json_depth import is_too_heavy
 from toolrack_runner.wire.parse_child_message import parse_child_message
 
-#: What a frame may hold beside the result: its keys, the names of a module's tools, or its code.
+#: Room in a frame beside the result: for its keys, the names of a module's tools, or compiled code.
 FRAME_SLACK_BYTES = 1 << 20
-#: Messages of a whole life: a check announces each of 20 examples of 50 specs, and has a few stages beside them. A test
+#: Messages that a child may send in all: a check announces each of 20 examples of 50 specs, and has a few stages. A test
 #: compares it with the module library, which main does not import because that takes long.
 MESSAGES_MAX = 1_010
-#: Room of a channel, so that a call and its source are handed over in one write.
+#: The send buffer of a channel. A call and its source fit into it, so one write sends both.
 CHANNEL_BYTES = 1 << 20
 _READ_BYTES = 1 << 18
 _COUNT = struct.Struct("i")
 
 
 class ChannelClosedError(Exception):
-    """The child's end of the channel is closed, and no whole message is left."""
+    """The child's end of the channel is closed, and no complete message is left."""
 
 
 class Channel:
-    """One for each child, from its order to its end. `on_end` is called once, when no more will be heard."""
+    """The channel of one child. `on_end` is called once, when main stops reading it."""
 
     def __init__(self, output_bytes: int, on_end: Callable[[], None]) -> None:
         self._loop = asyncio.get_running_loop()
@@ -58,7 +58,7 @@ class Channel:
         self._splitter = FrameSplitter(frame_bytes)
         self._messages: list[ChildMessage] = []
         self._messages_left = MESSAGES_MAX
-        #: Processor time that it took to hear this child.
+        #: Processor time that main took to read the messages of this child.
         self.heard_seconds = 0.0
         self._bytes_left = frame_bytes + FRAME_SLACK_BYTES
         self._end: Exception | None = None
@@ -68,35 +68,35 @@ class Channel:
 
     @property
     def childs_end(self) -> int:
-        """The descriptor that the child is to have."""
+        """The descriptor for the child."""
         return self._theirs.fileno()
 
     @property
     def is_open(self) -> bool:
-        """Whether the child has neither gone nor broken the protocol, as far as main has heard."""
+        """False after the child closed its end or broke the protocol, as far as main has read."""
         return self._end is None
 
     @property
     def has_more(self) -> bool:
-        """Whether anything has come after what was received."""
+        """Whether the child sent anything after the messages that were received."""
         return bool(self._messages) or self._splitter.has_rest or isinstance(self._end, ProtocolError)
 
     def handed_over(self) -> None:
-        """The child has its end. Main closes its copy, which would keep the channel open after the child's death."""
+        """Closes main's copy of the child's end, which would keep the channel open after the child's death."""
         self._theirs.close()
 
     def send(self, *orders: Order) -> None:
-        """Sends what fits now and the rest when the child reads; never blocks."""
+        """Sends what fits now, and the rest when the child reads. Never blocks."""
         for order in orders:
             self.life.told(order)
         self._send(self._unsent + b"".join(map(_frame, orders)))
 
     def take_at_most(self, message_bytes: int) -> None:
-        """From now on a message may have so many bytes, in place of what a result may need."""
+        """Sets the bound of a message, which is otherwise the room that a result needs."""
         self._splitter.bytes_max = message_bytes
 
     def reply(self, reply: ConnectReply, descriptor: int | None = None) -> None:
-        """Answers a Connect, with the descriptor where it is granted. Where the kernel does not pass it, says why."""
+        """Answers a Connect, with the descriptor if there is one. If the kernel does not pass it, says why."""
         self.life.told(reply)
         descriptors = [] if descriptor is None else [descriptor]
         try:
@@ -116,7 +116,7 @@ class Channel:
         """The child's next message; raises ChannelClosedError, MessageTooLargeError or another ProtocolError."""
         while not self._messages:
             if self._end is not None:
-                # A new one, because it gets a traceback.
+                # A new exception, because raising adds a traceback to it.
                 raise type(self._end)(*self._end.args)
             self._waiter = self._loop.create_future()
             try:
@@ -126,19 +126,19 @@ class Channel:
         return self._messages.pop(0)
 
     def hear_the_rest(self) -> None:
-        """The child has ended. Takes in what it said before: an answer that came with the end is an answer."""
+        """Reads what the child sent before it ended, because the answer may be among it."""
         while self._end is None and self._ours.fileno() >= 0 and self._hear_now():
             pass
         self.end(ChannelClosedError())
 
     def end(self, reason: Exception) -> None:
-        """Nothing more is heard; `receive` raises the reason."""
+        """Ends the channel for reading: `receive` raises the reason."""
         if self._end is None:
             self._end = reason
         self._wake()
 
     def close(self) -> None:
-        """Sends and hears nothing more."""
+        """Closes main's end, and the child's if main still has it."""
         if self._ours.fileno() < 0:
             return
         self._loop.remove_reader(self._ours.fileno())
@@ -170,7 +170,7 @@ class Channel:
             self.heard_seconds += time.thread_time() - before
 
     def _hear(self) -> bool:
-        """Takes in what has come; whether there was anything."""
+        """Reads what has come. Returns whether there was anything."""
         try:
             data = self._ours.recv(_READ_BYTES)
         except BlockingIOError:
@@ -190,18 +190,18 @@ class Channel:
                 self.life.heard(message)
                 self._messages.append(message)
             if self._bytes_left < 0:
-                raise MessageTooLargeError("a child said more than a whole life has to say")
+                raise MessageTooLargeError("a child sent more bytes than its messages may have in all")
         except FrameTooLargeError:
-            self._stop(MessageTooLargeError("a message is larger than any may be"))
+            self._stop(MessageTooLargeError("a message is larger than the limit"))
         except ProtocolError as broken:
-            # A new one: this one's traceback would keep all that was held for this child.
+            # A new exception: the traceback of this one would keep the data of this child in memory.
             self._stop(type(broken)(*broken.args))
         self._wake()
         return True
 
     def _require_read(self) -> None:
-        """Raises ProtocolError where the child has not read all that it was sent: it may be a connection, which nobody
-        counts before it is taken.
+        """Raises ProtocolError if the child has not read everything that it was sent. That may be a connection, which does
+        not count as the child's before the child takes it.
         """
         (unread,) = _COUNT.unpack(fcntl.ioctl(self._ours, termios.TIOCOUTQ, bytes(_COUNT.size)))
         if unread:
@@ -221,10 +221,10 @@ class Channel:
 
 
 def written_bytes_max(result_bytes: int) -> int:
-    """The bytes that a frame may take for a result of so many.
+    """The bytes that a frame may need for a result of `result_bytes`.
 
-    JSON writes a quote with two bytes and a control character with six. A result of up to 1 MB may have any characters. A
-    larger one would take too much memory here, so its frame may be twice its size only.
+    JSON needs two bytes for a quote and six for a control character. A result of up to 1 MB may have any characters. The
+    frame of a larger one may only be twice its size, because main has to hold it.
     """
     return result_bytes * (6 if result_bytes <= 1 << 20 else 2)
 
@@ -235,9 +235,9 @@ def _frame(order: Order) -> bytes:
 
 def _parse(payload: bytes, messages_left: int) -> ChildMessage:
     if messages_left < 0:
-        raise ProtocolError("a child sent more messages than a whole life has")
+        raise ProtocolError("a child sent too many messages")
     if is_too_heavy(payload):
-        raise MessageTooLargeError("a message holds more values than any may hold")
+        raise MessageTooLargeError("a message holds too many values")
     try:
         value: Any = orjson.loads(payload)  # Refuses NaN, invalid UTF-8 and more than 1,024 levels.
     except ValueError:

@@ -1,4 +1,4 @@
-"""One check: a module is read, then imported and its examples run, in a child that answers after each stage."""
+"""Runs one check: a child reads a module, imports it and runs its examples, and reports after each stage."""
 
 import asyncio
 import base64
@@ -22,31 +22,28 @@ from toolrack_runner.pool.outcome import Observed, observe
 from toolrack_runner.pool.pool import Pool
 from toolrack_runner.pool.worker import HeldTooMuchError, Worker
 from toolrack_runner.wire import child_messages as messages
-from toolrack_runner.wire.child_messages import (
-    MessageTooLargeError,
-    ProtocolError,
-)
+from toolrack_runner.wire.child_messages import MessageTooLargeError, ProtocolError
 from toolrack_runner.zygote.messages import Limits
 
-#: What a check needs beside the module's own imports; a zygote that holds them spares each check their 60 ms.
+#: The libraries of a check. A zygote holds them, because importing them takes 60 ms.
 LIBRARIES = frozenset({"docstring_parser", "jsonschema_rs", "pydantic"})
-#: Of a report, which main and the service each parse on the one thread that they have. The definitions of one module may
-#: take 2 MB in the service; the rest is for faults, notes and outcomes of examples.
+#: The service takes definitions of up to 2 MB from one module. The rest is for faults, notes and outcomes of examples. The
+#: bound is low because main and the service each parse a report on their only thread.
 REPORT_BYTES_MAX = 3 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The report of the last stage that came, completed by what main saw."""
+    """The last report of a child, completed by main, and what main observed."""
 
     report: CheckReport
     observed: Observed
-    #: Whether it was ended at its deadline, or by the bound of its processor time.
+    #: Whether the deadline or the limit of processor time ended it.
     ran_out_of_time: bool
 
 
 async def run_check(pool: Pool, name: str, source: bytes, *, tenant: str, seconds: float) -> Checked:
-    """Checks a module for a user, within so many seconds; raises PoolError before anything of it ran."""
+    """Checks a module for a user within `seconds`. Raises PoolError only if no code of the module ran."""
     pool.zygotes.prepare(THE_SERVICE, LIBRARIES)
     started = time.monotonic()
     worker = await pool.blank(Limits(), LIBRARIES)
@@ -69,7 +66,7 @@ async def run_check(pool: Pool, name: str, source: bytes, *, tenant: str, second
 
 
 class _Progress:
-    """How far a check has come."""
+    """The state of a running check."""
 
     def __init__(self, worker: Worker, module: str) -> None:
         self._worker = worker
@@ -77,11 +74,11 @@ class _Progress:
         self._report: CheckReport | None = None
         self._example: messages.ExampleStarts | None = None
         self.ran_out_of_time = False
-        #: Processor time that main took to check what was reported.
+        #: Processor time that main took to check the reports.
         self.main_seconds = 0.0
 
     async def watch(self, seconds: float) -> CheckReport:
-        """The report of the last stage. Where the child ends before, main completes the report for it."""
+        """The last report. If the child ends before it, main completes the report."""
         module = self._module
         try:
             async with asyncio.timeout(seconds):
@@ -95,7 +92,7 @@ class _Progress:
             return self._ended("MEMORY_LIMIT", f"{reason}", import_too_large(module, f"{reason}"))
         except MessageTooLargeError:
             return self._ended(
-                "RESULT_TOO_LARGE", "it said too much", specs_too_large(module, REPORT_BYTES_MAX)
+                "RESULT_TOO_LARGE", "it reported too much", specs_too_large(module, REPORT_BYTES_MAX)
             )
         except ProtocolError as broken:
             how = f"it wrote to the channel of the report ({broken})"

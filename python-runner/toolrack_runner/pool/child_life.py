@@ -1,8 +1,8 @@
-"""The life of one child as main sees it: which message may come when.
+"""Says which message a child may send at which moment.
 
-A call goes UNTOLD, ORDERED, (ANNOUNCED,) IMPORTING, READY, CALLED, ANSWERED; a check goes UNTOLD, READING, READ, EXAMPLES,
-LOADED, DONE. Up to ANNOUNCED, and in READING, only the runner's own code has run in the child, so its messages are trusted.
-After that the module may have written them.
+The moments of a call are UNTOLD, ORDERED, (ANNOUNCED,) IMPORTING, READY, CALLED, ANSWERED. Those of a check are UNTOLD,
+READING, READ, EXAMPLES, LOADED, DONE. Up to ANNOUNCED, and in READING, only the runner's own code has run in the child, so
+its messages are trusted. After that the module may have written them.
 """
 
 from enum import Enum
@@ -13,24 +13,24 @@ from toolrack_runner.wire.child_messages import ChildMessage, Order, ProtocolErr
 
 
 class Moment(Enum):
-    """Where a child stands."""
+    """A moment in the life of a child."""
 
-    UNTOLD = "it is confined, or about to be, and has no order"
-    ORDERED = "it was told to import a module, and has not begun"
-    ANNOUNCED = "it has said what the module imports"
+    UNTOLD = "it has no order yet, and may not be confined yet"
+    ORDERED = "it was told to import a module, and has not started"
+    ANNOUNCED = "it has sent what the module imports"
     IMPORTING = "the module's code runs"
-    READY = "the module is imported, and no invocation was sent"
+    READY = "the module is imported, and it has no invocation yet"
     CALLED = "the module is imported, and its tool runs"
-    ANSWERED = "the end of a call"
-    READING = "it was told to check a module, and reads it"
+    ANSWERED = "the call is over"
+    READING = "it was told to check a module, and is reading it"
     READ = "the module was read, and its code runs"
     EXAMPLES = "the module is imported, and its examples run"
     LOADED = "the last report has come"
-    DONE = "the end of a check"
-    FAILED = "it could not do what it was told: the runner's fault"
+    DONE = "the check is over"
+    FAILED = "it could not follow its order: the runner's fault"
 
 
-#: What may be heard at each moment, and where it leads. `heard` treats Connect itself.
+#: The messages that may come at each moment, and the moment after each. `heard` handles Connect itself.
 _NEXT: dict[Moment, dict[object, Moment]] = {
     Moment.UNTOLD: {messages.Failed: Moment.FAILED},
     Moment.ORDERED: {
@@ -54,13 +54,12 @@ _NEXT: dict[Moment, dict[object, Moment]] = {
     Moment.FAILED: {},
 }
 
-
-#: When no code of a module has run yet.
+#: The moments before any code of the module runs.
 _BEFORE_THE_MODULE = frozenset({Moment.UNTOLD, Moment.ORDERED, Moment.ANNOUNCED, Moment.READING})
 
 
 class ChildLife:
-    """Follows one child, by what it was sent and by what it says."""
+    """Follows the messages to and from one child."""
 
     def __init__(self) -> None:
         self.moment = Moment.UNTOLD
@@ -74,7 +73,7 @@ class ChildLife:
         return self.moment not in _BEFORE_THE_MODULE
 
     def told(self, order: Order) -> None:
-        """Main has sent this. An invocation may be sent right after the order to import."""
+        """Notes what main sent. An invocation may follow the order to import at once."""
         match order:
             case messages.Invocation():
                 self._is_called = True
@@ -93,7 +92,7 @@ class ChildLife:
                 assert_never(order)
 
     def heard(self, message: ChildMessage) -> None:
-        """The child has said this; raises ProtocolError where it may not say it now."""
+        """Notes what the child sent; raises ProtocolError if this message may not come now."""
         kind = type(message)
         if kind is messages.Connect:
             # One at a time: the child's own code waits for the reply.

@@ -1,4 +1,4 @@
-"""The children that are alive: each with its slot and the zygote that it was forked from, from its order to its end."""
+"""The living children, each with its slot and the zygote that forked it."""
 
 from collections import deque
 from collections.abc import Callable
@@ -6,16 +6,16 @@ from typing import Generic, Protocol, TypeVar
 
 from toolrack_runner.zygote.messages import Born, Gone, Limits, Unborn
 
-#: Children alive at once, whether they wait, run or die. A slot is one uid and one work directory while its child lives.
+#: The number of living children, whether they wait, run or end. A slot is a uid and a work directory for one child.
 SLOTS_MAX = 1_000
 
 
 class PoolError(Exception):
-    """No child can be had now: the runner's fault, and a retry helps."""
+    """No child can be made now. It is the runner's fault, and a retry may succeed."""
 
 
 class AnyChild(Protocol):
-    """Main's side of a child, as the parts of the pool need it."""
+    """What the pool needs of a child."""
 
     number: int
     slot: int
@@ -33,7 +33,7 @@ class AnyChild(Protocol):
 
 
 class AnyZygote(Protocol):
-    """Main's side of a zygote."""
+    """What the pool needs of a zygote."""
 
     def spawn(self, child: int, slot: int, limits: Limits, *, channel: int, output: int) -> None: ...
 
@@ -43,7 +43,7 @@ Zygote = TypeVar("Zygote", bound=AnyZygote)
 
 
 class Children(Generic[Child, Zygote]):
-    """Every child that is not reaped yet. `on_end` is called with each that has ended, before its slot is another's."""
+    """Every child that is not reaped yet. `on_end` is called with each child that ends, before its slot is free."""
 
     def __init__(
         self,
@@ -53,14 +53,13 @@ class Children(Generic[Child, Zygote]):
     ) -> None:
         self._make = make
         self._on_end = on_end
-        #: The slot that has rested longest comes first.
+        #: The slot that has been free longest comes first.
         self._free_slots = deque(range(slots))
         self._number = 0
         self._alive: dict[int, tuple[Child, Zygote]] = {}
 
     @property
     def alive(self) -> int:
-        """How many are not reaped yet."""
         return len(self._alive)
 
     def spawn(self, limits: Limits, zygote: Zygote) -> Child:
@@ -86,17 +85,17 @@ class Children(Generic[Child, Zygote]):
         return child
 
     def zygote_of(self, child: Child) -> Zygote | None:
-        """The zygote that it was forked from; None once the child is reaped."""
+        """The zygote that forked it; None after the child is reaped."""
         _, zygote = self._alive.get(child.number, (None, None))
         return zygote
 
     def born(self, born: Born, pidfd: int) -> None:
-        """A zygote has forked it."""
+        """A zygote has forked a child."""
         child, _ = self._alive[born.child]
         child.born(pidfd)
 
     def gone(self, gone: Gone | Unborn) -> None:
-        """A zygote has reaped it, or could not fork it."""
+        """A zygote has reaped a child, or could not fork it."""
         self._ended(gone.child, gone if isinstance(gone, Gone) else None)
 
     def lost(self, zygote: Zygote) -> None:
@@ -105,7 +104,7 @@ class Children(Generic[Child, Zygote]):
             self._ended(number, None)
 
     def kill(self) -> None:
-        """Kills them all."""
+        """Kills all children."""
         for child, _ in list(self._alive.values()):
             child.kill()
 

@@ -1,4 +1,4 @@
-"""Children that end without an answer: who ended them, and which line they were at."""
+"""Finds out why a child ended without an answer, and which line it was running."""
 
 import asyncio
 import re
@@ -7,17 +7,17 @@ from typing import Literal, NamedTuple
 
 from toolrack_runner.pool.worker import Worker
 
-#: How long a child that closed its channel has to end by itself before it is killed.
+#: How long a child that closed its channel has for ending by itself. Then main kills it.
 ENDING_SECONDS = 0.05
-#: How long the zygote may take to tell of an end.
+#: How long main waits until the zygote reports the end of a child.
 REAPING_SECONDS = 2.0
-#: How long the interpreter has to write which line it runs; the child comes after others for the processors.
+#: How long main waits until the interpreter has written which line it runs. Other processes may run before the child.
 WHERE_SECONDS = 0.05
 SIGKILL, SIGXCPU = 9, 24
 
 
 class End(NamedTuple):
-    """How a child ended that gave no answer."""
+    """How a child without an answer ended."""
 
     by: Literal["itself", "silence", "processor limit", "somebody outside"]
     #: Such as `exit code 3` or `signal 11 in line 7`.
@@ -25,9 +25,9 @@ class End(NamedTuple):
 
 
 async def end_of(worker: Worker, module: str) -> End:
-    """Waits for the end of a child that closed its channel, and kills a child that does not end.
+    """Waits for the end of a child that closed its channel, and kills it if it does not end.
 
-    A tool cannot send SIGKILL or SIGXCPU, not even to itself (seccomp), so these are the kernel's or an operator's.
+    A tool cannot send SIGKILL or SIGXCPU, not even to itself (seccomp). So the kernel or an operator sent it.
     """
     if not await is_reaped(worker, ENDING_SECONDS) and not (
         worker.has_exited and await is_reaped(worker, REAPING_SECONDS)
@@ -50,7 +50,7 @@ async def end_of(worker: Worker, module: str) -> End:
 
 
 async def is_reaped(worker: Worker, seconds: float) -> bool:
-    """Waits until the child is reaped, or for so many seconds."""
+    """Waits at most `seconds` for the child to be reaped. Returns whether it is."""
     with suppress(TimeoutError):
         async with asyncio.timeout(seconds):
             await asyncio.shield(worker.gone)
@@ -58,7 +58,7 @@ async def is_reaped(worker: Worker, seconds: float) -> bool:
 
 
 async def line_now(worker: Worker, module: str) -> int | None:
-    """Which line of the module runs now, asked of the interpreter and not of the module. The child's log ends here."""
+    """The line of the module that runs now, as the interpreter reports it. The child's log ends here."""
     output, line = worker.output, None
     before = output.length
     if before >= output.bytes_max:
@@ -73,7 +73,7 @@ async def line_now(worker: Worker, module: str) -> int | None:
 
 
 def _crash_line(worker: Worker, module: str) -> int | None:
-    """Takes what the interpreter wrote of a crash out of the log; returns the line of the module that crashed."""
+    """Removes the interpreter's report of a crash from the log. Returns the line of the module that crashed."""
     text = worker.output.text()
     start = text.rfind("Fatal Python error: ")
     if start < 0:
@@ -84,6 +84,6 @@ def _crash_line(worker: Worker, module: str) -> int | None:
 
 
 def _line_in(dump: str, module: str) -> int | None:
-    """The innermost line of the module in what faulthandler wrote."""
+    """The innermost line of the module in a report of faulthandler."""
     found = re.search(rf'File "{re.escape(module)}\.py", line ([0-9]{{1,7}}) in ', dump)
     return int(found[1]) if found else None

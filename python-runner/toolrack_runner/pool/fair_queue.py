@@ -1,6 +1,7 @@
-"""Places that users share: each user may have a part of them, and waits only behind users who had less.
+"""A queue for places that users share. Each user may have a part of the places. The user who had least comes first.
 
-The cases in test/support/fair-queue.json say who starts, waits and is refused. The service's own queue passes them too.
+The cases in test/support/fair-queue.json say which request starts, waits or is refused. The queue of the service passes them
+too.
 """
 
 import asyncio
@@ -15,12 +16,12 @@ from typing import NamedTuple, Protocol, TypedDict
 
 #: The user of work that no user asked for. It is never paused, and only the bound of all users limits how much of it waits.
 THE_SERVICE = ""
-#: Users whose last start is remembered. A user who is forgotten comes first, like one who has never started.
+#: Users whose last start is remembered. A forgotten user comes first, like a user who has never started.
 REMEMBERED_MAX = 1_000
 
 
 class Clock(Protocol):
-    """The part of an event loop that tells the time."""
+    """The part of an event loop that handles time."""
 
     def time(self) -> float: ...
     def call_soon(self, act: Callable[[], object], /) -> object: ...
@@ -37,30 +38,30 @@ class Shares(NamedTuple):
 
 
 class QueueFullError(Exception):
-    """As many wait as may. `retry_after_seconds` says when to come again."""
+    """The queue is full. `retry_after_seconds` says when to try again."""
 
     def __init__(self, *, is_users_own: bool, count: int, retry_after_seconds: int = 1) -> None:
         super().__init__()
-        #: Whether this user asked for too much; otherwise too many users wait.
+        #: Whether this user has too many requests; otherwise all users together have.
         self.is_users_own = is_users_own
-        #: How many run or wait: of the user, or of all.
+        #: How many of the user's run or wait, or how many of all users' wait.
         self.count = count
         self.retry_after_seconds = retry_after_seconds
 
 
 class State(Enum):
-    """Where a request stands."""
+    """The state of a request."""
 
     WAITING = auto()
     RUNNING = auto()
-    #: It made room for another user's; `Turn.refused` says why.
+    #: It had to make room for another user's; `Turn.refused` has the reason.
     REFUSED = auto()
     OVER = auto()
 
 
 @dataclass(eq=False)
 class Turn:
-    """One request for a place. `changed` is called when it starts or is refused after it has waited."""
+    """One request for a place. `changed` is called when it starts or is refused after waiting."""
 
     user: str
     since: float
@@ -70,7 +71,7 @@ class Turn:
 
 
 class Snapshot(TypedDict):
-    """How the queue stands now, as `/health` tells it."""
+    """The state of the queue, as `/health` reports it."""
 
     places: int
     placesPerUser: int
@@ -81,7 +82,7 @@ class Snapshot(TypedDict):
 
 
 class Turns:
-    """Counts what each user has under way. The next user has the fewest, and of those started longest ago."""
+    """Counts what runs for each user. The next user has the fewest, and among those the start that was longest ago."""
 
     def __init__(self, remembered_max: int = REMEMBERED_MAX) -> None:
         self._remembered_max = remembered_max
@@ -91,21 +92,19 @@ class Turns:
 
     @property
     def running(self) -> int:
-        """What all users have under way."""
         return self._running.total()
 
     def running_of(self, user: str) -> int:
-        """What one user has under way."""
         return self._running[user]
 
     def next_of(self, users: Iterable[str]) -> str | None:
-        """Whose turn it is among these; the first one of those who never started. None where there are no users."""
+        """The user whose turn it is, by preference one who never started. None if there are no users."""
         return min(
             users, key=lambda user: (self._running[user], self._last_start.get(user, -1)), default=None
         )
 
     def started(self, user: str) -> None:
-        """One more of this user's is under way."""
+        """One more runs for this user."""
         self._running[user] += 1
         self._starts += 1
         self._last_start[user] = self._starts
@@ -114,14 +113,14 @@ class Turns:
             self._last_start.popitem(last=False)
 
     def ended(self, user: str) -> None:
-        """One of this user's is over."""
+        """One of this user's has ended."""
         self._running[user] -= 1
         if not self._running[user]:
             del self._running[user]
 
 
 class FairBudget:
-    """What users fill together, such as bytes. The user who has the most makes room first; one alone may have all of it."""
+    """An amount that users share, such as bytes. The user with the most makes room first. One user alone may have all."""
 
     def __init__(self, amount_max: int) -> None:
         self._amount_max = amount_max
@@ -129,7 +128,7 @@ class FairBudget:
         self.amount = 0
 
     def add(self, user: str, amount: int) -> None:
-        """The user has so much more, or less where it is negative."""
+        """Adds an amount, which may be negative, to a user's."""
         self.amount += amount
         self._amounts[user] += amount
         if not self._amounts[user]:
@@ -137,14 +136,14 @@ class FairBudget:
 
     @property
     def greediest(self) -> str | None:
-        """The user who has to make room now; None where everything fits."""
+        """The user who has to make room now; None if everything fits."""
         if self.amount <= self._amount_max:
             return None
         return max(self._amounts, key=self._amounts.__getitem__, default=None)
 
 
 class FairQueue:
-    """Gives out places. Only `place` and `take` wait; the time comes from the clock."""
+    """Gives out places. Only `place` and `take` wait."""
 
     def __init__(self, shares: Shares, clock: Clock) -> None:
         self.shares = shares
@@ -163,7 +162,7 @@ class FairQueue:
             self.leave(turn)
 
     async def take(self, user: str) -> Turn:
-        """Waits for a place, as `place` does; the caller has to `leave` it."""
+        """Waits for a place, as `place` does. The caller must call `leave`."""
         changed = asyncio.Event()
         turn = self.ask(user, changed.set)
         try:
@@ -177,7 +176,7 @@ class FairQueue:
         return turn
 
     def ask(self, user: str, changed: Callable[[], object]) -> Turn:
-        """A turn that runs from now on, or waits; raises QueueFullError."""
+        """A turn that runs or waits; raises QueueFullError."""
         turn = Turn(user, self._clock.time(), changed)
         if user not in self._waiters and self._may_start(user):
             self._start(turn)
@@ -187,7 +186,7 @@ class FairQueue:
         return turn
 
     def leave(self, turn: Turn) -> None:
-        """The turn is over, or waits no more. Others start in its place."""
+        """Ends a turn, whether it runs or waits. Others may start in its place."""
         was, turn.state = turn.state, State.OVER
         if was is State.WAITING:
             self._remove(turn)
@@ -196,7 +195,7 @@ class FairQueue:
             self._start_waiting()
 
     def pause(self, user: str, seconds: float) -> None:
-        """For so long the user starts nothing. What waits goes on waiting, and a longer pause stays as it is."""
+        """Lets the user start nothing for `seconds`. Requests keep waiting, and a longer pause is not shortened."""
         if user == THE_SERVICE:
             return
         now = self._clock.time()
@@ -205,7 +204,6 @@ class FairQueue:
         self._clock.call_later(seconds, partial(self._pause_over, user))
 
     def snapshot(self) -> Snapshot:
-        """How it stands now."""
         firsts = [turns[0].since for turns in self._waiters.values()]
         longest = self._clock.time() - min(firsts) if firsts else 0.0
         return Snapshot(
@@ -234,7 +232,7 @@ class FairQueue:
 
     def _pause_over(self, user: str) -> None:
         left = self._pause_left(user)
-        if left > 0:  # It was paused once more, or the timer was early.
+        if left > 0:  # The user was paused again, or the timer was early.
             self._clock.call_later(left, partial(self._pause_over, user))
         else:
             self._start_waiting()

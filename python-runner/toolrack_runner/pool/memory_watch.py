@@ -1,9 +1,8 @@
-"""Ends children that hold more memory, or have more threads, than they may.
+"""Kills children that hold too much memory or have too many threads.
 
-RLIMIT_DATA does not count all that a process can hold: memory whose write permission was dropped again, for one. RLIMIT_AS
-ends that too, but has to leave room for shared libraries. Neither counts the kernel's own memory, and the kernel limits the
-number of threads only where each child has a user of its own. So main looks at what the kernel says of a child while the
-child works.
+RLIMIT_DATA does not count all memory of a process, for example not memory that became read-only later. RLIMIT_AS counts it,
+but must leave room for shared libraries. Neither counts the kernel's own memory, and the kernel limits the number of threads
+only if each child has its own user. So main looks at each child while it works.
 """
 
 import asyncio
@@ -15,20 +14,20 @@ from toolrack_runner.jail.rlimits import BESIDE_BYTES, THREADS_MAX
 from toolrack_runner.pool.holding import Holding
 from toolrack_runner.pool.worker import HeldTooMuchError, Worker
 
-#: A call that ends sooner is looked at once, when it has answered.
+#: The time of the first look. A call that ends sooner is looked at once, after its answer.
 FIRST_SECONDS: Final = 0.02
-#: How much a child can take in a second, for the time of the next look. Measured on two processors: 1.1 GB with one thread,
-#: 1.4 GB with two, 6 GB with two and huge pages.
+#: How much memory a child can take in a second; the time of the next look depends on it. Measured on two processors:
+#: 1.1 GB with one thread, 1.4 GB with two, 6 GB with two and huge pages.
 BYTES_PER_SECOND: Final = 4 << 30
-#: Between two looks, which cost 20 microseconds each. In the shortest time a child takes 40 MB at that rate. In the longest
-#: it starts 2,000 threads, which take 48 MB.
+#: The time between two looks, which take 20 microseconds each. In the shortest time a child takes 40 MB at that rate. In the
+#: longest it can start 2,000 threads, which take 48 MB.
 SHORTEST_SECONDS: Final = 0.01
 LONGEST_SECONDS: Final = 0.025
 
 
 @contextmanager
 def watched(worker: Worker) -> Iterator[None]:
-    """Ends the child when it holds too much: then `receive` raises HeldTooMuchError. Looks more often near the limit."""
+    """Kills the child if it holds too much, and `receive` raises HeldTooMuchError. Looks more often near the limit."""
     loop = asyncio.get_running_loop()
     timer: asyncio.TimerHandle
 
@@ -51,7 +50,7 @@ def watched(worker: Worker) -> Iterator[None]:
 
 
 def too_much(worker: Worker, holding: Holding) -> HeldTooMuchError | None:
-    """The reason why a child that holds so much is ended; None where it may hold that."""
+    """The reason to kill a child that holds this; None if it may hold it."""
     if holding.threads > THREADS_MAX:
         return HeldTooMuchError(f"it had {holding.threads} threads, and may have {THREADS_MAX}")
     limit = worker.limits.memory_bytes

@@ -1,6 +1,6 @@
-"""Asks for the addresses of names, in threads that users share.
+"""Looks up the addresses of names, in threads that users share.
 
-A look-up cannot be cancelled: it ends when the name server answers, or after half a minute. The owner of a domain can make
+A look-up cannot be cancelled. It ends when the name server answers, or after half a minute. The owner of a domain can make
 its name server never answer.
 """
 
@@ -15,24 +15,23 @@ from typing import Any
 from toolrack_runner.network.broker import Address, ConnectError
 from toolrack_runner.pool.fair_queue import FairQueue, QueueFullError, Shares, Turn
 
-#: Look-ups at once; each has a thread.
+#: Look-ups at once. Each has its own thread.
 LOOK_UPS = 16
-#: So many of them may be one user's.
 LOOK_UPS_PER_USER = LOOK_UPS // 4
 WAITING_PER_USER = 32
 WAITING_MAX = 256
-#: How long a look-up waits for a place; an ordinary one takes less than a second.
+#: How long a look-up waits for a place. Most look-ups take less than a second.
 WAIT_SECONDS = 5.0
 TOO_MANY = (
     "too many look-ups of names are under way for you: "
-    "one takes a place until the name server answers, or for half a minute"
+    "each takes a place until the name server answers, or for half a minute"
 )
 
 Resolve = Callable[..., list[Any]]
 
 
 class NameLookUps:
-    """A place is given back when its thread has ended, even if nobody waits for the answer any more."""
+    """Runs look-ups. A place is free again only when its thread has ended, even if nobody waits for the result."""
 
     def __init__(self, *, is_for_one_user: bool = False, resolve: Resolve = socket.getaddrinfo) -> None:
         self._loop = asyncio.get_running_loop()
@@ -41,14 +40,14 @@ class NameLookUps:
         self._queue = FairQueue(Shares(LOOK_UPS, per_user, WAITING_PER_USER, WAITING_MAX), self._loop)
 
     async def find(self, user: str, name: str, port: int) -> list[Address]:
-        """The addresses, as getaddrinfo gives them; raises ConnectError, and OSError and ValueError as getaddrinfo does."""
+        """The addresses, as getaddrinfo returns them; raises ConnectError, and what getaddrinfo raises."""
         try:
             async with asyncio.timeout(WAIT_SECONDS):
                 turn = await self._queue.take(user)
         except (TimeoutError, QueueFullError):
             raise ConnectError(TOO_MANY) from None
         found: asyncio.Future[list[Address]] = self._loop.create_future()
-        # No executor: the end of the program would wait for its threads.
+        # Not an executor, because the program would wait for its threads at its end.
         thread = threading.Thread(target=self._look_up, args=(turn, found, name, port), daemon=True)
         try:
             thread.start()
@@ -58,7 +57,7 @@ class NameLookUps:
         return await found
 
     def _look_up(self, turn: Turn, found: "asyncio.Future[list[Address]]", name: str, port: int) -> None:
-        """In a thread of its own."""
+        """Runs in its own thread."""
         tell: Callable[[], None] = partial(found.set_exception, OSError("the look-up failed"))
         try:
             tell = partial(found.set_result, self._resolve(name, port, type=socket.SOCK_STREAM))

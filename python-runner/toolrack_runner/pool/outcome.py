@@ -1,4 +1,4 @@
-"""What became of one call: how it ended, what main takes of its child's answer, and what main saw of the child."""
+"""The outcome of one call: made from the child's answer, or from how the child ended, and from what main observed."""
 
 from dataclasses import dataclass
 
@@ -12,20 +12,20 @@ from toolrack_runner.wire.json_depth import VALUES_MAX, TooDeepError, is_too_hea
 
 @dataclass(frozen=True, slots=True)
 class Observed:
-    """What a child printed and what it cost. Processor time and memory are the kernel's figures, not the child's."""
+    """What a child printed and what it cost. Processor time and memory come from the kernel, not from the child."""
 
     log: str = ""
     log_is_truncated: bool = False
     wall_ms: float = 0.0
     cpu_ms: float = 0.0
     resident_bytes_max: int = 0
-    #: Processor time that main, which all users share, took for what came back. No answer has it.
+    #: Processor time that main took for the messages of the child. It is in no answer.
     main_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
-    """A text, JSON, or a code with its sentence."""
+    """A text, or JSON, or an error code with a sentence."""
 
     text: str | None = None
     #: The result as JSON bytes, checked.
@@ -38,7 +38,7 @@ class CallOutcome:
 def observe(
     worker: Worker, holding: Holding, *, seconds: float, cpu_before: float, main_seconds: float
 ) -> Observed:
-    """What main has seen of a child that worked for `seconds`, holds this now, and had taken `cpu_before` seconds before."""
+    """What main observed of a child that worked for `seconds`. Its processor time before was `cpu_before` seconds."""
     gone = worker.gone.result() if worker.gone.done() else None
     return Observed(
         log=worker.output.text(),
@@ -56,18 +56,15 @@ def failure(code: str, error: str) -> CallOutcome:
 
 
 def read_answer(answer: Answer, *, tool: str, output_bytes_max: int) -> CallOutcome:
-    """The outcome that an answer stands for; a failure where the result is too large, too deep, or no JSON."""
-    match answer:
-        case CallFailure():
-            return failure(answer.code, answer.error)
-        case TextResult():
-            text = answer.text.encode("utf-8", "replace")
-            if len(text) > output_bytes_max:
-                return too_large(tool, len(text), output_bytes_max)
-            return CallOutcome(text=text.decode())
-    data = answer.json.encode("utf-8", "replace")
+    """The outcome of a call with this answer; a failure if the result is too large, too deep, or not JSON."""
+    if isinstance(answer, CallFailure):
+        return failure(answer.code, answer.error)
+    result = answer.text if isinstance(answer, TextResult) else answer.json
+    data = result.encode("utf-8", "replace")
     if len(data) > output_bytes_max:
         return too_large(tool, len(data), output_bytes_max)
+    if isinstance(answer, TextResult):
+        return CallOutcome(text=data.decode())
     if is_too_heavy(data):
         return failure(
             "RESULT_TOO_LARGE",
@@ -87,7 +84,7 @@ def read_answer(answer: Answer, *, tool: str, output_bytes_max: int) -> CallOutc
 
 
 def no_result(tool: str, broken: ProtocolError) -> CallOutcome:
-    """The tool, or what it did to its process, sent something of its own."""
+    """The outcome of a call whose child broke the protocol: the tool wrote to the channel."""
     return failure(
         "RESULT_INVALID",
         f"{tool}: what came back over the channel is not a result ({broken}). A tool answers by returning; "
@@ -96,7 +93,7 @@ def no_result(tool: str, broken: ProtocolError) -> CallOutcome:
 
 
 def too_large(tool: str, size: int | None, output_bytes_max: int) -> CallOutcome:
-    """The result is above the limit of the call; the size is None where it was not read to its end."""
+    """The outcome of a call with a result above its limit. The size is None if main did not read all of it."""
     told = "more" if size is None else f"{size}"
     return failure(
         "RESULT_TOO_LARGE",

@@ -1,14 +1,14 @@
-"""What a child prints, up to a limit. The rest is read and dropped, slowly, so that main has time for everything else."""
+"""Keeps what a child prints, up to a limit. Main reads and drops the rest slowly, so that it costs main little time."""
 
 import asyncio
 import os
 
-#: How much is kept of what a call prints.
+#: How much of the output is kept.
 LOG_BYTES = 64 << 10
 _READ_BYTES = 1 << 16
 #: The capacity of a pipe (pipe(7)).
 PIPE_BYTES = 1 << 16
-#: Between two reads of what is dropped: so a flood costs main some thousandths of its time, and its child the rest.
+#: Between two reads of output that is dropped. A flood then takes a few thousandths of main's time.
 _PAUSE_SECONDS = 0.002
 
 
@@ -27,24 +27,24 @@ class Output:
         self._loop.add_reader(self._ours, self._read)
 
     def handed_over(self) -> None:
-        """Closes the child's end here."""
+        """Closes main's copy of the child's end."""
         if self.child_end >= 0:
             os.close(self.child_end)
             self.child_end = -1
 
     @property
     def length(self) -> int:
-        """How many bytes are kept so far; `bytes_max` at the most."""
+        """How many bytes are kept; at most `bytes_max`."""
         self._read()
         return len(self._kept)
 
     def text(self, position: int = 0) -> str:
-        """What was printed from this byte on and is kept."""
+        """The kept output, from this byte on."""
         self._read()
         return self._kept[position:].decode(errors="replace")
 
     async def more(self) -> None:
-        """Returns when something more is printed."""
+        """Waits until more is printed."""
         self._waiter = self._loop.create_future()
         try:
             await self._waiter
@@ -52,14 +52,14 @@ class Output:
             self._waiter = None
 
     def end_at(self, position: int) -> None:
-        """Ends the log there: drops what was printed since, and what still comes."""
+        """Ends the log at this byte: drops what was printed after it and what still comes."""
         del self._kept[position:]
         self.bytes_max = position
 
     def close(self) -> None:
-        """Reads what is still in the pipe, because main may hear of a child's end before its last lines, and closes it."""
+        """Reads the rest of the pipe, because main may learn of a child's end before it reads the last lines. Closes it."""
         self.handed_over()
-        # As often as a full pipe needs and no more: where processes can outlive the child, one may still write.
+        # Bounded, because a process that outlives the child may still write.
         for _ in range(PIPE_BYTES // _READ_BYTES + 1):
             if not self._read():
                 break
@@ -75,7 +75,7 @@ class Output:
         self._loop.add_reader(self._ours, self._read)
 
     def _read(self) -> bool:
-        """Whether there was anything."""
+        """Returns whether there was anything."""
         if self._ours < 0:
             return False
         try:

@@ -1,6 +1,6 @@
-"""Children that were forked, confined and imported ahead, so that a call costs a hand-off.
+"""The pool: children that are forked and confined and have imported their module before their call comes.
 
-Joins its parts: the children that are alive (`children.py`), those that wait (`warm_queue.py`), which is made next and when
+It joins the living children (`children.py`), those that wait (`warm_queue.py`), the order in which new ones are made
 (`refills.py`), and the zygotes that fork them (`zygotes.py`).
 """
 
@@ -27,15 +27,15 @@ from toolrack_runner.zygote.messages import Limits, Opening, ZygoteChannel
 
 #: Confined children without a module, for the first call of one.
 BLANKS = 2
-#: How long an import ahead of a call may take.
+#: The longest import ahead of a call.
 IMPORT_SECONDS = 10.0
-#: Children of a module that was not called for so long end. A cold call costs some milliseconds more than a warm one. Of a
-#: module that was deleted or replaced, only one instance of the service tells the runner, if any does.
+#: After this time without a call of a module, its children end. A cold call costs only some milliseconds more. If a
+#: module was deleted or replaced, at most one instance of the service tells the runner.
 IDLE_SECONDS = 600.0
-#: How often main looks for such children.
+#: How often main looks for them.
 IDLE_LOOK_SECONDS = 60.0
-#: How often each child that waits is weighed again: a system call that was under way when it was stopped can still have
-#: taken memory. So many are weighed at once, which takes half a millisecond.
+#: How often each waiting child is weighed, because a system call that was running when the child was stopped can take memory
+#: later. WEIGHED_AT_ONCE of them take half a millisecond.
 WEIGH_SECONDS = 1.0
 WEIGHED_AT_ONCE = 16
 
@@ -43,7 +43,7 @@ _log = logging.getLogger("toolrack_runner")
 
 
 class Pool:
-    """Gives out children and refills behind them."""
+    """Gives out children and makes new ones after the answers."""
 
     def __init__(
         self,
@@ -55,7 +55,6 @@ class Pool:
         network_allowed: tuple[Network, ...] = (),
         is_for_one_user: bool = False,
     ) -> None:
-        #: Networks beside the public internet that tools may be connected to.
         self.network_allowed = network_allowed
         self.names = NameLookUps(is_for_one_user=is_for_one_user)
         self._loop = asyncio.get_running_loop()
@@ -66,7 +65,6 @@ class Pool:
             return Worker(number, slot, limits, zygote.shared_anonymous_bytes, workplace)
 
         self._children: Children[Worker, ZygoteProcess] = Children(make, self._queues.remove)
-        #: What comes after the answers of calls.
         self.behind = BehindAnswers(self._loop)
         self._long_calls = LongCalls()
         self._recent_use = RecentUse(self._loop)
@@ -80,14 +78,11 @@ class Pool:
 
     @property
     def snapshot(self) -> dict[str, int]:
-        """How many children are not reaped yet, and how many of them wait for a call, as `/health` tells it."""
+        """How many children are not reaped yet, and how many of them wait for a call, as `/health` reports it."""
         return {"alive": self._children.alive, "waiting": self._queues.waiting}
 
     async def take(self, key: Key, source: str) -> Worker:
-        """A child for one call: one that has imported the module already, else one that is told to now.
-
-        Raises PoolError.
-        """
+        """A child for one call. It has imported the module, or is told to do so now. Raises PoolError."""
         queue = self._queues.called(key, source, self._loop.time())
         worker = self._queues.take(queue)
         if worker is None:
@@ -107,7 +102,7 @@ class Pool:
 
     @contextmanager
     def at_work(self, tenant: str, worker: Worker) -> Iterator[float]:
-        """For as long as code of this user runs in a child: its memory is watched, and the user's share of the processors.
+        """While code of this user runs in a child, watches its memory and the user's share of the processors.
 
         Yields the processor time that the child took before, in seconds.
         """
@@ -120,9 +115,9 @@ class Pool:
             self._recent_use.add(tenant, worker.cpu_seconds() - cpu_before)
 
     def learn(self, key: Key, told: Imports | Ready) -> None:
-        """Notes what a child told of a module: its code, where its specs stand, and what it imports.
+        """Notes what a child sent about its module: its code and imports, or the places of its specs.
 
-        Its next children come from a zygote that holds what it imports.
+        The next children of the module are forked from a zygote that holds its imports.
         """
         queue = self._queues.find(key)
         if queue is None:
@@ -139,7 +134,7 @@ class Pool:
                 self.zygotes.prepare(key.tenant, packages)
 
     async def refill(self, key: Key | None = None) -> None:
-        """Starts what is missing: children for the key, and blanks. Called when an answer is on its way."""
+        """Starts to make the missing children of the key, and blanks. Called after an answer is sent."""
         queue = None if key is None else self._queues.find(key)
         if key is not None and queue is not None:
             for _ in range(queue.missing):
@@ -149,11 +144,11 @@ class Pool:
         self._go_on()
 
     def forget(self, module: str, sha256: str, tenant: str | None) -> None:
-        """The source was deleted or replaced: children that wait for its calls end, those of one user or of all."""
+        """Ends the children that wait for calls of this source, of one user or, without a tenant, of all."""
         self._queues.drop_of(module, sha256, tenant)
 
     def close(self) -> None:
-        """Kills every child and lets the zygotes go."""
+        """Kills every child and closes the zygotes."""
         self._is_closed = True
         self._children.kill()
         self.zygotes.close()
@@ -206,7 +201,7 @@ class Pool:
             finally:
                 queue.coming -= 1
             if worker is None:
-                # The module cannot be imported: no child waits for it until its next call.
+                # The module cannot be imported. No child waits for it until its next call.
                 self._queues.drop(key)
             elif self._queues.find(key) is not queue or not worker.is_alive or self._is_retired(worker):
                 worker.kill()
@@ -220,9 +215,9 @@ class Pool:
             self._go_on()
 
     async def _warm(self, key: Key, queue: WarmQueue[Worker]) -> Worker | None:
-        """A child that has imported the module and waits; None where the import fails."""
+        """A child that has imported the module and waits; None if the import fails."""
         worker = self._children.spawn(key.limits, await self._zygote(queue.packages))
-        # While others wait for a child too, there is no time for a rehearsal.
+        # There is no time for a rehearsal while others wait for a child.
         self._order(worker, queue, rehearse=not self._refills.has_backlog)
         try:
             with self.at_work(key.tenant, worker):
@@ -232,7 +227,7 @@ class Pool:
                             self.learn(key, message)
         except (TimeoutError, ChannelClosedError, ProtocolError, HeldTooMuchError):
             message = None
-        # Its memory is looked at once more, because an import can have ended before the first look.
+        # Its memory is looked at here, because an import can end before the first look.
         if isinstance(message, Ready) and await worker.rest() and too_much(worker, worker.holding()) is None:
             self.learn(key, message)
             return worker
@@ -257,7 +252,7 @@ class Pool:
         return zygote
 
     def _retired(self, retired: ZygoteProcess) -> None:
-        """A zygote goes when its last child has gone: those that wait are killed, calls under way end first."""
+        """Kills the waiting children of a retired zygote, which ends after its last child. Running calls go on."""
         self._queues.discard(lambda worker: self._children.zygote_of(worker) is retired)
 
     def _is_retired(self, worker: Worker) -> bool:

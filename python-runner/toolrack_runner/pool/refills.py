@@ -1,7 +1,7 @@
-"""Which child is made next ahead of calls, and when.
+"""Decides which child is made next and when.
 
-Calls that came together have the processors first, and then the caller who was just answered. All of the pool's short timers
-are here. Without `BehindAnswers`, children would be killed with the answer and made at once.
+Calls that came together get the processors first, then the caller that reads an answer. Without `BehindAnswers`, children
+would be killed with the answer, and new ones would be made at once.
 """
 
 from collections import deque
@@ -12,19 +12,19 @@ from toolrack_runner.pool.children import AnyChild
 from toolrack_runner.pool.fair_queue import Clock, Turns
 from toolrack_runner.pool.warm_queue import Key
 
-#: While calls run, no child is made for so long if some still wait: calls that come together, as a model's do, are answered
-#: first.
+#: While calls run and children of the key still wait, a new one is made only after this time. So calls that come together
+#: are answered first. A model often makes several calls at once.
 HOLD_SECONDS = 0.02
-#: And none is made for so long after an answer: its reader has the processors first.
+#: The same without running calls: the reader of the answer has the processors first.
 PAUSE_SECONDS = 0.002
-#: Imports under way ahead of one user's calls. More would take the processors from the calls themselves.
+#: Imports at once ahead of one user's calls. More would take processor time from calls.
 REFILLS_OF_ONE = 2
-#: And of all users together. So an import that takes long keeps another user's waiting no longer than an ordinary one does.
+#: Imports at once of all users. It is more than one user may have, so a long import does not delay those of other users.
 REFILLS_AT_ONCE = 3
 
 
 class BehindAnswers:
-    """Knows how many calls run, and puts off what is not done for them."""
+    """Counts the running calls, and delays other work until they are answered."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -33,7 +33,7 @@ class BehindAnswers:
 
     @contextmanager
     def busy(self) -> Iterator[None]:
-        """For as long as a call runs."""
+        """Counts a call while it runs."""
         self._calls += 1
         try:
             yield
@@ -43,7 +43,7 @@ class BehindAnswers:
                 self._clock.call_later(PAUSE_SECONDS, self._kill_answered)
 
     def kill(self, child: AnyChild, *, has_result: bool) -> None:
-        """Kills a child after its answer; one with a result when no other call runs."""
+        """Kills a child after its answer. If it gave a result, waits until no call runs, but at most HOLD_SECONDS."""
         if has_result:
             self._answered.append(child)
             self._clock.call_later(HOLD_SECONDS, self._kill_answered)
@@ -51,11 +51,11 @@ class BehindAnswers:
             self._clock.call_soon(child.kill)
 
     def is_held(self, since: float, *, has_waiting: bool) -> bool:
-        """Whether a child that was asked for at `since`, on this clock, is not made yet."""
+        """Whether it is too early to make a child that was asked for at `since`, a time of this clock."""
         return has_waiting and self._clock.time() - since < (HOLD_SECONDS if self._calls else PAUSE_SECONDS)
 
     def when_not_held(self, act: Callable[[], object]) -> None:
-        """Calls this at each moment when what is asked for now may no longer be held."""
+        """Calls `act` at each time when a child that is asked for now may no longer be held."""
         for seconds in (PAUSE_SECONDS, HOLD_SECONDS):
             self._clock.call_later(seconds, act)
 
@@ -65,9 +65,9 @@ class BehindAnswers:
 
 
 class Refills:
-    """Users take turns as they do for calls. The children of one user are made in the order in which they were asked for.
+    """The children to be made. Users take turns as they do for calls. One user's children are made in the order asked for.
 
-    `is_held` says of a key, and of the time when its child was asked for, whether that child is not to be made yet.
+    `is_held` gets a key and the time of the request, and says whether it is too early to make that child.
     """
 
     def __init__(self, is_held: Callable[[Key, float], bool]) -> None:
@@ -77,12 +77,11 @@ class Refills:
 
     @property
     def is_idle(self) -> bool:
-        """Whether none is being made."""
         return not self._turns.running
 
     @property
     def has_backlog(self) -> bool:
-        """Whether some were asked for and not begun."""
+        """Whether some children were asked for and not started."""
         return bool(self._asked)
 
     def ask(self, key: Key, now: float) -> None:
@@ -90,9 +89,9 @@ class Refills:
         self._asked.setdefault(key.tenant, deque()).append((key, now))
 
     def begin(self) -> Key | None:
-        """The key of the child to be made now; None where there is none, all are held, or enough are being made.
+        """The key of the child to make now; None if there is none, all are held, or enough are being made.
 
-        The caller calls `ended` with the key when the child is made, or cannot be.
+        The caller calls `ended` when the child is made or cannot be made.
         """
         if self._turns.running >= REFILLS_AT_ONCE:
             return None
@@ -107,7 +106,7 @@ class Refills:
         return key
 
     def ended(self, key: Key) -> None:
-        """The child that was begun for this key is made, or cannot be."""
+        """The child for this key is made or cannot be made."""
         self._turns.ended(key.tenant)
 
     def _may_begin(self, tenant: str) -> bool:

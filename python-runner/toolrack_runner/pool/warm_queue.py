@@ -1,7 +1,7 @@
-"""Children that have imported their module and wait for its next call, in a queue for each key, within a budget of memory.
+"""Children that have imported their module and wait for a call, in one queue for each key, within a budget of memory.
 
-How many wait in one queue follows its calls: one at first, twice as many each time a call found none, and none again when
-others need the room, or after some time without a call. The user whose children take the most makes room.
+A queue begins with one child. Each time a call finds none, it gets twice as many. It is dropped when others need the room,
+or after some time without a call. The user whose children take the most makes room first.
 """
 
 from collections import OrderedDict, deque
@@ -17,71 +17,71 @@ from toolrack_runner.pool.zygotes import PLAIN, Packages
 from toolrack_runner.wire.child_messages import Known
 from toolrack_runner.zygote.messages import Limits
 
-#: Children that wait for one module, at most.
+#: Children that wait for one key.
 WAITING_OF_ONE_MAX = 8
-#: The least that a waiting child counts for: its page tables, and what it wrote since the fork.
+#: A waiting child counts for at least this: its page tables, and the pages that it wrote after the fork.
 WAITING_BYTES_MIN = 4 << 20
-#: Children that wait in all. Those that run, are made and die need slots too.
+#: Children that wait in all. Those that run, are being made or end need slots too.
 WAITING_MAX = SLOTS_MAX // 2
 #: Modules that have a queue.
 MODULES_MAX = 1_000
-#: What all compiled modules may take together, in the form in which they are sent.
+#: The size of all compiled modules, as they are sent.
 CODE_BYTES_MAX = 64 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Key:
-    """Children of one key are alike, and no other key's calls ever reach them."""
+    """Children with the same key are alike, and never get the call of another key."""
 
     tenant: str
     module: str
     sha256: str
     limits: Limits
-    #: The hosts that its calls may be connected to.
+    #: The hosts that a call may connect to.
     network: tuple[Host, ...] = ()
 
 
 @dataclass(slots=True)
 class WarmQueue(Generic[Child]):
-    """The children that wait for one key, and how many should."""
+    """The children that wait for one key, and how many should wait."""
 
     key: Key
     source: str
-    #: What the zygote of its next children should hold.
+    #: The packages of the zygote that its next children come from.
     packages: Packages = PLAIN
     waiting: deque[Child] = field(default_factory=deque)
-    #: When it was called last.
+    #: The time of its last call.
     called_at: float = 0.0
     wanted: int = 1
-    #: Children that are being made for it.
+    #: How many children are being made.
     coming: int = 0
-    #: The compiled module, as a child told it before the module ran; None where none did, or others needed the room.
+    #: The compiled module, which a child sent before the module ran; None if there is none, or if others needed the room.
     code: str | None = None
-    #: Where the specs stand, as a child told it later. The module may have made it up, so only this key's calls use it.
+    #: The places of the specs, which a child sent later. The module may have forged them, so only this key's calls use them.
     places: dict[str, int] | None = None
 
     @property
     def known(self) -> Known | None:
-        """What the next child is told, so that it neither compiles the module nor reads every spec."""
+        """What the next child gets, so that it neither compiles the module nor reads every spec."""
         return None if self.code is None or self.places is None else Known(self.code, self.places)
 
     def learn_places(self, places: dict[str, int]) -> None:
-        """Keeps where the specs stand, if the code is kept."""
+        """Keeps the places of the specs, if the code is kept."""
         if self.code is not None:
             self.places = places
 
     @property
     def missing(self) -> int:
-        """How many more should be made; 0 or less where there are enough."""
+        """How many more should be made; 0 or less if there are enough."""
         return self.wanted - len(self.waiting) - self.coming
 
     def found_none(self) -> None:
-        """A call came and no child waited: from now on twice as many should."""
+        """A call found no child: from now on twice as many should wait."""
         self.wanted = min(self.wanted * 2, WAITING_OF_ONE_MAX)
 
 
 class WarmQueues(Generic[Child]):
-    """Every key's queue. Where there is no room, the user who takes the most loses the queue that was called longest ago."""
+    """The queues of all keys. If there is no room, the user with the most loses the queue that was called longest ago."""
 
     def __init__(
         self, bytes_max: int, modules_max: int = MODULES_MAX, code_bytes_max: int = CODE_BYTES_MAX
@@ -91,21 +91,20 @@ class WarmQueues(Generic[Child]):
         self._modules = FairBudget(modules_max)
         self._code_bytes = FairBudget(code_bytes_max)
         self._queues: OrderedDict[Key, WarmQueue[Child]] = OrderedDict()
-        #: Each waiting child, its queue, and its bytes, by its number; the one that was weighed longest ago comes first.
+        #: Each waiting child, its queue and its bytes, by its number. The child that was weighed longest ago comes first.
         self._places: dict[int, tuple[Child, WarmQueue[Child], int]] = {}
 
     @property
     def waiting(self) -> int:
-        """Children that wait for a call of their module."""
         return len(self._places)
 
     @property
     def bytes(self) -> int:
-        """Memory of all waiting children together, in bytes."""
+        """The memory of all waiting children."""
         return self._bytes.amount
 
     def called(self, key: Key, source: str, now: float = 0.0) -> WarmQueue[Child]:
-        """The queue of a key that is called now; a new one if it has none."""
+        """The queue of a key that is called at `now`; a new one if it has none."""
         queue = self._queues.get(key)
         if queue is None:
             queue = self._queues[key] = WarmQueue(key, source)
@@ -118,11 +117,10 @@ class WarmQueues(Generic[Child]):
         return queue
 
     def find(self, key: Key) -> WarmQueue[Child] | None:
-        """The queue of a key, if it has one."""
         return self._queues.get(key)
 
     def learn_code(self, queue: WarmQueue[Child], code: str | None) -> None:
-        """Keeps the compiled module; None where it is too large to be sent. Others may have to make room."""
+        """Keeps the compiled module, which is None if it was too large to be sent. Others may have to make room."""
         self._forget_code(queue)
         if code is not None:
             queue.code = code
@@ -132,7 +130,7 @@ class WarmQueues(Generic[Child]):
                 self._forget_code(next(held for held in kept if held.key.tenant == user))
 
     def take(self, queue: WarmQueue[Child]) -> Child | None:
-        """The child that has waited longest and can be called. Those before it that cannot be called are killed."""
+        """The first child that can be called. Kills those before it that cannot."""
         while queue.waiting:
             child = queue.waiting[0]
             self.remove(child)
@@ -142,7 +140,7 @@ class WarmQueues(Generic[Child]):
         return None
 
     def put(self, queue: WarmQueue[Child], child: Child, bytes_used: int) -> None:
-        """It waits from now on. Queues are dropped until all fit into the budget, this one perhaps among them."""
+        """Adds a waiting child, then drops queues until all fit into the budget. This queue may be dropped too."""
         cost = max(bytes_used, WAITING_BYTES_MIN)
         queue.waiting.append(child)
         self._places[child.number] = (child, queue, cost)
@@ -151,11 +149,11 @@ class WarmQueues(Generic[Child]):
         self._make_room()
 
     def weighed_longest_ago(self, count: int) -> list[Child]:
-        """At most `count` of those that wait."""
+        """At most `count` of the waiting children."""
         return [child for child, _, _ in islice(self._places.values(), count)]
 
     def weigh(self, child: Child, bytes_used: int) -> None:
-        """It was weighed again while it waits. Where it has become heavier, its user may have to make room."""
+        """Notes the new weight of a waiting child. Its user may have to make room."""
         place = self._places.pop(child.number, None)
         if place is None:
             return
@@ -166,7 +164,7 @@ class WarmQueues(Generic[Child]):
         self._make_room()
 
     def remove(self, child: Child) -> None:
-        """It waits no more, if it did."""
+        """Removes a child, if it waits."""
         place = self._places.pop(child.number, None)
         if place is not None:
             _, queue, cost = place
@@ -175,7 +173,7 @@ class WarmQueues(Generic[Child]):
             self._children.add(queue.key.tenant, -1)
 
     def drop(self, key: Key) -> None:
-        """Kills the children that wait for this key. None is made until it is called again."""
+        """Kills the children that wait for this key and drops its queue, until the key is called again."""
         queue = self._queues.pop(key, None)
         if queue is None:
             return
@@ -185,13 +183,13 @@ class WarmQueues(Generic[Child]):
             self._discard(child)
 
     def drop_of(self, module: str, sha256: str, tenant: str | None) -> None:
-        """Drops the queues of a module's source: those of one user, or of all where there is no tenant."""
+        """Drops the queues of a module's source, of one user or, without a tenant, of all."""
         for key in list(self._queues):
             if (key.module, key.sha256) == (module, sha256) and tenant in (None, key.tenant):
                 self.drop(key)
 
     def drop_not_called_since(self, then: float) -> None:
-        """Drops the queues whose last call was before that."""
+        """Drops the queues whose last call was before `then`."""
         while self._queues:
             key, queue = next(iter(self._queues.items()))
             if queue.called_at >= then:
@@ -199,7 +197,7 @@ class WarmQueues(Generic[Child]):
             self.drop(key)
 
     def discard(self, is_meant: Callable[[Child], bool]) -> None:
-        """Kills those that wait and are meant; their queues stay."""
+        """Kills the waiting children that are meant. Their queues stay."""
         for queue in self._queues.values():
             for child in list(filter(is_meant, queue.waiting)):
                 self._discard(child)

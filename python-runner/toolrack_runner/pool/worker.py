@@ -1,4 +1,4 @@
-"""Main's side of one child: its channel, its output, its process, and its end."""
+"""Main's side of one child: its channel, its output and its process."""
 
 import asyncio
 import os
@@ -15,19 +15,19 @@ from toolrack_runner.pool.output import Output
 from toolrack_runner.wire.child_messages import Order
 from toolrack_runner.zygote.messages import Gone, Limits
 
-#: The kernel takes no more.
+#: The maximum of the kernel.
 NICENESS_MAX = 19
-#: How soon main tries again to make a child nicer.
+#: The time before main tries again to make a child nicer.
 YIELD_AGAIN_SECONDS = 0.002
-#: How soon main looks whether a child has stopped; twice as long each time, up to the second number.
+#: The time before main looks whether a child has stopped. It doubles each time, up to the second number.
 STOP_LOOK_SECONDS = 0.001
 STOP_LOOK_SECONDS_MAX = 0.008
-#: A child that does not stop for so long is given up. A loaded machine takes long to give a child its turn.
+#: Main gives up a child that does not stop in this time. On a loaded machine it can take long until a child runs.
 STOP_SECONDS = 1.0
 
 
 class HeldTooMuchError(Exception):
-    """The child held more memory, or had more threads, than it may, and was killed for it."""
+    """The child was killed because it held too much memory or had too many threads."""
 
 
 class Worker:
@@ -44,17 +44,17 @@ class Worker:
         self.number = number
         self.slot = slot
         self.limits = limits
-        #: What no file is behind of the memory that it was forked with.
+        #: Memory without a file behind it that it shares with its zygote since the fork.
         self.shared_anonymous_bytes = shared_anonymous_bytes
-        #: Where its own file system is, if it has one.
+        #: The path of its own file system, if it has one.
         self.workplace = workplace
         self.pidfd = -1
         self.pid = 0
-        #: Set when the zygote has reaped it; nothing is left of it then.
+        #: Set when the zygote has reaped it.
         self.gone: asyncio.Future[Gone | None] = asyncio.get_running_loop().create_future()
         self.output = Output()
         self.channel = Channel(limits.output_bytes, self._channel_ended)
-        #: Why it was killed for what it held. Its answer may have come earlier.
+        #: Why it was killed for its memory or threads. Its answer may have come earlier.
         self.ended_for: HeldTooMuchError | None = None
         self._is_killed = False
         self._is_stopped = False
@@ -62,17 +62,17 @@ class Worker:
 
     @property
     def descriptors(self) -> tuple[int, int]:
-        """What the zygote hands the child: its end of the channel, and the pipe that it prints to."""
+        """The child's end of the channel, and the pipe for its output."""
         return self.channel.childs_end, self.output.child_end
 
     def handed_over(self) -> None:
-        """The child has its ends; main lets go of them."""
+        """Closes main's copies of the child's descriptors."""
         self.channel.handed_over()
         self.output.handed_over()
 
     def born(self, pidfd: int) -> None:
         """The zygote has forked it."""
-        # Main may have heard the child before it heard the zygote.
+        # The child's messages may have come before this one of the zygote.
         if self._is_killed:
             _kill(pidfd, signal.SIGKILL)
         elif self._is_stopped:
@@ -82,18 +82,18 @@ class Worker:
         self._yield()
 
     def send(self, *orders: Order) -> None:
-        """Sends orders, and lets the child run again; never blocks."""
+        """Sends orders and lets the child run again. Never blocks."""
         self.channel.send(*orders)
-        # Not earlier: it would wake up, find nothing, and sleep again.
+        # Not earlier: the child would wake up, find nothing, and sleep again.
         self.resume()
 
     @property
     def has_said_more(self) -> bool:
-        """Whether it sent anything after what was received."""
+        """Whether it sent anything after the messages that were received."""
         return self.channel.has_more
 
     def cpu_seconds(self) -> float:
-        """Processor time of the child so far, from the kernel's clock of that process; 0.0 before it is born."""
+        """The processor time of the child so far, from the kernel; 0.0 before it is born."""
         if self.gone.done():
             gone = self.gone.result()
             return 0.0 if gone is None else gone.cpu_seconds
@@ -106,7 +106,7 @@ class Worker:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it can still be handed a call, as far as main has heard."""
+        """Whether it can still get a call, as far as main knows."""
         return self.channel.is_open and not self._is_killed
 
     @property
@@ -115,7 +115,7 @@ class Worker:
         return self.pidfd < 0 or bool(select.select((self.pidfd,), (), (), 0)[0])
 
     def holding(self) -> Holding:
-        """What the kernel says that it holds now; all 0 after it is reaped."""
+        """What it holds, as the kernel reports it; all 0 after it is reaped."""
         return holding_of(
             self.pid,
             shared_anonymous_bytes=self.shared_anonymous_bytes,
@@ -124,55 +124,55 @@ class Worker:
         )
 
     def yield_to_others(self, steps: int) -> None:
-        """From now on it comes after other children, by so many steps of niceness."""
-        if steps > self._steps:  # A child stays as nice as it is: only root could take that back.
+        """Makes the child nicer by this many steps than other children. Never makes it less nice."""
+        if steps > self._steps:  # Only root could make it less nice.
             self._steps = steps
             if self.pid > 0:
                 self._yield()
 
     def _yield(self) -> None:
         if self.pid <= 0 or self._is_killed or (self.pidfd >= 0 and self.has_exited):
-            return  # Its number may soon be another's.
+            return  # Its pid may soon belong to another process.
         niceness = min(NICENESS + self._steps, NICENESS_MAX)
         try:
-            # With every thread that the tool has started.
+            # The whole group, with every thread that the tool has started.
             os.setpriority(os.PRIO_PGRP, self.pid, niceness)
         except ProcessLookupError:
-            # It has no session of its own yet. Before it has one, no code of a tool runs in it.
+            # It has no session yet. No code of a tool runs before it has one.
             asyncio.get_running_loop().call_later(YIELD_AGAIN_SECONDS, self._yield)
             return
         except PermissionError:
-            return  # It is nicer already, and only root could take that back.
-        # Where the kernel weighs sessions (CONFIG_SCHED_AUTOGROUP, outside of cgroups), the niceness of the child's session
-        # counts, which only root may set. A child that is still in main's session must not take main along.
+            return  # It is nicer already, and only root could change that.
+        # If the kernel weighs sessions (CONFIG_SCHED_AUTOGROUP, outside of cgroups), the niceness of the session counts,
+        # which only root may set. A child may still be in main's session, which must not become nicer.
         path = f"/proc/{self.pid}/autogroup"
         if read_whole(path).split()[:1] != read_whole("/proc/self/autogroup").split()[:1]:
             with suppress(OSError), open(path, "w") as file:
                 file.write(str(niceness))
 
     def ask_where(self) -> None:
-        """Makes the interpreter write to the child's output which line it runs (faulthandler), without the tool's help.
+        """Makes the interpreter write to the child's output which line it runs (faulthandler).
 
-        Does nothing before the module runs: a child that was just forked still has the standard error of the runner.
+        Does nothing before the module runs, because a child that was just forked has the standard error of the runner.
         """
         if self.channel.life.has_begun:
             _kill(self.pidfd, signal.SIGUSR1)
 
     def stop(self) -> None:
-        """Stops it until it is sent something, so that what its module left running takes no time and no more memory.
+        """Stops it until the next order, so that threads of its module take no processor time and no more memory.
 
-        A child that says anything while it waits is killed.
+        A child that sends anything while it waits is killed.
         """
         self._is_stopped = True
         _kill(self.pidfd, signal.SIGSTOP)
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether the kernel says that every thread of it is stopped."""
+        """Whether the kernel has stopped every thread of it."""
         return is_stopped(self.pid)
 
     async def rest(self) -> bool:
-        """Stops it, and waits until it is at rest, because until then it can take more. False where it does not stop."""
+        """Stops it and waits until it is at rest, because it can take memory until then. False if it does not stop."""
         self.stop()
         loop = asyncio.get_running_loop()
         until, pause = loop.time() + STOP_SECONDS, STOP_LOOK_SECONDS
@@ -184,20 +184,19 @@ class Worker:
         return True
 
     def resume(self) -> None:
-        """Lets it run again."""
         if self._is_stopped:
             self._is_stopped = False
             _kill(self.pidfd, signal.SIGCONT)
 
     def end_for(self, reason: HeldTooMuchError) -> None:
-        """Kills it; `receive` of its channel raises the reason."""
+        """Kills it. `receive` of its channel raises the reason."""
         if self.is_alive:
             self.ended_for = reason
             self.channel.end(reason)
             self.kill()
 
     def kill(self) -> None:
-        """Kills it and lets go of its channel; `gone` tells when nothing is left."""
+        """Kills it and closes its channel. `gone` is set when it is reaped."""
         if self._is_killed:
             return
         self._is_killed = True
@@ -206,7 +205,7 @@ class Worker:
         self.handed_over()
 
     def reaped(self, gone: Gone | None) -> None:
-        """The zygote has reaped it, or the zygote has died, and this child with it."""
+        """The zygote has reaped it, or has died, which kills this child too."""
         self.channel.hear_the_rest()
         self.kill()
         self.output.close()
@@ -217,13 +216,13 @@ class Worker:
             self.gone.set_result(gone)
 
     def _channel_ended(self) -> None:
-        """Kills a child that waits. A call or a check kills its child itself, when the answer is made."""
+        """Kills the child if it waits. A call or a check kills its child itself."""
         if self._is_stopped:
             self.kill()
 
 
 def pid_of(pidfd: int) -> int:
-    """The process's number as this process sees it, whatever namespace it lives in; -1 once it is reaped."""
+    """The pid as this process sees it, in any namespace of the child; -1 after it is reaped."""
     return int(field(read_whole(f"/proc/self/fdinfo/{pidfd}"), b"\nPid:") or -1)
 
 

@@ -1,4 +1,4 @@
-"""Main's side of a zygote: asks it for children, and hears of their births and ends."""
+"""Main's side of a zygote: asks for children, and learns of their births and ends."""
 
 import asyncio
 import os
@@ -13,7 +13,7 @@ from toolrack_runner.zygote.messages import Limits, ZygoteChannel
 
 
 class ZygoteProcess:
-    """One zygote. Tells `children` of births and ends, and calls `on_lost` at its own end."""
+    """One zygote. It reports births and ends to `children`, and calls `on_lost` at its own end."""
 
     def __init__(
         self,
@@ -25,7 +25,7 @@ class ZygoteProcess:
         self.ready: asyncio.Future[messages.Ready] = self._loop.create_future()
         self._children = children
         self._on_lost = on_lost
-        #: What its children share with it and no file is behind, in bytes.
+        #: Memory without a file behind it that its children share with it.
         self.shared_anonymous_bytes = 0
         self._is_lost = False
         self._alive = 0
@@ -38,21 +38,21 @@ class ZygoteProcess:
 
     @property
     def is_ready(self) -> bool:
-        """Whether it lives and takes orders."""
+        """Whether it lives and accepts orders."""
         return not self._is_lost and self.ready.done() and self.ready.exception() is None
 
     def spawn(self, child: int, slot: int, limits: Limits, *, channel: int, output: int) -> None:
-        """Asks for a child; raises OSError where the zygote takes no more messages."""
+        """Asks for a child; raises OSError if the zygote accepts no more messages."""
         self._channel.send(messages.Spawn(child, slot, limits), (channel, output))
         self._alive += 1
 
     def retire(self) -> None:
-        """Closes it when the last of its children has gone. Nobody asks it for more."""
+        """Closes it after its last child has ended. It gets no more orders."""
         self.is_retired = True
         self._close_if_unused()
 
     def close(self) -> None:
-        """Closes the channel: then the zygote ends, and its children with it."""
+        """Closes the channel. The zygote then ends, and its children with it."""
         if self._is_lost:
             return
         self._is_lost = True
@@ -64,7 +64,7 @@ class ZygoteProcess:
         self._on_lost(self)
 
     def wait(self) -> None:
-        """Returns when the process has ended, or after a second."""
+        """Waits until the process has ended, at most a second."""
         with suppress(OSError, ValueError):  # It is reaped already.
             select.select((self._pidfd,), (), (), 1.0)
 

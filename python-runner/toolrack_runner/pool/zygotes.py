@@ -1,4 +1,4 @@
-"""The zygotes: one without extra packages, and one for each set of packages that modules were seen to import."""
+"""The zygotes: a plain one, and one for each set of packages that modules import."""
 
 import asyncio
 import logging
@@ -13,14 +13,14 @@ from toolrack_runner.pool.zygote_process import ZygoteProcess
 from toolrack_runner.zygote.messages import Opening, Ready, ZygoteChannel
 from toolrack_runner.zygote.spawn_zygote import spawn_zygote
 
-#: Zygotes with packages of their own. Each costs the memory of its packages, and a module chooses which.
+#: Zygotes with packages. A module chooses the packages, and each zygote needs memory for its own.
 WITH_PACKAGES_MAX = 4
-#: A zygote that dies is started again at once, the next time after this long, then twice as long, up to the last.
+#: The pauses before a plain zygote that died is started again: the first time none, later up to the last number.
 RESTART_SECONDS = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0)
-#: After a zygote that lived so long, the next one begins with the first pause.
+#: After a zygote that lived this long, the pauses begin again.
 HEALTHY_SECONDS = 60.0
 
-#: The packages that a zygote holds.
+#: The names of packages that a zygote has preloaded.
 Packages = frozenset[str]
 PLAIN: Packages = frozenset()
 
@@ -28,7 +28,7 @@ _log = logging.getLogger("toolrack_runner")
 
 
 def installed_packages() -> Packages:
-    """Top-level names of installed packages, beside the standard library. Nothing is imported to find out."""
+    """The top-level names of installed packages, without the standard library. Imports nothing."""
     names: set[str] = set()
     for folder in map(Path, sys.path):
         if folder.name not in ("site-packages", "dist-packages") or not folder.is_dir():
@@ -42,10 +42,10 @@ def installed_packages() -> Packages:
 
 
 class ZygoteOwners:
-    """Whose the zygotes with packages are, and which one goes when another is to start.
+    """The user that owns each zygote with packages. Decides which zygote ends when there are too many.
 
-    A user who has more than a newcomer would have makes room; otherwise the newcomer does. Of one user's zygotes
-    the one that was used longest ago goes.
+    A user who has more than the newcomer would have makes room; otherwise the newcomer does. Among one user's zygotes the
+    one that was used longest ago ends.
     """
 
     def __init__(self, most: int) -> None:
@@ -53,18 +53,21 @@ class ZygoteOwners:
         self._owners: OrderedDict[Packages, str] = OrderedDict()
 
     def used(self, packages: Packages) -> None:
-        """A child is taken from it."""
+        """A child is forked from it."""
         if packages in self._owners:
             self._owners.move_to_end(packages)
 
     def asked(self, user: str, packages: Packages) -> None:
-        """The user wants one that there is. The user who has fewer owns it now: its owner's others do not push it out."""
+        """The user wants a zygote that exists, and owns it from now on if this user has fewer than its owner.
+
+        Otherwise the other zygotes of its owner could push it out.
+        """
         owned = Counter(self._owners.values())
         if owned[user] < owned[self._owners[packages]]:
             self._owners[packages] = user
 
     def add(self, user: str, packages: Packages) -> Packages | None:
-        """The user has one more; returns the one that has to go for it."""
+        """Adds a zygote of the user; returns the one that has to end for it."""
         goes = self._in_excess(user) if len(self._owners) >= self._most else None
         if goes is not None:
             self.remove(goes)
@@ -72,7 +75,6 @@ class ZygoteOwners:
         return goes
 
     def remove(self, packages: Packages) -> None:
-        """It has ended."""
         self._owners.pop(packages, None)
 
     def _in_excess(self, user: str) -> Packages:
@@ -86,7 +88,7 @@ class ZygoteOwners:
 
 
 class Zygotes:
-    """Starts them, starts them again when they die, and chooses one for a module."""
+    """Starts zygotes, restarts the plain one when it dies, and chooses one for a module."""
 
     def __init__(
         self,
@@ -110,25 +112,25 @@ class Zygotes:
         self._start(PLAIN, first)
 
     def packages_of(self, imports: Iterable[str]) -> Packages:
-        """Which of a module's imports a zygote of its own should hold: the installed packages."""
+        """The imports of a module that a zygote should preload: the installed packages."""
         return self._approved.intersection(imports)
 
     async def plain_ready(self) -> Ready:
-        """What the plain zygote said of itself, as soon as one is ready."""
+        """The answer of the plain zygote to its opening; waits until one is ready."""
         await self.plain_is_ready.wait()
         return await self._by_packages[PLAIN].ready
 
     def choose(self, packages: Packages) -> ZygoteProcess | None:
-        """The zygote with those packages when it is ready, else the plain one; None while neither is."""
-        zygote = self._by_packages.get(packages)
-        if zygote is not None and zygote.is_ready:
-            self._owners.used(packages)
-            return zygote
-        plain = self._by_packages.get(PLAIN)
-        return plain if plain is not None and plain.is_ready else None
+        """The zygote with those packages if it is ready, else the plain one; None if neither is ready."""
+        for wanted in (packages, PLAIN):
+            zygote = self._by_packages.get(wanted)
+            if zygote is not None and zygote.is_ready:
+                self._owners.used(wanted)
+                return zygote
+        return None
 
     def prepare(self, user: str, packages: Packages) -> None:
-        """Starts a zygote with those packages, for a module of this user's, if there is none."""
+        """Starts a zygote with those packages for a user's module, if there is none."""
         if self._is_closed:
             return
         if packages in self._by_packages:
@@ -142,11 +144,11 @@ class Zygotes:
         self._start(packages)
 
     def probe_no_more(self) -> None:
-        """The level is measured: zygotes that start from now on try no attacks."""
+        """Zygotes that start from now on try no attacks, because the level is measured."""
         self._opening = self._opening._replace(canaries=None)
 
     def close(self) -> None:
-        """Lets all go, and waits for their ends: until then they may remove folders, or make them."""
+        """Closes all, and waits for their ends, because they may make or remove folders until then."""
         self._is_closed = True
         zygotes = list(self._by_packages.values())
         for zygote in zygotes:
@@ -187,7 +189,7 @@ class Zygotes:
         self._owners.remove(packages)
         _log.error("a zygote died", extra={"packages": sorted(packages)})
         if packages:
-            return  # It is started again when a module that imports them is called again.
+            return  # It is started again at the next call of a module that imports them.
         self.plain_is_ready.clear()
         if self._loop.time() - self._started_at > HEALTHY_SECONDS:
             self._failures = 0

@@ -1,10 +1,10 @@
 """Every message between main and a child, in both directions, with its bounds.
 
-A message is one JSON object in one frame (`frames.py`). Main is trusted, so a child takes its orders as they are. A child is
-hostile from the moment when it imports a module, so main reads its messages with `parse_child_message.py` only.
-`pool/child_life.py` says when a child may send which message.
+A message is one JSON object in one frame (`frames.py`). A child trusts main and does not check its orders. Main never trusts
+a child, because the child imports a module: main reads its messages with `parse_child_message.py` only.
+`pool/child_life.py` says which message a child may send at which moment.
 
-A forked child copies each memory page that it touches, so its messages are plain tuples.
+Messages are plain tuples, because a forked child copies each memory page that it touches.
 """
 
 import re
@@ -15,17 +15,17 @@ from toolrack_runner.wire.frames import JsonObject
 LINES_MAX = 1 << 20
 #: Compiled code of 512 KB, in base64.
 CODE_CHARACTERS_MAX = ((512 << 10) + 2) // 3 * 4
-#: The longest name that a file system has room for; no package with a longer one is installed.
+#: The longest file name that file systems allow, so no installed package has a longer name.
 PACKAGE_CHARACTERS_MAX = 255
 PACKAGES_MAX = 1_000
-#: A traceback of 8,192 characters, and the sentence before it.
+#: Enough for a traceback of 8,192 characters and the sentence before it.
 ERROR_CHARACTERS_MAX = 20_000
 REASON_CHARACTERS_MAX = 500
-#: RFC 1035, 2.3.4: a name has 253 characters (and perhaps a dot behind them), a label 63.
+#: RFC 1035, 2.3.4: a name has up to 253 characters and perhaps a dot after them; a label has up to 63.
 HOST_CHARACTERS_MAX = 254
 LABEL_CHARACTERS_MAX = 63
 PROBES_MAX = 200
-#: Codes that a child may give its own failure; only main gives the others.
+#: The codes that a child may send. Only main uses the other ones.
 CHILD_CODES = frozenset(
     (
         *("MODULE_BROKEN", "TOOL_NOT_FOUND", "ARGUMENTS_INVALID", "TOOL_RAISED", "TOOL_CRASHED"),
@@ -33,10 +33,9 @@ CHILD_CODES = frozenset(
     )
 )
 
-#: What a message is as JSON.
 Json: TypeAlias = dict[str, object]
 
-# Visible ASCII only. `is_host` looks at the dots.
+# Visible ASCII only.
 _HOST = re.compile(r"[!-~]+")
 
 
@@ -48,30 +47,31 @@ class ProtocolError(Exception):
 
 
 class MessageTooLargeError(ProtocolError):
-    """A child sent more than a message may hold."""
+    """A child sent a message that is too large."""
 
 
 # From main to a child.
 
 
 class Known(NamedTuple):
-    """What an earlier child told main of a module: its compiled code, and where the spec of each tool stands."""
+    """What main learned about a module from an earlier child."""
 
-    #: Marshalled, in base64. It was sent before the module's code ran.
+    #: The compiled code, marshalled, in base64. The child sent it before the module's code ran.
     code: str
+    #: The index of each tool's spec in TOOL_SPECS.
     places: dict[str, int]
 
 
 class CallOrder(NamedTuple):
-    """Import a module, and then wait for the invocation."""
+    """Import a module, then wait for the invocation."""
 
     module: str
     source: str
-    #: None: compile the module, and tell main what the next child should know.
+    #: If it is None, the child compiles the module and sends main what the next child should know.
     known: Known | None
-    #: Whether to rehearse a call first.
+    #: Whether to run a call of the runner's own module first.
     rehearse: bool
-    #: Whether the calls have a network.
+    #: Whether the call may use the network.
     network: bool
 
     def as_json(self) -> Json:
@@ -83,7 +83,7 @@ class CheckOrder(NamedTuple):
     """Check a module: read it, import it, and run its examples."""
 
     module: str
-    #: The bytes of the file in base64, because they may not be UTF-8.
+    #: The file in base64, because it may not be UTF-8.
     source: str
 
     def as_json(self) -> Json:
@@ -91,7 +91,7 @@ class CheckOrder(NamedTuple):
 
 
 class ProbeOrder(NamedTuple):
-    """Try harmless forms of attacks. The zygote sends it, before there is any user code."""
+    """Try harmless forms of attacks. The zygote sends it before any user code runs."""
 
     probes: list[str]
     #: The fields of `level.canaries.Canaries`.
@@ -102,7 +102,7 @@ class ProbeOrder(NamedTuple):
 
 
 class Invocation(NamedTuple):
-    """The one call of a child that has imported its module, or is about to."""
+    """The only call of a child, which may still be importing its module."""
 
     tool: str
     arguments: JsonObject
@@ -113,7 +113,7 @@ class Invocation(NamedTuple):
 
 
 class ConnectReply(NamedTuple):
-    """The answer to a Connect. The connected descriptor comes with it, unless it is refused."""
+    """The answer to a Connect: a connected descriptor comes with it, or `refused` says why there is none."""
 
     refused: str | None = None
 
@@ -125,7 +125,7 @@ Order: TypeAlias = CallOrder | CheckOrder | ProbeOrder | Invocation | ConnectRep
 
 
 def read_order(order: dict[str, Any]) -> CallOrder | CheckOrder | ProbeOrder:
-    """In the child: its first order, from main or from the zygote."""
+    """Runs in the child: reads its first order, from main or from the zygote."""
     match order.pop("do"):
         case "call":
             if order["known"] is not None:
@@ -137,7 +137,7 @@ def read_order(order: dict[str, Any]) -> CallOrder | CheckOrder | ProbeOrder:
             return ProbeOrder(**order)
 
 
-# From a child to main. The first three come before any code of a module has run.
+# From a child to main. The first three are sent before any code of a module has run.
 
 
 class Failed(NamedTuple):
@@ -150,19 +150,19 @@ class Failed(NamedTuple):
 
 
 class Imports(NamedTuple):
-    """What the module is going to import, and its compiled code for the next children; None if it is too large."""
+    """What the module will import, and its compiled code for the next children. `code` is None if it is too large."""
 
     packages: list[str]
     code: str | None
 
     def as_json(self) -> Json:
-        """Without the packages whose names are too long for them to be installed."""
+        """Leaves out names that are too long for an installed package."""
         packages = [name for name in self.packages if len(name) <= PACKAGE_CHARACTERS_MAX]
         return {"imports": packages[:PACKAGES_MAX], "code": self.code}
 
 
 class Starting(NamedTuple):
-    """The module's code runs from here on: what comes after this message may be the module's own."""
+    """The module's code starts now. The module may have written every message after this one."""
 
     def as_json(self) -> Json:
         return {"starting": True}
@@ -171,7 +171,7 @@ class Starting(NamedTuple):
 class Ready(NamedTuple):
     """The module is imported, and the child waits for its invocation."""
 
-    #: Where in TOOL_SPECS each tool's spec stands; None from a child that got `Known`, because main has them already.
+    #: The index of each tool's spec in TOOL_SPECS; None from a child that got `Known`, because main has it already.
     places: dict[str, int] | None = None
 
     def as_json(self) -> Json:
@@ -189,7 +189,7 @@ class Connect(NamedTuple):
 
 
 class TextResult(NamedTuple):
-    """The tool returned a string. How long it may be is the call's limit."""
+    """The tool returned a string. The limit of the call bounds its length."""
 
     text: str
 
@@ -198,7 +198,7 @@ class TextResult(NamedTuple):
 
 
 class JsonResult(NamedTuple):
-    """The tool returned something else, which crosses as JSON text: main checks it and passes it on as it is."""
+    """The tool returned another value, as JSON text. Main checks the text and passes it on unchanged."""
 
     json: str
 
@@ -217,7 +217,7 @@ class CallFailure(NamedTuple):
 
 
 class StageReport(NamedTuple):
-    """The report of a check, as far as it has come. `pool/check_report.py` checks what it says."""
+    """The report of a check so far. `pool/check_report.py` checks its contents."""
 
     stage: Literal["parsed", "imported", "loaded"]
     report: dict[str, Any]
@@ -227,10 +227,10 @@ class StageReport(NamedTuple):
 
 
 class ExampleStarts(NamedTuple):
-    """The check runs this example next."""
+    """The check runs this example now."""
 
     tool: str
-    #: Its place among the examples of the tool, from 0.
+    #: The index of the example among those of the tool.
     example: int
     line: int | None = None
 
@@ -239,7 +239,7 @@ class ExampleStarts(NamedTuple):
 
 
 class Done(NamedTuple):
-    """The check is over, and what it printed is written."""
+    """The check is over, and everything that it printed is written."""
 
     def as_json(self) -> Json:
         return {"done": True}
@@ -261,7 +261,7 @@ ChildMessage: TypeAlias = (
 
 
 def connect_wish(host: object, port: object) -> Connect:
-    """In the child: the message for what a tool gives as an address; raises ValueError with a sentence for the tool."""
+    """Runs in the child: the message for an address that a tool gave; raises ValueError with a sentence for the tool."""
     name = host.decode("latin-1") if isinstance(host, bytes) else host
     if not is_host(name) or not is_port(port):
         raise ValueError(
@@ -271,12 +271,12 @@ def connect_wish(host: object, port: object) -> Connect:
 
 
 def is_host(value: object) -> TypeGuard[str]:
-    """Whether it could stand for a host: visible ASCII of at most 253 characters, in labels of 1 to 63."""
+    """Whether it can name a host: visible ASCII, at most 253 characters, in labels of 1 to 63."""
     if type(value) is not str or len(value) > HOST_CHARACTERS_MAX or not _HOST.fullmatch(value):
         return False
     return all(0 < len(label) <= LABEL_CHARACTERS_MAX for label in value.removesuffix(".").split("."))
 
 
 def is_port(value: object) -> TypeGuard[int]:
-    """Whether it is the number of a TCP port."""
+    """Whether it is a TCP port."""
     return type(value) is int and 1 <= value <= 65_535

@@ -1,7 +1,7 @@
-"""Frames: JSON objects with their length in front, the only thing that crosses a wall between processes.
+"""Frames: the form of every message to and from a child.
 
-A frame is four bytes, the length of what follows as an unsigned big-endian number, and one JSON object in UTF-8. Nothing
-is ever pickled: unpickling executes what the sender wrote.
+A frame is a length, as an unsigned big-endian number of four bytes, and one JSON object of that many bytes in UTF-8. Nothing
+is ever pickled, because unpickling executes what the sender wrote.
 """
 
 import json
@@ -25,7 +25,7 @@ class FrameError(Exception):
 
 
 class FrameTooLargeError(Exception):
-    """A sender announced a frame above the bound."""
+    """A sender announced a frame that is too large."""
 
 
 def with_length(payload: bytes) -> bytes:
@@ -34,7 +34,7 @@ def with_length(payload: bytes) -> bytes:
 
 
 def encode_frame(message: Mapping[str, object]) -> bytes:
-    """The bytes of one frame. Lone surrogates, which UTF-8 cannot hold, become question marks."""
+    """The bytes of one frame. Lone surrogates, which UTF-8 cannot encode, become question marks."""
     return with_length(_encode(message).encode("utf-8", "replace"))
 
 
@@ -46,9 +46,9 @@ def write_frame(descriptor: int, message: Mapping[str, object]) -> None:
 
 
 def read_frame(descriptor: int) -> Any:
-    """The JSON object of the next frame of a blocking descriptor; raises FrameError where the frame ends early.
+    """The JSON object of the next frame of a blocking descriptor; raises FrameError if the frame ends early.
 
-    Only for a trusted sender: the frame may be of any length.
+    Only for a trusted sender, because the length has no bound.
     """
     length = int.from_bytes(_read_exactly(descriptor, HEADER_BYTES), "big")
     return _decode(_read_exactly(descriptor, length).decode())
@@ -72,24 +72,23 @@ def _read_exactly(descriptor: int, length: int) -> bytes:
 
 
 class FrameSplitter:
-    """Cuts what a hostile sender wrote into payloads, and never holds more than `bytes_max` of one."""
+    """Splits what a hostile sender wrote into payloads, and never holds a payload above `bytes_max`."""
 
     def __init__(self, bytes_max: int) -> None:
-        #: What a payload may have from now on.
         self.bytes_max = bytes_max
         self._held = bytearray()
 
     @property
     def has_rest(self) -> bool:
-        """Whether bytes have come that are no whole frame yet."""
+        """Whether a part of a frame has come."""
         return bool(self._held)
 
     def clear(self) -> None:
-        """Lets go of what is held: nothing more of this sender is of use."""
+        """Drops the part of a frame that has come."""
         self._held.clear()
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Yields each payload that is whole now; raises FrameTooLargeError before one above the bound is held."""
+        """Yields each complete payload; raises FrameTooLargeError before it holds one above the bound."""
         self._held += data
         while len(self._held) >= HEADER_BYTES:
             length = int.from_bytes(self._held[:HEADER_BYTES], "big")

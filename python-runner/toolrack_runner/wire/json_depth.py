@@ -1,17 +1,17 @@
-"""How deep JSON is nested, and how many values it holds, found out before or while it is parsed."""
+"""Bounds how deep JSON is nested and how many values it holds, before or while it is parsed."""
 
 import re
 from typing import Any
 
 import orjson
 
-#: How many levels of arrays and objects orjson reads. A test compares it.
+#: How many levels of arrays and objects orjson reads. A test checks it.
 READER_LEVELS = 1_024
-#: Values of one message or result. As objects they take some 100 MB at worst, and a tenth of a second. Parsed JSON such as
-#: `[[],[],...]` takes thirty times its bytes.
+#: Values of one message or result. As objects they take at most about 100 MB, and a tenth of a second to parse. Objects of
+#: JSON such as `[[],[],...]` take thirty times its bytes.
 VALUES_MAX = 500_000
 
-# A whole string, or a run of what stands between values.
+# A whole string, or several signs between values.
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[,\[{]++', re.DOTALL)
 _QUOTE = 0x22
 
@@ -21,12 +21,11 @@ class TooDeepError(ValueError):
 
 
 def read_json(data: bytes, levels: int) -> Any:
-    """The value, with at most `levels` arrays and objects in each other; raises TooDeepError, and ValueError for no JSON.
+    """The value, nested at most `levels` deep; raises TooDeepError, and ValueError if it is not JSON.
 
-    The reader itself finds out: the data is put so deep into arrays that the reader fails at one level too many. To look
-    through the value would take longer than to read it.
+    The data is put into so many arrays that orjson itself fails at one level too many. A search through the parsed value
+    would take longer than parsing it.
     """
-    # Fewer brackets than levels allowed: no need to look.
     if data.count(b"[") + data.count(b"{") <= levels:
         return orjson.loads(data)
     around = READER_LEVELS - levels
@@ -36,7 +35,7 @@ def read_json(data: bytes, levels: int) -> Any:
         orjson.loads(data)
         raise TooDeepError(f"more than {levels} levels") from None
     for _ in range(around):
-        # Data such as `1],[1` would be JSON only here.
+        # Data such as `1],[1` is JSON only inside of the arrays.
         if len(value) != 1:
             raise ValueError("more than one value")
         value = value[0]
@@ -44,7 +43,7 @@ def read_json(data: bytes, levels: int) -> Any:
 
 
 def is_too_heavy(data: bytes) -> bool:
-    """Whether the JSON holds more than VALUES_MAX values, found out without parsing it."""
+    """Whether the JSON holds more than VALUES_MAX values. It is not parsed."""
     if data.count(b",") + data.count(b"[") + data.count(b"{") <= VALUES_MAX:
         return False
     values = 0

@@ -1,4 +1,4 @@
-"""Reads the messages of a child, which is hostile: main takes objects of exactly these shapes, and nothing else."""
+"""Reads the messages of a child, which may be hostile. Main accepts objects of exactly these shapes."""
 
 import re
 from collections.abc import Callable, Mapping
@@ -14,9 +14,9 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}")
 
 
 def parse_child_message(value: Any) -> ChildMessage:
-    """The message that a JSON value of a child is; raises ProtocolError for anything else.
+    """The message in a JSON value that a child sent; raises ProtocolError if it is none.
 
-    The reader of a report checks its depth, and the reader of a JsonResult checks its text.
+    It checks neither the contents of a report nor the text of a JsonResult. Their readers do.
     """
     for fields, make in SHAPES:
         if _has_exactly(fields, value):
@@ -24,14 +24,14 @@ def parse_child_message(value: Any) -> ChildMessage:
     raise ProtocolError("it has the shape of no message")
 
 
-# The checks of values. Types are compared exactly, because a bool is an int to isinstance.
+# The checks of values. They compare types exactly, because isinstance takes a bool for an int.
 
 Check: TypeAlias = Callable[[Any], bool]
 Fields: TypeAlias = Mapping[str, Check]
 
 
 def _has_exactly(fields: Fields, value: Any) -> bool:
-    """Whether it is an object with all of these fields, and no other."""
+    """Whether it is an object with exactly these fields."""
     if type(value) is not dict or value.keys() != fields.keys():
         return False
     for name, check in fields.items():  # noqa: SIM110 - a child runs this too, where a module may have replaced `all`
@@ -93,7 +93,7 @@ _line = _or_null(_number(1, messages.LINES_MAX))
 _places = _map(_tool, _number(0, SPECS_MAX - 1), SPECS_MAX)
 _packages = _list(_text(messages.PACKAGE_CHARACTERS_MAX), messages.PACKAGES_MAX)
 
-#: The fields of each message, and what is made of their values. No object has the shape of two messages.
+#: The fields of each message, and what makes the message of their values. No object has the shape of two messages.
 SHAPES: tuple[tuple[Fields, Callable[..., ChildMessage]], ...] = (
     ({"answer": _object(json=_text())}, lambda answer: messages.JsonResult(**answer)),
     ({"answer": _object(text=_text())}, lambda answer: messages.TextResult(**answer)),

@@ -1,4 +1,4 @@
-"""The life of one child: confined by trusted code, it imports one module, runs one call, answers, and ends."""
+"""The process of one call: it is confined, imports one module, runs one call, answers, and ends."""
 
 import gc
 import os
@@ -34,7 +34,7 @@ from toolrack_runner.wire.parse_child_message import parse_child_message
 from toolrack_runner.zygote.messages import Spawn
 from toolrack_runner.zygote.preload import be_another_process
 
-#: Limits that an import can meet as well as a call.
+#: Limits that an import can exceed too.
 LIMIT_CODES = ("MEMORY_LIMIT", "DISK_LIMIT")
 
 REHEARSAL_SOURCE = b"""
@@ -46,7 +46,7 @@ TOOL_SPECS = [{"name": "rehearsal:echo", "description": "Returns its text.", "ha
 
 
 def _load_rehearsal() -> KnownModule:
-    """A module of the runner's own, loaded in both ways."""
+    """Loads a module of the runner's own, first with and then without compiling it."""
     code = portable_code(code_object("rehearsal", REHEARSAL_SOURCE.decode()))
     assert code is not None
     whole = load_module("rehearsal", REHEARSAL_SOURCE, for_one_call=True)
@@ -70,9 +70,9 @@ def live(
     output: int,
     kept: tuple[int, ...] = (),
 ) -> NoReturn:
-    """Runs in the forked child and never returns. `kept` stays open beside the channel, for a probe.
+    """Runs in the forked child and never returns. The descriptors in `kept` stay open for a probe.
 
-    The order is the jail's promise: only the runner's own code runs before `confine`, and a module's after it only.
+    The jail depends on the order: only the runner's own code runs before `confine`.
     """
     try:
         be_another_process()
@@ -89,8 +89,8 @@ def live(
             case messages.ProbeOrder():
                 _probe(channel, order)
     except FrameError:
-        pass  # Main let go of this child before it was needed.
-    except BaseException as error:  # noqa: BLE001 - main must hear of anything
+        pass  # Main closed the channel: it does not need this child.
+    except BaseException as error:  # noqa: BLE001 - main must learn of every error
         _say(channel, messages.Failed(f"{type(error).__name__}: {error}"))
     finally:
         _exit(0)
@@ -120,13 +120,13 @@ def _call(channel: int, order: messages.CallOrder, output_bytes_max: int) -> Non
 
 
 def _rehearse() -> None:
-    """Runs a call and does not send its answer: the real call then finds its pages copied, and copies hardly one."""
+    """Runs a call without sending its answer, so that the memory pages that a real call writes are copied before it."""
     outcome = call_tool(REHEARSAL, "rehearsal:echo", {"text": "x" * 1_000}, {}, output_bytes_max=1 << 20)
     encode_frame(_answer(outcome).as_json())
 
 
 def _loaded(channel: int, order: messages.CallOrder) -> tuple[Module, messages.Ready]:
-    """The module, and what the children after this one are told of it; raises ModuleError."""
+    """The module, and the message for main; raises ModuleError."""
     if order.known is not None:
         code = a2b_base64(order.known.code)
         _say(channel, messages.Starting())
@@ -150,7 +150,7 @@ def _broken(fault: Fault) -> messages.CallFailure:
 
 
 def _answer(outcome: Any) -> Answer:
-    """The message for an outcome of `call_tool`; of a result that is JSON, only its text crosses."""
+    """The message for an outcome of `call_tool`. A result that is JSON is sent as text."""
     if "value" in outcome:
         return messages.JsonResult(outcome["text"])
     if "text" in outcome:
@@ -180,12 +180,12 @@ def _say(channel: int, message: ChildMessage) -> None:
 
 
 def _wait_for_the_end(channel: int) -> None:
-    """Main reads what the call cost from the living process, and then kills it."""
+    """Waits until main kills this process. Main first reads what the call cost, which needs a living process."""
     _read(channel, 1)
 
 
 def _flush() -> None:
-    """Flushes what the module may have put in place of the streams. If that fails, the call does not."""
+    """Flushes the streams. The module may have replaced them, so every error is ignored."""
     for stream in (sys.stdout, sys.stderr):
         with suppress(BaseException):
             stream.flush()

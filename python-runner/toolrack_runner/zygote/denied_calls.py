@@ -1,11 +1,11 @@
-"""What a child has in place of system calls that the jail denies: `select`, `poll`, `sendmsg` and `mremap`.
+"""Replaces system calls that the jail denies to a child: `select`, `poll`, `sendmsg` and `mremap`.
 
-`select.select` and `select.poll` work on `epoll`. A thread that waits by `select` or `poll` keeps each file that it waits
-for, even if its descriptor is closed and counts no more. `epoll` keeps none.
+`select.select` and `select.poll` use `epoll` instead. A thread in `select` or `poll` keeps each file that it waits for, even
+after its descriptor is closed and no longer counted. `epoll` keeps none.
 
-Where memory above a threshold is a mapping of its own, it grows by a copy and never shrinks without `mremap`: text of 30 MB
-that grew by `+=` took 8 s in place of 20 ms, and 256 short reads into buffers of 1 MB would use up 256 MB. So the C library
-keeps such memory in the heap, which grows and shrinks in place.
+The C library gives a large block of memory its own mapping. Without `mremap` such a block grows by a copy and never shrinks:
+text of 30 MB that grew by `+=` took 8 s instead of 20 ms, and 256 short reads into buffers of 1 MB would use up 256 MB. So
+large blocks stay in the heap, which grows and shrinks in place.
 """
 
 import ctypes
@@ -15,36 +15,31 @@ import selectors
 import socket
 from collections.abc import Iterable, Mapping
 from functools import partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
-#: What `select` calls ready (`fs/select.c`): POLLIN_SET, POLLOUT_SET and POLLEX_SET.
+#: The events that make a descriptor ready for `select`: POLLIN_SET, POLLOUT_SET and POLLEX_SET of `fs/select.c`.
 READABLE: Final = select.POLLIN | select.POLLRDNORM | select.POLLRDBAND | select.POLLHUP | select.POLLERR
 WRITABLE: Final = select.POLLOUT | select.POLLWRNORM | select.POLLWRBAND | select.POLLERR
 EXCEPTIONAL: Final = select.POLLPRI
-#: A regular file, which `epoll` refuses, is always ready for these.
+#: A regular file is always ready for these. `epoll` does not accept one.
 OF_A_FILE: Final = select.POLLIN | select.POLLRDNORM | select.POLLOUT | select.POLLWRNORM
-#: What `poll` may be asked for: its events have 16 bits.
+#: The events of `poll` have 16 bits.
 EVENTS: Final = 0xFFFF
 
 #: `malloc.h` of glibc.
 M_TRIM_THRESHOLD: Final = -1
 M_MMAP_THRESHOLD: Final = -3
 M_ARENA_MAX: Final = -8
-#: What is larger gets a mapping of its own; glibc takes no more than this.
+#: A larger block gets its own mapping. This is the largest threshold that glibc accepts.
 OWN_MAPPING_BYTES: Final = 32 << 20
-#: Free memory at the end of the heap that is kept: twice the other number, which is how glibc itself raises the two.
+#: Free memory that stays at the end of the heap: twice the threshold, as glibc itself sets the two.
 KEPT_BYTES: Final = 2 * OWN_MAPPING_BYTES
-
-
-class _Asked(NamedTuple):
-    descriptor: int
-    given: Any
 
 
 def select_by_epoll(
     rlist: Iterable[Any], wlist: Iterable[Any], xlist: Iterable[Any], timeout: float | None = None, /
 ) -> tuple[list[Any], list[Any], list[Any]]:
-    """As `select.select`. It takes one descriptor while it waits."""
+    """Like `select.select`. It uses one descriptor while it waits."""
     if timeout is not None and timeout < 0:
         raise ValueError("timeout must be non-negative")
     kinds = (
@@ -67,7 +62,7 @@ def select_by_epoll(
 
 
 class PollByEpoll:
-    """As the object of `select.poll()`. It takes one descriptor while it waits."""
+    """Like the object of `select.poll()`. It uses one descriptor while it waits."""
 
     def __init__(self) -> None:
         self._wanted: dict[int, int] = {}
@@ -77,25 +72,25 @@ class PollByEpoll:
         self._wanted[_descriptor(fd)] = eventmask & EVENTS
 
     def modify(self, fd: Any, eventmask: int, /) -> None:
-        """Waits for these events; raises FileNotFoundError where it was not registered."""
+        """Changes the events; raises FileNotFoundError if it was not registered."""
         descriptor = _descriptor(fd)
         if descriptor not in self._wanted:
             raise FileNotFoundError(errno.ENOENT, "No such file or directory")
         self._wanted[descriptor] = eventmask & EVENTS
 
     def unregister(self, fd: Any, /) -> None:
-        """Waits for it no more; raises KeyError where it was not registered."""
+        """Stops waiting for it; raises KeyError if it was not registered."""
         del self._wanted[_descriptor(fd)]
 
     def poll(self, timeout: float | None = None, /) -> list[tuple[int, int]]:
-        """Descriptors and their events; waits for so many milliseconds, without an end where it is None or negative."""
+        """Descriptors and their events. `timeout` is in milliseconds; None or a negative number means no timeout."""
         wanted = dict(self._wanted)
         found = _wait(wanted, None if timeout is None or timeout < 0 else timeout / 1000)
         return [(descriptor, found[descriptor]) for descriptor in wanted if descriptor in found]
 
 
 class _NotHere:
-    """An attribute that is not there, even where a base class has it."""
+    """Hides the attribute of a base class."""
 
     def __get__(self, _instance: object, owner: type) -> object:
         raise AttributeError(
@@ -104,21 +99,21 @@ class _NotHere:
 
 
 def replace_denied_calls() -> None:
-    """Once, in the zygote, before anything is imported that keeps one of them for itself.
+    """Called once, in the zygote, before anything is imported that keeps a reference to one of them.
 
-    asyncio asks for `sendmsg` when it is imported, from 3.12 on.
+    From Python 3.12 on, asyncio looks for `sendmsg` when it is imported.
     """
     keep_allocations_in_one_heap()
     socket.socket.sendmsg = _NotHere()  # type: ignore[method-assign, assignment]
-    # A plain function would become a method of a class that keeps it, as `selectors` does.
+    # `selectors` stores it in a class, where a plain function would become a method.
     select.select = partial(select_by_epoll)
     select.poll = PollByEpoll  # type: ignore[misc, assignment]
-    selectors.SelectSelector._select = select.select  # type: ignore[attr-defined]  # noqa: SLF001 - it keeps it
+    selectors.SelectSelector._select = select.select  # type: ignore[attr-defined]  # noqa: SLF001 - it keeps a reference
     selectors.PollSelector._selector_cls = select.poll  # type: ignore[attr-defined]  # noqa: SLF001 - the same
 
 
 def keep_allocations_in_one_heap() -> None:
-    """One heap for all threads: each further one reserves 64 MB of the address space. Does nothing without glibc."""
+    """Makes all threads use one heap, because each further one reserves 64 MB of address space. Needs glibc."""
     mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
     if mallopt is None:
         return
@@ -128,7 +123,7 @@ def keep_allocations_in_one_heap() -> None:
 
 
 def _wait(wanted: Mapping[int, int], seconds: float | None) -> dict[int, int]:
-    """The events of those that are ready; POLLNVAL for a number that is no descriptor."""
+    """The events of each ready descriptor; POLLNVAL for a number that is no descriptor."""
     found: dict[int, int] = {}
     with select.epoll() as waiting:
         for descriptor, events in wanted.items():
@@ -144,8 +139,8 @@ def _wait(wanted: Mapping[int, int], seconds: float | None) -> dict[int, int]:
         return found | dict(waiting.poll(0 if found else seconds, max(len(wanted), 1)))
 
 
-def _asked(given: Iterable[Any]) -> list[_Asked]:
-    return [_Asked(_descriptor(each), each) for each in given]
+def _asked(given: Iterable[Any]) -> list[tuple[int, Any]]:
+    return [(_descriptor(each), each) for each in given]
 
 
 def _descriptor(given: Any) -> int:

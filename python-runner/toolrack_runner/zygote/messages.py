@@ -1,7 +1,7 @@
-"""What main and a zygote say to each other. A packet is one JSON array: the kind of the message, then its fields.
+"""The messages between main and a zygote. A packet is one JSON array: the name of the message, then its fields.
 
-After each fork a zygote copies every page that it writes to, and a reference count is written too. So its work for a child
-takes few functions.
+A zygote copies each memory page that it writes to after a fork, even if it only changes a reference count. So it calls few
+functions for one child.
 """
 
 import json.scanner
@@ -11,20 +11,20 @@ from typing import Any, NamedTuple, TypeAlias, get_args
 
 from toolrack_runner.level.canaries import CONNECTIONS
 
-#: For the longest message, which is the opening with its paths and package names.
+#: Enough for the longest message, an opening with its paths and package names.
 PACKET_BYTES = 1 << 16
-#: Of one packet: two come with a spawn and with an opening that has canaries, one with a birth.
+#: Of one packet: a spawn has two, an opening with canaries has two, a birth has one.
 DESCRIPTORS_MAX = 2
 _ANCILLARY_BYTES = socket.CMSG_SPACE(DESCRIPTORS_MAX * 4)
 
 _encode = json.JSONEncoder(separators=(",", ":")).encode
-#: A zygote takes it off the class, for its children (`denied_calls.py`).
+#: Kept here, because a zygote removes it from the class for its children (`denied_calls.py`).
 _sendmsg = socket.socket.sendmsg
 _scan = json.scanner.make_scanner(json.JSONDecoder())  # type: ignore[arg-type] # typeshed wants its own class
 
 
 class Limits(NamedTuple):
-    """What one child may use."""
+    """The limits of one child."""
 
     memory_bytes: int = 256 << 20
     address_space_bytes: int = 4 << 30
@@ -35,24 +35,24 @@ class Limits(NamedTuple):
 
 
 class Opening(NamedTuple):
-    """The first message to a zygote: what it is to be."""
+    """The first message to a zygote, with its settings."""
 
     #: Packages that are imported before any child is forked.
     preload: tuple[str, ...]
-    #: A directory that is not there yet, for work directories where there are no namespaces.
+    #: The folder for work directories, made only if namespaces are missing.
     base: str
-    #: What a child may read.
+    #: Paths that a child may read.
     read_only: tuple[str, ...]
     #: Layers that the operator switched off.
     without: tuple[str, ...]
-    #: Those of them without which the interpreter does not work.
+    #: The paths among them that the interpreter needs.
     needed: tuple[str, ...]
-    #: The fields of `level.canaries.Canaries`, without its victim; None once the level is measured.
+    #: The fields of `level.canaries.Canaries` except `victim`; None after the level is measured.
     canaries: dict[str, int | str] | None = None
 
 
 class Spawn(NamedTuple):
-    """Fork a child. Two descriptors come with it: the child's end of its channel, and the pipe for its output."""
+    """Fork a child. Two descriptors come with the message: the child's end of its channel, and the pipe for its output."""
 
     child: int
     slot: int
@@ -62,35 +62,35 @@ class Spawn(NamedTuple):
 class Ready(NamedTuple):
     """The zygote's answer to its opening."""
 
-    #: Why a layer is not on, by the layer's name; a layer that is not named is on.
+    #: The reason for each layer that is off, by the layer's name.
     missing: dict[str, str]
-    #: Packages that could not be preloaded, with the reason.
+    #: The reason for each package that could not be preloaded.
     not_preloaded: dict[str, str]
-    #: Memory without a file behind it that children share with the zygote, before any is forked.
+    #: Memory without a file behind it that each child will share with the zygote.
     anonymous_bytes: int
-    #: `level.canaries.Canaries.victim`; 0 where there is none.
+    #: `level.canaries.Canaries.victim`; 0 if there is none.
     victim: int
-    #: What the probes saw, by their names; empty where nothing was probed.
+    #: What each probe saw, by its name; empty if nothing was probed.
     sights: dict[str, str]
 
 
 class Grown(NamedTuple):
-    """The zygote has imported more while nobody waited: from now on children share this much."""
+    """The zygote has imported more packages: each new child shares this much memory with it."""
 
     anonymous_bytes: int
 
 
 class Born(NamedTuple):
-    """A child was forked; its pidfd comes with the message."""
+    """A child was forked. Its pidfd comes with the message."""
 
     child: int
 
 
 class Gone(NamedTuple):
-    """A child was reaped: nothing of it is left."""
+    """A child was reaped, and its files are removed."""
 
     child: int
-    #: What `os.waitstatus_to_exitcode` says: an exit code, or minus the signal.
+    #: As `os.waitstatus_to_exitcode` gives it: an exit code, or the negative number of a signal.
     exit_code: int
     cpu_seconds: float
     resident_bytes_max: int
@@ -114,7 +114,7 @@ class ZygoteChannel:
         self.socket = end
 
     def send(self, message: Message, descriptors: tuple[int, ...] = ()) -> None:
-        """Sends one message. The caller still has to close the descriptors."""
+        """Sends one message. The caller closes the descriptors."""
         packet = _encode((type(message).__name__, *message)).encode()
         if not descriptors:
             self.socket.send(packet)
@@ -128,16 +128,16 @@ class ZygoteChannel:
         self.send(opening, () if canaries is None else tuple(int(canaries[name]) for name in CONNECTIONS))
 
     def receive(self) -> tuple[Message, list[int]]:
-        """The next message and the descriptors that came with it; raises EOFError when the other side has gone."""
+        """The next message and its descriptors; raises EOFError if the other side has closed the channel."""
         packet, ancillary, _, _ = self.socket.recvmsg(PACKET_BYTES, _ANCILLARY_BYTES)
         if not packet:
-            raise EOFError("the other side has gone")
+            raise EOFError("the other side has closed the channel")
         descriptors = [number for _, _, rights in ancillary for number in memoryview(rights).cast("i")]
         return _parse(*_scan(packet.decode(), 0)[0]), descriptors
 
 
 def _parse(name: str, *given: Any) -> Message:
-    """The message that a packet holds. Both sides are the runner's own, so only its fields' types are restored."""
+    """The message in a packet. Both sides are trusted, so it only restores the types of the fields."""
     kind = _TYPES[name]
     if kind is Spawn:
         return Spawn(given[0], given[1], Limits(*given[2]))

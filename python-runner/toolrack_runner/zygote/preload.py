@@ -1,9 +1,8 @@
-"""Imports that are done once, before any child is forked, without the hooks that a forked child would run.
+"""Imports modules once, before any child is forked, without the hooks that each forked child would run.
 
-The standard library registers hooks that repair a forked child, and a child copies each page that they touch: those of
-`threading`, `logging`, `random` and `concurrent.futures` cost a child a tenth of its processor time. They repair locks that
-another thread may have held, and forget threads that are gone. A zygote has one thread; the rest is done in
-`be_another_process`.
+`threading`, `logging`, `random` and `concurrent.futures` register hooks that run in each child. They took a tenth of its
+processor time, because a child copies each page that they write. Most of them repair locks and forget threads of the parent,
+and a zygote has only one thread. `be_another_process` does the rest.
 """
 
 import importlib
@@ -19,7 +18,7 @@ _modules = sys.modules
 
 @contextmanager
 def without_hooks() -> Iterator[None]:
-    """Imports within it register no hook. Only for the standard library, which is known to need none."""
+    """Imports inside of it register no hooks. Only for the standard library, which works without them here."""
     os.register_at_fork = _ignore
     try:
         yield
@@ -37,35 +36,37 @@ with without_hooks():
 _main_thread = threading.main_thread()
 _get_native_id = threading.get_native_id
 
-#: Modules of the standard library that tools commonly import; they cost a zygote 15 MB and a child nothing.
+#: Modules of the standard library that many tools import. They take 15 MB in a zygote and nothing in a child.
 STANDARD = (
+    *("asyncio", "base64", "collections", "dataclasses", "datetime", "decimal", "enum", "functools"),
     *(
-        "asyncio",
-        "base64",
-        "collections",
-        "dataclasses",
-        "datetime",
-        "decimal",
-        "enum",
-        "functools",
         "hashlib",
+        "inspect",
+        "itertools",
+        "json",
+        "math",
+        "pathlib",
+        "random",
+        "re",
+        "statistics",
+        "string",
+        "tempfile",
     ),
-    *("inspect", "itertools", "json", "math", "pathlib", "random", "re", "statistics", "string", "tempfile"),
     *("textwrap", "traceback", "typing", "urllib.parse", "urllib.request", "uuid", "zoneinfo"),
 )
-#: Numeric libraries start a thread for each core when they are imported, and a process with threads cannot be forked safely.
+#: They keep numeric libraries from starting threads during an import. A process with threads cannot be forked safely.
 SINGLE_THREADED = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 
 def be_another_process() -> None:
-    """In a child that was just forked: seeds its random numbers, and notes the id of its thread."""
+    """Runs in a child right after the fork: seeds its random numbers and notes the id of its thread."""
     if (random := _modules.get("random")) is not None:
         Random.seed(random._inst)  # noqa: SLF001 - as its own hook does
     _main_thread._native_id = _get_native_id()  # type: ignore[attr-defined] # noqa: SLF001 - as its own hook does
 
 
 def preload_standard(names: tuple[str, ...]) -> None:
-    """Imports these modules of the standard library."""
+    """Imports these modules of the standard library without their hooks."""
     with without_hooks():
         preload(names)
 

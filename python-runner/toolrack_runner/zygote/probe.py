@@ -1,6 +1,6 @@
-"""Tries harmless forms of the attacks, in children like those that calls get, before there is any such child.
+"""Tries harmless forms of the attacks, in children that are confined like those of calls.
 
-The zygote does it at its start, while main still imports its server.
+The zygote does this at its start, while main still imports its server.
 """
 
 import os
@@ -23,12 +23,12 @@ from toolrack_runner.wire.parse_child_message import parse_child_message
 from toolrack_runner.zygote.child import live
 from toolrack_runner.zygote.messages import Limits, Spawn
 
-#: An attack that takes longer counts as one that has succeeded.
+#: An attack that takes longer counts as successful.
 PROBE_SECONDS: Final = 5.0
 
 
 def probe(confinement: Confinement, canaries: Canaries) -> dict[str, str]:
-    """What each probe saw. An attack whose child ends has succeeded."""
+    """What each probe saw, by its name. An attack whose child ends counts as successful."""
     combined = [each.name for each in PROBES if each.is_combinable]
     alone = [[each.name] for each in PROBES if not each.is_combinable]
     kept = tuple(getattr(canaries, name) for name in CONNECTIONS)
@@ -44,7 +44,7 @@ def probe(confinement: Confinement, canaries: Canaries) -> dict[str, str]:
 
 
 class _Child:
-    """One child, and the names of the probes that it tries."""
+    """A child, and the names of the probes that it runs."""
 
     def __init__(
         self, confinement: Confinement, slot: int, names: Sequence[str], kept: tuple[int, ...]
@@ -62,11 +62,10 @@ class _Child:
         os.close(output)
 
     def order(self, canaries: Canaries) -> None:
-        """Tells the child what to try."""
         write_frame(self._channel.fileno(), ProbeOrder(list(self._names), asdict(canaries)).as_json())
 
     def sights(self, ends: float) -> dict[str, str]:
-        """What its probes saw, until `ends` on the monotonic clock."""
+        """What its probes saw until `ends`, a time of the monotonic clock."""
         escaped = dict.fromkeys(self._names, ESCAPED)
         if not select.select((self._channel,), (), (), max(0.0, ends - time.monotonic()))[0]:
             return escaped
@@ -82,7 +81,7 @@ class _Child:
         return escaped
 
     def end(self) -> None:
-        """Kills it; nothing of it is left when this returns."""
+        """Kills it, and waits until it is reaped and its files are removed."""
         os.kill(self._pid, signal.SIGKILL)
         self._channel.close()
         if "seccomp" in self._confinement.missing:
@@ -94,15 +93,15 @@ class _Child:
 
 
 def kill_group(pid: int) -> None:
-    """Kills what a child left in its process group. The child must not be reaped yet: its pid cannot be another's then.
+    """Kills the processes that a child left in its process group. Called before the child is reaped, while it has its pid.
 
-    Only needed where forking is not denied; docs/security.md says what is not promised there.
+    Only needed if forking is not denied; docs/security.md says what is not promised then.
     """
     with suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGKILL)
 
 
 def as_seen_here(canaries: dict[str, int | str], victim: int, connections: Sequence[int]) -> Canaries:
-    """What main sent, with the zygote's own process, and its own numbers of the descriptors that main sent."""
+    """The canaries of main, with the zygote's victim and the zygote's numbers of the descriptors."""
     descriptors = dict(zip(CONNECTIONS, connections, strict=True))
     return replace(Canaries(**canaries), victim=victim, **descriptors)  # type: ignore[arg-type]

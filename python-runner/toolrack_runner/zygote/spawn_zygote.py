@@ -1,4 +1,4 @@
-"""Starts the process of a zygote. Imports next to nothing, so that main can do it before everything else of its start."""
+"""Starts the process of a zygote. It imports little, so that main can call it first at its start."""
 
 import os
 import socket
@@ -6,15 +6,15 @@ import sys
 from os.path import dirname
 
 #: The folder with `__main__.py`.
-ROOT = dirname(dirname(dirname(__file__)))  # pathlib takes longer to import than a zygote to start
-#: The descriptor on which a zygote finds its end of the channel to main.
+ROOT = dirname(dirname(dirname(__file__)))  # Importing pathlib takes longer than starting a zygote.
+#: The descriptor of the zygote's end of its channel to main.
 CHANNEL_DESCRIPTOR = 3
-#: All that a zygote, and so every tool, sees of an environment; HOME and TMPDIR, where it may write, come with the jail.
+#: The whole environment of a zygote and of every tool. The jail adds HOME and TMPDIR, where a tool may write.
 ENVIRONMENT = {"LANG": "C.UTF-8", "PATH": "/usr/bin:/bin"}
 
 
 def spawn_zygote() -> tuple[int, socket.socket]:
-    """The pid, and main's end of the channel. The zygote waits for its opening, and ends when the channel is closed."""
+    """The pid, and main's end of the channel. The zygote waits for its opening and ends when the channel is closed."""
     ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     actions = [
         (os.POSIX_SPAWN_OPEN, 0, os.devnull, os.O_RDONLY, 0),

@@ -1,7 +1,7 @@
-"""The process that children are forked from. It has one thread, and never runs user code.
+"""The process that children are forked from. It has one thread and never runs user code.
 
-It holds the interpreter and the preloaded packages, so that a child costs a fork and not a start. It knows no secret and
-no network. It can fork, confine by the jail's plan, and tell main which children were born and which have gone.
+It holds the interpreter and the preloaded packages, so a child needs a fork only. It has no secret and uses no network. It
+forks children, confines them, and tells main when a child is born or gone.
 """
 
 import faulthandler
@@ -26,16 +26,16 @@ from toolrack_runner.zygote.preload import STANDARD, preload, preload_standard
 from toolrack_runner.zygote.probe import as_seen_here, kill_group, probe
 from toolrack_runner.zygote.spawn_zygote import CHANNEL_DESCRIPTOR, ROOT
 
-#: Of a thread. The usual 8 MB count in full against a child's memory, which would allow 31 threads.
+#: The stack of a thread. It counts in full against a child's memory: with the usual 8 MB, 31 threads would use all of it.
 STACK_BYTES = 1 << 20
-#: The zygote's own: children get another (`denied_calls.py`), whose descriptor they would inherit.
+#: The original. The one for children (`denied_calls.py`) would leave them a descriptor of the zygote.
 _poll = select.poll
-#: How long the zygote waits for an order before it imports what tools commonly need.
+#: How long the zygote waits for an order before it imports modules that many tools need.
 IDLE_MS = 2
 
 
 def main() -> NoReturn:
-    """Reads the opening, prepares what it says, and serves until main has gone."""
+    """Reads the opening, prepares, and serves until main ends."""
     die_with(os.getppid())
     channel = ZygoteChannel(socket.socket(fileno=CHANNEL_DESCRIPTOR))
     try:
@@ -49,12 +49,12 @@ def main() -> NoReturn:
             canaries = as_seen_here(opening.canaries, fork_victim(), connections)
         confinement = prepare_confinement(opening)
         if opening.preload:
-            # Packages then find it imported, and do not import it with its hooks.
+            # First, because packages would import it with its hooks.
             preload_standard(STANDARD)
         not_preloaded = preload(opening.preload)
         sys.stdout.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]
         sys.stderr.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]
-        # On SIGUSR1 and on a crash the interpreter writes which line it runs, without the tool's help.
+        # On SIGUSR1 and on a crash the interpreter writes which line it runs. It needs no code of the tool for that.
         faulthandler.register(signal.SIGUSR1, file=sys.stderr, all_threads=False)
         faulthandler.enable(file=sys.stderr, all_threads=False)
         forget_own_source()
@@ -74,18 +74,18 @@ def main() -> NoReturn:
             os.close(connection)
         _Children(channel, confinement).serve()
     except (EOFError, BrokenPipeError, ConnectionResetError, KeyboardInterrupt):
-        pass  # Main has gone. The zygote ends, and its children with it.
+        pass  # Main has ended. The zygote ends, and its children with it.
     os._exit(0)
 
 
 def offer_for_killing() -> None:
-    """When memory runs out, the kernel ends a tool before the runner; children inherit the setting."""
+    """Makes the kernel kill a tool before the runner when memory runs out. Children inherit the setting."""
     with suppress(OSError), open("/proc/self/oom_score_adj", "w") as file:
         file.write("500")
 
 
 def fork_victim() -> int:
-    """The pid of a process that does nothing, outside of every jail. Main ends it when the level is measured."""
+    """The pid of a process outside of the jail that does nothing. Main ends it after the level is measured."""
     zygote = os.getpid()
     pid = os.fork()
     if pid == 0:
@@ -97,13 +97,13 @@ def fork_victim() -> int:
 
 
 def forget_own_source() -> None:
-    """Keeps a tool's imports from looking into the runner's own folder, which the tool cannot read anyway."""
+    """Removes the runner's folder from the import path of tools, which cannot read it anyway."""
     sys.path[:] = [folder for folder in sys.path if folder != ROOT]
     sys.argv[:] = [""]
 
 
 def _chores(confinement: Confinement) -> Iterator[bool]:
-    """Makes children cheaper, a little at a time, while nobody waits for one."""
+    """Makes later children cheaper, in small steps, while nobody waits for a child."""
     for name in STANDARD:
         preload_standard((name,))
         yield True
@@ -113,14 +113,14 @@ def _chores(confinement: Confinement) -> Iterator[bool]:
 
 
 class _Children:
-    """The children that live, and the processes that remove what others wrote, each by its pidfd."""
+    """The living children, and the processes that remove files of children that ended, each by its pidfd."""
 
     def __init__(self, channel: ZygoteChannel, confinement: Confinement) -> None:
         self._channel = channel
         self._confinement = confinement
         #: The pid, the number and the slot of each child.
         self._children: dict[int, tuple[int, int, int]] = {}
-        #: A process that clears a work directory, and what main is told of its child when it has ended.
+        #: The pid of a process that clears a work directory, and the message that main gets after it ends.
         self._clearing: dict[int, tuple[int, messages.Gone]] = {}
         self._poll = _poll()
         self._poll.register(channel.socket.fileno(), select.POLLIN)
@@ -131,7 +131,6 @@ class _Children:
         while True:
             ready = self._poll.poll(IDLE_MS if has_more else None)
             if not ready:
-                # Nobody waits for a child now; those that come later cost less.
                 has_more = next(chores, False)
                 if not has_more:
                     self._channel.send(messages.Grown(self._confinement.in_use.anonymous_bytes))

@@ -86,7 +86,7 @@ def test_sigterm_lets_calls_under_way_end() -> None:
 
 
 def ask(live: LiveRunner) -> dict[str, Any] | None:
-    """What a call answers, or nothing where the runner is gone."""
+    """The answer to a call; None if the runner is gone."""
     try:
         return live.invoke(RESTS, "rests:rest", {"seconds": 20}, deadlineMs=20_000)
     except httpx.TransportError:
@@ -94,6 +94,6 @@ def ask(live: LiveRunner) -> dict[str, Any] | None:
 
 
 def kill(pid: int) -> None:
-    """Kills a process; one that the death of another has taken along is dead already."""
+    """Kills a process, which may have died with another one."""
     with suppress(ProcessLookupError):
         os.kill(pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Children of a module that was deleted, or is not called any more, wait no longer."""
+"""Children do not wait for a module that was deleted or that is no longer called."""
 
 import hashlib
 import shutil
@@ -25,7 +25,7 @@ def waiting(live: LiveRunner) -> int:
 
 
 def call(live: LiveRunner, tenant: str, source: str = HELLO) -> None:
-    """The first of its kind leaves two children behind that wait for the next."""
+    """The first call with a key. After it two children wait for the next call."""
     before = waiting(live)
     assert live.invoke(source, "hello:hello", tenant=tenant)["text"] == "hello"
     until(lambda: waiting(live) == before + 2, "children that wait")

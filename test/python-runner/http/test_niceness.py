@@ -1,4 +1,4 @@
-"""What runs long yields to others, the more of it one user has; with every thread, and while a module is imported too."""
+"""Children that run long get nicer with all their threads, more so if one user has many, and during an import too."""
 
 import os
 from collections.abc import Iterator
@@ -64,7 +64,7 @@ def threads_of(live: LiveRunner) -> list[list[int]]:
 
 
 def autogroups_of(live: LiveRunner) -> list[str]:
-    """The niceness of the sessions of the children, where the kernel keeps one."""
+    """The niceness of the children's sessions, if the kernel keeps one."""
     found = []
     for pid in children_of(live.process.pid):
         with suppress(OSError):

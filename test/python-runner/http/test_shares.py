@@ -20,7 +20,7 @@ TOOL_SPECS = [{"name": "rests:rest", "description": "Waits.", "handler": rest}]
 """
 HANGS = RESTS + "while True:\n    time.sleep(1)\n"
 SPINS = RESTS + "while True:\n    pass\n"
-#: To read what it says takes the runner's own time.
+#: Its messages take the runner's own time to read.
 SAYS_MUCH = """
 def say() -> object:
     return [{"a": 0}] * 240_000
@@ -95,7 +95,7 @@ def test_thirty_sleeping_calls_of_one_cost_another_no_call(shared: LiveRunner) -
         assert [answer.status_code for answer in refused] == [429] * 18
         assert refused[0].headers["Retry-After"] == "1"
         assert refused[0].json()["error"]["message"] == (
-            "12 of your calls run or wait, as many as one user may have; come again when one of them has ended"
+            "12 of your calls run or wait, as many as one user may have; try again when one of them has ended"
         )
         assert shared.health()["calls"]["running"] == 4
 

@@ -1,4 +1,4 @@
-"""Children that were made ahead share what they may and nothing else."""
+"""Children that were made ahead of a call share only what they may share."""
 
 from typing import Any
 

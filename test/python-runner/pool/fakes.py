@@ -14,7 +14,7 @@ def key_of(name: str, tenant: str = "tenant") -> Key:
 
 @dataclass
 class FakeClock:
-    """Time passes when it is told to."""
+    """A clock whose time a test sets."""
 
     now: float = 0.0
     due: list[tuple[float, Callable[[], object]]] = field(default_factory=list)
@@ -42,7 +42,7 @@ class FakeClock:
 
 @dataclass(eq=False)
 class FakeChild:
-    """Remembers what was done to it."""
+    """A child that records what was done to it."""
 
     number: int
     slot: int = 0
@@ -73,7 +73,7 @@ class FakeChild:
 
 @dataclass(eq=False)
 class FakeZygote:
-    """Forks nothing; `refuses` is what it says to whoever asks."""
+    """A zygote that forks nothing. `refuses` is the error that it raises."""
 
     refuses: OSError | None = None
     asked: list[tuple[int, int]] = field(default_factory=list)

@@ -1,4 +1,4 @@
-"""A child that waits is weighed when every thread of it has stopped, and not when it was told to stop."""
+"""A waiting child is weighed after all its threads have stopped, not when it gets the signal to stop."""
 
 import os
 import signal

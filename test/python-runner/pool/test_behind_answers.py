@@ -1,4 +1,4 @@
-"""Calls that come together are answered first; children are killed and made behind them, and never too late."""
+"""Calls that come together are answered first. Children are killed and made after them, but not too late."""
 
 from pool.fakes import FakeChild, FakeClock
 from toolrack_runner.pool.refills import HOLD_SECONDS, PAUSE_SECONDS, BehindAnswers

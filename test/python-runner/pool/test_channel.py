@@ -27,7 +27,7 @@ def frame(payload: bytes) -> bytes:
 
 
 async def said(steps: Sequence[Step], data: bytes) -> tuple[list[m.ChildMessage], Exception]:
-    """What main gets of a child that has lived so far, writes this, and ends; and what it hears at the end."""
+    """The messages that main gets from a child with this life that writes these bytes and ends, and the last error."""
     ended: list[bool] = []
     channel = Channel(OUTPUT_BYTES, lambda: ended.append(True))
     for step in steps:

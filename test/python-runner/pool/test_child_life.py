@@ -1,4 +1,4 @@
-"""A child says each thing at its time; what only our own code may say is not taken from a module."""
+"""A child may send each message only at its moment. Main does not accept a message of our own code from a module."""
 
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""A child has a slot of its own from its order to its end, however it ends."""
+"""A child has its own slot from its order to its end, however it ends."""
 
 import pytest
 
@@ -8,7 +8,7 @@ from toolrack_runner.zygote.messages import Born, Gone, Limits, Unborn
 
 
 class Held:
-    """Children with two slots, and who was told of as ended."""
+    """Children with two slots, and those that were reported as ended."""
 
     def __init__(self, slots: int = 2) -> None:
         self.made: list[FakeChild] = []

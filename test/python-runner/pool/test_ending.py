@@ -15,7 +15,7 @@ SIGKILL, SIGXCPU = 9, 24
 @pytest.mark.parametrize(
     ("signal", "cpu_seconds", "by"),
     [
-        # The kernel's count for the limit runs ahead of what it tells of the whole process, with many threads by a second.
+        # The kernel's count for the limit is higher than the one it reports for the process: by a second with many threads.
         (SIGXCPU, 10.0, "processor limit"),
         (SIGXCPU, 8.7, "processor limit"),
         (SIGKILL, 10.9, "processor limit"),

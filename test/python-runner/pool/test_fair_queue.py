@@ -18,7 +18,7 @@ ONE = Shares(places=1, places_per_user=1, waiting_per_user=3, waiting_max=6)
 
 
 class Played:
-    """One case: plays its steps and notes who starts and who is refused because of each."""
+    """Plays the steps of one case, and notes which requests each step starts or refuses."""
 
     def __init__(self, case: dict[str, Any]) -> None:
         self.clock = FakeClock()
@@ -30,7 +30,7 @@ class Played:
         self._elapsed_ms = 0
 
     def play(self, step: dict[str, Any]) -> None:
-        """Does it, and compares what has come of it."""
+        """Plays one step and compares its results."""
         self.started, self.refused = [], []
         if "asks" in step:
             assert self.ask(step["user"], step["asks"]) == step["becomes"]
@@ -70,7 +70,7 @@ def test_who_starts_waits_and_is_refused(case: dict[str, Any]) -> None:
 
 
 def ignore() -> None:
-    """Nobody is told."""
+    """Does nothing."""
 
 
 def test_the_cases_are_there() -> None:
@@ -116,7 +116,7 @@ def test_a_snapshot_counts_who_runs_and_waits_and_since_when() -> None:
 
 
 def test_a_user_who_comes_again_and_again_gets_no_more_turns_than_one_who_waits() -> None:
-    """Who waits for nothing between two calls must not count as one who has never started."""
+    """A user with no request between two calls must not count as one who has never started."""
     queue = FairQueue(ONE, FakeClock())
     order: list[str] = []
     running = queue.ask("a", ignore)

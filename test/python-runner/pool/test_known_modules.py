@@ -1,4 +1,4 @@
-"""The next children of a module are told what the first one told, as long as there is room for it."""
+"""The next children of a module get what the first one sent, if there is room to keep it."""
 
 from pool.fakes import FakeChild, key_of
 from toolrack_runner.pool.warm_queue import Key, WarmQueues
@@ -8,14 +8,14 @@ A, B, C = key_of("a"), key_of("b"), key_of("c")
 
 
 def told(queues: "WarmQueues[FakeChild]", key: Key, code: str) -> None:
-    """A child has told all of its module."""
+    """Notes what a child sends about its module."""
     queue = queues.called(key, "")
     queues.learn_code(queue, code)
     queue.learn_places({})
 
 
 def known(queues: "WarmQueues[FakeChild]", *keys: Key) -> list[bool]:
-    """Of which keys the next child is told what there is."""
+    """The keys whose next child gets the compiled module."""
     return [(queue := queues.find(key)) is not None and queue.known is not None for key in keys]
 
 

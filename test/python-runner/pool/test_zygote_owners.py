@@ -25,7 +25,7 @@ def test_a_newcomer_gets_the_place_of_who_has_the_most_that_was_used_longest_ago
     owners.used(of("0"))
     assert owners.add("alice", of("alice's")) == of("1")
     assert owners.add("alice", of("another")) == of("2")
-    # Now each has two: who wants a third has it for one of its own.
+    # Now each user has two. For a third one, a user loses one of the two.
     assert owners.add("alice", of("third")) == of("alice's")
 
 

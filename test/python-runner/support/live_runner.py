@@ -1,4 +1,4 @@
-"""A runner as it is started for real: a process of its own, asked over HTTP."""
+"""A runner in its own process, as users start it, called over HTTP."""
 
 import hashlib
 import json
@@ -120,7 +120,7 @@ def live_runner(
 
 @contextmanager
 def readable_root(must_be: bool) -> Iterator[tuple[Path, str]]:
-    """The runner's folder and its interpreter; copies where the checkout lies in a folder that others can't enter."""
+    """The runner's folder and its interpreter. They are copied if other users cannot enter the folder of the checkout."""
     if not must_be:
         yield ROOT, sys.executable
         return

@@ -42,12 +42,12 @@ def below(pid: int) -> list[Process]:
 
 
 def descendants_of(runner: int) -> set[int]:
-    """The pids of all that a runner started, and of what that started."""
+    """The pids of all descendants of a runner."""
     return {process.pid for process in below(runner)}
 
 
 def children_of(runner: int) -> set[int]:
-    """What runs tools, or waits to: each is the first of a session of its own."""
+    """The children that run tools or wait for a call. Each leads its own session."""
     return {process.pid for process in below(runner) if process.session == process.pid}
 
 

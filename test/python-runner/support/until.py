@@ -1,4 +1,4 @@
-"""Waits for what must come, and fails where it does not."""
+"""Waits until a condition is true, and fails if it takes too long."""
 
 import time
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""`select` and `poll` of tools say what the system's say, and what is built on them and on `sendfile` works in the jail."""
+"""`select` and `poll` of tools work like the system's. Code that uses them or `sendfile` works in the jail."""
 
 import os
 import select

@@ -1,4 +1,4 @@
-"""`sendmsg`, which the jail denies, is not there for who asks before use."""
+"""Code that looks for `sendmsg` before it uses it finds none, because the jail denies it."""
 
 from support.live_runner import LiveRunner
 
