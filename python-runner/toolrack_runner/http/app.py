@@ -77,8 +77,8 @@ async def health(request: Request) -> Response:
     if level is not None and request.scope["is_trusted"]:
         answer |= {
             "minIsolation": runner.settings.min_isolation,
-            "layers": [layer.as_json() for layer in level.layers],
-            "attacks": [proof.as_json() for proof in level.proofs],
+            "layers": level.layers,
+            "attacks": level.proofs,
             "python": platform.python_version(),
             "platform": f"{sys.platform} {platform.release()} {platform.machine()}",
             "calls": runner.calls.snapshot(),
