@@ -86,13 +86,14 @@ test.each(['nodenext', 'bundler'])(
     client.write(
       'types.ts',
       `import { invokerRunner, runTools, ToolDefs, ToolDispatcher, ToolsError } from '@toolrack/client'
-import type { JsonObject, Runner, ToolDefinition, ToolList } from '@toolrack/client'
+import type { JsonObject, LossCode, Runner, ToolDefinition, ToolList } from '@toolrack/client'
 
 const defs = new ToolDefs({ service: new URL('http://127.0.0.1'), token: async ({ refused }) => (refused ? 'a' : 'b') })
 const list = await defs.list({ names: ['A'], signal: AbortSignal.timeout(10) })
 const name: string = list.tools[0]!.function.name
 const { tools: anthropic }: ToolList<JsonObject> = await defs.list({ dialect: 'anthropic' })
 const why: 'NETWORK' | 'TIMEOUT' | 'BUSY' | 'FAILED' | 'UNREADABLE' | 'LAYERS_LOST' | undefined = list.reason?.code
+const code: LossCode | undefined = why
 const runner: Runner = { name, run: ({ text }, { signal }) => [text, signal.aborted] }
 const definition: ToolDefinition = { type: 'function', function: { name, description: '', parameters: {} } }
 const workflow = invokerRunner({ name: 'B', definition, workflow: (input) => input.arguments['a'] })
@@ -106,7 +107,7 @@ const over: boolean = end === 'step-limit'
 await defs.list({ dialect: 'openia' })
 // @ts-expect-error a route that there is not
 new ToolDefs({ service: '', token: '', route: 'users' })
-console.log(field, anthropic, why, over, new ToolsError('TOKEN_FAILED', '').status)
+console.log(field, anthropic, code, over, new ToolsError('TOKEN_FAILED', '').status)
 `,
     )
     const options = {

@@ -12,7 +12,7 @@ export type {
   ToolResult,
 } from '@toolrack/contract'
 export { ToolsError } from './errors.ts'
-export type { ServiceErrorCode, ToolsErrorCode } from './errors.ts'
+export type { ServiceErrorCode as LossCode, ToolsErrorCode } from './errors.ts'
 export type { ListOptions } from './list-query.ts'
 export { STANDARD_DEFINITIONS } from './local-list.ts'
 export { runTools } from './run-tools.ts'

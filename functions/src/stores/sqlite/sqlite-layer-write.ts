@@ -97,7 +97,8 @@ export class SqliteLayerWriter {
       const names = new Set(rows.map(({ name }) => name))
       const unknown = [...names].filter((name) => !changes.knows({ kind, name }))
       changes.consider(unknown.flatMap((name) => this.#kept(key, kind, name) ?? []))
-      return rows.length < count ? Infinity : (rows.at(-1)?.revision ?? Infinity)
+      // Behind a full page there may be more of its last revision.
+      return rows.length < count ? Infinity : (rows.at(-1)?.revision ?? Infinity) - 1
     })
     return Math.min(...reached)
   }

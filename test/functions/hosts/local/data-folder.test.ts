@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { statSync, writeFileSync } from 'node:fs'
+import { chmodSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { claimDataFolder } from '../../../../functions/src/hosts/local/data-folder.ts'
 import type { DataFolder } from '../../../../functions/src/hosts/local/data-folder.ts'
@@ -30,6 +30,24 @@ test('a folder that is not there is made, with those above it, for its owner onl
   const path = join(folder.path, 'a', 'b')
   claim(path).release()
   expect(statSync(path).mode & 0o777).toBe(0o700)
+})
+
+test('a file that other accounts could read becomes one for its owner only; where a link leads is refused', () => {
+  using folder = temporaryFolder()
+  using other = temporaryFolder()
+  const [token, outside] = [join(folder.path, 'token'), join(other.path, 'token')]
+  for (const path of [token, outside]) {
+    writeFileSync(path, 'secret')
+    chmodSync(path, 0o644)
+  }
+  claim(folder.path).release()
+  expect(statSync(token).mode & 0o777).toBe(0o600)
+
+  symlinkSync(outside, join(folder.path, 'job-keys.json'))
+  const fault = faultOf(() => claim(folder.path))
+  expect(fault.exitCode).toBe(EXIT.unwritableData)
+  expect(fault.message).toMatch(/^Other accounts can read .* symbolic link/)
+  expect(statSync(outside).mode & 0o777).toBe(0o644)
 })
 
 test('a folder is claimed once; released it can be claimed again', () => {

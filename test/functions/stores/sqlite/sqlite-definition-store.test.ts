@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { SqliteDefinitionStore } from '../../../../functions/src/stores/sqlite/sqlite-definition-store.ts'
+import { definitionBytes } from '../../../../functions/src/tools/records/layer-totals.ts'
 import { by, put, remove, tool } from '../../../support/definition-changes.ts'
 import { describeDefinitionStore } from '../../../support/definition-store.contract.ts'
 import type { StoreHarness } from '../../../support/definition-store.contract.ts'
@@ -165,6 +166,25 @@ test('when all layers have too much, the layer with the most past versions gives
     expect(await store.versions(bob, 'b')).toHaveLength(6)
     const sum = layers(path).reduce((all, { bytes }) => all + bytes, 0)
     expect(sum).toBeLessThanOrEqual(100_000)
+    await store.close()
+  }))
+
+test('of versions of one revision the definitions go before their module, however many they are', () =>
+  withDatabase(async (path) => {
+    const store = new SqliteDefinitionStore(path)
+    const ann = { kind: 'user', uid: 'ann' } as const
+    const first = putModule('m', ['a', 'b', 'c', 'd'], '# first')
+    await store.writeModule(ann, first, by('ann'))
+    await store.writeModule(ann, putModule('m', ['a', 'b', 'c', 'd'], '# other'), by('ann'))
+    const [held] = layers(path)
+    const added = put(tool('z'))
+    const { own } = definitionBytes(first.tools[0]?.text ?? '')
+    const bytesMax = Number(held?.bytes) + 2 * definitionBytes(added.text).own - 2.5 * own
+    const { limits, ...context } = by('ann')
+    await store.write(ann, [added], { ...context, limits: { ...limits, bytesMax } })
+    const left = ['a', 'b', 'c', 'd'].map(async (name) => (await store.versions(ann, `m:${name}`)).length)
+    expect(await Promise.all(left)).toEqual([1, 1, 1, 2])
+    expect(await store.moduleVersions(ann, 'm')).toHaveLength(2)
     await store.close()
   }))
 
