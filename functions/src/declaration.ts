@@ -1,5 +1,4 @@
-import { onRequest } from 'firebase-functions/https'
-import type { HttpsFunction } from 'firebase-functions/https'
+import { onRequest, type HttpsFunction } from 'firebase-functions/https'
 import { setGlobalOptions } from 'firebase-functions/options'
 import { defineSecret, defineString } from 'firebase-functions/params'
 import type { Handler } from './hosts/cloud/serving.ts'

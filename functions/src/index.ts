@@ -1,7 +1,6 @@
 import { createRequire } from 'node:module'
 import type * as declaration from './declaration.ts'
-import { serving } from './hosts/cloud/serving.ts'
-import type { Handler } from './hosts/cloud/serving.ts'
+import { serving, type Handler } from './hosts/cloud/serving.ts'
 
 /** For users, with Firebase ID tokens; `/api/**` and `/health` come here too. */
 export const workflows = declared(serving('workflows'))

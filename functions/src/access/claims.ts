@@ -1,7 +1,6 @@
 import { ToolrackError } from '@toolrack/contract'
 import { tokenInvalid } from './authenticate.ts'
-import { isUid, UID_RULE } from './principal.ts'
-import type { AccountJob, User } from './principal.ts'
+import { isUid, UID_RULE, type AccountJob, type User } from './principal.ts'
 
 /** The claims of a token whose signature, issuer and audience have been checked. Times are in seconds. */
 export type Claims = {

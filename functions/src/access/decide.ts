@@ -1,5 +1,4 @@
-import { ToolrackError } from '@toolrack/contract'
-import type { Layer } from '@toolrack/contract'
+import { ToolrackError, type Layer } from '@toolrack/contract'
 import type { Action, Principal } from './principal.ts'
 
 /** The answer to "may they?", with the reason that reaches the caller. */

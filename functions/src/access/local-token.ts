@@ -1,8 +1,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { findBearerToken, tokenInvalid } from './authenticate.ts'
-import type { Authenticate } from './authenticate.ts'
+import { findBearerToken, tokenInvalid, type Authenticate } from './authenticate.ts'
 import type { Principal } from './principal.ts'
 
 const TOKEN = /^[A-Za-z0-9_-]{32,128}$/

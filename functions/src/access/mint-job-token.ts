@@ -1,5 +1,4 @@
-import { ToolrackError } from '@toolrack/contract'
-import type { Digest, ErrorCode } from '@toolrack/contract'
+import { ToolrackError, type Digest, type ErrorCode } from '@toolrack/contract'
 import { randomUUID } from 'node:crypto'
 import type { SignJobToken } from './job-token.ts'
 import type { GrantedTool, Principal } from './principal.ts'

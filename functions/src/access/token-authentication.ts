@@ -1,10 +1,8 @@
 import { LRUCache } from 'lru-cache'
 import { hash } from 'node:crypto'
 import { parseObject } from '../parse-object.ts'
-import { bearerToken, tokenInvalid } from './authenticate.ts'
-import type { Authenticate, Credentials } from './authenticate.ts'
-import { actingFor } from './claims.ts'
-import type { Claims, ServiceAccount, VerifyToken } from './claims.ts'
+import { bearerToken, tokenInvalid, type Authenticate, type Credentials } from './authenticate.ts'
+import { actingFor, type Claims, type ServiceAccount, type VerifyToken } from './claims.ts'
 import type { Principal } from './principal.ts'
 
 type Identity = Principal | ServiceAccount

@@ -1,5 +1,4 @@
-import { aliasOf, ToolrackError } from '@toolrack/contract'
-import type { Digest } from '@toolrack/contract'
+import { aliasOf, ToolrackError, type Digest } from '@toolrack/contract'
 import type { Grant } from './principal.ts'
 
 /** A principal. Without a grant they see everything in their catalog. */

@@ -1,17 +1,14 @@
-import type { Authenticate } from '../access/authenticate.ts'
-import { tokenInvalid } from '../access/authenticate.ts'
+import { tokenInvalid, type Authenticate } from '../access/authenticate.ts'
 import { firebaseUser, serviceAccount } from '../access/claims.ts'
 import { identifyBy, identifyByType, tokenAuthentication } from '../access/token-authentication.ts'
 import type { Identify } from '../access/token-authentication.ts'
 import type { JobKeys } from '../access/job-keys.ts'
-import { JOB_TOKEN, tokenJob } from '../access/job-token.ts'
-import type { SignJobToken } from '../access/job-token.ts'
+import { JOB_TOKEN, tokenJob, type SignJobToken } from '../access/job-token.ts'
 import { localAuthentication } from '../access/local-token.ts'
 import type { Config, FirebaseAuth } from './config.ts'
 import { emulatorTokens } from '../platform/firebase-auth/emulator-tokens.ts'
-import { accountTokens, firebaseTokens } from '../platform/jose/jwt-verifier.ts'
+import { accountTokens, firebaseTokens, type KeySource } from '../platform/jose/jwt-verifier.ts'
 import { jobTokens, jobTokenSigner } from '../platform/jose/job-tokens.ts'
-import type { KeySource } from '../platform/jose/jwt-verifier.ts'
 
 /** How senders are authenticated and job tokens are signed. Undefined: a server without keys signs none. */
 export type Authentication = {

@@ -1,5 +1,4 @@
-import { ToolrackError } from '@toolrack/contract'
-import type { InvocationResult } from '@toolrack/contract'
+import { ToolrackError, type InvocationResult } from '@toolrack/contract'
 import { getHeapStatistics } from 'node:v8'
 import { JsonText } from '../../tools/json/json-text.ts'
 import type { ResultData } from '../pipeline/call.ts'

@@ -4,8 +4,7 @@ import { inspect } from 'node:util'
 import type { Log } from '../../log.ts'
 import type { Asked, CallEvent, CallHeaders, Invocation, CallOutcome, Pipeline, Received } from './call.ts'
 import type { Next } from './onion.ts'
-import { callSteps } from './steps.ts'
-import type { StepParts } from './steps.ts'
+import { callSteps, type StepParts } from './steps.ts'
 
 export type InvokeParts = StepParts & { readonly log: Log }
 

@@ -1,8 +1,7 @@
 import { isToolrackError, toolFailure } from '@toolrack/contract'
 import { inspect } from 'node:util'
 import type { Log } from '../../log.ts'
-import type { Known, CallOutcome, Received } from './call.ts'
-import { outcomeOf } from './call.ts'
+import { outcomeOf, type Known, type CallOutcome, type Received } from './call.ts'
 
 /** Everything inside a step. It never rejects: errors and failures become outcomes too. */
 export type Next<Call> = (call: Call) => Promise<CallOutcome>

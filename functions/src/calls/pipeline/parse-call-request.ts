@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue } from '@toolrack/contract'
-import { isJsonObject, ToolrackError } from '@toolrack/contract'
+import { isJsonObject, ToolrackError, type JsonObject, type JsonValue } from '@toolrack/contract'
 import { isDigest } from '../../access/job-token.ts'
 import type { CallRequest } from './call.ts'
 

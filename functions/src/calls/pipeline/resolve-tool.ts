@@ -7,11 +7,9 @@ import {
 } from '@toolrack/contract'
 import type { Catalog } from '../../tools/catalog/catalog.ts'
 import { changed, maySee, refusalOf, whyNotCalled } from '../../access/visible.ts'
-import { definitionOf } from '../../tools/catalog/catalog-entry.ts'
-import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
+import { definitionOf, type CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
-import type { CallOutcome, CallRequest, Requested, Resolved } from './call.ts'
-import { outcomeOf } from './call.ts'
+import { outcomeOf, type CallOutcome, type CallRequest, type Requested, type Resolved } from './call.ts'
 import type { Next, Step } from './onion.ts'
 import type { Principal } from '../../access/principal.ts'
 

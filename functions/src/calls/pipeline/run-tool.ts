@@ -1,9 +1,7 @@
-import type { Layer, ToolLimits } from '@toolrack/contract'
-import { toolFailure, toolResult, ToolrackError } from '@toolrack/contract'
+import { toolFailure, toolResult, ToolrackError, type Layer, type ToolLimits } from '@toolrack/contract'
 import { toolResultOfJson } from '../../tools/json/json-text.ts'
 import type { HowRun } from '../../tools/catalog/how-run.ts'
-import type { CallOutcome, Resolved } from './call.ts'
-import { outcomeOf } from './call.ts'
+import { outcomeOf, type CallOutcome, type Resolved } from './call.ts'
 import { ISOLATION_LEVELS } from '../../tools/modules/runner.ts'
 import type { IsolationLevel, Runner, RunnerOutcome } from '../../tools/modules/runner.ts'
 

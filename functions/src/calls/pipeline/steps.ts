@@ -2,12 +2,9 @@ import { toolFailure, ToolrackError } from '@toolrack/contract'
 import type { ArgumentValidator } from '../../tools/schemas/argument-validator.ts'
 import type { CallOutcome, CallRequest, Received, Requested, Resolved } from './call.ts'
 import type { InvocationLogs } from './invocation-logs.ts'
-import { Onion } from './onion.ts'
-import type { Next, Step, StepFailures } from './onion.ts'
-import { resolveTool } from './resolve-tool.ts'
-import type { ResolveParts } from './resolve-tool.ts'
-import { RESULT_BYTES_MAX, runTool } from './run-tool.ts'
-import type { RunParts } from './run-tool.ts'
+import { Onion, type Next, type Step, type StepFailures } from './onion.ts'
+import { resolveTool, type ResolveParts } from './resolve-tool.ts'
+import { RESULT_BYTES_MAX, runTool, type RunParts } from './run-tool.ts'
 
 export type StepParts = ResolveParts &
   RunParts & {

@@ -1,7 +1,6 @@
 import { ToolrackError } from '@toolrack/contract'
 import { setTimeout } from 'node:timers/promises'
-import { FairQueue } from '../../fair-queue.ts'
-import type { NotRun, QueueState } from '../../fair-queue.ts'
+import { FairQueue, type NotRun, type QueueState } from '../../fair-queue.ts'
 import { ownTurn, pauseMsAfter, STRETCH_MS } from '../../loop-turn.ts'
 import { shareOfHeap, UserBytes } from '../../user-bytes.ts'
 

@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue } from '@toolrack/contract'
-import { isJsonObject, ToolrackError } from '@toolrack/contract'
+import { isJsonObject, ToolrackError, type JsonObject, type JsonValue } from '@toolrack/contract'
 import express from 'express'
 import type { IncomingMessage } from 'node:http'
 import { finished } from 'node:stream/promises'

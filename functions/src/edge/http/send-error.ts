@@ -1,5 +1,4 @@
-import { ERROR_CODES, errorBody, isToolrackError, ToolrackError } from '@toolrack/contract'
-import type { ErrorCode } from '@toolrack/contract'
+import { ERROR_CODES, errorBody, isToolrackError, ToolrackError, type ErrorCode } from '@toolrack/contract'
 import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { Log } from '../../log.ts'

@@ -6,10 +6,8 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Authenticate } from '../../access/authenticate.ts'
 import type { Log } from '../../log.ts'
 import { BodiesInFlight } from './bodies-in-flight.ts'
-import { handlerOf } from './handle-route.ts'
-import type { Handle } from './handle-route.ts'
-import { addressesOf, METHODS } from './route.ts'
-import type { Family, FoundRequest, Method, TableRow } from './route.ts'
+import { handlerOf, type Handle } from './handle-route.ts'
+import { addressesOf, METHODS, type Family, type FoundRequest, type Method, type TableRow } from './route.ts'
 import { sendError } from './send-error.ts'
 import { UnreadAnswers } from './unread-answers.ts'
 

@@ -1,10 +1,8 @@
-import { aliasOf, ToolrackError } from '@toolrack/contract'
-import type { ErrorDetail } from '@toolrack/contract'
+import { aliasOf, ToolrackError, type ErrorDetail } from '@toolrack/contract'
 import { folderAnswer, refreshed, skipAnswer, toolAnswer } from '../../tools/folder/folder-answer.ts'
 import type { FolderLayer, MergedModules } from '../../tools/folder/folder-layer.ts'
 import { refuseParameters } from '../http/query.ts'
-import { route } from '../http/route.ts'
-import type { FoundRequest, Route } from '../http/route.ts'
+import { route, type FoundRequest, type Route } from '../http/route.ts'
 import { sendJson } from '../http/send-json.ts'
 
 export type FolderParts = { readonly folder?: FolderLayer | undefined }

@@ -1,5 +1,4 @@
-import type { JsonObject, Layer } from '@toolrack/contract'
-import { LAYERS } from '@toolrack/contract'
+import { LAYERS, type JsonObject, type Layer } from '@toolrack/contract'
 import type { Action } from '../../access/principal.ts'
 import { PAGE_MAX } from '../../tools/catalog/list-query.ts'
 import type { WritableLayer } from '../../tools/definitions/definition-writer.ts'

@@ -1,15 +1,12 @@
 import { ToolrackError } from '@toolrack/contract'
 import type { Action } from '../../access/principal.ts'
 import type { WritableLayer } from '../../tools/definitions/definition-writer.ts'
-import { isModuleName } from '../../tools/modules/module-reader.ts'
-import type { ModuleReader } from '../../tools/modules/module-reader.ts'
+import { isModuleName, type ModuleReader } from '../../tools/modules/module-reader.ts'
 import type { ModuleWriter } from '../../tools/modules/module-writer.ts'
 import { callerGone } from '../http/caller.ts'
 import { invalidParameter } from '../http/query.ts'
-import { BODY_BYTES_MAX, bodyInvalid, readBytes, readObject } from '../http/read-body.ts'
-import type { Sent } from '../http/read-body.ts'
-import { route } from '../http/route.ts'
-import type { FoundRequest, Route } from '../http/route.ts'
+import { BODY_BYTES_MAX, bodyInvalid, readBytes, readObject, type Sent } from '../http/read-body.ts'
+import { route, type FoundRequest, type Route } from '../http/route.ts'
 import { sendJson, sendTagged } from '../http/send-json.ts'
 import {
   askedLayer,

@@ -10,8 +10,7 @@ import { absentRunner } from '../../tools/modules/runner.ts'
 import { authenticationOf } from '../authentication.ts'
 import type { Config } from '../config.ts'
 import { namedRunner } from '../named-runner.ts'
-import { createServices } from '../services.ts'
-import type { Services } from '../services.ts'
+import { createServices, type Services } from '../services.ts'
 
 /** Beside the bundle. There is none beside the source. */
 const BUILT_FILE_LAYER = fileURLToPath(new URL('./file-layer.json', import.meta.url))

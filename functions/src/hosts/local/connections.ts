@@ -1,7 +1,5 @@
-import { errorBody, ToolrackError } from '@toolrack/contract'
-import type { ErrorCode } from '@toolrack/contract'
-import { STATUS_CODES } from 'node:http'
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { errorBody, ToolrackError, type ErrorCode } from '@toolrack/contract'
+import { STATUS_CODES, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { sendJson } from '../../edge/http/send-json.ts'
 

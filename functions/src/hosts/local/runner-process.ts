@@ -1,8 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '../../log.ts'
 import type { PresentEndpoint } from '../../platform/runner/http-runner.ts'
-import { RunnerChild } from './runner-child.ts'
-import type { RunnerCommand, RunnerEnd } from './runner-child.ts'
+import { RunnerChild, type RunnerCommand, type RunnerEnd } from './runner-child.ts'
 
 const PATIENCE = {
   /** The time from its start to the line that says where it listens. */

@@ -1,8 +1,7 @@
 import { ToolrackError } from '@toolrack/contract'
 import type { Auth } from 'firebase-admin/auth'
 import { tokenInvalid } from '../../access/authenticate.ts'
-import { GOOGLE_LIFETIME_SECONDS_MAX, livingClaims } from '../../access/claims.ts'
-import type { VerifyToken } from '../../access/claims.ts'
+import { GOOGLE_LIFETIME_SECONDS_MAX, livingClaims, type VerifyToken } from '../../access/claims.ts'
 
 /** firebase-admin's error codes for faults of a token, and of its user. */
 const TOKEN_FAULT =

@@ -1,8 +1,6 @@
 import { parseObject } from '../../parse-object.ts'
-import { ISOLATION_LEVELS } from '../../tools/modules/runner.ts'
-import type { RunnerAway, RunnerHealth } from '../../tools/modules/runner.ts'
-import { credentialFor, refusalBy } from './runner-connection.ts'
-import type { RunnerEndpoint } from './runner-connection.ts'
+import { ISOLATION_LEVELS, type RunnerAway, type RunnerHealth } from '../../tools/modules/runner.ts'
+import { credentialFor, refusalBy, type RunnerEndpoint } from './runner-connection.ts'
 
 export const HEALTH_PATIENCE = {
   /** The time for one answer. */

@@ -1,5 +1,4 @@
-import { ERROR_CODES, isJsonObject } from '@toolrack/contract'
-import type { ErrorCode } from '@toolrack/contract'
+import { ERROR_CODES, isJsonObject, type ErrorCode } from '@toolrack/contract'
 import type {
   AcceptedSpec,
   CheckedSpec,

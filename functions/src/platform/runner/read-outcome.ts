@@ -1,8 +1,6 @@
-import { ERROR_CODES } from '@toolrack/contract'
-import type { ErrorCode } from '@toolrack/contract'
+import { ERROR_CODES, type ErrorCode } from '@toolrack/contract'
 import { parseObject } from '../../parse-object.ts'
-import { ISOLATION_LEVELS } from '../../tools/modules/runner.ts'
-import type { RunnerFailure, RunnerOutcome } from '../../tools/modules/runner.ts'
+import { ISOLATION_LEVELS, type RunnerFailure, type RunnerOutcome } from '../../tools/modules/runner.ts'
 import type { RunnerAnswer } from './runner-connection.ts'
 
 /** The runner asks for the source of the module: nothing was run. */
