@@ -22,7 +22,7 @@ export type CallRequest = {
   readonly context: JsonObject
   readonly expectedDigest: Digest | undefined
   /** True if a null argument means that the parameter was omitted. Strict models must write every parameter. */
-  readonly nullLeavesOut?: boolean
+  readonly nullMeansOmitted?: boolean
 }
 
 /** Headers of the request, as they were sent. No step reads them yet: a repeated `Idempotency-Key` runs the tool again. */

@@ -62,9 +62,9 @@ function whyNone(view: CatalogView, name: string, principal: Principal): Toolrac
   return new ToolrackError('LAYER_UNAVAILABLE', `${name} was not found, and ${lost}; try again.`)
 }
 
-/** The request without the arguments that are null because they were omitted (see `nullLeavesOut`). */
+/** The request without the arguments that are null because they were omitted (see `nullMeansOmitted`). */
 function withoutOmitted(request: CallRequest, entry: CatalogEntry): CallRequest {
-  if (!request.nullLeavesOut || !JSON.stringify(request.arguments).includes('null')) return request
+  if (!request.nullMeansOmitted || !JSON.stringify(request.arguments).includes('null')) return request
   const { parameters } = definitionOf(entry).function
   return { ...request, arguments: dropOmittedArguments(parameters, request.arguments) }
 }

@@ -62,7 +62,7 @@ test('results that nobody reads are bounded for each user, and let go when the c
     const other = await ask('bob')
     expect(other.status).toBe(200)
     expect(
-      (await other.text()).match(/not read yet take as much as they may; nothing was run/g),
+      (await other.text()).match(/not read yet take too many bytes; nothing was run/g),
     ).not.toBeNull()
     socket.destroy()
     await until(
