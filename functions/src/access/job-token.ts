@@ -3,7 +3,7 @@ import { tokenInvalid } from './authenticate.ts'
 import type { Claims } from './claims.ts'
 import { grantOf, isUid, type GrantedTool, type TokenJob } from './principal.ts'
 
-/** What tells a job token from every other token. */
+/** What distinguishes a job token from every other token. */
 export const JOB_TOKEN = { issuer: 'toolrack', audience: 'toolrack-jobs', typ: 'job+jwt' } as const
 
 /** How long a job token lives, in seconds. */

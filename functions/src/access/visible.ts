@@ -7,8 +7,8 @@ type Viewer = { readonly grant?: Grant | undefined }
 /** A tool with its present digest, or without a digest a tool with any definition. */
 type ViewedTool = { readonly name: string; readonly digest?: Digest }
 
-/** The answer to "may they see it?", with the code and the reason for the caller of a hidden tool. */
-export type Visibility =
+/** Whether they may see it; if not, the code and the reason for the caller of the tool. */
+type Visibility =
   | { readonly allowed: true }
   | {
       readonly allowed: false
@@ -29,14 +29,13 @@ export function maySee({ grant }: Viewer, { name, digest }: ViewedTool): Visibil
   return digest === undefined || digest === granted ? ALLOWED : changed(name)
 }
 
-/** The error for a name or alias that the grant does not name. Undefined without a grant, or when it names the tool. */
+/** The error for a name or alias that the grant does not name. Undefined without a grant, or if it names the tool. */
 export function whyNotCalled({ grant }: Viewer, nameOrAlias: string): ToolrackError | undefined {
   if (!grant || grant.tools.has(nameOrAlias)) return undefined
   if ([...grant.tools.keys()].some((name) => aliasOf(name) === nameOrAlias)) return undefined
   return refusalOf(notNamed(nameOrAlias))
 }
 
-/** The error of a call that is not allowed. */
 export function refusalOf({ code, reason }: Exclude<Visibility, { readonly allowed: true }>): ToolrackError {
   return new ToolrackError(code, reason)
 }

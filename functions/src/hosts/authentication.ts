@@ -10,13 +10,13 @@ import { emulatorTokens } from '../platform/firebase-auth/emulator-tokens.ts'
 import { accountTokens, firebaseTokens, type KeySource } from '../platform/jose/jwt-verifier.ts'
 import { jobTokens, jobTokenSigner } from '../platform/jose/job-tokens.ts'
 
-/** How senders are authenticated and job tokens are signed. Undefined: a server without keys signs none. */
+/** How senders are authenticated and job tokens are signed. A server without keys signs none. */
 export type Authentication = {
   readonly authenticate: Authenticate
   readonly signJobToken: SignJobToken | undefined
 }
 
-/** The authentication that the configuration names. The embedded server brings its local token. */
+/** The authentication that the configuration names. The embedded server passes its local token. */
 export function authenticationOf(
   { auth, jobKeys }: Pick<Config, 'auth' | 'jobKeys'>,
   localToken?: string,
@@ -28,7 +28,7 @@ export function authenticationOf(
 
 /** `TOOLRACK_AUTH=local`: the token of the embedded server on both families, and job tokens. */
 export function localAccess(token: string, jobKeys: JobKeys | undefined, now = Date.now): Authentication {
-  const others = tokenAuthentication({ jobs: jobTokenDoor(jobKeys, now) }, now)
+  const others = tokenAuthentication({ jobs: identifyJobToken(jobKeys, now) }, now)
   return {
     authenticate: localAuthentication(token, others),
     signJobToken: jobKeys && jobTokenSigner(jobKeys),
@@ -36,8 +36,8 @@ export function localAccess(token: string, jobKeys: JobKeys | undefined, now = D
 }
 
 /**
- * `TOOLRACK_AUTH=firebase`: Firebase ID tokens for users; OIDC tokens of listed service accounts and job tokens for jobs. Google's
- * `keys` are replaced only by tests.
+ * `TOOLRACK_AUTH=firebase`: Firebase ID tokens for users; OIDC tokens of listed service accounts and job tokens for jobs. Tests
+ * replace Google's `keys`.
  */
 export function firebaseAccess(
   { projectId, emulator, jobAccounts, jobAudiences }: FirebaseAuth,
@@ -51,8 +51,8 @@ export function firebaseAccess(
   )
   const jobs = identifyByType(
     JOB_TOKEN.typ,
-    jobTokenDoor(jobKeys, now) ?? closed,
-    jobAudiences.length > 0 ? accounts : closed,
+    identifyJobToken(jobKeys, now) ?? refuse,
+    jobAudiences.length > 0 ? accounts : refuse,
   )
   const workflows = identifyBy(users, (claims) => firebaseUser(claims, now()))
   return {
@@ -61,8 +61,8 @@ export function firebaseAccess(
   }
 }
 
-function jobTokenDoor(jobKeys: JobKeys | undefined, now: () => number): Identify | undefined {
+function identifyJobToken(jobKeys: JobKeys | undefined, now: () => number): Identify | undefined {
   return jobKeys && identifyBy(jobTokens(jobKeys, now), tokenJob)
 }
 
-const closed: Identify = () => Promise.reject(tokenInvalid())
+const refuse: Identify = () => Promise.reject(tokenInvalid())

@@ -16,13 +16,13 @@ import type { Principal } from '../../access/principal.ts'
 export type ResolveParts = { readonly catalog: Pick<Catalog, 'view'> }
 
 /**
- * Finds the tool that the list shows this caller under the call's name or alias. Every other call fails. For a job token every
- * name that it does not name is PERMISSION_DENIED, whether there is such a tool or not.
+ * Finds the tool that the list shows to this caller under the call's name or alias. Every other call fails. With a job token,
+ * every name that the token does not contain is PERMISSION_DENIED, whether the tool exists or not.
  */
 export function resolveTool({ catalog }: ResolveParts): Step<Requested, Resolved> {
   return (call, next) => {
     const view = catalog.view(call.principal)
-    // A view whose layers were checked a moment ago is no promise, and to wait for nothing takes a tenth of a warm call.
+    // A view whose layers were checked a moment ago is not a promise. Waiting for it would take a tenth of a warm call.
     return view instanceof Promise
       ? view.then((read) => resolveIn(read, call, next))
       : resolveIn(view, call, next)

@@ -12,7 +12,7 @@ export type StepParts = ResolveParts &
     readonly logs: InvocationLogs
   }
 
-/** The steps of one call, from the outside in. Each wraps all that stand below it. */
+/** The steps of one call, from the outside in. Each wraps the steps below it. */
 export function callSteps(parts: StepParts, failures: StepFailures): Next<Received> {
   return Onion.withoutSteps(failures)
     .step('read the request', readRequest)
@@ -23,13 +23,13 @@ export function callSteps(parts: StepParts, failures: StepFailures): Next<Receiv
     .run('run the tool', runTool(parts))
 }
 
-/** Reads and parses the request. A request that is not valid ends here. */
+/** A request that is not valid ends here. */
 export const readRequest: Step<Received, Requested> = (call, next) => {
   const request = call.read()
   async function later(reading: Promise<CallRequest>): Promise<CallOutcome> {
     return next({ ...call, request: await reading })
   }
-  // A request of dispatch is no promise, and to wait for nothing takes a tenth of a warm call.
+  // A dispatched request is not a promise. Waiting for it would take a tenth of a warm call.
   return request instanceof Promise ? later(request) : next({ ...call, request })
 }
 

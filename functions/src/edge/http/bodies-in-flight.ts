@@ -4,18 +4,18 @@ import { FairQueue, type NotRun, type QueueState } from '../../fair-queue.ts'
 import { ownTurn, pauseMsAfter, STRETCH_MS } from '../../loop-turn.ts'
 import { shareOfHeap, UserBytes } from '../../user-bytes.ts'
 
-/** Bodies up to this size, in bytes, are not counted and are parsed at once. So ordinary calls are never refused or delayed. */
+/** Bodies up to this size, in bytes, are parsed at once and not counted. So ordinary calls are never refused or delayed. */
 export const SMALL_BODY_BYTES = 16 * 1024
 
-/** The largest body that a route takes, in bytes. */
+/** The largest body that a route accepts, in bytes. */
 const LARGEST_BYTES = 1024 * 1024
 
 /** A parsed body was measured at 25 times its bytes. With 1/64 of the heap, bodies take less than 40 % of it. */
 const HEAP_SHARE = 1 / 64
 
 /**
- * How long others have a turn, in milliseconds. One turn of the event loop is not enough, because it accepts a single
- * connection: a list on a new connection was measured to wait for 32 parses behind 64 other connections.
+ * How long others have a turn, in milliseconds. One turn of the event loop is not enough, because it accepts only one
+ * connection: behind 64 other connections, a list on a new connection waited for 32 parses.
  */
 const TURN_MS = 5
 
@@ -37,9 +37,6 @@ export function bodyBudget(heapBytesMax?: number): number {
 
 type Share = { readonly user: string; readonly bytes: number }
 
-/** The bodies of all users that are read and parsed now. */
-export type BodiesState = QueueState & { readonly bytes: number; readonly bytesMax: number }
-
 /**
  * Bounds the bytes of the bodies that are being read, parsed and worked on, because a parsed body takes many times its bytes.
  * There is one for each server.
@@ -60,7 +57,7 @@ export class BodiesInFlight {
     refusal,
   )
 
-  /** Where the service has several users (`isShared`), one of them has at most half of the bytes. */
+  /** If the service has several users (`isShared`), each of them has at most half of the bytes. */
   constructor(bytesMax = bodyBudget(), isShared = true) {
     this.#bytesMax = bytesMax
     this.#bytesPerUser = isShared ? Math.max(LARGEST_BYTES, Math.floor(bytesMax / 2)) : bytesMax
@@ -70,11 +67,11 @@ export class BodiesInFlight {
     return this.#bytes.total
   }
 
-  get state(): BodiesState {
+  get state(): QueueState & { readonly bytes: number; readonly bytesMax: number } {
     return { ...this.#parses.state, bytes: this.bytes, bytesMax: this.#bytesMax }
   }
 
-  /** Counts a request's body before it is read. Throws SERVICE_BUSY when it does not fit beside its user's others, or beside all. */
+  /** Counts a request's body before it is read. Throws SERVICE_BUSY if the bytes of its user, or of all users, become too many. */
   take(request: object, user: string, bytes: number): void {
     if (bytes <= SMALL_BODY_BYTES) return
     if (this.#bytes.of(user) + bytes > this.#bytesPerUser) throw new ToolrackError('SERVICE_BUSY', USER_FULL)
@@ -82,22 +79,22 @@ export class BodiesInFlight {
     this.#set(request, { user, bytes })
   }
 
-  /** Lowers a request's share to what was read. Before that, only the most that could come was known. */
+  /** Lowers a request's share to what was read. Before that, only the maximum was known. */
   lower(request: object, bytes: number): void {
     const share = this.#shares.get(request)
     if (share && bytes < share.bytes)
       this.#set(request, { ...share, bytes: bytes <= SMALL_BODY_BYTES ? 0 : bytes })
   }
 
-  /** Gives a request's share back, once nothing works on its body any more. Does nothing for a request without a share. */
+  /** Frees a request's share when its body is no longer used. Does nothing for a request without a share. */
   giveBack(request: object): void {
     this.lower(request, 0)
   }
 
   /**
-   * Parses one large body at a time, users in turn, and gives other requests a turn before the next one. `parse` may wait for
-   * `giveTurn` in between, so that others go on. A user whose body has blocked others for long pauses. A body that comes alone
-   * does not wait. Rejects with what `parse` throws, and with SERVICE_BUSY when the caller has gone before.
+   * Parses one large body at a time, users in turn, and gives other requests a turn before the next one. `parse` may await
+   * `giveTurn` to let others go on. A user whose body has blocked others for long has to pause. A body that comes alone does not
+   * wait. Rejects with what `parse` throws, and with SERVICE_BUSY if the caller goes before its turn.
    */
   async parseInTurn<Value>(
     user: string,
@@ -121,8 +118,8 @@ export class BodiesInFlight {
   }
 
   /**
-   * Has the refused bodies of a user thrown away one after another. Rejects with SERVICE_BUSY, and throws nothing away, when too
-   * many wait for that and when the caller has gone.
+   * Discards the refused bodies of a user one after another. Rejects with SERVICE_BUSY, and discards nothing, if too many wait
+   * for that or if the caller has gone.
    */
   async discardInTurn(
     user: string,
@@ -141,8 +138,8 @@ export class BodiesInFlight {
 }
 
 /**
- * Measures for how long a piece of work has kept the thread from others without a turn. It measures processor time, so that
- * other programs on a busy machine do not count against a user.
+ * Measures the longest time for which a piece of work has blocked others. It measures processor time, so that other programs on
+ * a busy machine do not count against a user.
  */
 class Stretch {
   #startMs = processorMs()
@@ -160,15 +157,14 @@ class Stretch {
   }
 }
 
-/** The processor time of this thread so far. */
 function processorMs(): number {
   const { user, system } = process.threadCpuUsage()
   return (user + system) / 1_000
 }
 
-const AGAIN = 'as it takes; nothing was done. Try again, or send less at a time.'
-const USER_FULL = `The service is working on as many large bodies of yours ${AGAIN}`
-const ALL_FULL = `The service is working on as many large bodies ${AGAIN}`
+const AGAIN = 'nothing was done. Try again, or send less at a time.'
+const USER_FULL = `The service is working on too many large bodies of yours; ${AGAIN}`
+const ALL_FULL = `The service is working on too many large bodies; ${AGAIN}`
 
 function refusal(why: NotRun): ToolrackError {
   return new ToolrackError('SERVICE_BUSY', why === 'full' ? ALL_FULL : 'The caller has gone.')

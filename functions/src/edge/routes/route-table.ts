@@ -15,7 +15,7 @@ export type RouteParts = ListParts &
   FolderParts &
   HealthParts
 
-/** Every route. The list comes first, because it is asked for before each call of a model. */
+/** Every route. The list comes first, because it is requested before each call of a model. */
 export function routeTable(parts: RouteParts): readonly TableRow[] {
   return [
     listRoute(parts),

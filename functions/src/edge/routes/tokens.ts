@@ -20,7 +20,7 @@ export type TokenParts = {
   readonly now: () => number
 }
 
-/** `POST /jobs/tokens`: a short-lived token with which a workflow acts for the user, by the named tools alone. */
+/** `POST /jobs/tokens`: a short-lived token, with which a workflow acts for the user with the named tools only. */
 export function tokenRoute({ catalog, signJobToken: sign, now }: TokenParts): Route {
   return route({
     method: 'POST',
