@@ -1,6 +1,6 @@
 /**
- * The result of the work; if it takes longer, what `late` returns or throws, which is an Error unless it is given. The work
- * itself goes on, and nobody waits for it.
+ * The result of the work. If it takes longer, what `late` returns or throws; by default it throws an Error. The work itself is not
+ * stopped.
  */
 export async function withinMs<T, Late = never>(
   ms: number,

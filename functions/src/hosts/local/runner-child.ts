@@ -19,7 +19,7 @@ export type RunnerCommand = {
 export type RunnerEnd = {
   /** Goes behind "The runner". */
   readonly how: string
-  /** Whether the next process would end in the same way, because the operator has to correct something first. */
+  /** True if the next process would end in the same way, because the operator has to correct something first. */
   readonly isFinal: boolean
 }
 
@@ -55,7 +55,7 @@ export class RunnerChild {
     )
   }
 
-  /** Lets it end by itself, and kills its process group if it does not. */
+  /** Ends its input, and kills its process group if it does not end by itself. */
   async stop(patienceMs: number): Promise<void> {
     this.#child.stdin.end()
     const left = await Promise.race([this.ended, pause(patienceMs, 'patience', { ref: false })])
@@ -93,7 +93,7 @@ export class RunnerChild {
   }
 }
 
-/** The most characters of a line. A longer line is handed on in pieces. */
+/** The most characters of a line. A longer line is passed on in pieces. */
 const LINE_CHARACTERS_MAX = 65_536
 
 export function readLines(stream: Readable, onLine: (line: string) => void): void {

@@ -8,8 +8,8 @@ const TOKEN_FAULT =
   /^auth\/(?:argument-error|invalid-id-token|id-token-expired|id-token-revoked|user-disabled|user-not-found)$/
 
 /**
- * Verifies the unsigned tokens of the Auth emulator, by asking it. firebase-admin finds the emulator through
- * FIREBASE_AUTH_EMULATOR_HOST, and a service in production does not start with that variable.
+ * Asks the Auth emulator to verify its unsigned tokens. firebase-admin finds the emulator through FIREBASE_AUTH_EMULATOR_HOST,
+ * and a service in production does not start with that variable.
  */
 export function emulatorTokens(projectId: string, now: () => number): VerifyToken {
   let auth: Promise<Auth> | undefined

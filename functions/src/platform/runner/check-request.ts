@@ -8,7 +8,7 @@ import { reasonIn } from './read-outcome.ts'
 import type { NoAnswer, RunnerAnswer } from './runner-connection.ts'
 import type { CheckReport } from '../../tools/modules/check-report.ts'
 
-/** The longest name that a runner reads. No module may have a name that long. */
+/** The longest name that a runner reads. Every valid module name is shorter. */
 const NAME_CHARACTERS_MAX = 128
 
 /** The body of a request for a check. Bytes that are not UTF-8 go in base64, and the runner says what is wrong with them. */
@@ -44,7 +44,7 @@ function isReportOn(source: Uint8Array, body: unknown): body is CheckReport {
   return isCheckReport(body) && 'sha256' in body && body.sha256 === hash('sha256', source)
 }
 
-/** A check writes nothing, so nothing is lost if it fails. `how` is put behind "The runner". */
+/** A check writes nothing, so nothing is lost if it fails. `how` goes behind "The runner". */
 function unavailable(how: string): ToolrackError {
   return new ToolrackError('RUNNER_UNAVAILABLE', `The runner ${how}; nothing was written.`)
 }

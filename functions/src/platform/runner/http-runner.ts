@@ -31,15 +31,15 @@ type HttpRunnerOptions = {
 
 const PATIENCE = {
   ...HEALTH_PATIENCE,
-  /** The time beyond a call's own deadline, which the runner keeps: for both ways and the runner's queue. */
+  /** The time in addition to a call's deadline: for the network and the runner's queue. The runner keeps the deadline itself. */
   graceMs: 3_000,
-  /** The time for a check and its queue: more than a runner gives an import and the examples, less than Hosting waits for us. */
+  /** The time for a check and its queue: more than a runner allows for the import and the examples, less than Hosting waits. */
   checkMs: 45_000,
   /** The time for a request to forget a module, which nobody waits for. */
   forgetMs: 5_000,
 }
 
-/** A runner in another process or on another machine, asked over HTTP. */
+/** A runner in another process or on another machine, over HTTP. */
 export class HttpRunner implements Runner {
   readonly #options: HttpRunnerOptions
   readonly #patience: typeof PATIENCE
@@ -126,7 +126,7 @@ function outcomeOf(answer: RunnerAnswer | NoAnswer): RunnerOutcome | typeof WANT
   return answer.wasSent ? uncertain(answer.how) : unavailable(answer.how)
 }
 
-/** Whether no runner answered, or something that may not be our runner. */
+/** True if nothing answered, or something that may not be our runner. */
 function isFailed(answer: RunnerAnswer | NoAnswer): boolean {
   return 'httpStatus' in answer ? [401, 403, 404].includes(answer.httpStatus) : !answer.wasSent
 }

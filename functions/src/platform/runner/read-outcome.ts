@@ -3,7 +3,7 @@ import { parseObject } from '../../parse-object.ts'
 import { ISOLATION_LEVELS, type RunnerFailure, type RunnerOutcome } from '../../tools/modules/runner.ts'
 import type { RunnerAnswer } from './runner-connection.ts'
 
-/** The runner asks for the source of the module: nothing was run. */
+/** The runner needs the source of the module. Nothing was run. */
 export const WANTS_SOURCE = 'wants the source'
 
 type Fields = Readonly<Record<string, unknown>>
@@ -36,7 +36,7 @@ function split(answered: string): { readonly rest: string; readonly json: string
   }
 }
 
-/** The outcome of a call that ended in the runner. Undefined for an answer that is not valid. */
+/** The outcome of a call that the runner ran. Undefined for an answer that is not valid. */
 function ran(answered: string): RunnerOutcome | undefined {
   const { rest, json } = split(answered)
   const body = parseObject(rest) ?? {}

@@ -2,10 +2,10 @@ import { once } from 'node:events'
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { http, https } from '../../node-http.ts'
 
-/** The address of a runner, and what shows the runner that a request comes from this service. */
+/** The address of a runner, and how requests prove that they come from this service. */
 export type RunnerEndpoint = {
   readonly url: string
-  /** The secret of the runner's start, the same with every request. */
+  /** The secret that the runner got at its start. It goes with every request. */
   readonly secret?: string | undefined
   /** Gives the ID token of each request, if Google checks callers. Rejects with an Error whose message says what is missing. */
   readonly idToken?: (() => Promise<string>) | undefined
@@ -116,7 +116,7 @@ export class RunnerConnections {
   }
 }
 
-/** Tells whether any of the request may have reached the runner: not before there was a connection. */
+/** Tells whether any of the request may have reached the runner. Before there is a connection, nothing has. */
 function watchSending(sent: ClientRequest): () => boolean {
   let isConnected = false
   sent.on('error', () => undefined)
