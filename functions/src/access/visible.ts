@@ -8,13 +8,7 @@ type Viewer = { readonly grant?: Grant | undefined }
 type ViewedTool = { readonly name: string; readonly digest?: Digest }
 
 /** Whether they may see it; if not, the code and the reason for the caller of the tool. */
-type Visibility =
-  | { readonly allowed: true }
-  | {
-      readonly allowed: false
-      readonly code: 'PERMISSION_DENIED' | 'DIGEST_CHANGED'
-      readonly reason: string
-    }
+type Visibility = { readonly allowed: true } | ReturnType<typeof hidden>
 
 const ALLOWED: Visibility = { allowed: true }
 
@@ -36,23 +30,22 @@ export function whyNotCalled({ grant }: Viewer, nameOrAlias: string): ToolrackEr
   return refusalOf(notNamed(nameOrAlias))
 }
 
-export function refusalOf({ code, reason }: Exclude<Visibility, { readonly allowed: true }>): ToolrackError {
+export function refusalOf({ code, reason }: ReturnType<typeof hidden>): ToolrackError {
   return new ToolrackError(code, reason)
 }
 
 function notNamed(name: string) {
-  return {
-    allowed: false,
-    code: 'PERMISSION_DENIED',
-    reason: `The token of this job does not name the tool ${name}.`,
-  } as const
+  return hidden('PERMISSION_DENIED', `The token of this job does not name the tool ${name}.`)
 }
 
 /** The answer for a tool whose digest is no longer the one that the token names. */
 export function changed(name: string) {
-  return {
-    allowed: false,
-    code: 'DIGEST_CHANGED',
-    reason: `${name} has changed since the token of this job was made; nothing was run.`,
-  } as const
+  return hidden(
+    'DIGEST_CHANGED',
+    `${name} has changed since the token of this job was made; nothing was run.`,
+  )
+}
+
+function hidden(code: 'PERMISSION_DENIED' | 'DIGEST_CHANGED', reason: string) {
+  return { allowed: false, code, reason } as const
 }

@@ -50,7 +50,7 @@ export async function dispatch(
   { format, calls }: ReadCalls<CallFormatName>,
   held: Holding,
 ): Promise<DispatchAnswer> {
-  const results = await eachInTurn(calls, AT_ONCE, async (call) => {
+  const results = await eachInTurn(calls, async (call) => {
     const headers = headersOf(call, sender.headers)
     const asked = { ...sender, headers, read: () => requestOf(call) }
     const { result } = await invokeHeld(pipeline, asked, held)
@@ -132,22 +132,21 @@ function argumentsIn(text: string): JsonObject {
   )
 }
 
-/** Runs `act` for each item, at most `atOnce` at a time. The results are in the order of the items. */
-async function eachInTurn<Item, Result>(
-  items: readonly Item[],
-  atOnce: number,
-  act: (item: Item) => Promise<Result>,
+/** Runs `act` for each call, at most AT_ONCE at a time. The results are in the order of the calls. */
+async function eachInTurn<Result>(
+  calls: readonly ToolCall[],
+  act: (call: ToolCall) => Promise<Result>,
 ): Promise<readonly Result[]> {
   const results: Result[] = []
-  const waiting = items.entries()
+  const waiting = calls.entries()
   const reading = new LongWork()
   async function work(): Promise<void> {
-    for (const [index, item] of waiting) {
+    for (const [index, call] of waiting) {
       // Reading large arguments takes long, and the first calls all begin in the same turn of the event loop.
       if (reading.isLong) await reading.giveTurn()
-      results[index] = await act(item)
+      results[index] = await act(call)
     }
   }
-  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, work))
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE, calls.length) }, work))
   return results
 }

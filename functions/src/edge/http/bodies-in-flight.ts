@@ -103,13 +103,21 @@ export class BodiesInFlight {
   ): Promise<Value> {
     const { promise, resolve, reject } = Promise.withResolvers<Value>()
     const parseOne = async (): Promise<void> => {
-      const stretch = new Stretch()
+      let sinceMs = processorMs()
+      let longestMs = 0
+      const endStretch = (): void => void (longestMs = Math.max(longestMs, processorMs() - sinceMs))
+      const giveTurn = async (): Promise<void> => {
+        endStretch()
+        await ownTurn()
+        sinceMs = processorMs()
+      }
       try {
-        resolve(await parse(() => stretch.giveTurn()))
+        resolve(await parse(giveTurn))
       } catch (error) {
         reject(error)
       }
-      const pauseMs = pauseMsAfter(stretch.end() - STRETCH_MS)
+      endStretch()
+      const pauseMs = pauseMsAfter(longestMs - STRETCH_MS)
       if (pauseMs > 0) this.#parses.pause(user, pauseMs)
       await setTimeout(TURN_MS, undefined, { ref: false })
     }
@@ -137,26 +145,7 @@ export class BodiesInFlight {
   }
 }
 
-/**
- * Measures the longest time for which a piece of work has blocked others. It measures processor time, so that other programs on
- * a busy machine do not count against a user.
- */
-class Stretch {
-  #startMs = processorMs()
-  #longestMs = 0
-
-  async giveTurn(): Promise<void> {
-    this.end()
-    await ownTurn()
-    this.#startMs = processorMs()
-  }
-
-  end(): number {
-    this.#longestMs = Math.max(this.#longestMs, processorMs() - this.#startMs)
-    return this.#longestMs
-  }
-}
-
+/** The processor time of this thread, so that other programs on a busy machine do not count against a user. */
 function processorMs(): number {
   const { user, system } = process.threadCpuUsage()
   return (user + system) / 1_000

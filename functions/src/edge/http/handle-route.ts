@@ -12,16 +12,12 @@ export type Handle = (request: FoundRequest) => void | Promise<void>
 /** Authenticates and authorises each request of a route, then lets the route handle it. */
 export function handlerOf(row: TableRow, family: Family, authenticate: Authenticate): Handle {
   if (row.action === 'anybody') return publicHandler(row, authenticate)
-  return privateHandler(row, family, authenticate)
-}
-
-function privateHandler(route: Route, family: Family, authenticate: Authenticate): Handle {
   return function handleRoute(found) {
     const { authorization, 'x-user-id': userId } = found.req.headers
     const principal = authenticate({ authorization, userId: userId?.toString(), family })
     return principal instanceof Promise
-      ? principal.then((known) => answerIfAllowed(route, found, known))
-      : answerIfAllowed(route, found, principal)
+      ? principal.then((known) => answerIfAllowed(row, found, known))
+      : answerIfAllowed(row, found, principal)
   }
 }
 
@@ -50,19 +46,15 @@ function announcesBody({ headers }: IncomingMessage): boolean {
 }
 
 function publicHandler({ handle }: PublicRoute, authenticate: Authenticate): Handle {
-  return async (found) => handle({ ...found, principal: await knownPrincipal(authenticate, found.req) })
-}
-
-/** Undefined for a missing or bad token, because a health check must not fail because of its token. */
-async function knownPrincipal(
-  authenticate: Authenticate,
-  { headers }: IncomingMessage,
-): Promise<Principal | undefined> {
-  try {
-    const { authorization } = headers
-    return await authenticate({ authorization, userId: undefined, family: 'workflows' })
-  } catch (error) {
-    if (isToolrackError(error)) return undefined
-    throw error
+  return async (found) => {
+    const { authorization } = found.req.headers
+    let principal: Principal | undefined
+    try {
+      principal = await authenticate({ authorization, userId: undefined, family: 'workflows' })
+    } catch (error) {
+      // A health check must not fail because its token is missing or bad.
+      if (!isToolrackError(error)) throw error
+    }
+    return handle({ ...found, principal })
   }
 }

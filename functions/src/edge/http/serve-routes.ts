@@ -81,7 +81,7 @@ function expressApp(
   // Addresses without a parameter come first, as in `exact`, so that every spelling of an address finds the same route.
   const inOrder = places.toSorted((a, b) => Number(hasParameter(a)) - Number(hasParameter(b)))
   for (const { method, address, handle } of inOrder)
-    app.route(address)[lowerCase(method)]((req, res) => {
+    app.route(address)[method.toLowerCase() as Lowercase<Method>]((req, res) => {
       const { search } = addressOf(req)
       return handle({ path: req.path, search, params: req.params, req, res, ...counted })
     })
@@ -133,8 +133,4 @@ function addressOf({ url = '' }: IncomingMessage): { readonly path: string; read
   return question === -1
     ? { path: url, search: '' }
     : { path: url.slice(0, question), search: url.slice(question + 1) }
-}
-
-function lowerCase<M extends Method>(method: M): Lowercase<M> {
-  return method.toLowerCase() as Lowercase<M>
 }
