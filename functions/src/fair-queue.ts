@@ -47,10 +47,7 @@ type User = {
   pausedUntilMs: number
 }
 
-/**
- * How many users without work are remembered while others wait, in about 100 KB. That is many more than usually wait, so users are
- * rarely forgotten before they come back.
- */
+/** How many users without work are remembered, in about 100 KB. Usually fewer wait, so hardly any is forgotten. */
 export const IDLE_USERS_MAX = 1_000
 
 const SYSTEM_CLOCK: QueueClock = {

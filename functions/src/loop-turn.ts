@@ -18,10 +18,7 @@ export function pauseMsAfter(tooLongMs: number): number {
 /** The process has one event loop, so it has one queue of turns. */
 let last = Promise.resolve()
 
-/**
- * Resolves in a later turn of the event loop, a different one for each caller. If many long pieces of work continued in the same
- * turn, everybody else would wait for all of them.
- */
+/** Resolves in a later turn of the event loop, a different one for each caller, so that others wait for only one. */
 export function ownTurn(): Promise<void> {
   last = last.then(() => setImmediate())
   return last

@@ -1,7 +1,4 @@
-/**
- * The result of the work. If it takes longer, what `late` returns or throws; by default it throws an Error. The work itself is not
- * stopped.
- */
+/** The result of the work or, if it takes longer, of `late`. The work itself is not stopped. */
 export async function withinMs<T, Late = never>(
   ms: number,
   work: Promise<T>,

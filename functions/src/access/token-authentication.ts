@@ -39,10 +39,7 @@ export function identifyBy(verify: VerifyToken, read: (claims: Claims) => Identi
   }
 }
 
-/**
- * Chooses by the `typ` of a token's header how it is identified. The header need not be verified yet, because each of the two
- * accepts only its own kind of token.
- */
+/** Chooses by the unverified `typ` of a token's header. Each of the two accepts only its own kind of token. */
 export function identifyByType(typ: string, typed: Identify, others: Identify): Identify {
   return function identify(token) {
     const header = parseObject(Buffer.from(token.split('.', 1)[0] ?? '', 'base64url').toString())

@@ -35,10 +35,7 @@ export function localAccess(token: string, jobKeys: JobKeys | undefined, now = D
   }
 }
 
-/**
- * `TOOLRACK_AUTH=firebase`: Firebase ID tokens for users; OIDC tokens of listed service accounts and job tokens for jobs. Tests
- * replace Google's `keys`.
- */
+/** `TOOLRACK_AUTH=firebase`: ID tokens for users, OIDC and job tokens for jobs. Tests replace Google's `keys`. */
 export function firebaseAccess(
   { projectId, emulator, jobAccounts, jobAudiences }: FirebaseAuth,
   jobKeys: JobKeys | undefined,

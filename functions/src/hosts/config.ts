@@ -1,7 +1,7 @@
 import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { JOB_KEYS_RULE, parseJobKeys } from '../access/job-keys.ts'
-import { LOG_BOUNDS, type LogBounds } from '../calls/pipeline/invocation-logs.ts'
+import { LOG_BOUNDS } from '../calls/pipeline/invocation-logs.ts'
 import { ENVELOPES } from '../tools/catalog/list-query.ts'
 import { STORE_BYTES_MAX } from '../tools/records/layer-totals.ts'
 import { choice, list, matching, optional, parsed, readVariables, text, wholeNumber } from './variables.ts'
@@ -91,10 +91,6 @@ export function parseConfig(env: NodeJS.ProcessEnv = process.env) {
   const { values } = read
   refuseEmulators(set)
   const { RUNNER_URL: url, TOOLRACK_DEFS_DIR: definitionsFolder } = values
-  const logBounds: LogBounds = {
-    userBytes: values.TOOLRACK_USER_LOGS_MB * MB,
-    allBytes: values.TOOLRACK_LOGS_MB * MB,
-  }
   const settings = Object.entries(set).filter(([name]) => Object.hasOwn(RUNNER_SETTINGS, name))
   return {
     port: values.PORT,
@@ -102,7 +98,7 @@ export function parseConfig(env: NodeJS.ProcessEnv = process.env) {
     dataFolder: resolve(values.TOOLRACK_DATA),
     store: values.TOOLRACK_STORE,
     storeBytesMax: values.TOOLRACK_STORE_MB * MB,
-    logBounds,
+    logBounds: { userBytes: values.TOOLRACK_USER_LOGS_MB * MB, allBytes: values.TOOLRACK_LOGS_MB * MB },
     definitionsFolder: resolve(definitionsFolder),
     /** True if it is the folder that comes with the service. */
     isShippedDefinitions: resolve(definitionsFolder) === DEFS_DIR,

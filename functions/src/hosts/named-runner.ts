@@ -13,10 +13,7 @@ const PATIENCE = { deadlineMs: 3_000, graceMs: 5_000 }
 
 type Lookup = { readonly endpoint?: CloudRunEndpoint; readonly againMs?: number }
 
-/**
- * The runner that the environment names, by its address or as a service on Cloud Run. Undefined if it names none. No request is
- * sent before the first call.
- */
+/** The runner that the environment names, if any. No request is sent before the first call. */
 export function namedRunner(
   { address, service }: Config['runner'],
   log: Log,

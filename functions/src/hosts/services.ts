@@ -1,8 +1,8 @@
-import type { Authenticate } from '../access/authenticate.ts'
 import type { SignJobToken } from '../access/job-token.ts'
 import { Catalog } from '../tools/catalog/catalog.ts'
 import type { Layer } from '@toolrack/contract'
-import type { Envelope } from '../tools/catalog/list-query.ts'
+import type { EdgeParts } from '../edge/http/serve-routes.ts'
+import type { ListParts } from '../edge/routes/list-tools.ts'
 import type { DefinitionStore } from '../tools/definitions/definition-store.ts'
 import { DefinitionWriter, storedLayer } from '../tools/definitions/definition-writer.ts'
 import { FolderLayer } from '../tools/folder/folder-layer.ts'
@@ -19,29 +19,23 @@ import { ArgumentValidator } from '../tools/schemas/argument-validator.ts'
 import { SchemaCompilers } from '../tools/schemas/schema-compilers.ts'
 
 /** What differs between hosts, and between hosts and tests. */
-export type ServiceParts = {
-  readonly store: (compilers: SchemaCompilers) => DefinitionStore
-  readonly files: (compilers: SchemaCompilers) => LayerSource
-  /** The path of a watched folder of modules, which are part of the file layer. Only the embedded server has one. */
-  readonly toolsFolder?: string | undefined
-  readonly runner: Runner
-  readonly logs: InvocationLogs
-  /** Replaces the lookup of sources in the store and the folder. */
-  readonly sourceOf?: SourceOf
-  /** How long the platform lets a call last, in milliseconds. By default there is no such limit. */
-  readonly deadlineMsMax?: number
-  readonly authenticate: Authenticate
-  /** Undefined on a server that has no keys for job tokens. */
-  readonly signJobToken?: SignJobToken | undefined
-  /** Milliseconds since 1970. */
-  readonly now?: () => number
-  readonly log: Log
-  /** The envelope of a list whose query names none. */
-  readonly envelope: Envelope
-  /** The `workflowName` of items whose runner names none. */
-  readonly defaultWorkflow: string
-  readonly corsOrigins: readonly string[]
-}
+export type ServiceParts = Omit<ListParts, 'catalog'> &
+  Omit<EdgeParts, 'bodies' | 'unread'> & {
+    readonly store: (compilers: SchemaCompilers) => DefinitionStore
+    readonly files: (compilers: SchemaCompilers) => LayerSource
+    /** The path of a watched folder of modules, which are part of the file layer. Only the embedded server has one. */
+    readonly toolsFolder?: string | undefined
+    readonly runner: Runner
+    readonly logs: InvocationLogs
+    /** Replaces the lookup of sources in the store and the folder. */
+    readonly sourceOf?: SourceOf
+    /** How long the platform lets a call last, in milliseconds. By default there is no such limit. */
+    readonly deadlineMsMax?: number
+    /** Undefined on a server that has no keys for job tokens. */
+    readonly signJobToken?: SignJobToken | undefined
+    /** Milliseconds since 1970. */
+    readonly now?: () => number
+  }
 
 /** Everything that a route may use. */
 export type Services = ReturnType<typeof createServices>

@@ -40,10 +40,7 @@ export function parseCalls(body: JsonValue): ReadCalls<CallFormatName> {
   return read
 }
 
-/**
- * Runs a model's calls, a few at a time, each in the same pipeline as a single call. The answers are in the order of the
- * calls. `held` counts the bytes of the results.
- */
+/** Runs a model's calls, a few at a time, each like a single call. `held` counts the bytes of the results. */
 export async function dispatch(
   pipeline: Pipeline,
   sender: Required<Pick<Asked, 'principal' | 'signal' | 'headers'>>,

@@ -28,10 +28,7 @@ export function logBytes({ tool, text }: InvocationLog): number {
   return Buffer.byteLength(text) + Buffer.byteLength(tool) + LOG_RECORD_BYTES
 }
 
-/**
- * Keeps what calls have printed, for their callers, for 24 hours and within `LogBounds`. Every implementation passes
- * `test/support/invocation-logs.contract.ts`.
- */
+/** Keeps what calls have printed, for 24 hours. Every store passes `test/support/invocation-logs.contract.ts`. */
 export type InvocationLogs = {
   /** Rejects if the log cannot be kept. */
   readonly keep: (uid: string, log: InvocationLog) => Promise<void>

@@ -56,10 +56,7 @@ export class Onion<Call extends Received> {
   }
 }
 
-/**
- * How many steps of one call have begun and not ended. A step's depth is the count when it began. A lower count means that the
- * step has ended, a higher one that a step inside it still runs.
- */
+/** How many steps of one call are open. The n-th has ended if that is below n; a step inside it runs if it is above n. */
 type Open = { count: number }
 
 type Rest<Call> = (call: Call, open: Open) => Promise<CallOutcome>

@@ -49,10 +49,7 @@ const LONE_SURROGATE = 'a lone surrogate, which is no text; send the whole chara
 
 type Visit = { readonly value: JsonValue; readonly argument: string; readonly depth: number }
 
-/**
- * Finds a fault that no schema allows, and says which argument has it. Undefined if there is none. Walks without recursion,
- * because arguments may be nested deeply.
- */
+/** The fault that no schema allows, and its argument. Without recursion, because arguments may be nested deeply. */
 function unsafeArgument(args: JsonObject): string | undefined {
   const names = Object.keys(args)
   const refused = names.find((name) => REFUSED.has(name))

@@ -33,10 +33,7 @@ export const readRequest: Step<Received, Requested> = (call, next) => {
   return request instanceof Promise ? later(request) : next({ ...call, request })
 }
 
-/**
- * Checks the arguments against the definition's schema, but only those of tools that the service runs. Calls of other tools
- * fail in the step that runs the tool.
- */
+/** Checks the arguments of a tool that the service runs. Calls of other tools fail in the step that runs the tool. */
 export function validateArguments({ validator }: Pick<StepParts, 'validator'>): Step<Resolved> {
   return async (call, next) => {
     const { entry, request, principal, signal } = call

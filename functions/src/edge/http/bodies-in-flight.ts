@@ -19,28 +19,19 @@ const HEAP_SHARE = 1 / 64
  */
 const TURN_MS = 5
 
-/**
- * Milliseconds between two refused bodies of one user. Reading 1 MB in order to throw it away takes 2 ms, and a client that is
- * refused at once sends the next body at once.
- */
+/** Milliseconds between two refused bodies of one user, who could send the next at once. Discarding 1 MB takes 2 ms. */
 const REFUSED_PAUSE_MS = 50
 /** The last of so many waits 5 s. A connection on which nothing is read is cut after 30 s. */
 const REFUSED_WAITING_MAX = 100
 
-/**
- * Bytes that the bodies of all requests together may have, in a heap that may grow to `heapBytesMax`. At least two of the
- * largest, so that one user's half holds one.
- */
+/** The bytes of all bodies together, in a heap up to `heapBytesMax`. One user's half must hold the largest body. */
 export function bodyBudget(heapBytesMax?: number): number {
   return shareOfHeap(HEAP_SHARE, 2 * LARGEST_BYTES, heapBytesMax)
 }
 
 type Share = { readonly user: string; readonly bytes: number }
 
-/**
- * Bounds the bytes of the bodies that are being read, parsed and worked on, because a parsed body takes many times its bytes.
- * There is one for each server.
- */
+/** Bounds the bytes of the bodies in work, because a parsed body takes many times its bytes. One for each server. */
 export class BodiesInFlight {
   readonly #bytesMax: number
   readonly #bytesPerUser: number
@@ -125,10 +116,7 @@ export class BodiesInFlight {
     return promise
   }
 
-  /**
-   * Discards the refused bodies of a user one after another. Rejects with SERVICE_BUSY, and discards nothing, if too many wait
-   * for that or if the caller has gone.
-   */
+  /** Discards refused bodies of a user in turn. Rejects with SERVICE_BUSY if too many wait, or the caller has gone. */
   async discardInTurn(
     user: string,
     signal: AbortSignal | undefined,

@@ -54,10 +54,7 @@ export function bodyInvalid(message: string): ToolrackError {
 /** The fields that a parser adds to a request. */
 type Read = { readonly rawBody?: Uint8Array; body?: unknown }
 
-/**
- * The bytes of a request's body. They count among the bodies in flight until the request has been handled. Throws
- * BODY_TOO_LARGE, and SERVICE_BUSY if there are too many.
- */
+/** The bytes of a body, which count until the request is handled. Throws BODY_TOO_LARGE or SERVICE_BUSY. */
 export async function readBytes({ req, res, bodies, principal }: Sent, size: Size): Promise<Uint8Array> {
   const read = req as Read
   const { rawBody } = read

@@ -11,10 +11,7 @@ const JSON_HEADERS = {
   'X-Content-Type-Options': 'nosniff',
 } as const
 
-/**
- * Sends a value as JSON, with each JsonText as its text. Errors are never cached. Throws SERVICE_BUSY if too many bytes wait for
- * the reader of a GET.
- */
+/** Sends a value as JSON. Throws SERVICE_BUSY if too many bytes wait for the reader of a GET. */
 export function sendJson(
   res: ServerResponse,
   httpStatus: number,

@@ -13,10 +13,7 @@ export function unreadBudget(heapBytesMax?: number): number {
 /** The bytes of all users, and the most that one user may have. */
 export type UnreadState = { readonly bytes: number; readonly users: number; readonly bytesMaxPerUser: number }
 
-/**
- * Bounds the bytes of large answers that wait for each user's readers. An answer is in memory until its reader has read it, and
- * a reader may read nothing. There is one for each server.
- */
+/** Bounds the bytes of large answers that each user has not read yet, because they are in memory. One for each server. */
 export class UnreadAnswers {
   readonly #bytesMax: number
   readonly #bytes = new UserBytes()

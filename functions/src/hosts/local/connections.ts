@@ -61,10 +61,7 @@ export class Connections {
     if (socket.writableLength > 0 || !socket.writable || !last || last.closed) socket.destroy()
   }
 
-  /**
-   * Answers what Node's HTTP parser refuses, once, and after the answer to the request before it. A malformed body of a request
-   * that already has its answer gets no second answer.
-   */
+  /** Answers what Node's HTTP parser refuses, once, and after the answer to the request before it. */
   readonly refuseMalformed = (error: NodeJS.ErrnoException, socket: Socket): void => {
     const isSilent = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket.bytesRead === 0
     if (error.code === 'ECONNRESET' || isSilent || !socket.writable) return void socket.destroy()

@@ -79,10 +79,7 @@ export function openStore(folder: string, bytesMax: number): SqliteDefinitionSto
   }
 }
 
-/**
- * Opens the logs of calls. A file that cannot be read, or that another version has made, is replaced by an empty one, because the
- * server should start even if logs are lost.
- */
+/** Opens the logs of calls. A file that cannot be used is replaced, because lost logs must not prevent a start. */
 export function openLogs(folder: string, bounds: LogBounds): SqliteInvocationLogs {
   const path = join(folder, 'invocations.db')
   function open(): SqliteInvocationLogs {

@@ -63,10 +63,7 @@ export async function stopListening({ server }: Listening): Promise<void> {
   clearTimeout(cut)
 }
 
-/**
- * Lets at most `max` connections wait for their first request. One more replaces the oldest, so that clients that open
- * connections and send nothing cannot shut out others.
- */
+/** Closes the oldest of more than `max` connections without a request, so that silent clients cannot shut out others. */
 function boundSilent(server: Server, max: number): void {
   const silent = new Set<Socket>()
   server.on('connection', (socket: Socket) => {

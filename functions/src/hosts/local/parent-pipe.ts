@@ -6,10 +6,7 @@ type ParentPipe = {
   readonly tell: (line: string) => void
 }
 
-/**
- * Calls `onGone` when the program at the other end of a pipe has ended for any reason. `--parent-pipe=3` in the arguments names
- * the descriptor of the pipe.
- */
+/** Calls `onGone` when the program at the other end of the pipe, `--parent-pipe=<descriptor>`, has ended. */
 export function watchParent(args: readonly string[], onGone: () => void): ParentPipe {
   const argument = args.find((candidate) => /^--parent-pipe=\d+$/.test(candidate))
   if (argument === undefined) return { tell: () => undefined }

@@ -118,15 +118,11 @@ const LEVELS: ReadonlyMap<unknown, keyof Log> = new Map([
   ['WARNING', 'warn'],
 ])
 
-/**
- * Writes a line of the runner's log to ours. Returns its message if it is a warning or an error. A line that is not a JSON
- * object comes from Python itself, and counts as a warning.
- */
+/** Writes a line of the runner's log to ours. Returns its message if it is a warning or an error. */
 function forwardLine(log: Log, line: string): string {
-  const { severity, message, ...fields } = parseObject(line) ?? {
-    severity: 'WARNING',
-    message: line.trimEnd(),
-  }
+  // A line that is not a JSON object comes from Python itself.
+  const entry = parseObject(line) ?? { severity: 'WARNING', message: line.trimEnd() }
+  const { severity, message, ...fields } = entry
   const said = typeof message === 'string' ? message : line
   const level = LEVELS.get(severity) ?? 'error'
   if (said !== '') log[level](`runner: ${said}`, Object.keys(fields).length > 0 ? fields : undefined)

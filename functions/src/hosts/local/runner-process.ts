@@ -83,10 +83,7 @@ export class RunnerProcess {
 
 type BackoffLimits = Pick<RunnerPatience, 'againMs' | 'againMsMax' | 'healthyMs'>
 
-/**
- * Tells how long to wait, in milliseconds, before something that has ended is started again. It is given for how long that was
- * in good health.
- */
+/** How many milliseconds to wait before a restart, for something that was in good health for `healthMs`. */
 export function backoff({ againMs, againMsMax, healthyMs }: BackoffLimits): (healthMs: number) => number {
   let nextMs = againMs
   return function waitMs(healthMs) {

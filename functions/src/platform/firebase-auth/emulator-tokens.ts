@@ -7,10 +7,7 @@ import { GOOGLE_LIFETIME_SECONDS_MAX, livingClaims, type VerifyToken } from '../
 const TOKEN_FAULT =
   /^auth\/(?:argument-error|invalid-id-token|id-token-expired|id-token-revoked|user-disabled|user-not-found)$/
 
-/**
- * Asks the Auth emulator to verify its unsigned tokens. firebase-admin finds the emulator through FIREBASE_AUTH_EMULATOR_HOST,
- * and a service in production does not start with that variable.
- */
+/** Asks the Auth emulator, which firebase-admin finds by FIREBASE_AUTH_EMULATOR_HOST, to verify its unsigned tokens. */
 export function emulatorTokens(projectId: string, now: () => number): VerifyToken {
   let auth: Promise<Auth> | undefined
   return async function verify(token) {

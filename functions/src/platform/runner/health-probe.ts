@@ -81,10 +81,7 @@ function startDeadline(deadlineMs: number): Disposable & { readonly signal: Abor
   return { signal: aborter.signal, [Symbol.dispose]: () => clearTimeout(timer) }
 }
 
-/**
- * The runner's health from its answer. A runner that refuses a caller tells them only its level of isolation. `refusal` says,
- * behind "The runner", why it refuses us.
- */
+/** The runner's health from its answer. `refusal` says, behind "The runner", why it refuses us. */
 function readHealth(httpStatus: number, text: string, refusal: string): RunnerHealth {
   if (httpStatus === 401 || httpStatus === 403) return unreachable(refusal)
   if (httpStatus !== 200) return unreachable(`answers with HTTP ${httpStatus}`)

@@ -8,10 +8,7 @@ export const WANTS_SOURCE = 'wants the source'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/**
- * The outcome of a call from the answer of `/invoke`. After an answer that is not valid the tool may have run, and the outcome
- * says so.
- */
+/** The outcome of a call from the answer of `/invoke`. After an answer that is not valid the tool may have run. */
 export function readOutcome(answer: RunnerAnswer): RunnerOutcome | typeof WANTS_SOURCE {
   if (answer.httpStatus !== 200) return refused(answer)
   return ran(answer.text) ?? uncertain('sent an answer that is not valid')
