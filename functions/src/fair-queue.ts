@@ -165,7 +165,6 @@ export class FairQueue {
     this.#running += 1
   }
 
-  /** Waits for the user's turn. Resolves when a place is taken. */
   #turn(key: QueueUser, user: User, signal: AbortSignal | undefined): Promise<void> {
     if (user.isBounded) this.#makeRoom(user)
     const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -199,7 +198,7 @@ export class FairQueue {
     return promise
   }
 
-  /** Makes room for one more waiter of the user, if necessary by refusing one of the user who has the most. Throws the refusal if it cannot. */
+  /** Makes room for one more waiter, if necessary by refusing one of the user who has the most. Or throws the refusal. */
   #makeRoom({ waiting }: User): void {
     const { waitingPerUser, waitingMax } = this.#bounds
     if (waiting.size >= waitingPerUser) throw this.#refusal('full')

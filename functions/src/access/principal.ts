@@ -14,7 +14,7 @@ export type GrantedTool = { readonly name: string; readonly digest: Digest }
 
 /** The tools that a job token names, each with its digest. Its job sees no other tool of the catalog. */
 export type Grant = {
-  /** Equal for equal grants, whatever their order. */
+  /** Equal for equal grants, in any order. */
   readonly id: string
   readonly tools: ReadonlyMap<string, Digest>
 }

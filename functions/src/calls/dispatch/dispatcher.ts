@@ -18,7 +18,7 @@ import { readJson } from '../../tools/json/read-json.ts'
 /** How many calls of one request run at the same time. A runner has as many slots. */
 export const AT_ONCE = 8
 
-/** UTF-8 bytes of one call's arguments. The limit of a single call is the same. */
+/** UTF-8 bytes of one call's arguments, as for a single call. */
 const ARGUMENTS_BYTES_MAX = 256 * 1024
 
 type DispatchAnswer = {

@@ -27,7 +27,7 @@ export class HeldResults {
     this.#bytesPerUser = bytesPerUser
   }
 
-  /** Begins a dispatch. Throws SERVICE_BUSY if the user's results take all the bytes that they may. */
+  /** Begins a dispatch. Throws SERVICE_BUSY if the user's results use all of their bytes. */
   begin(user: string): Holding {
     if (this.bytes(user) >= this.#bytesPerUser) throw new ToolrackError('SERVICE_BUSY', USER_FULL)
     let held = 0
@@ -58,7 +58,6 @@ export class HeldResults {
     }
   }
 
-  /** How many bytes are held for a user now. */
   bytes(user: string): number {
     return this.#bytes.of(user)
   }

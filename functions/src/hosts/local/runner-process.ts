@@ -4,7 +4,7 @@ import type { PresentEndpoint } from '../../platform/runner/http-runner.ts'
 import { RunnerChild, type RunnerCommand, type RunnerEnd } from './runner-child.ts'
 
 const PATIENCE = {
-  /** The time from its start to the line that says where it listens. */
+  /** The time from its start to the line with its address. */
   readyMs: 30_000,
   /** The time from the end of its input to its own end. */
   stopMs: 5_000,

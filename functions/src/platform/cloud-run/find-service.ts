@@ -1,7 +1,6 @@
 import type { v2 } from '@google-cloud/run'
 import { withinMs } from '../../within-ms.ts'
 
-/** A service of Cloud Run. */
 type ServiceName = { readonly projectId: string; readonly region: string; readonly service: string }
 
 /** The options of Cloud Run's client. Tests set another address. */
