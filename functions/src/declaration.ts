@@ -1,16 +1,15 @@
-import { onRequest } from 'firebase-functions/https'
-import type { HttpsFunction } from 'firebase-functions/https'
+import { onRequest, type HttpsFunction } from 'firebase-functions/https'
 import { setGlobalOptions } from 'firebase-functions/options'
 import { defineSecret, defineString } from 'firebase-functions/params'
 import type { Handler } from './hosts/cloud/serving.ts'
 
 /**
- * What a deployment asks for. The values reach the service as environment variables of the same names, which `hosts/config.ts`
- * reads and checks. `functions/.env` has the defaults, so that no deployment stops to ask.
+ * The parameters of a deployment. The service gets them as environment variables of the same names, which `hosts/config.ts` reads
+ * and checks. `functions/.env` has the defaults, so that no deployment stops to ask.
  */
 defineString('LIST_ENVELOPE', {
   default: 'array',
-  description: 'The envelope of a list that asks for none: array or items.',
+  description: 'The envelope of a list whose query names none: array or items.',
 })
 defineString('TOOLRACK_DEFAULT_WORKFLOW', {
   default: 'tools-CliTools',
@@ -32,7 +31,7 @@ defineString('RUNNER_SERVICE', {
   default: 'toolrack-runner',
   description: 'The Cloud Run service that runs Python tools; empty for none.',
 })
-defineString('RUNNER_REGION', { default: 'us-central1', description: 'Where that service is.' })
+defineString('RUNNER_REGION', { default: 'us-central1', description: 'The region of that service.' })
 
 const jobKeys = defineSecret('TOOLRACK_JOB_KEYS', {
   description: 'The JSON Web Key Set that signs job tokens.',
@@ -41,7 +40,7 @@ const jobKeys = defineSecret('TOOLRACK_JOB_KEYS', {
 /** The options of both functions. They must be set before the first function is declared. */
 setGlobalOptions({
   region: 'us-central1',
-  // Both check tokens themselves. A private invoker would strip a token's signature before the app sees it.
+  // The functions check tokens themselves. A private invoker would remove a token's signature before that.
   invoker: 'public',
   memory: '512MiB',
   cpu: 1,
@@ -51,7 +50,7 @@ setGlobalOptions({
   secrets: [jobKeys],
 })
 
-/** A function as a deployment asks for it. `cors: false`, because the app has its own list and the emulator would allow every origin. */
+/** Declares a function. `cors: false`, because the app has its own list and the emulator would allow every origin. */
 export function declare(handler: Handler): HttpsFunction {
   return onRequest({ cors: false }, handler)
 }

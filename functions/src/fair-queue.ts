@@ -1,24 +1,24 @@
-/** How much a queue lets run and wait. `test/support/fair-queue.json` has cases of what follows from that. */
+/** How much may run and wait. `test/support/fair-queue.json` has test cases. */
 export type QueueBounds = {
-  /** How much runs at the same time. */
+  /** How many run at the same time. */
   readonly places: number
-  /** The most places of one user, also when nobody else is there, because what runs is not stopped for others. */
+  /** The most places of one user, even if nobody else waits, because what runs is not stopped for others. */
   readonly placesPerUser: number
-  /** How many wait for one user, and for all users together. */
+  /** How many may wait for one user, and for all users together. */
   readonly waitingPerUser: number
   readonly waitingMax: number
 }
 
-/** A clock in milliseconds from any beginning, and a timer. */
+/** A clock in milliseconds since any moment, and a timer. */
 export type QueueClock = {
   readonly nowMs: () => number
   readonly later: (ms: number, act: () => void) => void
 }
 
-/** Whose work it is. Null is the service itself. It takes turns as any user does, but any number of its own may wait. */
+/** Whose work it is. Null is the service itself. It takes turns like a user, but any number of its pieces of work may wait. */
 export type QueueUser = string | null
 
-/** Why something is not run: too many wait, or its caller has gone. */
+/** Why work was not run: too much waits, or its caller has gone. */
 export type NotRun = 'full' | 'gone'
 
 export type QueueState = {
@@ -26,7 +26,7 @@ export type QueueState = {
   readonly running: number
   readonly waiting: number
   readonly usersWaiting: number
-  /** The longest time that something waits now, in milliseconds; 0 when nothing waits. */
+  /** The longest time that something has waited so far, in milliseconds; 0 if nothing waits. */
   readonly longestWaitMs: number
 }
 
@@ -42,15 +42,12 @@ type User = {
   readonly isBounded: boolean
   readonly waiting: Set<Waiter>
   running: number
-  /** The number of the start that was the user's last; 0 before the first. */
+  /** The number of the user's last start; 0 before the first. */
   started: number
   pausedUntilMs: number
 }
 
-/**
- * How many users without any work are remembered while others wait, in about 100 KB. It is many more than usually wait, so hardly
- * any user is forgotten before they come back.
- */
+/** How many users without work are remembered, in about 100 KB. Usually fewer wait, so hardly any is forgotten. */
 export const IDLE_USERS_MAX = 1_000
 
 const SYSTEM_CLOCK: QueueClock = {
@@ -59,8 +56,8 @@ const SYSTEM_CLOCK: QueueClock = {
 }
 
 /**
- * Places that users share. A free place goes to the user who has the fewest, then to the one who started longest ago. A user who
- * asks for too much is refused, and no other user.
+ * Places that users share. A free place goes to the user who has the fewest, then to the one who started longest ago. If one user
+ * asks for too much, only that user is refused.
  */
 export class FairQueue {
   readonly #bounds: QueueBounds
@@ -72,10 +69,10 @@ export class FairQueue {
   #waiting = 0
   #waitingBounded = 0
   #starts = 0
-  /** The latest start of any user who was forgotten while others waited. A new user counts as one of them. */
+  /** The latest start of any user who was forgotten while others waited. New users get this start too. */
   #forgottenStart = 0
 
-  /** `refusal` makes the error that a caller gets for what is not run. */
+  /** `refusal` makes the error for work that is not run. */
   constructor(bounds: QueueBounds, refusal: (why: NotRun) => Error, clock = SYSTEM_CLOCK) {
     this.#bounds = bounds
     this.#refusal = refusal
@@ -83,8 +80,8 @@ export class FairQueue {
   }
 
   /**
-   * Runs `act` when it is the user's turn, at once if there is a place. Rejects as `act` does, and with the refusal when too
-   * many wait or `signal` is aborted before the turn comes.
+   * Runs `act` when it is the user's turn, at once if there is a place. Rejects as `act` does, and with the refusal if too many
+   * wait or `signal` is aborted before the turn comes.
    */
   async run<T>(
     user: QueueUser,
@@ -104,7 +101,7 @@ export class FairQueue {
     }
   }
 
-  /** Lets the user start nothing for so many milliseconds. A second pause never shortens the first. */
+  /** The user starts nothing for so many milliseconds. A second pause never shortens the first. */
   pause(user: QueueUser, ms: number): void {
     const state = this.#userOf(user)
     state.pausedUntilMs = Math.max(state.pausedUntilMs, this.#clock.nowMs() + ms)
@@ -168,7 +165,6 @@ export class FairQueue {
     this.#running += 1
   }
 
-  /** Waits for the user's turn. Resolves when a place is taken. */
   #turn(key: QueueUser, user: User, signal: AbortSignal | undefined): Promise<void> {
     if (user.isBounded) this.#makeRoom(user)
     const { promise, resolve, reject } = Promise.withResolvers<void>()
@@ -202,7 +198,7 @@ export class FairQueue {
     return promise
   }
 
-  /** Lets one more of the user wait, if need be in the place of the user who has the most. Throws the refusal if it may not. */
+  /** Makes room for one more waiter, if necessary by refusing one of the user who has the most. Or throws the refusal. */
   #makeRoom({ waiting }: User): void {
     const { waitingPerUser, waitingMax } = this.#bounds
     if (waiting.size >= waitingPerUser) throw this.#refusal('full')
@@ -228,8 +224,8 @@ export class FairQueue {
   }
 
   /**
-   * Users are remembered while somebody waits. Otherwise a user who asks again at once would always be the first. Of too many users
-   * those who started longest ago are forgotten. They come back behind every waiter who started before them.
+   * Users are remembered while somebody waits. Otherwise a user who asks again at once would always be first. If there are too many,
+   * those who started longest ago are forgotten. When they come back, every waiter who started before them is served first.
    */
   #forgetIdle(): void {
     const max = this.#waiting > 0 ? IDLE_USERS_MAX : 0

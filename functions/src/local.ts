@@ -22,13 +22,13 @@ async function main(): Promise<void> {
     )
   }
   process.on('SIGINT', stop).on('SIGTERM', stop).on('SIGHUP', stop)
-  // Before anybody reads the address, so that after a crash the next start takes the same port.
+  // Before the address is printed, so that after a crash the next start uses the same port.
   watchParent(process.argv, stop).tell(serving.url)
   const say = process.argv.includes('--restarted') ? restartLine : banner
   console.log(say(serving, performance.now()))
 }
 
-/** Ends the program: with one sentence for an error that a person can correct, with the stack for any other. */
+/** Ends the program. An error that a person can correct is printed as one sentence, any other one with its stack. */
 function fail(error: unknown): never {
   if (error instanceof StartError) exit(error.message, error.exitCode)
   if (error instanceof ConfigError) exit(`The environment cannot be used: ${error.message}.`, EXIT.badConfig)

@@ -7,7 +7,7 @@ export type Log = {
 
 export type LogFields = { readonly [field: string]: unknown }
 
-/** A log for people: one line per event, `warn  message  {"field":…}`. */
+/** A log for people: one line per event, such as `warn  message  {"field":…}`. */
 export function textLog(stream: { write(line: string): unknown }): Log {
   function line(level: string) {
     return (message: string, fields?: LogFields): void => {

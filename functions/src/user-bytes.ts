@@ -1,6 +1,6 @@
 import { getHeapStatistics } from 'node:v8'
 
-/** Counts bytes for each user. A user without any is not remembered. */
+/** Counts bytes for each user. Users without bytes are not remembered. */
 export class UserBytes {
   readonly #bytesOf = new Map<string, number>()
   #total = 0
@@ -26,7 +26,7 @@ export class UserBytes {
   }
 }
 
-/** A share of a heap that may grow to `heapBytesMax`, V8's own limit by default; at least `bytesMin`. */
+/** A share of a heap that may grow to `heapBytesMax` (by default V8's limit), but at least `bytesMin`. */
 export function shareOfHeap(
   share: number,
   bytesMin: number,

@@ -1,7 +1,4 @@
-/**
- * The result of the work; if it takes longer, what `late` returns or throws, which is an Error unless it is given. The work
- * itself goes on, and nobody waits for it.
- */
+/** The result of the work or, if it takes longer, of `late`. The work itself is not stopped. */
 export async function withinMs<T, Late = never>(
   ms: number,
   work: Promise<T>,

@@ -35,7 +35,7 @@ test('a busy port is told with what to do', async () => {
 test('an address that is not of this machine is told', async () => {
   using data = temporaryFolder()
   const ended = await failedStart({ data: data.path, env: { HOST: '203.0.113.1' } })
-  expectOneSentence(ended, EXIT.addressTaken, /cannot be listened on .*HOST and PORT/)
+  expectOneSentence(ended, EXIT.addressTaken, /cannot be used .*HOST and PORT/)
 })
 
 test('a second server on the same data is told, and does not disturb the first', async () => {

@@ -1,7 +1,7 @@
 import { ToolrackError } from '@toolrack/contract'
 import type { Principal } from './principal.ts'
 
-/** What a request brings to say who sends it, and the route family that it came to. */
+/** How a request says who sends it, and the route family that it came to. */
 export type Credentials = {
   readonly authorization: string | undefined
   /** The header `X-User-Id`: the user for whom a service account acts. */
@@ -10,32 +10,32 @@ export type Credentials = {
 }
 
 /**
- * Finds out who sends a request, at once where nothing has to be verified. Throws or rejects with TOKEN_INVALID for every
- * fault of the token, with HEADER_INVALID when a service account does not say for whom it acts, with PERMISSION_DENIED when
- * it may not act here, and with KEYS_UNAVAILABLE.
+ * Finds out who sends a request, at once if nothing has to be verified. Throws or rejects with TOKEN_INVALID for every fault of
+ * the token, HEADER_INVALID if a service account does not name its user, PERMISSION_DENIED if it may not act here, and
+ * KEYS_UNAVAILABLE.
  */
 export type Authenticate = (credentials: Credentials) => Principal | Promise<Principal>
 
-/** Longer tokens are refused before anything is done with them. */
+/** Longer tokens are refused at once. */
 export const TOKEN_BYTES_MAX = 16 * 1024
 
 const SCHEME = 'bearer '
 
-/** The token of an `Authorization` header; undefined when there is none, or one that is too long. */
+/** The token of an `Authorization` header. Undefined if there is none, or if it is too long. */
 export function findBearerToken(authorization = ''): string | undefined {
   const isBearer = authorization.slice(0, SCHEME.length).toLowerCase() === SCHEME
   if (!isBearer || authorization.length > SCHEME.length + TOKEN_BYTES_MAX) return undefined
   return authorization.slice(SCHEME.length)
 }
 
-/** The token of an `Authorization` header. Throws TOKEN_INVALID when there is none. */
+/** The token of an `Authorization` header. Throws TOKEN_INVALID if there is none. */
 export function bearerToken(authorization: string | undefined): string {
   const token = findBearerToken(authorization)
   if (token === undefined) throw tokenInvalid()
   return token
 }
 
-/** The same error for every fault of a token, so that it does not help to guess one. */
+/** The same error for every fault of a token, so that it does not help an attacker who guesses. */
 export function tokenInvalid(cause?: unknown): ToolrackError {
   return new ToolrackError('TOKEN_INVALID', undefined, { cause })
 }

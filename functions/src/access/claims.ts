@@ -1,7 +1,6 @@
 import { ToolrackError } from '@toolrack/contract'
 import { tokenInvalid } from './authenticate.ts'
-import { isUid, UID_RULE } from './principal.ts'
-import type { AccountJob, User } from './principal.ts'
+import { isUid, UID_RULE, type AccountJob, type User } from './principal.ts'
 
 /** The claims of a token whose signature, issuer and audience have been checked. Times are in seconds. */
 export type Claims = {
@@ -11,7 +10,7 @@ export type Claims = {
   readonly [claim: string]: unknown
 }
 
-/** Rejects with TOKEN_INVALID, and with KEYS_UNAVAILABLE when the keys cannot be read. */
+/** Rejects with TOKEN_INVALID, or with KEYS_UNAVAILABLE if the keys cannot be read. */
 export type VerifyToken = (token: string) => Promise<Claims>
 
 /** How far the clock of an issuer may be ahead of ours. */
@@ -47,7 +46,7 @@ export function firebaseUser(claims: Claims, nowMs: number): User {
 /** A service account that may act as a job. Each request says for which user it acts. */
 export type ServiceAccount = { readonly kind: 'account'; readonly email: string }
 
-/** The account of a verified Google OIDC token. Throws PERMISSION_DENIED when it is not in `allowed`. */
+/** The account of a verified Google OIDC token. Throws PERMISSION_DENIED if it is not in `allowed`. */
 export function serviceAccount(claims: Claims, allowed: readonly string[]): ServiceAccount {
   const { email, email_verified: isVerified } = claims
   if (typeof email !== 'string' || isVerified !== true) throw tokenInvalid()

@@ -1,19 +1,17 @@
-import { ToolrackError } from '@toolrack/contract'
-import type { Layer } from '@toolrack/contract'
+import { ToolrackError, type Layer } from '@toolrack/contract'
 import type { Action, Principal } from './principal.ts'
 
 /** The answer to "may they?", with the reason that reaches the caller. */
 export type Decision = { readonly allowed: true } | { readonly allowed: false; readonly reason: string }
 
-/** Decides for every verb and every route. `maySee` decides which tools of a catalog are seen and called. */
+/** Decides for every verb. `maySee` decides which tools of a catalog are visible and can be called. */
 export function decide({ kind, isAdmin, grant }: Principal, action: Action): Decision {
   if (action.verb === 'read' || action.verb === 'call') return ALLOWED
   if (grant) return deny(WHY_NOT_BY_JOB_TOKEN[action.verb])
   if ('layer' in action) return decideOnLayer(isAdmin, action)
   const { verb } = action
   if (verb === 'read-versions') return ALLOWED
-  if (verb === 'refresh')
-    return isAdmin ? ALLOWED : deny('Only an admin may have the folder of modules read again.')
+  if (verb === 'refresh') return isAdmin ? ALLOWED : deny('Only an admin may refresh the folder of modules.')
   // A new verb does not compile until it has its own decision above.
   verb satisfies 'mint'
   return kind === 'user' ? ALLOWED : deny('Only a user may mint job tokens, not a job.')
@@ -27,7 +25,6 @@ function decideOnLayer(isAdmin: boolean, { verb, layer }: Extract<Action, { laye
   return deny(`Only an admin may ${verb === 'write' ? 'write' : 'read the modules of'} the global layer.`)
 }
 
-/** Throws PERMISSION_DENIED with the decision's reason. */
 export function authorise(principal: Principal, action: Action): void {
   const decision = decide(principal, action)
   if (!decision.allowed) throw new ToolrackError('PERMISSION_DENIED', decision.reason)
@@ -37,7 +34,7 @@ const ALLOWED: Decision = { allowed: true }
 
 const WHY_NOT_BY_JOB_TOKEN = {
   write: 'A job token never writes.',
-  refresh: 'A job token may not have the folder of modules read again.',
+  refresh: 'A job token may not refresh the folder of modules.',
   mint: 'A job token never mints another.',
   'read-modules': 'A job token can read the definitions of its tools, but not their source.',
   'read-versions': 'A job token can read the present definitions of its tools, but not their older versions.',

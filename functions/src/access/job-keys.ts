@@ -3,7 +3,7 @@ import { createPrivateKey, generateKeyPairSync, randomBytes } from 'node:crypto'
 import { parseObject } from '../parse-object.ts'
 
 /** A private key of the curve P-256 as a JSON Web Key. */
-export type JobKey = {
+type JobKey = {
   readonly kty: 'EC'
   readonly crv: 'P-256'
   readonly kid: string
@@ -15,11 +15,11 @@ export type JobKey = {
 /** The keys of job tokens: the first signs, every one verifies. */
 export type JobKeys = readonly [JobKey, ...JobKey[]]
 
-/** One that signs, the one before it, and two more for a slow rotation. */
+/** The key that signs, the one before it, and two more for a slow rotation. */
 const KEYS_MAX = 4
 
 export const JOB_KEYS_RULE =
-  'must be a JSON Web Key Set of 1 to 4 private keys of the curve P-256, each with a kid of its own; the first signs'
+  'must be a JSON Web Key Set of 1 to 4 private keys of the curve P-256, each with its own kid; the first signs'
 
 /** Reads a private key set. Undefined for a text that breaks `JOB_KEYS_RULE`. */
 export function parseJobKeys(text: string): JobKeys | undefined {

@@ -1,11 +1,9 @@
-import type { Digest } from '@toolrack/contract'
-import { isJsonObject, isToolName } from '@toolrack/contract'
+import { isJsonObject, isToolName, type Digest } from '@toolrack/contract'
 import { tokenInvalid } from './authenticate.ts'
 import type { Claims } from './claims.ts'
-import { grantOf, isUid } from './principal.ts'
-import type { GrantedTool, TokenJob } from './principal.ts'
+import { grantOf, isUid, type GrantedTool, type TokenJob } from './principal.ts'
 
-/** What tells a job token from every other token. */
+/** What distinguishes a job token from every other token. */
 export const JOB_TOKEN = { issuer: 'toolrack', audience: 'toolrack-jobs', typ: 'job+jwt' } as const
 
 /** How long a job token lives, in seconds. */

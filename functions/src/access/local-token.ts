@@ -1,8 +1,7 @@
 import { randomBytes, timingSafeEqual } from 'node:crypto'
 import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { findBearerToken, tokenInvalid } from './authenticate.ts'
-import type { Authenticate } from './authenticate.ts'
+import { findBearerToken, tokenInvalid, type Authenticate } from './authenticate.ts'
 import type { Principal } from './principal.ts'
 
 const TOKEN = /^[A-Za-z0-9_-]{32,128}$/
@@ -17,10 +16,7 @@ export function readLocalToken(folder: string): string {
   return token
 }
 
-/**
- * `TOOLRACK_AUTH=local`: the holder of the token is uid `local`, an admin, on both route families. `others` authenticates
- * every other token.
- */
+/** `TOOLRACK_AUTH=local`: the holder of the token is the admin `local`. `others` authenticates every other token. */
 export function localAuthentication(token: string, others: Authenticate = nobody): Authenticate {
   const expected = padded(token, Buffer.allocUnsafe(COMPARED_BYTES))
   const shown = Buffer.allocUnsafe(COMPARED_BYTES)

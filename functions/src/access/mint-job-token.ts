@@ -1,5 +1,4 @@
-import { ToolrackError } from '@toolrack/contract'
-import type { Digest, ErrorCode } from '@toolrack/contract'
+import { ToolrackError, type Digest, type ErrorCode } from '@toolrack/contract'
 import { randomUUID } from 'node:crypto'
 import type { SignJobToken } from './job-token.ts'
 import type { GrantedTool, Principal } from './principal.ts'
@@ -10,7 +9,7 @@ export type MintRequest = {
   readonly ttlSeconds: number
 }
 
-export type MintedToken = {
+type MintedToken = {
   readonly token: string
   /** ISO 8601, UTC. */
   readonly expiresAt: string
@@ -19,13 +18,13 @@ export type MintedToken = {
 }
 
 /** The tools that a user has now. The view of their catalog is one. */
-export type OwnedTools = {
+type OwnedTools = {
   resolve(nameOrAlias: string): GrantedTool | undefined
-  /** The layers that could not be read at all: a tool that is not found may be in one of them. */
+  /** The layers that could not be read at all. A tool that is not found may be in one of them. */
   readonly lostLayers: readonly string[]
 }
 
-/** Node refuses requests whose headers are above 16 KB; a token must leave room for the others. */
+/** Node refuses requests whose headers have more than 16 KB. A token must leave room for the other headers. */
 const MINTED_BYTES_MAX = 12 * 1024
 
 /** Signs a token for a workflow that acts for the principal, with tools of their catalog as they are now. */

@@ -1,7 +1,7 @@
 import type { Digest, Layer } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 
-/** The rule for user ids: nothing that could lead out of a path. */
+/** Nothing in a user id may lead out of a path. */
 const UID = /^[A-Za-z0-9_-]{1,128}$/
 
 export const UID_RULE = 'a user id is 1 to 128 letters, digits, _ or - (ASCII)'
@@ -14,7 +14,7 @@ export type GrantedTool = { readonly name: string; readonly digest: Digest }
 
 /** The tools that a job token names, each with its digest. Its job sees no other tool of the catalog. */
 export type Grant = {
-  /** Equal for equal grants, whatever their order. */
+  /** Equal for equal grants, in any order. */
   readonly id: string
   readonly tools: ReadonlyMap<string, Digest>
 }
@@ -58,7 +58,7 @@ export type Principal = User | AccountJob | TokenJob
 
 /**
  * What a principal may want to do. `read` is for the list, explain and present definitions, `read-versions` for older ones,
- * `read-modules` for the sources of modules, `refresh` for a new look at the folder of modules, `call` for calls of listed
+ * `read-modules` for the sources of modules, `refresh` to read the folder of modules again, `call` for calls of listed
  * tools, `mint` for a job token for one's own tools.
  */
 export type Action =

@@ -1,28 +1,26 @@
 import { LRUCache } from 'lru-cache'
 import { hash } from 'node:crypto'
 import { parseObject } from '../parse-object.ts'
-import { bearerToken, tokenInvalid } from './authenticate.ts'
-import type { Authenticate, Credentials } from './authenticate.ts'
-import { actingFor } from './claims.ts'
-import type { Claims, ServiceAccount, VerifyToken } from './claims.ts'
+import { bearerToken, tokenInvalid, type Authenticate, type Credentials } from './authenticate.ts'
+import { actingFor, type Claims, type ServiceAccount, type VerifyToken } from './claims.ts'
 import type { Principal } from './principal.ts'
 
 type Identity = Principal | ServiceAccount
 
-/** Reads whom a token stands for, and until when, in milliseconds since 1970. Rejects as `Authenticate` does. */
+/** Finds out whose token it is, and until when it is valid, in milliseconds since 1970. Rejects as `Authenticate` does. */
 export type Identify = (token: string) => Promise<{ readonly identity: Identity; readonly endsAt: number }>
 
-/** Who identifies the tokens of each route family. A family without one takes no tokens. */
-export type Doors = { readonly [family in Credentials['family']]?: Identify | undefined }
+/** How each route family identifies its tokens. A family without an entry accepts no tokens. */
+type Families = { readonly [family in Credentials['family']]?: Identify | undefined }
 
 /** Authenticates people and jobs by signed tokens. A token that was verified before is known at once. */
-export function tokenAuthentication(doors: Doors, now: () => number): Authenticate {
+export function tokenAuthentication(families: Families, now: () => number): Authenticate {
   const remembered = new RememberedTokens(now)
   return function authenticate({ authorization, userId, family }) {
     const token = bearerToken(authorization)
-    const door = doors[family]
-    if (!door) throw tokenInvalid()
-    const identity = remembered.identify(family, token, door)
+    const identify = families[family]
+    if (!identify) throw tokenInvalid()
+    const identity = remembered.identify(family, token, identify)
     return identity instanceof Promise
       ? identity.then((verified) => principalOf(verified, userId))
       : principalOf(identity, userId)
@@ -33,7 +31,7 @@ function principalOf(identity: Identity, userId: string | undefined): Principal 
   return identity.kind === 'account' ? actingFor(userId) : identity
 }
 
-/** Verifies a token and reads from its claims whom it stands for. */
+/** Verifies a token and reads from its claims whose it is. */
 export function identifyBy(verify: VerifyToken, read: (claims: Claims) => Identity): Identify {
   return async function identify(token) {
     const claims = await verify(token)
@@ -41,10 +39,7 @@ export function identifyBy(verify: VerifyToken, read: (claims: Claims) => Identi
   }
 }
 
-/**
- * Chooses by the `typ` of a token's header who identifies it. The header is not verified yet, and need not be: each of the
- * two takes its own kind of token only.
- */
+/** Chooses by the unverified `typ` of a token's header. Each of the two accepts only its own kind of token. */
 export function identifyByType(typ: string, typed: Identify, others: Identify): Identify {
   return function identify(token) {
     const header = parseObject(Buffer.from(token.split('.', 1)[0] ?? '', 'base64url').toString())
@@ -52,11 +47,11 @@ export function identifyByType(typ: string, typed: Identify, others: Identify): 
   }
 }
 
-/** For how long a verified token is trusted without another verification, in milliseconds, and how many of them are. */
+/** For how long a verified token is not verified again, in milliseconds, and how many such tokens are remembered. */
 export const REMEMBERED_MS = 5 * 60 * 1_000
 export const REMEMBERED_MAX = 10_000
 
-/** Remembers by their SHA-256 the tokens that were verified. A refused token is verified again each time. */
+/** Remembers the SHA-256 of tokens that were verified. A refused token is verified again each time. */
 export class RememberedTokens {
   readonly #known = new LRUCache<string, Awaited<ReturnType<Identify>>>({ max: REMEMBERED_MAX })
   readonly #now: () => number
@@ -69,9 +64,9 @@ export class RememberedTokens {
     return this.#known.size
   }
 
-  /** Answers at once for a known token. A token that is known at one `door` is not known at another one. */
-  identify(door: string, token: string, identify: Identify): Identity | Promise<Identity> {
-    const key = `${door} ${hash('sha256', token, 'base64url')}`
+  /** Answers at once for a known token. A token that is known in one family is not known in the other one. */
+  identify(family: string, token: string, identify: Identify): Identity | Promise<Identity> {
+    const key = `${family} ${hash('sha256', token, 'base64url')}`
     const known = this.#known.get(key)
     if (known && this.#now() < known.endsAt) return known.identity
     if (known) this.#known.delete(key)

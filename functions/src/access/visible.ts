@@ -1,5 +1,4 @@
-import { aliasOf, ToolrackError } from '@toolrack/contract'
-import type { Digest } from '@toolrack/contract'
+import { aliasOf, ToolrackError, type Digest } from '@toolrack/contract'
 import type { Grant } from './principal.ts'
 
 /** A principal. Without a grant they see everything in their catalog. */
@@ -8,14 +7,8 @@ type Viewer = { readonly grant?: Grant | undefined }
 /** A tool with its present digest, or without a digest a tool with any definition. */
 type ViewedTool = { readonly name: string; readonly digest?: Digest }
 
-/** The answer to "may they see it?", with the code and the reason for the caller of a hidden tool. */
-export type Visibility =
-  | { readonly allowed: true }
-  | {
-      readonly allowed: false
-      readonly code: 'PERMISSION_DENIED' | 'DIGEST_CHANGED'
-      readonly reason: string
-    }
+/** Whether they may see it; if not, the code and the reason for the caller of the tool. */
+type Visibility = { readonly allowed: true } | ReturnType<typeof hidden>
 
 const ALLOWED: Visibility = { allowed: true }
 
@@ -30,31 +23,29 @@ export function maySee({ grant }: Viewer, { name, digest }: ViewedTool): Visibil
   return digest === undefined || digest === granted ? ALLOWED : changed(name)
 }
 
-/** The error for a name or alias that the grant does not name. Undefined without a grant, or when it names the tool. */
+/** The error for a name or alias that the grant does not name. Undefined without a grant, or if it names the tool. */
 export function whyNotCalled({ grant }: Viewer, nameOrAlias: string): ToolrackError | undefined {
   if (!grant || grant.tools.has(nameOrAlias)) return undefined
   if ([...grant.tools.keys()].some((name) => aliasOf(name) === nameOrAlias)) return undefined
   return refusalOf(notNamed(nameOrAlias))
 }
 
-/** The error of a call that is not allowed. */
-export function refusalOf({ code, reason }: Exclude<Visibility, { readonly allowed: true }>): ToolrackError {
+export function refusalOf({ code, reason }: ReturnType<typeof hidden>): ToolrackError {
   return new ToolrackError(code, reason)
 }
 
 function notNamed(name: string) {
-  return {
-    allowed: false,
-    code: 'PERMISSION_DENIED',
-    reason: `The token of this job does not name the tool ${name}.`,
-  } as const
+  return hidden('PERMISSION_DENIED', `The token of this job does not name the tool ${name}.`)
 }
 
 /** The answer for a tool whose digest is no longer the one that the token names. */
 export function changed(name: string) {
-  return {
-    allowed: false,
-    code: 'DIGEST_CHANGED',
-    reason: `${name} has changed since the token of this job was made; nothing was run.`,
-  } as const
+  return hidden(
+    'DIGEST_CHANGED',
+    `${name} has changed since the token of this job was made; nothing was run.`,
+  )
+}
+
+function hidden(code: 'PERMISSION_DENIED' | 'DIGEST_CHANGED', reason: string) {
+  return { allowed: false, code, reason } as const
 }

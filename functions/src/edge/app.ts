@@ -1,11 +1,9 @@
 import type { RequestListener } from 'node:http'
 import type { Family } from './http/route.ts'
-import { serveRoutes } from './http/serve-routes.ts'
-import type { EdgeParts } from './http/serve-routes.ts'
-import { routeTable } from './routes/route-table.ts'
-import type { RouteParts } from './routes/route-table.ts'
+import { serveRoutes, type EdgeParts } from './http/serve-routes.ts'
+import { routeTable, type RouteParts } from './routes/route-table.ts'
 
-/** The whole service: the same for the embedded server and for Cloud Functions, of which each serves one family, `direct`. */
+/** The whole service, the same for the embedded server and for Cloud Functions. Each function serves one family, `direct`. */
 export function createApp(parts: RouteParts & EdgeParts, direct?: Family): RequestListener {
   return serveRoutes(routeTable(parts), parts, direct)
 }

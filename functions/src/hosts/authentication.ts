@@ -1,25 +1,22 @@
-import type { Authenticate } from '../access/authenticate.ts'
-import { tokenInvalid } from '../access/authenticate.ts'
+import { tokenInvalid, type Authenticate } from '../access/authenticate.ts'
 import { firebaseUser, serviceAccount } from '../access/claims.ts'
 import { identifyBy, identifyByType, tokenAuthentication } from '../access/token-authentication.ts'
 import type { Identify } from '../access/token-authentication.ts'
 import type { JobKeys } from '../access/job-keys.ts'
-import { JOB_TOKEN, tokenJob } from '../access/job-token.ts'
-import type { SignJobToken } from '../access/job-token.ts'
+import { JOB_TOKEN, tokenJob, type SignJobToken } from '../access/job-token.ts'
 import { localAuthentication } from '../access/local-token.ts'
 import type { Config, FirebaseAuth } from './config.ts'
 import { emulatorTokens } from '../platform/firebase-auth/emulator-tokens.ts'
-import { accountTokens, firebaseTokens } from '../platform/jose/jwt-verifier.ts'
+import { accountTokens, firebaseTokens, type KeySource } from '../platform/jose/jwt-verifier.ts'
 import { jobTokens, jobTokenSigner } from '../platform/jose/job-tokens.ts'
-import type { KeySource } from '../platform/jose/jwt-verifier.ts'
 
-/** How senders are authenticated and job tokens are signed. Undefined: a server without keys signs none. */
+/** How senders are authenticated and job tokens are signed. A server without keys signs none. */
 export type Authentication = {
   readonly authenticate: Authenticate
   readonly signJobToken: SignJobToken | undefined
 }
 
-/** The authentication that the configuration names. The embedded server brings its local token. */
+/** The authentication that the configuration names. The embedded server passes its local token. */
 export function authenticationOf(
   { auth, jobKeys }: Pick<Config, 'auth' | 'jobKeys'>,
   localToken?: string,
@@ -31,17 +28,14 @@ export function authenticationOf(
 
 /** `TOOLRACK_AUTH=local`: the token of the embedded server on both families, and job tokens. */
 export function localAccess(token: string, jobKeys: JobKeys | undefined, now = Date.now): Authentication {
-  const others = tokenAuthentication({ jobs: jobTokenDoor(jobKeys, now) }, now)
+  const others = tokenAuthentication({ jobs: identifyJobToken(jobKeys, now) }, now)
   return {
     authenticate: localAuthentication(token, others),
     signJobToken: jobKeys && jobTokenSigner(jobKeys),
   }
 }
 
-/**
- * `TOOLRACK_AUTH=firebase`: Firebase ID tokens for users; OIDC tokens of listed service accounts and job tokens for jobs. Google's
- * `keys` are replaced only by tests.
- */
+/** `TOOLRACK_AUTH=firebase`: ID tokens for users, OIDC and job tokens for jobs. Tests replace Google's `keys`. */
 export function firebaseAccess(
   { projectId, emulator, jobAccounts, jobAudiences }: FirebaseAuth,
   jobKeys: JobKeys | undefined,
@@ -54,8 +48,8 @@ export function firebaseAccess(
   )
   const jobs = identifyByType(
     JOB_TOKEN.typ,
-    jobTokenDoor(jobKeys, now) ?? closed,
-    jobAudiences.length > 0 ? accounts : closed,
+    identifyJobToken(jobKeys, now) ?? refuse,
+    jobAudiences.length > 0 ? accounts : refuse,
   )
   const workflows = identifyBy(users, (claims) => firebaseUser(claims, now()))
   return {
@@ -64,8 +58,8 @@ export function firebaseAccess(
   }
 }
 
-function jobTokenDoor(jobKeys: JobKeys | undefined, now: () => number): Identify | undefined {
+function identifyJobToken(jobKeys: JobKeys | undefined, now: () => number): Identify | undefined {
   return jobKeys && identifyBy(jobTokens(jobKeys, now), tokenJob)
 }
 
-const closed: Identify = () => Promise.reject(tokenInvalid())
+const refuse: Identify = () => Promise.reject(tokenInvalid())

@@ -2,23 +2,22 @@ import { join, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { JOB_KEYS_RULE, parseJobKeys } from '../access/job-keys.ts'
 import { LOG_BOUNDS } from '../calls/pipeline/invocation-logs.ts'
-import type { LogBounds } from '../calls/pipeline/invocation-logs.ts'
 import { ENVELOPES } from '../tools/catalog/list-query.ts'
 import { STORE_BYTES_MAX } from '../tools/records/layer-totals.ts'
 import { choice, list, matching, optional, parsed, readVariables, text, wholeNumber } from './variables.ts'
 import type { VariableValues } from './variables.ts'
 
-/** The folder `functions`, from this file and from the bundle in `functions/dist`. */
+/** The folder `functions`, as seen from this file and from the bundle in `functions/dist`. */
 const FUNCTIONS = new URL(import.meta.url.endsWith('.ts') ? '../../' : '../', import.meta.url)
 const DEFS_DIR = fileURLToPath(new URL('workflows/tools/defs', FUNCTIONS))
 
-/** A path or a query would be ignored. Without TLS to another machine, the secret and every call could be read. */
+/** A path or a query would be ignored. Without TLS, others could read the secret and every call on the way to another machine. */
 const RUNNER_URL = /^(?:https:\/\/[^/\s?#@]+|http:\/\/(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?)\/?$/
 const RUNNER_URL_RULE = 'must be https://host, or http:// and an address of this machine, without a path'
 
 const MB = 1024 * 1024
 
-/** Settings of the runner, which checks them. */
+/** Settings that are passed to the runner, which checks them. */
 const RUNNER_SETTINGS = {
   TOOLRACK_RUNNER_SLOTS: optional,
   TOOLRACK_RUNNER_USER_SLOTS: optional,
@@ -27,7 +26,7 @@ const RUNNER_SETTINGS = {
   TOOLRACK_RUNNER_NETWORK_ALLOW: optional,
 }
 
-/** Every variable, and how it is read. Not by zod, which takes 50 ms to load, and would delay every start. */
+/** Every variable, and how it is read. zod would delay every start by the 50 ms that it takes to load. */
 const TABLE = {
   PORT: wholeNumber(8787, 0, 65_535),
   HOST: text('127.0.0.1'),
@@ -61,7 +60,7 @@ const TABLE = {
   RUNNER_SERVICE: matching(/^[a-z](?:[a-z0-9-]{0,47}[a-z0-9])?$/, 'must be the name of a Cloud Run service'),
   RUNNER_REGION: matching(/^[a-z]+-[a-z]+\d{1,2}$/, 'must be a region such as us-central1'),
   ...RUNNER_SETTINGS,
-  // Read by the scripts, before there is a server.
+  // Read by the scripts that start the server.
   TOOLRACK_PYTHON: optional,
 }
 
@@ -70,14 +69,14 @@ export const VARIABLES = Object.keys(TABLE)
 export type FirebaseAuth = {
   readonly kind: 'firebase'
   readonly projectId: string
-  /** Whether users come with the unsigned tokens of the Auth emulator. */
+  /** True if users send the unsigned tokens of the Auth emulator. */
   readonly emulator: boolean
   /** The service accounts that may act as a job, and the audiences that their tokens must be for. */
   readonly jobAccounts: readonly string[]
   readonly jobAudiences: readonly string[]
 }
 
-/** Variables have values that cannot be used. The message names each of them, and never repeats a value. */
+/** Variables have values that are not valid. The message names the variables, and never repeats a value. */
 export class ConfigError extends Error {}
 
 export type Config = ReturnType<typeof parseConfig>
@@ -92,21 +91,16 @@ export function parseConfig(env: NodeJS.ProcessEnv = process.env) {
   const { values } = read
   refuseEmulators(set)
   const { RUNNER_URL: url, TOOLRACK_DEFS_DIR: definitionsFolder } = values
-  const logBounds: LogBounds = {
-    userBytes: values.TOOLRACK_USER_LOGS_MB * MB,
-    allBytes: values.TOOLRACK_LOGS_MB * MB,
-  }
   const settings = Object.entries(set).filter(([name]) => Object.hasOwn(RUNNER_SETTINGS, name))
   return {
     port: values.PORT,
     host: values.HOST,
     dataFolder: resolve(values.TOOLRACK_DATA),
     store: values.TOOLRACK_STORE,
-    /** How much the embedded store may hold, in bytes. */
     storeBytesMax: values.TOOLRACK_STORE_MB * MB,
-    logBounds,
+    logBounds: { userBytes: values.TOOLRACK_USER_LOGS_MB * MB, allBytes: values.TOOLRACK_LOGS_MB * MB },
     definitionsFolder: resolve(definitionsFolder),
-    /** Whether it is the folder that comes with the service. */
+    /** True if it is the folder that comes with the service. */
     isShippedDefinitions: resolve(definitionsFolder) === DEFS_DIR,
     toolsFolder: toolsFolder(values.TOOLRACK_TOOLS_DIR, set['HOME']),
     envelope: values.LIST_ENVELOPE,
@@ -115,7 +109,7 @@ export function parseConfig(env: NodeJS.ProcessEnv = process.env) {
     auth: values.TOOLRACK_AUTH === 'local' ? ({ kind: 'local' } as const) : firebaseAuth(values),
     jobKeys: values.TOOLRACK_JOB_KEYS,
     runner: {
-      /** The address of a runner that runs already. Then none is started. */
+      /** The address of a runner that already runs. Then none is started. */
       address: url ? { url, secret: values.RUNNER_SECRET } : undefined,
       /** A runner on Cloud Run, whose address has to be looked up. */
       service: url ? undefined : runnerService(values),
@@ -125,7 +119,7 @@ export function parseConfig(env: NodeJS.ProcessEnv = process.env) {
   }
 }
 
-/** The folder of modules. Undefined without a home folder to look for it in. A folder that was named must exist. */
+/** The folder of modules. Undefined without a name and a home folder. A folder that was named must exist. */
 function toolsFolder(named: string | undefined, home: string | undefined) {
   if (named !== undefined) return { path: resolve(named), isNamed: true }
   return home === undefined ? undefined : { path: join(home, '.toolrack', 'tools'), isNamed: false }
@@ -134,11 +128,11 @@ function toolsFolder(named: string | undefined, home: string | undefined) {
 function runnerService(values: VariableValues<typeof TABLE>) {
   const { RUNNER_SERVICE: service, RUNNER_REGION: region } = values
   if (service === undefined) return undefined
-  if (region === undefined) throw new ConfigError('RUNNER_REGION must be set where RUNNER_SERVICE is')
-  return { projectId: projectIdOf(values, 'where RUNNER_SERVICE is'), region, service }
+  if (region === undefined) throw new ConfigError('RUNNER_REGION must be set if RUNNER_SERVICE is set')
+  return { projectId: projectIdOf(values, 'if RUNNER_SERVICE is set'), region, service }
 }
 
-/** With the address of an emulator, tokens need no signature and data go elsewhere. Production does not start with one. */
+/** With an emulator, tokens need no signature and data go elsewhere. So production does not start with one. */
 function refuseEmulators(set: NodeJS.ProcessEnv): void {
   const emulators = Object.keys(set).filter((name) => name.endsWith('_EMULATOR_HOST'))
   if (isProduction(set) && emulators.length > 0)
@@ -148,7 +142,7 @@ function refuseEmulators(set: NodeJS.ProcessEnv): void {
 function firebaseAuth(values: VariableValues<typeof TABLE>): FirebaseAuth {
   return {
     kind: 'firebase',
-    projectId: projectIdOf(values, 'when TOOLRACK_AUTH is firebase'),
+    projectId: projectIdOf(values, 'if TOOLRACK_AUTH is firebase'),
     emulator: values.FIREBASE_AUTH_EMULATOR_HOST !== undefined,
     jobAccounts: values.TOOLRACK_JOB_ACCOUNTS,
     jobAudiences: values.TOOLRACK_JOB_AUDIENCES,
@@ -161,7 +155,7 @@ function projectIdOf(values: VariableValues<typeof TABLE>, when: string): string
   throw new ConfigError(`GOOGLE_CLOUD_PROJECT must be set to the project id ${when}`)
 }
 
-/** Whether this is a deployed service: on Cloud Run or Cloud Functions, and not in the emulator. */
+/** True for a deployed service: on Cloud Run or Cloud Functions, and not in the emulator. */
 export function isProduction(env: NodeJS.ProcessEnv = process.env): boolean {
   return (env['K_SERVICE'] ?? '') !== '' && env['FUNCTIONS_EMULATOR'] !== 'true'
 }

@@ -3,21 +3,17 @@ import { findService } from '../platform/cloud-run/find-service.ts'
 import type { CloudRunEndpoint, ServiceNotFoundError } from '../platform/cloud-run/find-service.ts'
 import { IdTokens } from '../platform/cloud-run/id-tokens.ts'
 import { ServiceEndpoint } from '../platform/cloud-run/service-endpoint.ts'
-import { HttpRunner } from '../platform/runner/http-runner.ts'
-import type { PresentEndpoint } from '../platform/runner/http-runner.ts'
+import { HttpRunner, type PresentEndpoint } from '../platform/runner/http-runner.ts'
 import type { RunnerEndpoint } from '../platform/runner/runner-connection.ts'
 import type { Runner } from '../tools/modules/runner.ts'
 import type { Config } from './config.ts'
 
-/** The first answer of an idle instance of Cloud Run takes seconds, so health and calls get more time there. */
+/** An idle instance of Cloud Run needs seconds for its first answer, so health and calls get more time there. */
 const PATIENCE = { deadlineMs: 3_000, graceMs: 5_000 }
 
 type Lookup = { readonly endpoint?: CloudRunEndpoint; readonly againMs?: number }
 
-/**
- * The runner that the environment names, by its address or as a service on Cloud Run. Undefined where it names none. No request
- * is sent before the first call.
- */
+/** The runner that the environment names, if any. No request is sent before the first call. */
 export function namedRunner(
   { address, service }: Config['runner'],
   log: Log,
@@ -28,19 +24,19 @@ export function namedRunner(
   return runnerOf(new ServiceEndpoint(() => findService(service, cloudRun), patience), log)
 }
 
-/** A runner with a secret, or on this machine, checks callers itself. Any other runner is behind Google, which wants ID tokens. */
+/** A runner with a secret, or on this machine, checks callers itself. Any other runner is behind Google, which requires ID tokens. */
 function runnerAt({ url, secret }: NonNullable<Config['runner']['address']>, log: Log): Runner {
   if (secret !== undefined || url.startsWith('http:')) {
     const endpoint = { url, secret }
     return new HttpRunner({ endpoint: () => endpoint })
   }
-  const { endpointAt, forget } = guardedByGoogle(log)
+  const { endpointAt, forget } = behindGoogle(log)
   return new HttpRunner({ endpoint: () => endpointAt(url), failed: forget, patience: PATIENCE })
 }
 
-/** A runner whose address is looked up, and looked up again when it no longer answers there. */
+/** A runner whose address is looked up, and looked up again if the runner no longer answers there. */
 function runnerOf(service: ServiceEndpoint, log: Log): Runner {
-  const { endpointAt, forget } = guardedByGoogle(log)
+  const { endpointAt, forget } = behindGoogle(log)
   async function found(finding: Promise<string>): Promise<PresentEndpoint> {
     try {
       return endpointAt(await finding)
@@ -63,8 +59,8 @@ function runnerOf(service: ServiceEndpoint, log: Log): Runner {
   })
 }
 
-/** Endpoints that are asked with ID tokens for their origin. `endpointAt` gives the same object for the same address. */
-function guardedByGoogle(log: Log) {
+/** Endpoints that get ID tokens for their origin. `endpointAt` gives the same object for the same address. */
+function behindGoogle(log: Log) {
   const tokens = new IdTokens()
   let last: RunnerEndpoint | undefined
   async function idTokenFor(audience: string): Promise<string> {

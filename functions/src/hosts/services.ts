@@ -1,8 +1,8 @@
-import type { Authenticate } from '../access/authenticate.ts'
 import type { SignJobToken } from '../access/job-token.ts'
 import { Catalog } from '../tools/catalog/catalog.ts'
 import type { Layer } from '@toolrack/contract'
-import type { Envelope } from '../tools/catalog/list-query.ts'
+import type { EdgeParts } from '../edge/http/serve-routes.ts'
+import type { ListParts } from '../edge/routes/list-tools.ts'
 import type { DefinitionStore } from '../tools/definitions/definition-store.ts'
 import { DefinitionWriter, storedLayer } from '../tools/definitions/definition-writer.ts'
 import { FolderLayer } from '../tools/folder/folder-layer.ts'
@@ -19,34 +19,28 @@ import { ArgumentValidator } from '../tools/schemas/argument-validator.ts'
 import { SchemaCompilers } from '../tools/schemas/schema-compilers.ts'
 
 /** What differs between hosts, and between hosts and tests. */
-export type ServiceParts = {
-  readonly store: (compilers: SchemaCompilers) => DefinitionStore
-  readonly files: (compilers: SchemaCompilers) => LayerSource
-  /** The path of a watched folder of modules, which join the file layer. Only the embedded server has one. */
-  readonly toolsFolder?: string | undefined
-  readonly runner: Runner
-  readonly logs: InvocationLogs
-  /** Finds the source of a module, if not in the store. */
-  readonly sourceOf?: SourceOf
-  /** How long the platform lets a call last, in milliseconds. Without it the definition alone decides. */
-  readonly deadlineMsMax?: number
-  readonly authenticate: Authenticate
-  /** Undefined on a server that has no keys for job tokens. */
-  readonly signJobToken?: SignJobToken | undefined
-  /** Milliseconds since 1970. */
-  readonly now?: () => number
-  readonly log: Log
-  /** The envelope of a list that asks for none. */
-  readonly envelope: Envelope
-  /** `workflowName` of items whose runner names none. */
-  readonly defaultWorkflow: string
-  readonly corsOrigins: readonly string[]
-}
+export type ServiceParts = Omit<ListParts, 'catalog'> &
+  Omit<EdgeParts, 'bodies' | 'unread'> & {
+    readonly store: (compilers: SchemaCompilers) => DefinitionStore
+    readonly files: (compilers: SchemaCompilers) => LayerSource
+    /** The path of a watched folder of modules, which are part of the file layer. Only the embedded server has one. */
+    readonly toolsFolder?: string | undefined
+    readonly runner: Runner
+    readonly logs: InvocationLogs
+    /** Replaces the lookup of sources in the store and the folder. */
+    readonly sourceOf?: SourceOf
+    /** How long the platform lets a call last, in milliseconds. By default there is no such limit. */
+    readonly deadlineMsMax?: number
+    /** Undefined on a server that has no keys for job tokens. */
+    readonly signJobToken?: SignJobToken | undefined
+    /** Milliseconds since 1970. */
+    readonly now?: () => number
+  }
 
 /** Everything that a route may use. */
 export type Services = ReturnType<typeof createServices>
 
-/** Joins the parts. No other function knows all of them. */
+/** Joins the parts that all hosts have. */
 export function createServices({ store: storeWith, files, ...parts }: ServiceParts) {
   const { runner, logs, log, toolsFolder, now = Date.now, deadlineMsMax = Infinity } = parts
   const compilers = new SchemaCompilers({ log })
@@ -87,14 +81,13 @@ export function createServices({ store: storeWith, files, ...parts }: ServicePar
   }
 }
 
-/** Ends what the services have started. */
 export async function closeServices(services: Services): Promise<void> {
   const { compilers, argumentValidator, logs, store, runner, folder } = services
   folder?.folder.close()
   for (const part of [runner, compilers, argumentValidator, logs, store]) await part.close()
 }
 
-/** The file layer is in no store: its modules are those of the folder. */
+/** The file layer is in no store. Its modules are those of the folder. */
 function sourceIn(store: DefinitionStore, folder: FolderLayer | undefined): SourceOf {
   return async ({ layer, uid }, sha256) =>
     layer === 'file' ? folder?.source(sha256) : store.source(storedLayer(layer, uid), sha256)
@@ -105,13 +98,13 @@ function reportLayer(log: Log, layer: Layer, event: { readonly lost: unknown } |
   else log.error('layer could not be read', { layer, reason: reasonOf(event.lost) })
 }
 
-/** The innermost cause, because the errors around it only say that the store failed. */
+/** The message of the innermost cause, because the errors around it only say that the store failed. */
 function reasonOf(lost: unknown): string {
   if (!(lost instanceof Error)) return 'unknown'
   return lost.cause instanceof Error ? reasonOf(lost.cause) : lost.message
 }
 
-/** Logs each item that a source leaves out, once. */
+/** Logs each item that a source skips, once. */
 function logged(source: LayerSource, log: Log): LayerSource {
   let told = new Set<string>()
   let last: LayerRead['skipped'] | undefined

@@ -5,7 +5,7 @@ type Table = { readonly [name: string]: ReadVariable<unknown> }
 
 export type VariableValues<T extends Table> = { readonly [Name in keyof T]: ReturnType<T[Name]> }
 
-/** A variable has a value that is not valid. The message says what it must be, and never repeats it. */
+/** A variable has a value that is not valid. The message says what is allowed, and never repeats the value. */
 class VariableError extends Error {}
 
 /** Reads every variable of a table, or lists the faults of all that are not valid. */
@@ -28,7 +28,7 @@ export function readVariables<T extends Table>(
 
 export const optional: ReadVariable<string | undefined> = (text) => text
 
-/** The result of `parse`, which gives undefined for a text that breaks the rule. */
+/** The result of `parse`, which returns undefined for a text that breaks the rule. */
 export function parsed<Value>(
   parse: (text: string) => Value | undefined,
   rule: string,

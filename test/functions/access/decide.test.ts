@@ -43,7 +43,7 @@ test.each<[string, Principal, string, Action, RegExp]>([
   ['a job', job, 'mint', mint, /Only a user may mint/],
   ['a user', user, 'have the folder read anew', refresh, /Only an admin/],
   ['a job', job, 'have the folder read anew', refresh, /Only an admin/],
-  ['a job token', tokenJob, 'have the folder read anew', refresh, /folder of modules read again/],
+  ['a job token', tokenJob, 'have the folder read anew', refresh, /may not refresh the folder/],
   ['the local token as a job', local, 'mint', mint, /Only a user may mint/],
   ['a job token', tokenJob, 'mint', mint, /never mints/],
   ['a job token', tokenJob, 'read versions', readVersions, /older versions/],

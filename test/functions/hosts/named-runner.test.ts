@@ -152,10 +152,10 @@ test('RUNNER_URL outweighs RUNNER_SERVICE, and neither is no runner', () => {
 })
 
 test.each([
-  [{ RUNNER_SERVICE: 'toolrack-runner' }, 'RUNNER_REGION must be set where RUNNER_SERVICE is'],
+  [{ RUNNER_SERVICE: 'toolrack-runner' }, 'RUNNER_REGION must be set if RUNNER_SERVICE is set'],
   [
     { ...ENV, GOOGLE_CLOUD_PROJECT: '' },
-    'GOOGLE_CLOUD_PROJECT must be set to the project id where RUNNER_SERVICE is',
+    'GOOGLE_CLOUD_PROJECT must be set to the project id if RUNNER_SERVICE is set',
   ],
   [{ ...ENV, RUNNER_SERVICE: 'Toolrack/Runner' }, 'RUNNER_SERVICE must be the name of a Cloud Run service'],
   [{ ...ENV, RUNNER_REGION: 'somewhere' }, 'RUNNER_REGION must be a region such as us-central1'],

@@ -18,29 +18,20 @@ import { readJson } from '../../tools/json/read-json.ts'
 /** How many calls of one request run at the same time. A runner has as many slots. */
 export const AT_ONCE = 8
 
-/** UTF-8 bytes of one call's arguments. The limit of a single call is the same. */
+/** UTF-8 bytes of one call's arguments, as for a single call. */
 const ARGUMENTS_BYTES_MAX = 256 * 1024
 
-export type DispatchAnswer = {
+type DispatchAnswer = {
   readonly format: CallFormatName
   /** The messages to append to the conversation, without answers to calls that run at the client. */
   readonly messages: readonly JsonObject[]
   /** One for each call, in order. The result is null for a call that runs at the client. */
-  readonly results: readonly {
-    readonly index: number
-    readonly id: string | null
-    readonly name: string
-    readonly result: InvocationResult<ResultData> | null
-  }[]
-  /** The calls of tools that run at the client. */
-  readonly pending: readonly {
-    readonly index: number
-    readonly id: string | null
-    /** The canonical name. */
-    readonly name: string
-    readonly call: JsonObject
-  }[]
+  readonly results: readonly (Identity & { readonly result: InvocationResult<ResultData> | null })[]
+  /** The calls of tools that run at the client, with their canonical names. */
+  readonly pending: readonly (Identity & { readonly call: JsonObject })[]
 }
+
+type Identity = { readonly index: number; readonly id: string | null; readonly name: string }
 
 /** Reads a model's raw calls. Throws BODY_INVALID if one of them cannot be read, before any of them runs. */
 export function parseCalls(body: JsonValue): ReadCalls<CallFormatName> {
@@ -49,20 +40,14 @@ export function parseCalls(body: JsonValue): ReadCalls<CallFormatName> {
   return read
 }
 
-/** The sender of the calls. */
-export type Sender = Pick<Asked, 'principal' | 'signal'> & { readonly headers: CallHeaders }
-
-/**
- * Runs a model's calls, a few at a time, each in the same pipeline as a single call. The answers are in the order of the
- * calls. `held` counts the bytes of the results.
- */
+/** Runs a model's calls, a few at a time, each like a single call. `held` counts the bytes of the results. */
 export async function dispatch(
   pipeline: Pipeline,
-  sender: Sender,
+  sender: Required<Pick<Asked, 'principal' | 'signal' | 'headers'>>,
   { format, calls }: ReadCalls<CallFormatName>,
   held: Holding,
 ): Promise<DispatchAnswer> {
-  const results = await eachInTurn(calls, AT_ONCE, async (call) => {
+  const results = await eachInTurn(calls, async (call) => {
     const headers = headersOf(call, sender.headers)
     const asked = { ...sender, headers, read: () => requestOf(call) }
     const { result } = await invokeHeld(pipeline, asked, held)
@@ -98,18 +83,18 @@ function isLeftToClient({ result }: AnsweredCall<InvocationResult<ResultData>>):
   return result.resultType === 'failure' && result.code === 'RUNS_AT_CLIENT'
 }
 
-/** The call for its format. A value that JavaScript cannot hold exactly is removed, so that the model gets its text. */
+/** The call with what the model reads. A value that JavaScript cannot hold exactly is removed, so that the model gets its text. */
 function forModel(answered: AnsweredCall<InvocationResult<ResultData>>): AnsweredCall {
   const { call, result } = answered
   if (result.resultType === 'failure' || !(result.data instanceof JsonText)) return answered
   return result.data.isExact() ? answered : { call, result: { ...result, data: undefined } }
 }
 
-function identity({ index, id, name }: ToolCall) {
+function identity({ index, id, name }: ToolCall): Identity {
   return { index, id: id ?? null, name }
 }
 
-/** Each call of a request needs a key of its own: the key of the header and the call's id. No header holds a line feed. */
+/** Each call of a request needs its own key: the header's key and the call's id. No header can contain a line feed. */
 function headersOf({ id, index }: ToolCall, { idempotencyKey, ...headers }: CallHeaders): CallHeaders {
   if (idempotencyKey === undefined) return { ...headers, idempotencyKey }
   return { ...headers, idempotencyKey: `${idempotencyKey}\n${id ?? index}` }
@@ -117,7 +102,7 @@ function headersOf({ id, index }: ToolCall, { idempotencyKey, ...headers }: Call
 
 function requestOf({ name, arguments: sent, nullMeansOmitted }: ToolCall): CallRequest {
   const args = 'text' in sent ? argumentsIn(sent.text) : callArguments(sent.value)
-  return { name, arguments: args, context: {}, expectedDigest: undefined, nullLeavesOut: nullMeansOmitted }
+  return { name, arguments: args, context: {}, expectedDigest: undefined, nullMeansOmitted }
 }
 
 /** The arguments in a model's text, which is not always JSON. An empty text means that there are no arguments. */
@@ -133,7 +118,7 @@ function argumentsIn(text: string): JsonObject {
   if (bytes.length > ARGUMENTS_BYTES_MAX)
     throw new ToolrackError(
       'BODY_TOO_LARGE',
-      `The arguments have ${bytes.length} bytes; at most ${ARGUMENTS_BYTES_MAX} are taken.`,
+      `The arguments have ${bytes.length} bytes; at most ${ARGUMENTS_BYTES_MAX} are allowed.`,
     )
   const json = readJson(bytes, Infinity)
   if ('value' in json) return callArguments(json.value)
@@ -144,22 +129,21 @@ function argumentsIn(text: string): JsonObject {
   )
 }
 
-/** Runs `act` for each item, at most `atOnce` at a time. The results are in the order of the items. */
-async function eachInTurn<Item, Result>(
-  items: readonly Item[],
-  atOnce: number,
-  act: (item: Item) => Promise<Result>,
+/** Runs `act` for each call, at most AT_ONCE at a time. The results are in the order of the calls. */
+async function eachInTurn<Result>(
+  calls: readonly ToolCall[],
+  act: (call: ToolCall) => Promise<Result>,
 ): Promise<readonly Result[]> {
   const results: Result[] = []
-  const waiting = items.entries()
+  const waiting = calls.entries()
   const reading = new LongWork()
   async function work(): Promise<void> {
-    for (const [index, item] of waiting) {
+    for (const [index, call] of waiting) {
       // Reading large arguments takes long, and the first calls all begin in the same turn of the event loop.
       if (reading.isLong) await reading.giveTurn()
-      results[index] = await act(item)
+      results[index] = await act(call)
     }
   }
-  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, work))
+  await Promise.all(Array.from({ length: Math.min(AT_ONCE, calls.length) }, work))
   return results
 }

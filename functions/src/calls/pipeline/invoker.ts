@@ -4,18 +4,17 @@ import { inspect } from 'node:util'
 import type { Log } from '../../log.ts'
 import type { Asked, CallEvent, CallHeaders, Invocation, CallOutcome, Pipeline, Received } from './call.ts'
 import type { Next } from './onion.ts'
-import { callSteps } from './steps.ts'
-import type { StepParts } from './steps.ts'
+import { callSteps, type StepParts } from './steps.ts'
 
 export type InvokeParts = StepParts & { readonly log: Log }
 
-/** Takes every call of a tool, from whatever route, through the steps of `steps.ts` to one ToolResult. */
+/** Runs every call of a tool, from any route, through the steps of `steps.ts`. The result is one ToolResult. */
 export class Invoker implements Pipeline {
   readonly #log: Log
   readonly #take: Next<Received>
   #failedAfterAnswer = 0
 
-  /** `steps` puts the steps together. Tests bring other steps. */
+  /** Tests pass other `steps`. */
   constructor(parts: InvokeParts, steps: typeof callSteps = callSteps) {
     const { log } = parts
     this.#log = log
@@ -44,7 +43,7 @@ type Events = { readonly emit: Received['emit']; readonly end: () => void }
 
 const NO_EVENTS: Events = { emit: () => undefined, end: () => undefined }
 
-/** Hands events to a listener, until the call has ended or the listener has failed. */
+/** Passes events to a listener until the call has ended or the listener has failed. */
 function eventsTo(listen: (event: CallEvent) => unknown, invocationId: string, log: Log): Events {
   let isListening = true
   function end(): void {

@@ -1,8 +1,7 @@
 import { isToolrackError, toolFailure } from '@toolrack/contract'
 import { inspect } from 'node:util'
 import type { Log } from '../../log.ts'
-import type { Known, CallOutcome, Received } from './call.ts'
-import { outcomeOf } from './call.ts'
+import { outcomeOf, type Known, type CallOutcome, type Received } from './call.ts'
 
 /** Everything inside a step. It never rejects: errors and failures become outcomes too. */
 export type Next<Call> = (call: Call) => Promise<CallOutcome>
@@ -21,7 +20,7 @@ export type Step<Call extends Received, Inner extends Received = Call> = (
   next: Next<Inner>,
 ) => Promise<CallOutcome>
 
-/** Where errors go that do not reach the caller. */
+/** Receives the errors that do not reach the caller. */
 export type StepFailures = {
   readonly log: Log
   /** Called for each step that failed after `next`. */
@@ -29,8 +28,8 @@ export type StepFailures = {
 }
 
 /**
- * Steps around each other, put together once, from the outside in. `Call` is what the innermost step hands on, so a step can
- * only read a fact that a step around it has added.
+ * Steps around each other, put together once, from the outside in. `Call` is what the innermost step passes on, so a step
+ * can only read a fact that a step around it has added.
  */
 export class Onion<Call extends Received> {
   readonly #failures: StepFailures
@@ -45,22 +44,19 @@ export class Onion<Call extends Received> {
     return new Onion(failures, (rest) => rest)
   }
 
-  /** One more step, inside all others. The name is for the log. */
+  /** Adds a step inside all others. The name is for the log. */
   step<Inner extends Received>(name: string, step: Step<Call, Inner>): Onion<Inner> {
     return new Onion(this.#failures, (rest) => this.#around(guarded(name, step, rest, this.#failures)))
   }
 
-  /** Adds the innermost step, which runs the tool. The result takes calls. */
+  /** Adds the innermost step, which runs the tool. Returns the function that runs a call. */
   run(name: string, run: Next<Call>): Next<Received> {
     const take = this.#around(guarded(name, run, nothing, this.#failures))
     return (call) => take(call, { count: 0 })
   }
 }
 
-/**
- * How many steps of one call have begun and not ended. A step's depth is the count when it began. A lower count means that the
- * step has ended, a higher one that a step inside it still runs.
- */
+/** How many steps of one call are open. The n-th has ended if that is below n; a step inside it runs if it is above n. */
 type Open = { count: number }
 
 type Rest<Call> = (call: Call, open: Open) => Promise<CallOutcome>
@@ -108,7 +104,7 @@ function close(outcome: CallOutcome, open: Open, depth: number): CallOutcome {
 
 const FAILED = 'The service failed; its log has the reason under the invocationId.'
 
-/** The outcome of a step that threw before `next`. An unforeseen error is logged, and the model is told INTERNAL. */
+/** The outcome of a step that threw before `next`. An unexpected error is logged, and the model gets INTERNAL. */
 function outcomeOfError(thrown: unknown, call: Known, step: string, { log }: StepFailures): CallOutcome {
   if (isToolrackError(thrown)) return outcomeOf(call, toolFailure(thrown.code, thrown.message))
   log.error('call failed', { invocationId: call.invocationId, step, error: inspect(thrown) })
@@ -122,9 +118,13 @@ function reportAfterNext(
   { log, countAfterNext }: StepFailures,
 ): void {
   countAfterNext()
-  log.error('step failed after the call; the outcome stands', { invocationId, step, error: inspect(thrown) })
+  log.error('step failed after the call; its outcome is unchanged', {
+    invocationId,
+    step,
+    error: inspect(thrown),
+  })
 }
 
 function nothing(): Promise<never> {
-  throw new Error('nothing lies inside the innermost step')
+  throw new Error('the innermost step has no next')
 }

@@ -1,9 +1,8 @@
-import type { JsonObject, JsonValue } from '@toolrack/contract'
-import { isJsonObject, ToolrackError } from '@toolrack/contract'
+import { isJsonObject, ToolrackError, type JsonObject, type JsonValue } from '@toolrack/contract'
 import { isDigest } from '../../access/job-token.ts'
 import type { CallRequest } from './call.ts'
 
-/** The one place where the body of an invoke becomes a call. An error never repeats a value that it is about. */
+/** Parses the body of an invoke. An error never repeats a value of the body. */
 export function parseCallRequest(body: JsonValue): CallRequest {
   if (!isJsonObject(body)) throw invalid('', 'it must be a JSON object: {"name": "…", "arguments": { … }}')
   const { name, arguments: args = {}, context = {}, expectedDigest, session, ...rest } = body
@@ -18,7 +17,7 @@ export function parseCallRequest(body: JsonValue): CallRequest {
 
 const NO_SESSION = 'The field session is not available in this version; leave it out.'
 
-/** The arguments of a call, from whatever request they come. Throws ARGUMENTS_INVALID. */
+/** Checks the arguments of a call, from any request. Throws ARGUMENTS_INVALID. */
 export function callArguments(args: JsonValue): JsonObject {
   if (!isJsonObject(args)) throw new ToolrackError('ARGUMENTS_INVALID', NO_OBJECT)
   const fault = unsafeArgument(args)
@@ -39,21 +38,18 @@ function invalid(pointer: string, fault: string): ToolrackError {
   return new ToolrackError('BODY_INVALID', `The body${pointer && ` at ${pointer}`}: ${fault}.`)
 }
 
-/** Levels of arrays and objects. The arguments themselves are the first. */
+/** Levels of arrays and objects. The arguments themselves are the first level. */
 const ARGUMENTS_DEPTH_MAX = 32
 
 /** Keys that change what an object is, in programs that copy them. */
 const REFUSED = new Set(['__proto__', 'constructor', 'prototype'])
 
-/** JSON can write it and UTF-8 cannot, so it could not be sent to another process. */
+/** JSON can hold it, but UTF-8 cannot, so it could not be sent to another process. */
 const LONE_SURROGATE = 'a lone surrogate, which is no text; send the whole character'
 
 type Visit = { readonly value: JsonValue; readonly argument: string; readonly depth: number }
 
-/**
- * Finds what no tool is given, whatever its schema says: undefined, or the argument and what is wrong with it. Walks without
- * recursion, because arguments may be nested deeply.
- */
+/** The fault that no schema allows, and its argument. Without recursion, because arguments may be nested deeply. */
 function unsafeArgument(args: JsonObject): string | undefined {
   const names = Object.keys(args)
   const refused = names.find((name) => REFUSED.has(name))
@@ -66,7 +62,7 @@ function unsafeArgument(args: JsonObject): string | undefined {
     if (typeof value !== 'object' || value === null) continue
     if (depth === ARGUMENTS_DEPTH_MAX)
       return `${quoted(argument)} is nested deeper than ${ARGUMENTS_DEPTH_MAX} levels`
-    // The keys of an array are its own, and naming each would cost most of the walk.
+    // An array has only numbers as keys, and listing them would take most of the time.
     const keys = Array.isArray(value) ? [] : Object.keys(value)
     for (const key of keys) {
       if (REFUSED.has(key)) return `${quoted(argument)} holds the key ${key}, which is never allowed`
@@ -79,7 +75,6 @@ function unsafeArgument(args: JsonObject): string | undefined {
   return undefined
 }
 
-/** Numbers, booleans and null are safe. */
 function isVisited(value: JsonValue): boolean {
   return typeof value === 'string' || (typeof value === 'object' && value !== null)
 }

@@ -7,24 +7,22 @@ import {
 } from '@toolrack/contract'
 import type { Catalog } from '../../tools/catalog/catalog.ts'
 import { changed, maySee, refusalOf, whyNotCalled } from '../../access/visible.ts'
-import { definitionOf } from '../../tools/catalog/catalog-entry.ts'
-import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
+import { definitionOf, type CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
-import type { CallOutcome, CallRequest, Requested, Resolved } from './call.ts'
-import { outcomeOf } from './call.ts'
+import { outcomeOf, type CallOutcome, type CallRequest, type Requested, type Resolved } from './call.ts'
 import type { Next, Step } from './onion.ts'
 import type { Principal } from '../../access/principal.ts'
 
 export type ResolveParts = { readonly catalog: Pick<Catalog, 'view'> }
 
 /**
- * Finds the tool that the list shows this caller under the call's name or alias. Every other call fails. For a job token every
- * name that it does not name is PERMISSION_DENIED, whether there is such a tool or not.
+ * Finds the tool that the list shows to this caller under the call's name or alias. Every other call fails. With a job token,
+ * every name that the token does not contain is PERMISSION_DENIED, whether the tool exists or not.
  */
 export function resolveTool({ catalog }: ResolveParts): Step<Requested, Resolved> {
   return (call, next) => {
     const view = catalog.view(call.principal)
-    // A view whose layers were checked a moment ago is no promise, and to wait for nothing takes a tenth of a warm call.
+    // A view whose layers were checked a moment ago is not a promise. Waiting for it would take a tenth of a warm call.
     return view instanceof Promise
       ? view.then((read) => resolveIn(read, call, next))
       : resolveIn(view, call, next)
@@ -64,9 +62,9 @@ function whyNone(view: CatalogView, name: string, principal: Principal): Toolrac
   return new ToolrackError('LAYER_UNAVAILABLE', `${name} was not found, and ${lost}; try again.`)
 }
 
-/** The request without the arguments that are null because they were omitted (see `nullLeavesOut`). */
+/** The request without the arguments that are null because they were omitted (see `nullMeansOmitted`). */
 function withoutOmitted(request: CallRequest, entry: CatalogEntry): CallRequest {
-  if (!request.nullLeavesOut || !JSON.stringify(request.arguments).includes('null')) return request
+  if (!request.nullMeansOmitted || !JSON.stringify(request.arguments).includes('null')) return request
   const { parameters } = definitionOf(entry).function
   return { ...request, arguments: dropOmittedArguments(parameters, request.arguments) }
 }

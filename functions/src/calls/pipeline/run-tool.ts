@@ -1,16 +1,14 @@
-import type { Layer, ToolLimits } from '@toolrack/contract'
-import { toolFailure, toolResult, ToolrackError } from '@toolrack/contract'
+import { toolFailure, toolResult, ToolrackError, type Layer, type ToolLimits } from '@toolrack/contract'
 import { toolResultOfJson } from '../../tools/json/json-text.ts'
 import type { HowRun } from '../../tools/catalog/how-run.ts'
-import type { CallOutcome, Resolved } from './call.ts'
-import { outcomeOf } from './call.ts'
+import { outcomeOf, type CallOutcome, type Resolved } from './call.ts'
 import { ISOLATION_LEVELS } from '../../tools/modules/runner.ts'
 import type { IsolationLevel, Runner, RunnerOutcome } from '../../tools/modules/runner.ts'
 
 /** UTF-8 bytes of a result. A larger one is refused, until results can be kept as artifacts. */
 export const RESULT_BYTES_MAX = 256 * 1024
 
-/** Finds the source of a module that a layer's definition names. `uid` says whose user layer. Undefined when it is gone. */
+/** Finds the source of a module that a layer's definition names. `uid` says whose user layer. Undefined if it is gone. */
 export type SourceOf = (
   owner: { readonly layer: Layer; readonly uid: string },
   sha256: string,
@@ -25,7 +23,7 @@ export type RunParts = {
   readonly deadlineMsMax: number
 }
 
-/** Runs the tool in the way that its definition names, or says why the service does not. */
+/** Runs the tool in the way that its definition names. Throws if the service cannot run it. */
 export function runTool(parts: RunParts): (call: Resolved) => Promise<CallOutcome> {
   return async (call) => {
     const { howRun, entry, request } = call
@@ -42,7 +40,7 @@ export function runTool(parts: RunParts): (call: Resolved) => Promise<CallOutcom
   }
 }
 
-/** Has the runner run the tool. The tenant is the caller, whoever wrote the module, so no process serves two callers. */
+/** Runs a Python tool. The tenant is the caller, not the author of the module, so no process serves two callers. */
 async function runPython(
   call: Resolved,
   { module, sha256, network }: HowRun & { by: 'python' },
@@ -67,10 +65,10 @@ async function runPython(
   return outcomeOfRunner(call, answer)
 }
 
-/** How long a call may take if its definition does not say it, in milliseconds. */
+/** The deadline of a call whose definition names none, in milliseconds. */
 const DEADLINE_MS = 30_000
 
-/** The time that the definition names, but no more than the platform lets a call last. */
+/** The time that the definition names, but at most what the platform allows. */
 function deadlineOf({ timeoutSeconds }: ToolLimits, deadlineMsMax: number): number {
   const wantedMs =
     timeoutSeconds === undefined ? DEADLINE_MS : Math.max(1, Math.round(timeoutSeconds * 1_000))

@@ -2,12 +2,9 @@ import { toolFailure, ToolrackError } from '@toolrack/contract'
 import type { ArgumentValidator } from '../../tools/schemas/argument-validator.ts'
 import type { CallOutcome, CallRequest, Received, Requested, Resolved } from './call.ts'
 import type { InvocationLogs } from './invocation-logs.ts'
-import { Onion } from './onion.ts'
-import type { Next, Step, StepFailures } from './onion.ts'
-import { resolveTool } from './resolve-tool.ts'
-import type { ResolveParts } from './resolve-tool.ts'
-import { RESULT_BYTES_MAX, runTool } from './run-tool.ts'
-import type { RunParts } from './run-tool.ts'
+import { Onion, type Next, type Step, type StepFailures } from './onion.ts'
+import { resolveTool, type ResolveParts } from './resolve-tool.ts'
+import { RESULT_BYTES_MAX, runTool, type RunParts } from './run-tool.ts'
 
 export type StepParts = ResolveParts &
   RunParts & {
@@ -15,7 +12,7 @@ export type StepParts = ResolveParts &
     readonly logs: InvocationLogs
   }
 
-/** The steps of one call, from the outside in. Each wraps all that stand below it. */
+/** The steps of one call, from the outside in. Each wraps the steps below it. */
 export function callSteps(parts: StepParts, failures: StepFailures): Next<Received> {
   return Onion.withoutSteps(failures)
     .step('read the request', readRequest)
@@ -26,20 +23,17 @@ export function callSteps(parts: StepParts, failures: StepFailures): Next<Receiv
     .run('run the tool', runTool(parts))
 }
 
-/** Reads and parses the request. A request that is not valid ends here. */
+/** A request that is not valid ends here. */
 export const readRequest: Step<Received, Requested> = (call, next) => {
   const request = call.read()
   async function later(reading: Promise<CallRequest>): Promise<CallOutcome> {
     return next({ ...call, request: await reading })
   }
-  // A request of dispatch is no promise, and to wait for nothing takes a tenth of a warm call.
+  // A dispatched request is not a promise. Waiting for it would take a tenth of a warm call.
   return request instanceof Promise ? later(request) : next({ ...call, request })
 }
 
-/**
- * Checks the arguments against the definition's schema, but only those of tools that the service runs. Calls of other tools
- * fail in the step that runs the tool.
- */
+/** Checks the arguments of a tool that the service runs. Calls of other tools fail in the step that runs the tool. */
 export function validateArguments({ validator }: Pick<StepParts, 'validator'>): Step<Resolved> {
   return async (call, next) => {
     const { entry, request, principal, signal } = call

@@ -1,50 +1,37 @@
 import { ToolrackError } from '@toolrack/contract'
 import { setTimeout } from 'node:timers/promises'
-import { FairQueue } from '../../fair-queue.ts'
-import type { NotRun, QueueState } from '../../fair-queue.ts'
+import { FairQueue, type NotRun, type QueueState } from '../../fair-queue.ts'
 import { ownTurn, pauseMsAfter, STRETCH_MS } from '../../loop-turn.ts'
 import { shareOfHeap, UserBytes } from '../../user-bytes.ts'
 
-/** Bodies up to this size, in bytes, are not counted and are parsed at once. So ordinary calls are never refused or delayed. */
+/** Bodies up to this size, in bytes, are parsed at once and not counted. So ordinary calls are never refused or delayed. */
 export const SMALL_BODY_BYTES = 16 * 1024
 
-/** The largest body that a route takes, in bytes. */
+/** The largest body that a route accepts, in bytes. */
 const LARGEST_BYTES = 1024 * 1024
 
 /** A parsed body was measured at 25 times its bytes. With 1/64 of the heap, bodies take less than 40 % of it. */
 const HEAP_SHARE = 1 / 64
 
 /**
- * How long others have a turn, in milliseconds. One turn of the event loop is not enough, because it accepts a single
- * connection: a list on a new connection was measured to wait for 32 parses behind 64 other connections.
+ * How long others have a turn, in milliseconds. One turn of the event loop is not enough, because it accepts only one
+ * connection: behind 64 other connections, a list on a new connection waited for 32 parses.
  */
 const TURN_MS = 5
 
-/**
- * Milliseconds between two refused bodies of one user. Reading 1 MB in order to throw it away takes 2 ms, and a client that is
- * refused at once sends the next body at once.
- */
+/** Milliseconds between two refused bodies of one user, who could send the next at once. Discarding 1 MB takes 2 ms. */
 const REFUSED_PAUSE_MS = 50
 /** The last of so many waits 5 s. A connection on which nothing is read is cut after 30 s. */
 const REFUSED_WAITING_MAX = 100
 
-/**
- * Bytes that the bodies of all requests together may have, in a heap that may grow to `heapBytesMax`. At least two of the
- * largest, so that one user's half holds one.
- */
+/** The bytes of all bodies together, in a heap up to `heapBytesMax`. One user's half must hold the largest body. */
 export function bodyBudget(heapBytesMax?: number): number {
   return shareOfHeap(HEAP_SHARE, 2 * LARGEST_BYTES, heapBytesMax)
 }
 
 type Share = { readonly user: string; readonly bytes: number }
 
-/** The bodies of all users that are read and parsed now. */
-export type BodiesState = QueueState & { readonly bytes: number; readonly bytesMax: number }
-
-/**
- * Bounds the bytes of the bodies that are being read, parsed and worked on, because a parsed body takes many times its bytes.
- * There is one for each server.
- */
+/** Bounds the bytes of the bodies in work, because a parsed body takes many times its bytes. One for each server. */
 export class BodiesInFlight {
   readonly #bytesMax: number
   readonly #bytesPerUser: number
@@ -61,7 +48,7 @@ export class BodiesInFlight {
     refusal,
   )
 
-  /** Where the service has several users (`isShared`), one of them has at most half of the bytes. */
+  /** If the service has several users (`isShared`), each of them has at most half of the bytes. */
   constructor(bytesMax = bodyBudget(), isShared = true) {
     this.#bytesMax = bytesMax
     this.#bytesPerUser = isShared ? Math.max(LARGEST_BYTES, Math.floor(bytesMax / 2)) : bytesMax
@@ -71,11 +58,11 @@ export class BodiesInFlight {
     return this.#bytes.total
   }
 
-  get state(): BodiesState {
+  get state(): QueueState & { readonly bytes: number; readonly bytesMax: number } {
     return { ...this.#parses.state, bytes: this.bytes, bytesMax: this.#bytesMax }
   }
 
-  /** Counts a request's body before it is read. Throws SERVICE_BUSY when it does not fit beside its user's others, or beside all. */
+  /** Counts a request's body before it is read. Throws SERVICE_BUSY if the bytes of its user, or of all users, become too many. */
   take(request: object, user: string, bytes: number): void {
     if (bytes <= SMALL_BODY_BYTES) return
     if (this.#bytes.of(user) + bytes > this.#bytesPerUser) throw new ToolrackError('SERVICE_BUSY', USER_FULL)
@@ -83,22 +70,22 @@ export class BodiesInFlight {
     this.#set(request, { user, bytes })
   }
 
-  /** Lowers a request's share to what was read. Before that, only the most that could come was known. */
+  /** Lowers a request's share to what was read. Before that, only the maximum was known. */
   lower(request: object, bytes: number): void {
     const share = this.#shares.get(request)
     if (share && bytes < share.bytes)
       this.#set(request, { ...share, bytes: bytes <= SMALL_BODY_BYTES ? 0 : bytes })
   }
 
-  /** Gives a request's share back, once nothing works on its body any more. Does nothing for a request without a share. */
+  /** Frees a request's share when its body is no longer used. Does nothing for a request without a share. */
   giveBack(request: object): void {
     this.lower(request, 0)
   }
 
   /**
-   * Parses one large body at a time, users in turn, and gives other requests a turn before the next one. `parse` may wait for
-   * `giveTurn` in between, so that others go on. A user whose body has blocked others for long pauses. A body that comes alone
-   * does not wait. Rejects with what `parse` throws, and with SERVICE_BUSY when the caller has gone before.
+   * Parses one large body at a time, users in turn, and gives other requests a turn before the next one. `parse` may await
+   * `giveTurn` to let others go on. A user whose body has blocked others for long has to pause. A body that comes alone does not
+   * wait. Rejects with what `parse` throws, and with SERVICE_BUSY if the caller goes before its turn.
    */
   async parseInTurn<Value>(
     user: string,
@@ -107,13 +94,21 @@ export class BodiesInFlight {
   ): Promise<Value> {
     const { promise, resolve, reject } = Promise.withResolvers<Value>()
     const parseOne = async (): Promise<void> => {
-      const stretch = new Stretch()
+      let sinceMs = processorMs()
+      let longestMs = 0
+      const endStretch = (): void => void (longestMs = Math.max(longestMs, processorMs() - sinceMs))
+      const giveTurn = async (): Promise<void> => {
+        endStretch()
+        await ownTurn()
+        sinceMs = processorMs()
+      }
       try {
-        resolve(await parse(() => stretch.giveTurn()))
+        resolve(await parse(giveTurn))
       } catch (error) {
         reject(error)
       }
-      const pauseMs = pauseMsAfter(stretch.end() - STRETCH_MS)
+      endStretch()
+      const pauseMs = pauseMsAfter(longestMs - STRETCH_MS)
       if (pauseMs > 0) this.#parses.pause(user, pauseMs)
       await setTimeout(TURN_MS, undefined, { ref: false })
     }
@@ -121,10 +116,7 @@ export class BodiesInFlight {
     return promise
   }
 
-  /**
-   * Has the refused bodies of a user thrown away one after another. Rejects with SERVICE_BUSY, and throws nothing away, when too
-   * many wait for that and when the caller has gone.
-   */
+  /** Discards refused bodies of a user in turn. Rejects with SERVICE_BUSY if too many wait, or the caller has gone. */
   async discardInTurn(
     user: string,
     signal: AbortSignal | undefined,
@@ -141,35 +133,15 @@ export class BodiesInFlight {
   }
 }
 
-/**
- * Measures for how long a piece of work has kept the thread from others without a turn. It measures processor time, so that
- * other programs on a busy machine do not count against a user.
- */
-class Stretch {
-  #startMs = processorMs()
-  #longestMs = 0
-
-  async giveTurn(): Promise<void> {
-    this.end()
-    await ownTurn()
-    this.#startMs = processorMs()
-  }
-
-  end(): number {
-    this.#longestMs = Math.max(this.#longestMs, processorMs() - this.#startMs)
-    return this.#longestMs
-  }
-}
-
-/** The processor time of this thread so far. */
+/** The processor time of this thread, so that other programs on a busy machine do not count against a user. */
 function processorMs(): number {
   const { user, system } = process.threadCpuUsage()
   return (user + system) / 1_000
 }
 
-const AGAIN = 'as it takes; nothing was done. Try again, or send less at a time.'
-const USER_FULL = `The service is working on as many large bodies of yours ${AGAIN}`
-const ALL_FULL = `The service is working on as many large bodies ${AGAIN}`
+const AGAIN = 'nothing was done. Try again, or send less at a time.'
+const USER_FULL = `The service is working on too many large bodies of yours; ${AGAIN}`
+const ALL_FULL = `The service is working on too many large bodies; ${AGAIN}`
 
 function refusal(why: NotRun): ToolrackError {
   return new ToolrackError('SERVICE_BUSY', why === 'full' ? ALL_FULL : 'The caller has gone.')

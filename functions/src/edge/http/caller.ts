@@ -1,9 +1,9 @@
 import type { ServerResponse } from 'node:http'
 
-/** How long a reader may take nothing of an answer, in milliseconds. Then its connection is cut, and what is held for it is freed. */
+/** How long a reader may read nothing of an answer, in milliseconds. Then its connection is cut, and its memory is freed. */
 export const READER_PATIENCE_MS = 30_000
 
-/** Aborted when the connection ends before the answer is out, so that nobody works for a caller who has gone. */
+/** Aborted when the connection ends before the whole answer was sent, so that nobody works for a caller who has gone. */
 export function callerGone(res: ServerResponse): AbortSignal {
   const gone = new AbortController()
   // A handler may ask after the caller has gone, and 'close' comes only once.
@@ -14,17 +14,12 @@ export function callerGone(res: ServerResponse): AbortSignal {
   return gone.signal
 }
 
-/** Cuts the connection of an answer whose reader takes nothing for so long. Node does not count the time of a slow write. */
-export function cutSlowReader(res: ServerResponse, patienceMs: number): void {
-  res.setTimeout(patienceMs, () => void res.req.socket.destroy())
-}
-
-/** Resolves when all of an answer has been taken, or the reader has gone. Call it before the answer is ended. */
+/** Resolves when a whole answer has been read, or the reader has gone. Call it before the answer is ended. */
 export async function whenOver(res: ServerResponse): Promise<void> {
   if (!isGone(res) && !res.writableFinished) await firstOf(res, 'finish')
 }
 
-/** Resolves when the reader takes more, or has gone. */
+/** Resolves when the reader can take more, or has gone. */
 export async function drained(res: ServerResponse): Promise<void> {
   if (!isGone(res)) await firstOf(res, 'drain')
 }
@@ -33,7 +28,7 @@ export function isGone(res: ServerResponse): boolean {
   return res.destroyed || res.req.socket.destroyed
 }
 
-/** The socket is watched too: an answer that waits behind another one on its connection gets no event when that ends. */
+/** The socket is watched too, because an answer that waits behind another one gets no event when the connection ends. */
 function firstOf(res: ServerResponse, event: 'drain' | 'finish'): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const { socket } = res.req

@@ -23,7 +23,7 @@ export function preconditionOf(headers: {
   return { ...(ifMatch && { ifMatch }), ...(ifNoneMatch && { ifNoneMatch }) }
 }
 
-/** Whether the reader has the representation already. A header that is not valid means no. */
+/** Whether the reader already has this version. A header that is not valid means no. */
 export function isNotModified(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false
   if (header === etag || header.trim() === '*') return true

@@ -9,24 +9,19 @@ import { answerTo } from './unread-answers.ts'
 
 export type Handle = (request: FoundRequest) => void | Promise<void>
 
-/** Finds out who sends a request and whether they may, then lets the route do the rest. */
+/** Authenticates and authorises each request of a route, then lets the route handle it. */
 export function handlerOf(row: TableRow, family: Family, authenticate: Authenticate): Handle {
   if (row.action === 'anybody') return publicHandler(row, authenticate)
-  return privateHandler(row, family, authenticate)
-}
-
-/** Answers at once when nothing has to be waited for. */
-function privateHandler(route: Route, family: Family, authenticate: Authenticate): Handle {
   return function handleRoute(found) {
     const { authorization, 'x-user-id': userId } = found.req.headers
     const principal = authenticate({ authorization, userId: userId?.toString(), family })
     return principal instanceof Promise
-      ? principal.then((known) => answerIfAllowed(route, found, known))
-      : answerIfAllowed(route, found, principal)
+      ? principal.then((known) => answerIfAllowed(row, found, known))
+      : answerIfAllowed(row, found, principal)
   }
 }
 
-/** The one place that decides whether a request may be answered. Its body is not read yet. */
+/** Decides whether a request may be answered, and answers it. Its body is not read yet. */
 function answerIfAllowed(route: Route, found: FoundRequest, principal: Principal): void | Promise<void> {
   const { action, ask, hide, inFull } = route
   found.unread.refuseIfTooMuch(principal.uid)
@@ -40,7 +35,7 @@ function answerIfAllowed(route: Route, found: FoundRequest, principal: Principal
     if (hide && !decide(principal, wanted).allowed) return hide(request)
     authorise(principal, wanted)
   }
-  // Node hands a request on before it has parsed the body. A request that turns out not to be HTTP must change nothing.
+  // Node passes a request on before it has parsed the body. A request that is not valid HTTP must change nothing.
   if (route.method !== 'GET' && !route.takesBody && announcesBody(found.req))
     return readBytes(request, 'single').then(() => route.handle(request))
   return route.handle(request)
@@ -51,19 +46,15 @@ function announcesBody({ headers }: IncomingMessage): boolean {
 }
 
 function publicHandler({ handle }: PublicRoute, authenticate: Authenticate): Handle {
-  return async (found) => handle({ ...found, principal: await knownPrincipal(authenticate, found.req) })
-}
-
-/** Undefined for a sender with no token or a bad one: a health check must not fail because of its token. */
-async function knownPrincipal(
-  authenticate: Authenticate,
-  { headers }: IncomingMessage,
-): Promise<Principal | undefined> {
-  try {
-    const { authorization } = headers
-    return await authenticate({ authorization, userId: undefined, family: 'workflows' })
-  } catch (error) {
-    if (isToolrackError(error)) return undefined
-    throw error
+  return async (found) => {
+    const { authorization } = found.req.headers
+    let principal: Principal | undefined
+    try {
+      principal = await authenticate({ authorization, userId: undefined, family: 'workflows' })
+    } catch (error) {
+      // A health check must not fail because its token is missing or bad.
+      if (!isToolrackError(error)) throw error
+    }
+    return handle({ ...found, principal })
   }
 }

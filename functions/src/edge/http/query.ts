@@ -1,6 +1,6 @@
 import { ToolrackError } from '@toolrack/contract'
 
-/** Parameters of the contract that this version does not serve yet. Ignoring them would leave a list unfiltered. */
+/** Parameters of the contract that this version does not support yet. If they were ignored, a list would not be filtered. */
 const UNAVAILABLE = new Set(['scope', 'budget', 'session', 'q'])
 
 /** A request's query, read strictly: an unknown parameter or value is an error that says what is allowed. */
@@ -27,7 +27,7 @@ export class Query {
     return this.#values.get(name) ?? []
   }
 
-  /** The different values, separated by commas too, without blanks. At most `max`, because the catalog is searched for each. */
+  /** The distinct values, which commas may separate too. At most `max`, because the catalog is searched for each. */
   set(name: string, max: number): ReadonlySet<string> {
     const values = new Set(this.all(name).flatMap((value) => value.split(',').map((entry) => entry.trim())))
     values.delete('')
@@ -52,7 +52,6 @@ export class Query {
     return this.optional(name, choices) ?? fallback
   }
 
-  /** One of the choices, or undefined without the parameter. */
   optional<const Choice extends string>(name: string, choices: readonly Choice[]): Choice | undefined {
     const value = this.one(name)
     if (value === undefined) return undefined

@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue } from '@toolrack/contract'
-import { isJsonObject, ToolrackError } from '@toolrack/contract'
+import { isJsonObject, ToolrackError, type JsonObject, type JsonValue } from '@toolrack/contract'
 import express from 'express'
 import type { IncomingMessage } from 'node:http'
 import { finished } from 'node:stream/promises'
@@ -18,7 +17,7 @@ const PARSERS = {
   bulk: express.raw({ type: () => true, limit: BODY_BYTES_MAX.bulk }),
 }
 
-/** The fields of a request that reading its body takes. */
+/** The fields of a request that are needed to read its body. */
 export type Sent = Pick<KnownRequest, 'req' | 'res' | 'bodies' | 'principal'>
 
 /**
@@ -41,7 +40,7 @@ export async function readBody(sent: Sent, size: Size, depthMax?: number): Promi
   })
 }
 
-/** The JSON object in a request's body. Throws what `readBody` throws. */
+/** Throws what `readBody` throws, and BODY_INVALID if the JSON is not an object. */
 export async function readObject(sent: Sent, size: Size): Promise<JsonObject> {
   const body = await readBody(sent, size)
   if (!isJsonObject(body)) throw bodyInvalid('The body must be a JSON object.')
@@ -52,17 +51,14 @@ export function bodyInvalid(message: string): ToolrackError {
   return new ToolrackError('BODY_INVALID', message)
 }
 
-/** What a parser leaves in a request. */
+/** The fields that a parser adds to a request. */
 type Read = { readonly rawBody?: Uint8Array; body?: unknown }
 
-/**
- * The bytes of a request's body. They count among the bodies in flight until the request has been handled. Throws
- * BODY_TOO_LARGE, and SERVICE_BUSY when there are too many.
- */
+/** The bytes of a body, which count until the request is handled. Throws BODY_TOO_LARGE or SERVICE_BUSY. */
 export async function readBytes({ req, res, bodies, principal }: Sent, size: Size): Promise<Uint8Array> {
   const read = req as Read
   const { rawBody } = read
-  // The Functions Framework has parsed the body too. Its value would take as much memory as ours.
+  // The Functions Framework has parsed the body too. Its value takes as much memory as ours.
   if (rawBody) read.body = undefined
   if (rawBody && rawBody.length > BODY_BYTES_MAX[size]) throw new ToolrackError('BODY_TOO_LARGE')
   try {
@@ -76,14 +72,14 @@ export async function readBytes({ req, res, bodies, principal }: Sent, size: Siz
   return bytes
 }
 
-/** The most bytes that a body can have. The Functions Framework has read it already, and leaves it in `rawBody`. */
+/** The most bytes that a body can have. The Functions Framework has already read it into `rawBody`. */
 function bytesToCome(req: IncomingMessage & Read, size: Size): number {
   if (req.rawBody) return req.rawBody.length
   const { 'content-length': length, 'content-encoding': encoding = 'identity' } = req.headers
   if (length === undefined && req.headers['transfer-encoding'] === undefined) return 0
   // A body that is compressed, or comes in chunks, does not say how large it is.
   if (length === undefined || encoding.toLowerCase() !== 'identity') return BODY_BYTES_MAX[size]
-  // A longer body is refused before it is read, so it takes none of the bytes.
+  // A longer body is refused before it is read, so it needs no bytes.
   return Number(length) > BODY_BYTES_MAX[size] ? 0 : Number(length)
 }
 

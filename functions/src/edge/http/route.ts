@@ -6,7 +6,7 @@ import type { UnreadAnswers } from './unread-answers.ts'
 export const FAMILIES = ['workflows', 'jobs'] as const
 export type Family = (typeof FAMILIES)[number]
 
-/** In the order in which they are advertised. */
+/** In the order in which CORS headers list them. */
 export const METHODS = ['GET', 'PUT', 'POST', 'PATCH', 'DELETE'] as const
 export type Method = (typeof METHODS)[number]
 
@@ -17,7 +17,7 @@ type NamesIn<Path extends string> = Path extends `${infer Head}/${infer Tail}`
     : never
 
 /** What a path names, percent-decoded: `/tools/defs/:name` gives `{ name }`. */
-export type Params<Path extends string> = { readonly [Name in NamesIn<Path>]: string }
+type Params<Path extends string> = { readonly [Name in NamesIn<Path>]: string }
 
 /** A request that has arrived at a route's address. */
 export type FoundRequest<Path extends string = string> = {
@@ -30,7 +30,7 @@ export type FoundRequest<Path extends string = string> = {
   readonly res: ServerResponse
   /** Counts the request's body while it is worked on. */
   readonly bodies: BodiesInFlight
-  /** Counts the answer until its reader has taken it. */
+  /** Counts the answer until its reader has read it. */
   readonly unread: UnreadAnswers
 }
 
@@ -43,31 +43,31 @@ export type KnownRequest<Path extends string = string, Asked = unknown> = FoundR
   readonly inFull: boolean
 }
 
-/** A method on a path, what it does, and how. */
+/** A method on a path, what it does, and its handler. */
 export type Route<Path extends string = string, Asked = unknown> = {
   readonly method: Method
-  /** As docs/api.md has it: below `/workflows` and `/jobs`, unless the route is at the root. */
+  /** As in docs/api.md: below `/workflows` and `/jobs`, unless the route is at the root. */
   readonly path: Path
   /** The path is the whole address, and takes the tokens of `/workflows`. */
   readonly isRoot?: true
-  /** Reads the query and the headers, and throws what is wrong with them. */
+  /** Reads the query and the headers. Throws if they are not valid. */
   readonly ask?: (request: FoundRequest<Path>) => Asked
   /**
-   * What the sender has to be allowed to do. A fixed action is decided on before `ask`, one that depends on what was asked
-   * after it. Both are decided on before the body is read.
+   * What the sender must be allowed to do. A fixed action is authorised before `ask`, one that depends on what was asked after
+   * it. Both are authorised before the body is read.
    */
   readonly action: Action | ((asked: Asked) => Action)
-  /** Answers in place of a 403, as if there were nothing to read. Only where the action depends on what was asked. */
+  /** Answers instead of a 403, as if there were nothing to read. Only for an action that depends on what was asked. */
   readonly hide?: (request: KnownRequest<Path, Asked>) => void
-  /** A sender who may do this too gets the full answer. `handle` finds in `inFull` whether they may. */
+  /** A sender who may do this too gets the full answer. `inFull` of the request tells `handle` whether they may. */
   readonly inFull?: Action
   /** `handle` reads the body. Otherwise a route other than a GET waits for the whole request and throws its body away. */
   readonly takesBody?: true
-  /** May answer at once, later, or over time: nothing between it and the connection keeps what it writes to `res`. */
+  /** May answer at once, later, or over time. What it writes to `res` goes to the connection directly. */
   readonly handle: (request: KnownRequest<Path, Asked>) => void | Promise<void>
 }
 
-/** A route at the root for everybody; its principal is undefined without a token that is good below `/workflows`. */
+/** A route at the root for everybody. Its principal is undefined without a token that is valid below `/workflows`. */
 export type PublicRoute = {
   readonly method: Method
   readonly path: string

@@ -1,13 +1,12 @@
-import { ERROR_CODES, errorBody, isToolrackError, ToolrackError } from '@toolrack/contract'
-import type { ErrorCode } from '@toolrack/contract'
+import { ERROR_CODES, errorBody, isToolrackError, ToolrackError, type ErrorCode } from '@toolrack/contract'
 import { randomUUID } from 'node:crypto'
 import type { ServerResponse } from 'node:http'
 import type { Log } from '../../log.ts'
 import { sendJson } from './send-json.ts'
 
 /**
- * Answers an error in the one shape of all errors. An unforeseen error is logged whole, and its answer is INTERNAL. If the
- * answer has begun, the connection is cut and the error is logged, because an answer that ends normally would look whole.
+ * Answers an error in the shape that all errors have. An unexpected error is logged in full, and its answer is INTERNAL. If the
+ * answer has begun, the connection is cut and the error is logged, because an answer that ends normally would look complete.
  */
 export function sendError(res: ServerResponse, thrown: unknown, log: Log): void {
   const error = toolrackError(thrown, log)
@@ -23,7 +22,7 @@ export function sendError(res: ServerResponse, thrown: unknown, log: Log): void 
   })
 }
 
-/** Whether the body was refused for its size or that of others. The client then need not send the rest of it. */
+/** True if the body was refused for its size or that of others. Then the client need not send the rest of it. */
 export function isBodyRefused(code: ErrorCode): boolean {
   return ERROR_CODES[code].httpStatus === 413 || code === 'SERVICE_BUSY'
 }

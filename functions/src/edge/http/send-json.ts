@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { setImmediate } from 'node:timers/promises'
 import { jsonOf, JsonText } from '../../tools/json/json-text.ts'
-import { cutSlowReader, drained, isGone, READER_PATIENCE_MS } from './caller.ts'
+import { drained, isGone, READER_PATIENCE_MS } from './caller.ts'
 import { isNotModified } from './entity-tag.ts'
 import { holdAnswer } from './unread-answers.ts'
 
@@ -11,10 +11,7 @@ const JSON_HEADERS = {
   'X-Content-Type-Options': 'nosniff',
 } as const
 
-/**
- * Sends a value as JSON, each JsonText in it as its text. Errors are never cached. Throws SERVICE_BUSY when too many bytes wait
- * for the reader of a GET.
- */
+/** Sends a value as JSON. Throws SERVICE_BUSY if too many bytes wait for the reader of a GET. */
 export function sendJson(
   res: ServerResponse,
   httpStatus: number,
@@ -24,12 +21,8 @@ export function sendJson(
   const body = Buffer.from(`${jsonOf(value)}\n`)
   const caching = httpStatus >= 400 ? { 'Cache-Control': 'private, no-store' } : {}
   holdAnswer(res, body.length)
-  res.writeHead(httpStatus, {
-    ...JSON_HEADERS,
-    ...caching,
-    ...headers,
-    'Content-Length': String(body.length),
-  })
+  const length = { 'Content-Length': String(body.length) }
+  res.writeHead(httpStatus, { ...JSON_HEADERS, ...caching, ...headers, ...length })
   res.end(body)
 }
 
@@ -45,15 +38,15 @@ export function sendTagged(
   else sendJson(res, 200, value(), { ETag: etag })
 }
 
-/** UTF-16 code units that are made JSON at once, in less than a millisecond. A single text may be larger. */
+/** How many UTF-16 code units of JSON are made at once, in less than a millisecond. A single text may be longer. */
 const AT_ONCE = 64 * 1024
 
 /** The depth of the values in a dispatched call's result: results, item, result, member. Deeper values are written at once. */
 const DEPTH = 4
 
 /**
- * Sends a value as `sendJson` does, but gives other requests turns while it makes the JSON, and makes no more than the reader
- * takes. Without turns the results of 64 calls took 40 to 500 ms. Resolves when all is handed on, or the reader has gone.
+ * Sends a value as `sendJson` does, but gives other requests turns while it makes the JSON, and makes only as much as the reader
+ * takes. Without turns the results of 64 calls took 40 to 500 ms. Resolves when everything is written, or the reader has gone.
  */
 export async function sendInTurns(
   res: ServerResponse,
@@ -61,7 +54,8 @@ export async function sendInTurns(
   headers: Record<string, string>,
   patienceMs = READER_PATIENCE_MS,
 ): Promise<void> {
-  cutSlowReader(res, patienceMs)
+  // Node itself does not count the time of a slow write.
+  res.setTimeout(patienceMs, () => void res.req.socket.destroy())
   let text = ''
   for (const piece of piecesOf(value, 0)) {
     text += piece

@@ -6,21 +6,17 @@ import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http
 import type { Authenticate } from '../../access/authenticate.ts'
 import type { Log } from '../../log.ts'
 import { BodiesInFlight } from './bodies-in-flight.ts'
-import { handlerOf } from './handle-route.ts'
-import type { Handle } from './handle-route.ts'
-import { addressesOf, METHODS } from './route.ts'
-import type { Family, FoundRequest, Method, TableRow } from './route.ts'
+import { handlerOf, type Handle } from './handle-route.ts'
+import { addressesOf, METHODS, type Family, type FoundRequest, type Method, type TableRow } from './route.ts'
 import { sendError } from './send-error.ts'
 import { UnreadAnswers } from './unread-answers.ts'
 
-/** The parts of the edge itself. The parts of the handlers are theirs. */
+/** The parts of the edge itself, without those of the handlers. */
 export type EdgeParts = {
   readonly authenticate: Authenticate
   readonly corsOrigins: readonly string[]
   readonly log: Log
-  /** The bodies of all requests. */
   readonly bodies?: BodiesInFlight
-  /** The answers that wait for their readers. */
   readonly unread?: UnreadAnswers
 }
 
@@ -28,8 +24,8 @@ export type EdgeParts = {
 type Place = { readonly method: Method; readonly address: string; readonly handle: Handle }
 
 /**
- * Serves a table of routes. Everything is made from the table: the addresses that are looked up, Express's routes, the 405s
- * with their `Allow`, and what browsers of other origins may ask. `direct` is as in `addressesOf`.
+ * Serves a table of routes. Everything is derived from the table: the addresses that are looked up, Express's routes, the 405s
+ * with their `Allow`, and the methods for CORS. `direct` is as in `addressesOf`.
  */
 export function serveRoutes(
   table: readonly TableRow[],
@@ -39,7 +35,7 @@ export function serveRoutes(
   const places = table.flatMap((row) =>
     addressesOf(row, direct).map(({ address, family }): Place => {
       const handle = handlerOf(row, family, authenticate)
-      // A handler may go on after its client has gone, and holds the body until it ends. One that ends at once has read none.
+      // A handler may go on after its client has gone, and keeps the body until it ends. One that ends at once has read no body.
       const handleAndGiveBack: Handle = (request) =>
         handle(request)?.finally(() => bodies.giveBack(request.req))
       return { method: row.method, address, handle: handleAndGiveBack }
@@ -47,12 +43,12 @@ export function serveRoutes(
   )
   const exact = new Map(
     places
-      .filter((place) => !isNaming(place))
+      .filter((place) => !hasParameter(place))
       .map(({ method, address, handle }) => [`${method} ${address}`, handle]),
   )
   const app = expressApp(places, { bodies, unread }, log)
 
-  /** Looks up an address as it is documented. Express, which takes longer, finds every other spelling. */
+  /** Looks up an address as it is documented. Express, which takes longer, finds all other spellings. */
   function serve(req: IncomingMessage, res: ServerResponse): void {
     const { path, search } = addressOf(req)
     const handle = exact.get(`${req.method} ${path}`)
@@ -67,8 +63,8 @@ export function serveRoutes(
 
 const NO_PARAMS = {}
 
-/** Whether the address names something, as `:name` does. */
-function isNaming({ address }: Place): boolean {
+/** Whether the address has a parameter, such as `:name`. */
+function hasParameter({ address }: Place): boolean {
   return address.includes(':')
 }
 
@@ -82,14 +78,14 @@ function expressApp(
 ): Express {
   const app = express()
   app.disable('x-powered-by').disable('etag').set('query parser', false)
-  // Addresses that name nothing come first, as in `exact`, so that every spelling of an address finds the same route.
-  const inOrder = places.toSorted((a, b) => Number(isNaming(a)) - Number(isNaming(b)))
+  // Addresses without a parameter come first, as in `exact`, so that every spelling of an address finds the same route.
+  const inOrder = places.toSorted((a, b) => Number(hasParameter(a)) - Number(hasParameter(b)))
   for (const { method, address, handle } of inOrder)
-    app.route(address)[lowerCase(method)]((req, res) => {
+    app.route(address)[method.toLowerCase() as Lowercase<Method>]((req, res) => {
       const { search } = addressOf(req)
       return handle({ path: req.path, search, params: req.params, req, res, ...counted })
     })
-  // Requests that no route has answered come here. Each place that has their address adds its method.
+  // Requests that no route has answered come here. Each place with the same address adds its method.
   for (const { method, address } of places)
     app.all(address, (_req, res: Refused, next) => {
       res.locals.known = [...(res.locals.known ?? []), method]
@@ -108,7 +104,7 @@ function refuse(res: Response, known: readonly Method[] = []): void {
   throw new ToolrackError('METHOD_NOT_ALLOWED', `The route knows ${methods}.`)
 }
 
-/** Lets pages of these origins send requests, with the methods of the table and the headers of the API. */
+/** Allows pages of these origins to send requests, with the methods of the table and the headers of the API. */
 function allowOrigins(origins: readonly string[], table: readonly TableRow[]) {
   const known = new Set(table.map(({ method }) => method))
   return cors({
@@ -122,7 +118,7 @@ function allowOrigins(origins: readonly string[], table: readonly TableRow[]) {
   })
 }
 
-/** What a handler throws, at once or later, is answered as an error. */
+/** Answers what a handler throws, at once or later, as an error. */
 async function answer(res: ServerResponse, log: Log, handle: () => void | Promise<void>): Promise<void> {
   try {
     const answering = handle()
@@ -132,14 +128,9 @@ async function answer(res: ServerResponse, log: Log, handle: () => void | Promis
   }
 }
 
-/** The path of the address, and what follows its `?`. */
 function addressOf({ url = '' }: IncomingMessage): { readonly path: string; readonly search: string } {
   const question = url.indexOf('?')
   return question === -1
     ? { path: url, search: '' }
     : { path: url.slice(0, question), search: url.slice(question + 1) }
-}
-
-function lowerCase<M extends Method>(method: M): Lowercase<M> {
-  return method.toLowerCase() as Lowercase<M>
 }

@@ -3,20 +3,17 @@ import type { ServerResponse } from 'node:http'
 import { shareOfHeap, UserBytes } from '../../user-bytes.ts'
 
 /** Answers up to this size, in bytes, are not counted. */
-export const SMALL_ANSWER_BYTES = 64 * 1024
+const SMALL_ANSWER_BYTES = 64 * 1024
 
-/** Bytes of answers that may wait for one user's readers, in a heap that may grow to `heapBytesMax`. */
+/** How many bytes of answers may wait for one user's readers, in a heap that may grow to `heapBytesMax`. */
 export function unreadBudget(heapBytesMax?: number): number {
   return shareOfHeap(1 / 8, 64 * 1024 * 1024, heapBytesMax)
 }
 
-/** Bytes of all users, and the most that one of them may have. */
+/** The bytes of all users, and the most that one user may have. */
 export type UnreadState = { readonly bytes: number; readonly users: number; readonly bytesMaxPerUser: number }
 
-/**
- * Bounds the bytes of large answers that wait for each user's readers. An answer is in memory until its reader has taken it,
- * and a reader may take nothing. There is one for each server.
- */
+/** Bounds the bytes of large answers that each user has not read yet, because they are in memory. One for each server. */
 export class UnreadAnswers {
   readonly #bytesMax: number
   readonly #bytes = new UserBytes()
@@ -29,15 +26,15 @@ export class UnreadAnswers {
     return { bytes: this.#bytes.total, users: this.#bytes.users, bytesMaxPerUser: this.#bytesMax }
   }
 
-  /** Throws SERVICE_BUSY while the user's readers have as many bytes to read as they may. Asked before a request is worked on. */
+  /** Throws SERVICE_BUSY while too many bytes wait for the user's readers. Called before a request is handled. */
   refuseIfTooMuch(user: string): void {
     if (this.#bytes.of(user) >= this.#bytesMax) throw new ToolrackError('SERVICE_BUSY', TOO_MUCH)
   }
 
   /**
-   * Counts the bytes of an answer from before it is sent until it is taken or its connection ends. Throws SERVICE_BUSY for a GET
-   * whose answer does not fit beside the user's others. Other methods have changed something, so their answers are always sent.
-   * An answer that comes alone always fits.
+   * Counts the bytes of an answer from before it is sent until it is read or its connection ends. Throws SERVICE_BUSY for a GET
+   * if the user's answers become too large together. Other methods have changed something, so their answers are always sent. An
+   * answer that comes alone always fits.
    */
   hold(user: string, res: ServerResponse, bytes: number): void {
     if (bytes <= SMALL_ANSWER_BYTES) return
@@ -53,12 +50,12 @@ export class UnreadAnswers {
 
 const HOLDER = Symbol('holder')
 
-/** An answer that knows who reads it, and where it is counted. */
+/** An answer with its user, and with the object that counts it. */
 type HeldResponse = ServerResponse & {
   [HOLDER]?: { readonly unread: UnreadAnswers; readonly user: string }
 }
 
-/** Says whose answer it is, so that code that sends it does not have to know. */
+/** Records whose answer it is, so that the code that sends it need not know. */
 export function answerTo(res: HeldResponse, unread: UnreadAnswers, user: string): void {
   res[HOLDER] = { unread, user }
 }

@@ -10,15 +10,13 @@ import { parseCallRequest } from '../../calls/pipeline/parse-call-request.ts'
 import { callerGone, whenOver } from '../http/caller.ts'
 import { refuseParameters } from '../http/query.ts'
 import { readBody } from '../http/read-body.ts'
-import { route } from '../http/route.ts'
-import type { KnownRequest, Route } from '../http/route.ts'
+import { route, type KnownRequest, type Route } from '../http/route.ts'
 import { isBodyRefused, requestError } from '../http/send-error.ts'
 import { sendInTurns, sendJson } from '../http/send-json.ts'
 
 export type CallParts = {
   readonly invoker: Invoker
   readonly logs: InvocationLogs
-  /** The results of all dispatches. */
   readonly heldResults?: HeldResults
 }
 
@@ -26,7 +24,6 @@ const NOT_STORED = { 'Cache-Control': 'private, no-store' }
 
 const INVOCATION_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-/** Calls of tools, and what they have printed. */
 export function callRoutes({ invoker, logs, heldResults = new HeldResults() }: CallParts): readonly Route[] {
   return [
     route({
@@ -59,7 +56,7 @@ export function callRoutes({ invoker, logs, heldResults = new HeldResults() }: C
   ]
 }
 
-/** One call. Whatever becomes of it, the body is a ToolResult that a model can be given. */
+/** One call. The body of the answer is always a ToolResult that a model can read. */
 async function invokeTool(pipeline: Pipeline, request: KnownRequest): Promise<void> {
   const { principal, search, req, res } = request
   const { result, retryAfterSeconds } = await pipeline.invoke({
@@ -85,7 +82,7 @@ async function invokeTool(pipeline: Pipeline, request: KnownRequest): Promise<vo
   })
 }
 
-/** A model's raw tool calls, answered by the messages to append to its conversation. */
+/** A model's raw tool calls. The answer has the messages to append to its conversation. */
 async function dispatchCalls(pipeline: Pipeline, results: HeldResults, request: KnownRequest): Promise<void> {
   const { principal, search, req, res } = request
   refuseParameters(search)
@@ -96,7 +93,7 @@ async function dispatchCalls(pipeline: Pipeline, results: HeldResults, request: 
     const answer = await dispatch(pipeline, sender, calls, held)
     const over = whenOver(res)
     await sendInTurns(res, answer, NOT_STORED)
-    // The connection holds what it was given until the reader has taken it.
+    // The answer is in memory until the reader has read it.
     await over
   } finally {
     held.giveBack()

@@ -1,18 +1,15 @@
-import type { JsonObject, JsonValue, Layer } from '@toolrack/contract'
-import { isJsonObject, ToolrackError } from '@toolrack/contract'
+import { isJsonObject, ToolrackError, type JsonObject, type JsonValue, type Layer } from '@toolrack/contract'
 import type { Catalog } from '../../tools/catalog/catalog.ts'
 import { readCursor, writeCursor } from '../../tools/catalog/list-query.ts'
 import { ON_CONFLICT } from '../../tools/definitions/definition-change.ts'
 import type { DefinitionStore } from '../../tools/definitions/definition-store.ts'
-import { BULK_MAX, storedLayer } from '../../tools/definitions/definition-writer.ts'
-import type { DefinitionWriter } from '../../tools/definitions/definition-writer.ts'
+import { BULK_MAX, storedLayer, type DefinitionWriter } from '../../tools/definitions/definition-writer.ts'
 import { keptVersions } from '../../tools/definitions/kept-versions.ts'
 import { JsonText } from '../../tools/json/json-text.ts'
 import { callerGone } from '../http/caller.ts'
 import { invalidParameter, Query } from '../http/query.ts'
 import { bodyInvalid, readBody, readObject } from '../http/read-body.ts'
-import { route } from '../http/route.ts'
-import type { FoundRequest, Route } from '../http/route.ts'
+import { route, type FoundRequest, type Route } from '../http/route.ts'
 import { sendInTurns, sendJson, sendTagged } from '../http/send-json.ts'
 import {
   askedLayer,
@@ -35,7 +32,6 @@ export type DefinitionParts = {
   readonly writer: DefinitionWriter
 }
 
-/** Definitions of one layer, read and written as their authors write them. */
 export function definitionRoutes({ catalog, store, writer }: DefinitionParts): readonly Route[] {
   return [
     // The definitions of a layer, by name, a page at a time.
@@ -64,12 +60,8 @@ export function definitionRoutes({ catalog, store, writer }: DefinitionParts): r
       async handle(request) {
         const { principal, asked, res } = request
         const sent = sentDefinitions(await readBody(request, 'bulk'))
-        const { layer, ...options } = asked
-        sendJson(
-          res,
-          200,
-          await writer.putAll(principal, layer, sent, { ...options, signal: callerGone(res) }),
-        )
+        const { layer, ...options } = { ...asked, signal: callerGone(res) }
+        sendJson(res, 200, await writer.putAll(principal, layer, sent, options))
       },
     }),
     // One definition. Its entity tag is its digest.
@@ -165,14 +157,14 @@ function askedBulk({ search, req }: FoundRequest) {
   throw new ToolrackError('HEADER_INVALID', fault)
 }
 
-/** A layer's last good state. Throws LAYER_UNAVAILABLE when there has been none. */
+/** A layer's last good state. Throws LAYER_UNAVAILABLE if there has been none. */
 function snapshotOf(view: CatalogView, layer: Layer): LayerSnapshot {
   const { snapshot } = view.layers[layer]
   if (snapshot) return snapshot
   throw new ToolrackError('LAYER_UNAVAILABLE', `The ${layer} layer could not be read; try again.`)
 }
 
-/** The stored text is sent as it is: parsing and writing those of a large layer took 300 ms. */
+/** The stored text is sent unchanged, because parsing and writing those of a large layer took 300 ms. */
 function shownDefinition({ name, layer, digest, stored }: CatalogEntry) {
   const { revision, updatedAt, updatedBy, source } = stored
   return {
@@ -198,15 +190,11 @@ function sentDefinitions(body: JsonValue): readonly JsonValue[] {
 }
 
 /** The tools of a definitions file. Undefined for another body. */
-function fileTools({
-  tools,
-  family,
-  $schema: _schema,
-  ...rest
-}: JsonObject): readonly JsonValue[] | undefined {
+function fileTools(body: JsonObject): readonly JsonValue[] | undefined {
+  const { tools, family, $schema: _schema, ...rest } = body
   if (tools === undefined || !isArray(tools)) return undefined
   if (Object.keys(rest).length > 0)
-    throw bodyInvalid('Beside tools only family and $schema are known in the body.')
+    throw bodyInvalid('Besides tools, only family and $schema are known in the body.')
   return typeof family === 'string' ? tools.map((tool) => withFamily(tool, family)) : tools
 }
 

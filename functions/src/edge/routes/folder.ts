@@ -1,15 +1,13 @@
-import { aliasOf, ToolrackError } from '@toolrack/contract'
-import type { ErrorDetail } from '@toolrack/contract'
+import { aliasOf, ToolrackError, type ErrorDetail } from '@toolrack/contract'
 import { folderAnswer, refreshed, skipAnswer, toolAnswer } from '../../tools/folder/folder-answer.ts'
 import type { FolderLayer, MergedModules } from '../../tools/folder/folder-layer.ts'
 import { refuseParameters } from '../http/query.ts'
-import { route } from '../http/route.ts'
-import type { FoundRequest, Route } from '../http/route.ts'
+import { route, type FoundRequest, type Route } from '../http/route.ts'
 import { sendJson } from '../http/send-json.ts'
 
 export type FolderParts = { readonly folder?: FolderLayer | undefined }
 
-/** What the three routes share. Only callers who may read the modules are told the folder's path, tracebacks and reports. */
+/** Only callers who may read the modules get the folder's path, tracebacks and reports. */
 const SHARED = {
   isRoot: true,
   ask: ({ search }: FoundRequest) => refuseParameters(search),
@@ -19,7 +17,7 @@ const SHARED = {
 /** The watched folder of modules, for users. */
 export function folderRoutes({ folder }: FolderParts): readonly Route[] {
   return [
-    // The tools of the folder with their files, and what is left out and why.
+    // The tools of the folder with their files, and what was skipped and why.
     route({
       method: 'GET',
       path: '/api/tools',
@@ -29,7 +27,7 @@ export function folderRoutes({ folder }: FolderParts): readonly Route[] {
         sendJson(res, 200, await folderAnswer(folder, inFull))
       },
     }),
-    // Reads the folder again, waits until everything is checked, and tells what has changed.
+    // Reads the folder again, waits until everything is checked, and lists what has changed.
     route({
       method: 'POST',
       path: '/api/tools/refresh',
@@ -39,7 +37,7 @@ export function folderRoutes({ folder }: FolderParts): readonly Route[] {
         sendJson(res, 200, await refreshed(folder, inFull))
       },
     }),
-    // One tool of the folder by name or alias, or why it is left out.
+    // One tool of the folder by name or alias, or why it was skipped.
     route({
       method: 'GET',
       path: '/api/tools/:name',

@@ -41,7 +41,7 @@ export function healthRoute({ catalog, runner, compilers, argumentValidator }: H
   }
 }
 
-/** A runner that is absent or still starting is no reason for an alarm. */
+/** A runner that is absent or still starting is not a fault. */
 function statusOf({ layers }: CatalogView, runner: RunnerHealth): 'ok' | 'degraded' {
   const isLost = layers.global.status !== 'fresh' || layers.file.status !== 'fresh'
   return isLost || runner.status === 'unreachable' ? 'degraded' : 'ok'

@@ -1,5 +1,4 @@
-import type { JsonObject, Layer } from '@toolrack/contract'
-import { LAYERS } from '@toolrack/contract'
+import { LAYERS, type JsonObject, type Layer } from '@toolrack/contract'
 import type { Action } from '../../access/principal.ts'
 import { PAGE_MAX } from '../../tools/catalog/list-query.ts'
 import type { WritableLayer } from '../../tools/definitions/definition-writer.ts'
@@ -13,23 +12,21 @@ export function readLayer(query: Query): Layer {
   return query.choice('layer', LAYERS, 'user')
 }
 
-/** The layer that a write asks for. The file layer is written by editing its files. */
+/** The layer of a write. The file layer is changed by editing its files. */
 export function writtenLayer(query: Query): WritableLayer {
   return query.choice('layer', ['user', 'global'], 'user')
 }
 
-/** For a route whose only parameter is a layer that can be written. */
 export function askedLayer({ search }: FoundRequest): { readonly layer: WritableLayer } {
   return { layer: writtenLayer(new Query(search, ['layer'])) }
 }
 
-/** For a route that changes one thing of a layer. */
 export function askedWrite(request: FoundRequest) {
   const precondition: Precondition = preconditionOf(request.req.headers)
   return { ...askedLayer(request), precondition }
 }
 
-/** For a route that lists what a layer holds, a page at a time. `cursor` is not checked yet. */
+/** Reads the query of a list of a layer's contents, a page at a time. `cursor` is not checked yet. */
 export function pageQuery<L extends Layer>({ search }: FoundRequest, layerOf: (query: Query) => L) {
   const query = new Query(search, ['layer', 'limit', 'cursor'])
   const layer = layerOf(query)
@@ -37,19 +34,22 @@ export function pageQuery<L extends Layer>({ search }: FoundRequest, layerOf: (q
   return { layer, limit, cursor: query.one('cursor') }
 }
 
-/** The `Link` to the next page, and no header after the last page, when there is no cursor. */
-export function nextPage(path: string, layer: Layer, limit: number, cursor: string | undefined) {
-  const headers: Record<string, string> = {}
-  if (cursor !== undefined)
-    headers['Link'] = `<${path}?layer=${layer}&limit=${limit}&cursor=${cursor}>; rel="next"`
-  return headers
+/** The header with the `Link` to the next page. After the last page there is no cursor and no header. */
+export function nextPage(
+  path: string,
+  layer: Layer,
+  limit: number,
+  cursor: string | undefined,
+): Record<string, string> {
+  if (cursor === undefined) return {}
+  return { Link: `<${path}?layer=${layer}&limit=${limit}&cursor=${cursor}>; rel="next"` }
 }
 
 export function write({ layer }: { readonly layer: WritableLayer }): Action {
   return { verb: 'write', layer }
 }
 
-/** The body of a rollback: one version, by its revision or by its digest, which the body names `digestField`. */
+/** The version that the body of a rollback names: by its revision, or by its digest in the field `digestField`. */
 export function versionChoice<Field extends string>(
   body: JsonObject,
   digestField: Field,

@@ -14,13 +14,12 @@ import { FragmentsInTurns } from '../../tools/catalog/fragments-in-turns.ts'
 import { callerGone } from '../http/caller.ts'
 import { isNotModified } from '../http/entity-tag.ts'
 import { invalidParameter, Query } from '../http/query.ts'
-import { route } from '../http/route.ts'
-import type { FoundRequest, KnownRequest, Route } from '../http/route.ts'
+import { route, type FoundRequest, type KnownRequest, type Route } from '../http/route.ts'
 import { VERSION } from '../../version.ts'
 import { explainName } from '../../tools/catalog/explain-name.ts'
 import { sendJson } from '../http/send-json.ts'
 
-/** A list as it is sent. It is made once for a catalog and a query, then only looked up. */
+/** A list as it is sent. It is made once for a revision and an address, then only looked up. */
 type SentList = {
   readonly etag: string
   readonly body: Buffer
@@ -28,7 +27,7 @@ type SentList = {
   readonly bodyHeaders: string[]
 }
 
-/** The bytes of ready lists that a server keeps. The list of its whole catalog always fits. */
+/** How many bytes of ready lists a server keeps. The list of its whole catalog always fits. */
 const SENT_BYTES_MAX = 64 * 1024 * 1024
 
 /** How many lists may wait to be made for one user. */
@@ -37,19 +36,19 @@ const TOO_MANY = 'Too many of your lists are being made; ask for fewer at a time
 
 export type ListParts = {
   readonly catalog: Catalog
-  /** The envelope of a list that asks for none. */
+  /** The envelope of a list whose query names none. */
   readonly envelope: Envelope
-  /** `workflowName` of items whose runner names none. */
+  /** The `workflowName` of items whose runner names none. */
   readonly defaultWorkflow: string
 }
 
 /**
- * `GET /tools/list`: the definitions that the caller's model may be given. Callers without definitions of their own share their
- * lists. A ready list is found by its address, so the query is only read when a list is made.
+ * `GET /tools/list`: the definitions that the caller's model may get. Callers without their own definitions share their lists. A
+ * ready list is found by its address, so the query is only read when a list is made.
  */
 export function listRoute(parts: ListParts): Route {
   const lists = new LRUCache<string, SentList>({ maxSize: SENT_BYTES_MAX, sizeCalculation: sentBytes })
-  /** Lists of users with definitions of their own are made one at a time for each user, who alone decides how long it takes. */
+  /** The time for a list depends on the user's own definitions, so each user's lists are made one at a time. */
   const making = new FairQueue(
     { places: 4, placesPerUser: 1, waitingPerUser: WAITING_MAX, waitingMax: Infinity },
     () => new ToolrackError('SERVICE_BUSY', TOO_MANY),
@@ -92,7 +91,7 @@ export function listRoute(parts: ListParts): Route {
   })
 }
 
-/** `GET /tools/explain`: what each layer says of a name, and which definition wins. */
+/** `GET /tools/explain`: what each layer has under a name, and which definition is used. */
 export function explainRoute({ catalog }: Pick<ListParts, 'catalog'>): Route {
   return route({
     method: 'GET',
@@ -120,7 +119,7 @@ function sendList({ principal, req, res, unread }: KnownRequest, list: SentList)
   res.writeHead(200, list.bodyHeaders).end(list.body)
 }
 
-/** The bytes that a list takes: V8 may hold a header's text twice, and each place in the two arrays counts. */
+/** The bytes that a list takes. V8 may store a header's text twice, and each entry of the two arrays counts. */
 function sentBytes({ body, headers, bodyHeaders }: SentList, key: string): number {
   const texts = [...headers, ...bodyHeaders].reduce((sum, text) => sum + text.length + 16, 0)
   return body.length + 2 * key.length + texts + 1_024
@@ -170,7 +169,7 @@ function makeList(
 
 const FILTERS = ['names', 'name', 'only', 'tags', 'category', 'dialect', 'envelope', 'strict']
 
-/** Reads the query of a list. What is not understood is an error, never a list of everything. */
+/** Reads the query of a list. Anything unknown is an error, because ignoring it could list everything. */
 export function parseListQuery(search: string, envelope: Envelope): ListQuery {
   const query = new Query(search, [...FILTERS, 'limit', 'cursor'])
   const cursor = query.one('cursor')
@@ -190,7 +189,7 @@ export function parseListQuery(search: string, envelope: Envelope): ListQuery {
   }
 }
 
-/** The envelope of a list in a dialect. The default is always `array`, because a vendor's `tools` field takes an array. */
+/** The envelope of a list in a dialect. The default is always `array`, because a vendor's `tools` field is an array. */
 function envelopeIn(dialect: Dialect, query: Query): Envelope {
   const envelope = query.choice('envelope', ENVELOPES, 'array')
   if (envelope === 'items' && !dialectRules(dialect).allowsItems) {
@@ -209,13 +208,13 @@ function parseNames(query: Query): ListQuery['names'] {
   return names
 }
 
-/** A reader's HTTP client may refuse headers above 16 KB, so a header holds no longer address. */
+/** The longest address in a `Link` header. HTTP clients may refuse headers above 16 KB. */
 const LINK_LENGTH_MAX = 8_192
 
 function nextLink(path: string, search: string, cursor: string): string {
   const next = new URLSearchParams(search)
   next.set('cursor', cursor)
-  // A function that is called directly does not know the beginning of its path, but the reader knows the address.
+  // A function that is called directly does not know the beginning of its path, so the link is relative.
   const link = `<${path.startsWith('/tools/') ? '' : path}?${next.toString()}>; rel="next"`
   if (link.length <= LINK_LENGTH_MAX) return link
   throw invalidParameter('limit', 'cannot be used with so many names; leave it out')

@@ -1,15 +1,12 @@
 import { ToolrackError } from '@toolrack/contract'
 import type { Action } from '../../access/principal.ts'
 import type { WritableLayer } from '../../tools/definitions/definition-writer.ts'
-import { isModuleName } from '../../tools/modules/module-reader.ts'
-import type { ModuleReader } from '../../tools/modules/module-reader.ts'
+import { isModuleName, type ModuleReader } from '../../tools/modules/module-reader.ts'
 import type { ModuleWriter } from '../../tools/modules/module-writer.ts'
 import { callerGone } from '../http/caller.ts'
 import { invalidParameter } from '../http/query.ts'
-import { BODY_BYTES_MAX, bodyInvalid, readBytes, readObject } from '../http/read-body.ts'
-import type { Sent } from '../http/read-body.ts'
-import { route } from '../http/route.ts'
-import type { FoundRequest, Route } from '../http/route.ts'
+import { BODY_BYTES_MAX, bodyInvalid, readBytes, readObject, type Sent } from '../http/read-body.ts'
+import { route, type FoundRequest, type Route } from '../http/route.ts'
 import { sendJson, sendTagged } from '../http/send-json.ts'
 import {
   askedLayer,
@@ -25,7 +22,7 @@ export type ModuleParts = {
   readonly modules: { readonly reader: ModuleReader; readonly writer: ModuleWriter }
 }
 
-/** The Python modules of one layer. Those that a caller may not read are hidden, as if there were none. */
+/** Modules that a caller may not read are hidden, as if there were none. */
 export function moduleRoutes({ modules: { reader, writer } }: ModuleParts): readonly Route[] {
   return [
     // The modules of a layer by name, without their sources and reports, a page at a time.
@@ -36,7 +33,7 @@ export function moduleRoutes({ modules: { reader, writer } }: ModuleParts): read
       action: readModules,
       hide: ({ asked: { layer }, res }) => sendJson(res, 200, { layer, items: [] }),
       async handle({ principal, asked: { layer, limit, after }, path, res }) {
-        // One more than is shown tells whether there is another page.
+        // One module more than the page holds tells whether there is another page.
         const found = await reader.modules(principal, layer, { after, limit: limit + 1 })
         const items = found.slice(0, limit)
         const cursor = found.length > limit ? items.at(-1)?.name : undefined
@@ -144,7 +141,7 @@ async function moduleSource(sent: Sent): Promise<Uint8Array> {
   throw new ToolrackError('HEADER_INVALID', `The Content-Type must be ${types}, ${remedy}`)
 }
 
-/** JSON may take more bytes than the source in it, which may be as large as any other body. */
+/** JSON may take more bytes than the source in it, so the limit of a bulk body applies to the JSON. */
 async function sourceInJson(sent: Sent): Promise<Uint8Array> {
   const { source, ...rest } = await readObject(sent, 'bulk')
   if (typeof source !== 'string' || Object.keys(rest).length > 0)

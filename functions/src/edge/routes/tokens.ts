@@ -1,15 +1,12 @@
-import type { JsonObject, JsonValue } from '@toolrack/contract'
-import { isJsonObject, ToolrackError } from '@toolrack/contract'
+import { isJsonObject, ToolrackError, type JsonObject, type JsonValue } from '@toolrack/contract'
 import { isDigest, JOB_TOKEN_SECONDS, JOB_TOKEN_TOOLS_MAX } from '../../access/job-token.ts'
 import type { SignJobToken } from '../../access/job-token.ts'
-import { mintJobToken } from '../../access/mint-job-token.ts'
-import type { MintRequest } from '../../access/mint-job-token.ts'
+import { mintJobToken, type MintRequest } from '../../access/mint-job-token.ts'
 import type { GrantedTool } from '../../access/principal.ts'
 import type { Catalog } from '../../tools/catalog/catalog.ts'
 import { refuseParameters } from '../http/query.ts'
 import { readObject } from '../http/read-body.ts'
-import { route } from '../http/route.ts'
-import type { Route } from '../http/route.ts'
+import { route, type Route } from '../http/route.ts'
 import { sendJson } from '../http/send-json.ts'
 
 const WORKFLOW_ID = /^[A-Za-z0-9][A-Za-z0-9_.:/@-]{0,255}$/
@@ -23,7 +20,7 @@ export type TokenParts = {
   readonly now: () => number
 }
 
-/** `POST /jobs/tokens`: a short-lived token with which a workflow acts for the user, by the named tools alone. */
+/** `POST /jobs/tokens`: a short-lived token, with which a workflow acts for the user with the named tools only. */
 export function tokenRoute({ catalog, signJobToken: sign, now }: TokenParts): Route {
   return route({
     method: 'POST',

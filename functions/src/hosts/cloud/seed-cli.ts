@@ -10,7 +10,7 @@ import { LAYER_LIMITS } from '../../tools/records/layer-totals.ts'
 import type { DefinitionWriteResult } from '../../tools/definitions/write-result.ts'
 import { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 
-/** `npm run seed -- <folder>`: exit code 0 when the folder's definitions are in the global layer, 1 when not. */
+/** `npm run seed -- <folder>`: exit code 0 if the folder's definitions are in the global layer, else 1. */
 const { positionals } = parseArgs({ allowPositionals: true })
 const compilers = new SchemaCompilers()
 const store = new FirestoreDefinitionStore({ compilers, connection: firestoreConnection() })
@@ -39,7 +39,7 @@ async function seed(folder: string): Promise<number> {
   }
 }
 
-/** Upserts definitions into the global layer, as many at a time as one request may bring. Those are all written, or none. */
+/** Upserts definitions into the global layer, as many at a time as one request may have. Each such group is written whole or not. */
 async function seedLayer(
   definitions: readonly StoredDefinition[],
 ): Promise<readonly DefinitionWriteResult[]> {
@@ -58,7 +58,7 @@ function notSeeded(error: Error): string {
   return `The global layer of ${target()} could not be seeded: ${error.message}`
 }
 
-/** Exits at once: calls without an answer would keep the process for half a minute. */
+/** Exits at once, because calls without an answer would keep the process alive for half a minute. */
 function leave(code: number): never {
   process.exit(code)
 }

@@ -10,18 +10,17 @@ import { absentRunner } from '../../tools/modules/runner.ts'
 import { authenticationOf } from '../authentication.ts'
 import type { Config } from '../config.ts'
 import { namedRunner } from '../named-runner.ts'
-import { createServices } from '../services.ts'
-import type { Services } from '../services.ts'
+import { createServices, type Services } from '../services.ts'
 
-/** Beside the bundle. There is none beside the source. */
+/** The build puts it beside the bundle. There is none beside the source. */
 const BUILT_FILE_LAYER = fileURLToPath(new URL('./file-layer.json', import.meta.url))
 
-/** Hosting gives up on a function after 60 seconds; the answer to a call must be out before. */
+/** Hosting waits 60 seconds for a function, so a call must be answered earlier. */
 const DEADLINE_MS_MAX = 50_000
 
 const NO_RUNNER = 'No runner is named: set RUNNER_URL, or RUNNER_SERVICE and RUNNER_REGION.'
 
-/** The services in the cloud: Firestore, Firebase's tokens, and the file layer as the build has read it. */
+/** The services in the cloud: with Firestore, Firebase's tokens, and the file layer that the build has read. */
 export function cloudServices(config: Config, log: Log): Services {
   const connection = firestoreConnection()
   const isBuilt = config.isShippedDefinitions && existsSync(BUILT_FILE_LAYER)

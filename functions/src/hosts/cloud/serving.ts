@@ -8,8 +8,8 @@ import { cloudServices } from './services.ts'
 export type Handler = (...request: Parameters<RequestListener>) => void
 
 /**
- * The handler of one function. It opens and reads nothing before the first request. Only where the service is deployed is the
- * environment checked at once, so that a bad one fails the deployment and not its users.
+ * The handler of one function. It opens and reads nothing before the first request. A deployed service checks its environment at
+ * once, so that a bad one fails the deployment and not the requests.
  */
 export function serving(family: Family): Handler {
   if (isProduction()) cloudConfig()
@@ -20,7 +20,7 @@ export function serving(family: Family): Handler {
   }
 }
 
-/** The layers are read while the first caller's token is verified, because both take long in a new instance. */
+/** Reads the layers while the first caller's token is verified, because both take long in a new instance. */
 function open(family: Family): RequestListener {
   for (const name of unknownVariables())
     cloudLog.warn('environment variable is not known and has no effect', { name })

@@ -9,15 +9,15 @@ type Served = {
   readonly watched?: string | undefined
 }
 
-/** A module to begin with. It is beside the source, so a bundle has none. */
+/** An example module. A bundle does not contain it. */
 const EXAMPLE = fileURLToPath(new URL('../../../../docs/examples/weather.py', import.meta.url))
 
-/** What `npm start` prints when the server is ready: its address, what is missing, the local token, and lines to copy. */
+/** What `npm start` prints when the server is ready: its address, the local token, what is missing, and commands to copy. */
 export function banner({ url, token, withoutRunner, watched }: Served, readyMs: number): string {
   const head = `Toolrack ${VERSION} is ready at ${url} (${Math.round(readyMs)} ms)`
   const missing = withoutRunner === undefined ? '' : `\nPython tools do not run here. ${withoutRunner}\n`
   if (token === undefined)
-    return `\n${head}\nUsers come with Firebase ID tokens, and no local token is good here.\n${missing}\nCtrl-C stops the server.\n`
+    return `\n${head}\nUsers need Firebase ID tokens. There is no local token.\n${missing}\nCtrl-C stops the server.\n`
   const runsPython = withoutRunner === undefined && existsSync(EXAMPLE)
   return `
 ${head}
@@ -58,13 +58,13 @@ function definitionLines(url: string, token: string): string {
 
 function folderLines(url: string, folder: string): string {
   return `
-A Python file that is saved in ${folder} brings its tools by itself; what is loaded from there, and what is not and why:
+The tools of Python files in ${folder} are loaded automatically. To see what is loaded, and what is not and why:
 
   ${CURL} ${url}/api/tools
 `
 }
 
-/** The path as a shell reads it in one piece. */
+/** The path, quoted for a shell. */
 function quoted(path: string): string {
   return /^[\w./-]+$/.test(path) ? path : `'${path.replaceAll("'", String.raw`'\''`)}'`
 }

@@ -1,26 +1,24 @@
-import { errorBody, ToolrackError } from '@toolrack/contract'
-import type { ErrorCode } from '@toolrack/contract'
-import { STATUS_CODES } from 'node:http'
-import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import { errorBody, ToolrackError, type ErrorCode } from '@toolrack/contract'
+import { STATUS_CODES, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import { sendJson } from '../../edge/http/send-json.ts'
 
-/** How long a client may take to close a connection that has had its last answer, in milliseconds. */
+/** How long a client may take to close a connection after its last answer, in milliseconds. */
 const CLOSING_MS = 2_000
 
-/** The connections of one server. Node's own handling would let a client hold answers in memory, or answer without a body. */
+/** The connections of one server. With Node's own handling, a client could keep answers in memory, or get one without a body. */
 export class Connections {
   /** The answer to the latest request of each connection. */
   readonly #latest = new WeakMap<Socket, ServerResponse>()
-  /** Connections that are not read while a request of theirs waits. */
+  /** Connections that are not read while one of their requests waits. */
   readonly #paused = new WeakSet<Socket>()
-  /** Connections on which something was malformed. Node reports it again with each piece that still comes. */
+  /** Connections on which something was malformed. Node reports it again with each piece that arrives later. */
   readonly #malformed = new WeakSet<Socket>()
 
   /**
-   * Handles the requests of one connection one after another: the next one when the answer before it has been handed on whole.
-   * Node itself would handle all that have come, and keep every answer until its reader takes it. At most one read of the
-   * connection waits here. A client that waits for its answer before it asks again is not slowed down.
+   * Handles the requests of one connection one after another: the next one when the answer before it is written. Node itself would
+   * handle all that have arrived, and keep every answer until it is read. At most one read of the connection waits here. A client
+   * that waits for each answer is not slowed down.
    */
   inOrder(app: RequestListener): RequestListener {
     return (req, res) => {
@@ -29,7 +27,7 @@ export class Connections {
       this.#latest.set(socket, res)
       if (!before || before.closed) return handle(app, req, res)
       this.#pause(socket)
-      // If the answer before is never sent, it is never closed. Then nobody waits for this answer either.
+      // If the answer before is never sent, it never closes. Then nobody waits for this answer either.
       before.once('close', () => {
         if (this.#latest.get(socket) === res) this.#readOn(socket)
         if (!socket.destroyed && socket.writable) handle(app, req, res)
@@ -55,18 +53,15 @@ export class Connections {
   }
 
   /**
-   * Cuts a connection that has done nothing for its time: one whose reader takes nothing of an answer, one that its client has
-   * not closed after the last answer, and one between two requests. A request that is being worked on is not cut.
+   * Cuts a connection that was idle for too long: one whose client reads nothing of an answer, one that was not closed after the
+   * last answer, and one between two requests. A request that is being handled is not cut.
    */
   readonly cutIfIdle = (socket: Socket): void => {
     const last = this.#latest.get(socket)
     if (socket.writableLength > 0 || !socket.writable || !last || last.closed) socket.destroy()
   }
 
-  /**
-   * Answers what Node's HTTP parser refuses, once and after the answer to the request before it. A malformed body of a request
-   * that already has its answer gets no second one.
-   */
+  /** Answers what Node's HTTP parser refuses, once, and after the answer to the request before it. */
   readonly refuseMalformed = (error: NodeJS.ErrnoException, socket: Socket): void => {
     const isSilent = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket.bytesRead === 0
     if (error.code === 'ECONNRESET' || isSilent || !socket.writable) return void socket.destroy()
@@ -86,7 +81,7 @@ function handle(app: RequestListener, req: IncomingMessage, res: ServerResponse)
   else app(req, res)
 }
 
-/** Node reads on by itself when an answer has ended. */
+/** Needed because Node resumes reading when an answer has ended. */
 function stayPaused(this: Socket): void {
   this.pause()
 }
@@ -96,7 +91,7 @@ function refuse(res: ServerResponse, code: ErrorCode, message?: string): void {
   sendJson(res, body.error.code, body, { Connection: 'close' })
 }
 
-/** Sends an error in the usual shape on a connection that has no `ServerResponse`. */
+/** Sends an error in the usual shape on a connection without a `ServerResponse`. */
 function sendRefusal(error: NodeJS.ErrnoException, socket: Socket): void {
   if (!socket.writable) return
   const code: ErrorCode = error.code === 'HPE_HEADER_OVERFLOW' ? 'HEADERS_TOO_LARGE' : 'REQUEST_MALFORMED'
@@ -112,7 +107,7 @@ function sendRefusal(error: NodeJS.ErrnoException, socket: Socket): void {
   endSoon(socket, [...head, '', text].join('\r\n'))
 }
 
-/** Sends the last text of a connection, and cuts it when its client does not close it. */
+/** Sends the last text of a connection, and cuts it if its client does not close it. */
 function endSoon(socket: Socket, text: string): void {
   socket.end(text)
   setTimeout(() => socket.destroy(), CLOSING_MS).unref()

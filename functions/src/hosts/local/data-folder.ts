@@ -1,8 +1,7 @@
 import { accessSync, constants, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
-import { newJobKeys, parseJobKeys } from '../../access/job-keys.ts'
-import type { JobKeys } from '../../access/job-keys.ts'
+import { newJobKeys, parseJobKeys, type JobKeys } from '../../access/job-keys.ts'
 import { readLocalToken } from '../../access/local-token.ts'
 import type { LogBounds } from '../../calls/pipeline/invocation-logs.ts'
 import type { Log } from '../../log.ts'
@@ -12,13 +11,12 @@ import { SqliteInvocationLogs } from '../../stores/sqlite/sqlite-invocation-logs
 import { keepFolderPrivate, makePrivateFile } from './private-files.ts'
 import { EXIT, StartError } from './start-error.ts'
 
-/** A data folder that this process, and no other, may use. */
+/** A data folder that only this process may use. */
 export type DataFolder = { readonly path: string; readonly release: () => void }
 
 /**
- * Makes the folder if need be, takes away what other accounts may do with it and its files, and claims it. The claim is an open
- * transaction on a file of its own. The operating system ends it with the process, also after `kill -9`, so no stale claim can
- * keep a server from starting.
+ * Makes the folder if it does not exist, makes it and its files private, and claims it. The claim is an open transaction on a
+ * separate file. The operating system ends it with the process, also after `kill -9`, so a dead server never prevents a start.
  */
 export function claimDataFolder(path: string, log: Pick<Log, 'warn'>): DataFolder {
   try {
@@ -32,7 +30,7 @@ export function claimDataFolder(path: string, log: Pick<Log, 'warn'>): DataFolde
   return { path, release: () => claim.close() }
 }
 
-/** SQLite's code for a database that another process has locked. */
+/** SQLite's error code for a database that another process has locked. */
 const SQLITE_BUSY = 5
 
 function openClaim(path: string): DatabaseSync {
@@ -61,7 +59,6 @@ function unwritable(path: string, error: unknown): StartError {
   )
 }
 
-/** Opens the store of the data folder, or throws a StartError. */
 export function openStore(folder: string, bytesMax: number): SqliteDefinitionStore {
   const path = join(folder, 'toolrack.db')
   try {
@@ -82,10 +79,7 @@ export function openStore(folder: string, bytesMax: number): SqliteDefinitionSto
   }
 }
 
-/**
- * Opens the logs of calls. A file that cannot be read, or that another version has made, is replaced by an empty one, because
- * losing logs is no reason not to start.
- */
+/** Opens the logs of calls. A file that cannot be used is replaced, because lost logs must not prevent a start. */
 export function openLogs(folder: string, bounds: LogBounds): SqliteInvocationLogs {
   const path = join(folder, 'invocations.db')
   function open(): SqliteInvocationLogs {
@@ -102,12 +96,11 @@ export function openLogs(folder: string, bounds: LogBounds): SqliteInvocationLog
   }
 }
 
-/** Reads or makes the local token, or throws a StartError. */
 export function openToken(folder: string): string {
   return usable(join(folder, 'token'), ' for a new token', () => readLocalToken(folder))
 }
 
-/** The keys of job tokens. They are made on the first start, and only their owner can read them. Throws a StartError. */
+/** The keys of job tokens. They are made at the first start, and only this account can read them. */
 export function openJobKeys(folder: string): JobKeys {
   const path = join(folder, 'job-keys.json')
   const keys = parseJobKeys(usable(path, ' for a new key', () => jobKeysText(path)))
@@ -140,7 +133,7 @@ function usable<Opened>(path: string, remedy: string, open: () => Opened): Opene
   }
 }
 
-/** The code of an error of the system, such as EACCES. Codes of other errors say less than their messages. */
+/** The code of a system error, such as EACCES. For other errors the message says more than the code. */
 function reasonOf(error: unknown): string {
   const { syscall, code, message } = error as NodeJS.ErrnoException
   return syscall !== undefined && code !== undefined ? code : message

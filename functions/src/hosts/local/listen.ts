@@ -1,24 +1,23 @@
 import { once } from 'node:events'
 import { readFileSync } from 'node:fs'
-import { createServer } from 'node:http'
-import type { RequestListener, Server } from 'node:http'
+import { createServer, type RequestListener, type Server } from 'node:http'
 import type { AddressInfo, Socket } from 'node:net'
 import { READER_PATIENCE_MS } from '../../edge/http/caller.ts'
 import { Connections } from './connections.ts'
 import { EXIT, StartError } from './start-error.ts'
 
-/** 200 names of 128 characters fit, percent-encoded, with room for a token. */
+/** Room for 200 percent-encoded names of 128 characters, and a token. */
 const HEADER_BYTES_MAX = 96 * 1024
 
-/** How long a connection may take until it has sent the head of a request, in milliseconds. */
+/** How long a connection may take to send the head of a request, in milliseconds. */
 const FIRST_REQUEST_MS = 10_000
 
-export type Listening = { readonly server: Server; readonly url: string }
+type Listening = { readonly server: Server; readonly url: string }
 
-/** Limits for tests, in place of those of the service. */
+/** Tests replace these limits of the service. */
 export type Limits = { readonly unreadMs?: number; readonly connections?: number }
 
-/** Serves on the address. Port 0 takes a free one. Rejects with a StartError. */
+/** Serves on the address. Port 0 means a free port. Rejects with a StartError. */
 export async function listen(
   app: RequestListener,
   host: string,
@@ -51,7 +50,7 @@ export async function listen(
   return { server, url: `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}` }
 }
 
-/** Ends the server. Answers may finish for two seconds, then every connection is cut. */
+/** Ends the server. After two seconds, unfinished answers are cut. */
 export async function stopListening({ server }: Listening): Promise<void> {
   const closed = once(server, 'close')
   server.close()
@@ -64,10 +63,7 @@ export async function stopListening({ server }: Listening): Promise<void> {
   clearTimeout(cut)
 }
 
-/**
- * Lets at most `max` connections wait for their first request. One more takes the place of the oldest, so that clients that
- * open connections and send nothing leave room for others.
- */
+/** Closes the oldest of more than `max` connections without a request, so that silent clients cannot shut out others. */
 function boundSilent(server: Server, max: number): void {
   const silent = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
@@ -79,11 +75,11 @@ function boundSilent(server: Server, max: number): void {
   server.prependListener('request', ({ socket }) => void silent.delete(socket))
 }
 
-/** Descriptors that are kept for the stores, the files and the runner. */
+/** Descriptors that are reserved for the stores, the files and the runner. */
 const KEPT = 256
 const CONNECTIONS_MAX = 10_000
 
-/** How many connections the server may have: what the process's soft limit of descriptors leaves, and 10,000 at most. */
+/** How many connections the server may have: what the process's soft limit of descriptors leaves, but at most 10,000. */
 export function connectionsMax(limitsText = readLimits()): number {
   const [, soft] = /^Max open files\s+(\d+|unlimited)\s/m.exec(limitsText) ?? []
   const descriptors = soft === undefined || soft === 'unlimited' ? Infinity : Number(soft)
@@ -104,5 +100,5 @@ function addressFault(error: unknown, host: string, port: number): string {
     return `Port ${port} on ${host} is in use by another program; stop it, or set PORT to another one.`
   if (code === 'EACCES')
     return `Port ${port} on ${host} may not be used by this account; set PORT to one above 1023.`
-  return `${host} port ${port} cannot be listened on (${code}); set HOST and PORT to an address of this machine.`
+  return `${host} port ${port} cannot be used (${code}); set HOST and PORT to an address of this machine.`
 }

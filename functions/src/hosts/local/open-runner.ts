@@ -1,26 +1,25 @@
 import { fileURLToPath } from 'node:url'
 import type { Config } from '../config.ts'
-import { absentRunner } from '../../tools/modules/runner.ts'
-import type { Runner } from '../../tools/modules/runner.ts'
+import { absentRunner, type Runner } from '../../tools/modules/runner.ts'
 import type { Log } from '../../log.ts'
 import { namedRunner } from '../named-runner.ts'
 import { HttpRunner } from '../../platform/runner/http-runner.ts'
 import { RunnerProcess } from './runner-process.ts'
 import type { RunnerCommand } from './runner-child.ts'
 
-/** Beside the source. A bundle is never started with a Python. */
+/** The folder beside the source. A bundle is never started with a Python. */
 const RUNNER_DIR = fileURLToPath(new URL('../../../../python-runner', import.meta.url))
 
 const NO_PYTHON =
   'No runner belongs to this server: npm start brings one, and RUNNER_URL names one that runs elsewhere.'
 
-/** With the local token there is one user, who may have every place. */
+/** With the local token there is only one user, who may use every slot. */
 const OF_ONE_USER = { TOOLRACK_RUNNER_USER_SLOTS: 'all' }
 
 /** The path of a Python, or why there is none on this machine. */
 export type PythonChoice = { readonly python?: string | undefined; readonly missing?: string | undefined }
 
-/** From `--python=<path>` or `--no-python=<why there is none>` in the arguments. */
+/** Reads `--python=<path>` or `--no-python=<why there is none>` in the arguments. */
 export function pythonChoice(args: readonly string[]): PythonChoice {
   const valueOf = (name: string): string | undefined =>
     args.find((argument) => argument.startsWith(`${name}=`))?.slice(name.length + 1)
@@ -37,7 +36,7 @@ export function openRunner(config: Config, { python, missing = NO_PYTHON }: Pyth
   return new HttpRunner({ endpoint: () => running.endpoint, close: () => running.stop() })
 }
 
-/** The command of the runner. It sees no more of our environment than `env` here, and `-I` keeps Python from reading more. */
+/** The command of the runner. It gets only these variables of our environment, and `-I` makes Python ignore its own. */
 export function runnerCommand(
   python: string,
   settings: Readonly<Record<string, string>>,

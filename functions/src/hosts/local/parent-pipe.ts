@@ -1,15 +1,12 @@
 import { Socket } from 'node:net'
 
 /** The pipe to the program that started this one. */
-export type ParentPipe = {
-  /** Writes a line. Does nothing without a pipe, or when nobody reads it any more. */
+type ParentPipe = {
+  /** Writes a line. Does nothing without a pipe, or if nobody reads it any more. */
   readonly tell: (line: string) => void
 }
 
-/**
- * Calls back when the program at the other end of a pipe has ended, in whatever way. `--parent-pipe=3` in the arguments names the
- * descriptor of the pipe.
- */
+/** Calls `onGone` when the program at the other end of the pipe, `--parent-pipe=<descriptor>`, has ended. */
 export function watchParent(args: readonly string[], onGone: () => void): ParentPipe {
   const argument = args.find((candidate) => /^--parent-pipe=\d+$/.test(candidate))
   if (argument === undefined) return { tell: () => undefined }
@@ -25,7 +22,7 @@ export function watchParent(args: readonly string[], onGone: () => void): Parent
   return { tell: (line) => void pipe.write(`${line}\n`) }
 }
 
-/** Opens a socket, because the blocked read of a file stream would keep the process from exiting. */
+/** Opens a socket, because the blocked read of a file stream would prevent the process from exiting. */
 function openPipe(fd: number): Socket | undefined {
   try {
     return new Socket({ fd })

@@ -11,25 +11,25 @@ const FILES = [
   'job-keys.json',
 ]
 
-/** What may be in a folder that is the server's own: its files, logs of `npm run dev`, modules, and what a new disk holds. */
+/** What may be in a folder that only the server uses: its files, logs of `npm run dev`, modules, and what a new disk has. */
 const EXPECTED = new Set([...FILES, 'emulators', 'tools', 'lost+found'])
 
 const OF_OTHERS = 0o077
 const WRITTEN_BY_ALL = 0o002
 
 /**
- * Takes away what other accounts may do with the data folder and the files in it. If the folder's mode has to stay, a warning
- * says so. Throws a StartError when another account could read one of the files, or when every account could replace our token
- * with its own. Does nothing on Windows, which has no modes.
+ * Makes the data folder and its files private to this account. If the folder's mode cannot be changed, logs a warning. Throws a
+ * StartError if another account could read one of the files, or if every account could replace our token with its own. Does
+ * nothing on Windows, which has no modes.
  */
 export function keepFolderPrivate(path: string, log: Pick<Log, 'warn'>): void {
   if (process.platform === 'win32') return
   tightenFolder(path, log)
-  // After the folder, so that no other account can put a link in the place of a file that was looked at.
+  // After the folder, so that no other account can replace a checked file by a link.
   for (const name of FILES) tightenFile(join(path, name))
 }
 
-/** Makes an empty file for this account alone, unless there is one. SQLite gives its other files the mode of the database. */
+/** Makes an empty private file, unless the file exists. SQLite gives its other files the mode of the database. */
 export function makePrivateFile(path: string): void {
   try {
     closeSync(openSync(path, 'wx', 0o600))
@@ -41,7 +41,7 @@ export function makePrivateFile(path: string): void {
 function tightenFolder(path: string, log: Pick<Log, 'warn'>): void {
   const { mode } = statSync(path)
   if ((mode & OF_OTHERS) === 0) return
-  // The folder may be /tmp, or that of the program itself, where others need what else is there.
+  // The folder may be /tmp, or that of the program itself, with files that other accounts need.
   const reason = holdsOtherThings(path) ? 'it holds other things too' : changeMode(path, mode & 0o700)
   if (reason === undefined) return
   if ((mode & WRITTEN_BY_ALL) !== 0)
@@ -68,7 +68,7 @@ function tightenFile(path: string): void {
   if (target === undefined)
     throw new StartError(`${path} is a symbolic link to nothing; remove it.`, EXIT.unwritableData)
   if (!target.isFile() || (target.mode & OF_OTHERS) === 0) return
-  // A link may lead out of the folder, where modes are not ours to change.
+  // A link may point outside the folder, where modes must not be changed.
   const reason = isLink ? 'it is a symbolic link' : changeMode(path, target.mode & 0o600)
   if (reason === undefined) return
   throw new StartError(
@@ -77,7 +77,7 @@ function tightenFile(path: string): void {
   )
 }
 
-/** Undefined when the mode was changed, else why not. Some file systems accept every mode, and keep none. */
+/** Undefined if the mode was changed, else why not. Some file systems accept every mode, but keep none. */
 function changeMode(path: string, mode: number): string | undefined {
   try {
     chmodSync(path, mode)

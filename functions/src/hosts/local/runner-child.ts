@@ -1,5 +1,4 @@
-import { spawn } from 'node:child_process'
-import type { ChildProcessWithoutNullStreams } from 'node:child_process'
+import { spawn, type ChildProcessWithoutNullStreams } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import type { Readable } from 'node:stream'
@@ -13,31 +12,31 @@ export type RunnerCommand = {
   readonly command: string
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
-  /** The secret of every process; without it each has a new one. */
+  /** The secret of every process. Without it each process has a new one. */
   readonly secret?: string | undefined
 }
 
 export type RunnerEnd = {
-  /** To go behind "The runner". */
+  /** Goes behind "The runner". */
   readonly how: string
-  /** Whether the next process would end in the same way, because the operator has to correct something first. */
+  /** True if the next process would end in the same way, because the operator has to correct something first. */
   readonly isFinal: boolean
 }
 
-/** How long the last lines of a process that has ended may take to arrive, in milliseconds. */
+/** How long to wait for the last lines of a process that has ended, in milliseconds. */
 const LAST_LINES_MS = 200
 
 /**
- * One process of the runner. It gets its secret as the first line of its input, which then stays open: however we end, the
- * input ends with us, and so does the runner. It leads a session of its own, so that a Ctrl-C at the terminal does not reach it.
+ * One process of the runner. It gets its secret as the first line of its input, which then stays open. The input closes however
+ * we end, and then the runner ends too. It has its own session, so that a Ctrl-C at the terminal does not reach it.
  */
 export class RunnerChild {
-  /** Where it listens. Undefined when it has ended before it said so, or when its first line said something else. */
+  /** Its endpoint. Undefined if it ended before it wrote its address, or if its first line was something else. */
   readonly ready: Promise<RunnerEndpoint | undefined>
   readonly ended: Promise<RunnerEnd>
   readonly #child: ChildProcessWithoutNullStreams
   /** The last warning or error of its log. */
-  #lastComplaint = ''
+  #lastWarning = ''
   #fault = ''
 
   constructor(
@@ -49,14 +48,14 @@ export class RunnerChild {
     this.ended = this.#end()
     stdin.on('error', () => undefined)
     stdin.write(`${secret}\n`)
-    readLines(stderr, (line) => (this.#lastComplaint = forwardLine(log, line) || this.#lastComplaint))
+    readLines(stderr, (line) => (this.#lastWarning = forwardLine(log, line) || this.#lastWarning))
     const firstLine = new Promise<string>((resolve) => readLines(stdout, resolve))
     this.ready = Promise.race([firstLine, this.ended.then(() => undefined)]).then((line) =>
       line === undefined ? undefined : this.#endpoint(line, secret),
     )
   }
 
-  /** Lets it end by itself, and kills its process group if it does not. */
+  /** Ends its input, and kills its process group if it does not end by itself. */
   async stop(patienceMs: number): Promise<void> {
     this.#child.stdin.end()
     const left = await Promise.race([this.ended, pause(patienceMs, 'patience', { ref: false })])
@@ -78,8 +77,8 @@ export class RunnerChild {
       const [code, signal] = (await once(this.#child, 'exit')) as [number | null, NodeJS.Signals | null]
       await Promise.race([closed, pause(LAST_LINES_MS, undefined, { ref: false })])
       const how = code === null ? `was ended by ${signal}` : `has ended with exit code ${code}`
-      const complaint = this.#lastComplaint && `: ${this.#lastComplaint.replace(/\.$/, '')}`
-      return { how: this.#fault || how + complaint, isFinal: code === EXIT.badConfig }
+      const reason = this.#lastWarning && `: ${this.#lastWarning.replace(/\.$/, '')}`
+      return { how: this.#fault || how + reason, isFinal: code === EXIT.badConfig }
     } catch (error) {
       return { how: `cannot be started (${(error as NodeJS.ErrnoException).code})`, isFinal: false }
     }
@@ -89,12 +88,12 @@ export class RunnerChild {
     const { listening: url } = parseObject(line) ?? {}
     // Only on this machine, because the secret is sent there.
     if (typeof url === 'string' && /^http:\/\/127\.0\.0\.1:\d+\/?$/.test(url)) return { url, secret }
-    this.kill('said something else than where it listens')
+    this.kill('did not write its address first')
     return undefined
   }
 }
 
-/** The most characters of a line. A longer line is handed on in pieces. */
+/** The most characters of a line. A longer line is passed on in pieces. */
 const LINE_CHARACTERS_MAX = 65_536
 
 export function readLines(stream: Readable, onLine: (line: string) => void): void {
@@ -119,15 +118,11 @@ const LEVELS: ReadonlyMap<unknown, keyof Log> = new Map([
   ['WARNING', 'warn'],
 ])
 
-/**
- * Writes a line of the runner's log to ours. Returns its message if it is a warning or an error. A line that is not a JSON
- * object comes from Python itself, and counts as a warning.
- */
+/** Writes a line of the runner's log to ours. Returns its message if it is a warning or an error. */
 function forwardLine(log: Log, line: string): string {
-  const { severity, message, ...fields } = parseObject(line) ?? {
-    severity: 'WARNING',
-    message: line.trimEnd(),
-  }
+  // A line that is not a JSON object comes from Python itself.
+  const entry = parseObject(line) ?? { severity: 'WARNING', message: line.trimEnd() }
+  const { severity, message, ...fields } = entry
   const said = typeof message === 'string' ? message : line
   const level = LEVELS.get(severity) ?? 'error'
   if (said !== '') log[level](`runner: ${said}`, Object.keys(fields).length > 0 ? fields : undefined)

@@ -19,7 +19,7 @@ const running = new RunnerProcess(
   textLog(process.stderr),
 )
 
-// If it ends without being stopped, it would end in the same way again, and has said why.
+// If it ends without being stopped, it has logged why, and would end in the same way again.
 let exitCode: number = EXIT.badConfig
 
 function stop(): void {

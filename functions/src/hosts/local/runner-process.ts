@@ -1,27 +1,24 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Log } from '../../log.ts'
 import type { PresentEndpoint } from '../../platform/runner/http-runner.ts'
-import { RunnerChild } from './runner-child.ts'
-import type { RunnerCommand, RunnerEnd } from './runner-child.ts'
+import { RunnerChild, type RunnerCommand, type RunnerEnd } from './runner-child.ts'
 
 const PATIENCE = {
-  /** The time from its start to the line that says where it listens. */
+  /** The time from its start to the line with its address. */
   readyMs: 30_000,
   /** The time from the end of its input to its own end. */
   stopMs: 5_000,
   /** The time before the first restart, which is doubled each time, and its maximum. */
   againMs: 100,
   againMsMax: 5_000,
-  /** After so long in good health the waiting begins again with `againMs`. */
+  /** After this time in good health, the first wait is `againMs` again. */
   healthyMs: 60_000,
 }
 export type RunnerPatience = Readonly<typeof PATIENCE>
 
-const NOT_STARTED: RunnerEnd = { how: 'cannot be started', isFinal: false }
-
-/** Keeps a runner running: starts it, and again whenever it has ended, until it is stopped. */
+/** Starts a runner, and starts it again whenever it has ended, until it is stopped. */
 export class RunnerProcess {
-  /** Resolves once it is not started again any more. */
+  /** Resolves when it will not be started again. */
   readonly over: Promise<void>
   readonly #command: RunnerCommand
   readonly #log: Log
@@ -37,7 +34,7 @@ export class RunnerProcess {
     this.over = this.#keep()
   }
 
-  /** The same object for as long as the same process listens. */
+  /** The same object while the same process listens. */
   get endpoint(): PresentEndpoint {
     return this.#endpoint
   }
@@ -50,7 +47,7 @@ export class RunnerProcess {
 
   async #keep(): Promise<void> {
     const { signal } = this.#stopping
-    const backoff = new Backoff(this.#patience)
+    const waitMs = backoff(this.#patience)
     while (!signal.aborted) {
       const { end, healthMs } = await this.#runOnce()
       if (signal.aborted) return
@@ -58,14 +55,20 @@ export class RunnerProcess {
       this.#endpoint = { status: 'unreachable', reason: `The runner ${end.how}; ${next}.` }
       this.#log.error(`runner ${end.how}; ${next}`)
       if (end.isFinal) return
-      await pause(backoff.waitMs(healthMs), undefined, { signal }).catch(() => undefined)
+      await pause(waitMs(healthMs), undefined, { signal }).catch(() => undefined)
     }
   }
 
   /** Runs one process to its end, and measures for how long it was ready. */
   async #runOnce(): Promise<{ end: RunnerEnd; healthMs: number }> {
-    const child = this.#start()
-    if (child === undefined) return { end: NOT_STARTED, healthMs: 0 }
+    let child: RunnerChild
+    try {
+      child = new RunnerChild(this.#command, this.#log)
+    } catch (error) {
+      // The machine has no memory or no descriptors left for another process.
+      this.#log.error('the runner cannot be started', { reason: (error as Error).message })
+      return { end: { how: 'cannot be started', isFinal: false }, healthMs: 0 }
+    }
     this.#child = child
     const tooLate = setTimeout(() => child.kill('has not become ready in time'), this.#patience.readyMs)
     const endpoint = await child.ready
@@ -76,35 +79,16 @@ export class RunnerProcess {
     this.#log.info('runner is ready', { url: endpoint.url })
     return { end: await child.ended, healthMs: performance.now() - readyAtMs }
   }
-
-  /** Undefined when the machine has no memory or no descriptors left for another process. */
-  #start(): RunnerChild | undefined {
-    try {
-      return new RunnerChild(this.#command, this.#log)
-    } catch (error) {
-      this.#log.error('the runner cannot be started', { reason: (error as Error).message })
-      return undefined
-    }
-  }
 }
 
 type BackoffLimits = Pick<RunnerPatience, 'againMs' | 'againMsMax' | 'healthyMs'>
 
-/** How long to wait before something that has ended is started again. */
-export class Backoff {
-  readonly #limits: BackoffLimits
-  #nextMs: number
-
-  constructor(limits: BackoffLimits) {
-    this.#limits = limits
-    this.#nextMs = limits.againMs
-  }
-
-  /** `healthMs` is how long it was in good health this time. */
-  waitMs(healthMs: number): number {
-    const { againMs, againMsMax, healthyMs } = this.#limits
-    const waitMs = healthMs > healthyMs ? againMs : this.#nextMs
-    this.#nextMs = Math.min(waitMs * 2, againMsMax)
+/** How many milliseconds to wait before a restart, for something that was in good health for `healthMs`. */
+export function backoff({ againMs, againMsMax, healthyMs }: BackoffLimits): (healthMs: number) => number {
+  let nextMs = againMs
+  return function waitMs(healthMs) {
+    const waitMs = healthMs > healthyMs ? againMs : nextMs
+    nextMs = Math.min(waitMs * 2, againMsMax)
     return waitMs
   }
 }

@@ -7,8 +7,7 @@ import { FileLayer } from '../../stores/files/file-layer.ts'
 import type { Log } from '../../log.ts'
 import { closeServices, createServices } from '../services.ts'
 import { listen, stopListening } from './listen.ts'
-import { openRunner } from './open-runner.ts'
-import type { PythonChoice } from './open-runner.ts'
+import { openRunner, type PythonChoice } from './open-runner.ts'
 import { EXIT, StartError } from './start-error.ts'
 import { firestoreConnection } from '../../stores/firestore/connect-firestore.ts'
 import { FirestoreDefinitionStore } from '../../stores/firestore/firestore-definition-store.ts'
@@ -17,14 +16,14 @@ import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 import { authenticationOf } from '../authentication.ts'
 import { claimDataFolder, openJobKeys, openLogs, openStore, openToken } from './data-folder.ts'
 
-export type Serving = {
+type Serving = {
   readonly url: string
-  /** The local token; none where users come with Firebase tokens. */
+  /** The local token; undefined if users have Firebase tokens. */
   readonly token: string | undefined
-  /** Why Python tools cannot run here, when that is so. */
+  /** Why Python tools cannot run here; undefined if they can. */
   readonly withoutRunner: string | undefined
   readonly watched: string | undefined
-  /** Waits for the answers that are under way, then closes everything. */
+  /** Waits for unfinished answers, then closes everything. */
   readonly stop: () => Promise<void>
 }
 
@@ -75,7 +74,7 @@ export async function serve(config: Config, log: Log, python: PythonChoice = {})
   }
 }
 
-/** Opens the stores and keys. With Firestore and Firebase's tokens nothing is kept on this machine, so any number of servers may run. */
+/** Opens the stores and keys. With Firestore and Firebase's tokens there is no data folder, so any number of servers may run. */
 function openData(config: Config, log: Log) {
   if (config.store === 'firestore' && config.auth.kind === 'firebase') {
     const connection = firestoreConnection()
@@ -104,7 +103,7 @@ function firestoreStore(connection: ReturnType<typeof firestoreConnection>) {
   return (compilers: SchemaCompilers) => new FirestoreDefinitionStore({ compilers, connection })
 }
 
-/** Reads the embedded store, however long it takes. Firestore may be away, so it is awaited no longer than a request would. */
+/** Reads the layers. The embedded store may take any time. Firestore may not answer, so it gets only the time of a request. */
 async function firstLook(catalog: Catalog, { store, auth }: Config): Promise<void> {
   const loading = catalog.load()
   await (store === 'sqlite' ? loading : catalog.shared())

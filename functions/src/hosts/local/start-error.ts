@@ -14,7 +14,7 @@ export const EXIT = {
   damagedData: 65,
   /** EX_UNAVAILABLE: the port or address cannot be used. */
   addressTaken: 69,
-  /** EX_SOFTWARE: the service died again and again; npm start ends with it (scripts/toolchain/supervise.mjs). */
+  /** EX_SOFTWARE: the service crashed repeatedly (scripts/toolchain/supervise.mjs uses it). */
   crashLoop: 70,
   /** EX_CANTCREAT: the data folder cannot be written. */
   unwritableData: 73,

@@ -1,10 +1,9 @@
 import type { v2 } from '@google-cloud/run'
 import { withinMs } from '../../within-ms.ts'
 
-/** A service of Cloud Run. */
-export type ServiceName = { readonly projectId: string; readonly region: string; readonly service: string }
+type ServiceName = { readonly projectId: string; readonly region: string; readonly service: string }
 
-/** The options of Cloud Run's client. Tests name another address there. */
+/** The options of Cloud Run's client. Tests set another address. */
 export type CloudRunEndpoint = NonNullable<ConstructorParameters<typeof v2.ServicesClient>[0]>
 
 /** A service was not found. The message is a sentence for the operator. */
@@ -35,14 +34,17 @@ export async function findService(name: ServiceName, endpoint: CloudRunEndpoint 
   }
 }
 
-async function look(name: ServiceName, endpoint: CloudRunEndpoint): Promise<string> {
+async function look(
+  { projectId, region, service }: ServiceName,
+  endpoint: CloudRunEndpoint,
+): Promise<string> {
   const { v2 } = await import('@google-cloud/run')
   // By REST: over gRPC the client would take 80 ms more to make, and keep a connection for one request.
-  const client = new v2.ServicesClient({ fallback: true, projectId: name.projectId, ...endpoint })
+  const client = new v2.ServicesClient({ fallback: true, projectId, ...endpoint })
   try {
     // If getService itself found no credentials, it would throw where nobody can catch it, and end the process.
     await withinMs(LOOK_MS, client.auth.getClient())
-    const path = client.servicePath(name.projectId, name.region, name.service)
+    const path = client.servicePath(projectId, region, service)
     const asked = client.getService({ name: path }, { timeout: LOOK_MS, maxRetries: 0 })
     const [{ uri }] = await withinMs(LOOK_MS, asked)
     if (!uri || !/^https:\/\/[^/]+$/.test(uri)) throw new Error('it has no address yet')
@@ -63,10 +65,6 @@ function notFound(cause: Error & { readonly code?: unknown }): ServiceNotFoundEr
       "This service's account may not look RUNNER_SERVICE up: give it roles/run.viewer on the runner's service, or set RUNNER_URL.",
       { cause },
     )
-  return new ServiceNotFoundError(
-    'Cloud Run did not tell the address of RUNNER_SERVICE; the log has the reason.',
-    {
-      cause,
-    },
-  )
+  const message = 'Cloud Run did not tell the address of RUNNER_SERVICE; the log has the reason.'
+  return new ServiceNotFoundError(message, { cause })
 }

@@ -11,7 +11,7 @@ export class IdTokens {
   readonly #clients = new Map<string, Promise<Held>>()
   readonly #deadlineMs: number
 
-  /** `deadlineMs` is for one token: on a deployed service the library itself would wait for ever. */
+  /** `deadlineMs` is the time for one token. Without it the library of a deployed service could wait for ever. */
   constructor({ deadlineMs = 3_000 } = {}) {
     this.#deadlineMs = deadlineMs
   }
@@ -22,7 +22,7 @@ export class IdTokens {
     return (held.asking ??= this.#ask(held.client).finally(() => (held.asking = undefined)))
   }
 
-  /** Has the next token fetched again, because the present one was refused. */
+  /** Makes the next `get` fetch a new token, because the present one was refused. */
   forget(audience: string): void {
     this.#clients.delete(audience)
   }
@@ -32,12 +32,12 @@ export class IdTokens {
     if (known) return known
     const made = makeClient(audience, this.#deadlineMs).then((client) => ({ client, asking: undefined }))
     this.#clients.set(audience, made)
-    // Credentials that are missing now may be there at the next call.
+    // Credentials that are missing now may exist at the next call.
     made.catch(() => this.#clients.delete(audience))
     return made
   }
 
-  /** While the old token is valid, no call fails because the metadata server does not answer. */
+  /** Uses the old token while it is valid if the metadata server does not answer. */
   async #ask(client: IdTokenClient): Promise<string> {
     try {
       const headers = await withinMs(this.#deadlineMs, client.getRequestHeaders())
@@ -61,7 +61,7 @@ async function makeClient(audience: string, deadlineMs: number): Promise<IdToken
   }
 }
 
-/** The caller of a tool can do nothing about credentials, so the library's message only goes into the log. */
+/** The caller of a tool cannot correct credentials, so the library's message only goes into the log. */
 function noToken(cause: Error): Error {
   return new Error('this service gets no ID token from Google to show it', { cause })
 }

@@ -1,6 +1,6 @@
 import { ServiceNotFoundError } from './find-service.ts'
 
-/** The time between two lookups, however often the address is asked for meanwhile. */
+/** The minimum time between two lookups. */
 const AGAIN_MS = 5_000
 
 /** The address of a service. It is looked up when it is first needed, and again after it was doubted. */
@@ -19,7 +19,7 @@ export class ServiceEndpoint {
     this.#againMs = againMs
   }
 
-  /** Answers at once when the address is known and not doubted. Rejects as `find` does. */
+  /** Answers at once if the address is known and not doubted. Rejects as `find` does. */
   get(): string | Promise<string> {
     if (this.#url !== undefined && !this.#isDoubted) return this.#url
     if (this.#last && (this.#isLooking || performance.now() - this.#lookedMs < this.#againMs))
@@ -27,7 +27,7 @@ export class ServiceEndpoint {
     return (this.#last = this.#look())
   }
 
-  /** Has the address looked up again, because no service of ours answered there. */
+  /** Makes the next `get` look the address up again, because our service did not answer there. */
   doubt(url: string): void {
     this.#isDoubted ||= url === this.#url
   }

@@ -1,17 +1,13 @@
 import { ToolrackError } from '@toolrack/contract'
 import type { Auth } from 'firebase-admin/auth'
 import { tokenInvalid } from '../../access/authenticate.ts'
-import { GOOGLE_LIFETIME_SECONDS_MAX, livingClaims } from '../../access/claims.ts'
-import type { VerifyToken } from '../../access/claims.ts'
+import { GOOGLE_LIFETIME_SECONDS_MAX, livingClaims, type VerifyToken } from '../../access/claims.ts'
 
 /** firebase-admin's error codes for faults of a token, and of its user. */
 const TOKEN_FAULT =
   /^auth\/(?:argument-error|invalid-id-token|id-token-expired|id-token-revoked|user-disabled|user-not-found)$/
 
-/**
- * Verifies the unsigned tokens of the Auth emulator, by asking it. firebase-admin finds the emulator through
- * FIREBASE_AUTH_EMULATOR_HOST, and a service in production does not start with that variable.
- */
+/** Asks the Auth emulator, which firebase-admin finds by FIREBASE_AUTH_EMULATOR_HOST, to verify its unsigned tokens. */
 export function emulatorTokens(projectId: string, now: () => number): VerifyToken {
   let auth: Promise<Auth> | undefined
   return async function verify(token) {

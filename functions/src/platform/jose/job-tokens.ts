@@ -1,8 +1,7 @@
 import type { CryptoKey } from 'jose'
 import type { VerifyToken } from '../../access/claims.ts'
 import type { JobKeys } from '../../access/job-keys.ts'
-import { JOB_TOKEN, JOB_TOKEN_SECONDS } from '../../access/job-token.ts'
-import type { SignJobToken } from '../../access/job-token.ts'
+import { JOB_TOKEN, JOB_TOKEN_SECONDS, type SignJobToken } from '../../access/job-token.ts'
 import { jwtVerifier } from './jwt-verifier.ts'
 
 const ALGORITHM = 'ES256'

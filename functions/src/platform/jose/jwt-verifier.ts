@@ -7,10 +7,10 @@ import type { VerifyToken } from '../../access/claims.ts'
 /** Public keys, or the address that publishes them. */
 export type KeySource = { readonly url: string } | { readonly keys: JSONWebKeySet['keys'] }
 
-/** What a token must be. Nothing of it is taken from the token. */
-export type JwtRules = {
+/** What a token must be. Nothing in the token changes these rules. */
+type JwtRules = {
   readonly algorithm: 'RS256' | 'ES256'
-  /** Undefined among them allows a header without a `typ`. */
+  /** The allowed `typ`s. Undefined allows a header without one. */
   readonly types: readonly (string | undefined)[]
   readonly issuers: readonly string[]
   readonly audiences: readonly string[]
@@ -74,7 +74,7 @@ function keysUnavailable(cause: unknown): ToolrackError {
   return new ToolrackError('KEYS_UNAVAILABLE', undefined, { cause })
 }
 
-/** Google writes `typ: JWT` and does not promise to. */
+/** Google writes `typ: JWT`, but does not guarantee it. */
 const GOOGLE = {
   algorithm: 'RS256',
   types: ['JWT', undefined],

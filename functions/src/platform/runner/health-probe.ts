@@ -1,8 +1,6 @@
 import { parseObject } from '../../parse-object.ts'
-import { ISOLATION_LEVELS } from '../../tools/modules/runner.ts'
-import type { RunnerAway, RunnerHealth } from '../../tools/modules/runner.ts'
-import { credentialFor, refusalBy } from './runner-connection.ts'
-import type { RunnerEndpoint } from './runner-connection.ts'
+import { ISOLATION_LEVELS, type RunnerAway, type RunnerHealth } from '../../tools/modules/runner.ts'
+import { credentialFor, refusalBy, type RunnerEndpoint } from './runner-connection.ts'
 
 export const HEALTH_PATIENCE = {
   /** The time for one answer. */
@@ -14,54 +12,52 @@ export const HEALTH_PATIENCE = {
 }
 export type HealthPatience = Readonly<typeof HEALTH_PATIENCE>
 
-/** Asks the runner at one endpoint for its health, at most once in `freshMs`. */
-export class HealthProbe {
+export type HealthProbe = {
   readonly endpoint: RunnerEndpoint
-  readonly #patience: HealthPatience
-  readonly #sinceMs = performance.now()
-  #askedMs = -Infinity
-  #hasAnswered = false
-  #health: Promise<RunnerHealth> | undefined
+  readonly health: () => Promise<RunnerHealth>
+}
 
-  constructor(endpoint: RunnerEndpoint, patience: HealthPatience) {
-    this.endpoint = endpoint
-    this.#patience = patience
-  }
+/** Asks the runner at one endpoint for its health, at most once in `freshMs`. */
+export function healthProbe(endpoint: RunnerEndpoint, patience: HealthPatience): HealthProbe {
+  const { deadlineMs, freshMs, startingMs } = patience
+  const sinceMs = performance.now()
+  let askedMs = -Infinity
+  let hasAnswered = false
+  let last: Promise<RunnerHealth> | undefined
 
-  health(): Promise<RunnerHealth> {
-    const nowMs = performance.now()
-    if (this.#health && nowMs - this.#askedMs < this.#patience.freshMs) return this.#health
-    this.#askedMs = nowMs
-    this.#health = this.#ask()
-    return this.#health
-  }
-
-  async #ask(): Promise<RunnerHealth> {
-    const credential = await credentialFor(this.endpoint)
+  async function ask(): Promise<RunnerHealth> {
+    const credential = await credentialFor(endpoint)
     if ('how' in credential) return unreachable(credential.how)
-    using deadline = new Deadline(this.#patience.deadlineMs)
+    using deadline = startDeadline(deadlineMs)
     try {
-      const answer = await fetch(new URL('/health', this.endpoint.url), {
+      const answer = await fetch(new URL('/health', endpoint.url), {
         headers: credential.headers,
         redirect: 'error',
         signal: deadline.signal,
       })
       const text = await answer.text()
-      this.#hasAnswered = true
-      return readHealth(answer.status, text, refusalBy(this.endpoint, answer.status))
+      hasAnswered = true
+      return readHealth(answer.status, text, refusalBy(endpoint, answer.status))
     } catch (error) {
-      return this.#away(error as Error)
+      return away(error as Error)
     }
   }
-
-  #away({ name, cause }: Error): RunnerAway {
-    const { deadlineMs, startingMs } = this.#patience
+  function away({ name, cause }: Error): RunnerAway {
     const { code } = (cause ?? {}) as NodeJS.ErrnoException
     if (name !== 'TimeoutError')
       return unreachable(`does not answer${code === undefined ? '' : ` (${code})`}`)
-    if (!this.#hasAnswered && performance.now() - this.#sinceMs < startingMs)
+    if (!hasAnswered && performance.now() - sinceMs < startingMs)
       return { status: 'starting', reason: 'The runner has not answered yet.' }
     return unreachable(`has not answered within ${deadlineMs} ms`)
+  }
+  return {
+    endpoint,
+    health() {
+      const nowMs = performance.now()
+      if (last && nowMs - askedMs < freshMs) return last
+      askedMs = nowMs
+      return (last = ask())
+    },
   }
 }
 
@@ -70,41 +66,22 @@ const LATE = 1 / 3
 
 /**
  * Aborts a request after so many milliseconds. If our own event loop was blocked meanwhile, the request may not have been sent,
- * or its answer not been read; then it gets the same time once more.
+ * or its answer not been read. Then the request gets the same time once more.
  */
-class Deadline implements Disposable {
-  readonly #deadlineMs: number
-  readonly #aborter = new AbortController()
-  readonly #sinceMs = performance.now()
-  #timer: NodeJS.Timeout
-
-  constructor(deadlineMs: number) {
-    this.#deadlineMs = deadlineMs
-    this.#timer = setTimeout(() => this.#judge(), deadlineMs)
+function startDeadline(deadlineMs: number): Disposable & { readonly signal: AbortSignal } {
+  const aborter = new AbortController()
+  const sinceMs = performance.now()
+  let timer = setTimeout(() => {
+    const isLate = performance.now() - sinceMs > deadlineMs * (1 + LATE)
+    timer = setTimeout(abort, isLate ? deadlineMs : 0)
+  }, deadlineMs)
+  function abort(): void {
+    aborter.abort(new DOMException('The runner has not answered.', 'TimeoutError'))
   }
-
-  get signal(): AbortSignal {
-    return this.#aborter.signal
-  }
-
-  [Symbol.dispose](): void {
-    clearTimeout(this.#timer)
-  }
-
-  #judge(): void {
-    const isLate = performance.now() - this.#sinceMs > this.#deadlineMs * (1 + LATE)
-    this.#timer = setTimeout(() => this.#abort(), isLate ? this.#deadlineMs : 0)
-  }
-
-  #abort(): void {
-    this.#aborter.abort(new DOMException('The runner has not answered.', 'TimeoutError'))
-  }
+  return { signal: aborter.signal, [Symbol.dispose]: () => clearTimeout(timer) }
 }
 
-/**
- * The runner's health from its answer. To a caller that it does not let in a runner tells its level of isolation, and nothing
- * else. `refusal` says, behind "The runner", why it does not let us in.
- */
+/** The runner's health from its answer. `refusal` says, behind "The runner", why it refuses us. */
 function readHealth(httpStatus: number, text: string, refusal: string): RunnerHealth {
   if (httpStatus === 401 || httpStatus === 403) return unreachable(refusal)
   if (httpStatus !== 200) return unreachable(`answers with HTTP ${httpStatus}`)

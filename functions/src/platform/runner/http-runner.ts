@@ -12,18 +12,18 @@ import type {
 } from '../../tools/modules/runner.ts'
 import type { CheckReport } from '../../tools/modules/check-report.ts'
 import { checkBody, readCheck } from './check-request.ts'
-import { HEALTH_PATIENCE, HealthProbe } from './health-probe.ts'
+import { HEALTH_PATIENCE, healthProbe, type HealthProbe } from './health-probe.ts'
 import { readOutcome, unavailable, uncertain, WANTS_SOURCE } from './read-outcome.ts'
-import { refusalBy, RunnerConnections } from './runner-connection.ts'
+import { RunnerConnections } from './runner-connection.ts'
 import type { NoAnswer, RunnerAnswer, RunnerEndpoint } from './runner-connection.ts'
 
 /** Where requests go now, or why there is no runner. */
 export type PresentEndpoint = RunnerEndpoint | RunnerAway
 
-export type HttpRunnerOptions = {
-  /** Gives the same object for as long as it is the same runner. A promise, which never rejects, where it has to be looked up. */
+type HttpRunnerOptions = {
+  /** Gives the same object for the same runner. A promise, which never rejects, if it has to be looked up. */
   readonly endpoint: () => PresentEndpoint | Promise<PresentEndpoint>
-  /** Told of an endpoint where no runner is, or one that lets nobody in. */
+  /** Called with an endpoint where there is no runner, or one that refuses us. */
   readonly failed?: (endpoint: RunnerEndpoint) => void
   readonly close?: () => Promise<void>
   readonly patience?: Partial<typeof PATIENCE>
@@ -31,15 +31,15 @@ export type HttpRunnerOptions = {
 
 const PATIENCE = {
   ...HEALTH_PATIENCE,
-  /** The time beyond a call's own deadline, which the runner keeps: for both ways and the runner's queue. */
+  /** The time in addition to a call's deadline: for the network and the runner's queue. The runner keeps the deadline itself. */
   graceMs: 3_000,
-  /** The time for a check and its queue: more than a runner gives an import and the examples, less than Hosting waits for us. */
+  /** The time for a check and its queue: more than a runner allows for the import and the examples, less than Hosting waits. */
   checkMs: 45_000,
   /** The time for a request to forget a module, which nobody waits for. */
   forgetMs: 5_000,
 }
 
-/** A runner in another process or on another machine, asked over HTTP. */
+/** A runner in another process or on another machine, over HTTP. */
 export class HttpRunner implements Runner {
   readonly #options: HttpRunnerOptions
   readonly #patience: typeof PATIENCE
@@ -52,9 +52,12 @@ export class HttpRunner implements Runner {
   }
 
   async health(): Promise<RunnerHealth> {
-    const endpoint = await this.#endpointSoon()
+    const found = this.#options.endpoint()
+    // Health is answered soon, even while the endpoint is being looked up.
+    const endpoint =
+      found instanceof Promise ? await withinMs(this.#patience.deadlineMs, found, () => LOOKED_UP) : found
     if ('status' in endpoint) return endpoint
-    if (this.#probe?.endpoint !== endpoint) this.#probe = new HealthProbe(endpoint, this.#patience)
+    if (this.#probe?.endpoint !== endpoint) this.#probe = healthProbe(endpoint, this.#patience)
     const health = await this.#probe.health()
     if (health.status === 'unreachable') this.#options.failed?.(endpoint)
     return health
@@ -78,7 +81,7 @@ export class HttpRunner implements Runner {
     const request = { path: '/check', body: checkBody(module), deadlineMs: this.#patience.checkMs } as const
     const answer = await this.#connections.post(endpoint, request)
     if (isFailed(answer)) this.#options.failed?.(endpoint)
-    return readCheck(answer, module, refusalOf(endpoint, answer))
+    return readCheck(answer, module)
   }
 
   async forget(module: ForgottenModule): Promise<void> {
@@ -109,32 +112,21 @@ export class HttpRunner implements Runner {
     const body = JSON.stringify({ ...fields, limits: { outputBytes, minIsolation } })
     const deadlineMs = Math.max(1, Math.ceil(endMs - performance.now()))
     const answer = await this.#connections.post(endpoint, { path: '/invoke', body, deadlineMs, signal })
-    const outcome = outcomeOf(answer, refusalOf(endpoint, answer))
-    // A caller who goes before the runner was reached proves nothing about the endpoint.
+    const outcome = outcomeOf(answer)
+    // If the caller went before the runner was reached, that says nothing about the endpoint.
     if (outcome !== WANTS_SOURCE && !signal.aborted && isFailed(answer)) this.#options.failed?.(endpoint)
     return outcome
-  }
-
-  /** Health is answered soon, even while the endpoint is being looked up. */
-  #endpointSoon(): PresentEndpoint | Promise<PresentEndpoint> {
-    const endpoint = this.#options.endpoint()
-    if (!(endpoint instanceof Promise)) return endpoint
-    return withinMs(this.#patience.deadlineMs, endpoint, () => LOOKED_UP)
   }
 }
 
 const LOOKED_UP: RunnerAway = { status: 'starting', reason: 'The runner is being looked up.' }
 
-function outcomeOf(answer: RunnerAnswer | NoAnswer, refusal: string): RunnerOutcome | typeof WANTS_SOURCE {
-  if ('httpStatus' in answer) return readOutcome(answer, refusal)
+function outcomeOf(answer: RunnerAnswer | NoAnswer): RunnerOutcome | typeof WANTS_SOURCE {
+  if ('httpStatus' in answer) return readOutcome(answer)
   return answer.wasSent ? uncertain(answer.how) : unavailable(answer.how)
 }
 
-/** Whether no runner answered, or something that may not be our runner. */
+/** True if nothing answered, or something that may not be our runner. */
 function isFailed(answer: RunnerAnswer | NoAnswer): boolean {
   return 'httpStatus' in answer ? [401, 403, 404].includes(answer.httpStatus) : !answer.wasSent
-}
-
-function refusalOf(endpoint: RunnerEndpoint, answer: RunnerAnswer | NoAnswer): string {
-  return refusalBy(endpoint, 'httpStatus' in answer ? answer.httpStatus : 0)
 }

@@ -1,5 +1,4 @@
-import { ERROR_CODES, isJsonObject } from '@toolrack/contract'
-import type { ErrorCode } from '@toolrack/contract'
+import { ERROR_CODES, isJsonObject, type ErrorCode } from '@toolrack/contract'
 import type {
   AcceptedSpec,
   CheckedSpec,
@@ -50,7 +49,7 @@ const isSpec: Test<CheckedSpec> = either(
   object({ ...ANY_SPEC, accepted: (value): value is false => value === false, name: either(isText, isNull) }),
 )
 
-/** True if this is a report. More keys are allowed: a newer runner may send some. */
+/** True if this is a report. Other keys are allowed, because a newer runner may send more. */
 export const isCheckReport: Test<CheckReport> = object({
   faults: listOf(isFault),
   notes: listOf(isNote),

@@ -1,22 +1,17 @@
-import { ERROR_CODES } from '@toolrack/contract'
-import type { ErrorCode } from '@toolrack/contract'
+import { ERROR_CODES, type ErrorCode } from '@toolrack/contract'
 import { parseObject } from '../../parse-object.ts'
-import { ISOLATION_LEVELS } from '../../tools/modules/runner.ts'
-import type { RunnerFailure, RunnerOutcome } from '../../tools/modules/runner.ts'
+import { ISOLATION_LEVELS, type RunnerFailure, type RunnerOutcome } from '../../tools/modules/runner.ts'
 import type { RunnerAnswer } from './runner-connection.ts'
 
-/** The runner asks for the source of the module: nothing was run. */
+/** The runner needs the source of the module. Nothing was run. */
 export const WANTS_SOURCE = 'wants the source'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/**
- * The outcome of a call from the answer of `/invoke`. After an answer that is not valid the tool may have run, and the outcome
- * says so. `refusal` says, behind "The runner", what a 401 or a 403 means.
- */
-export function readOutcome(answer: RunnerAnswer, refusal: string): RunnerOutcome | typeof WANTS_SOURCE {
-  if (answer.httpStatus === 200) return ran(answer.text) ?? uncertain('sent an answer that is not valid')
-  return refused(answer, reasonIn(parseObject(answer.text) ?? {}), refusal)
+/** The outcome of a call from the answer of `/invoke`. After an answer that is not valid the tool may have run. */
+export function readOutcome(answer: RunnerAnswer): RunnerOutcome | typeof WANTS_SOURCE {
+  if (answer.httpStatus !== 200) return refused(answer)
+  return ran(answer.text) ?? uncertain('sent an answer that is not valid')
 }
 
 /** A runner writes the value directly after the outcome, and the log directly after the value. */
@@ -38,7 +33,7 @@ function split(answered: string): { readonly rest: string; readonly json: string
   }
 }
 
-/** The outcome of a call that ended in the runner. Undefined for an answer that is not valid. */
+/** The outcome of a call that the runner ran. Undefined for an answer that is not valid. */
 function ran(answered: string): RunnerOutcome | undefined {
   const { rest, json } = split(answered)
   const body = parseObject(rest) ?? {}
@@ -63,11 +58,9 @@ function ran(answered: string): RunnerOutcome | undefined {
 }
 
 /** The outcome of a call that the runner, or a proxy before it, answered with an error. */
-function refused(
-  { httpStatus, retryAfterSeconds }: RunnerAnswer,
-  reason: { readonly code: unknown; readonly message: string } | undefined,
-  refusal: string,
-): RunnerOutcome | typeof WANTS_SOURCE {
+function refused(answer: RunnerAnswer): RunnerOutcome | typeof WANTS_SOURCE {
+  const { httpStatus, retryAfterSeconds, refusal } = answer
+  const reason = reasonIn(parseObject(answer.text))
   const again = retryAfterSeconds === undefined ? {} : { retryAfterSeconds }
   if (reason?.code === 'MODULE_UNKNOWN') return WANTS_SOURCE
   if (reason?.code === 'ISOLATION_UNAVAILABLE')
@@ -79,8 +72,7 @@ function refused(
   if (reason?.code === 'RUNNER_UNAVAILABLE')
     return { ...unavailable(`has no process for the call: ${reason.message}`), ...again }
   if (httpStatus === 401 || httpStatus === 403) return unavailable(refusal)
-  if (reason !== undefined && httpStatus < 500)
-    return unavailable(`refuses the call (${String(reason.code)})`)
+  if (reason !== undefined && httpStatus < 500) return unavailable(`refuses the call (${reason.code})`)
   if (httpStatus === 404) return unavailable('is not at its address')
   return uncertain(`answers with HTTP ${httpStatus}`)
 }
@@ -98,7 +90,8 @@ export function uncertain(how: string): RunnerFailure {
   }
 }
 
-function reasonIn(body: Fields): { readonly code: unknown; readonly message: string } | undefined {
+/** The reason and the message of a runner's error. Undefined for an answer of something else, such as a proxy. */
+export function reasonIn(body: Fields = {}): { readonly code: string; readonly message: string } | undefined {
   const { details, message } = fields(body['error'])
   const [first] = Array.isArray(details) ? (details as unknown[]) : []
   const { reason } = fields(first)

@@ -2,15 +2,12 @@ import { once } from 'node:events'
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { http, https } from '../../node-http.ts'
 
-/** The address of a runner, and what shows the runner that a request comes from this service. */
+/** The address of a runner, and how requests prove that they come from this service. */
 export type RunnerEndpoint = {
   readonly url: string
-  /** The secret of the runner's start, the same with every request. */
+  /** The secret that the runner got at its start. It goes with every request. */
   readonly secret?: string | undefined
-  /**
-   * Asked for an ID token with each request, where Google checks callers instead of a secret. Rejects with an Error whose
-   * message says what is missing.
-   */
+  /** Gives the ID token of each request, if Google checks callers. Rejects with an Error whose message says what is missing. */
   readonly idToken?: (() => Promise<string>) | undefined
 }
 
@@ -50,7 +47,7 @@ const IDLE_MS = 4_000
 /** Behind "The runner". */
 const STOPPED = 'was told to stop, because the caller has gone'
 
-export type RunnerRequest = {
+type RunnerRequest = {
   readonly path: keyof typeof ANSWER_BYTES_MAX
   readonly body: string
   /** The time from now to the last byte of the answer. */
@@ -62,6 +59,8 @@ export type RunnerAnswer = {
   readonly httpStatus: number
   readonly text: string
   readonly retryAfterSeconds: number | undefined
+  /** What a 401 or a 403 means, to go behind "The runner". */
+  readonly refusal: string
 }
 
 /** There is no answer. `wasSent` says whether the runner may have begun; `how` goes behind "The runner". */
@@ -99,7 +98,9 @@ export class RunnerConnections {
       sent.end(request.body)
       const [answer] = (await once(sent, 'response')) as [IncomingMessage]
       const text = await readText(answer, ANSWER_BYTES_MAX[request.path])
-      return { httpStatus: answer.statusCode ?? 0, text, retryAfterSeconds: retryAfter(answer) }
+      const httpStatus = answer.statusCode ?? 0
+      const refusal = refusalBy(endpoint, httpStatus)
+      return { httpStatus, text, retryAfterSeconds: retryAfter(answer), refusal }
     } catch (error) {
       sent.destroy()
       return { wasSent: wasSent(), how: whyNoAnswer(error as NodeJS.ErrnoException) }
@@ -115,7 +116,7 @@ export class RunnerConnections {
   }
 }
 
-/** Tells whether any of the request may have reached the runner: not before there was a connection. */
+/** Tells whether any of the request may have reached the runner. Before there is a connection, nothing has. */
 function watchSending(sent: ClientRequest): () => boolean {
   let isConnected = false
   sent.on('error', () => undefined)

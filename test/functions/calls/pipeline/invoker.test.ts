@@ -156,7 +156,7 @@ test('a log that cannot be kept is no fault of the call; it is logged and counte
   const { invoker, logged } = invokerOver(catalogView({ user: [python('t', 'a')] }), { logs })
   const { result } = await invoker.invoke({ principal: ANN, read: ask('t'), signal: SIGNAL })
   expect(result.resultType).toBe('success')
-  expect(logged).toEqual(['step failed after the call; the outcome stands'])
+  expect(logged).toEqual(['step failed after the call; its outcome is unchanged'])
   expect(invoker.failedAfterAnswer).toBe(1)
 })
 

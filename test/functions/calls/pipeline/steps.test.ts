@@ -78,7 +78,7 @@ test('resolve the tool: what null leaves out is not among the arguments, where t
   const { step } = resolving([{ ...ECHO, function: { ...ECHO.function, parameters } }])
   const { got, next } = inside<Requested>()
   const request = { name: 'ECHO', arguments: { text: null } }
-  await step(requestedCall({ ...request, nullLeavesOut: true }), next)
+  await step(requestedCall({ ...request, nullMeansOmitted: true }), next)
   await step(requestedCall(request), next)
   expect(got.map((call) => call.request.arguments)).toEqual([{}, { text: null }])
 })

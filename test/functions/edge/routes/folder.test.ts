@@ -84,7 +84,7 @@ test('only an admin may have the folder read anew', async () => {
   expect(await errorAnswer(await ask('/tools/refresh', USER, 'POST'))).toMatchObject({
     httpStatus: 403,
     reason: 'PERMISSION_DENIED',
-    message: 'Only an admin may have the folder of modules read again.',
+    message: 'Only an admin may refresh the folder of modules.',
   })
   const answer = await ask('/tools/refresh', ADMIN, 'POST')
   expect(await answer.json()).toMatchObject({ checking: [], tools: { unchanged: ['notes:a'] } })

@@ -79,9 +79,7 @@ test('one with a setting that can not be used is not started again', async () =>
 
 test.each(['speaks nonsense', 'listens elsewhere'])('one that %s is ended and gets no call', async (kind) => {
   await using runner = new StandInRunner(kind, QUICK)
-  expect(await reason(runner)).toBe(
-    'The runner said something else than where it listens; it is being started again.',
-  )
+  expect(await reason(runner)).toBe('The runner did not write its address first; it is being started again.')
   const [first] = runner.starts
   await until(
     () => Promise.resolve(isAlive(first?.pid ?? 0)),
