@@ -3,8 +3,7 @@ import type { ErrorCode, ToolCall, ToolResult } from '@toolrack/contract'
 import { ServiceError, timedOut, ToolsError } from './errors.ts'
 import { inTime } from './in-time.ts'
 import { isToolResult } from './run-locally.ts'
-import { withNetworkErrors } from './service.ts'
-import type { Service } from './service.ts'
+import { withNetworkErrors, type Service } from './service.ts'
 
 /** The result of a call, or the canonical name of its tool if the service leaves it to the client. */
 export type ServiceAnswer = { readonly result?: ToolResult; readonly runsHere?: string }

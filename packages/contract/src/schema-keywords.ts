@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue } from './json.ts'
-import { isJsonObject, jsonPointer, pointerKeys, valueAt } from './json.ts'
+import { isJsonObject, jsonPointer, pointerKeys, valueAt, type JsonObject, type JsonValue } from './json.ts'
 
 /** Keywords of JSON Schema (draft-07 to 2020-12) whose value is one schema. */
 const ONE = new Set([

@@ -1,5 +1,4 @@
-import { ERROR_CODES } from './error-code.ts'
-import type { ErrorCode } from './error-code.ts'
+import { ERROR_CODES, type ErrorCode } from './error-code.ts'
 import type { JsonValue } from './json.ts'
 
 /** One fact about an error: its reason (a code), and fields that say where it is. */

@@ -4,14 +4,11 @@ import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 import type { CallsUnderWay } from './firestore-connection.ts'
 import { firestoreError } from './firestore-error.ts'
 import type { StoreDeadlines } from './connect-firestore.ts'
-import { ForeignDocuments, NOTHING_FOREIGN } from './foreign-documents.ts'
-import type { ForeignContent } from './foreign-documents.ts'
+import { ForeignDocuments, NOTHING_FOREIGN, type ForeignContent } from './foreign-documents.ts'
 import type { LayerLook, LayerReader } from './layer-readers.ts'
-import { itemDocument } from './stored-documents.ts'
-import type { FoundDocument, ItemDocument } from './stored-documents.ts'
+import { itemDocument, type FoundDocument, type ItemDocument } from './stored-documents.ts'
 import { storedDefinition } from '../../tools/records/stored-records.ts'
-import { revisionNumber, revisionText } from '../../tools/records/layer-state.ts'
-import type { LayerState } from '../../tools/records/layer-state.ts'
+import { revisionNumber, revisionText, type LayerState } from '../../tools/records/layer-state.ts'
 
 /** Other programs write without raising the revision. The store looks for their changes after this long, in milliseconds. */
 export const WHOLE_READ_MS = 5 * 60 * 1_000

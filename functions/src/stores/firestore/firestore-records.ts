@@ -1,7 +1,6 @@
 import type { JsonObject } from '@toolrack/contract'
 import type { DocumentReference, DocumentSnapshot } from 'firebase-admin/firestore'
-import { VERSIONS_KEPT } from '../../tools/definitions/definition-store.ts'
-import type { DefinitionVersion } from '../../tools/definitions/definition-store.ts'
+import { VERSIONS_KEPT, type DefinitionVersion } from '../../tools/definitions/definition-store.ts'
 import type {
   ModulePage,
   ModuleSummary,

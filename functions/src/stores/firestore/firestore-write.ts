@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { DocumentReference, DocumentSnapshot, Query, Transaction } from 'firebase-admin/firestore'
 import type { StoredDefinition } from '../../tools/catalog/stored-definition.ts'
-import { AGES } from '../../tools/records/layer-changes.ts'
-import type { Age, KeptName, LayerChanges } from '../../tools/records/layer-changes.ts'
+import { AGES, type Age, type KeptName, type LayerChanges } from '../../tools/records/layer-changes.ts'
 import type { FoundDefinition, FoundModule, LayerWrite } from '../../tools/records/layer-write.ts'
 import { moduleSummary, storedDefinition } from '../../tools/records/stored-records.ts'
 import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
@@ -10,8 +9,7 @@ import { foreignDefinition } from './foreign-documents.ts'
 import { itemsOf, modulesOf, recordOf, versionsOf } from './layer-paths.ts'
 import { keptItemIn, keptModuleIn, readLayerState } from './read-layer-state.ts'
 import { foundDocument, itemDocument, keptItem, keptModule, moduleDocument } from './stored-documents.ts'
-import { writeChanges } from './write-changes.ts'
-import type { ForeignDocument } from './write-changes.ts'
+import { writeChanges, type ForeignDocument } from './write-changes.ts'
 
 /** Names that one question brings, and questions that one write asks. What does not go then goes with the next write. */
 const NAMES_AT_ONCE = 50

@@ -3,10 +3,8 @@ import type { StoredLayer } from '../../tools/catalog/layer-source.ts'
 import type { LayerState } from '../../tools/records/layer-state.ts'
 import type { FirestoreRest, RestElement } from './firestore-rest.ts'
 import { ITEMS, itemsOf, layerSegments } from './layer-paths.ts'
-import { restData } from './rest-data.ts'
-import type { RestDocument } from './rest-data.ts'
-import { foundDocument, layerState } from './stored-documents.ts'
-import type { FoundDocument } from './stored-documents.ts'
+import { restData, type RestDocument } from './rest-data.ts'
+import { foundDocument, layerState, type FoundDocument } from './stored-documents.ts'
 
 /** The state of a layer, and its items at the same moment. */
 export type LayerLook = {

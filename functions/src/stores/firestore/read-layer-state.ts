@@ -1,8 +1,6 @@
 import type { DocumentReference, DocumentSnapshot, Transaction } from 'firebase-admin/firestore'
-import { totalsOf } from '../../tools/records/layer-changes.ts'
-import type { KeptName } from '../../tools/records/layer-changes.ts'
-import { newEpoch, newLayerState } from '../../tools/records/layer-state.ts'
-import type { LayerState } from '../../tools/records/layer-state.ts'
+import { totalsOf, type KeptName } from '../../tools/records/layer-changes.ts'
+import { newEpoch, newLayerState, type LayerState } from '../../tools/records/layer-state.ts'
 import { NO_TOTALS, replaced } from '../../tools/records/layer-totals.ts'
 import { itemsOf, modulesOf } from './layer-paths.ts'
 import {

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto'
 import type { DocumentData, DocumentSnapshot } from 'firebase-admin/firestore'
-import { pastVersions } from '../../tools/records/layer-changes.ts'
-import type { KeptName } from '../../tools/records/layer-changes.ts'
+import { pastVersions, type KeptName } from '../../tools/records/layer-changes.ts'
 import type { LayerState } from '../../tools/records/layer-state.ts'
 import { RECORD_BYTES, recordBytes } from '../../tools/records/layer-totals.ts'
 import type {

@@ -7,8 +7,7 @@ import type {
   RecordKind,
 } from '../../tools/records/layer-changes.ts'
 import { newLayerState } from '../../tools/records/layer-state.ts'
-import { NO_TOTALS, RECORD_BYTES } from '../../tools/records/layer-totals.ts'
-import type { StoreRoom } from '../../tools/records/layer-totals.ts'
+import { NO_TOTALS, RECORD_BYTES, type StoreRoom } from '../../tools/records/layer-totals.ts'
 import type { FoundDefinition, FoundModule, LayerWrite } from '../../tools/records/layer-write.ts'
 import { storedDefinition } from '../../tools/records/stored-records.ts'
 import { SqliteLayer } from './sqlite-layer.ts'

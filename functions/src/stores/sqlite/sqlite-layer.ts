@@ -1,15 +1,13 @@
 import type { JsonObject } from '@toolrack/contract'
 import type { LayerRead } from '../../tools/catalog/layer-source.ts'
-import { VERSIONS_KEPT } from '../../tools/definitions/definition-store.ts'
-import type { DefinitionVersion } from '../../tools/definitions/definition-store.ts'
+import { VERSIONS_KEPT, type DefinitionVersion } from '../../tools/definitions/definition-store.ts'
 import type {
   ModulePage,
   ModuleSummary,
   ModuleVersion,
   StoredModule,
 } from '../../tools/modules/module-store.ts'
-import { revisionNumber, revisionText } from '../../tools/records/layer-state.ts'
-import type { LayerState } from '../../tools/records/layer-state.ts'
+import { revisionNumber, revisionText, type LayerState } from '../../tools/records/layer-state.ts'
 import type { LayerRecords } from '../../tools/records/record-store.ts'
 import {
   definitionVersion,

@@ -1,7 +1,5 @@
-import type { Digest, Layer, ToolDefinition, ToolLimits } from '@toolrack/contract'
-import { listedTool } from '@toolrack/contract'
-import { howRun } from './how-run.ts'
-import type { HowRun } from './how-run.ts'
+import { listedTool, type Digest, type Layer, type ToolDefinition, type ToolLimits } from '@toolrack/contract'
+import { howRun, type HowRun } from './how-run.ts'
 import type { StoredDefinition } from './stored-definition.ts'
 
 /** A definition as the catalog holds it: what lists, calls and explanations ask for, read once from the stored text. */

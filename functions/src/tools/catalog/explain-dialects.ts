@@ -1,7 +1,6 @@
 import type { Conversion, Dialect, DialectFault, DialectRules, ToolDefinition } from '@toolrack/contract'
 import { aliasOf, dialectRules, DIALECTS, inDialect, nameIn } from '@toolrack/contract'
-import { definitionOf } from './catalog-entry.ts'
-import type { CatalogEntry } from './catalog-entry.ts'
+import { definitionOf, type CatalogEntry } from './catalog-entry.ts'
 import type { CatalogView } from './catalog-view.ts'
 /** What becomes of a tool in one dialect. */
 export type DialectExplanation = {

@@ -1,9 +1,7 @@
-import type { Layer } from '@toolrack/contract'
-import { aliasOf, LAYERS } from '@toolrack/contract'
+import { aliasOf, LAYERS, type Layer } from '@toolrack/contract'
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { CatalogView } from './catalog-view.ts'
-import { explainDialects } from './explain-dialects.ts'
-import type { DialectExplanations } from './explain-dialects.ts'
+import { explainDialects, type DialectExplanations } from './explain-dialects.ts'
 import type { SkippedItem } from './layer-source.ts'
 
 export type LayerExplanation = {

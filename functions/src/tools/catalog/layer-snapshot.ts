@@ -1,7 +1,5 @@
-import type { Layer } from '@toolrack/contract'
-import { aliasOf } from '@toolrack/contract'
-import { catalogEntry } from './catalog-entry.ts'
-import type { CatalogEntry } from './catalog-entry.ts'
+import { aliasOf, type Layer } from '@toolrack/contract'
+import { catalogEntry, type CatalogEntry } from './catalog-entry.ts'
 import type { LayerRead, SkippedItem } from './layer-source.ts'
 import type { StoredDefinition } from './stored-definition.ts'
 

@@ -1,10 +1,8 @@
 import { isToolName, LAYERS } from '@toolrack/contract'
 import type { CatalogView } from './catalog-view.ts'
 import { ARRAY, joinFragments, joinItems } from './join-fragments.ts'
-import { writeCursor } from './list-query.ts'
-import type { ListQuery } from './list-query.ts'
-import { selectEntries } from './select-entries.ts'
-import type { Selection } from './select-entries.ts'
+import { writeCursor, type ListQuery } from './list-query.ts'
+import { selectEntries, type Selection } from './select-entries.ts'
 
 /** A list that is ready to be sent. The texts are for headers, and undefined if there is nothing to say. */
 export type ListAnswer = {

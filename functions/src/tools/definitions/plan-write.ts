@@ -3,8 +3,7 @@ import { ERROR_CODES, ToolrackError } from '@toolrack/contract'
 import type { StoredDefinition } from '../catalog/stored-definition.ts'
 import type { DefinitionChange } from './definition-change.ts'
 import { holds } from './precondition.ts'
-import { definitionBytes, refuseOverflow } from '../records/layer-totals.ts'
-import type { Growth, Room } from '../records/layer-totals.ts'
+import { definitionBytes, refuseOverflow, type Growth, type Room } from '../records/layer-totals.ts'
 import type { DefinitionWriteResult } from './write-result.ts'
 
 export type PlannedChange = {

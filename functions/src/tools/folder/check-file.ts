@@ -1,8 +1,6 @@
-import { isToolrackError } from '@toolrack/contract'
-import type { ErrorCode, ErrorDetail } from '@toolrack/contract'
+import { isToolrackError, type ErrorCode, type ErrorDetail } from '@toolrack/contract'
 import type { Log } from '../../log.ts'
-import { admitModule } from '../modules/admit-module.ts'
-import type { AdmittedModule } from '../modules/admit-module.ts'
+import { admitModule, type AdmittedModule } from '../modules/admit-module.ts'
 import type { ModuleSource, Runner } from '../modules/runner.ts'
 import type { SchemaCompiler } from '../schemas/schema-compilers.ts'
 

@@ -1,5 +1,4 @@
-import { aliasOf } from '@toolrack/contract'
-import type { JsonObject, JsonValue } from '@toolrack/contract'
+import { aliasOf, type JsonObject, type JsonValue } from '@toolrack/contract'
 import type { FolderLayer, FolderSkip, FolderTool } from './folder-layer.ts'
 
 /** More than a module that hangs may take, and less than a client or a proxy waits for an answer. */

@@ -1,7 +1,6 @@
 import type { ErrorDetail } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
-import { constants } from 'node:fs'
-import type { BigIntStats, Dirent } from 'node:fs'
+import { constants, type BigIntStats, type Dirent } from 'node:fs'
 import { lstat, open, realpath, stat } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import type { AdmittedModule } from '../modules/admit-module.ts'

@@ -1,10 +1,7 @@
 import type { watch } from 'node:fs'
-import { checkFile } from './check-file.ts'
-import type { CheckParts } from './check-file.ts'
-import { afterLook } from './folder-file.ts'
-import type { FileRead, FolderFile } from './folder-file.ts'
-import { FolderWatch } from './folder-watch.ts'
-import type { WatchPatience } from './folder-watch.ts'
+import { checkFile, type CheckParts } from './check-file.ts'
+import { afterLook, type FileRead, type FolderFile } from './folder-file.ts'
+import { FolderWatch, type WatchPatience } from './folder-watch.ts'
 import { ModuleChecks } from './module-checks.ts'
 import { FILES_MAX, moduleNameOf, scanFolder } from './scan-folder.ts'
 

@@ -1,5 +1,4 @@
-import { holdsLargeInteger } from '@toolrack/contract'
-import type { JsonValue, ToolResult } from '@toolrack/contract'
+import { holdsLargeInteger, type JsonValue, type ToolResult } from '@toolrack/contract'
 
 /** UTF-16 code units that are parsed in less than a millisecond. */
 const SHORT_LENGTH = 8_192

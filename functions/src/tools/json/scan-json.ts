@@ -1,5 +1,4 @@
-import { faultAt } from './json-fault.ts'
-import type { JsonFault } from './json-fault.ts'
+import { faultAt, type JsonFault } from './json-fault.ts'
 
 /** Nesting outside of schemas. A schema's own depth is checked when it is admitted. */
 export const JSON_DEPTH_MAX = 32

@@ -1,8 +1,7 @@
 import type { JsonObject, Layer } from '@toolrack/contract'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import type { WritableLayer } from '../definitions/definition-writer.ts'
-import { shadowsOf } from '../definitions/write-answer.ts'
-import type { Shadow } from '../definitions/write-answer.ts'
+import { shadowsOf, type Shadow } from '../definitions/write-answer.ts'
 import type { DefinitionWriteResult } from '../definitions/write-result.ts'
 import type { ModuleWriteResult } from './module-store.ts'
 

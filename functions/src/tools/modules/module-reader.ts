@@ -1,7 +1,6 @@
 import { ToolrackError } from '@toolrack/contract'
 import type { Principal } from '../../access/principal.ts'
-import { isChosen, storedLayer } from '../definitions/definition-writer.ts'
-import type { WritableLayer } from '../definitions/definition-writer.ts'
+import { isChosen, storedLayer, type WritableLayer } from '../definitions/definition-writer.ts'
 import type { ModulePage, ModuleStore, ModuleSummary, ModuleVersion, StoredModule } from './module-store.ts'
 
 /** 1 to 64 letters, digits and `_`. The runner refuses more names, such as Python's keywords. */

@@ -1,5 +1,4 @@
-import { ToolrackError } from '@toolrack/contract'
-import type { ErrorCode, JsonObject, ResourceUsage } from '@toolrack/contract'
+import { ToolrackError, type ErrorCode, type JsonObject, type ResourceUsage } from '@toolrack/contract'
 import type { CheckReport } from './check-report.ts'
 
 /** What runs tools in isolation, as the service sees it. */

@@ -1,7 +1,6 @@
 import { VERSIONS_KEPT } from '../definitions/definition-store.ts'
 import type { LayerState } from './layer-state.ts'
-import { NO_TOTALS, replaced } from './layer-totals.ts'
-import type { LayerLimits, LayerTotals } from './layer-totals.ts'
+import { NO_TOTALS, replaced, type LayerLimits, type LayerTotals } from './layer-totals.ts'
 import type { DefinitionRecord, ModuleRecord } from './stored-records.ts'
 
 export type RecordKind = 'definition' | 'module'

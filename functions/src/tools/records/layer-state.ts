@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { NO_TOTALS } from './layer-totals.ts'
-import type { LayerTotals } from './layer-totals.ts'
+import { NO_TOTALS, type LayerTotals } from './layer-totals.ts'
 
 /** What a layer knows of itself. */
 export type LayerState = {

@@ -1,16 +1,12 @@
 import type { StoredDefinition } from '../catalog/stored-definition.ts'
 import type { DefinitionChange } from '../definitions/definition-change.ts'
-import { planWrite, written } from '../definitions/plan-write.ts'
-import type { PlannedChange } from '../definitions/plan-write.ts'
+import { planWrite, written, type PlannedChange } from '../definitions/plan-write.ts'
 import type { DefinitionWriteResult, WriteContext } from '../definitions/write-result.ts'
 import type { ModuleChange, ModuleWriteResult, ModuleSummary } from '../modules/module-store.ts'
 import { bytesAfter, definitionsOf, planModuleWrite } from '../modules/plan-module-write.ts'
-import { LayerChanges, totalsOf } from './layer-changes.ts'
-import type { KeptName } from './layer-changes.ts'
-import { revisionText } from './layer-state.ts'
-import type { LayerState } from './layer-state.ts'
-import { RECORD_BYTES, recordBytes } from './layer-totals.ts'
-import type { StoreRoom } from './layer-totals.ts'
+import { LayerChanges, totalsOf, type KeptName } from './layer-changes.ts'
+import { revisionText, type LayerState } from './layer-state.ts'
+import { RECORD_BYTES, recordBytes, type StoreRoom } from './layer-totals.ts'
 
 /** What a transaction has read under the name of a definition. */
 export type FoundDefinition = {

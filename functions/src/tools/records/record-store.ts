@@ -10,8 +10,7 @@ import type {
   ModuleWriteResult,
   StoredModule,
 } from '../modules/module-store.ts'
-import { definitionsWrite, moduleWrite } from './layer-write.ts'
-import type { LayerWrite } from './layer-write.ts'
+import { definitionsWrite, moduleWrite, type LayerWrite } from './layer-write.ts'
 
 /** What a storage reads of one layer, at once or later. */
 export interface LayerRecords {

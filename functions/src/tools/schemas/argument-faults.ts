@@ -1,5 +1,4 @@
-import type { JsonObject } from '@toolrack/contract'
-import { isJsonObject, pointerKeys } from '@toolrack/contract'
+import { isJsonObject, pointerKeys, type JsonObject } from '@toolrack/contract'
 import type { ErrorObject } from 'ajv'
 
 /** Sentences that a model is told at once. More would not help it. */

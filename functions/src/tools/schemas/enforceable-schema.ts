@@ -1,7 +1,6 @@
 import type { JsonObject, JsonValue, SchemaPath } from '@toolrack/contract'
 import { isJsonObject, jsonPointer, subschemas } from '@toolrack/contract'
-import { faultAt } from '../json/json-fault.ts'
-import type { JsonFault } from '../json/json-fault.ts'
+import { faultAt, type JsonFault } from '../json/json-fault.ts'
 import { patternFault } from './re2-pattern.ts'
 
 /** A keyword that stays in the schema for the model and that the service does not enforce, and why. */

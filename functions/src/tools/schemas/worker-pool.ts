@@ -1,9 +1,7 @@
 import { ToolrackError } from '@toolrack/contract'
 import type { Serializable } from 'node:child_process'
-import { FairQueue } from '../../fair-queue.ts'
-import type { NotRun, QueueState, QueueUser } from '../../fair-queue.ts'
-import { stopping, WorkerProcess } from './worker-process.ts'
-import type { WorkerAnswer, WorkerOptions } from './worker-process.ts'
+import { FairQueue, type NotRun, type QueueState, type QueueUser } from '../../fair-queue.ts'
+import { stopping, WorkerProcess, type WorkerAnswer, type WorkerOptions } from './worker-process.ts'
 
 export type PoolOptions = WorkerOptions & {
   /** The clock that checks are measured by, in milliseconds from any beginning. */

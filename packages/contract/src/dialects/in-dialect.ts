@@ -1,8 +1,7 @@
 import { aliasOf } from '../alias.ts'
 import type { JsonObject, JsonValue } from '../json.ts'
 import { SchemaError } from '../schema-keywords.ts'
-import { completeParameters } from '../tool-definition.ts'
-import type { ToolDefinition } from '../tool-definition.ts'
+import { completeParameters, type ToolDefinition } from '../tool-definition.ts'
 
 /**
  * What becomes of a definition in a dialect: it is sent with the schema as it is listed, with another schema of the same

@@ -1,5 +1,4 @@
-import { canonicalJson, isJsonArray, isJsonObject } from '../json.ts'
-import type { JsonObject, JsonValue } from '../json.ts'
+import { canonicalJson, isJsonArray, isJsonObject, type JsonObject, type JsonValue } from '../json.ts'
 import { isAnnotation, mapSubschemas, referencedSchema, SchemaError } from '../schema-keywords.ts'
 import type { SchemaPath } from '../schema-keywords.ts'
 

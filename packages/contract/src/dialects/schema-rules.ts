@@ -1,7 +1,5 @@
-import type { JsonObject } from '../json.ts'
-import { isJsonObject } from '../json.ts'
-import { mapSubschemas, SchemaError, typesOf } from '../schema-keywords.ts'
-import type { SchemaPath } from '../schema-keywords.ts'
+import { isJsonObject, type JsonObject } from '../json.ts'
+import { mapSubschemas, SchemaError, typesOf, type SchemaPath } from '../schema-keywords.ts'
 
 const DRAFT_07 = /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/
 
