@@ -4,7 +4,7 @@ import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 import type { CallsUnderWay } from './firestore-connection.ts'
 import { firestoreError } from './firestore-error.ts'
 import type { StoreDeadlines } from './connect-firestore.ts'
-import { ForeignDocuments, NOTHING_FOREIGN, type ForeignContent } from './foreign-documents.ts'
+import { foreignReader, NOTHING_FOREIGN, type ForeignContent } from './foreign-documents.ts'
 import type { LayerLook, LayerReader } from './layer-readers.ts'
 import { itemDocument, type FoundDocument, type ItemDocument } from './stored-documents.ts'
 import { storedDefinition } from '../../tools/records/stored-records.ts'
@@ -27,14 +27,14 @@ type Seen = ForeignContent & { readonly marker: string }
 /** One layer in Firestore: one read to ask for its revision, then only the definitions with a newer one. */
 export class FirestoreLayerSource implements LayerSource {
   readonly #parts: LayerSourceParts
-  readonly #foreign: ForeignDocuments
+  readonly #readForeign: ReturnType<typeof foreignReader>
   #seen: Seen = { ...NOTHING_FOREIGN, marker: '' }
   #wholeDueAt = -Infinity
   #isOutdated = false
 
   constructor(parts: LayerSourceParts) {
     this.#parts = parts
-    this.#foreign = new ForeignDocuments(parts.compilers)
+    this.#readForeign = foreignReader(parts.compilers)
   }
 
   async open(): Promise<void> {
@@ -109,7 +109,7 @@ export class FirestoreLayerSource implements LayerSource {
       if (!item) others.push(document)
       else if (item.text !== null) own.push(item)
     }
-    const foreign = await this.#foreign.read(others, new Set(own.map(({ name }) => name)))
+    const foreign = await this.#readForeign(others, new Set(own.map(({ name }) => name)))
     return { own, seen: { ...foreign, marker: markerOf(own, foreign, state) } }
   }
 

@@ -63,7 +63,13 @@ export class RestLayerReader implements LayerReader {
 
   async look(signal: AbortSignal): Promise<LayerLook> {
     const body = { documents: [this.#rest.name(this.#layer)] }
-    const looked = await this.#rest.ask({ at: [], method: 'batchGet', body, read: whole, signal })
+    const looked = await this.#rest.ask({
+      at: [],
+      method: 'batchGet',
+      body,
+      read: (element) => [element],
+      signal,
+    })
     const [{ found, readTime } = {}] = looked
     if (readTime === undefined) throw new Error('Firestore sent no time of the read')
     const state = layerState(found && restDocument(found))
@@ -80,10 +86,6 @@ export class RestLayerReader implements LayerReader {
     const body = { structuredQuery, readTime }
     return this.#rest.ask({ at: this.#layer, method: 'runQuery', body, read: documentIn, signal })
   }
-}
-
-function whole(element: RestElement): [RestElement] {
-  return [element]
 }
 
 /** An answer without documents is one element that holds only the time. */

@@ -55,6 +55,8 @@ const SQL = {
     'SELECT revision, digest, text, at, by FROM versions WHERE layer = ? AND name = ? ORDER BY revision DESC LIMIT ?',
   keptVersions: `SELECT revision, ${DEFINITION_BYTES} AS bytes FROM versions
     WHERE layer = ? AND name = ? ORDER BY revision`,
+  surplusVersions: `SELECT revision, ${DEFINITION_BYTES} AS bytes FROM versions
+    WHERE layer = ? AND name = ? ORDER BY revision DESC LIMIT -1 OFFSET ?`,
   addVersion:
     'INSERT INTO versions (layer, name, revision, digest, text, at, by) VALUES (?, ?, ?, ?, ?, ?, ?)',
   dropVersion: 'DELETE FROM versions WHERE layer = ? AND name = ? AND revision = ?',

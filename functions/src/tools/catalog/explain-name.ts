@@ -17,9 +17,6 @@ export type LayerExplanation = {
   readonly skipped?: readonly SkippedItem[]
 }
 
-/** `DIGEST_CHANGED`: the token names the tool, but not the digest that its definition has now. */
-export type HiddenReason = 'NOT_DEFINED' | 'LAYER_LOST' | 'DIGEST_CHANGED'
-
 export type Explanation = {
   readonly name: string
   readonly alias: string
@@ -29,7 +26,11 @@ export type Explanation = {
   readonly shadowed: readonly Layer[]
   /** Null if there is no such tool, or nobody runs it in this version. */
   readonly callable: 'service' | 'client' | null
-  readonly hidden: { readonly reason: HiddenReason; readonly message: string } | null
+  /** `DIGEST_CHANGED`: the token names the tool, but not the digest that its definition has now. */
+  readonly hidden: {
+    readonly reason: 'NOT_DEFINED' | 'LAYER_LOST' | 'DIGEST_CHANGED'
+    readonly message: string
+  } | null
   readonly layers: readonly LayerExplanation[]
   /** What each vendor is told of the tool; null if there is no such tool. */
   readonly dialects: DialectExplanations | null

@@ -14,6 +14,7 @@ export type DefinitionPut = {
   readonly precondition?: Precondition
 }
 
+/** Also of a module. */
 export type DefinitionDelete = {
   readonly kind: 'delete'
   readonly name: string

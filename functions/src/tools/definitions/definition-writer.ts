@@ -13,7 +13,7 @@ import { keptVersions } from './kept-versions.ts'
 import { LAYER_LIMITS } from '../records/layer-totals.ts'
 import type { Precondition } from './precondition.ts'
 import { writeAnswer, type BulkAnswer, type ItemFault, type WriteAnswer } from './write-answer.ts'
-import type { DefinitionWriteResult } from './write-result.ts'
+import type { DefinitionWriteResult, WriteContext } from './write-result.ts'
 
 /** How many definitions one request may bring. */
 export const BULK_MAX = 200
@@ -117,13 +117,22 @@ export class DefinitionWriter {
     changes: readonly DefinitionChange[],
   ): Promise<readonly DefinitionWriteResult[]> {
     const { store, catalog } = this.#parts
-    const target = storedLayer(layer, principal.uid)
-    try {
-      const context = { by: principal.uid, at: new Date(), limits: LAYER_LIMITS[layer] }
-      return await store.write(target, changes, context)
-    } finally {
-      catalog.markWritten(target)
-    }
+    return writeLayer(catalog, principal, layer, (target, context) => store.write(target, changes, context))
+  }
+}
+
+/** Runs a write of a layer, and tells the catalog of it, also if it has failed: it may have been done all the same. */
+export async function writeLayer<Result>(
+  catalog: Catalog,
+  { uid }: Principal,
+  layer: WritableLayer,
+  write: (target: StoredLayer, context: WriteContext) => Promise<Result>,
+): Promise<Result> {
+  const target = storedLayer(layer, uid)
+  try {
+    return await write(target, { by: uid, at: new Date(), limits: LAYER_LIMITS[layer] })
+  } finally {
+    catalog.markWritten(target)
   }
 }
 
@@ -156,9 +165,9 @@ async function admitNamed(
   return sealed ? { faults: [sealed] } : admission
 }
 
-function putOf(
+export function putOf(
   { definition, text, digest }: AdmittedDefinition,
-  onConflict: OnConflict,
+  onConflict: OnConflict = 'upsert',
   precondition: Precondition = {},
 ): DefinitionPut {
   return { kind: 'put', name: definition.function.name, text, digest, onConflict, precondition }

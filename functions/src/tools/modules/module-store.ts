@@ -1,6 +1,6 @@
 import type { JsonObject } from '@toolrack/contract'
 import type { StoredLayer } from '../catalog/layer-source.ts'
-import type { DefinitionPut } from '../definitions/definition-change.ts'
+import type { DefinitionDelete, DefinitionPut } from '../definitions/definition-change.ts'
 import type { Precondition } from '../definitions/precondition.ts'
 import type { DefinitionWriteResult, WriteContext } from '../definitions/write-result.ts'
 
@@ -39,13 +39,7 @@ export type ModulePut = {
   readonly precondition?: Precondition
 }
 
-export type ModuleDelete = {
-  readonly kind: 'delete'
-  readonly name: string
-  readonly precondition?: Precondition
-}
-
-export type ModuleChange = ModulePut | ModuleDelete
+export type ModuleChange = ModulePut | DefinitionDelete
 
 export type ModuleWriteResult = {
   readonly name: string

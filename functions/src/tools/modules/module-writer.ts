@@ -3,9 +3,7 @@ import type { Principal } from '../../access/principal.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import type { AdmittedDefinition } from '../definitions/admit-definition.ts'
-import type { DefinitionPut } from '../definitions/definition-change.ts'
-import { storedLayer, type WritableLayer } from '../definitions/definition-writer.ts'
-import { LAYER_LIMITS } from '../records/layer-totals.ts'
+import { putOf, writeLayer, type WritableLayer } from '../definitions/definition-writer.ts'
 import { sealedFault } from '../definitions/definition-fault.ts'
 import type { Precondition } from '../definitions/precondition.ts'
 import type { Runner } from './runner.ts'
@@ -57,7 +55,7 @@ export class ModuleWriter {
     )
     const view = await this.#parts.catalog.view(principal)
     refuseSealed(view, layer, tools)
-    const puts = tools.map(putOf)
+    const puts = tools.map((tool) => putOf(tool))
     const { sha256, source: text } = module
     const change = { kind: 'put', name, sha256, source: text, report, tools: puts, precondition } as const
     return moduleAnswer(await this.#write(principal, layer, change), layer, view, report)
@@ -83,18 +81,14 @@ export class ModuleWriter {
 
   async #write(principal: Principal, layer: WritableLayer, change: ModuleChange): Promise<ModuleWriteResult> {
     const { store, catalog, runner } = this.#parts
-    const target = storedLayer(layer, principal.uid)
-    const context = { by: principal.uid, at: new Date(), limits: LAYER_LIMITS[layer] }
-    try {
-      const outcome = await store.writeModule(target, change, context)
-      const sha256 = goneWith(outcome)
+    return writeLayer(catalog, principal, layer, async (target, context) => {
+      const result = await store.writeModule(target, change, context)
+      const sha256 = goneWith(result)
       // Only a user's own processes run a user's module. Nobody waits for this: processes that are not reached end by themselves.
       const tenant = target.kind === 'user' ? target.uid : undefined
       if (sha256 !== undefined) void runner.forget({ tenant, module: change.name, sha256 })
-      return outcome
-    } finally {
-      catalog.markWritten(target)
-    }
+      return result
+    })
   }
 }
 
@@ -102,10 +96,6 @@ export class ModuleWriter {
 function goneWith({ outcome, sha256, replaced }: ModuleWriteResult): string | undefined {
   if (outcome === 'deleted') return sha256
   return replaced === sha256 ? undefined : replaced
-}
-
-function putOf({ definition, text, digest }: AdmittedDefinition): DefinitionPut {
-  return { kind: 'put', name: definition.function.name, text, digest, onConflict: 'upsert' }
 }
 
 function refuseSealed(view: CatalogView, layer: WritableLayer, tools: readonly AdmittedDefinition[]): void {

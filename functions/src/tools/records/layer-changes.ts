@@ -22,6 +22,11 @@ export type KeptName = {
   readonly ownBytes: number
   /** The oldest first. The last one is the present content, or the deletion. */
   readonly versions: readonly KeptVersion[]
+  /**
+   * True if `versions` holds only what a new version needs to know: the last one, and those beyond the newest
+   * `VERSIONS_KEPT - 1`, which then go. To read all versions of 200 names took longer than to write 200 new ones.
+   */
+  readonly isPartial?: boolean | undefined
 }
 
 /** What is written under a name. A deletion of a module has no source. */
@@ -50,7 +55,7 @@ export type RecordChange = {
 export const AGES = ['deletedAt', 'oldest'] as const
 export type Age = (typeof AGES)[number]
 
-type Changed = { readonly name: KeptName; left: KeptName; readonly content: RecordContent | undefined }
+type Changed = { name: KeptName; left: KeptName; readonly content: RecordContent | undefined }
 
 /**
  * Everything that one transaction changes in a layer: the records that it writes, and what goes to make room for them. A store
@@ -81,18 +86,32 @@ export class LayerChanges {
 
   /** Writes a content. `name` has all versions, the new one last; of those the newest `VERSIONS_KEPT` stay. */
   write(before: KeptName | undefined, name: KeptName, content: RecordContent): void {
-    const left = { ...name, versions: name.versions.slice(-VERSIONS_KEPT) }
+    const left = withoutSurplus(name)
     this.#names.set(keyOf(name), { name, left, content })
     this.#totals = replaced(this.#totals, before ? totalsOf(before) : NO_TOTALS, totalsOf(left))
     const wasPresent = before !== undefined && !before.isDeleted
     if (name.kind === 'definition') this.#size += Number(!name.isDeleted) - Number(wasPresent)
   }
 
-  /** Takes in names that may lose versions. A name that is already known stays as it is. */
+  /**
+   * Takes in names with all of their versions, because they may lose some. A name that is already known stays as it is, and
+   * gets the versions that it lacks.
+   */
   consider(names: readonly KeptName[]): void {
-    for (const name of names)
-      if (!this.#names.has(keyOf(name)))
-        this.#names.set(keyOf(name), { name, left: name, content: undefined })
+    for (const name of names) {
+      const known = this.#names.get(keyOf(name))
+      if (!known) this.#names.set(keyOf(name), { name, left: name, content: undefined })
+      else if (known.name.isPartial) {
+        const versions = [...name.versions, ...known.name.versions.slice(-1)]
+        known.name = { ...known.name, versions, isPartial: false }
+        known.left = withoutSurplus(known.name)
+      }
+    }
+  }
+
+  /** The names whose versions are not all known. They have to be considered before anything is forgotten. */
+  get partial(): readonly KeptName[] {
+    return [...this.#names.values()].map(({ name }) => name).filter(({ isPartial }) => isPartial)
   }
 
   knows(name: Pick<KeptName, 'kind' | 'name'>): boolean {
@@ -159,6 +178,11 @@ export function totalsOf({ isDeleted, ownBytes, versions }: KeptName): LayerTota
     presentBytes: isDeleted ? 0 : ownBytes + (versions.at(-1)?.bytes ?? 0),
     deleted: Number(isDeleted),
   }
+}
+
+/** The name with the newest `VERSIONS_KEPT` of its versions. */
+function withoutSurplus(name: KeptName): KeptName {
+  return { ...name, versions: name.versions.slice(name.isPartial ? -2 : -VERSIONS_KEPT) }
 }
 
 /** The versions that may go: all but a present content. */

@@ -117,9 +117,10 @@ function writeDefinitions(
     const foreign = isForeign && stored ? [{ revision: revision - 1, bytes: recordBytes(stored.text) }] : []
     const versions = [...(kept?.versions ?? foreign), { revision, bytes }]
     const record = { name, text, digest, revision, updatedAt: at.toISOString(), updatedBy: by }
+    const { isPartial } = kept ?? {}
     changes.write(
       kept,
-      { kind: 'definition', name, isDeleted: text === null, ownBytes: bytes, versions },
+      { kind: 'definition', name, isDeleted: text === null, ownBytes: bytes, versions, isPartial },
       { kind: 'definition', record },
     )
     return { name, outcome, digest, revision: revisionText(revision, found.state.epoch) }
