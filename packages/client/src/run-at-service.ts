@@ -43,7 +43,7 @@ export async function runAtService(
 type Sent = { readonly call: ToolCall; readonly json: string }
 type Answered = readonly [ToolCall, ServiceAnswer]
 
-/** Puts the calls into requests. They get ids of their own, because those of a model can be missing or be there twice. */
+/** Puts the calls into requests. They get new ids, because a model's ids can be missing or not unique. */
 function batches(calls: readonly ToolCall[]): readonly (readonly Sent[])[] {
   const all: Sent[][] = []
   let bytes = Infinity

@@ -129,7 +129,7 @@ function keyOf({ search }: ListQuery, token: string): string {
   return `${search} ${tokenSubject(token)}`
 }
 
-/** Copies the array, because callers share the answer and some add tools of their own. */
+/** Copies the array, because callers share the answer and some add tools to it. */
 function listOf({ list, tools }: ListAnswer): Omit<ToolList<JsonObject>, 'source' | 'reason'> {
   return { ...list, tools: [...tools] }
 }

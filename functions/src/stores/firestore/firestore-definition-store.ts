@@ -97,7 +97,7 @@ export class FirestoreDefinitionStore extends RecordStore {
   }
 }
 
-/** Tries nothing once nobody waits for it: a write that was reported as failed must not happen later. */
+/** Tries nothing after the deadline, because a write that was reported as failed must not happen later. */
 function attempt<Result>(
   document: DocumentReference,
   write: FirestoreWrite<Result>,
@@ -112,5 +112,5 @@ function attempt<Result>(
   return document.firestore.runTransaction(once, { maxAttempts: ATTEMPTS_MAX })
 }
 
-/** Ends the attempts of a write that nobody waits for any more. */
+/** Ends the attempts of a write after its deadline. */
 class LateError extends Error {}

@@ -7,14 +7,14 @@ import type { FirestoreConnection } from './firestore-connection.ts'
 const DEADLINE_MS = 2_000
 const LOOK_MS = 5_000
 
-/** An instance looks at what a user has after each eighth of the bound that it has kept for them. */
+/** An instance reads a user's logs again after it has kept an eighth of the bound for that user. */
 const LOOKS_PER_BOUND = 8
 
 /** Logs that one look removes at most: more than the shortest logs between two looks. */
 const REMOVED_MAX = 2_000
 const REMOVED_AT_ONCE = 500
 
-/** For so many users an instance remembers what it has kept since its last look. For a forgotten user it looks at the next log. */
+/** The number of users whose kept bytes an instance remembers. For any other user it looks at the next log. */
 const USERS_MAX = 10_000
 
 /**

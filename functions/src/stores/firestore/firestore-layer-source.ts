@@ -21,7 +21,7 @@ export type LayerSourceParts = {
   readonly now: () => number
 }
 
-/** What the last whole read found of other programs, and the marker that our revision gets for it. */
+/** The content of other programs that the last whole read found, and the marker that it adds to our revision. */
 type Seen = ForeignContent & { readonly marker: string }
 
 /** One layer in Firestore: one read to ask for its revision, then only the definitions with a newer one. */
@@ -113,7 +113,7 @@ export class FirestoreLayerSource implements LayerSource {
     return { own, seen: { ...foreign, marker: markerOf(own, foreign, state) } }
   }
 
-  /** Reads the whole layer while nobody waits for it. Only if others have changed something, the next read is a whole one. */
+  /** Reads the whole layer in the background. If other programs have changed something, the next read is a whole one. */
   #lookForOthers(look: LayerLook): void {
     if (this.#parts.now() < this.#wholeDueAt) return
     this.#postponeWhole()

@@ -22,7 +22,7 @@ import {
 } from './stored-documents.ts'
 import type { FoundDocument } from './stored-documents.ts'
 
-/** What lies in one layer of Firestore, but for the list of its definitions. */
+/** The records of one layer in Firestore. Its list of definitions is read by `FirestoreLayerSource`. */
 export class FirestoreRecords implements LayerRecords {
   readonly #layer: DocumentReference
 

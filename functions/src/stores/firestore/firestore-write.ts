@@ -11,7 +11,7 @@ import { keptItemIn, keptModuleIn, readLayerState } from './read-layer-state.ts'
 import { foundDocument, itemDocument, keptItem, keptModule, moduleDocument } from './stored-documents.ts'
 import { writeChanges, type ForeignDocument } from './write-changes.ts'
 
-/** Names that one question brings, and questions that one write asks. What does not go then goes with the next write. */
+/** Names in one query, and queries of one write for each age. If that makes too little room, the next write goes on. */
 const NAMES_AT_ONCE = 50
 const QUESTIONS_MAX = 10
 
@@ -37,7 +37,7 @@ export class FirestoreWrite<Result> {
     return this.#sent !== undefined
   }
 
-  /** Reads what the write is about, has it planned, and writes everything or nothing. */
+  /** Reads the records that the write needs, plans it, and writes everything or nothing. */
   async attempt(transaction: Transaction): Promise<Result> {
     const write = this.#write
     const layer = this.#layer

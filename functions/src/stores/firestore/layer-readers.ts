@@ -9,7 +9,7 @@ import { foundDocument, layerState, type FoundDocument } from './stored-document
 /** The state of a layer, and its items at the same moment. */
 export type LayerLook = {
   readonly state: LayerState | undefined
-  /** All items, or those with a higher revision, as they were at that moment: so a revision never stands for two contents. */
+  /** All items, or those with a higher revision, as they were at that moment. So a revision never means two contents. */
   readonly items: (signal: AbortSignal, above?: number) => Promise<readonly FoundDocument[]>
 }
 
@@ -21,7 +21,7 @@ export interface LayerReader {
   readonly look: (signal: AbortSignal) => Promise<LayerLook>
 }
 
-/** Reads a layer by Firestore's client, with whatever credentials it finds. The client's own deadlines end what nobody waits for. */
+/** Reads a layer by Firestore's client, which finds its credentials. The client's own deadlines end abandoned reads. */
 export class ClientLayerReader implements LayerReader {
   readonly #layer: () => Promise<DocumentReference>
 

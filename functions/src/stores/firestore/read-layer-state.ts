@@ -17,7 +17,7 @@ const REVISION_MAX = 2 ** 40
 
 export type FoundState = {
   readonly state: LayerState
-  /** Names whose documents do not say yet what may go. They are written again, as they are. */
+  /** Names whose documents have no counts yet. They are written again with their counts. */
   readonly uncounted: readonly KeptName[]
 }
 
@@ -52,7 +52,7 @@ async function lostState(transaction: Transaction, layer: DocumentReference): Pr
 }
 
 /**
- * Counts everything that lies in a layer: once, where the layer was written before layers were counted, or where its document is
+ * Counts everything in a layer: once, if the layer was written before layers were counted, or if its document is
  * lost. A global layer that holds something stays uncounted: it may hold too much for one write to read, and only administrators
  * write it.
  */

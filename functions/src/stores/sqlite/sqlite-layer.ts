@@ -22,7 +22,7 @@ import type {
 } from '../../tools/records/stored-records.ts'
 import type { LayerRow, ModuleRow, ModuleVersionRow, Statements } from './statements.ts'
 
-/** What lies in one layer of the database. Every method runs inside a transaction of the store. */
+/** The records of one layer in the database. Every method runs inside a transaction of the store. */
 export class SqliteLayer implements LayerRecords {
   readonly #statements: Statements
   readonly #key: string

@@ -12,10 +12,10 @@ export type LayerRow = {
   readonly floor: number
 }
 
-/** What every layer holds together. */
+/** The sums over all layers. */
 export type StoreRow = { readonly bytes: number; readonly present_bytes: number; readonly layers: number }
 
-/** What lies under a name beside its versions. */
+/** The record of a name without its versions. */
 export type NameRow = { readonly isDeleted: number; readonly ownBytes: number }
 
 /** A past version, or the deletion of a name. */

@@ -13,7 +13,7 @@ export type CatalogEntry = {
   readonly tags: readonly string[]
   readonly howRun: HowRun
   readonly limits: ToolLimits
-  /** Who runs it; null if nobody does in this version. */
+  /** The side that runs it. Null if this version cannot run it. */
   readonly callable: 'service' | 'client' | null
   readonly workflowName: string | undefined
   /** The UTF-8 JSON of the listed tool. */

@@ -7,7 +7,7 @@ export type DialectExplanation = {
   /** The name that the vendor is given. */
   readonly alias: string
   readonly conversion: Conversion
-  /** What keeps the tool out of the list, or out of strict mode. */
+  /** The reason why the tool is not in the list, or not in strict mode. */
   readonly obstacle: DialectFault | null
 }
 

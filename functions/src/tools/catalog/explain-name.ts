@@ -24,7 +24,7 @@ export type Explanation = {
   readonly visible: boolean
   readonly winner: Layer | null
   readonly shadowed: readonly Layer[]
-  /** Null if there is no such tool, or nobody runs it in this version. */
+  /** Null if there is no such tool, or if this version cannot run it. */
   readonly callable: 'service' | 'client' | null
   /** `DIGEST_CHANGED`: the token names the tool, but not the digest that its definition has now. */
   readonly hidden: {
@@ -32,7 +32,7 @@ export type Explanation = {
     readonly message: string
   } | null
   readonly layers: readonly LayerExplanation[]
-  /** What each vendor is told of the tool; null if there is no such tool. */
+  /** The tool in each dialect. Null if there is no such tool. */
   readonly dialects: DialectExplanations | null
 }
 

@@ -3,7 +3,7 @@ import type { StoredDefinition } from './stored-definition.ts'
 /** A layer that is written through the service. The file layer is not one. */
 export type StoredLayer = { readonly kind: 'global' } | { readonly kind: 'user'; readonly uid: string }
 
-/** An item of a layer that could not be read and was left out: where it lies and what is wrong with it. */
+/** An item of a layer that could not be read and was left out: its place and its fault. */
 export type SkippedItem = {
   /** A file or document, never an absolute path. */
   readonly source: string

@@ -15,7 +15,7 @@ export type ListAnswer = {
   readonly nextCursor: string | undefined
 }
 
-/** Builds a list by joining what was serialised when the definitions were read. */
+/** Builds a list by joining fragments that were serialised when the definitions were read. */
 export function listAnswer(view: CatalogView, query: ListQuery, defaultWorkflow: string): ListAnswer {
   const selection = selectEntries(view, query)
   const { listed } = selection

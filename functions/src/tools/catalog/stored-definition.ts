@@ -1,6 +1,6 @@
 import type { Digest } from '@toolrack/contract'
 
-/** A definition as it lies in a layer: its JSON text exactly as admitted, and where it came from. */
+/** A definition in a layer: its JSON text exactly as admitted, and its origin. */
 export type StoredDefinition = {
   readonly name: string
   readonly text: string

@@ -42,7 +42,7 @@ export class DefinitionWriter {
     this.#parts = { store, catalog, compilers }
   }
 
-  /** Writes one definition. What was sent may leave the name out. */
+  /** Writes one definition. Its name may be omitted in `sent`. */
   async put(principal: Principal, target: WriteTarget, sent: JsonValue): Promise<WriteAnswer> {
     const { layer, name, precondition, signal } = target
     const { catalog, compilers } = this.#parts

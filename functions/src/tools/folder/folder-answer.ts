@@ -31,7 +31,7 @@ export async function folderAnswer(layer: FolderLayer | undefined, operator: boo
   }
 }
 
-/** Reads the folder anew, waits up to half a minute until everything is checked, and tells what has changed. */
+/** Reads the folder again, waits up to half a minute for the checks, and names the tools that have changed. */
 export async function refreshed(layer: FolderLayer | undefined, operator: boolean): Promise<JsonObject> {
   const before = await digests(layer)
   await layer?.folder.refresh(REFRESH_MS_MAX)

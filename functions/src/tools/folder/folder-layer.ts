@@ -17,7 +17,7 @@ export type FolderTool = {
   readonly admitted: AdmittedDefinition
 }
 
-/** What is left out: a file, or one spec of it. */
+/** A file, or one spec of it, that is left out. */
 export type FolderSkip = {
   readonly file: string
   readonly detail: ErrorDetail

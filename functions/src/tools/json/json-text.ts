@@ -37,9 +37,9 @@ export class JsonText {
   }
 }
 
-/** The JSON of a value, in which each JsonText stands as its text. Throws what JSON.stringify throws. */
+/** The JSON of a value, with the text of each JsonText in its place. Throws what JSON.stringify throws. */
 export function jsonOf(value: unknown): string {
-  // Nobody who sends a string can know the mark, so no other string is taken for it.
+  // The mark is random, so no string that somebody sent equals it.
   const { mark, texts } = (writing = { mark: crypto.randomUUID(), texts: [] as string[] })
   try {
     const outline = JSON.stringify(value)
@@ -51,7 +51,7 @@ export function jsonOf(value: unknown): string {
   }
 }
 
-/** The result of a tool whose value came as JSON: text and data are that JSON as it was written, in whatever language. */
+/** The result of a tool whose value came as JSON: text and data are that JSON as it was written. */
 export function toolResultOfJson(json: string): ToolResult<JsonText> {
   return { resultType: 'success', textResultForLlm: json, data: new JsonText(json) }
 }

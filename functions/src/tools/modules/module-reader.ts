@@ -14,7 +14,7 @@ export function isModuleName(name: string): boolean {
 /** A version is named by its content or by its revision. */
 export type ModuleVersionChoice = { readonly sha256: string } | { readonly revision: string }
 
-/** Every read of modules goes through here. The caller has checked that the principal may read. */
+/** Reads modules. The caller has checked that the principal may read. */
 export class ModuleReader {
   readonly #store: ModuleStore
 

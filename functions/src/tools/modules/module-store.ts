@@ -4,7 +4,7 @@ import type { DefinitionDelete, DefinitionPut } from '../definitions/definition-
 import type { Precondition } from '../definitions/precondition.ts'
 import type { DefinitionWriteResult, WriteContext } from '../definitions/write-result.ts'
 
-/** What is kept of a module beside its source and its definitions. */
+/** A module without its source and its definitions. */
 export type StoredModule = ModuleSummary & { readonly report: JsonObject }
 
 export type ModuleSummary = {

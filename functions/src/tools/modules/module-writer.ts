@@ -34,7 +34,7 @@ type Parts = {
   readonly runner: Runner
 }
 
-/** Every change of a module goes through here: check, admit, look for seals, write, tell the catalog. The caller has checked that the principal may write. */
+/** Makes every change of modules: checks and admits them, looks for seals, writes, and tells the catalog. The caller has checked the access. */
 export class ModuleWriter {
   readonly #parts: Parts
 
@@ -42,7 +42,7 @@ export class ModuleWriter {
     this.#parts = parts
   }
 
-  /** Writes a module that the runner accepts, with all of its definitions at once. Else rejects, and the old version goes on serving. */
+  /** Writes a module and all of its definitions. Rejects if the runner refuses it; then the old version stays. */
   async put(
     principal: Principal,
     { layer, name, source, precondition, signal }: Upload,

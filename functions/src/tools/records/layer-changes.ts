@@ -18,7 +18,7 @@ export type KeptName = {
   readonly kind: RecordKind
   readonly name: string
   readonly isDeleted: boolean
-  /** What lies under the name beside its versions, as `recordBytes` counts. */
+  /** The bytes of the name's own record, without its versions, as `recordBytes` counts. */
   readonly ownBytes: number
   /** The oldest first. The last one is the present content, or the deletion. */
   readonly versions: readonly KeptVersion[]
@@ -29,7 +29,7 @@ export type KeptName = {
   readonly isPartial?: boolean | undefined
 }
 
-/** What is written under a name. A deletion of a module has no source. */
+/** The content that is written under a name. A deletion of a module has no source. */
 export type RecordContent =
   | { readonly kind: 'definition'; readonly record: DefinitionRecord }
   | {
@@ -45,20 +45,20 @@ export type RecordChange = {
   readonly name: KeptName
   /** The same name when room is made. A name without any version is removed. */
   readonly left: KeptName
-  /** The versions that go. */
+  /** The versions that are removed. */
   readonly forgotten: readonly KeptVersion[]
   /** Undefined if the name only loses versions. */
   readonly content: RecordContent | undefined
 }
 
-/** What goes first: the names that were deleted longest ago, or the oldest versions. */
+/** The order in which content is removed: names that were deleted longest ago, or the oldest versions. */
 export const AGES = ['deletedAt', 'oldest'] as const
 export type Age = (typeof AGES)[number]
 
 type Changed = { name: KeptName; left: KeptName; readonly content: RecordContent | undefined }
 
 /**
- * Everything that one transaction changes in a layer: the records that it writes, and what goes to make room for them. A store
+ * Everything that one transaction changes in a layer: the records that it writes, and those that it removes for room. A store
  * reads names for it, asks it for the changes, and then writes them.
  */
 export class LayerChanges {
@@ -118,7 +118,7 @@ export class LayerChanges {
     return this.#names.has(keyOf(name))
   }
 
-  /** Whether something has to go by this age. */
+  /** True if content has to be removed by this age. */
   isTooLarge(age: Age): boolean {
     if (!this.#before.totals) return false
     const { deleted, bytes } = this.#totals
@@ -140,7 +140,7 @@ export class LayerChanges {
     }
   }
 
-  /** What the store has to write, when room is made. */
+  /** The changes that the store has to write, after room is made. */
   get records(): readonly RecordChange[] {
     const records = [...this.#names.values()].map(({ name, left, content }) => {
       const forgotten = name.versions.slice(0, name.versions.length - left.versions.length)
@@ -193,7 +193,7 @@ export function pastVersions({ isDeleted, versions }: KeptName): readonly KeptVe
 /** So many of the oldest versions of a name go together, at the age of this revision. */
 type Going = { readonly changed: Changed; readonly revision: number; readonly count: number }
 
-/** A deleted name goes at once with all of its versions. Otherwise each version goes by itself. */
+/** A deleted name is removed with all of its versions. Otherwise each version is removed alone. */
 function goingFrom(changed: Changed, age: Age): readonly Going[] {
   const past = pastVersions(changed.left)
   if (age === 'oldest') return past.map(({ revision }) => ({ changed, revision, count: 1 }))

@@ -13,7 +13,7 @@ export type FoundDefinition = {
   readonly kept?: KeptName | undefined
   /** The present content: a definition of ours, or one that another program has left under this name. */
   readonly stored?: StoredDefinition | undefined
-  /** True if another program has written what lies there. A content that is replaced then becomes a version first. */
+  /** True if another program has written the document. Its content becomes a version before it is replaced. */
   readonly isForeign?: boolean
 }
 
@@ -92,7 +92,7 @@ function roomIn({ state, store }: FoundInLayer, { limits }: WriteContext) {
   return { size: state.size, totals: state.totals, limits, store }
 }
 
-/** What another program left becomes a version first, so it takes a revision of its own. */
+/** Content of another program becomes a version first, which takes one more revision. */
 function changesOf(planned: readonly PlannedChange[], found: FoundInLayer, { limits }: WriteContext) {
   const isForeign = written(planned).some(({ change }) => found.definitions.get(change.name)?.isForeign)
   return new LayerChanges(found.state, limits, found.state.revision + (isForeign ? 2 : 1))

@@ -3,7 +3,7 @@ import type { DefinitionStore, DefinitionVersion } from '../definitions/definiti
 import type { ModulePage, ModuleSummary, ModuleVersion, StoredModule } from '../modules/module-store.ts'
 import { definitionsWrite, moduleWrite, type LayerWrite } from './layer-write.ts'
 
-/** What a storage reads of one layer, at once or later. */
+/** The reads of one layer in a storage. */
 export interface LayerRecords {
   versions(name: string): Answer<readonly DefinitionVersion[]>
   module(name: string): Answer<StoredModule | undefined>

@@ -83,7 +83,7 @@ export function enforceableSchema(root: JsonObject): CompileReport & { readonly 
     return hasDropped
   }
 
-  /** What the schemas around a schema have evaluated is no longer known, wherever it stands. */
+  /** Removes the keywords from every schema, because it is no longer known which values other schemas have evaluated. */
   function dropUnevaluated(...keywords: readonly string[]): void {
     function visit(schema: Mutable, path: SchemaPath): boolean {
       anyBelow(schema, path, visit)

@@ -24,7 +24,7 @@ export function arraysWithItems(schema: JsonObject): JsonObject {
   return needsItems ? { ...below, items: {} } : below
 }
 
-/** Throws SchemaError if one of these keywords stands at the root. */
+/** Throws SchemaError if the root has one of these keywords. */
 export function refuseAtRoot(schema: JsonObject, keywords: readonly string[]): void {
   const found = keywords.find((keyword) => schema[keyword] !== undefined)
   if (found !== undefined)

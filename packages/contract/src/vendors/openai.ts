@@ -48,7 +48,7 @@ export const openaiStrictDialect: DialectRules<OpenaiTool> = {
   usesAliases: true,
   allowsItems: true,
   parameters: (written) => {
-    // References come first, because the rules depend on where a value stands.
+    // References come first, because the rules depend on the place of a value.
     const inlined = inlineRefs(currentSchema(written))
     const complete = completeParameters(inlined)
     refuseAtRoot(complete, NOT_AT_ROOT)
