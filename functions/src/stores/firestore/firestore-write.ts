@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { DocumentReference, DocumentSnapshot, Query, Transaction } from 'firebase-admin/firestore'
-import type { StoredDefinition } from '../../tools/catalog/stored-definition.ts'
+import type { StoredDefinition } from '../../tools/catalog/layer-source.ts'
 import { AGES, type Age, type KeptName, type LayerChanges } from '../../tools/records/layer-changes.ts'
 import type { FoundDefinition, FoundModule, LayerWrite } from '../../tools/records/layer-write.ts'
 import { moduleSummary, storedDefinition } from '../../tools/records/stored-records.ts'

@@ -1,5 +1,4 @@
-import type { SkippedItem } from '../../tools/catalog/layer-source.ts'
-import type { StoredDefinition } from '../../tools/catalog/stored-definition.ts'
+import type { SkippedItem, StoredDefinition } from '../../tools/catalog/layer-source.ts'
 import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 import type { FoundDocument } from './stored-documents.ts'
 import { isToolName, jsonPointer, type JsonObject, type JsonValue } from '@toolrack/contract'

@@ -1,5 +1,5 @@
 import type { DocumentReference, DocumentSnapshot, Transaction } from 'firebase-admin/firestore'
-import type { StoredDefinition } from '../../tools/catalog/stored-definition.ts'
+import type { StoredDefinition } from '../../tools/catalog/layer-source.ts'
 import type {
   KeptName,
   LayerChanges,

@@ -1,6 +1,6 @@
 import { listedTool, type Digest, type Layer, type ToolDefinition, type ToolLimits } from '@toolrack/contract'
 import { howRun, type HowRun } from './how-run.ts'
-import type { StoredDefinition } from './stored-definition.ts'
+import type { StoredDefinition } from './layer-source.ts'
 
 /** A definition as the catalog holds it: what lists, calls and explanations ask for, read once from the stored text. */
 export type CatalogEntry = {

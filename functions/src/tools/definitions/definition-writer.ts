@@ -6,14 +6,19 @@ import type { CatalogView } from '../catalog/catalog-view.ts'
 import type { StoredLayer } from '../catalog/layer-source.ts'
 import type { RequestCompiler, SchemaCompilers } from '../schemas/schema-compilers.ts'
 import { admitDefinition, type Admission, type AdmittedDefinition } from './admit-definition.ts'
-import type { DefinitionChange, DefinitionPut, OnConflict } from './definition-change.ts'
+import type {
+  DefinitionChange,
+  DefinitionPut,
+  DefinitionWriteResult,
+  OnConflict,
+  Precondition,
+  WriteContext,
+} from './definition-change.ts'
 import { nameFaults, sealedFault, type DefinitionFault } from './definition-fault.ts'
 import type { DefinitionStore } from './definition-store.ts'
 import { keptVersions } from './kept-versions.ts'
 import { LAYER_LIMITS } from '../records/layer-totals.ts'
-import type { Precondition } from './precondition.ts'
 import { writeAnswer, type BulkAnswer, type ItemFault, type WriteAnswer } from './write-answer.ts'
-import type { DefinitionWriteResult, WriteContext } from './write-result.ts'
 
 /** How many definitions one request may bring. */
 export const BULK_MAX = 200

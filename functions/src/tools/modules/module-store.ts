@@ -1,8 +1,12 @@
 import type { JsonObject } from '@toolrack/contract'
 import type { StoredLayer } from '../catalog/layer-source.ts'
-import type { DefinitionDelete, DefinitionPut } from '../definitions/definition-change.ts'
-import type { Precondition } from '../definitions/precondition.ts'
-import type { DefinitionWriteResult, WriteContext } from '../definitions/write-result.ts'
+import type {
+  DefinitionDelete,
+  DefinitionPut,
+  DefinitionWriteResult,
+  Precondition,
+  WriteContext,
+} from '../definitions/definition-change.ts'
 
 /** A module without its source and its definitions. */
 export type StoredModule = ModuleSummary & { readonly report: JsonObject }

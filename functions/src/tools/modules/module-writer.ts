@@ -1,15 +1,15 @@
-import { ToolrackError } from '@toolrack/contract'
+import { ToolrackError, type JsonObject, type Layer } from '@toolrack/contract'
 import type { Principal } from '../../access/principal.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import type { AdmittedDefinition } from '../definitions/admit-definition.ts'
 import { putOf, writeLayer, type WritableLayer } from '../definitions/definition-writer.ts'
 import { sealedFault } from '../definitions/definition-fault.ts'
-import type { Precondition } from '../definitions/precondition.ts'
+import type { DefinitionWriteResult, Precondition } from '../definitions/definition-change.ts'
+import { shadowsOf, type Shadow } from '../definitions/write-answer.ts'
 import type { Runner } from './runner.ts'
 import type { SchemaCompilers } from '../schemas/schema-compilers.ts'
 import { admitModule } from './admit-module.ts'
-import { moduleAnswer, type ModuleAnswer } from './module-answer.ts'
 import { isModuleName, type ModuleReader, type ModuleVersionChoice } from './module-reader.ts'
 import type { ModuleChange, ModuleStore, ModuleWriteResult } from './module-store.ts'
 
@@ -25,6 +25,21 @@ export type Upload = {
 
 /** The version that is put back. */
 export type Rollback = Omit<Upload, 'source'> & { readonly choice: ModuleVersionChoice }
+
+/** The answer to a write of one module. */
+export type ModuleAnswer = Omit<ModuleWriteResult, 'tools' | 'replaced'> & {
+  readonly layer: Layer
+  readonly tools: {
+    readonly added: readonly string[]
+    readonly changed: readonly string[]
+    readonly removed: readonly string[]
+    readonly unchanged: readonly string[]
+  }
+  /** The definitions of lower layers that the module's definitions now hide. */
+  readonly shadows: readonly (Shadow & { readonly name: string })[]
+  /** The result for each spec; missing if the module was deleted. */
+  readonly report?: JsonObject
+}
 
 type Parts = {
   readonly store: ModuleStore
@@ -109,4 +124,33 @@ function refuseSealed(view: CatalogView, layer: WritableLayer, tools: readonly A
     throw new ToolrackError(first.reason, `${first.name}: ${first.message}. Nothing was written.`, {
       details: sealed,
     })
+}
+
+function moduleAnswer(
+  { name, outcome, sha256, revision, tools }: ModuleWriteResult,
+  layer: WritableLayer,
+  view: CatalogView,
+  report?: JsonObject,
+): ModuleAnswer {
+  const named = (wanted: DefinitionWriteResult['outcome']): readonly string[] =>
+    tools.filter((tool) => tool.outcome === wanted).map((tool) => tool.name)
+  const present = tools.filter((tool) => tool.outcome !== 'deleted')
+  const shadows = present.flatMap(({ name }) =>
+    shadowsOf(view, layer, name).map((shadow) => ({ name, ...shadow })),
+  )
+  return {
+    name,
+    outcome,
+    sha256,
+    revision,
+    layer,
+    tools: {
+      added: named('created'),
+      changed: named('updated'),
+      removed: named('deleted'),
+      unchanged: named('unchanged'),
+    },
+    shadows,
+    ...(report && { report }),
+  }
 }

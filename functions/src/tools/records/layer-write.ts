@@ -1,7 +1,10 @@
-import type { StoredDefinition } from '../catalog/stored-definition.ts'
-import type { DefinitionChange } from '../definitions/definition-change.ts'
+import type { StoredDefinition } from '../catalog/layer-source.ts'
+import type {
+  DefinitionChange,
+  DefinitionWriteResult,
+  WriteContext,
+} from '../definitions/definition-change.ts'
 import { planWrite, written, type PlannedChange } from '../definitions/plan-write.ts'
-import type { DefinitionWriteResult, WriteContext } from '../definitions/write-result.ts'
 import type { ModuleChange, ModuleWriteResult, ModuleSummary } from '../modules/module-store.ts'
 import { bytesAfter, definitionsOf, planModuleWrite } from '../modules/plan-module-write.ts'
 import { LayerChanges, totalsOf, type KeptName } from './layer-changes.ts'

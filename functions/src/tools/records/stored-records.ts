@@ -1,5 +1,5 @@
 import type { Digest } from '@toolrack/contract'
-import type { StoredDefinition } from '../catalog/stored-definition.ts'
+import type { StoredDefinition } from '../catalog/layer-source.ts'
 import type { DefinitionVersion } from '../definitions/definition-store.ts'
 import type { ModuleSummary, ModuleVersion } from '../modules/module-store.ts'
 import { revisionText } from './layer-state.ts'

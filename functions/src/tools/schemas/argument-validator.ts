@@ -1,6 +1,6 @@
 import type { JsonObject } from '@toolrack/contract'
 import { LRUCache } from 'lru-cache'
-import type { StoredDefinition } from '../catalog/stored-definition.ts'
+import type { StoredDefinition } from '../catalog/layer-source.ts'
 import { lightArguments, lightDefinition, type LightDefinition } from './light-work.ts'
 import type { ArgumentQuestion, ArgumentReport, createValidateArguments } from './validate-arguments.ts'
 import { WorkerPool, workerUrlOf, type Asker, type PoolParts } from './worker-pool.ts'
