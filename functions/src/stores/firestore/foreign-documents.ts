@@ -13,13 +13,7 @@ const SCHEMA_KEYS = ['parameters', 'inputSchema', 'input_schema', 'parametersJso
 const TOOL_KEYS = ['function', 'description', ...SCHEMA_KEYS]
 
 /** The keys that are read of a definition in the stored shape, and of one that was stored flat. Other programs keep more. */
-const KEYS = ['type', 'function', 'runner', 'workflowName'].concat([
-  'category',
-  'tags',
-  'annotations',
-  'limits',
-  'sealed',
-])
+const KEYS = 'type function runner workflowName category tags annotations limits sealed'.split(' ')
 const FLAT_KEYS = [...KEYS, 'name', 'title', 'description', ...SCHEMA_KEYS]
 
 const NO_TOOL = 'is no definition: it has neither a function, a description nor parameters'

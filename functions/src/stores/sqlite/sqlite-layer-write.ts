@@ -48,7 +48,7 @@ export class SqliteLayerWriter {
   }
 
   #storeRoom(isNewLayer: boolean): StoreRoom {
-    const { present_bytes: presentBytes, layers } = this.#statements.store.get() as StoreRow
+    const { presentBytes, layers } = this.#statements.store.get() as StoreRow
     return { presentBytes, bytesMax: this.#storeBytesMax, layers: layers + Number(isNewLayer) }
   }
 

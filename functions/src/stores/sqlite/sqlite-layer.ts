@@ -36,8 +36,8 @@ export class SqliteLayer implements LayerRecords {
   get state(): LayerState | undefined {
     const row = this.#statements.layer.get(this.#key) as LayerRow | undefined
     if (!row) return undefined
-    const { epoch, revision, size, floor, bytes, present_bytes: presentBytes, deleted } = row
-    return { epoch, revision, size, floor, totals: { bytes, presentBytes, deleted } }
+    const { bytes, presentBytes, deleted, ...state } = row
+    return { ...state, totals: { bytes, presentBytes, deleted } }
   }
 
   read(since: string | undefined): LayerRead {
