@@ -42,7 +42,6 @@ export function blobsOf(layer: DocumentReference): CollectionReference {
   return layer.parent.doc('modules').collection('blobs')
 }
 
-/** The document of a definition or a module. */
 export function recordOf(
   layer: DocumentReference,
   { kind, name }: Pick<KeptName, 'kind' | 'name'>,

@@ -97,7 +97,7 @@ const COUNT_TOTALS = `UPDATE layers SET
 
 /**
  * The row of a layer counts what the layer holds. A version is past if a newer content or a deletion has replaced it. Only past
- * versions go to make room, so only they are listed by age. Past versions of definitions have a table of their own, because a
+ * versions are removed for room, so only they are listed by age. Past versions of definitions have a table of their own, because a
  * mark in their rows would cause a second write of each row.
  */
 const TOTALS = `

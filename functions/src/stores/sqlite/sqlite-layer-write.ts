@@ -76,7 +76,6 @@ export class SqliteLayerWriter {
     return { kind, name, isDeleted: isDeleted === 1, ownBytes, versions }
   }
 
-  /** Makes room and writes everything. */
   #apply(key: string, changes: LayerChanges): void {
     for (const age of AGES) {
       if (changes.isTooLarge(age))

@@ -2,6 +2,7 @@ import type { DialectFault, DialectRules, Digest, ToolDefinition } from '@toolra
 import { inDialect } from '@toolrack/contract'
 import { LRUCache } from 'lru-cache'
 import { definitionOf, type CatalogEntry } from './catalog-entry.ts'
+
 /** The UTF-8 JSON of a definition in a dialect, or why there is none. */
 export type DialectFragment = { readonly fragment: Buffer } | { readonly fault: DialectFault }
 

@@ -10,8 +10,8 @@ const MAYBE_LARGE = /(?:^|[[,:])\s*-?(?:\d{16}|\d[\d.]*[eE])/
 let writing: { readonly mark: string; readonly texts: string[] } | undefined
 
 /**
- * A JSON value that is kept as its text, because nobody on its way has to read it. To parse 256 KiB and write them again took
- * 15 to 40 ms, in which the service answers nobody. `jsonOf` writes the text as it is; JSON.stringify writes the value.
+ * A JSON value that is kept as its text, because the service does not read it. To parse 256 KiB and write them again took 15 to
+ * 40 ms, in which the service answers no other request. `jsonOf` writes the text as it is; JSON.stringify writes the value.
  */
 export class JsonText {
   readonly text: string

@@ -47,7 +47,6 @@ export type RunnerAway = {
   readonly reason: string
 }
 
-/** One call of a tool of a module. */
 export type RunnerCall = {
   readonly module: string
   readonly sha256: string

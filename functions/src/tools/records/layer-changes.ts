@@ -126,8 +126,8 @@ export class LayerChanges {
   }
 
   /**
-   * Lets the oldest go until the layer is small enough. The names of the layer have been considered up to the revision `reached`,
-   * so nothing newer goes.
+   * Removes the oldest until the layer is small enough. The names of the layer have been considered up to the revision
+   * `reached`, so nothing newer is removed.
    */
   forget(age: Age, reached: number): void {
     const oldestFirst = [...this.#names.values()]
@@ -149,7 +149,6 @@ export class LayerChanges {
     return records.filter(({ forgotten, content }) => content !== undefined || forgotten.length > 0)
   }
 
-  /** The state of the layer after the changes. */
   get state(): LayerState {
     return {
       epoch: this.#before.epoch,

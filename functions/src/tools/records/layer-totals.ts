@@ -23,8 +23,8 @@ export const STORE_BYTES_MAX = 2 * 1024 * 1024 * 1024
 
 /**
  * What a layer holds. The layer's own state keeps these counts, and each transaction that changes the layer corrects them.
- * Definitions, modules and the version that each of them is now are present and never go. Everything else is past: the oldest
- * of it goes when there is no room.
+ * Definitions, modules and their present versions are never removed. Everything else is past: the oldest of it is removed if
+ * there is no room.
  */
 export type LayerTotals = {
   readonly bytes: number
@@ -87,8 +87,8 @@ export type StoreRoom = {
 export type Growth = { readonly created: number; readonly size: number; readonly presentBytes: number }
 
 /**
- * Refuses a write that could only be stored if something present went. What the write takes away makes room for what it adds,
- * and a write that makes a full layer smaller is never refused.
+ * Refuses a write for which something present would have to be removed. Bytes that the write removes make room for those that
+ * it adds, and a write that makes a full layer smaller is never refused.
  * Throws LAYER_FULL if the writer's layer is too large, and STORE_FULL if other layers are.
  */
 export function refuseOverflow({ size, totals, limits, store }: Room, growth: Growth): void {
