@@ -3,10 +3,10 @@ import type { ToolDefinition } from '@toolrack/contract'
 import type {
   DefinitionDelete,
   DefinitionPut,
+  WriteContext,
 } from '../../functions/src/tools/definitions/definition-change.ts'
 import { LAYER_LIMITS } from '../../functions/src/tools/records/layer-totals.ts'
 import type { LayerLimits } from '../../functions/src/tools/records/layer-totals.ts'
-import type { WriteContext } from '../../functions/src/tools/definitions/write-result.ts'
 
 /** A small tool of that name; another description makes another content. */
 export function tool(name: string, description = `Does ${name}.`): ToolDefinition {

@@ -3,7 +3,7 @@ import type { StoredLayer } from '../../functions/src/tools/catalog/layer-source
 import type { DefinitionStore } from '../../functions/src/tools/definitions/definition-store.ts'
 import { definitionBytes, moduleBytes, recordBytes } from '../../functions/src/tools/records/layer-totals.ts'
 import type { LayerLimits } from '../../functions/src/tools/records/layer-totals.ts'
-import type { WriteContext } from '../../functions/src/tools/definitions/write-result.ts'
+import type { WriteContext } from '../../functions/src/tools/definitions/definition-change.ts'
 import { by, put, remove, tool } from './definition-changes.ts'
 import type { StoreHarness } from './definition-store.contract.ts'
 import { putModule, removeModule, sha256Of } from './module-changes.ts'

@@ -1,12 +1,19 @@
-import type { DefinitionChange } from '../../functions/src/tools/definitions/definition-change.ts'
+import type {
+  DefinitionChange,
+  DefinitionWriteResult,
+  WriteContext,
+} from '../../functions/src/tools/definitions/definition-change.ts'
 import { VERSIONS_KEPT } from '../../functions/src/tools/definitions/definition-store.ts'
 import type {
   DefinitionStore,
   DefinitionVersion,
 } from '../../functions/src/tools/definitions/definition-store.ts'
-import type { StoredDefinition } from '../../functions/src/tools/catalog/stored-definition.ts'
-import type { StoredLayer } from '../../functions/src/tools/catalog/layer-source.ts'
-import type { LayerRead, LayerSource } from '../../functions/src/tools/catalog/layer-source.ts'
+import type {
+  LayerRead,
+  LayerSource,
+  StoredDefinition,
+  StoredLayer,
+} from '../../functions/src/tools/catalog/layer-source.ts'
 import { recordBytes } from '../../functions/src/tools/records/layer-totals.ts'
 import type { Room } from '../../functions/src/tools/records/layer-totals.ts'
 import { planWrite } from '../../functions/src/tools/definitions/plan-write.ts'
@@ -22,10 +29,6 @@ import { planModuleWrite } from '../../functions/src/tools/modules/plan-module-w
 import { MemoryModules } from './memory-modules.ts'
 import { memoryTotals, shrink } from './memory-room.ts'
 import type { MemoryNames } from './memory-room.ts'
-import type {
-  DefinitionWriteResult,
-  WriteContext,
-} from '../../functions/src/tools/definitions/write-result.ts'
 
 type Kept = {
   revision: number

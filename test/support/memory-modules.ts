@@ -1,5 +1,5 @@
 import { VERSIONS_KEPT } from '../../functions/src/tools/definitions/definition-store.ts'
-import type { WriteContext } from '../../functions/src/tools/definitions/write-result.ts'
+import type { WriteContext } from '../../functions/src/tools/definitions/definition-change.ts'
 import type {
   ModuleChange,
   ModulePage,

@@ -1,6 +1,7 @@
 import type { ToolDefinition } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
-import type { ModuleDelete, ModulePut } from '../../functions/src/tools/modules/module-store.ts'
+import type { DefinitionDelete } from '../../functions/src/tools/definitions/definition-change.ts'
+import type { ModulePut } from '../../functions/src/tools/modules/module-store.ts'
 import { put, tool } from './definition-changes.ts'
 
 export function sha256Of(source: string): string {
@@ -34,6 +35,6 @@ export function putModule(
   }
 }
 
-export function removeModule(name: string, options: Partial<ModuleDelete> = {}): ModuleDelete {
+export function removeModule(name: string, options: Partial<DefinitionDelete> = {}): DefinitionDelete {
   return { kind: 'delete', name, ...options }
 }

@@ -15,7 +15,7 @@ export type ToolsErrorCode =
   /** The chat endpoint of `runTools` failed, or its answer is not a chat completion. */
   | 'MODEL_FAILED'
 
-/** An error that the caller has to correct. A service that is away and a tool that fails are not such errors. */
+/** An error that the caller has to correct. An unavailable service and a failed tool are not such errors. */
 export class ToolsError extends Error {
   override readonly name = 'ToolsError'
   readonly code: ToolsErrorCode
@@ -24,7 +24,7 @@ export class ToolsError extends Error {
   /** The code of the service, such as `PARAMETER_INVALID`. */
   readonly reason: string | undefined
 
-  /** `message` says whose fault it is and what to do. It never repeats a token or a rejected value. */
+  /** `message` says what is wrong and what to do. It never repeats a token or a rejected value. */
   constructor(
     code: ToolsErrorCode,
     message: string,

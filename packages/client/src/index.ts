@@ -1,4 +1,4 @@
-/** The client of a Toolrack service. It has no dependency and uses nothing of Node, so it runs wherever there is `fetch`. */
+/** The client of a Toolrack service. It needs only `fetch`: it has no dependency and uses nothing of Node. */
 export type {
   Dialect,
   DialectTools,

@@ -1,5 +1,4 @@
-import { DIALECTS, parseNameFilter } from '@toolrack/contract'
-import type { Dialect, NameFilter } from '@toolrack/contract'
+import { DIALECTS, parseNameFilter, type Dialect, type NameFilter } from '@toolrack/contract'
 import { optionInvalid } from './errors.ts'
 
 /** Which tools a list has, and in which dialect. Each option narrows the list. */

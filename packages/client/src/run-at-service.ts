@@ -3,8 +3,7 @@ import type { ErrorCode, ToolCall, ToolResult } from '@toolrack/contract'
 import { ServiceError, timedOut, ToolsError } from './errors.ts'
 import { inTime } from './in-time.ts'
 import { isToolResult } from './run-locally.ts'
-import { withNetworkErrors } from './service.ts'
-import type { Service } from './service.ts'
+import { withNetworkErrors, type Service } from './service.ts'
 
 /** The result of a call, or the canonical name of its tool if the service leaves it to the client. */
 export type ServiceAnswer = { readonly result?: ToolResult; readonly runsHere?: string }
@@ -44,7 +43,7 @@ export async function runAtService(
 type Sent = { readonly call: ToolCall; readonly json: string }
 type Answered = readonly [ToolCall, ServiceAnswer]
 
-/** Puts the calls into requests. They get ids of their own, because those of a model can be missing or be there twice. */
+/** Puts the calls into requests. They get new ids, because a model's ids can be missing or not unique. */
 function batches(calls: readonly ToolCall[]): readonly (readonly Sent[])[] {
   const all: Sent[][] = []
   let bytes = Infinity

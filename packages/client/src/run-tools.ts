@@ -1,5 +1,4 @@
-import { isJsonObject, parsedJson } from '@toolrack/contract'
-import type { JsonObject } from '@toolrack/contract'
+import { isJsonObject, parsedJson, type JsonObject } from '@toolrack/contract'
 import { optionInvalid, ToolsError } from './errors.ts'
 import { orAborted } from './in-time.ts'
 import type { ToolDispatcher } from './tool-dispatcher.ts'

@@ -1,7 +1,6 @@
 import { parsedJson } from '@toolrack/contract'
 import { optionInvalid, ServiceError, ToolsError } from './errors.ts'
-import { currentToken } from './token.ts'
-import type { Token } from './token.ts'
+import { currentToken, type Token } from './token.ts'
 
 export type ServiceOptions = {
   /** The address of the service: `http://127.0.0.1:8787`. A path in it is kept, for a proxy in front of the service. */

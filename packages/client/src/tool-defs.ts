@@ -2,15 +2,12 @@ import type { Dialect, JsonObject, ToolDefinition, ToolOf } from '@toolrack/cont
 import { ServiceError, timedOut, ToolsError } from './errors.ts'
 import { inTime } from './in-time.ts'
 import { RememberedLists, SharedRequests } from './list-cache.ts'
-import { listQuery } from './list-query.ts'
-import type { ListOptions, ListQuery } from './list-query.ts'
+import { listQuery, type ListOptions, type ListQuery } from './list-query.ts'
 import { localList, STANDARD_DEFINITIONS } from './local-list.ts'
 import { Outage, withRetry } from './retry.ts'
-import { withNetworkErrors, Service } from './service.ts'
-import type { ServiceOptions } from './service.ts'
+import { withNetworkErrors, Service, type ServiceOptions } from './service.ts'
 import { tokenSubject } from './token.ts'
-import { readList } from './tool-list.ts'
-import type { ListAnswer, ToolList } from './tool-list.ts'
+import { readList, type ListAnswer, type ToolList } from './tool-list.ts'
 
 export type ToolDefsOptions = ServiceOptions & {
   /** What to list without the service and without memory: STANDARD_DEFINITIONS by default, `false` for an error. */
@@ -132,7 +129,7 @@ function keyOf({ search }: ListQuery, token: string): string {
   return `${search} ${tokenSubject(token)}`
 }
 
-/** Copies the array, because callers share the answer and some add tools of their own. */
+/** Copies the array, because callers share the answer and some add tools to it. */
 function listOf({ list, tools }: ListAnswer): Omit<ToolList<JsonObject>, 'source' | 'reason'> {
   return { ...list, tools: [...tools] }
 }

@@ -10,13 +10,10 @@ import type {
 } from '@toolrack/contract'
 import type { ByName } from './by-name.ts'
 import { optionInvalid, ToolsError } from './errors.ts'
-import { runAtService } from './run-at-service.ts'
-import type { ServiceAnswer } from './run-at-service.ts'
+import { runAtService, type ServiceAnswer } from './run-at-service.ts'
 import { runLocally } from './run-locally.ts'
-import { runnersByName } from './runner.ts'
-import type { Runner } from './runner.ts'
-import { Service } from './service.ts'
-import type { ServiceOptions } from './service.ts'
+import { runnersByName, type Runner } from './runner.ts'
+import { Service, type ServiceOptions } from './service.ts'
 
 export type ToolDispatcherOptions = Partial<ServiceOptions> & {
   /** The tools that run in this program. They are found by name, then by alias, before the service is asked. */

@@ -1,7 +1,6 @@
 import { hasListedShape, isJsonObject, parsedJson } from '@toolrack/contract'
 import type { Dialect, JsonObject, Layer, ListedTool } from '@toolrack/contract'
-import { ServiceError } from './errors.ts'
-import type { ServiceErrorCode } from './errors.ts'
+import { ServiceError, type ServiceErrorCode } from './errors.ts'
 
 /** What a layer gave: a number of definitions, its last known state, or nothing. */
 export type LayerState = number | 'stale' | 'error'

@@ -1,8 +1,6 @@
-import { canonicalJson } from './json.ts'
-import type { JsonObject } from './json.ts'
+import { canonicalJson, type JsonObject } from './json.ts'
 import { sha256Hex } from './sha256.ts'
-import { completeParameters } from './tool-definition.ts'
-import type { ToolDefinition } from './tool-definition.ts'
+import { completeParameters, type ToolDefinition } from './tool-definition.ts'
 
 /** `sha256:` and 64 lower-case hex digits. */
 export type Digest = `sha256:${string}`

@@ -1,4 +1,4 @@
-/** What both ends of every connection agree on. It does no I/O and uses nothing of Node. */
+/** The types and rules that both ends of a connection share. It does no I/O and uses nothing of Node. */
 export { aliasOf, hashedAlias, plainAlias } from './alias.ts'
 export type { AnsweredCall, CallFormat, ToolCall } from './calls/call-format.ts'
 export { CALLS_MAX, findCalls, isCallId, readCalls } from './calls/read-calls.ts'

@@ -1,21 +1,12 @@
-import type { JsonObject, JsonValue } from './json.ts'
-import { isJsonObject, jsonPointer, pointerKeys, valueAt } from './json.ts'
+import { isJsonObject, jsonPointer, pointerKeys, valueAt, type JsonObject, type JsonValue } from './json.ts'
 
 /** Keywords of JSON Schema (draft-07 to 2020-12) whose value is one schema. */
-const ONE = new Set([
-  'additionalItems',
-  'additionalProperties',
-  'contains',
-  'contentSchema',
-  'else',
-  'if',
-  'items',
-  'not',
-  'propertyNames',
-  'then',
-  'unevaluatedItems',
-  'unevaluatedProperties',
-])
+const ONE = new Set(
+  [
+    ['additionalItems', 'additionalProperties', 'contains', 'contentSchema', 'else', 'if', 'items', 'not'],
+    ['propertyNames', 'then', 'unevaluatedItems', 'unevaluatedProperties'],
+  ].flat(),
+)
 /** Keywords whose value is a list of schemas, and keywords whose value has a schema for each name. */
 const LIST = new Set(['allOf', 'anyOf', 'items', 'oneOf', 'prefixItems'])
 const NAMED = new Set([

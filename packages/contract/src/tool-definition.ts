@@ -46,10 +46,7 @@ export type ToolDefinition = {
 }
 
 /** One element of a list without a dialect: the OpenAI function tool. */
-export type ListedTool = {
-  readonly type: 'function'
-  readonly function: { readonly name: string; readonly description: string; readonly parameters: JsonObject }
-}
+export type ListedTool = Pick<ToolDefinition, 'type' | 'function'>
 
 /** A definition as a list without a dialect shows it. */
 export function listedTool(definition: ToolDefinition): ListedTool {

@@ -1,5 +1,4 @@
-import { ERROR_CODES } from './error-code.ts'
-import type { ErrorCode } from './error-code.ts'
+import { ERROR_CODES, type ErrorCode } from './error-code.ts'
 import type { JsonValue } from './json.ts'
 
 /** One fact about an error: its reason (a code), and fields that say where it is. */
@@ -14,14 +13,14 @@ export type ErrorBody = {
   }
 }
 
-/** An error that the caller is told about. A programming error is a plain Error and becomes INTERNAL. */
+/** An error for the caller. A programming error is a plain Error and becomes INTERNAL. */
 export class ToolrackError extends Error {
   readonly code: ErrorCode
   readonly details: readonly ErrorDetail[]
   /** In how many seconds the caller may try again, if that is known. */
   readonly retryAfterSeconds: number | undefined
 
-  /** `message` is public. It says whose fault the error is and what to do, and never repeats a rejected value. */
+  /** `message` is public. It says what is wrong and what to do, and never repeats a rejected value. */
   constructor(
     code: ErrorCode,
     message?: string,

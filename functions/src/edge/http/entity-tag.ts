@@ -1,5 +1,5 @@
 import { ToolrackError } from '@toolrack/contract'
-import type { Precondition } from '../../tools/definitions/precondition.ts'
+import type { Precondition } from '../../tools/definitions/definition-change.ts'
 
 const LIST = /^\s*(?:W\/)?"[^"]*"(?:\s*,\s*(?:W\/)?"[^"]*")*\s*$/
 const TAG = /"([^"]*)"/g

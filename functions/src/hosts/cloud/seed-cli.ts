@@ -4,10 +4,10 @@ import { parseArgs } from 'node:util'
 import { FileLayer } from '../../stores/files/file-layer.ts'
 import { firestoreConnection } from '../../stores/firestore/connect-firestore.ts'
 import { FirestoreDefinitionStore } from '../../stores/firestore/firestore-definition-store.ts'
-import type { StoredDefinition } from '../../tools/catalog/stored-definition.ts'
+import type { StoredDefinition } from '../../tools/catalog/layer-source.ts'
 import { BULK_MAX } from '../../tools/definitions/definition-writer.ts'
 import { LAYER_LIMITS } from '../../tools/records/layer-totals.ts'
-import type { DefinitionWriteResult } from '../../tools/definitions/write-result.ts'
+import type { DefinitionWriteResult } from '../../tools/definitions/definition-change.ts'
 import { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 
 /** `npm run seed -- <folder>`: exit code 0 if the folder's definitions are in the global layer, else 1. */

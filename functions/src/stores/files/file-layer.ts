@@ -2,11 +2,14 @@ import { createHash } from 'node:crypto'
 import type { Dirent } from 'node:fs'
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type { StoredDefinition } from '../../tools/catalog/stored-definition.ts'
-import type { LayerRead, LayerSource, SkippedItem } from '../../tools/catalog/layer-source.ts'
+import type {
+  LayerRead,
+  LayerSource,
+  SkippedItem,
+  StoredDefinition,
+} from '../../tools/catalog/layer-source.ts'
 import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
-import { readDefinitionFile } from './read-definition-file.ts'
-import type { DefinitionFile, FiledDefinition } from './read-definition-file.ts'
+import { readDefinitionFile, type DefinitionFile, type FiledDefinition } from './read-definition-file.ts'
 
 /** The file layer: the `*.json` of one folder. A file is read again when its size, time or inode has changed. */
 export class FileLayer implements LayerSource {

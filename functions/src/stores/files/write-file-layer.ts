@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 import { FileLayer } from './file-layer.ts'
 
-/** A step of the build: reads and admits the file layer once, so that no cold start has to. */
+/** A step of the build: reads and admits the file layer once, so that a cold start only loads the result. */
 const folder = fileURLToPath(new URL('../../../workflows/tools/defs', import.meta.url))
 const compilers = new SchemaCompilers()
 const layer = await new FileLayer(folder, compilers).read()

@@ -3,7 +3,7 @@ import { FirestoreConnection } from './firestore-connection.ts'
 import { FirestoreRest } from './firestore-rest.ts'
 import { EMULATOR_TOKEN, MetadataToken } from './metadata-token.ts'
 
-/** How long an answer of the store may take, in milliseconds. The catalog waits less; this ends what it no longer waits for. */
+/** How long the store may take, in milliseconds. The catalog waits less. These deadlines end calls that nobody waits for. */
 export type StoreDeadlines = {
   /** A look at a layer's revision, or at its changes. */
   readonly readMs: number
@@ -61,7 +61,7 @@ async function connectFirestore(env: NodeJS.ProcessEnv): Promise<Firestore> {
 }
 
 /**
- * REST where it is known who asks: against the emulator, and on Cloud Run (which Cloud Functions use too) as the service
+ * REST, if the account is known: against the emulator, and on Cloud Run (which Cloud Functions use too) as the service
  * account of the instance. The client finds other credentials, such as a file of keys, by itself.
  */
 function firestoreRest(env: NodeJS.ProcessEnv): FirestoreRest | undefined {

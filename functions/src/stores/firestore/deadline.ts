@@ -1,6 +1,6 @@
 import { ToolrackError } from '@toolrack/contract'
 
-/** The end of the time that an answer has. What is still under way then goes on without anybody waiting for it. */
+/** The deadline of an answer. Work that is not done by then goes on, but nobody waits for its result. */
 export class Deadline {
   readonly #passed: Promise<never>
   readonly #timer: NodeJS.Timeout

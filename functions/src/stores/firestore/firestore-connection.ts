@@ -2,7 +2,7 @@ import type { Firestore } from 'firebase-admin/firestore'
 import { Deadline } from './deadline.ts'
 import type { FirestoreRest } from './firestore-rest.ts'
 
-/** How long an end waits for calls that are still under way, in milliseconds. */
+/** How long `close` waits for calls under way, in milliseconds. */
 const CLOSE_MS = 5_000
 
 /** The one way to Firestore: a client for everything, and REST for reads of layers where that is set. */
@@ -29,7 +29,7 @@ export class FirestoreConnection {
     }))
   }
 
-  /** Closes it once, however often it is called. Returns before calls that go on for longer than `CLOSE_MS`; it is closed after them. */
+  /** Closes the connection once, after the calls under way. Waits at most `CLOSE_MS` for that. */
   close(): Promise<void> {
     return (this.#closed ??= this.#close())
   }

@@ -6,13 +6,11 @@ import { Deadline } from './deadline.ts'
 import type { FirestoreConnection } from './firestore-connection.ts'
 import { firestoreError, unconfirmed } from './firestore-error.ts'
 import { FirestoreLayerSource } from './firestore-layer-source.ts'
-import { STORE_DEADLINES } from './connect-firestore.ts'
-import type { StoreDeadlines } from './connect-firestore.ts'
+import { STORE_DEADLINES, type StoreDeadlines } from './connect-firestore.ts'
 import { layerDocument, layerSegments } from './layer-paths.ts'
 import { Turns } from './turns.ts'
 import type { LayerWrite } from '../../tools/records/layer-write.ts'
-import { RecordStore } from '../../tools/records/record-store.ts'
-import type { LayerRecords } from '../../tools/records/record-store.ts'
+import { RecordStore, type LayerRecords } from '../../tools/records/record-store.ts'
 import { FirestoreWrite } from './firestore-write.ts'
 import { FirestoreRecords } from './firestore-records.ts'
 
@@ -99,7 +97,7 @@ export class FirestoreDefinitionStore extends RecordStore {
   }
 }
 
-/** Tries nothing once nobody waits for it: a write that was reported as failed must not happen later. */
+/** Tries nothing after the deadline, because a write that was reported as failed must not happen later. */
 function attempt<Result>(
   document: DocumentReference,
   write: FirestoreWrite<Result>,
@@ -114,5 +112,5 @@ function attempt<Result>(
   return document.firestore.runTransaction(once, { maxAttempts: ATTEMPTS_MAX })
 }
 
-/** Ends the attempts of a write that nobody waits for any more. */
+/** Ends the attempts of a write after its deadline. */
 class LateError extends Error {}

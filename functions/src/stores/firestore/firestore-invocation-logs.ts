@@ -3,24 +3,24 @@ import { LOG_BOUNDS, LOG_KEPT_MS, logBytes } from '../../calls/pipeline/invocati
 import type { InvocationLog, InvocationLogs, LogBounds } from '../../calls/pipeline/invocation-logs.ts'
 import type { FirestoreConnection } from './firestore-connection.ts'
 
-/** How long a call waits until its log is kept, and a reader for a log. A call that has to look for old logs waits longer. */
+/** How long a call waits for the write of its log, and a reader for a log. A call that looks for old logs waits longer. */
 const DEADLINE_MS = 2_000
 const LOOK_MS = 5_000
 
-/** An instance looks at what a user has after each eighth of the bound that it has kept for them. */
+/** An instance reads a user's logs again after it has kept an eighth of the bound for that user. */
 const LOOKS_PER_BOUND = 8
 
 /** Logs that one look removes at most: more than the shortest logs between two looks. */
 const REMOVED_MAX = 2_000
 const REMOVED_AT_ONCE = 500
 
-/** For so many users an instance remembers what it has kept since its last look. For a forgotten user it looks at the next log. */
+/** The number of users whose kept bytes an instance remembers. For any other user it looks at the next log. */
 const USERS_MAX = 10_000
 
 /**
- * What calls have printed, below their user; Firestore deletes a document some time after its `expiresAt`. Nothing is counted
- * with each log: an instance asks for the sum of a user's logs with the first log that it keeps for them, and then after each
- * eighth of the bound. So a user has at most the bound and, for each instance, an eighth of it and one log.
+ * The logs of calls, below their user. Firestore deletes a document some time after its `expiresAt`. An instance does not count
+ * with each log. It asks for the sum of a user's logs with the first log that it keeps for them, and then after each eighth of
+ * the bound. So a user has at most the bound and, for each instance, an eighth of it and one log.
  */
 export class FirestoreInvocationLogs implements InvocationLogs {
   readonly #connection: FirestoreConnection
@@ -94,8 +94,8 @@ export class FirestoreInvocationLogs implements InvocationLogs {
 }
 
 /**
- * Removes the oldest logs of one user until the others have at most so many bytes. Where nothing is to be removed, this costs
- * one read for each thousand logs; else about one read and one removal more for each that goes. What is removed is decided at
+ * Removes the oldest logs of one user until the others have at most `bytesMax` bytes. If none is removed, this costs one read
+ * for each thousand logs. Otherwise it costs about one more read and one removal for each removed log. The logs are chosen at
  * one moment, so that instances which look at the same time do not remove more together.
  */
 async function dropOldestLogs(logs: CollectionReference, bytesMax: number): Promise<void> {
@@ -119,7 +119,7 @@ async function tooMany(
       const { bytes, logs: count } = (await transaction.get(sums)).data()
       let over = bytes - bytesMax
       if (over <= 0) return []
-      // Twice as many as of logs of one length; where that is too few, the next look goes on.
+      // Twice as many as for logs of equal length. If that is too few, the next look removes more.
       const limit = Math.min(REMOVED_MAX, Math.ceil((2 * over * count) / bytes))
       const oldest = await transaction.get(oldestFirst.limit(limit))
       return oldest.docs.filter((log) => {

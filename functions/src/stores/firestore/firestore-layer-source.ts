@@ -4,14 +4,11 @@ import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 import type { CallsUnderWay } from './firestore-connection.ts'
 import { firestoreError } from './firestore-error.ts'
 import type { StoreDeadlines } from './connect-firestore.ts'
-import { ForeignDocuments, NOTHING_FOREIGN } from './foreign-documents.ts'
-import type { ForeignContent } from './foreign-documents.ts'
+import { foreignReader, NOTHING_FOREIGN, type ForeignContent } from './foreign-documents.ts'
 import type { LayerLook, LayerReader } from './layer-readers.ts'
-import { itemDocument } from './stored-documents.ts'
-import type { FoundDocument, ItemDocument } from './stored-documents.ts'
+import { itemDocument, type FoundDocument, type ItemDocument } from './stored-documents.ts'
 import { storedDefinition } from '../../tools/records/stored-records.ts'
-import { revisionNumber, revisionText } from '../../tools/records/layer-state.ts'
-import type { LayerState } from '../../tools/records/layer-state.ts'
+import { revisionNumber, revisionText, type LayerState } from '../../tools/records/layer-state.ts'
 
 /** Other programs write without raising the revision. The store looks for their changes after this long, in milliseconds. */
 export const WHOLE_READ_MS = 5 * 60 * 1_000
@@ -24,20 +21,20 @@ export type LayerSourceParts = {
   readonly now: () => number
 }
 
-/** What the last whole read found of other programs, and the marker that our revision gets for it. */
+/** The content of other programs that the last whole read found, and the marker that it adds to our revision. */
 type Seen = ForeignContent & { readonly marker: string }
 
 /** One layer in Firestore: one read to ask for its revision, then only the definitions with a newer one. */
 export class FirestoreLayerSource implements LayerSource {
   readonly #parts: LayerSourceParts
-  readonly #foreign: ForeignDocuments
+  readonly #readForeign: ReturnType<typeof foreignReader>
   #seen: Seen = { ...NOTHING_FOREIGN, marker: '' }
   #wholeDueAt = -Infinity
   #isOutdated = false
 
   constructor(parts: LayerSourceParts) {
     this.#parts = parts
-    this.#foreign = new ForeignDocuments(parts.compilers)
+    this.#readForeign = foreignReader(parts.compilers)
   }
 
   async open(): Promise<void> {
@@ -112,11 +109,11 @@ export class FirestoreLayerSource implements LayerSource {
       if (!item) others.push(document)
       else if (item.text !== null) own.push(item)
     }
-    const foreign = await this.#foreign.read(others, new Set(own.map(({ name }) => name)))
+    const foreign = await this.#readForeign(others, new Set(own.map(({ name }) => name)))
     return { own, seen: { ...foreign, marker: markerOf(own, foreign, state) } }
   }
 
-  /** Reads the whole layer while nobody waits for it. Only if others have changed something, the next read is a whole one. */
+  /** Reads the whole layer in the background. If other programs have changed something, the next read is a whole one. */
   #lookForOthers(look: LayerLook): void {
     if (this.#parts.now() < this.#wholeDueAt) return
     this.#postponeWhole()

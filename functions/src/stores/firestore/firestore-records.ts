@@ -1,7 +1,6 @@
 import type { JsonObject } from '@toolrack/contract'
 import type { DocumentReference, DocumentSnapshot } from 'firebase-admin/firestore'
-import { VERSIONS_KEPT } from '../../tools/definitions/definition-store.ts'
-import type { DefinitionVersion } from '../../tools/definitions/definition-store.ts'
+import { VERSIONS_KEPT, type DefinitionVersion } from '../../tools/definitions/definition-store.ts'
 import type {
   ModulePage,
   ModuleSummary,
@@ -23,7 +22,7 @@ import {
 } from './stored-documents.ts'
 import type { FoundDocument } from './stored-documents.ts'
 
-/** What lies in one layer of Firestore, but for the list of its definitions. */
+/** The records of one layer in Firestore. Its list of definitions is read by `FirestoreLayerSource`. */
 export class FirestoreRecords implements LayerRecords {
   readonly #layer: DocumentReference
 

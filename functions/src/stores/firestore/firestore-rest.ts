@@ -32,7 +32,7 @@ export type RestQuestion<T> = {
   readonly at: readonly string[]
   readonly method: 'batchGet' | 'runQuery'
   readonly body: object
-  /** What is kept of an element. */
+  /** The part of an element that is kept. */
   readonly read: (element: RestElement) => readonly T[]
   readonly signal: AbortSignal
 }

@@ -1,8 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { DocumentReference, DocumentSnapshot, Query, Transaction } from 'firebase-admin/firestore'
-import type { StoredDefinition } from '../../tools/catalog/stored-definition.ts'
-import { AGES } from '../../tools/records/layer-changes.ts'
-import type { Age, KeptName, LayerChanges } from '../../tools/records/layer-changes.ts'
+import type { StoredDefinition } from '../../tools/catalog/layer-source.ts'
+import { AGES, type Age, type KeptName, type LayerChanges } from '../../tools/records/layer-changes.ts'
 import type { FoundDefinition, FoundModule, LayerWrite } from '../../tools/records/layer-write.ts'
 import { moduleSummary, storedDefinition } from '../../tools/records/stored-records.ts'
 import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
@@ -10,10 +9,9 @@ import { foreignDefinition } from './foreign-documents.ts'
 import { itemsOf, modulesOf, recordOf, versionsOf } from './layer-paths.ts'
 import { keptItemIn, keptModuleIn, readLayerState } from './read-layer-state.ts'
 import { foundDocument, itemDocument, keptItem, keptModule, moduleDocument } from './stored-documents.ts'
-import { writeChanges } from './write-changes.ts'
-import type { ForeignDocument } from './write-changes.ts'
+import { writeChanges, type ForeignDocument } from './write-changes.ts'
 
-/** Names that one question brings, and questions that one write asks. What does not go then goes with the next write. */
+/** Names in one query, and queries of one write for each age. If that makes too little room, the next write goes on. */
 const NAMES_AT_ONCE = 50
 const QUESTIONS_MAX = 10
 
@@ -39,7 +37,7 @@ export class FirestoreWrite<Result> {
     return this.#sent !== undefined
   }
 
-  /** Reads what the write is about, has it planned, and writes everything or nothing. */
+  /** Reads the records that the write needs, plans it, and writes everything or nothing. */
   async attempt(transaction: Transaction): Promise<Result> {
     const write = this.#write
     const layer = this.#layer

@@ -1,9 +1,7 @@
-import type { SkippedItem } from '../../tools/catalog/layer-source.ts'
-import type { StoredDefinition } from '../../tools/catalog/stored-definition.ts'
+import type { SkippedItem, StoredDefinition } from '../../tools/catalog/layer-source.ts'
 import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 import type { FoundDocument } from './stored-documents.ts'
-import type { JsonObject, JsonValue } from '@toolrack/contract'
-import { isToolName, jsonPointer } from '@toolrack/contract'
+import { isToolName, jsonPointer, type JsonObject, type JsonValue } from '@toolrack/contract'
 import type { DocumentData } from 'firebase-admin/firestore'
 import { admitDefinition } from '../../tools/definitions/admit-definition.ts'
 import type { JsonFault } from '../../tools/json/json-fault.ts'
@@ -15,13 +13,7 @@ const SCHEMA_KEYS = ['parameters', 'inputSchema', 'input_schema', 'parametersJso
 const TOOL_KEYS = ['function', 'description', ...SCHEMA_KEYS]
 
 /** The keys that are read of a definition in the stored shape, and of one that was stored flat. Other programs keep more. */
-const KEYS = ['type', 'function', 'runner', 'workflowName'].concat([
-  'category',
-  'tags',
-  'annotations',
-  'limits',
-  'sealed',
-])
+const KEYS = 'type function runner workflowName category tags annotations limits sealed'.split(' ')
 const FLAT_KEYS = [...KEYS, 'name', 'title', 'description', ...SCHEMA_KEYS]
 
 const NO_TOOL = 'is no definition: it has neither a function, a description nor parameters'
@@ -42,26 +34,23 @@ export const NOTHING_FOREIGN: ForeignContent = { definitions: [], skipped: [], t
 export type ForeignRead =
   { readonly definition: StoredDefinition } | { readonly skipped: readonly SkippedItem[] }
 
-/** Reads other programs' documents of one layer, and each of them again only when it has changed. */
-export class ForeignDocuments {
-  readonly #compilers: SchemaCompilers
-  #known: ReadonlyMap<string, { readonly updatedAt: string; readonly read: ForeignRead }> = new Map()
+/**
+ * Makes the function that reads other programs' documents of one layer, and each of them again only when it has changed. A
+ * definition of ours wins over another program's of the same name. Of two of theirs the first id wins.
+ */
+export function foreignReader(compilers: SchemaCompilers) {
+  let knownBefore = new Map<string, { updatedAt: string; read: ForeignRead }>()
 
-  constructor(compilers: SchemaCompilers) {
-    this.#compilers = compilers
-  }
-
-  /** A definition of ours wins over another program's of the same name. Of two of theirs the first id wins. */
-  async read(documents: readonly FoundDocument[], own: ReadonlySet<string>): Promise<ForeignContent> {
-    const known = new Map<string, { updatedAt: string; read: ForeignRead }>()
+  return async (documents: readonly FoundDocument[], own: ReadonlySet<string>): Promise<ForeignContent> => {
+    const known: typeof knownBefore = new Map()
     const definitions = new Map<string, StoredDefinition>()
     const skipped: SkippedItem[] = []
     const touched = new Set<string>()
     for (const document of documents.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
       const { id, updatedAt } = document
-      const before = this.#known.get(id)
+      const before = knownBefore.get(id)
       const isKnown = before?.updatedAt === updatedAt
-      const read = isKnown ? before.read : await foreignDefinition(document, this.#compilers)
+      const read = isKnown ? before.read : await foreignDefinition(document, compilers)
       known.set(id, { updatedAt, read })
       touched.add(id)
       if ('skipped' in read) {
@@ -75,7 +64,7 @@ export class ForeignDocuments {
         skipped.push({ source, pointer: '', message: `the name ${name} is taken by another document`, name })
       else definitions.set(name, read.definition)
     }
-    this.#known = known
+    knownBefore = known
     return { definitions: [...definitions.values()], skipped, touched }
   }
 }

@@ -3,7 +3,7 @@ import type { StoredLayer } from '../../tools/catalog/layer-source.ts'
 import type { KeptName } from '../../tools/records/layer-changes.ts'
 
 /**
- * Where a layer lies. `tools/defs` and `users/{uid}/tools/defs` are documents that hold the layer's revision; the
+ * The document of a layer. `tools/defs` and `users/{uid}/tools/defs` are documents that hold the layer's revision; the
  * definitions are the documents of their collection `items`. Built segment by segment, so that no uid can lead elsewhere.
  */
 export function layerDocument(firestore: Firestore, layer: StoredLayer): DocumentReference {
@@ -42,7 +42,6 @@ export function blobsOf(layer: DocumentReference): CollectionReference {
   return layer.parent.doc('modules').collection('blobs')
 }
 
-/** The document of a definition or a module. */
 export function recordOf(
   layer: DocumentReference,
   { kind, name }: Pick<KeptName, 'kind' | 'name'>,

@@ -3,15 +3,13 @@ import type { StoredLayer } from '../../tools/catalog/layer-source.ts'
 import type { LayerState } from '../../tools/records/layer-state.ts'
 import type { FirestoreRest, RestElement } from './firestore-rest.ts'
 import { ITEMS, itemsOf, layerSegments } from './layer-paths.ts'
-import { restData } from './rest-data.ts'
-import type { RestDocument } from './rest-data.ts'
-import { foundDocument, layerState } from './stored-documents.ts'
-import type { FoundDocument } from './stored-documents.ts'
+import { restData, type RestDocument } from './rest-data.ts'
+import { foundDocument, layerState, type FoundDocument } from './stored-documents.ts'
 
 /** The state of a layer, and its items at the same moment. */
 export type LayerLook = {
   readonly state: LayerState | undefined
-  /** All items, or those with a higher revision, as they were at that moment: so a revision never stands for two contents. */
+  /** All items, or those with a higher revision, as they were at that moment. So a revision never means two contents. */
   readonly items: (signal: AbortSignal, above?: number) => Promise<readonly FoundDocument[]>
 }
 
@@ -23,7 +21,7 @@ export interface LayerReader {
   readonly look: (signal: AbortSignal) => Promise<LayerLook>
 }
 
-/** Reads a layer by Firestore's client, with whatever credentials it finds. The client's own deadlines end what nobody waits for. */
+/** Reads a layer by Firestore's client, which finds its credentials. The client's own deadlines end abandoned reads. */
 export class ClientLayerReader implements LayerReader {
   readonly #layer: () => Promise<DocumentReference>
 
@@ -65,7 +63,13 @@ export class RestLayerReader implements LayerReader {
 
   async look(signal: AbortSignal): Promise<LayerLook> {
     const body = { documents: [this.#rest.name(this.#layer)] }
-    const looked = await this.#rest.ask({ at: [], method: 'batchGet', body, read: whole, signal })
+    const looked = await this.#rest.ask({
+      at: [],
+      method: 'batchGet',
+      body,
+      read: (element) => [element],
+      signal,
+    })
     const [{ found, readTime } = {}] = looked
     if (readTime === undefined) throw new Error('Firestore sent no time of the read')
     const state = layerState(found && restDocument(found))
@@ -82,10 +86,6 @@ export class RestLayerReader implements LayerReader {
     const body = { structuredQuery, readTime }
     return this.#rest.ask({ at: this.#layer, method: 'runQuery', body, read: documentIn, signal })
   }
-}
-
-function whole(element: RestElement): [RestElement] {
-  return [element]
 }
 
 /** An answer without documents is one element that holds only the time. */

@@ -1,8 +1,6 @@
 import type { DocumentReference, DocumentSnapshot, Transaction } from 'firebase-admin/firestore'
-import { totalsOf } from '../../tools/records/layer-changes.ts'
-import type { KeptName } from '../../tools/records/layer-changes.ts'
-import { newEpoch, newLayerState } from '../../tools/records/layer-state.ts'
-import type { LayerState } from '../../tools/records/layer-state.ts'
+import { totalsOf, type KeptName } from '../../tools/records/layer-changes.ts'
+import { newEpoch, newLayerState, type LayerState } from '../../tools/records/layer-state.ts'
 import { NO_TOTALS, replaced } from '../../tools/records/layer-totals.ts'
 import { itemsOf, modulesOf } from './layer-paths.ts'
 import {
@@ -19,7 +17,7 @@ const REVISION_MAX = 2 ** 40
 
 export type FoundState = {
   readonly state: LayerState
-  /** Names whose documents do not say yet what may go. They are written again, as they are. */
+  /** Names whose documents have no counts yet. They are written again with their counts. */
   readonly uncounted: readonly KeptName[]
 }
 
@@ -54,7 +52,7 @@ async function lostState(transaction: Transaction, layer: DocumentReference): Pr
 }
 
 /**
- * Counts everything that lies in a layer: once, where the layer was written before layers were counted, or where its document is
+ * Counts everything in a layer: once, if the layer was written before layers were counted, or if its document is
  * lost. A global layer that holds something stays uncounted: it may hold too much for one write to read, and only administrators
  * write it.
  */

@@ -1,7 +1,6 @@
 import { hash } from 'node:crypto'
 import type { DocumentData, DocumentSnapshot } from 'firebase-admin/firestore'
-import { pastVersions } from '../../tools/records/layer-changes.ts'
-import type { KeptName } from '../../tools/records/layer-changes.ts'
+import { pastVersions, type KeptName } from '../../tools/records/layer-changes.ts'
 import type { LayerState } from '../../tools/records/layer-state.ts'
 import { RECORD_BYTES, recordBytes } from '../../tools/records/layer-totals.ts'
 import type {
@@ -20,7 +19,7 @@ export type FoundDocument = {
   readonly updatedAt: string
 }
 
-/** By what the store finds what may go, in an item and in a module. */
+/** The fields by which the store finds versions that may be removed, in an item and in a module. */
 type NameDocument = {
   /** The bytes of the versions, in their order. Not in a document that was last written before they were counted. */
   readonly sizes?: readonly number[]
@@ -59,7 +58,7 @@ export const LISTED_FIELDS = ['name', 'listedAs', 'sha256', 'tools', 'revision',
  */
 export type VersionDocument = (DefinitionVersionRecord | ModuleVersionRecord) & { readonly writeId: string }
 
-/** A source, and the versions of modules that have it. It goes with the last of them. */
+/** A source, and the versions of modules that have it. It is removed with the last of them. */
 export type BlobDocument = { readonly source: string; readonly keptBy: readonly string[] }
 
 /** What the client has read. */
@@ -82,7 +81,7 @@ const BLOB: Fields = { source: isText, keptBy: listOf(isText) }
 const STATE: Fields = { epoch: isEpoch, revision: isCount, size: isCount }
 const TOTALS: Fields = { bytes: isCount, presentBytes: isCount, deleted: isCount }
 
-/** The layer's own document. Other programs may keep fields of their own in it. */
+/** The state in the layer's own document. Other programs may add fields to it. */
 export function layerState(document: FoundDocument | undefined): LayerState | undefined {
   const data = document?.data
   if (!has(data, STATE)) return undefined
@@ -123,14 +122,14 @@ export function blobDocument({ data }: FoundDocument): BlobDocument | undefined 
   return has(data, BLOB) ? (data as BlobDocument) : undefined
 }
 
-/** What is kept of a definition. A version that was written before versions were counted counts as the present content. */
+/** A definition and its versions. A version that was written before versions were counted counts as the present content. */
 export function keptItem({ name, text, versions, sizes }: ItemDocument): KeptName {
   const ownBytes = recordBytes(text)
   const sized = versions.map((revision, index) => ({ revision, bytes: sizes?.[index] ?? ownBytes }))
   return { kind: 'definition', name, isDeleted: text === null, ownBytes, versions: sized }
 }
 
-/** What is kept of a module. */
+/** A module and its versions. */
 export function keptModule({ name, sha256, tools, report, versions, sizes }: ModuleDocument): KeptName {
   const isDeleted = sha256 === null
   const ownBytes = isDeleted ? RECORD_BYTES : recordBytes(report, JSON.stringify(tools))
@@ -141,7 +140,7 @@ export function keptModule({ name, sha256, tools, report, versions, sizes }: Mod
   return { kind: 'module', name, isDeleted, ownBytes, versions: sized }
 }
 
-/** What a document of a name says of its versions. */
+/** The fields of a name's document that describe its versions. */
 export function nameDocument(name: KeptName): Required<NameDocument> & Pick<DocumentData, 'versions'> {
   const { kind, isDeleted, versions } = name
   return {

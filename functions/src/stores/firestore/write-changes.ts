@@ -1,5 +1,5 @@
 import type { DocumentReference, DocumentSnapshot, Transaction } from 'firebase-admin/firestore'
-import type { StoredDefinition } from '../../tools/catalog/stored-definition.ts'
+import type { StoredDefinition } from '../../tools/catalog/layer-source.ts'
 import type {
   KeptName,
   LayerChanges,
@@ -11,7 +11,7 @@ import { blobsOf, recordOf, replacedOf, versionsOf } from './layer-paths.ts'
 import { blobDocument, foundDocument, nameDocument, textHash } from './stored-documents.ts'
 import type { BlobDocument, ItemDocument, ModuleDocument, VersionDocument } from './stored-documents.ts'
 
-/** Who wrote what another program left; no uid has these characters. */
+/** The author of versions that another program wrote. No uid has these characters. */
 const ANOTHER_PROGRAM = '(another program)'
 
 /** A document of another program under the name of a definition, and the definition in it. */
@@ -22,7 +22,7 @@ export type ForeignDocument = {
 
 export type WrittenChanges = {
   readonly changes: LayerChanges
-  /** Names whose documents have to say what may go, even if nothing of them goes now. */
+  /** Names whose documents have no counts yet. They get them, even if nothing else of them changes. */
   readonly uncounted: readonly KeptName[]
   readonly foreign: ReadonlyMap<string, ForeignDocument>
   readonly writeId: string
@@ -107,7 +107,7 @@ function versionOf({ kind, record }: RecordContent): DefinitionVersionRecord | M
   return { revision, text, digest: text === null ? null : digest, at, by }
 }
 
-/** The sources of modules that a transaction changes. Each knows the versions that have it, so that it goes with the last of them. */
+/** The sources of modules that a transaction changes. Each names its versions, so that it is removed with the last of them. */
 async function changedBlobs(
   transaction: Transaction,
   layer: DocumentReference,

@@ -85,7 +85,7 @@ const DELETED_MODULES = `(SELECT count(DISTINCT name) FROM module_versions WHERE
 
 const sum = (bytes: string, of: string): string => `(SELECT coalesce(sum(${bytes}), 0) FROM ${of})`
 
-/** Counts every layer by what lies there, as `layer-totals.ts` counts it. */
+/** Counts every layer from its rows, as `layer-totals.ts` counts. */
 const COUNT_TOTALS = `UPDATE layers SET
   bytes = ${sum(DEFINITION_BYTES, `definitions WHERE ${OF_LAYER}`)} + ${sum(DEFINITION_BYTES, `versions WHERE ${OF_LAYER}`)}
     + ${sum(MODULE_BYTES, `modules WHERE ${OF_LAYER}`)} + ${sum(MODULE_VERSION_BYTES, `module_versions WHERE ${OF_LAYER}`)}
@@ -97,7 +97,7 @@ const COUNT_TOTALS = `UPDATE layers SET
 
 /**
  * The row of a layer counts what the layer holds. A version is past if a newer content or a deletion has replaced it. Only past
- * versions go to make room, so only they are listed by age. Past versions of definitions have a table of their own, because a
+ * versions are removed for room, so only they are listed by age. Past versions of definitions have a table of their own, because a
  * mark in their rows would cause a second write of each row.
  */
 const TOTALS = `
@@ -124,13 +124,13 @@ const TOTALS = `
   ${COUNT_TOTALS}
 `
 
-/** What each version added to the one before it. A file of an older version gets the steps that it lacks. */
+/** The changes of each version. A file of an older version gets the steps that it lacks. */
 const STEPS = [DEFINITIONS, MODULES, TOTALS]
 
 /** The smallest page of a database, in bytes (sqlite.org/fileformat.html). SQLite opens a shorter file as an empty database. */
 const PAGE_BYTES_MIN = 512
 
-/** A file is no database of ours. Raised at start only. */
+/** The file is not a database of this service. Thrown at start only. */
 export class DatabaseFileError extends Error {}
 
 /**

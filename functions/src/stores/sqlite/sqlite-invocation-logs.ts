@@ -1,5 +1,4 @@
-import { DatabaseSync } from 'node:sqlite'
-import type { StatementSync } from 'node:sqlite'
+import { DatabaseSync, type StatementSync } from 'node:sqlite'
 import { LOG_BOUNDS, LOG_KEPT_MS, logBytes } from '../../calls/pipeline/invocation-logs.ts'
 import type { InvocationLog, InvocationLogs, LogBounds } from '../../calls/pipeline/invocation-logs.ts'
 import { inTransaction, isFull } from './transaction.ts'
@@ -44,7 +43,7 @@ const SCHEMA = `
 /** Twice the longest journal of one log that comes or goes, measured over a thousand logs: 64 KB. */
 const JOURNAL_BYTES = 128 * 1024
 
-/** Makes the journal as long as it ever has to be: all pages of an overwritten row are written to it. Then it frees the pages. */
+/** Gives the journal its final length, by overwriting a row whose pages all go into it. Then it frees the pages. */
 const LENGTHEN_JOURNAL = `
   CREATE TABLE journal_room (bytes BLOB) STRICT;
   INSERT INTO journal_room VALUES (zeroblob(${JOURNAL_BYTES}));
@@ -74,8 +73,8 @@ type Row = {
 }
 
 /**
- * What calls have printed, in a file of its own: no call waits for the disk, and what the last moments before a power cut
- * printed may be lost. What goes leaves its pages to what comes, so the file stays near the bound of all logs.
+ * The logs of calls, in a separate file. No call waits for the disk, so a power cut may lose the last logs. New logs use the
+ * pages of removed ones, so the file stays near the bound of all logs.
  */
 export class SqliteInvocationLogs implements InvocationLogs {
   readonly #database: DatabaseSync
@@ -129,7 +128,7 @@ export class SqliteInvocationLogs implements InvocationLogs {
     forget.run(nowMs)
     const { invocationId, tool, at, text, truncated } = log
     const bytes = logBytes(log)
-    // First the room, then the log: it can take the pages of what went.
+    // Room is made first, so that the log can use the pages of removed ones.
     while (sum(userSum.get(uid)) + bytes > this.#bounds.userBytes && dropOldest.get(uid)) continue
     while (sum(wholeSum.get()) + bytes > this.#bounds.allBytes && this.#dropOfMost() > 0) continue
     keep.run(uid, invocationId, tool, at, text, Number(truncated), nowMs + LOG_KEPT_MS, bytes)
@@ -160,7 +159,7 @@ function sum(row: unknown): number {
 
 /**
  * Makes the tables in a new file. The journal keeps its length and is written over and over, so that logs can go and come on a full
- * disk: a WAL, and a journal that is made anew, would need room for that. Throws for a file that another version has made.
+ * disk: a WAL, and a journal that is made each time, would need room for that. Throws for a file that another version has made.
  */
 function prepareLogTables(database: DatabaseSync): LogStatements {
   database.exec('PRAGMA journal_mode = PERSIST; PRAGMA synchronous = OFF;')

@@ -1,3 +1,4 @@
+import { VERSIONS_KEPT } from '../../tools/definitions/definition-store.ts'
 import { AGES, LayerChanges } from '../../tools/records/layer-changes.ts'
 import type {
   Age,
@@ -7,10 +8,9 @@ import type {
   RecordKind,
 } from '../../tools/records/layer-changes.ts'
 import { newLayerState } from '../../tools/records/layer-state.ts'
-import { NO_TOTALS, RECORD_BYTES } from '../../tools/records/layer-totals.ts'
-import type { StoreRoom } from '../../tools/records/layer-totals.ts'
+import { NO_TOTALS, RECORD_BYTES, recordBytes, type StoreRoom } from '../../tools/records/layer-totals.ts'
 import type { FoundDefinition, FoundModule, LayerWrite } from '../../tools/records/layer-write.ts'
-import { storedDefinition } from '../../tools/records/stored-records.ts'
+import { storedDefinition, type DefinitionRecord } from '../../tools/records/stored-records.ts'
 import { SqliteLayer } from './sqlite-layer.ts'
 import type { NameRow, PastRow, Statements, StoreRow } from './statements.ts'
 
@@ -36,7 +36,7 @@ export class SqliteLayerWriter {
     const found = names.map((name): [string, FoundDefinition] => {
       const record = layer.definition(name)
       const stored = record && storedDefinition(record, state.epoch)
-      return [name, { kept: record && this.#kept(key, 'definition', name), stored }]
+      return [name, { kept: record && this.#partial(key, record), stored }]
     })
     const store = this.#storeRoom(known === undefined)
     const { result, changes } = write.plan({ state, store, module, definitions: new Map(found) })
@@ -48,13 +48,21 @@ export class SqliteLayerWriter {
   }
 
   #storeRoom(isNewLayer: boolean): StoreRoom {
-    const { present_bytes: presentBytes, layers } = this.#statements.store.get() as StoreRow
+    const { presentBytes, layers } = this.#statements.store.get() as StoreRow
     return { presentBytes, bytesMax: this.#storeBytesMax, layers: layers + Number(isNewLayer) }
   }
 
   #foundModule(key: string, layer: SqliteLayer, name: string): FoundModule | undefined {
     const kept = this.#kept(key, 'module', name)
     return kept && { kept, summary: layer.module(name) }
+  }
+
+  /** A definition with the versions that a write of it affects. */
+  #partial(key: string, { name, text, revision }: DefinitionRecord): KeptName {
+    const bytes = recordBytes(text)
+    const surplus = this.#statements.surplusVersions.all(key, name, VERSIONS_KEPT - 1) as KeptVersion[]
+    const versions = [...surplus.toReversed(), { revision, bytes }]
+    return { kind: 'definition', name, isDeleted: text === null, ownBytes: bytes, versions, isPartial: true }
   }
 
   /** A deleted module has no row of its own, only versions. */
@@ -68,14 +76,16 @@ export class SqliteLayerWriter {
     return { kind, name, isDeleted: isDeleted === 1, ownBytes, versions }
   }
 
-  /** Makes room and writes everything. */
   #apply(key: string, changes: LayerChanges): void {
-    for (const age of AGES)
+    for (const age of AGES) {
+      if (changes.isTooLarge(age))
+        changes.consider(changes.partial.flatMap(({ kind, name }) => this.#kept(key, kind, name) ?? []))
       for (let count = FIRST_LOOK; changes.isTooLarge(age); count *= 2) {
         const reached = this.#consider(key, changes, age, count)
         changes.forget(age, reached)
         if (reached === Infinity) break
       }
+    }
     const { epoch, revision, size, floor, totals } = changes.state
     const { bytes = 0, presentBytes = 0, deleted = 0 } = totals ?? {}
     this.#statements.putLayer.run(key, epoch, revision, size, bytes, presentBytes, deleted, floor)

@@ -1,15 +1,13 @@
 import type { JsonObject } from '@toolrack/contract'
 import type { LayerRead } from '../../tools/catalog/layer-source.ts'
-import { VERSIONS_KEPT } from '../../tools/definitions/definition-store.ts'
-import type { DefinitionVersion } from '../../tools/definitions/definition-store.ts'
+import { VERSIONS_KEPT, type DefinitionVersion } from '../../tools/definitions/definition-store.ts'
 import type {
   ModulePage,
   ModuleSummary,
   ModuleVersion,
   StoredModule,
 } from '../../tools/modules/module-store.ts'
-import { revisionNumber, revisionText } from '../../tools/records/layer-state.ts'
-import type { LayerState } from '../../tools/records/layer-state.ts'
+import { revisionNumber, revisionText, type LayerState } from '../../tools/records/layer-state.ts'
 import type { LayerRecords } from '../../tools/records/record-store.ts'
 import {
   definitionVersion,
@@ -24,7 +22,7 @@ import type {
 } from '../../tools/records/stored-records.ts'
 import type { LayerRow, ModuleRow, ModuleVersionRow, Statements } from './statements.ts'
 
-/** What lies in one layer of the database. Every method runs inside a transaction of the store. */
+/** The records of one layer in the database. Every method runs inside a transaction of the store. */
 export class SqliteLayer implements LayerRecords {
   readonly #statements: Statements
   readonly #key: string
@@ -38,8 +36,8 @@ export class SqliteLayer implements LayerRecords {
   get state(): LayerState | undefined {
     const row = this.#statements.layer.get(this.#key) as LayerRow | undefined
     if (!row) return undefined
-    const { epoch, revision, size, floor, bytes, present_bytes: presentBytes, deleted } = row
-    return { epoch, revision, size, floor, totals: { bytes, presentBytes, deleted } }
+    const { bytes, presentBytes, deleted, ...state } = row
+    return { ...state, totals: { bytes, presentBytes, deleted } }
   }
 
   read(since: string | undefined): LayerRead {

@@ -1,21 +1,15 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { LayerState } from '../../tools/records/layer-state.ts'
+import type { LayerTotals } from '../../tools/records/layer-totals.ts'
 import type { ModuleRecord, ModuleVersionRecord } from '../../tools/records/stored-records.ts'
 import { DEFINITION_BYTES, MODULE_BYTES, MODULE_VERSION_BYTES } from './open-database.ts'
 
-export type LayerRow = {
-  readonly epoch: string
-  readonly revision: number
-  readonly size: number
-  readonly bytes: number
-  readonly present_bytes: number
-  readonly deleted: number
-  readonly floor: number
-}
+export type LayerRow = Omit<LayerState, 'totals'> & LayerTotals
 
-/** What every layer holds together. */
-export type StoreRow = { readonly bytes: number; readonly present_bytes: number; readonly layers: number }
+/** The sums over all layers. */
+export type StoreRow = Pick<LayerTotals, 'bytes' | 'presentBytes'> & { readonly layers: number }
 
-/** What lies under a name beside its versions. */
+/** The record of a name without its versions. */
 export type NameRow = { readonly isDeleted: number; readonly ownBytes: number }
 
 /** A past version, or the deletion of a name. */
@@ -33,11 +27,12 @@ const MODULE = 'name, revision, sha256, tools, updated_at AS updatedAt, updated_
 const OLDEST_FIRST = 'ORDER BY revision, name LIMIT ?'
 
 const SQL = {
-  layer: 'SELECT epoch, revision, size, bytes, present_bytes, deleted, floor FROM layers WHERE layer = ?',
+  layer: `SELECT epoch, revision, size, floor, bytes, present_bytes AS presentBytes, deleted
+    FROM layers WHERE layer = ?`,
   putLayer: `INSERT INTO layers (layer, epoch, revision, size, bytes, present_bytes, deleted, floor) VALUES (?, ?, ?, ?, ?, ?, ?, ?)
     ON CONFLICT DO UPDATE SET revision = excluded.revision, size = excluded.size, bytes = excluded.bytes,
       present_bytes = excluded.present_bytes, deleted = excluded.deleted, floor = excluded.floor`,
-  store: `SELECT coalesce(sum(bytes), 0) AS bytes, coalesce(sum(present_bytes), 0) AS present_bytes,
+  store: `SELECT coalesce(sum(bytes), 0) AS bytes, coalesce(sum(present_bytes), 0) AS presentBytes,
     count(*) AS layers FROM layers`,
   layerWithMostPast: 'SELECT layer FROM layers ORDER BY bytes - present_bytes DESC LIMIT 1',
 
@@ -55,6 +50,8 @@ const SQL = {
     'SELECT revision, digest, text, at, by FROM versions WHERE layer = ? AND name = ? ORDER BY revision DESC LIMIT ?',
   keptVersions: `SELECT revision, ${DEFINITION_BYTES} AS bytes FROM versions
     WHERE layer = ? AND name = ? ORDER BY revision`,
+  surplusVersions: `SELECT revision, ${DEFINITION_BYTES} AS bytes FROM versions
+    WHERE layer = ? AND name = ? ORDER BY revision DESC LIMIT -1 OFFSET ?`,
   addVersion:
     'INSERT INTO versions (layer, name, revision, digest, text, at, by) VALUES (?, ?, ?, ?, ?, ?, ?)',
   dropVersion: 'DELETE FROM versions WHERE layer = ? AND name = ? AND revision = ?',

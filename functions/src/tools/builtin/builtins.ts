@@ -1,5 +1,4 @@
-import type { JsonObject } from '@toolrack/contract'
-import { ToolrackError } from '@toolrack/contract'
+import { ToolrackError, type JsonObject } from '@toolrack/contract'
 
 /** A tool that the service runs itself. The arguments fit its schema. `now` is in milliseconds since 1970. */
 export type Builtin = (args: JsonObject, context: { readonly now: () => number }) => unknown

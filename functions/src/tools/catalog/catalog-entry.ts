@@ -1,8 +1,6 @@
-import type { Digest, Layer, ToolDefinition, ToolLimits } from '@toolrack/contract'
-import { listedTool } from '@toolrack/contract'
-import { howRun } from './how-run.ts'
-import type { HowRun } from './how-run.ts'
-import type { StoredDefinition } from './stored-definition.ts'
+import { listedTool, type Digest, type Layer, type ToolDefinition, type ToolLimits } from '@toolrack/contract'
+import { howRun, type HowRun } from './how-run.ts'
+import type { StoredDefinition } from './layer-source.ts'
 
 /** A definition as the catalog holds it: what lists, calls and explanations ask for, read once from the stored text. */
 export type CatalogEntry = {
@@ -15,7 +13,7 @@ export type CatalogEntry = {
   readonly tags: readonly string[]
   readonly howRun: HowRun
   readonly limits: ToolLimits
-  /** Who runs it; null if nobody does in this version. */
+  /** The side that runs it. Null if this version cannot run it. */
   readonly callable: 'service' | 'client' | null
   readonly workflowName: string | undefined
   /** The UTF-8 JSON of the listed tool. */

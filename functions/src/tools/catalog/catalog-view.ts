@@ -1,12 +1,10 @@
-import type { Layer } from '@toolrack/contract'
-import { aliasOf, LAYERS } from '@toolrack/contract'
+import { aliasOf, LAYERS, type Layer } from '@toolrack/contract'
 import type { Grant } from '../../access/principal.ts'
 import { maySee } from '../../access/visible.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { LayerState } from './layer-cache.ts'
 import { LayerSnapshot } from './layer-snapshot.ts'
-import { inOrder } from './list-query.ts'
-import type { Position } from './list-query.ts'
+import { inOrder, type Position } from './list-query.ts'
 
 type Layers = Readonly<Record<Layer, LayerState>>
 

@@ -2,8 +2,7 @@ import { LRUCache } from 'lru-cache'
 import type { Grant } from '../../access/principal.ts'
 import { CatalogView } from './catalog-view.ts'
 import { DialectFragments } from './dialect-fragments.ts'
-import { LayerCache } from './layer-cache.ts'
-import type { LayerReport } from './layer-cache.ts'
+import { LayerCache, type LayerReport } from './layer-cache.ts'
 import type { LayerSource, StoredLayer } from './layer-source.ts'
 
 const USER_LAYERS_MAX = 1_000

@@ -4,11 +4,9 @@ import type { CatalogView } from './catalog-view.ts'
 import type { DialectFragments } from './dialect-fragments.ts'
 import { aliasFault } from './explain-dialects.ts'
 import { ARRAY, inOneTool, joinFragments, joinItems } from './join-fragments.ts'
-import { about, namesText } from './list-answer.ts'
-import type { ListAnswer } from './list-answer.ts'
+import { about, namesText, type ListAnswer } from './list-answer.ts'
 import type { ListQuery } from './list-query.ts'
-import { selectEntries } from './select-entries.ts'
-import type { Listed } from './select-entries.ts'
+import { selectEntries, type Listed } from './select-entries.ts'
 
 /** Makes the list for a vendor's `tools` field. Tools that the vendor would refuse are left out and named. */
 export function dialectAnswer(

@@ -1,8 +1,8 @@
 import type { DialectFault, DialectRules, Digest, ToolDefinition } from '@toolrack/contract'
 import { inDialect } from '@toolrack/contract'
 import { LRUCache } from 'lru-cache'
-import { definitionOf } from './catalog-entry.ts'
-import type { CatalogEntry } from './catalog-entry.ts'
+import { definitionOf, type CatalogEntry } from './catalog-entry.ts'
+
 /** The UTF-8 JSON of a definition in a dialect, or why there is none. */
 export type DialectFragment = { readonly fragment: Buffer } | { readonly fault: DialectFault }
 

@@ -1,20 +1,20 @@
 import type { Conversion, Dialect, DialectFault, DialectRules, ToolDefinition } from '@toolrack/contract'
 import { aliasOf, dialectRules, DIALECTS, inDialect, nameIn } from '@toolrack/contract'
-import { definitionOf } from './catalog-entry.ts'
-import type { CatalogEntry } from './catalog-entry.ts'
+import { definitionOf, type CatalogEntry } from './catalog-entry.ts'
 import type { CatalogView } from './catalog-view.ts'
-/** What becomes of a tool in one dialect. */
+
+/** The result of converting a tool to one dialect. */
 export type DialectExplanation = {
   /** The name that the vendor is given. */
   readonly alias: string
   readonly conversion: Conversion
-  /** What keeps the tool out of the list, or out of strict mode. */
+  /** The reason why the tool is not in the list, or not in strict mode. */
   readonly obstacle: DialectFault | null
 }
 
 export type DialectExplanations = Readonly<Record<Dialect, DialectExplanation>>
 
-/** What becomes of a tool in each dialect, and why. */
+/** The result of converting a tool to each dialect. */
 export function explainDialects(view: CatalogView, entry: CatalogEntry): DialectExplanations {
   const definition = definitionOf(entry)
   const explained = DIALECTS.map((dialect) => [
@@ -24,7 +24,6 @@ export function explainDialects(view: CatalogView, entry: CatalogEntry): Dialect
   return Object.fromEntries(explained) as DialectExplanations
 }
 
-/** What becomes of a tool in one dialect, and why. */
 export function explainDialect(
   view: CatalogView,
   definition: ToolDefinition,

@@ -1,9 +1,7 @@
-import type { Layer } from '@toolrack/contract'
-import { aliasOf, LAYERS } from '@toolrack/contract'
+import { aliasOf, LAYERS, type Layer } from '@toolrack/contract'
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { CatalogView } from './catalog-view.ts'
-import { explainDialects } from './explain-dialects.ts'
-import type { DialectExplanations } from './explain-dialects.ts'
+import { explainDialects, type DialectExplanations } from './explain-dialects.ts'
 import type { SkippedItem } from './layer-source.ts'
 
 export type LayerExplanation = {
@@ -19,9 +17,6 @@ export type LayerExplanation = {
   readonly skipped?: readonly SkippedItem[]
 }
 
-/** `DIGEST_CHANGED`: the token names the tool, but not the digest that its definition has now. */
-export type HiddenReason = 'NOT_DEFINED' | 'LAYER_LOST' | 'DIGEST_CHANGED'
-
 export type Explanation = {
   readonly name: string
   readonly alias: string
@@ -29,11 +24,15 @@ export type Explanation = {
   readonly visible: boolean
   readonly winner: Layer | null
   readonly shadowed: readonly Layer[]
-  /** Null if there is no such tool, or nobody runs it in this version. */
+  /** Null if there is no such tool, or if this version cannot run it. */
   readonly callable: 'service' | 'client' | null
-  readonly hidden: { readonly reason: HiddenReason; readonly message: string } | null
+  /** `DIGEST_CHANGED`: the token names the tool, but not the digest that its definition has now. */
+  readonly hidden: {
+    readonly reason: 'NOT_DEFINED' | 'LAYER_LOST' | 'DIGEST_CHANGED'
+    readonly message: string
+  } | null
   readonly layers: readonly LayerExplanation[]
-  /** What each vendor is told of the tool; null if there is no such tool. */
+  /** The tool in each dialect. Null if there is no such tool. */
   readonly dialects: DialectExplanations | null
 }
 

@@ -1,7 +1,5 @@
-import { RUNNER_KINDS } from '@toolrack/contract'
-import type { JsonValue, ToolRunner } from '@toolrack/contract'
-import { BUILTINS } from '../builtin/builtins.ts'
-import type { Builtin } from '../builtin/builtins.ts'
+import { RUNNER_KINDS, type JsonValue, type ToolRunner } from '@toolrack/contract'
+import { BUILTINS, type Builtin } from '../builtin/builtins.ts'
 
 /** What runs a tool: a module in the Python runner, the service itself, the client, or nothing in this version. */
 export type HowRun =

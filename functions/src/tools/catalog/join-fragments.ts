@@ -1,5 +1,4 @@
-import { ANSWER_BYTES_MAX, answerTooLarge } from './select-entries.ts'
-import type { Listed } from './select-entries.ts'
+import { ANSWER_BYTES_MAX, answerTooLarge, type Listed } from './select-entries.ts'
 
 /** The bytes before and after the fragments. */
 export type Ends = { readonly open: Buffer; readonly close: Buffer }

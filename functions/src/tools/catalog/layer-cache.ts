@@ -67,7 +67,7 @@ export class LayerCache {
     this.#checkedAt = -Infinity
   }
 
-  /** Reads again if there was a write meanwhile, because what it read may be older. */
+  /** Reads again if there was a write meanwhile, because the read may have come before it. */
   async #read(): Promise<void> {
     try {
       for (let seen = -1; seen !== this.#written;) {

@@ -1,9 +1,6 @@
-import type { Layer } from '@toolrack/contract'
-import { aliasOf } from '@toolrack/contract'
-import { catalogEntry } from './catalog-entry.ts'
-import type { CatalogEntry } from './catalog-entry.ts'
-import type { LayerRead, SkippedItem } from './layer-source.ts'
-import type { StoredDefinition } from './stored-definition.ts'
+import { aliasOf, type Layer } from '@toolrack/contract'
+import { catalogEntry, type CatalogEntry } from './catalog-entry.ts'
+import type { LayerRead, SkippedItem, StoredDefinition } from './layer-source.ts'
 
 /** Bytes of an entry without its texts. Measured: a small definition takes 2 KB with them. */
 const ENTRY_BYTES = 1_024

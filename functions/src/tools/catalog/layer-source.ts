@@ -1,9 +1,9 @@
-import type { StoredDefinition } from './stored-definition.ts'
+import type { Digest } from '@toolrack/contract'
 
 /** A layer that is written through the service. The file layer is not one. */
 export type StoredLayer = { readonly kind: 'global' } | { readonly kind: 'user'; readonly uid: string }
 
-/** An item of a layer that could not be read and was left out: where it lies and what is wrong with it. */
+/** An item of a layer that could not be read and was left out: its place and its fault. */
 export type SkippedItem = {
   /** A file or document, never an absolute path. */
   readonly source: string
@@ -30,4 +30,18 @@ export interface LayerSource {
   open?(): Promise<void>
   /** Costs one read if nothing has changed since. A revision that the source does not know brings the whole layer. */
   read(since?: string): Promise<LayerRead>
+}
+
+/** A definition in a layer: its JSON text exactly as admitted, and its origin. */
+export type StoredDefinition = {
+  readonly name: string
+  readonly text: string
+  readonly digest: Digest
+  /** The layer's revision that this content came with. */
+  readonly revision: string
+  /** ISO 8601, UTC. A store knows it, a file does not. */
+  readonly updatedAt?: string
+  readonly updatedBy?: string
+  /** The file and pointer that it was read from; only the file layer has one. */
+  readonly source?: string
 }

@@ -1,10 +1,8 @@
 import { isToolName, LAYERS } from '@toolrack/contract'
 import type { CatalogView } from './catalog-view.ts'
 import { ARRAY, joinFragments, joinItems } from './join-fragments.ts'
-import { writeCursor } from './list-query.ts'
-import type { ListQuery } from './list-query.ts'
-import { selectEntries } from './select-entries.ts'
-import type { Selection } from './select-entries.ts'
+import { writeCursor, type ListQuery } from './list-query.ts'
+import { selectEntries, type Selection } from './select-entries.ts'
 
 /** A list that is ready to be sent. The texts are for headers, and undefined if there is nothing to say. */
 export type ListAnswer = {
@@ -17,7 +15,7 @@ export type ListAnswer = {
   readonly nextCursor: string | undefined
 }
 
-/** Builds a list by joining what was serialised when the definitions were read. */
+/** Builds a list by joining fragments that were serialised when the definitions were read. */
 export function listAnswer(view: CatalogView, query: ListQuery, defaultWorkflow: string): ListAnswer {
   const selection = selectEntries(view, query)
   const { listed } = selection

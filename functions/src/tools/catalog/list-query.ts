@@ -1,5 +1,4 @@
-import type { Dialect, Layer, NameFilter } from '@toolrack/contract'
-import { isToolName, LAYERS } from '@toolrack/contract'
+import { isToolName, LAYERS, type Dialect, type Layer, type NameFilter } from '@toolrack/contract'
 
 export const ENVELOPES = ['array', 'items'] as const
 export type Envelope = (typeof ENVELOPES)[number]

@@ -1,8 +1,7 @@
 import { parseNameEntry, ToolrackError } from '@toolrack/contract'
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { CatalogView } from './catalog-view.ts'
-import { inOrder, PAGE_MAX } from './list-query.ts'
-import type { ListQuery } from './list-query.ts'
+import { inOrder, PAGE_MAX, type ListQuery } from './list-query.ts'
 
 export type Listed = Pick<CatalogEntry, 'fragment' | 'workflowName'>
 

@@ -1,5 +1,4 @@
-import type { Digest, JsonValue, ToolDefinition } from '@toolrack/contract'
-import { definitionDigest } from '@toolrack/contract'
+import { definitionDigest, type Digest, type JsonValue, type ToolDefinition } from '@toolrack/contract'
 import { admitSchema } from '../schemas/admit-schema.ts'
 import type { Unenforced } from '../schemas/enforceable-schema.ts'
 import type { SchemaCompiler } from '../schemas/schema-compilers.ts'

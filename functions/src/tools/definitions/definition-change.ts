@@ -1,5 +1,5 @@
 import type { Digest } from '@toolrack/contract'
-import type { Precondition } from './precondition.ts'
+import type { LayerLimits } from '../records/layer-totals.ts'
 
 /** What to do about a definition that exists already. */
 export const ON_CONFLICT = ['upsert', 'skip', 'error'] as const
@@ -14,6 +14,7 @@ export type DefinitionPut = {
   readonly precondition?: Precondition
 }
 
+/** Also of a module. */
 export type DefinitionDelete = {
   readonly kind: 'delete'
   readonly name: string
@@ -21,3 +22,25 @@ export type DefinitionDelete = {
 }
 
 export type DefinitionChange = DefinitionPut | DefinitionDelete
+
+/** The state that a record must have: `*` means that it exists, otherwise it has one of these entity tags. */
+export type Precondition = {
+  readonly ifMatch?: '*' | ReadonlySet<string>
+  readonly ifNoneMatch?: '*' | ReadonlySet<string>
+}
+
+/** True if a record with this tag keeps to it. Undefined means that there is no record. */
+export function holds({ ifMatch, ifNoneMatch }: Precondition, tag: string | undefined): boolean {
+  if (ifMatch && !(tag !== undefined && (ifMatch === '*' || ifMatch.has(tag)))) return false
+  return !(ifNoneMatch && tag !== undefined && (ifNoneMatch === '*' || ifNoneMatch.has(tag)))
+}
+
+export type WriteContext = { readonly by: string; readonly at: Date; readonly limits: LayerLimits }
+
+export type DefinitionWriteResult = {
+  readonly name: string
+  readonly outcome: 'created' | 'updated' | 'unchanged' | 'skipped' | 'deleted'
+  readonly digest: Digest
+  /** The revision that the definition's content came with; of an unchanged or skipped one it is an older one. */
+  readonly revision: string
+}

@@ -1,5 +1,4 @@
-import type { ErrorCode, Layer } from '@toolrack/contract'
-import { isToolName, readableName, toolNameFault } from '@toolrack/contract'
+import { isToolName, readableName, toolNameFault, type ErrorCode, type Layer } from '@toolrack/contract'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import type { JsonFault } from '../json/json-fault.ts'
 

@@ -1,6 +1,5 @@
 import type { Digest } from '@toolrack/contract'
-import type { DefinitionChange } from './definition-change.ts'
-import type { DefinitionWriteResult, WriteContext } from './write-result.ts'
+import type { DefinitionChange, DefinitionWriteResult, WriteContext } from './definition-change.ts'
 import type { LayerSource } from '../catalog/layer-source.ts'
 import type { StoredLayer } from '../catalog/layer-source.ts'
 import type { ModuleStore } from '../modules/module-store.ts'

@@ -1,23 +1,24 @@
-import type { JsonObject, JsonValue } from '@toolrack/contract'
-import { isJsonObject, isToolName, ToolrackError } from '@toolrack/contract'
+import { isJsonObject, isToolName, ToolrackError, type JsonObject, type JsonValue } from '@toolrack/contract'
 import type { Principal } from '../../access/principal.ts'
 import { LongWork } from '../../loop-turn.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import type { StoredLayer } from '../catalog/layer-source.ts'
 import type { RequestCompiler, SchemaCompilers } from '../schemas/schema-compilers.ts'
-import { admitDefinition } from './admit-definition.ts'
-import type { Admission, AdmittedDefinition } from './admit-definition.ts'
-import type { DefinitionChange, DefinitionPut, OnConflict } from './definition-change.ts'
-import { nameFaults, sealedFault } from './definition-fault.ts'
-import type { DefinitionFault } from './definition-fault.ts'
+import { admitDefinition, type Admission, type AdmittedDefinition } from './admit-definition.ts'
+import type {
+  DefinitionChange,
+  DefinitionPut,
+  DefinitionWriteResult,
+  OnConflict,
+  Precondition,
+  WriteContext,
+} from './definition-change.ts'
+import { nameFaults, sealedFault, type DefinitionFault } from './definition-fault.ts'
 import type { DefinitionStore } from './definition-store.ts'
 import { keptVersions } from './kept-versions.ts'
 import { LAYER_LIMITS } from '../records/layer-totals.ts'
-import type { Precondition } from './precondition.ts'
-import { writeAnswer } from './write-answer.ts'
-import type { BulkAnswer, ItemFault, WriteAnswer } from './write-answer.ts'
-import type { DefinitionWriteResult } from './write-result.ts'
+import { writeAnswer, type BulkAnswer, type ItemFault, type WriteAnswer } from './write-answer.ts'
 
 /** How many definitions one request may bring. */
 export const BULK_MAX = 200
@@ -46,7 +47,7 @@ export class DefinitionWriter {
     this.#parts = { store, catalog, compilers }
   }
 
-  /** Writes one definition. What was sent may leave the name out. */
+  /** Writes one definition. Its name may be omitted in `sent`. */
   async put(principal: Principal, target: WriteTarget, sent: JsonValue): Promise<WriteAnswer> {
     const { layer, name, precondition, signal } = target
     const { catalog, compilers } = this.#parts
@@ -121,13 +122,22 @@ export class DefinitionWriter {
     changes: readonly DefinitionChange[],
   ): Promise<readonly DefinitionWriteResult[]> {
     const { store, catalog } = this.#parts
-    const target = storedLayer(layer, principal.uid)
-    try {
-      const context = { by: principal.uid, at: new Date(), limits: LAYER_LIMITS[layer] }
-      return await store.write(target, changes, context)
-    } finally {
-      catalog.markWritten(target)
-    }
+    return writeLayer(catalog, principal, layer, (target, context) => store.write(target, changes, context))
+  }
+}
+
+/** Runs a write of a layer, and tells the catalog of it, also if it has failed: it may have been done all the same. */
+export async function writeLayer<Result>(
+  catalog: Catalog,
+  { uid }: Principal,
+  layer: WritableLayer,
+  write: (target: StoredLayer, context: WriteContext) => Promise<Result>,
+): Promise<Result> {
+  const target = storedLayer(layer, uid)
+  try {
+    return await write(target, { by: uid, at: new Date(), limits: LAYER_LIMITS[layer] })
+  } finally {
+    catalog.markWritten(target)
   }
 }
 
@@ -160,9 +170,9 @@ async function admitNamed(
   return sealed ? { faults: [sealed] } : admission
 }
 
-function putOf(
+export function putOf(
   { definition, text, digest }: AdmittedDefinition,
-  onConflict: OnConflict,
+  onConflict: OnConflict = 'upsert',
   precondition: Precondition = {},
 ): DefinitionPut {
   return { kind: 'put', name: definition.function.name, text, digest, onConflict, precondition }

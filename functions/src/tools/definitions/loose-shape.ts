@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue } from '@toolrack/contract'
-import { isJsonObject } from '@toolrack/contract'
+import { isJsonObject, type JsonObject, type JsonValue } from '@toolrack/contract'
 
 /** One place of a definition that was read as something else. `to` is null if it has no place in a definition and was left out. */
 export type Normalisation = { readonly pointer: string; readonly from: JsonValue; readonly to: JsonValue }

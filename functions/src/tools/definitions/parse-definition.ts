@@ -1,10 +1,8 @@
-import type { JsonValue, ToolDefinition } from '@toolrack/contract'
-import { isJsonObject, jsonPointer } from '@toolrack/contract'
+import { isJsonObject, jsonPointer, type JsonValue, type ToolDefinition } from '@toolrack/contract'
 import type { z } from 'zod'
 import type { DefinitionFault } from './definition-fault.ts'
 import { definitionSchemas } from './definition-schema.ts'
-import { reshape } from './loose-shape.ts'
-import type { Normalisation, Reshaped } from './loose-shape.ts'
+import { reshape, type Normalisation, type Reshaped } from './loose-shape.ts'
 
 export type ParsedDefinition =
   | {

@@ -1,11 +1,8 @@
 import type { ErrorCode, ErrorDetail, JsonValue, ToolDefinition } from '@toolrack/contract'
 import { ERROR_CODES, ToolrackError } from '@toolrack/contract'
-import type { StoredDefinition } from '../catalog/stored-definition.ts'
-import type { DefinitionChange } from './definition-change.ts'
-import { holds } from './precondition.ts'
-import { definitionBytes, refuseOverflow } from '../records/layer-totals.ts'
-import type { Growth, Room } from '../records/layer-totals.ts'
-import type { DefinitionWriteResult } from './write-result.ts'
+import type { StoredDefinition } from '../catalog/layer-source.ts'
+import { holds, type DefinitionChange, type DefinitionWriteResult } from './definition-change.ts'
+import { definitionBytes, refuseOverflow, type Growth, type Room } from '../records/layer-totals.ts'
 
 export type PlannedChange = {
   readonly change: DefinitionChange

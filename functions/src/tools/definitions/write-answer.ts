@@ -2,7 +2,7 @@ import type { Digest, Layer } from '@toolrack/contract'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import type { AdmittedDefinition } from './admit-definition.ts'
 import type { DefinitionFault } from './definition-fault.ts'
-import type { DefinitionWriteResult } from './write-result.ts'
+import type { DefinitionWriteResult } from './definition-change.ts'
 
 export type WriteAnswer = DefinitionWriteResult &
   Pick<AdmittedDefinition, 'normalised' | 'unenforced'> & {

@@ -1,16 +1,14 @@
-import { isToolrackError } from '@toolrack/contract'
-import type { ErrorCode, ErrorDetail } from '@toolrack/contract'
+import { isToolrackError, type ErrorCode, type ErrorDetail } from '@toolrack/contract'
 import type { Log } from '../../log.ts'
-import { admitModule } from '../modules/admit-module.ts'
-import type { AdmittedModule } from '../modules/admit-module.ts'
+import { admitModule, type AdmittedModule } from '../modules/admit-module.ts'
 import type { ModuleSource, Runner } from '../modules/runner.ts'
 import type { SchemaCompiler } from '../schemas/schema-compilers.ts'
 
-/** What came of a check: a module, why it is none, or that nothing was checked. */
+/** The result of a check: a module, the faults of the file, or the reason why nothing was checked. */
 export type CheckOutcome =
   { readonly module: AdmittedModule } | { readonly faults: readonly ErrorDetail[] } | NotChecked
 
-/** Why nothing was checked. If that is lasting, only somebody who acts can change it. */
+/** Why nothing was checked. If that is lasting, a person has to change something. */
 export type NotChecked = { readonly refusal: string; readonly isLasting: boolean }
 
 export type CheckParts = { readonly runner: Runner; readonly compiler: SchemaCompiler; readonly log: Log }

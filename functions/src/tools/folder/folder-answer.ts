@@ -1,5 +1,4 @@
-import { aliasOf } from '@toolrack/contract'
-import type { JsonObject, JsonValue } from '@toolrack/contract'
+import { aliasOf, type JsonObject, type JsonValue } from '@toolrack/contract'
 import type { FolderLayer, FolderSkip, FolderTool } from './folder-layer.ts'
 
 /** More than a module that hangs may take, and less than a client or a proxy waits for an answer. */
@@ -32,7 +31,7 @@ export async function folderAnswer(layer: FolderLayer | undefined, operator: boo
   }
 }
 
-/** Reads the folder anew, waits up to half a minute until everything is checked, and tells what has changed. */
+/** Reads the folder again, waits up to half a minute for the checks, and names the tools that have changed. */
 export async function refreshed(layer: FolderLayer | undefined, operator: boolean): Promise<JsonObject> {
   const before = await digests(layer)
   await layer?.folder.refresh(REFRESH_MS_MAX)

@@ -1,7 +1,6 @@
 import type { ErrorDetail } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
-import { constants } from 'node:fs'
-import type { BigIntStats, Dirent } from 'node:fs'
+import { constants, type BigIntStats, type Dirent } from 'node:fs'
 import { lstat, open, realpath, stat } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import type { AdmittedModule } from '../modules/admit-module.ts'
@@ -22,7 +21,7 @@ export type FolderFile = {
   readonly stamp: string
   /** Of the content that was last read; undefined if it could not be. */
   readonly sha256?: string | undefined
-  /** The last content that could be used. It serves as long as there is anything of that name. */
+  /** The last content that could be used. It serves as long as a file of that name exists. */
   readonly loaded?: LoadedModule | undefined
   /** Why the present content does not serve. */
   readonly faults: readonly ErrorDetail[]

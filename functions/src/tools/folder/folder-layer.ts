@@ -1,7 +1,6 @@
 import type { ErrorDetail } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
-import type { LayerRead, LayerSource, SkippedItem } from '../catalog/layer-source.ts'
-import type { StoredDefinition } from '../catalog/stored-definition.ts'
+import type { LayerRead, LayerSource, SkippedItem, StoredDefinition } from '../catalog/layer-source.ts'
 import type { AdmittedDefinition } from '../definitions/admit-definition.ts'
 import { faultDetail } from '../modules/admit-module.ts'
 import type { FolderFile, LoadedModule } from './folder-file.ts'
@@ -17,7 +16,7 @@ export type FolderTool = {
   readonly admitted: AdmittedDefinition
 }
 
-/** What is left out: a file, or one spec of it. */
+/** A file, or one spec of it, that is left out. */
 export type FolderSkip = {
   readonly file: string
   readonly detail: ErrorDetail

@@ -1,5 +1,4 @@
-import { watch } from 'node:fs'
-import type { FSWatcher } from 'node:fs'
+import { watch, type FSWatcher } from 'node:fs'
 
 export type WatchPatience = {
   /** From the last event to the look. A program that saves causes several events. */

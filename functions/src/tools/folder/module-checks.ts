@@ -123,7 +123,7 @@ export class ModuleChecks {
   }
 }
 
-/** Content with which the runner was lost comes last. Else the last changed comes first, because somebody waits for it. */
+/** Content that the runner could not check comes last. Otherwise the last changed comes first, because its author waits. */
 function byTurn([fileA, a]: readonly [string, Waiting], [fileB, b]: readonly [string, Waiting]): number {
   return a.tries - b.tries || b.changedMs - a.changedMs || (fileA < fileB ? -1 : 1)
 }

@@ -1,10 +1,7 @@
 import type { watch } from 'node:fs'
-import { checkFile } from './check-file.ts'
-import type { CheckParts } from './check-file.ts'
-import { afterLook } from './folder-file.ts'
-import type { FileRead, FolderFile } from './folder-file.ts'
-import { FolderWatch } from './folder-watch.ts'
-import type { WatchPatience } from './folder-watch.ts'
+import { checkFile, type CheckParts } from './check-file.ts'
+import { afterLook, type FileRead, type FolderFile } from './folder-file.ts'
+import { FolderWatch, type WatchPatience } from './folder-watch.ts'
 import { ModuleChecks } from './module-checks.ts'
 import { FILES_MAX, moduleNameOf, scanFolder } from './scan-folder.ts'
 
@@ -29,7 +26,7 @@ type Parts = CheckParts & {
   readonly watchPath?: typeof watch
 }
 
-/** A folder of modules: it checks whatever is saved there, and forgets whatever is removed. */
+/** A folder of modules. It checks each file that is saved there, and forgets each that is removed. */
 export class ModuleFolder {
   readonly path: string
   readonly #parts: Parts
@@ -82,7 +79,7 @@ export class ModuleFolder {
     return this.#watch.look()
   }
 
-  /** Reads every file anew, has everything checked that is new or was refused, and waits until that is done. */
+  /** Reads every file again, checks those that are new or were refused, and waits for the checks. */
   async refresh(waitMsMax: number): Promise<void> {
     this.#readsAnew = true
     await this.#watch.look()
@@ -148,7 +145,7 @@ export class ModuleFolder {
     this.#parts.log.info('module removed', { file: known.file })
   }
 
-  /** What was loaded of a file serves no more, for any user. */
+  /** Ends the use of a file's loaded module, for every user. */
   #forget({ loaded }: FolderFile): void {
     if (loaded) void this.#parts.runner.forget({ module: loaded.name, sha256: loaded.sha256 })
   }

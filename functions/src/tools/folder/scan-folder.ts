@@ -1,6 +1,5 @@
 import { readdir } from 'node:fs/promises'
-import { readModuleFile } from './folder-file.ts'
-import type { FileRead } from './folder-file.ts'
+import { readModuleFile, type FileRead } from './folder-file.ts'
 
 /** The most modules of one folder. Those beyond are left out, and the layer says so. */
 export const FILES_MAX = 2_000

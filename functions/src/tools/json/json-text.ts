@@ -1,5 +1,4 @@
-import { holdsLargeInteger } from '@toolrack/contract'
-import type { JsonValue, ToolResult } from '@toolrack/contract'
+import { holdsLargeInteger, type JsonValue, type ToolResult } from '@toolrack/contract'
 
 /** UTF-16 code units that are parsed in less than a millisecond. */
 const SHORT_LENGTH = 8_192
@@ -11,8 +10,8 @@ const MAYBE_LARGE = /(?:^|[[,:])\s*-?(?:\d{16}|\d[\d.]*[eE])/
 let writing: { readonly mark: string; readonly texts: string[] } | undefined
 
 /**
- * A JSON value that is kept as its text, because nobody on its way has to read it. To parse 256 KiB and write them again took
- * 15 to 40 ms, in which the service answers nobody. `jsonOf` writes the text as it is; JSON.stringify writes the value.
+ * A JSON value that is kept as its text, because the service does not read it. To parse 256 KiB and write them again took 15 to
+ * 40 ms, in which the service answers no other request. `jsonOf` writes the text as it is; JSON.stringify writes the value.
  */
 export class JsonText {
   readonly text: string
@@ -38,9 +37,9 @@ export class JsonText {
   }
 }
 
-/** The JSON of a value, in which each JsonText stands as its text. Throws what JSON.stringify throws. */
+/** The JSON of a value, with the text of each JsonText in its place. Throws what JSON.stringify throws. */
 export function jsonOf(value: unknown): string {
-  // Nobody who sends a string can know the mark, so no other string is taken for it.
+  // The mark is random, so no string that somebody sent equals it.
   const { mark, texts } = (writing = { mark: crypto.randomUUID(), texts: [] as string[] })
   try {
     const outline = JSON.stringify(value)
@@ -52,7 +51,7 @@ export function jsonOf(value: unknown): string {
   }
 }
 
-/** The result of a tool whose value came as JSON: text and data are that JSON as it was written, in whatever language. */
+/** The result of a tool whose value came as JSON: text and data are that JSON as it was written. */
 export function toolResultOfJson(json: string): ToolResult<JsonText> {
   return { resultType: 'success', textResultForLlm: json, data: new JsonText(json) }
 }

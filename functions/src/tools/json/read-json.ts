@@ -1,6 +1,5 @@
 import type { JsonValue } from '@toolrack/contract'
-import { faultAt } from './json-fault.ts'
-import type { JsonFault } from './json-fault.ts'
+import { faultAt, type JsonFault } from './json-fault.ts'
 import { JSON_DEPTH_MAX, scanJson, scanJsonInSteps } from './scan-json.ts'
 
 export type ReadJson = { readonly value: JsonValue } | { readonly fault: JsonFault }

@@ -1,10 +1,9 @@
-import { faultAt } from './json-fault.ts'
-import type { JsonFault } from './json-fault.ts'
+import { faultAt, type JsonFault } from './json-fault.ts'
 
 /** Nesting outside of schemas. A schema's own depth is checked when it is admitted. */
 export const JSON_DEPTH_MAX = 32
 
-/** The keys below which a tool's schema lies, in every shape in which a definition may be sent. */
+/** The keys that hold a tool's schema, in every shape in which a definition may be sent. */
 const SCHEMA_KEYS = new Set(['parameters', 'inputSchema', 'input_schema', 'parametersJsonSchema'])
 
 /** Characters of one step: 3 ms if each of them is looked at. */

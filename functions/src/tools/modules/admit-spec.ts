@@ -1,6 +1,5 @@
 import type { ErrorCode, JsonObject } from '@toolrack/contract'
-import { admitDefinition } from '../definitions/admit-definition.ts'
-import type { AdmittedDefinition } from '../definitions/admit-definition.ts'
+import { admitDefinition, type AdmittedDefinition } from '../definitions/admit-definition.ts'
 import type { DefinitionFault } from '../definitions/definition-fault.ts'
 import type { SchemaCompiler } from '../schemas/schema-compilers.ts'
 import type { AcceptedSpec, CheckedSpec, ModuleFault } from './check-report.ts'

@@ -13,13 +13,11 @@ export type CheckReport = {
   readonly missingImports: readonly string[]
   /** Every spec, in the order of TOOL_SPECS. */
   readonly tools: readonly CheckedSpec[]
-  /** The text that the module printed. */
   readonly log: { readonly text: string }
 }
 
 export type CheckedSpec = AcceptedSpec | RefusedSpec
 
-/** A spec that the runner accepts. */
 export type AcceptedSpec = SpecFacts & {
   readonly accepted: true
   readonly name: string
@@ -33,7 +31,6 @@ export type AcceptedSpec = SpecFacts & {
   readonly network: readonly string[]
 }
 
-/** A spec that the runner refuses; its faults say why. */
 export type RefusedSpec = SpecFacts & { readonly accepted: false; readonly name: string | null }
 
 type SpecFacts = {

@@ -1,7 +1,6 @@
 import { ToolrackError } from '@toolrack/contract'
 import type { Principal } from '../../access/principal.ts'
-import { isChosen, storedLayer } from '../definitions/definition-writer.ts'
-import type { WritableLayer } from '../definitions/definition-writer.ts'
+import { isChosen, storedLayer, type WritableLayer } from '../definitions/definition-writer.ts'
 import type { ModulePage, ModuleStore, ModuleSummary, ModuleVersion, StoredModule } from './module-store.ts'
 
 /** 1 to 64 letters, digits and `_`. The runner refuses more names, such as Python's keywords. */
@@ -15,7 +14,7 @@ export function isModuleName(name: string): boolean {
 /** A version is named by its content or by its revision. */
 export type ModuleVersionChoice = { readonly sha256: string } | { readonly revision: string }
 
-/** Every read of modules goes through here. The caller has checked that the principal may read. */
+/** Reads modules. The caller has checked that the principal may read. */
 export class ModuleReader {
   readonly #store: ModuleStore
 

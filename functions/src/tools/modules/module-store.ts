@@ -1,10 +1,14 @@
 import type { JsonObject } from '@toolrack/contract'
 import type { StoredLayer } from '../catalog/layer-source.ts'
-import type { DefinitionPut } from '../definitions/definition-change.ts'
-import type { Precondition } from '../definitions/precondition.ts'
-import type { DefinitionWriteResult, WriteContext } from '../definitions/write-result.ts'
+import type {
+  DefinitionDelete,
+  DefinitionPut,
+  DefinitionWriteResult,
+  Precondition,
+  WriteContext,
+} from '../definitions/definition-change.ts'
 
-/** What is kept of a module beside its source and its definitions. */
+/** A module without its source and its definitions. */
 export type StoredModule = ModuleSummary & { readonly report: JsonObject }
 
 export type ModuleSummary = {
@@ -39,13 +43,7 @@ export type ModulePut = {
   readonly precondition?: Precondition
 }
 
-export type ModuleDelete = {
-  readonly kind: 'delete'
-  readonly name: string
-  readonly precondition?: Precondition
-}
-
-export type ModuleChange = ModulePut | ModuleDelete
+export type ModuleChange = ModulePut | DefinitionDelete
 
 export type ModuleWriteResult = {
   readonly name: string

@@ -1,21 +1,16 @@
-import { ToolrackError } from '@toolrack/contract'
+import { ToolrackError, type JsonObject, type Layer } from '@toolrack/contract'
 import type { Principal } from '../../access/principal.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import type { AdmittedDefinition } from '../definitions/admit-definition.ts'
-import type { DefinitionPut } from '../definitions/definition-change.ts'
-import { storedLayer } from '../definitions/definition-writer.ts'
-import type { WritableLayer } from '../definitions/definition-writer.ts'
-import { LAYER_LIMITS } from '../records/layer-totals.ts'
+import { putOf, writeLayer, type WritableLayer } from '../definitions/definition-writer.ts'
 import { sealedFault } from '../definitions/definition-fault.ts'
-import type { Precondition } from '../definitions/precondition.ts'
+import type { DefinitionWriteResult, Precondition } from '../definitions/definition-change.ts'
+import { shadowsOf, type Shadow } from '../definitions/write-answer.ts'
 import type { Runner } from './runner.ts'
 import type { SchemaCompilers } from '../schemas/schema-compilers.ts'
 import { admitModule } from './admit-module.ts'
-import { moduleAnswer } from './module-answer.ts'
-import type { ModuleAnswer } from './module-answer.ts'
-import { isModuleName } from './module-reader.ts'
-import type { ModuleReader, ModuleVersionChoice } from './module-reader.ts'
+import { isModuleName, type ModuleReader, type ModuleVersionChoice } from './module-reader.ts'
 import type { ModuleChange, ModuleStore, ModuleWriteResult } from './module-store.ts'
 
 /** An uploaded file, and the layer that it is for. */
@@ -31,6 +26,21 @@ export type Upload = {
 /** The version that is put back. */
 export type Rollback = Omit<Upload, 'source'> & { readonly choice: ModuleVersionChoice }
 
+/** The answer to a write of one module. */
+export type ModuleAnswer = Omit<ModuleWriteResult, 'tools' | 'replaced'> & {
+  readonly layer: Layer
+  readonly tools: {
+    readonly added: readonly string[]
+    readonly changed: readonly string[]
+    readonly removed: readonly string[]
+    readonly unchanged: readonly string[]
+  }
+  /** The definitions of lower layers that the module's definitions now hide. */
+  readonly shadows: readonly (Shadow & { readonly name: string })[]
+  /** The result for each spec; missing if the module was deleted. */
+  readonly report?: JsonObject
+}
+
 type Parts = {
   readonly store: ModuleStore
   readonly reader: ModuleReader
@@ -39,7 +49,7 @@ type Parts = {
   readonly runner: Runner
 }
 
-/** Every change of a module goes through here: check, admit, look for seals, write, tell the catalog. The caller has checked that the principal may write. */
+/** Makes every change of modules: checks and admits them, looks for seals, writes, and tells the catalog. The caller has checked the access. */
 export class ModuleWriter {
   readonly #parts: Parts
 
@@ -47,7 +57,7 @@ export class ModuleWriter {
     this.#parts = parts
   }
 
-  /** Writes a module that the runner accepts, with all of its definitions at once. Else rejects, and the old version goes on serving. */
+  /** Writes a module and all of its definitions. Rejects if the runner refuses it; then the old version stays. */
   async put(
     principal: Principal,
     { layer, name, source, precondition, signal }: Upload,
@@ -60,7 +70,7 @@ export class ModuleWriter {
     )
     const view = await this.#parts.catalog.view(principal)
     refuseSealed(view, layer, tools)
-    const puts = tools.map(putOf)
+    const puts = tools.map((tool) => putOf(tool))
     const { sha256, source: text } = module
     const change = { kind: 'put', name, sha256, source: text, report, tools: puts, precondition } as const
     return moduleAnswer(await this.#write(principal, layer, change), layer, view, report)
@@ -86,18 +96,14 @@ export class ModuleWriter {
 
   async #write(principal: Principal, layer: WritableLayer, change: ModuleChange): Promise<ModuleWriteResult> {
     const { store, catalog, runner } = this.#parts
-    const target = storedLayer(layer, principal.uid)
-    const context = { by: principal.uid, at: new Date(), limits: LAYER_LIMITS[layer] }
-    try {
-      const outcome = await store.writeModule(target, change, context)
-      const sha256 = goneWith(outcome)
+    return writeLayer(catalog, principal, layer, async (target, context) => {
+      const result = await store.writeModule(target, change, context)
+      const sha256 = goneWith(result)
       // Only a user's own processes run a user's module. Nobody waits for this: processes that are not reached end by themselves.
       const tenant = target.kind === 'user' ? target.uid : undefined
       if (sha256 !== undefined) void runner.forget({ tenant, module: change.name, sha256 })
-      return outcome
-    } finally {
-      catalog.markWritten(target)
-    }
+      return result
+    })
   }
 }
 
@@ -105,10 +111,6 @@ export class ModuleWriter {
 function goneWith({ outcome, sha256, replaced }: ModuleWriteResult): string | undefined {
   if (outcome === 'deleted') return sha256
   return replaced === sha256 ? undefined : replaced
-}
-
-function putOf({ definition, text, digest }: AdmittedDefinition): DefinitionPut {
-  return { kind: 'put', name: definition.function.name, text, digest, onConflict: 'upsert' }
 }
 
 function refuseSealed(view: CatalogView, layer: WritableLayer, tools: readonly AdmittedDefinition[]): void {
@@ -122,4 +124,33 @@ function refuseSealed(view: CatalogView, layer: WritableLayer, tools: readonly A
     throw new ToolrackError(first.reason, `${first.name}: ${first.message}. Nothing was written.`, {
       details: sealed,
     })
+}
+
+function moduleAnswer(
+  { name, outcome, sha256, revision, tools }: ModuleWriteResult,
+  layer: WritableLayer,
+  view: CatalogView,
+  report?: JsonObject,
+): ModuleAnswer {
+  const named = (wanted: DefinitionWriteResult['outcome']): readonly string[] =>
+    tools.filter((tool) => tool.outcome === wanted).map((tool) => tool.name)
+  const present = tools.filter((tool) => tool.outcome !== 'deleted')
+  const shadows = present.flatMap(({ name }) =>
+    shadowsOf(view, layer, name).map((shadow) => ({ name, ...shadow })),
+  )
+  return {
+    name,
+    outcome,
+    sha256,
+    revision,
+    layer,
+    tools: {
+      added: named('created'),
+      changed: named('updated'),
+      removed: named('deleted'),
+      unchanged: named('unchanged'),
+    },
+    shadows,
+    ...(report && { report }),
+  }
 }

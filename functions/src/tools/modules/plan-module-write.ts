@@ -1,11 +1,8 @@
 import { ToolrackError } from '@toolrack/contract'
-import type { StoredDefinition } from '../catalog/stored-definition.ts'
-import type { DefinitionDelete } from '../definitions/definition-change.ts'
-import { managingModule, planWrite } from '../definitions/plan-write.ts'
-import type { PlannedChange } from '../definitions/plan-write.ts'
-import { holds } from '../definitions/precondition.ts'
-import { moduleBytes } from '../records/layer-totals.ts'
-import type { ContentBytes, Room } from '../records/layer-totals.ts'
+import type { StoredDefinition } from '../catalog/layer-source.ts'
+import { holds, type DefinitionDelete } from '../definitions/definition-change.ts'
+import { managingModule, planWrite, type PlannedChange } from '../definitions/plan-write.ts'
+import { moduleBytes, type ContentBytes, type Room } from '../records/layer-totals.ts'
 import type { ModuleChange, ModuleWriteResult, ModuleSummary } from './module-store.ts'
 
 export type ModulePlan = {

@@ -1,8 +1,7 @@
-import { ToolrackError } from '@toolrack/contract'
-import type { ErrorCode, JsonObject, ResourceUsage } from '@toolrack/contract'
+import { ToolrackError, type ErrorCode, type JsonObject, type ResourceUsage } from '@toolrack/contract'
 import type { CheckReport } from './check-report.ts'
 
-/** What runs tools in isolation, as the service sees it. */
+/** The runner that runs tools in isolation, as the service uses it. */
 export type Runner = {
   /** The state of the runner now. Never rejects, and never takes longer than a caller of `/health` would wait. */
   readonly health: () => Promise<RunnerHealth>
@@ -19,10 +18,10 @@ export type Runner = {
 /** The file of a module: its name without `.py`, and its bytes. */
 export type ModuleSource = { readonly name: string; readonly source: Uint8Array }
 
-/** A module to check, and the user who asked for it; nobody if the service checks it by itself. */
+/** A module to check, and the user who uploaded it. The service checks modules of its folder without a user. */
 export type ModuleCheck = ModuleSource & { readonly tenant?: string | undefined }
 
-/** A module that is not called any more: by one user, or by nobody if there is no tenant. */
+/** A module that is not called any more: by one user, or without a tenant by all users. */
 export type ForgottenModule = {
   readonly tenant?: string | undefined
   readonly module: string
@@ -48,14 +47,13 @@ export type RunnerAway = {
   readonly reason: string
 }
 
-/** One call of a tool of a module. */
 export type RunnerCall = {
   readonly module: string
   readonly sha256: string
   readonly tool: string
   readonly arguments: JsonObject
   readonly context: JsonObject
-  /** The user who calls. No process ever serves two. */
+  /** The user who calls. No process serves two users. */
   readonly tenant: string
   readonly invocationId: string
   readonly deadlineMs: number
@@ -92,7 +90,7 @@ export type RunnerFailure = {
   readonly retryAfterSeconds?: number
 }
 
-/** Takes the place of a runner where there is none. */
+/** Used in place of a runner if there is none. */
 export function absentRunner(reason: string): Runner {
   return {
     health: () => Promise.resolve({ status: 'absent', reason }),

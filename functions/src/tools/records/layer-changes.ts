@@ -1,7 +1,6 @@
 import { VERSIONS_KEPT } from '../definitions/definition-store.ts'
 import type { LayerState } from './layer-state.ts'
-import { NO_TOTALS, replaced } from './layer-totals.ts'
-import type { LayerLimits, LayerTotals } from './layer-totals.ts'
+import { NO_TOTALS, replaced, type LayerLimits, type LayerTotals } from './layer-totals.ts'
 import type { DefinitionRecord, ModuleRecord } from './stored-records.ts'
 
 export type RecordKind = 'definition' | 'module'
@@ -19,13 +18,18 @@ export type KeptName = {
   readonly kind: RecordKind
   readonly name: string
   readonly isDeleted: boolean
-  /** What lies under the name beside its versions, as `recordBytes` counts. */
+  /** The bytes of the name's own record, without its versions, as `recordBytes` counts. */
   readonly ownBytes: number
   /** The oldest first. The last one is the present content, or the deletion. */
   readonly versions: readonly KeptVersion[]
+  /**
+   * True if `versions` holds only what a new version needs to know: the last one, and those beyond the newest
+   * `VERSIONS_KEPT - 1`, which then go. To read all versions of 200 names took longer than to write 200 new ones.
+   */
+  readonly isPartial?: boolean | undefined
 }
 
-/** What is written under a name. A deletion of a module has no source. */
+/** The content that is written under a name. A deletion of a module has no source. */
 export type RecordContent =
   | { readonly kind: 'definition'; readonly record: DefinitionRecord }
   | {
@@ -41,20 +45,20 @@ export type RecordChange = {
   readonly name: KeptName
   /** The same name when room is made. A name without any version is removed. */
   readonly left: KeptName
-  /** The versions that go. */
+  /** The versions that are removed. */
   readonly forgotten: readonly KeptVersion[]
   /** Undefined if the name only loses versions. */
   readonly content: RecordContent | undefined
 }
 
-/** What goes first: the names that were deleted longest ago, or the oldest versions. */
+/** The order in which content is removed: names that were deleted longest ago, or the oldest versions. */
 export const AGES = ['deletedAt', 'oldest'] as const
 export type Age = (typeof AGES)[number]
 
-type Changed = { readonly name: KeptName; left: KeptName; readonly content: RecordContent | undefined }
+type Changed = { name: KeptName; left: KeptName; readonly content: RecordContent | undefined }
 
 /**
- * Everything that one transaction changes in a layer: the records that it writes, and what goes to make room for them. A store
+ * Everything that one transaction changes in a layer: the records that it writes, and those that it removes for room. A store
  * reads names for it, asks it for the changes, and then writes them.
  */
 export class LayerChanges {
@@ -82,25 +86,39 @@ export class LayerChanges {
 
   /** Writes a content. `name` has all versions, the new one last; of those the newest `VERSIONS_KEPT` stay. */
   write(before: KeptName | undefined, name: KeptName, content: RecordContent): void {
-    const left = { ...name, versions: name.versions.slice(-VERSIONS_KEPT) }
+    const left = withoutSurplus(name)
     this.#names.set(keyOf(name), { name, left, content })
     this.#totals = replaced(this.#totals, before ? totalsOf(before) : NO_TOTALS, totalsOf(left))
     const wasPresent = before !== undefined && !before.isDeleted
     if (name.kind === 'definition') this.#size += Number(!name.isDeleted) - Number(wasPresent)
   }
 
-  /** Takes in names that may lose versions. A name that is already known stays as it is. */
+  /**
+   * Takes in names with all of their versions, because they may lose some. A name that is already known stays as it is, and
+   * gets the versions that it lacks.
+   */
   consider(names: readonly KeptName[]): void {
-    for (const name of names)
-      if (!this.#names.has(keyOf(name)))
-        this.#names.set(keyOf(name), { name, left: name, content: undefined })
+    for (const name of names) {
+      const known = this.#names.get(keyOf(name))
+      if (!known) this.#names.set(keyOf(name), { name, left: name, content: undefined })
+      else if (known.name.isPartial) {
+        const versions = [...name.versions, ...known.name.versions.slice(-1)]
+        known.name = { ...known.name, versions, isPartial: false }
+        known.left = withoutSurplus(known.name)
+      }
+    }
+  }
+
+  /** The names whose versions are not all known. They have to be considered before anything is forgotten. */
+  get partial(): readonly KeptName[] {
+    return [...this.#names.values()].map(({ name }) => name).filter(({ isPartial }) => isPartial)
   }
 
   knows(name: Pick<KeptName, 'kind' | 'name'>): boolean {
     return this.#names.has(keyOf(name))
   }
 
-  /** Whether something has to go by this age. */
+  /** True if content has to be removed by this age. */
   isTooLarge(age: Age): boolean {
     if (!this.#before.totals) return false
     const { deleted, bytes } = this.#totals
@@ -108,8 +126,8 @@ export class LayerChanges {
   }
 
   /**
-   * Lets the oldest go until the layer is small enough. The names of the layer have been considered up to the revision `reached`,
-   * so nothing newer goes.
+   * Removes the oldest until the layer is small enough. The names of the layer have been considered up to the revision
+   * `reached`, so nothing newer is removed.
    */
   forget(age: Age, reached: number): void {
     const oldestFirst = [...this.#names.values()]
@@ -122,7 +140,7 @@ export class LayerChanges {
     }
   }
 
-  /** What the store has to write, when room is made. */
+  /** The changes that the store has to write, after room is made. */
   get records(): readonly RecordChange[] {
     const records = [...this.#names.values()].map(({ name, left, content }) => {
       const forgotten = name.versions.slice(0, name.versions.length - left.versions.length)
@@ -131,7 +149,6 @@ export class LayerChanges {
     return records.filter(({ forgotten, content }) => content !== undefined || forgotten.length > 0)
   }
 
-  /** The state of the layer after the changes. */
   get state(): LayerState {
     return {
       epoch: this.#before.epoch,
@@ -162,6 +179,11 @@ export function totalsOf({ isDeleted, ownBytes, versions }: KeptName): LayerTota
   }
 }
 
+/** The name with the newest `VERSIONS_KEPT` of its versions. */
+function withoutSurplus(name: KeptName): KeptName {
+  return { ...name, versions: name.versions.slice(name.isPartial ? -2 : -VERSIONS_KEPT) }
+}
+
 /** The versions that may go: all but a present content. */
 export function pastVersions({ isDeleted, versions }: KeptName): readonly KeptVersion[] {
   return isDeleted ? versions : versions.slice(0, -1)
@@ -170,7 +192,7 @@ export function pastVersions({ isDeleted, versions }: KeptName): readonly KeptVe
 /** So many of the oldest versions of a name go together, at the age of this revision. */
 type Going = { readonly changed: Changed; readonly revision: number; readonly count: number }
 
-/** A deleted name goes at once with all of its versions. Otherwise each version goes by itself. */
+/** A deleted name is removed with all of its versions. Otherwise each version is removed alone. */
 function goingFrom(changed: Changed, age: Age): readonly Going[] {
   const past = pastVersions(changed.left)
   if (age === 'oldest') return past.map(({ revision }) => ({ changed, revision, count: 1 }))

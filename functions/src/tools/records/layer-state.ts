@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto'
-import { NO_TOTALS } from './layer-totals.ts'
-import type { LayerTotals } from './layer-totals.ts'
+import { NO_TOTALS, type LayerTotals } from './layer-totals.ts'
 
-/** What a layer knows of itself. */
+/** The state of a layer. */
 export type LayerState = {
   /** Drawn when the layer is first written: a new database never repeats the revisions of an old one. */
   readonly epoch: string
@@ -11,7 +10,7 @@ export type LayerState = {
   readonly size: number
   /** A reader who has not read since this revision has missed deletions that are forgotten, and reads the whole layer. */
   readonly floor: number
-  /** Undefined where the layer was never counted. Then nothing goes to make room. */
+  /** Undefined if the layer was never counted. Then nothing is removed for room. */
   readonly totals?: LayerTotals | undefined
 }
 

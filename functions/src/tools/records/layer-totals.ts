@@ -1,6 +1,6 @@
 import { ToolrackError } from '@toolrack/contract'
 
-/** What each name, and each version of it, counts beside its texts: times, author, and its places in the indexes of a store. */
+/** The bytes that each name and each version counts in addition to its texts: times, author, and entries in a store's indexes. */
 export const RECORD_BYTES = 512
 
 /** How much a layer may hold. */
@@ -23,8 +23,8 @@ export const STORE_BYTES_MAX = 2 * 1024 * 1024 * 1024
 
 /**
  * What a layer holds. The layer's own state keeps these counts, and each transaction that changes the layer corrects them.
- * Definitions, modules and the version that each of them is now are present and never go. Everything else is past: the oldest
- * of it goes when there is no room.
+ * Definitions, modules and their present versions are never removed. Everything else is past: the oldest of it is removed if
+ * there is no room.
  */
 export type LayerTotals = {
   readonly bytes: number
@@ -44,7 +44,7 @@ export function replaced(totals: LayerTotals, before: LayerTotals, after: LayerT
   }
 }
 
-/** The bytes of a definition or a module: of what is kept under its name, and of the version that it is. */
+/** The bytes of a definition or a module: of its own record, and of its present version. */
 export type ContentBytes = { readonly own: number; readonly version: number }
 
 /** A record with these texts in it, in bytes. */
@@ -57,7 +57,7 @@ export function definitionBytes(text: string): ContentBytes {
   return { own: bytes, version: bytes }
 }
 
-/** A source counts for each version that has it, though it lies in the store once. */
+/** A source counts for each version that has it, although the store keeps it once. */
 export function moduleBytes(module: {
   readonly source: string
   readonly report: string
@@ -70,25 +70,25 @@ export function moduleBytes(module: {
 /** How much a layer holds and may hold, and the same for the whole store if that has a limit. */
 export type Room = {
   readonly size: number
-  /** Undefined where a layer's bytes were never counted. */
+  /** Undefined if the layer's bytes were never counted. */
   readonly totals: LayerTotals | undefined
   readonly limits: LayerLimits
   readonly store?: StoreRoom | undefined
 }
 
 export type StoreRoom = {
-  /** What is present in every layer, this one included. */
+  /** The present bytes of all layers, this one included. */
   readonly presentBytes: number
   readonly bytesMax: number
   readonly layers: number
 }
 
-/** What a write would add, less what it takes away. */
+/** The change of the totals by a write. */
 export type Growth = { readonly created: number; readonly size: number; readonly presentBytes: number }
 
 /**
- * Refuses a write that could only be stored if something present went. What the write takes away makes room for what it adds,
- * and a write that makes a full layer smaller is never refused.
+ * Refuses a write for which something present would have to be removed. Bytes that the write removes make room for those that
+ * it adds, and a write that makes a full layer smaller is never refused.
  * Throws LAYER_FULL if the writer's layer is too large, and STORE_FULL if other layers are.
  */
 export function refuseOverflow({ size, totals, limits, store }: Room, growth: Growth): void {

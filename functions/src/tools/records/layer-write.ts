@@ -1,23 +1,22 @@
-import type { StoredDefinition } from '../catalog/stored-definition.ts'
-import type { DefinitionChange } from '../definitions/definition-change.ts'
-import { planWrite, written } from '../definitions/plan-write.ts'
-import type { PlannedChange } from '../definitions/plan-write.ts'
-import type { DefinitionWriteResult, WriteContext } from '../definitions/write-result.ts'
+import type { StoredDefinition } from '../catalog/layer-source.ts'
+import type {
+  DefinitionChange,
+  DefinitionWriteResult,
+  WriteContext,
+} from '../definitions/definition-change.ts'
+import { planWrite, written, type PlannedChange } from '../definitions/plan-write.ts'
 import type { ModuleChange, ModuleWriteResult, ModuleSummary } from '../modules/module-store.ts'
 import { bytesAfter, definitionsOf, planModuleWrite } from '../modules/plan-module-write.ts'
-import { LayerChanges, totalsOf } from './layer-changes.ts'
-import type { KeptName } from './layer-changes.ts'
-import { revisionText } from './layer-state.ts'
-import type { LayerState } from './layer-state.ts'
-import { RECORD_BYTES, recordBytes } from './layer-totals.ts'
-import type { StoreRoom } from './layer-totals.ts'
+import { LayerChanges, totalsOf, type KeptName } from './layer-changes.ts'
+import { revisionText, type LayerState } from './layer-state.ts'
+import { RECORD_BYTES, recordBytes, type StoreRoom } from './layer-totals.ts'
 
 /** What a transaction has read under the name of a definition. */
 export type FoundDefinition = {
   readonly kept?: KeptName | undefined
   /** The present content: a definition of ours, or one that another program has left under this name. */
   readonly stored?: StoredDefinition | undefined
-  /** True if another program has written what lies there. A content that is replaced then becomes a version first. */
+  /** True if another program has written the document. Its content becomes a version before it is replaced. */
   readonly isForeign?: boolean
 }
 
@@ -96,7 +95,7 @@ function roomIn({ state, store }: FoundInLayer, { limits }: WriteContext) {
   return { size: state.size, totals: state.totals, limits, store }
 }
 
-/** What another program left becomes a version first, so it takes a revision of its own. */
+/** Content of another program becomes a version first, which takes one more revision. */
 function changesOf(planned: readonly PlannedChange[], found: FoundInLayer, { limits }: WriteContext) {
   const isForeign = written(planned).some(({ change }) => found.definitions.get(change.name)?.isForeign)
   return new LayerChanges(found.state, limits, found.state.revision + (isForeign ? 2 : 1))
@@ -121,9 +120,10 @@ function writeDefinitions(
     const foreign = isForeign && stored ? [{ revision: revision - 1, bytes: recordBytes(stored.text) }] : []
     const versions = [...(kept?.versions ?? foreign), { revision, bytes }]
     const record = { name, text, digest, revision, updatedAt: at.toISOString(), updatedBy: by }
+    const { isPartial } = kept ?? {}
     changes.write(
       kept,
-      { kind: 'definition', name, isDeleted: text === null, ownBytes: bytes, versions },
+      { kind: 'definition', name, isDeleted: text === null, ownBytes: bytes, versions, isPartial },
       { kind: 'definition', record },
     )
     return { name, outcome, digest, revision: revisionText(revision, found.state.epoch) }

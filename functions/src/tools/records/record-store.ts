@@ -1,19 +1,9 @@
 import type { LayerSource, StoredLayer } from '../catalog/layer-source.ts'
-import type { DefinitionChange } from '../definitions/definition-change.ts'
 import type { DefinitionStore, DefinitionVersion } from '../definitions/definition-store.ts'
-import type { DefinitionWriteResult, WriteContext } from '../definitions/write-result.ts'
-import type {
-  ModuleChange,
-  ModulePage,
-  ModuleSummary,
-  ModuleVersion,
-  ModuleWriteResult,
-  StoredModule,
-} from '../modules/module-store.ts'
-import { definitionsWrite, moduleWrite } from './layer-write.ts'
-import type { LayerWrite } from './layer-write.ts'
+import type { ModulePage, ModuleSummary, ModuleVersion, StoredModule } from '../modules/module-store.ts'
+import { definitionsWrite, moduleWrite, type LayerWrite } from './layer-write.ts'
 
-/** What a storage reads of one layer, at once or later. */
+/** The reads of one layer in a storage. */
 export interface LayerRecords {
   versions(name: string): Answer<readonly DefinitionVersion[]>
   module(name: string): Answer<StoredModule | undefined>
@@ -34,35 +24,24 @@ export abstract class RecordStore implements DefinitionStore {
   ): Promise<T>
   protected abstract runWrite<Result>(layer: StoredLayer, write: LayerWrite<Result>): Promise<Result>
 
-  write(
-    layer: StoredLayer,
-    changes: readonly DefinitionChange[],
-    context: WriteContext,
-  ): Promise<readonly DefinitionWriteResult[]> {
-    return this.runWrite(layer, definitionsWrite(changes, context))
-  }
+  readonly write: DefinitionStore['write'] = (layer, changes, context) =>
+    this.runWrite(layer, definitionsWrite(changes, context))
 
-  writeModule(layer: StoredLayer, change: ModuleChange, context: WriteContext): Promise<ModuleWriteResult> {
-    return this.runWrite(layer, moduleWrite(change, context))
-  }
+  readonly writeModule: DefinitionStore['writeModule'] = (layer, change, context) =>
+    this.runWrite(layer, moduleWrite(change, context))
 
-  versions(layer: StoredLayer, name: string): Promise<readonly DefinitionVersion[]> {
-    return this.readRecords(layer, (records) => records.versions(name))
-  }
+  readonly versions: DefinitionStore['versions'] = (layer, name) =>
+    this.readRecords(layer, (records) => records.versions(name))
 
-  module(layer: StoredLayer, name: string): Promise<StoredModule | undefined> {
-    return this.readRecords(layer, (records) => records.module(name))
-  }
+  readonly module: DefinitionStore['module'] = (layer, name) =>
+    this.readRecords(layer, (records) => records.module(name))
 
-  modules(layer: StoredLayer, page: ModulePage): Promise<readonly ModuleSummary[]> {
-    return this.readRecords(layer, (records) => records.modules(page))
-  }
+  readonly modules: DefinitionStore['modules'] = (layer, page) =>
+    this.readRecords(layer, (records) => records.modules(page))
 
-  moduleVersions(layer: StoredLayer, name: string): Promise<readonly ModuleVersion[]> {
-    return this.readRecords(layer, (records) => records.moduleVersions(name))
-  }
+  readonly moduleVersions: DefinitionStore['moduleVersions'] = (layer, name) =>
+    this.readRecords(layer, (records) => records.moduleVersions(name))
 
-  source(layer: StoredLayer, sha256: string): Promise<string | undefined> {
-    return this.readRecords(layer, (records) => records.source(sha256))
-  }
+  readonly source: DefinitionStore['source'] = (layer, sha256) =>
+    this.readRecords(layer, (records) => records.source(sha256))
 }

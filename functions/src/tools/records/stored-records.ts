@@ -1,46 +1,30 @@
 import type { Digest } from '@toolrack/contract'
-import type { StoredDefinition } from '../catalog/stored-definition.ts'
+import type { StoredDefinition } from '../catalog/layer-source.ts'
 import type { DefinitionVersion } from '../definitions/definition-store.ts'
 import type { ModuleSummary, ModuleVersion } from '../modules/module-store.ts'
 import { revisionText } from './layer-state.ts'
 
 /** A definition as every store keeps it. Without text it is the tombstone of a deleted one. */
-export type DefinitionRecord = {
-  readonly name: string
+export type DefinitionRecord = Pick<ModuleRecord, 'name' | 'revision' | 'updatedAt' | 'updatedBy'> & {
   readonly text: string | null
   readonly digest: Digest
-  readonly revision: number
-  readonly updatedAt: string
-  readonly updatedBy: string
 }
 
 /** A version of a definition. A deletion has neither text nor digest. */
-export type DefinitionVersionRecord = {
-  readonly revision: number
+export type DefinitionVersionRecord = Pick<ModuleVersionRecord, 'revision' | 'at' | 'by'> & {
   readonly text: string | null
   readonly digest: Digest | null
-  readonly at: string
-  readonly by: string
 }
 
 /** A module as every store keeps it, without its report. Without a sha256 it is the tombstone of a deleted one. */
-export type ModuleRecord = {
-  readonly name: string
+export type ModuleRecord = Omit<ModuleSummary, 'sha256' | 'revision'> & {
   readonly sha256: string | null
-  readonly tools: readonly string[]
   readonly revision: number
-  readonly updatedAt: string
-  readonly updatedBy: string
 }
 
 /** A version of a module. A deletion has no sha256. */
-export type ModuleVersionRecord = {
-  readonly revision: number
-  readonly sha256: string | null
-  readonly tools: readonly string[]
-  readonly at: string
-  readonly by: string
-}
+export type ModuleVersionRecord = Omit<ModuleVersion, 'sha256' | 'revision'> &
+  Pick<ModuleRecord, 'sha256' | 'revision'>
 
 /** The definition in a record, or undefined for a tombstone. */
 export function storedDefinition(record: DefinitionRecord, epoch: string): StoredDefinition | undefined {

@@ -1,11 +1,9 @@
 import type { JsonObject, JsonValue, SchemaPath } from '@toolrack/contract'
-import { faultAt } from '../json/json-fault.ts'
-import type { JsonFault } from '../json/json-fault.ts'
+import { faultAt, type JsonFault } from '../json/json-fault.ts'
 import type { CompileReport } from './enforceable-schema.ts'
 import { expandedWeight } from './expanded-weight.ts'
 import type { SchemaCompiler } from './schema-compilers.ts'
-import { normaliseTypeNames } from './type-names.ts'
-import type { TypeChange } from './type-names.ts'
+import { normaliseTypeNames, type TypeChange } from './type-names.ts'
 
 // Each bound stops one known attack on validators.
 const BYTES_MAX = 32 * 1024

@@ -1,8 +1,7 @@
-import type { JsonObject } from '@toolrack/contract'
-import { isJsonObject, pointerKeys } from '@toolrack/contract'
+import { isJsonObject, pointerKeys, type JsonObject } from '@toolrack/contract'
 import type { ErrorObject } from 'ajv'
 
-/** Sentences that a model is told at once. More would not help it. */
+/** The most sentences in one answer. More would not help a model. */
 const FAULTS_MAX = 5
 /** Characters of what an author wrote into a schema that one sentence repeats. */
 const RULE_LENGTH_MAX = 300
@@ -43,7 +42,7 @@ export function argumentFaults(
   return [...sentences]
 }
 
-/** If no branch of an `anyOf` or `oneOf` fits, only that is told, and not what is wrong in each branch. */
+/** If no branch of an `anyOf` or `oneOf` fits, the answer says only that, and not the faults of each branch. */
 function outsideChoices(errors: readonly ErrorObject[]): (schemaPath: string) => boolean {
   const choices = new Set<string>()
   for (const { keyword, schemaPath } of errors)

@@ -1,11 +1,9 @@
 import type { JsonObject } from '@toolrack/contract'
 import { LRUCache } from 'lru-cache'
-import type { StoredDefinition } from '../catalog/stored-definition.ts'
-import { lightArguments, lightDefinition } from './light-work.ts'
-import type { LightDefinition } from './light-work.ts'
+import type { StoredDefinition } from '../catalog/layer-source.ts'
+import { lightArguments, lightDefinition, type LightDefinition } from './light-work.ts'
 import type { ArgumentQuestion, ArgumentReport, createValidateArguments } from './validate-arguments.ts'
-import { WorkerPool, workerUrlOf } from './worker-pool.ts'
-import type { Asker, PoolParts } from './worker-pool.ts'
+import { WorkerPool, workerUrlOf, type Asker, type PoolParts } from './worker-pool.ts'
 
 /** Milliseconds that a check of arguments may take. A schema within every limit can still need minutes. */
 const DEADLINE_MS = 1_000

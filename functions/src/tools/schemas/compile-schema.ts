@@ -1,12 +1,9 @@
 import type { JsonObject } from '@toolrack/contract'
 import type { Ajv, ErrorObject } from 'ajv'
-import { faultAt } from '../json/json-fault.ts'
-import type { JsonFault } from '../json/json-fault.ts'
-import { enforceableSchema } from './enforceable-schema.ts'
-import type { CompileReport } from './enforceable-schema.ts'
+import { faultAt, type JsonFault } from '../json/json-fault.ts'
+import { enforceableSchema, type CompileReport } from './enforceable-schema.ts'
 import { expandedWeight } from './expanded-weight.ts'
-import { anonymous, DRAFT_RULE, draftOf, newAjv, newCompiler } from './schema-draft.ts'
-import type { Draft } from './schema-draft.ts'
+import { anonymous, DRAFT_RULE, draftOf, newAjv, newCompiler, type Draft } from './schema-draft.ts'
 
 /** Ajv keeps everything that it compiles, so it is replaced after schemas of so many values. */
 const WEIGHT_PER_COMPILER = 2_000

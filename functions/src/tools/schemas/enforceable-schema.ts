@@ -1,7 +1,6 @@
 import type { JsonObject, JsonValue, SchemaPath } from '@toolrack/contract'
 import { isJsonObject, jsonPointer, subschemas } from '@toolrack/contract'
-import { faultAt } from '../json/json-fault.ts'
-import type { JsonFault } from '../json/json-fault.ts'
+import { faultAt, type JsonFault } from '../json/json-fault.ts'
 import { patternFault } from './re2-pattern.ts'
 
 /** A keyword that stays in the schema for the model and that the service does not enforce, and why. */
@@ -84,7 +83,7 @@ export function enforceableSchema(root: JsonObject): CompileReport & { readonly 
     return hasDropped
   }
 
-  /** What the schemas around a schema have evaluated is no longer known, wherever it stands. */
+  /** Removes the keywords from every schema, because it is no longer known which values other schemas have evaluated. */
   function dropUnevaluated(...keywords: readonly string[]): void {
     function visit(schema: Mutable, path: SchemaPath): boolean {
       anyBelow(schema, path, visit)

@@ -1,7 +1,6 @@
 import type { JsonObject, JsonValue, SchemaPath } from '@toolrack/contract'
 import { isJsonObject, pointerKeys, subschemas, valueAt } from '@toolrack/contract'
-import { faultAt } from '../json/json-fault.ts'
-import type { JsonFault } from '../json/json-fault.ts'
+import { faultAt, type JsonFault } from '../json/json-fault.ts'
 
 /** The most JSON values that a schema may have once every `$ref` is written out. It stops a doubling bomb. */
 const WEIGHT_MAX = 10_000

@@ -2,12 +2,12 @@ import { RE2JS } from 're2js'
 
 const PATTERN_LENGTH_MAX = 1_024
 
-/** What Ajv gets in place of RegExp. Every pattern runs on RE2, in time linear in its input. */
+/** Ajv uses this in place of RegExp. Every pattern runs on RE2, in time linear in its input. */
 export function re2Pattern(source: string): { test(text: string): boolean; toString(): string } {
   const compiled = RE2JS.compile(source)
   return { test: (text) => compiled.matcher(text).find(), toString: () => `re2:${source}` }
 }
-/** How generated stand-alone code would name the engine. Ajv's type asks for it. */
+/** The name of the engine in generated stand-alone code. Ajv's type requires it. */
 re2Pattern.code = 're2Pattern'
 
 /** Why a pattern is not enforced (RE2 cannot run it), or is invalid (nothing can). */

@@ -1,8 +1,6 @@
-import type { JsonObject } from '@toolrack/contract'
-import { ToolrackError } from '@toolrack/contract'
+import { ToolrackError, type JsonObject } from '@toolrack/contract'
 import type { CompileReport } from './enforceable-schema.ts'
-import { notAsked, WorkerPool, workerUrlOf } from './worker-pool.ts'
-import type { Asker, PoolParts } from './worker-pool.ts'
+import { notAsked, WorkerPool, workerUrlOf, type Asker, type PoolParts } from './worker-pool.ts'
 
 /** Milliseconds that one schema may take. 600 properties take 800 ms on a busy machine in a new process. */
 const DEADLINE_MS = 2_000

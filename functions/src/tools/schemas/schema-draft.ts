@@ -1,6 +1,5 @@
 import type { JsonObject } from '@toolrack/contract'
-import { Ajv } from 'ajv'
-import type { Options } from 'ajv'
+import { Ajv, type Options } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { re2Pattern } from './re2-pattern.ts'
 

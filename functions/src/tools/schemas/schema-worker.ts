@@ -2,7 +2,7 @@ import type { JsonObject } from '@toolrack/contract'
 import { answerQuestions } from './answer-questions.ts'
 import { createCompileSchema } from './compile-schema.ts'
 
-// A program of its own: its questions are texts of schemas.
+// A separate program. Its questions are texts of schemas.
 const compileSchema = createCompileSchema()
 
 // Reading the meta-schema takes longer than most schemas. It must not count against the first deadline.

@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue, SchemaPath } from '@toolrack/contract'
-import { jsonPointer, subschemas } from '@toolrack/contract'
+import { jsonPointer, subschemas, type JsonObject, type JsonValue, type SchemaPath } from '@toolrack/contract'
 
 /** One type name that was read as another. `to` is null if the name means "anything"; then the keyword was removed. */
 export type TypeChange = { readonly pointer: string; readonly from: string; readonly to: string | null }

@@ -25,7 +25,7 @@ const VALUES_KEPT = 20_000
 /**
  * The most errors that are collected: 40 MB. There are at most as many as values of the schema times values of the
  * arguments, because no value is checked against one part of a schema twice. If there could be more, only the first
- * mistake is told.
+ * fault is reported.
  */
 const ERRORS_MAX = 100_000
 

@@ -1,20 +1,18 @@
 import { ToolrackError } from '@toolrack/contract'
 import type { Serializable } from 'node:child_process'
-import { FairQueue } from '../../fair-queue.ts'
-import type { NotRun, QueueState, QueueUser } from '../../fair-queue.ts'
-import { stopping, WorkerProcess } from './worker-process.ts'
-import type { WorkerAnswer, WorkerOptions } from './worker-process.ts'
+import { FairQueue, type NotRun, type QueueState, type QueueUser } from '../../fair-queue.ts'
+import { stopping, WorkerProcess, type WorkerAnswer, type WorkerOptions } from './worker-process.ts'
 
 export type PoolOptions = WorkerOptions & {
   /** The clock that checks are measured by, in milliseconds from any beginning. */
   readonly nowMs?: (() => number) | undefined
 }
 
-/** What a test sets of a pool that has values of its own. */
+/** The values of a pool that tests replace. */
 export type PoolParts = Partial<PoolOptions> & { readonly workerUrl?: URL }
 
 export type Asker = {
-  /** The caller's uid; null for what the service reads by itself. */
+  /** The caller's uid. Null for files and documents that the service reads by itself. */
   readonly user: QueueUser
   /** Aborted when nobody wants the answer any more. A question that still waits is then not asked. */
   readonly signal?: AbortSignal | undefined
@@ -87,7 +85,7 @@ export class WorkerPool<Question extends Serializable, Report> {
       if ('fault' in answer && user !== null) this.#queue.pause(user, tookMs)
       return answer
     } catch (error) {
-      // The others that wait would wait as long for a start of their own.
+      // Each of the waiting questions would wait as long for another start.
       if (!this.#processes.some(({ isStarted }) => isStarted)) this.#queue.refuseWaiting(error as Error)
       throw error
     } finally {

@@ -1,6 +1,5 @@
 import { ToolrackError } from '@toolrack/contract'
-import { fork } from 'node:child_process'
-import type { ChildProcess, Serializable } from 'node:child_process'
+import { fork, type ChildProcess, type Serializable } from 'node:child_process'
 import { once } from 'node:events'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Log } from '../../log.ts'

@@ -16,7 +16,6 @@ export type ToolCall = {
   readonly nullMeansOmitted: boolean
 }
 
-/** A call with its result. */
 export type AnsweredCall<Result extends ToolResult<unknown> = ToolResult<unknown>> = {
   readonly call: Pick<ToolCall, 'id' | 'name'>
   readonly result: Result

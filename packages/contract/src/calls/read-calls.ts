@@ -1,5 +1,4 @@
-import { isJsonArray, isJsonObject } from '../json.ts'
-import type { JsonObject, JsonValue } from '../json.ts'
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from '../json.ts'
 import type { CallFormat, ToolCall } from './call-format.ts'
 
 /** How many calls one request to the service may hold. */

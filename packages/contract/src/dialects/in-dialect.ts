@@ -1,8 +1,7 @@
 import { aliasOf } from '../alias.ts'
 import type { JsonObject, JsonValue } from '../json.ts'
 import { SchemaError } from '../schema-keywords.ts'
-import { completeParameters } from '../tool-definition.ts'
-import type { ToolDefinition } from '../tool-definition.ts'
+import { completeParameters, type ToolDefinition } from '../tool-definition.ts'
 
 /**
  * What becomes of a definition in a dialect: it is sent with the schema as it is listed, with another schema of the same
@@ -50,14 +49,14 @@ export type ToolParts = {
   readonly definition: ToolDefinition
 }
 
-/** What one dialect says of its tools and of its lists. */
+/** The rules of one dialect for its tools and its lists. */
 export type DialectRules<Tool extends object = object> = ToolRules<Tool> & {
   readonly name: string
   /** True if the vendor is given aliases. False if it takes every tool name as it is. */
   readonly usesAliases: boolean
   /** True if a list in this dialect can have the envelope `items`. */
   readonly allowsItems: boolean
-  /** The key of the one tool that holds all declarations. Leave it out if each declaration is a tool of its own. */
+  /** The key of the one tool that holds all declarations. Leave it out if each declaration is one tool. */
   readonly declarationsKey?: string
   /** What a definition becomes that the rules above do not allow. Its conversion is `non-strict`. */
   readonly fallback?: ToolRules<Tool>

@@ -1,12 +1,11 @@
-import { canonicalJson, isJsonArray, isJsonObject } from '../json.ts'
-import type { JsonObject, JsonValue } from '../json.ts'
+import { canonicalJson, isJsonArray, isJsonObject, type JsonObject, type JsonValue } from '../json.ts'
 import { isAnnotation, mapSubschemas, referencedSchema, SchemaError } from '../schema-keywords.ts'
 import type { SchemaPath } from '../schema-keywords.ts'
 
 /** How many characters of JSON all references of a schema may add. A small schema can refer to a large one many times. */
 const ADDED_MAX = 128 * 1024
 
-/** Keywords that refuse the same values whatever other keywords stand beside them. */
+/** Keywords that refuse the same values with and without other keywords beside them. */
 const INDEPENDENT = new Set(
   [
     ['type', 'enum', 'const', 'required', 'format', 'pattern', 'minLength', 'maxLength'],

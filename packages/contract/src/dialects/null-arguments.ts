@@ -1,5 +1,4 @@
-import type { JsonObject, JsonValue } from '../json.ts'
-import { isJsonObject } from '../json.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts'
 import { referencedSchema, typesOf } from '../schema-keywords.ts'
 
 /**

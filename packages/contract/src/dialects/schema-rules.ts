@@ -1,7 +1,5 @@
-import type { JsonObject } from '../json.ts'
-import { isJsonObject } from '../json.ts'
-import { mapSubschemas, SchemaError, typesOf } from '../schema-keywords.ts'
-import type { SchemaPath } from '../schema-keywords.ts'
+import { isJsonObject, type JsonObject } from '../json.ts'
+import { mapSubschemas, SchemaError, typesOf, type SchemaPath } from '../schema-keywords.ts'
 
 const DRAFT_07 = /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/
 
@@ -26,7 +24,7 @@ export function arraysWithItems(schema: JsonObject): JsonObject {
   return needsItems ? { ...below, items: {} } : below
 }
 
-/** Throws SchemaError if one of these keywords stands at the root. */
+/** Throws SchemaError if the root has one of these keywords. */
 export function refuseAtRoot(schema: JsonObject, keywords: readonly string[]): void {
   const found = keywords.find((keyword) => schema[keyword] !== undefined)
   if (found !== undefined)

@@ -1,7 +1,5 @@
-import type { JsonObject } from '../json.ts'
-import { isJsonArray, isJsonObject } from '../json.ts'
-import { isAnnotation, mapSubschemas, SchemaError, typesOf } from '../schema-keywords.ts'
-import type { SchemaPath } from '../schema-keywords.ts'
+import { isJsonArray, isJsonObject, type JsonObject } from '../json.ts'
+import { isAnnotation, mapSubschemas, SchemaError, typesOf, type SchemaPath } from '../schema-keywords.ts'
 import { allowsNull, withNull } from './null-arguments.ts'
 
 /**

@@ -2,8 +2,7 @@ import type { AnsweredCall, CallFormat } from '../calls/call-format.ts'
 import type { DialectRules, ObjectSchema, ToolParts } from '../dialects/in-dialect.ts'
 import { inlineRefs } from '../dialects/inline-refs.ts'
 import { arraysWithItems, currentSchema, refuseParameterNames } from '../dialects/schema-rules.ts'
-import { holdsLargeInteger, isJsonObject } from '../json.ts'
-import type { JsonObject, JsonValue } from '../json.ts'
+import { holdsLargeInteger, isJsonObject, type JsonObject, type JsonValue } from '../json.ts'
 
 /** The declaration of one function for Gemini. */
 export type GeminiDeclaration = Pick<ToolParts, 'name' | 'description'> & {

@@ -3,8 +3,7 @@ import type { DialectRules, ToolParts } from '../dialects/in-dialect.ts'
 import { inlineRefs, inlineRootRef } from '../dialects/inline-refs.ts'
 import { arraysWithItems, currentSchema, refuseAtRoot } from '../dialects/schema-rules.ts'
 import { strictSchema } from '../dialects/strict-schema.ts'
-import { isJsonObject } from '../json.ts'
-import type { JsonObject } from '../json.ts'
+import { isJsonObject, type JsonObject } from '../json.ts'
 import { completeParameters } from '../tool-definition.ts'
 
 type Described = Pick<ToolParts, 'name' | 'description' | 'parameters'>
@@ -49,7 +48,7 @@ export const openaiStrictDialect: DialectRules<OpenaiTool> = {
   usesAliases: true,
   allowsItems: true,
   parameters: (written) => {
-    // References come first, because the rules depend on where a value stands.
+    // References come first, because the rules depend on the place of a value.
     const inlined = inlineRefs(currentSchema(written))
     const complete = completeParameters(inlined)
     refuseAtRoot(complete, NOT_AT_ROOT)

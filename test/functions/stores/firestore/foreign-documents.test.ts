@@ -13,7 +13,7 @@ import {
 import { FirestoreInstance } from '../../../support/firestore-instance.ts'
 import { firestoreService } from '../../../support/firestore-service.ts'
 import { until } from '../../../support/until.ts'
-import type { DefinitionWriteResult } from '../../../../functions/src/tools/definitions/write-result.ts'
+import type { DefinitionWriteResult } from '../../../../functions/src/tools/definitions/definition-change.ts'
 
 jest.setTimeout(60_000)
 

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import type { StoredDefinition } from '../../../../functions/src/tools/catalog/stored-definition.ts'
+import type { StoredDefinition } from '../../../../functions/src/tools/catalog/layer-source.ts'
 import { LAYER_LIMITS, NO_TOTALS } from '../../../../functions/src/tools/records/layer-totals.ts'
 import { managingModule, planWrite } from '../../../../functions/src/tools/definitions/plan-write.ts'
 import { put, remove, tool } from '../../../support/definition-changes.ts'

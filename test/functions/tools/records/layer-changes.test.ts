@@ -83,3 +83,25 @@ test.each([
 ])('a reader with a revision %s reads the whole layer', (_what, revision) => {
   expect(revisionNumber(revision, stateWith())).toBeUndefined()
 })
+
+test('of a name that was read in part, the surplus goes with a new version, and the rest once it is known', () => {
+  const whole = kept('definition', 'a', [2, 3, 4, 5])
+  const partial = { ...kept('definition', 'a', [2, 5]), isPartial: true }
+  const changes = new LayerChanges(stateWith(whole), { bytesMax: 0, deletedMax: 0 }, 10)
+  const versions = [...partial.versions, { revision: 10, bytes: BYTES }]
+  const record = {
+    name: 'a',
+    text: 'a',
+    digest: 'sha256:a',
+    updatedAt: '',
+    updatedBy: '',
+    revision: 10,
+  } as const
+  changes.write(partial, { ...partial, versions }, { kind: 'definition', record })
+  expect(left(changes)).toEqual({ a: [5, 10] })
+  expect(changes.state.totals?.bytes).toBe(totalsOf(whole).bytes)
+  expect(changes.partial).toHaveLength(1)
+  changes.consider([whole])
+  expect(changes.partial).toHaveLength(0)
+  expect(left(changes)).toEqual({ a: [2, 3, 4, 5, 10] })
+})
