@@ -11,15 +11,15 @@ MIB: Final = 1024 * 1024
 
 #: The limit of the main thread's stack, which is the usual one of a Linux system. RLIMIT_DATA does not count the stack.
 STACK_BYTES: Final = 8 * MIB
-#: The address space for files that are mapped after the fork, mainly the code of shared libraries. RLIMIT_DATA does not count
-#: them. numpy takes 40 MB, and pandas 26 MB more. Libraries that the zygote imported before the fork are not part of this.
+#: The address space for files that are mapped after the fork, mainly the code of shared libraries. RLIMIT_DATA does not
+#: count them. numpy takes 40 MB, and pandas 26 MB more. Libraries that the zygote imported before the fork do not count.
 MAPPED_FILES_BYTES: Final = 72 * MIB
 #: The memory that an honest child needs in addition to `memory_bytes`: its stack, and its own files if it maps them (up to
 #: their quota).
 BESIDE_BYTES: Final = STACK_BYTES + 16 * MIB
 
-#: How many signals may wait for the processes of one user. The kernel keeps 160 bytes for each. Signals below SIGRTMIN arrive
-#: even above this limit. Linux systems usually allow a hundred thousand.
+#: How many signals may wait for the processes of one user. The kernel keeps 160 bytes for each. Signals below SIGRTMIN
+#: arrive even above this limit. Linux systems usually allow a hundred thousand.
 SIGNALS_MAX: Final = 64
 
 #: How many threads one child may have. If the child has its own user, the kernel enforces this. Otherwise main does
