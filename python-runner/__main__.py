@@ -1,7 +1,7 @@
 """Starts the runner, or with ``--zygote`` the process that children are forked from.
 
-Run as ``python -I python-runner``: Python then puts this folder on ``sys.path`` and nothing else of the user's, and the
-runner's own source lies in no folder that tool code may read.
+Run as ``python -I python-runner``. Then ``sys.path`` has this folder and no other folder of the user, and the runner's own
+source is in no folder that tool code may read.
 """
 
 import gc
@@ -9,7 +9,7 @@ import sys
 
 
 def main() -> None:
-    # Nothing that is imported is garbage, and looking for garbage takes a tenth of the start.
+    # Imports make no garbage, and the garbage collector would take a tenth of the start time.
     gc.disable()
     if "--zygote" in sys.argv:
         from toolrack_runner.zygote.preload import without_hooks
@@ -18,7 +18,7 @@ def main() -> None:
             from toolrack_runner.zygote.zygote import main as become_zygote
 
         become_zygote()
-    # The zygote takes as long to start as all the rest, and starts beside it.
+    # The zygote starts at the same time as the rest of the runner, because it takes just as long.
     from toolrack_runner.zygote.spawn_zygote import spawn_zygote
 
     spawned = spawn_zygote() if sys.platform == "linux" else None

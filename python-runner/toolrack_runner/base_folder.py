@@ -1,4 +1,4 @@
-"""The folder for work directories, which is made only if namespaces are missing.
+"""The folder of all work directories. It is made only if namespaces are not available.
 
 A runner that is killed leaves its folder behind, and the next runner removes it.
 """
@@ -9,7 +9,8 @@ from contextlib import suppress
 
 from toolrack_runner.remove_contents import remove_contents
 
-#: The path of a socket may have 107 bytes, and the names below the folder take 64 of them.
+#: Bytes in the path of the parent folder. The path of a unix socket has at most 107 bytes, and the names below the parent
+#: take 64 of them.
 PARENT_BYTES_MAX = 40
 
 
@@ -31,11 +32,11 @@ def choose_base() -> str:
 
 
 def remove_base(path: str) -> None:
-    """Removes the folder and its contents, if it was made. Every child must have ended."""
-    # A descriptor, because the current folder may be gone.
+    """Removes the folder and its contents, if it exists. Every child must have ended before."""
+    # `remove_contents` changes the current folder. A descriptor leads back, even if the current folder has been removed.
     here = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
     try:
-        # A zygote that still runs may make a directory at the same time.
+        # Several attempts, because a zygote that still runs may make a directory at the same time.
         for _ in range(ATTEMPTS):
             with suppress(OSError):
                 remove_contents(path)
@@ -49,7 +50,7 @@ def remove_base(path: str) -> None:
 
 
 def sweep_bases() -> None:
-    """Removes the folders that killed runners of this user left."""
+    """Removes the folders of this user's runners that do not run any more, for example because they were killed."""
     with os.scandir(PARENT) as entries:
         for entry in list(entries):
             found = _NAME.fullmatch(entry.name)

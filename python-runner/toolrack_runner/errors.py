@@ -1,6 +1,6 @@
 """The error codes that the runner uses, a part of the closed list in packages/contract/src/error-code.ts.
 
-Recognise an error by its code, never by its text. packages/contract/vectors/errors.json tests both lists.
+Recognise an error by its code, never by its text. Tests compare both lists with packages/contract/vectors/errors.json.
 """
 
 from dataclasses import dataclass
@@ -9,7 +9,10 @@ from types import MappingProxyType
 
 @dataclass(frozen=True, slots=True)
 class ErrorKind:
-    """What an error means for a program. `http_status` is 200 for errors of the tool itself."""
+    """The HTTP status of an error, its status name, and whether a retry can succeed.
+
+    `http_status` is 200 for errors of the tool itself.
+    """
 
     http_status: int
     status: str

@@ -6,17 +6,18 @@ from contextlib import suppress
 
 
 class MovedError(OSError):
-    """A directory was moved while it was emptied. What is beside it now must not be removed."""
+    """A directory was moved while it was being emptied. Its ".." is now another directory, which must not be emptied."""
 
 
 def remove_contents(path: str) -> None:
-    """Removes everything below `path`, at any depth, and follows no link. Raises MovedError.
+    """Removes everything below `path`, at any depth, and follows no symbolic link. Raises MovedError.
 
-    Another process may remove it at the same time. It enters a directory by name and leaves it by "..", so a deep tree needs
-    neither recursion nor descriptors.
+    Another process may remove the same files at the same time. The function changes to a directory by its name and back by
+    "..", so a deep tree needs neither recursion nor open descriptors.
     """
     os.chdir(path)
-    # For each open directory: its identity, its name in the parent, and the directories that are left in it.
+    # For each directory from `path` to the current one: its identity, its name in its parent, and those of its
+    # subdirectories that remain to be removed.
     way: list[tuple[tuple[int, int], str, list[str]]] = [(_here(), "", _remove_files())]
     while way:
         _, name, left = way[-1]
@@ -38,7 +39,10 @@ def remove_contents(path: str) -> None:
 
 
 def _remove_files() -> list[str]:
-    """Removes files and empty directories here. Makes the other directories accessible and returns their names."""
+    """Removes the files and empty directories of the current directory.
+
+    Makes the remaining directories accessible, and returns their names.
+    """
     left: list[str] = []
     with os.scandir(".") as entries:
         for entry in list(entries):

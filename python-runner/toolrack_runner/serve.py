@@ -18,15 +18,18 @@ from toolrack_runner.zygote.messages import Opening, ZygoteChannel
 
 #: The exit code of a wrong setting: EX_CONFIG of sysexits.h.
 BAD_SETTING = 78
-#: Enough for 1,000 living children and for connections.
+#: The wanted limit of open descriptors: enough for 1,000 living children and for connections.
 DESCRIPTORS = 16_384
-#: Objects that are made before the garbage collector runs. One large answer makes 130,000 objects. With the usual 700 the
-#: collector ran many times while main read it, which took 9 ms instead of 2.
+#: How many new objects start the garbage collector. One large answer makes 130,000 objects. With the usual 700, the
+#: collector ran many times while main parsed such an answer, which took 9 ms instead of 2.
 GARBAGE_MAX = 150_000
 
 
 def main(spawned: tuple[int, socket.socket] | None) -> NoReturn:
-    """Runs until a signal ends it or its parent ends. `spawned` is a zygote that waits for its opening."""
+    """Runs the server until a signal arrives or the parent process ends.
+
+    `spawned` is a zygote that waits for its `Opening`: its pid, and main's end of the channel.
+    """
     allow_descriptors()
     base = choose_base()
     canaries_stack = ExitStack()
@@ -85,7 +88,7 @@ def _read_secret() -> str:
 
 
 def _canaries(stack: ExitStack, base: str) -> dict[str, int | str]:
-    """Puts out the canaries that the probes attack, until the stack is closed."""
+    """Makes the canaries that the probes attack. They are removed when the stack is closed."""
     try:
         return asdict(stack.enter_context(put_canaries(base)))
     except OSError as error:

@@ -28,22 +28,22 @@ class Settings:
     port: int
     #: How many calls run at once.
     slots: int
-    #: How many of them one user may have; None means half.
+    #: How many slots one user may use at once. None means half of all slots.
     user_slots: int | None
-    #: User code does not run below this level.
+    #: The lowest level of isolation at which user code may run.
     min_isolation: str
-    #: Memory of all children that wait for a call, in bytes.
+    #: How much memory all children that wait for a call may use together, in bytes.
     pool_bytes: int
     #: Layers that the operator switched off, to find out which one does not work on a platform.
     without: tuple[str, ...]
-    #: Whether the secret comes on standard input. The runner stops when standard input ends.
+    #: Whether the runner reads its secret from standard input. It then stops when standard input ends.
     has_parent: bool
-    #: Networks that are not public and that tools may be connected to.
+    #: Networks that tools may connect to although they are not public.
     network_allowed: "tuple[Network, ...]"
 
     @property
     def is_for_one_user(self) -> bool:
-        """Whether one user may have every slot. Then no other user waits."""
+        """Whether one user may use all slots. Such a runner has no other users who would have to wait."""
         return self.user_slots == self.slots
 
 

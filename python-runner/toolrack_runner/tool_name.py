@@ -1,6 +1,6 @@
 """The rule for tool names, the same as in packages/contract/src/tool-name.ts.
 
-packages/contract/vectors/names.json tests both.
+Tests check both with packages/contract/vectors/names.json.
 """
 
 import re

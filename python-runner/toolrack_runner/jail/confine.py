@@ -1,7 +1,7 @@
 """The jail of one child: its layers, in the order that the kernel requires.
 
-Everything is prepared once in the zygote, so that a child only makes a few dozen system calls. If a layer that was reported
-as on then fails, the child ends: user code never runs in a weaker jail than `/health` shows.
+Everything is prepared once in the zygote, so that a child only makes a few dozen system calls. If a layer that is reported
+as on fails in a child, the child ends. So user code never runs in a weaker jail than `/health` shows.
 """
 
 import os
@@ -38,11 +38,11 @@ from toolrack_runner.jail.seccomp.program import SeccompProgram
 from toolrack_runner.jail.workplace import Workplace, make_directory, name_workplace, start_emptying
 from toolrack_runner.zygote.messages import Limits, Opening
 
-#: The uid of slot 0. Linux distributions use 60000 to 64999 for nobody.
+#: The uid of slot 0. Linux distributions do not assign the uids from 60000 to 64999.
 FIRST_UID = 60_000
-#: What is read of /proc/self/status, which has about 1,500 bytes.
+#: How many bytes of /proc/self/status are read. The file has about 1,500.
 STATUS_BYTES = 1 << 14
-#: How many planned limits are kept. Callers choose the limits, so there may be many different ones.
+#: How many different planned limits are cached. Callers choose the limits, so there may be many.
 PLANS_MAX = 64
 
 SWITCHED_OFF = Unavailable("switched off by the operator (--without)")
@@ -65,7 +65,7 @@ class Confinement:
 
     @property
     def missing(self) -> dict[str, str]:
-        """Why a layer is off, by its name."""
+        """The reason for each layer that is off, by the name of the layer."""
         layers: dict[str, object] = {
             "rlimits": True if self.rlimits else SWITCHED_OFF,
             "identity": self.first_uid,
@@ -84,13 +84,13 @@ class Confinement:
         self.note_memory()
 
     def note_memory(self) -> None:
-        """Reads how much memory the zygote uses now. Children share it, and their limits are added to it."""
+        """Reads how much memory the zygote uses now. Children share this memory, so it is added to their limits."""
         if self.status >= 0:
             self.in_use = memory_in(os.pread(self.status, STATUS_BYTES, 0))
         self.planned.clear()
 
     def make_workplace(self, slot: int, limits: Limits) -> Workplace:
-        """The place of the next child of a slot. Makes its directory if it will not mount one."""
+        """The workplace of the next child of a slot. Makes its directory, unless the child mounts one itself."""
         uid, gid = self._user_of(slot)
         planned = self.planned.get(limits)
         if planned is None:
@@ -104,9 +104,9 @@ class Confinement:
         return Workplace(make_directory(self.base, slot, uid, gid), uid, gid, planned)
 
     def clear_workplace(self, slot: int) -> int | None:
-        """Starts to remove what the reaped child of a slot wrote, and gives the pid of the process that does it.
+        """Starts a process that removes the files of a slot's reaped child, and returns the pid of this process.
 
-        The slot must not be used before that process ends. None with namespaces: the kernel has removed everything.
+        The slot must not be used before the process ends. Returns None with namespaces: the kernel has removed the files.
         """
         if not isinstance(self.namespaces, Unavailable):
             return None
@@ -123,7 +123,7 @@ class Confinement:
         start_session()
         if ON_LINUX:
             come_after_the_runner()
-        # Each child opens its own: processes that inherit an open file share its flags and its position.
+        # Each child opens /dev/null itself: processes that inherit an open file share its flags and its position.
         close_stdin(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
         keep_files_private()
         if not isinstance(self.namespaces, Unavailable):
@@ -141,7 +141,8 @@ class Confinement:
         if not isinstance(self.landlock, Unavailable):
             self.landlock.apply(writable=workplace.path)
         close_all_except((0, 1, 2, *keep))
-        # Not earlier: the descriptors that the zygote holds for other children are more than a child may open.
+        # Not before `close_all_except`: the child inherits the descriptors of other children from the zygote, and their
+        # number is above its own limit.
         if self.rlimits:
             set_limits(workplace.limits)
         if not isinstance(self.seccomp, Unavailable):
@@ -153,7 +154,10 @@ class Confinement:
 
 
 def prepare_confinement(opening: Opening) -> Confinement:
-    """Finds out in the zygote which layers can be on, and prepares them. Goes on in a new process (`enter_namespaces`)."""
+    """Finds out in the zygote which layers can be on, and prepares them.
+
+    With namespaces, it returns in a new process (see `enter_namespaces`).
+    """
     without = opening.without
     namespaces = SWITCHED_OFF if "namespaces" in without else enter_namespaces(opening.read_only)
     landlock = SWITCHED_OFF if "landlock" in without else LandlockRules.prepare(opening.read_only)
@@ -179,7 +183,7 @@ def _first_uid(opening: Opening, *, has_own_root: bool) -> int | Unavailable:
         return SWITCHED_OFF
     if os.geteuid() != 0:
         return Unavailable("only root can give each child a user of its own")
-    # With namespaces the zygote makes the folders of its root itself, open to everyone.
+    # With namespaces the zygote makes the folders of its root itself, and every user may enter them.
     closed = None if has_own_root else closed_to_others(opening.needed)
     if closed is not None:
         return Unavailable(

@@ -1,6 +1,6 @@
-"""What every child does first, on any Linux and for any user: own session, no inherited files, no new privileges.
+"""The part of the jail that works on any Linux and for any user: own session, no inherited files, no new privileges.
 
-The numbers are those of `linux/prctl.h`. Each function raises OSError if the kernel refuses.
+The numbers come from `linux/prctl.h`. Each function raises OSError if the kernel refuses.
 """
 
 import errno
@@ -15,9 +15,10 @@ from toolrack_runner.jail.linux import ON_LINUX, prctl, syscall
 PR_SET_PDEATHSIG: Final = 1
 PR_SET_DUMPABLE: Final = 4
 PR_SET_NO_NEW_PRIVS: Final = 38
-#: Of every child from its start: it gets a third of the processor time of one at 0, such as the runner and the service.
+#: The niceness of every child. With it, a child gets a third of the processor time of a process at 0, such as the runner or
+#: the service.
 NICENESS: Final = 5
-#: The last descriptor there can be: the kernel takes an unsigned int as the end of a range.
+#: The highest possible descriptor: `close_range` takes an unsigned int as the end of a range.
 LAST: Final = 2**32 - 1
 
 
@@ -27,12 +28,15 @@ def start_session() -> None:
 
 
 def come_after_the_runner() -> None:
-    """Lets the runner and the service run first if processors are short. Every call waits for both, and each has one thread.
+    """Lets the runner and the service run before this child if all processors are busy.
 
-    If the kernel weighs sessions, main sets the niceness of the session. A child cannot: it does not see that file of /proc.
+    Every call waits for the runner and the service, and each of them has only one thread.
+
+    If the kernel divides processor time between sessions, main sets the niceness of the child's session through a file in
+    /proc. The child cannot, because it does not see this file.
     """
     if os.getpriority(os.PRIO_PROCESS, 0) < NICENESS:
-        # Main may have set a higher niceness at this moment, and only root could lower it.
+        # Main may set a higher niceness between the two calls, and only root may lower it.
         with suppress(PermissionError):
             os.setpriority(os.PRIO_PROCESS, 0, NICENESS)
 
@@ -40,8 +44,8 @@ def come_after_the_runner() -> None:
 def die_with(zygote: int) -> None:
     """Has the kernel kill this process when the thread that forked it ends.
 
-    `zygote` is what `os.getppid()` must give (0 in the first process of a PID namespace). If the zygote has ended
-    meanwhile, the child ends here. A change of uid or capabilities clears this, so it is set again after that.
+    `zygote` is the value that `os.getppid()` must return (0 in the first process of a PID namespace). If the zygote has
+    already ended, the child ends here. A change of uid or capabilities clears this setting, so call it after such a change.
     """
     prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != zygote:
@@ -49,7 +53,10 @@ def die_with(zygote: int) -> None:
 
 
 def hide_memory() -> None:
-    """Forbids core files and gives `/proc/<pid>` to root, so no other process of this uid may attach to it or read it."""
+    """Forbids core files, and makes root the owner of `/proc/<pid>`.
+
+    So no other process of this uid may attach to this process or read its memory.
+    """
     prctl(PR_SET_DUMPABLE, 0)
 
 
@@ -59,7 +66,7 @@ def forbid_new_privileges() -> None:
 
 
 def keep_files_private() -> None:
-    """Gives the child's own uid alone access to the files that it makes."""
+    """Makes the files of the child accessible only to the child's own uid."""
     os.umask(0o077)
 
 
@@ -81,7 +88,7 @@ def close_all_except(kept: Collection[int]) -> None:
 
 
 def gaps(kept: Collection[int]) -> Iterator[tuple[int, int]]:
-    """The ranges between the kept descriptors, both ends included."""
+    """The ranges of descriptors that are not kept: the first and the last descriptor of each."""
     first = 0
     for descriptor in sorted(set(kept)):
         if descriptor > first:

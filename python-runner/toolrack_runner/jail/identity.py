@@ -1,6 +1,6 @@
-"""Removes the user, the groups and the capabilities of a process, and finds folders that other users cannot enter.
+"""Changes the user and removes the groups and the capabilities of a process. Finds folders that other users cannot enter.
 
-The numbers are those of `linux/prctl.h` and `linux/capability.h`.
+The numbers come from `linux/prctl.h` and `linux/capability.h`.
 """
 
 import ctypes
@@ -16,7 +16,7 @@ from toolrack_runner.jail.linux import prctl, syscall
 PR_CAPBSET_DROP: Final = 24
 LINUX_CAPABILITY_VERSION_3: Final = 0x20080522
 
-#: 64 bits hold every capability there can be; Linux 6.18 has 41.
+#: The highest possible number of capabilities: a set has 64 bits. Linux 6.18 has 41 capabilities.
 CAPABILITIES: Final = 64
 
 #: `__user_cap_header_struct` of version 3 for this process, and two empty `__user_cap_data_struct`.
@@ -27,14 +27,17 @@ _nothing_address: Final = ctypes.addressof(_nothing)
 
 
 def drop_identity(uid: int, gid: int) -> None:
-    """Becomes `uid` and `gid`, real, effective and saved, in no other group. Needs CAP_SETUID and CAP_SETGID."""
+    """Sets the real, effective and saved uid and gid, and removes all other groups. Needs CAP_SETUID and CAP_SETGID."""
     os.setgroups([])
     os.setresgid(gid, gid, gid)
     os.setresuid(uid, uid, uid)
 
 
 def drop_bounding_set() -> None:
-    """Forbids every process from here on to gain a capability by exec. Called once, in the zygote; needs CAP_SETPCAP."""
+    """Forbids this process and its later children to gain a capability by exec.
+
+    Called once, in the zygote. Needs CAP_SETPCAP.
+    """
     for capability in range(CAPABILITIES):
         try:
             prctl(PR_CAPBSET_DROP, capability)
@@ -46,19 +49,22 @@ def drop_bounding_set() -> None:
 
 
 def drop_capabilities() -> None:
-    """Empties the effective, permitted and inheritable sets of this process, and so the ambient set. Every user may."""
+    """Empties the effective, permitted and inheritable sets of this process, and so the ambient set. Needs no privilege."""
     syscall("capset", _header_address, _nothing_address)
 
 
 def closed_to_others(paths: Iterable[str]) -> str | None:
-    """The first folder on the way to a path that other users, such as a slot's, cannot enter; None if there is none."""
+    """The first folder on the way to one of the paths that other users, such as the user of a slot, cannot enter.
+
+    None if they can enter all folders.
+    """
     for path in paths:
         real = Path(os.path.realpath(path))
         for folder in (*reversed(real.parents), real):
             try:
                 mode = folder.stat().st_mode
             except OSError:
-                break  # Nobody reads a path that is not there.
+                break  # The path does not exist, so nobody needs to read it.
             if stat.S_ISDIR(mode) and not mode & stat.S_IXOTH:
                 return str(folder)
     return None

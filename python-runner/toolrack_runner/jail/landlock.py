@@ -1,7 +1,7 @@
 """The files that a child may read and write, enforced by the kernel (Landlock).
 
-A child may also not execute a file, bind or connect a TCP port, connect to an abstract unix socket, or send a signal to
-a process outside, as far as the kernel's ABI knows these rights. Numbers: `linux/landlock.h` of Linux 6.18.
+If the kernel's Landlock ABI supports it, a child may also not execute a file, bind or connect a TCP port, connect to an
+abstract unix socket, or send a signal to a process outside. The numbers come from `linux/landlock.h` of Linux 6.18.
 
 Landlock does not cover metadata (mode, owner, times, `stat`), UDP, netlink and pathname unix sockets. Seccomp does.
 """
@@ -31,16 +31,17 @@ TRUNCATE: Final = 1 << 14
 FILE_RIGHTS: Final = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
 FILE_RIGHTS_LATEST: Final = 16
 
-#: From ABI 4 on: bind and connect of TCP.
+#: From ABI 4 on: to bind and to connect TCP sockets.
 TCP_RIGHTS: Final = 0b11
-#: From ABI 6 on: abstract unix sockets and signals reach only processes under the same rules.
+#: From ABI 6 on: abstract unix sockets and signals can reach only processes with the same Landlock rules.
 SCOPES: Final = 0b11
 
-#: Not EXECUTE, not making a device, FIFO, socket or symbolic link, and not ioctl of a device.
+#: The rights that a child may have. Never granted: to execute, to make a device, FIFO, socket or symbolic link, and to use
+#: ioctl on a device.
 READ: Final = READ_FILE | READ_DIR
 READ_WRITE: Final = READ | WRITE_FILE | TRUNCATE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | REFER
 
-#: Honest programs write to this device.
+#: Every child may write to this device, because honest programs do.
 NULL_DEVICE: Final = "/dev/null"
 
 LANDLOCK_CREATE_RULESET_VERSION: Final = 1
@@ -66,7 +67,7 @@ class LandlockRules:
 
     @classmethod
     def prepare(cls, read_only: Sequence[str]) -> Self | Unavailable:
-        """Opens the paths that can be opened. Called in the zygote, with the root that its children will have."""
+        """Opens those paths that can be opened. Called in the zygote, once it has the root directory of its children."""
         try:
             abi = syscall("landlock_create_ruleset", 0, 0, LANDLOCK_CREATE_RULESET_VERSION)
         except OSError as error:
@@ -107,7 +108,7 @@ def file_rights(abi: int) -> int:
 
 
 def ruleset_attributes(abi: int) -> bytes:
-    """`struct landlock_ruleset_attr`, as long as the ABI knows it. Everything that the ABI can restrict is restricted."""
+    """`struct landlock_ruleset_attr` with the fields that the ABI knows. Restricts everything that the ABI can restrict."""
     handled = [file_rights(abi)]
     if abi >= 4:
         handled.append(TCP_RIGHTS)

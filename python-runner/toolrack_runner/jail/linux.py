@@ -1,7 +1,7 @@
 """System calls of Linux that Python has no function for.
 
-Everything is bound once, at import, so that a forked child only calls. On other systems this can be imported too; then
-every call raises OSError(ENOSYS).
+All functions are bound at import, so that a forked child only has to call them. Other systems can import this module too,
+but every call raises OSError(ENOSYS) there.
 """
 
 import ctypes
@@ -17,16 +17,16 @@ from toolrack_runner.jail.seccomp.syscalls import TABLES
 
 ON_LINUX: Final = sys.platform == "linux"
 
-#: As `uname -m` writes it.
+#: The machine, as `uname -m` writes it.
 MACHINE: Final = platform.machine()
 
-#: The system calls of this machine; empty if it is neither of the two, or if its Python does not have 64 bits.
+#: The numbers of this machine's system calls, by name. Empty for a machine without a table, or a Python without 64 bits.
 SYSCALLS: Final[Mapping[str, int]] = TABLES.get(MACHINE, {}) if ON_LINUX and sys.maxsize > 2**32 else {}
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _syscall = _libc.syscall
-# Six arguments as unsigned long. For plain ints ctypes passes only 32 bits. The upper half of the register is then random,
-# and the kernel answers with EINVAL.
+# The number and six arguments, as unsigned long. As plain ints, ctypes would pass only 32 bits of each. The upper half of
+# the register would then be random, and the kernel would answer with EINVAL.
 _syscall.argtypes = (ctypes.c_ulong,) * 7
 _syscall.restype = ctypes.c_long
 _ZEROS: Final = (0,) * 6
@@ -52,5 +52,5 @@ def syscall(name: str, *arguments: int) -> int:
 
 
 def prctl(option: int, value: int = 0) -> int:
-    """Sets or reads an attribute of this process. The other arguments are 0, as the kernel demands."""
+    """Sets or reads an attribute of this process. The other arguments are 0, as the kernel requires."""
     return syscall("prctl", option, value)

@@ -1,8 +1,10 @@
 """Namespaces: a zygote's own processes, network and file tree, and for each child a file tree and IPC of its own.
 
-The zygote does the expensive part once: a network without interfaces, and a root that holds only what children may read.
-Each child adds its own mount and IPC namespace with a small tmpfs on /tmp. The size of that file system is its quota,
-and the kernel removes it with the child. An ordinary user can do all this in a user namespace.
+The zygote does the expensive part once: it makes a network without interfaces, and a root directory that contains only the
+files that children may read. Each child then makes a mount namespace and an IPC namespace with a small tmpfs as its
+workplace. The size of this tmpfs is the disk quota of the child. The kernel removes it with the child.
+
+A user other than root can do all this in a user namespace.
 
 Numbers: `linux/sched.h`, `linux/mount.h`.
 """
@@ -37,32 +39,34 @@ AT_FDCWD: Final = -100 & 0xFFFF_FFFF_FFFF_FFFF
 AT_RECURSIVE: Final = 0x8000
 MOUNT_ATTR_RDONLY_NOSUID: Final = 0x1 | 0x2
 
-#: The directory that the new root is mounted on. Every Linux has it, and it holds nothing that children may read. It is
-#: covered only in the zygote's own mount namespace, so nothing can be left behind in it.
+#: The directory at which the new root is mounted. Every Linux has it, and it contains nothing that children may read. The
+#: mount exists only in the zygote's own mount namespace, so nothing can remain in the real /proc.
 NEW_ROOT: Final = "/proc"
-#: Where a child's own file system may be. The first one that hides nothing readable is used.
+#: The possible places of a child's own file system. The first one at which it would hide no readable path is used.
 WORKPLACES: Final = ("/tmp", "/workplace", "/toolrack-workplace")  # noqa: S108 - the child's own
 #: A child's quota: a file of 10 MB must fit, and the file system needs some space for itself.
 QUOTA_BYTES: Final = 16 << 20
 QUOTA_INODES: Final = 256
-#: The options of its mount, without the user and the group.
+#: The mount options of the child's file system. The user and the group are filled in for each child.
 OPTIONS: Final = b"size=%d,nr_inodes=%d,mode=0700,uid=%%d,gid=%%d" % (QUOTA_BYTES, QUOTA_INODES)
 OPTIONS_BYTES_MAX: Final = 128
-#: Devices that store nothing. Not /dev/zero: mapped as shared, it is anonymous memory that no limit counts.
+#: The devices of a child, which store nothing. /dev/zero is not one of them: a shared mapping of it is anonymous memory that
+#: no limit counts.
 DEVICES: Final = ("/dev/null", "/dev/full", "/dev/random", "/dev/urandom")
 
 
 class Namespaces:
-    """The namespaces that this process lives in, as their first process.
+    """The namespaces of this process, which is the first process in them.
 
-    `status` is the open file /proc/self/status of this process, which has no /proc any more. `workplace` is the path at
-    which each child has a file system of its own.
+    `status` is a descriptor of /proc/self/status. This process opened it before it left the root that has a /proc.
+    `workplace` is the path at which each child has a file system of its own.
     """
 
     def __init__(self, status: int, workplace: str) -> None:
         self.status = status
         self.workplace = workplace
-        # The mount is prepared but for the child's user: a child copies each page that it writes to.
+        # The arguments of the mount are prepared here, except for the child's user. A child should write to few pages,
+        # because it copies each page that it writes to.
         self._texts = [ctypes.create_string_buffer(text) for text in (b"tmpfs", os.fsencode(workplace))]
         self._options = ctypes.create_string_buffer(OPTIONS_BYTES_MAX)
         source, target = map(ctypes.addressof, self._texts)
@@ -78,10 +82,10 @@ class Namespaces:
 
 
 def enter_namespaces(read_only: Sequence[str]) -> Namespaces | Unavailable:
-    """Makes the calling process the first one of new namespaces with a root of its own.
+    """Forks, and makes the new process the first one of new namespaces with a root directory of its own.
 
-    It forks: the caller goes on in the new process, and the old process waits for it and then ends in the same way. If the
-    kernel refuses, nothing has changed.
+    Returns only in the new process. The old process waits for the new one, and ends with the same exit code or signal. If
+    the kernel refuses the namespaces, the function returns Unavailable in the calling process, and nothing has changed.
     """
     reason = _try_in_a_child()
     if reason is not None:
@@ -98,14 +102,20 @@ def enter_namespaces(read_only: Sequence[str]) -> Namespaces | Unavailable:
 
 
 def workplace_beside(read_only: Sequence[str]) -> str:
-    """`/tmp`, where programs expect to be able to write; another path if something readable lies below /tmp."""
+    """The path of the workplace: `/tmp`, because programs expect to be able to write there.
+
+    It is another path if a path that children may read is below /tmp.
+    """
     return next(
         place for place in WORKPLACES if not any(f"{path}/".startswith(f"{place}/") for path in read_only)
     )
 
 
 def _unshare() -> None:
-    """Leaves the namespaces of the parent. An ordinary user needs a user namespace, which then knows only this user."""
+    """Moves this process into new namespaces.
+
+    A user other than root also needs a user namespace. Only this one user exists in it.
+    """
     uid, gid = os.geteuid(), os.getegid()
     if uid == 0:
         syscall("unshare", OF_A_ZYGOTE)
@@ -142,7 +152,7 @@ def _try_in_a_child() -> str | None:
 
 
 def _wait_and_end_as(pid: int) -> NoReturn:
-    """Runs in the old process, outside of the namespaces. It only shows main how the new process ended."""
+    """Waits in the old process, outside of the namespaces, and ends like the new process, so that main sees how it ended."""
     os.closerange(3, 1 << 16)
     _, status = os.waitpid(pid, 0)
     code = os.waitstatus_to_exitcode(status)
@@ -172,7 +182,7 @@ def _build_root(read_only: Sequence[str], workplace: str) -> None:
 
 
 def _show(path: str) -> None:
-    """Makes a path of the old root readable at the same place of the new root. A symbolic link stays one."""
+    """Makes a path of the old root readable at the same path of the new root. A symbolic link stays a symbolic link."""
     shown = NEW_ROOT + path
     if not os.path.lexists(path) or os.path.lexists(shown):
         return
@@ -202,7 +212,7 @@ def _mount(source: str, target: str, kind: str, flags: int, options: str = "") -
 
 
 def _call(name: str, *arguments: int | str) -> None:
-    """As `syscall`, with a string in the place of the address of a C string."""
+    """Like `syscall`, but an argument can be a string. The kernel gets the address of its C string."""
     buffers = [
         ctypes.create_string_buffer(os.fsencode(each)) if isinstance(each, str) else each
         for each in arguments

@@ -4,7 +4,8 @@ import os
 import sys
 from pathlib import Path
 
-#: Shared libraries, and files that the standard library opens by path. None belongs to a user or describes this machine.
+#: Shared libraries, and files that the standard library opens by path. None of them contains data of a user or describes
+#: this machine.
 OF_THE_SYSTEM = (
     "/lib",
     "/lib32",
@@ -16,7 +17,7 @@ OF_THE_SYSTEM = (
     "/etc/localtime",
     "/etc/mime.types",
     "/usr/share/zoneinfo",
-    # The certificates of authorities, for tools that may connect. They are public.
+    # The public certificates of certificate authorities, for tools that may connect to hosts.
     "/etc/ssl/certs",
     "/etc/ssl/cert.pem",
     "/etc/ssl/openssl.cnf",
@@ -34,6 +35,6 @@ def needed_paths() -> tuple[str, ...]:
 
 
 def readable_paths() -> tuple[str, ...]:
-    """Every path that a child may read. Never this runner's own source."""
+    """Every path that a child may read. The runner's own source is not one of them."""
     libraries = tuple(str(Path(path).parent) for path in needed_paths())
     return tuple(dict.fromkeys((*OF_THE_SYSTEM, *libraries)))

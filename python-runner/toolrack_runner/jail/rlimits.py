@@ -9,48 +9,52 @@ from toolrack_runner.zygote.messages import Limits
 
 MIB: Final = 1024 * 1024
 
-#: What the stack of the main thread may grow to: the usual limit of a Linux system. RLIMIT_DATA does not count it.
+#: The limit of the main thread's stack, which is the usual one of a Linux system. RLIMIT_DATA does not count the stack.
 STACK_BYTES: Final = 8 * MIB
-#: Of the address space, for files that are mapped after the fork and that RLIMIT_DATA does not count: mainly the code of
-#: shared libraries. numpy takes 40 MB and pandas 26 MB more; what a zygote has imported before is not counted.
+#: The address space for files that are mapped after the fork, mainly the code of shared libraries. RLIMIT_DATA does not
+#: count them. numpy takes 40 MB, and pandas 26 MB more. Libraries that the zygote imported before the fork do not count.
 MAPPED_FILES_BYTES: Final = 72 * MIB
-#: What else an honest child uses beside its memory: the stack, and its own files if it maps them (their quota).
+#: The memory that an honest child needs in addition to `memory_bytes`: its stack, and its own files if it maps them (up to
+#: their quota).
 BESIDE_BYTES: Final = STACK_BYTES + 16 * MIB
 
-#: Signals that may wait for a process of this user; those below SIGRTMIN arrive in any case. The kernel keeps 160 bytes for
-#: each, and a usual limit is a hundred thousand.
+#: How many signals may wait for the processes of one user. The kernel keeps 160 bytes for each. Signals below SIGRTMIN
+#: arrive even above this limit. Linux systems usually allow a hundred thousand.
 SIGNALS_MAX: Final = 64
 
-#: Threads of one child. If the child has a user of its own the kernel counts them, else main does (`pool/memory_watch.py`).
+#: How many threads one child may have. If the child has its own user, the kernel enforces this. Otherwise main does
+#: (`pool/memory_watch.py`).
 THREADS_MAX: Final = 64
 
-#: gVisor refuses every limit but AS, CORE, CPU, DATA, FSIZE, MEMLOCK, NOFILE, NPROC, RSS and STACK (and does not
-#: enforce NPROC), so these may fail there. Seccomp denies what the first would have limited.
+#: The limits that a system may refuse. gVisor accepts only AS, CORE, CPU, DATA, FSIZE, MEMLOCK, NOFILE, NPROC, RSS and
+#: STACK, and does not enforce NPROC. Seccomp denies the message queues that MSGQUEUE would limit.
 OPTIONAL: Final = frozenset({"MSGQUEUE", "SIGPENDING"})
 
-#: Name, number, and the soft and the hard limit of each.
+#: For each limit: its name, its number, and the soft and the hard value.
 PlannedLimits = tuple[tuple[str, int, tuple[int, int]], ...]
 
 
 @dataclass(frozen=True)
 class MemoryInUse:
-    """What a process already uses when its limits are set, in bytes. Its limits are added to this."""
+    """The bytes of memory that a process already uses when its limits are set. They are added to its limits."""
 
     data_bytes: int = 0
-    """What RLIMIT_DATA counts (VmData)."""
+    """The memory that RLIMIT_DATA counts (VmData)."""
     mapped_bytes: int = 0
-    """What RLIMIT_AS counts (VmSize)."""
+    """The memory that RLIMIT_AS counts (VmSize)."""
     anonymous_bytes: int = 0
-    """Resident memory without a file behind it (RssAnon). A child shares it until it writes to it."""
+    """Resident memory that is not part of a file (RssAnon). A child shares it with the zygote until it writes to it."""
 
 
 def plan_limits(limits: Limits, *, processes: int | None, in_use: MemoryInUse) -> PlannedLimits:
     """The limits to set, soft and hard, never above a hard limit that this process already has.
 
-    `memory_bytes` is private writable memory beyond `in_use` (RLIMIT_DATA). `address_space_bytes` bounds all mappings
-    (RLIMIT_AS), also those that RLIMIT_DATA does not count, such as memory whose write permission was dropped. At
-    `cpu_seconds` comes SIGXCPU, a second later SIGKILL. Writing past `file_bytes` fails with EFBIG, because Python ignores
-    SIGXFSZ. `processes` counts the threads of the uid: None if the user has other processes too.
+    - `memory_bytes` (RLIMIT_DATA): private writable memory in addition to `in_use`.
+    - `address_space_bytes` (RLIMIT_AS): all mappings, also those that RLIMIT_DATA does not count, such as memory that became
+      read-only.
+    - `cpu_seconds`: the kernel sends SIGXCPU at this time, and SIGKILL a second later.
+    - `file_bytes`: writing beyond this size fails with EFBIG, because Python ignores SIGXFSZ.
+    - `processes`: the threads of the uid. None sets no limit, because the user has other processes too.
     """
     data = in_use.data_bytes + limits.memory_bytes
     mapped = in_use.mapped_bytes + limits.memory_bytes + BESIDE_BYTES + MAPPED_FILES_BYTES
@@ -83,7 +87,7 @@ def plan_limits(limits: Limits, *, processes: int | None, in_use: MemoryInUse) -
 
 
 def set_limits(planned: PlannedLimits) -> tuple[str, ...]:
-    """Sets the limits in this process, for good, and gives the names of those in force.
+    """Sets the limits in this process permanently, and returns the names of those that the system accepted.
 
     Raises OSError or ValueError if Linux refuses a limit that it must know.
     """
@@ -101,7 +105,7 @@ def set_limits(planned: PlannedLimits) -> tuple[str, ...]:
 
 
 def memory_in(status: bytes) -> MemoryInUse:
-    """The memory that the process with this `/proc/<pid>/status` uses."""
+    """The memory that a process uses. `status` is the content of its `/proc/<pid>/status`."""
     sizes = {
         name: int(value.split()[0]) * 1024
         for name, _, value in (line.partition(b":") for line in status.splitlines())

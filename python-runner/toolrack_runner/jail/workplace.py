@@ -1,7 +1,8 @@
-"""The place of one child: its user, its directory, and its limits.
+"""The workplace of one child: its user, its directory, and its limits.
 
 Without namespaces, each slot has a directory, which is emptied after each child. A process with the child's own identity
-empties it, so no symbolic link, however it is swapped, can make it remove anything that the child could not remove itself.
+empties it. So even a symbolic link that changes meanwhile cannot make this process remove a file that the child could not
+have removed.
 """
 
 import os
@@ -14,7 +15,7 @@ from toolrack_runner.remove_contents import remove_contents
 
 @dataclass(frozen=True)
 class Workplace:
-    """The user of a child, the directory that it may write to, and what it may use."""
+    """The user of a child, the directory that it may write to, and its limits."""
 
     path: str
     uid: int
@@ -23,14 +24,14 @@ class Workplace:
 
 
 def name_workplace(path: str) -> None:
-    """Has `tempfile`, and programs that ask for a home, write to this directory."""
+    """Makes this directory the home and the temporary directory, for example of `tempfile`."""
     os.environ["HOME"] = os.environ["TMPDIR"] = path
 
 
 def make_directory(base: str, slot: int, uid: int, gid: int) -> str:
-    """The slot's empty directory, mode 0700, which belongs to the slot's user; made if it is not there.
+    """Makes the directory of a slot, if it does not exist, and returns its path. It has mode 0700 and belongs to `uid`.
 
-    Does not make `base`: a runner that ends has removed it, and nothing may be left after that.
+    Does not make `base`: a runner that ends removes `base`, and nothing may remain after that.
     """
     path = f"{base}/{slot}"
     try:
@@ -43,7 +44,7 @@ def make_directory(base: str, slot: int, uid: int, gid: int) -> str:
 
 
 def start_emptying(base: str, slot: int, uid: int, gid: int) -> int:
-    """Starts a process that empties the slot's directory, and gives its pid. The caller does not wait for it here."""
+    """Starts a process that empties the slot's directory, and returns its pid without waiting for it."""
     pid = os.fork()
     if pid == 0:
         try:

@@ -1,18 +1,19 @@
-"""The canaries: files, sockets and a process that are put out to see whether an attack reaches them."""
+"""The canaries: files, sockets and a process that are made as targets, to see whether an attack reaches them."""
 
 from dataclasses import dataclass
 from typing import Final
 
-#: The fields that are descriptors of connections. Main sends them to a zygote with its opening. They stay open in a probe.
+#: The fields that are descriptors of connections. Main sends these descriptors to a zygote with its `Opening`. They stay open
+#: in the process of a probe.
 CONNECTIONS: Final = ("passed", "severed")
 
 
 @dataclass(frozen=True)
 class Canaries:
-    """Stand-ins for things of value. Paths and numbers are as the confined child sees them."""
+    """The targets of the attacks, in place of valuable ones. Paths and numbers are as the confined child sees them."""
 
     victim: int
-    """A process of the runner's own user outside the jail. Its memory is readable for that user (dumpable)."""
+    """The pid of a process outside the jail, which the runner's user owns. This user may read its memory (dumpable)."""
     open_file: str
     """A file outside, mode 0644, owned by the runner's user, as /etc/passwd is."""
     private_file: str
@@ -30,9 +31,9 @@ class Canaries:
     socket_file: str
     """The path of a unix socket (datagrams) that main receives on and everyone may write to."""
     passed: int
-    """A TCP connection, passed in as the broker does it. Its peer is there and never answers."""
+    """A TCP connection, passed to the child as the broker does it. Its peer keeps it open and never answers."""
     severed: int
-    """Another such connection. Its peer has ended it by RST."""
+    """A TCP connection like `passed`, but its peer has closed it by RST."""
     inherited: int
     """The number of a descriptor that is open in the zygote and must not be open in the child."""
     workdir: str

@@ -1,4 +1,4 @@
-"""Main's part: resolves a name once, checks every address, and connects to one of those that were checked."""
+"""Main's part: resolves a host name once, checks all its addresses, and connects to one of the checked addresses."""
 
 import asyncio
 import errno
@@ -11,30 +11,31 @@ from toolrack_runner.network.hosts import Host, is_named
 from toolrack_runner.network.public_address import Network, is_public
 from toolrack_runner.wire.child_messages import Connect
 
-#: For resolving and connecting together, in seconds.
+#: How long resolving and connecting may take together, in seconds.
 CONNECT_SECONDS = 10.0
-#: The buffers that the kernel keeps for one connection: of what the tool has sent, and of what it has not read yet. The
-#: kernel doubles both for its own data. By default they grow to 4 and 32 MB, which no limit of the child counts. With these,
-#: a tool can send 0.6 MB/s to a host that is 100 ms away, and receive 1.3 MB/s.
+#: The sizes of the kernel's buffers for one connection: for data that the tool has sent, and for data that it has not read
+#: yet. The kernel doubles both for its own data. By default they grow to 4 and 32 MB, which no limit of the child counts.
+#: With these sizes, a tool can send 0.6 MB/s to a host that is 100 ms away, and receive 1.3 MB/s.
 SEND_BYTES = 64 << 10
 RECEIVE_BYTES = 128 << 10
-#: How long the kernel tries to send data that the peer does not take. After that it drops what a child has left behind.
+#: How long the kernel tries to send data that the peer does not accept. Then it discards the data, also that of a child that
+#: has ended.
 SENDING_MS = 60_000
 
 #: One result of getaddrinfo: family, kind, protocol, canonical name, and the address to connect to.
 Address = tuple[int, int, int, str, Any]
-#: Takes a name and a port. Raises ConnectError, and OSError and ValueError as getaddrinfo does.
+#: Resolves a name and a port. Raises ConnectError, and OSError and ValueError as getaddrinfo does.
 LookUp = Callable[[str, int], Awaitable[list[Address]]]
 
 
 class ConnectError(Exception):
-    """The connection is not made. The text is for the tool."""
+    """The connection was refused or failed. The tool sees the text."""
 
 
 async def connect(
     hosts: tuple[Host, ...], allowed: tuple[Network, ...], wish: Connect, look_up: LookUp
 ) -> socket.socket:
-    """A connected, blocking TCP socket. `wish` is what the child sent. Raises ConnectError."""
+    """Makes a connected, blocking TCP socket. `wish` is the request of the child. Raises ConnectError."""
     name, port = wish
     if not is_named(hosts, name, port):
         raise ConnectError(
@@ -50,13 +51,13 @@ async def connect(
             f"the host can't be reached: {error.strerror or 'its name is not known'}"
         ) from None
     except ValueError:
-        # A name that no resolver accepts (UnicodeError). `wire/child_messages.py` refuses all such names that are known.
+        # A name that no resolver accepts (UnicodeError). `wire/child_messages.py` already refuses the known kinds of them.
         raise ConnectError("the host can't be reached: its name is not valid") from None
 
 
 async def _connect(found: list[Address], allowed: tuple[Network, ...]) -> socket.socket:
     loop = asyncio.get_running_loop()
-    # A host with one address that is not public is not trusted with its other addresses either.
+    # If one address of a host is not public, its other addresses are refused too.
     if not found or not all(is_public(str(address[0]), allowed) for *_, address in found):
         raise ConnectError("the host's name leads to an address that is not public")
     last: OSError | None = None
@@ -81,10 +82,10 @@ async def _connect(found: list[Address], allowed: tuple[Network, ...]) -> socket
 def confirm_connected(connected: socket.socket, address: Any) -> None:
     """Connects to `address` a second time, after the first, non-blocking `connect` has succeeded.
 
-    The first one leaves the socket in the state SS_CONNECTING, which the kernel does not change when the handshake ends.
-    A socket in that state can be connected to another address after its peer has gone: `sendmsg` with MSG_FASTOPEN
-    does it without a call of `connect`. The second `connect` makes the state SS_CONNECTED, and MSG_FASTOPEN then fails
-    with EISCONN, also after the peer has gone.
+    The first `connect` leaves the socket in the state SS_CONNECTING, also after the end of the handshake.
+    If its peer has closed the connection, a socket in this state can be connected to another address: `sendmsg` with
+    MSG_FASTOPEN does it without a call of `connect`. The second `connect` changes the state to SS_CONNECTED. Then
+    MSG_FASTOPEN fails with EISCONN, even after the peer has closed the connection.
 
     Raises OSError if the socket is not connected any more. The caller closes it.
     """
@@ -94,7 +95,7 @@ def confirm_connected(connected: socket.socket, address: Any) -> None:
 
 
 def _bound_buffers(connected: socket.socket) -> None:
-    """Must be called before the socket is connected, because the kernel then tells the peer how much it may send."""
+    """Limits the buffers of a socket. Call it before `connect`, which tells the peer how much it may send."""
     connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BYTES)
     connected.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BYTES)
     if hasattr(socket, "TCP_USER_TIMEOUT"):

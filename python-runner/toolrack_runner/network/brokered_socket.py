@@ -1,7 +1,7 @@
-"""The child's part: sockets that the broker connects. The jail denies all others.
+"""The child's part: sockets that the broker connects. The jail denies all other sockets.
 
-They replace the sockets of the standard library before the module is imported, and only if a spec of it names hosts. Names
-are not resolved here: they go to the broker unchanged.
+If a spec of the module names hosts, these sockets replace those of the standard library before the module is imported. Host
+names are not resolved here: the child sends them to the broker unchanged.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ _INET = (socket.AF_INET, socket.AF_INET6)
 
 
 class BrokeredSocket(socket.socket):
-    """A TCP socket. It is a placeholder until it is connected; then it is the connection that the broker has made."""
+    """A TCP socket. Until `connect`, its descriptor is one end of a closed pair; then it is the broker's connection."""
 
     channel = -1
 
@@ -48,7 +48,7 @@ class BrokeredSocket(socket.socket):
         return None
 
     def connect_ex(self, address: Any) -> int:
-        """As `connect`, but returns an errno and does not raise."""
+        """Like `connect`, but returns an errno and does not raise."""
         try:
             self.connect(address)
         except OSError as error:
@@ -56,12 +56,12 @@ class BrokeredSocket(socket.socket):
         return 0
 
     def setsockopt(self, *arguments: Any) -> None:
-        """Ignores errors of a placeholder, which cannot have all options of a connection."""
+        """Sets an option and ignores errors, because a socket that is not connected yet does not accept all TCP options."""
         with contextlib.suppress(OSError):
             super().setsockopt(*arguments)
 
     def bind(self, address: Any) -> None:
-        """Allows port 0 only, as every connection gets some port. A tool cannot listen."""
+        """Allows port 0 only, which means any port. Every connection gets one. A tool cannot listen."""
         if address[1] != 0:
             raise OSError(errno.EPERM, "the sandbox has connections to named hosts only")
 
@@ -87,7 +87,7 @@ def _refused(reason: str) -> ConnectionRefusedError:
 
 
 def resolve_by_broker(host: Any, port: Any, family: int = 0, *_: Any, **__: Any) -> list[Any]:
-    """Replaces getaddrinfo: the only address of a name is the name itself. The broker resolves it."""
+    """Replaces getaddrinfo. The only address that it returns is the name itself, which the broker resolves later."""
     name = host.decode() if isinstance(host, bytes) else host
     services = {"http": 80, "https": 443}
     number = services.get(port, port) if isinstance(port, str) else port
@@ -103,5 +103,8 @@ def connect_by_broker() -> None:
 
 
 def open_broker(channel: int) -> None:
-    """Called when the call has come. Earlier, an order from main could be taken for the broker's reply."""
+    """Allows connections from now on. Called when the child has received its call.
+
+    Before that, the child could mistake a message with the call for the broker's reply.
+    """
     BrokeredSocket.channel = channel

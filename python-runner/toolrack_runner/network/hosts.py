@@ -3,7 +3,7 @@
 import re
 from dataclasses import dataclass
 
-#: The ports of a host that is named without one.
+#: The ports of a host that a spec names without a port.
 PORTS = (80, 443)
 _HOST = re.compile(
     r"(?=.{1,253}(?::\d+)?\Z)([a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?)*)(?::([1-9]\d{0,4}))?",
@@ -16,14 +16,14 @@ _NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)
 
 @dataclass(frozen=True, slots=True)
 class Host:
-    """A name, and the ports that may be connected to."""
+    """The name of a host, and the ports that a tool may connect to."""
 
     name: str
     ports: tuple[int, ...]
 
 
 def read_host(text: str) -> Host | None:
-    """`api.example.com` or `api.example.com:8443`; None for anything else, a numeric address too."""
+    """Reads `api.example.com` or `api.example.com:8443`. None for anything else, such as a numeric address."""
     found = _HOST.fullmatch(text.lower()) if text.isascii() else None
     if found is None or is_address(text):
         return None
@@ -36,7 +36,7 @@ def read_host(text: str) -> Host | None:
 def is_address(text: str) -> bool:
     """True for a numeric address, with or without a port, in any spelling that a resolver accepts.
 
-    Beside IPv6 these are the names whose last label is a number, decimal, octal or hexadecimal: `10.0.0.1`, `127.1`,
+    These are IPv6 addresses, and all names whose last label is a decimal, octal or hexadecimal number: `10.0.0.1`, `127.1`,
     `0x7f000001`, `2130706433` (WHATWG URL Standard, "ends in a number").
     """
     if _IPV6.fullmatch(text.lower()):
@@ -46,7 +46,7 @@ def is_address(text: str) -> bool:
 
 
 def why_no_address(position: int) -> str:
-    """The sentence for an address at this place of a spec's `network`, without its full stop."""
+    """The error text for a numeric address at this position of a spec's `network`, without its full stop."""
     return (
         f"network[{position}] is a numeric address, and a tool is connected to hosts by their names. "
         "Write a host name that leads there, such as 'api.example.com' or 'api.example.com:8443'"

@@ -1,13 +1,14 @@
-"""The addresses of the public internet. Tools are connected to no others, unless the operator allows some."""
+"""The addresses of the public internet. Tools can connect to other addresses only if the operator allows it."""
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
-#: Global unicast, as IANA has assigned it (RFC 4291, 2.4).
+#: The IPv6 addresses for global unicast, as IANA has assigned them (RFC 4291, 2.4).
 GLOBAL_UNICAST = IPv6Network("2000::/3")
-#: Parts of it that are not public: documentation (RFC 3849, 9637), ORCHIDv2, and 6to4 and Teredo, which hide IPv4.
+#: Parts of GLOBAL_UNICAST that are not public: documentation (RFC 3849, 9637), ORCHIDv2, and 6to4 and Teredo, which contain
+#: IPv4 addresses.
 NOT_IN_USE = tuple(
     IPv6Network(text) for text in ("2001:db8::/32", "3fff::/20", "2002::/16", "2001::/32", "2001:20::/28")
 )
@@ -16,7 +17,7 @@ NOT_IN_USE = tuple(
 def is_public(address: str, allowed: tuple[Network, ...] = ()) -> bool:
     """True if a numeric address is global unicast, or in a network that the operator allows.
 
-    An IPv4 address inside of an IPv6 address counts as the IPv4 address.
+    An IPv6 address that contains an IPv4 address (such as `::ffff:10.0.0.1`) is checked as the IPv4 address.
     """
     parsed = ip_address(address.partition("%")[0])
     if isinstance(parsed, IPv6Address) and parsed.ipv4_mapped is not None:

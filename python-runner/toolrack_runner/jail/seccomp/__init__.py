@@ -1,1 +1,1 @@
-"""The system calls a confined child may make, as a program the kernel runs before each of them."""
+"""The program that the kernel runs before each system call of a confined child. It decides whether the call is allowed."""

@@ -1,16 +1,17 @@
 """The system calls that are allowed with any arguments, by subject.
 
-The names are those of both machines; a name that a machine does not have is ignored there. Every call that is not here, in
-`policy.CONDITIONAL` or in `policy.ANSWERS` is denied. That includes all calls that start a program or a process, open a
-socket, reach another process, mount, change an identity, a limit or a namespace, make links, or keep memory outside the
-limits.
+The names are those of x86_64 and aarch64. A name that a machine does not have is ignored on it.
+
+Every call is denied that is neither here nor in `policy.CONDITIONAL` or `policy.ANSWERS`. That includes all calls that start
+a program or a process, open a socket, reach another process, mount, change an identity, a limit or a namespace, make links,
+or keep memory outside the limits.
 """
 
 from typing import Final
 
 MEMORY = "brk munmap mprotect"
 
-# Landlock decides which files. `truncate` by path is not here: Landlock knows it only from ABI 3 on.
+# Landlock decides which files these calls may use. `truncate` by path is not here: Landlock restricts it only from ABI 3 on.
 FILES = """
     open openat creat close close_range read write readv writev pread64 pwrite64 preadv pwritev preadv2 pwritev2
     lseek dup dup2 dup3 pipe pipe2 ftruncate fallocate copy_file_range
@@ -24,7 +25,7 @@ WAITING = """
     eventfd eventfd2 timerfd_create timerfd_settime timerfd_gettime pause wait4 waitid
 """
 
-# Not timer_create: it can send its own process any signal, also SIGKILL and SIGCONT.
+# Not timer_create: with it, a process can send itself any signal, also SIGKILL and SIGCONT.
 TIME = """
     time gettimeofday nanosleep alarm getitimer setitimer
 """
@@ -38,7 +39,7 @@ SIGNALS = """
     rt_sigaction rt_sigprocmask rt_sigreturn rt_sigpending rt_sigtimedwait rt_sigsuspend sigaltstack
 """
 
-# For sockets that the child was given or made as a pair.
+# For sockets that the child received, and for pairs that it made.
 SOCKETS = "getsockname getpeername shutdown"
 
 ONESELF = """

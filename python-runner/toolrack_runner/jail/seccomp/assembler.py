@@ -1,7 +1,7 @@
 """Assembles the program that the kernel runs: classic BPF (`linux/filter.h`), with labels as the targets of jumps.
 
-A conditional jump reaches 255 instructions. A jump that must go further becomes a short jump to a long one. All jumps go
-forward, as the kernel requires.
+A conditional jump can skip at most 255 instructions. For a longer distance it jumps to an unconditional jump, which has no
+such limit. All jumps go forward, as the kernel requires.
 """
 
 import struct
@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-#: The operations that are used, of `linux/bpf_common.h`. The kernel can evaluate all of them in advance (since 5.11), so it
-#: answers calls that are allowed with any arguments without running the program.
+#: The operations that the program uses, from `linux/bpf_common.h`. The kernel can evaluate all of them in advance (since
+#: 5.11). So it does not run the program for calls that are allowed with any arguments.
 LOAD_WORD: Final = 0x20
 JUMP: Final = 0x05
 RETURN: Final = 0x06
@@ -18,7 +18,7 @@ JUMP_IF_EQUAL: Final = 0x15
 JUMP_IF_AT_LEAST: Final = 0x35
 AND: Final = 0x54
 
-#: `struct sock_filter`: code, offset where true, offset where false, constant.
+#: `struct sock_filter`: code, jump offset if true, jump offset if false, constant.
 INSTRUCTION: Final = struct.Struct("=HBBI")
 REACH: Final = 255
 #: BPF_MAXINSNS
@@ -42,7 +42,7 @@ class Operation:
 
 @dataclass(frozen=True)
 class Branch:
-    """Jumps to one of two labels; None is the next line. A constant with a name is a hole that is filled in later."""
+    """Jumps to one of two labels; None stands for the next line. If `constant` is a name, its value is filled in later."""
 
     code: int
     constant: int | str
@@ -55,14 +55,17 @@ Line = Label | Operation | Branch
 
 @dataclass(frozen=True)
 class Assembled:
-    """The bytes of a program, and the offsets of the four bytes of each hole."""
+    """The bytes of a program. `holes` has the offsets of the four-byte constants that are filled in later, by name."""
 
     code: bytes
     holes: Mapping[str, tuple[int, ...]]
 
 
 def assemble(lines: Sequence[Line]) -> Assembled:
-    """Raises ValueError for a jump backwards or a program that is too long, and KeyError for a missing label."""
+    """Assembles the lines.
+
+    Raises ValueError for a jump backwards or a program that is too long, and KeyError for a missing label.
+    """
     long: set[tuple[int, bool]] = set()
     while found := _far_jumps(lines, long) - long:
         long |= found

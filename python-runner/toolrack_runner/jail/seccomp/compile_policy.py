@@ -35,17 +35,17 @@ from toolrack_runner.jail.seccomp.syscalls import TABLES
 #: `linux/audit.h`: AUDIT_ARCH_X86_64 and AUDIT_ARCH_AARCH64; both have 64 bits and are little endian.
 ARCHITECTURES: Final[Mapping[str, int]] = {"x86_64": 0xC000003E, "aarch64": 0xC00000B7}
 
-#: The bit of x32 calls. A program that only knows x86_64 numbers would decide wrongly about them.
+#: The bit that is set in the numbers of x32 calls. A program for the numbers of x86_64 would decide wrongly about them.
 X32: Final = 0x40000000
 
-#: `struct seccomp_data`: number, architecture, instruction pointer, six arguments of 64 bits, lower half first.
+#: Offsets in `struct seccomp_data`: number, architecture, instruction pointer, six arguments of 64 bits, lower half first.
 NUMBER_AT: Final = 0
 ARCHITECTURE_AT: Final = 4
 ARGUMENTS_AT: Final = 16
 
 
 def compile_policy(machine: str) -> Assembled:
-    """Raises KeyError for a machine without a table."""
+    """Compiles the policy for one machine. Raises KeyError for a machine without a table."""
     table = TABLES[machine]
     lines: list[Line] = [
         Operation(LOAD_WORD, ARCHITECTURE_AT),
@@ -83,7 +83,7 @@ def _targets(machine: str) -> Iterator[tuple[int, str]]:
 
 
 def _search(ranges: Sequence[tuple[int, str]]) -> Iterator[Line]:
-    """A binary search. A half with only one range is jumped to directly."""
+    """A binary search. If a half has only one range, the search jumps to the label of this range."""
     middle = len(ranges) // 2
     halves = ranges[:middle], ranges[middle:]
     left, right = (half[0][1] if len(half) == 1 else f"from {half[0][0]} to {half[-1][0]}" for half in halves)
@@ -108,7 +108,7 @@ def _conditions(name: str, rule: Rule) -> Iterator[Line]:
 
 
 def _from_case(name: str, rule: Rule, number: int) -> str:
-    """The label for a call if none of the cases before this one holds."""
+    """The label for a call to which no case before case `number` applies."""
     if number == len(rule):
         return _returning(DENY)
     return f"{name} {number}" if rule[number].conditions else _returning(rule[number].verdict)

@@ -1,4 +1,4 @@
-"""The compiled policy of this machine, and its way into the kernel."""
+"""Compiles the policy for this machine, and applies it in the kernel."""
 
 import ctypes
 import errno
@@ -19,12 +19,12 @@ LET_THROUGH: Final = 255
 
 
 class SeccompProgram:
-    """A program that lacks only the process id of the child."""
+    """A compiled program. Only the process id of the child remains to be filled in."""
 
     def __init__(self, assembled: Assembled) -> None:
         self._code = ctypes.create_string_buffer(assembled.code, len(assembled.code))
         self._holes = assembled.holes[OWN_PROCESS]
-        # `struct sock_fprog`: how many instructions, and where they are.
+        # `struct sock_fprog`: the number of instructions, and their address.
         program = struct.pack("@HP", len(assembled.code) // INSTRUCTION.size, ctypes.addressof(self._code))
         self._program = ctypes.create_string_buffer(program, len(program))
 
@@ -47,7 +47,7 @@ class SeccompProgram:
         return program
 
     def apply(self) -> None:
-        """Puts this thread, and the threads that it starts, under the program for good.
+        """Applies the program permanently to this thread and to the threads that it starts.
 
         Needs no_new_privs. Raises OSError; the child then must not go on.
         """
@@ -57,7 +57,10 @@ class SeccompProgram:
         syscall("seccomp", SECCOMP_SET_MODE_FILTER, 0, ctypes.addressof(self._program))
 
     def try_out(self) -> int:
-        """Confines the caller. Gives 0, an errno, or LET_THROUGH."""
+        """Applies the program to this process and tests it.
+
+        Returns 0 if the program denies a call as it should, the errno if the kernel refuses the program, or LET_THROUGH.
+        """
         try:
             forbid_new_privileges()
             self.apply()

@@ -1,4 +1,4 @@
-"""The system calls of both machines by name.
+"""The numbers of the system calls of x86_64 and aarch64, by name.
 
 Sources: for numbers up to 450, `asm/unistd_64.h` (x86_64) and `asm-generic/unistd.h` as arm64 includes it (with
 `renameat`, `getrlimit`, `setrlimit`, `clone3` and `memfd_secret`) of Linux 6.1. For 335, 336 and numbers from 451 on,
@@ -129,7 +129,7 @@ _AARCH64: Final[Rows] = {
     465: "listxattrat removexattrat open_tree_attr file_getattr file_setattr",
 }
 
-#: By the name of the machine, as `uname -m` writes it: the numbers of its calls by name.
+#: For each machine, named as `uname -m` writes it: the numbers of its calls, by name.
 TABLES: Final[Mapping[str, Mapping[str, int]]] = {
     "x86_64": _numbered(_X86_64),
     "aarch64": _numbered(_AARCH64),

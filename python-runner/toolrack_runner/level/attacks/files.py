@@ -1,4 +1,4 @@
-"""Attacks on files outside, on the disk, and through files in the workdir."""
+"""Attacks on files outside of the workdir, on the disk, and through files in the workdir."""
 
 import fcntl
 import os
@@ -10,7 +10,7 @@ from toolrack_runner.level.canaries import Canaries
 from toolrack_runner.level.probe import NothingDoneError
 
 MIB = 1 << 20
-#: More than the inodes of a child's quota (256), and no more, as a disk may take a millisecond for each.
+#: More files than a child's quota allows (256 inodes). Not many more, because a disk may need a millisecond for each.
 MANY = 300
 #: `struct flock`: type, whence, start, length, pid.
 LOCK: Final = struct.Struct("@hhqqi4x")
@@ -19,7 +19,7 @@ F_OFD_SETLK: Final = 37
 
 
 def read_environment(canaries: Canaries) -> None:
-    """Reads the environment of a process of the runner, which could hold secrets."""
+    """Reads the environment of a process of the runner, which could contain secrets."""
     _read(f"/proc/{canaries.victim}/environ")
 
 
@@ -46,7 +46,7 @@ def write_outside(canaries: Canaries) -> None:
 
 
 def make_symlink(canaries: Canaries) -> None:
-    """Makes a symbolic link in the workdir for a careless reader outside."""
+    """Makes a symbolic link in the workdir, which a careless process outside of the jail could follow."""
     path = f"{canaries.workdir}/link"
     os.symlink(canaries.open_file, path)
     os.unlink(path)
@@ -67,7 +67,7 @@ def change_mode(canaries: Canaries) -> None:
 
 
 def lock_shared_file(_: Canaries) -> None:
-    """Locks a byte of a file that every child can open. Another child sees the lock, and whose it is."""
+    """Locks a byte of a file that every child can open. Another child could see the lock and its owner."""
     one, another = (os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC) for _ in range(2))
     here = os.getpid()
     try:
@@ -81,7 +81,7 @@ def lock_shared_file(_: Canaries) -> None:
 
 
 def see_file(canaries: Canaries) -> None:
-    """Finds out that a file outside exists, its size and its age."""
+    """Finds out whether a file outside exists, and its size and age."""
     os.stat(canaries.open_file)
 
 

@@ -11,7 +11,7 @@ from toolrack_runner.jail.linux import syscall
 from toolrack_runner.level.canaries import Canaries
 from toolrack_runner.level.probe import NothingDoneError
 
-#: Of the class in C: a zygote removes `sendmsg` from the class that tools see (`zygote/denied_calls.py`).
+#: Taken from the class in C, because a zygote removes `sendmsg` from the class that tools see (`zygote/denied_calls.py`).
 _sendmsg = socket.SocketType.sendmsg
 
 LOOPBACK = "127.0.0.1"
@@ -20,9 +20,9 @@ TCP_FASTOPEN_CONNECT: Final = 30
 BUFFER_BYTES: Final = 1 << 20
 #: `struct ucred`: pid, uid, gid.
 CREDENTIALS_BYTES: Final = 12
-#: The errors by which the kernel reports, once, that a peer has gone.
+#: The errors with which the kernel reports once that the peer has closed the connection.
 GONE: Final = frozenset({errno.EPIPE, errno.ECONNRESET, errno.ECONNABORTED})
-#: A `struct sockaddr` of AF_UNSPEC, to which `connect` disconnects.
+#: A `struct sockaddr` with AF_UNSPEC. A `connect` to this address disconnects the socket.
 NOBODY: Final = ctypes.create_string_buffer(16)
 
 
@@ -45,7 +45,7 @@ def connect_abstract(canaries: Canaries) -> None:
 
 
 def send_to_socket_file(canaries: Canaries) -> None:
-    """Sends to a unix socket by its path from a pair, which needs neither `socket` nor `connect`."""
+    """Sends from a pair of sockets to a unix socket by its path, which needs neither `socket` nor `connect`."""
     one, other = socket.socketpair(socket.AF_UNIX, socket.SOCK_DGRAM)
     with one, other:
         one.sendto(b"probe", canaries.socket_file)
@@ -57,12 +57,12 @@ def open_raw(_: Canaries) -> None:
 
 
 def open_netlink(_: Canaries) -> None:
-    """Opens the kernel's own interface to the network's configuration."""
+    """Opens a netlink socket, the kernel's interface to the configuration of the network."""
     socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE).close()
 
 
 def reconnect_by_fastopen(canaries: Canaries) -> None:
-    """Sends to another address over a passed connection whose peer has gone. Landlock does not cover MSG_FASTOPEN."""
+    """Sends to another address over a passed connection that its peer has closed. Landlock does not cover MSG_FASTOPEN."""
     there = (LOOPBACK, canaries.tcp_port)
     with _another(canaries.severed) as end:
         try:
@@ -89,7 +89,7 @@ def reconnect(canaries: Canaries) -> None:
 
 
 def set_socket_option(canaries: Canaries) -> None:
-    """Makes the kernel delay the next connect of a passed connection until something is sent."""
+    """Sets an option of a passed connection with which the kernel delays the next `connect` until data is sent."""
     with _another(canaries.severed) as end:
         end.setsockopt(socket.IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 1)
         end.setsockopt(socket.IPPROTO_TCP, TCP_FASTOPEN_CONNECT, 0)
@@ -106,7 +106,7 @@ def enlarge_buffer(_: Canaries) -> None:
 
 
 def send_descriptor(_: Canaries) -> None:
-    """Puts a descriptor into a socket, where it counts against no limit."""
+    """Sends a descriptor into a socket. It counts against no limit until it is received."""
     one, other = socket.socketpair()
     with one, other:
         rights = struct.pack("i", other.fileno())
@@ -114,7 +114,7 @@ def send_descriptor(_: Canaries) -> None:
 
 
 def identify_peer(_: Canaries) -> None:
-    """Asks which process made a socket. Another such option gives a handle on that process."""
+    """Asks which process made a socket. A similar option would give a handle on that process."""
     one, other = socket.socketpair()
     with one, other:
         one.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, CREDENTIALS_BYTES)

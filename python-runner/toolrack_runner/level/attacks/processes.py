@@ -1,4 +1,4 @@
-"""Attacks on other processes, and ways to start processes or to change the own identity."""
+"""Attacks on other processes, and attempts to start processes or to change the identity of this process."""
 
 import ctypes
 import errno
@@ -19,12 +19,12 @@ def signal_victim(canaries: Canaries) -> None:
 
 
 def trace_victim(canaries: Canaries) -> None:
-    """Attaches to a process of the runner without stopping it. The kernel detaches it when this process ends."""
+    """Attaches to a process of the runner as a tracer, without stopping it. The kernel detaches when this process ends."""
     syscall("ptrace", PTRACE_SEIZE, canaries.victim)
 
 
 def read_victim(canaries: Canaries) -> None:
-    """Reads the memory of a process of the runner, at an address that may not be mapped there."""
+    """Reads the memory of a process of the runner."""
     here = ctypes.create_string_buffer(1)
     local = (ctypes.c_size_t * 2)(ctypes.addressof(here), 1)
     remote = (ctypes.c_size_t * 2)(ctypes.addressof(here), 1)
@@ -33,13 +33,13 @@ def read_victim(canaries: Canaries) -> None:
             "process_vm_readv", canaries.victim, ctypes.addressof(local), 1, ctypes.addressof(remote), 1, 0
         )
     except OSError as error:
-        # It may be read; only this address is not mapped there.
+        # The memory may be read, but nothing is mapped at this address in that process.
         if error.errno != errno.EFAULT:
             raise
 
 
 def find_victim(canaries: Canaries) -> None:
-    """Asks how a process of the runner is scheduled. An answer shows that the process is there."""
+    """Asks how a process of the runner is scheduled. An answer shows that the process exists."""
     os.sched_getscheduler(canaries.victim)
 
 
@@ -63,7 +63,7 @@ def fork_often(_: Canaries) -> None:
 
 
 def daemonise(_: Canaries) -> None:
-    """Starts a child that leaves the session, so that a signal to the group would not reach it. The child ends at once."""
+    """Starts a child that leaves the session, so that a signal to its old group does not reach it. The child ends at once."""
     pid = os.fork()
     if pid == 0:
         os.setsid()
@@ -78,7 +78,7 @@ def execute(canaries: Canaries) -> None:
 
 
 def execute_written(canaries: Canaries) -> None:
-    """Starts a program that it wrote itself."""
+    """Writes a program into the workdir, and starts it."""
     path = f"{canaries.workdir}/written"
     descriptor = os.open(path, os.O_CREAT | os.O_WRONLY, 0o700)
     try:
@@ -95,7 +95,7 @@ def become_root(_: Canaries) -> None:
 
 
 def make_user_namespace(_: Canaries) -> None:
-    """Makes a user namespace, to be root in it and reach less tested parts of the kernel."""
+    """Makes a user namespace. A process that is root in it reaches less tested parts of the kernel."""
     syscall("unshare", CLONE_NEWUSER)
 
 
@@ -105,7 +105,7 @@ def use_inherited(canaries: Canaries) -> None:
 
 
 def _execute(path: str) -> None:
-    """Executes in a child if one can be started, else in this process, which is then replaced."""
+    """Executes a program in a child. If no child can be started, the program replaces this process."""
     reading, writing = os.pipe()
     try:
         if (pid := _fork_if_possible()) == 0:
@@ -129,7 +129,7 @@ def _fork_if_possible() -> int | None:
 
 
 def _replace(path: str, writing: int) -> NoReturn:
-    """Becomes the program, which closes `writing`. If that fails, writes the errno and ends."""
+    """Replaces this process by the program, which closes `writing`. If that fails, writes the errno there and ends."""
     try:
         os.execv(path, [path])  # noqa: S606 - the attack
     except OSError as error:

@@ -13,16 +13,16 @@ from toolrack_runner.jail.linux import syscall
 from toolrack_runner.level.canaries import Canaries
 
 MUCH = 700 << 20
-#: Each part is smaller than the limit of a call.
+#: So many parts that each of them is smaller than the memory limit of a call.
 HIDDEN_PARTS = 7
 OWN_MEMORY = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
 READ_WRITE = mmap.PROT_READ | mmap.PROT_WRITE
 NO_FILE = (1 << 64) - 1
-#: The kernel put these sixteen bytes on the stack of the first thread (`linux/auxvec.h`).
+#: The key for the address of 16 random bytes, which the kernel puts on the stack of the first thread (`linux/auxvec.h`).
 AT_RANDOM = 25
 MAP_GROWSDOWN = 0x100
 MREMAP_MAYMOVE = 1
-#: More signals than may wait for a child.
+#: More than the number of signals that may wait for a child.
 SIGNALS = 200
 SI_QUEUE = -1
 SIGINFO_BYTES = 128
@@ -32,28 +32,28 @@ IPC_RMID = 0
 
 
 def allocate(_: Canaries) -> None:
-    """Takes 700 MB without touching it, and gives it back."""
+    """Maps 700 MB without writing to them, and unmaps them."""
     mmap.mmap(-1, MUCH, flags=OWN_MEMORY).close()
 
 
 def allocate_shared(_: Canaries) -> None:
-    """Takes 700 MB of shared memory, which RLIMIT_DATA does not count."""
+    """Maps 700 MB of shared memory, which RLIMIT_DATA does not count."""
     mmap.mmap(-1, MUCH, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS).close()
 
 
 def allocate_downwards(_: Canaries) -> None:
-    """Takes 700 MB that would grow like a stack, which RLIMIT_DATA does not count either."""
+    """Maps 700 MB that would grow downwards like a stack, which RLIMIT_DATA does not count."""
     mmap.mmap(-1, MUCH, flags=OWN_MEMORY | MAP_GROWSDOWN).close()
 
 
 def grow_stack_mapping(_: Canaries) -> None:
-    """Enlarges one page of the stack to 700 MB, which RLIMIT_DATA does not count, and gives them back."""
+    """Enlarges one page of the stack to 700 MB, which RLIMIT_DATA does not count, and unmaps them."""
     grown = syscall("mremap", _lowest_page_of_the_stack(), mmap.PAGESIZE, MUCH, MREMAP_MAYMOVE)
     syscall("munmap", grown, MUCH)
 
 
 def hide_by_mprotect(_: Canaries) -> None:
-    """Takes 700 MB in parts, and makes each part read-only. RLIMIT_DATA then does not count it any more."""
+    """Maps 700 MB in parts, and makes each part read-only. RLIMIT_DATA does not count read-only memory."""
     size = MUCH // HIDDEN_PARTS
     hidden: list[int] = []
     try:
@@ -66,7 +66,7 @@ def hide_by_mprotect(_: Canaries) -> None:
 
 
 def _lowest_page_of_the_stack() -> int:
-    """The address of an unused page. The kernel makes another one when the stack needs it."""
+    """The address of the lowest page of the stack, which is unused. The kernel adds pages below it when they are needed."""
     ask = ctypes.CDLL(None).getauxval
     ask.argtypes, ask.restype = (ctypes.c_ulong,), ctypes.c_ulong
     page: int = ask(AT_RANDOM) & -mmap.PAGESIZE
@@ -79,7 +79,7 @@ def _lowest_page_of_the_stack() -> int:
 
 
 def queue_signals(_: Canaries) -> None:
-    """Queues two hundred signals to itself, which each use memory of the kernel, and removes them."""
+    """Queues two hundred signals to this process, and removes them. Each uses memory of the kernel."""
     number = signal.SIGRTMIN + 1
     held = signal.pthread_sigmask(signal.SIG_BLOCK, {number})
     details = ctypes.create_string_buffer(struct.pack("iii", number, 0, SI_QUEUE), SIGINFO_BYTES)
@@ -95,24 +95,24 @@ def queue_signals(_: Canaries) -> None:
 
 
 def make_shared_segment(_: Canaries) -> None:
-    """Makes System V shared memory, which stays after its process ends."""
+    """Makes System V shared memory, which remains after its process ends."""
     segment = syscall("shmget", IPC_PRIVATE, mmap.PAGESIZE, IPC_CREAT | 0o600)
     syscall("shmctl", segment, IPC_RMID)
 
 
 def make_memory_file(_: Canaries) -> None:
-    """Makes a file in memory, outside every directory."""
+    """Makes a file in memory, which is in no directory."""
     os.close(os.memfd_create("probe"))
 
 
 def set_up_io_uring(_: Canaries) -> None:
-    """Opens io_uring, whose operations no seccomp program sees."""
+    """Opens io_uring. A seccomp program does not see the operations of io_uring."""
     parameters = ctypes.create_string_buffer(120)
     os.close(syscall("io_uring_setup", 1, ctypes.addressof(parameters)))
 
 
 def lift_cpu_limit(_: Canaries) -> None:
-    """Checks that there is a limit of processor time, and tries to lift it. It does not spin."""
+    """Removes the limit of processor time, or finds that there is none. Does not use up processor time."""
     soft, hard = resource.getrlimit(resource.RLIMIT_CPU)
     if resource.RLIM_INFINITY in {soft, hard}:
         return
