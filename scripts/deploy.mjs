@@ -12,7 +12,7 @@ import { runCommand, SetupError } from './toolchain/setup-error.mjs'
 const noProject =
   'No project is chosen: name it with npm run deploy -- --project <project id>, or for good with node_modules/.bin/firebase use --add.'
 
-/** `npm run deploy -- [--project id] [--dry-run]`: prints what it will do, then does it. The runner comes first, because the functions call it. */
+/** `npm run deploy -- [--project id] [--dry-run]`: prints the steps, then runs them. The runner is deployed first, because the functions call it. */
 await runCommand(async () => {
   const { values } = parseArgs({ options: { project: { type: 'string' }, 'dry-run': { type: 'boolean' } } })
   const chosen = values.project ?? projectInUse()
@@ -56,7 +56,7 @@ function lines(commands) {
   return commands.map((command) => `  ${command}`).join('\n')
 }
 
-/** The project that `firebase use` has written down. */
+/** The project that `firebase use` has stored. */
 function projectInUse() {
   const path = join(root, '.firebaserc')
   return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).projects?.default : undefined

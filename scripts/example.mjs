@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { prepare, root, runWithNode } from './toolchain/checkout.mjs'
 import { runCommand, SetupError } from './toolchain/setup-error.mjs'
 
-/** `npm run example -- list-tools`: runs an example of the client from its source, against a running server. */
+/** `npm run example -- list-tools`: runs an example of the client with the client's source, against a running server. */
 await runCommand(async () => {
   const [name = 'list-tools', ...args] = process.argv.slice(2)
   const path = join(root, 'packages/client/examples', `${name}.mjs`)

@@ -5,7 +5,7 @@ import { runChild } from './toolchain/child.mjs'
 import { preparePython } from './toolchain/python-environment.mjs'
 import { runCommand } from './toolchain/setup-error.mjs'
 
-/** `npm run format`: formats every file, or those named, as `npm run check` wants them. */
+/** `npm run format [file …]`: formats the named files, or all files, as `npm run check` requires. */
 await runCommand(async () => {
   const node = await prepare('full')
   const named = process.argv.slice(2)

@@ -5,7 +5,7 @@ import { fuzzHelp, fuzzPlan, fuzzProgram } from './toolchain/fuzz-plan.mjs'
 import { preparePython } from './toolchain/python-environment.mjs'
 import { runCommand, SetupError } from './toolchain/setup-error.mjs'
 
-/** `npm run fuzz`: random attacks, one program for each kind, one after the other. The exit code is 1 if a program found something. */
+/** `npm run fuzz`: runs one program of random attacks for each kind, in sequence. The exit code is 1 if a program found something. */
 await runCommand(async () => {
   const plan = fuzzPlan(process.argv.slice(2))
   if (plan.isHelp) {

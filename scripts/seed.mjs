@@ -9,7 +9,7 @@ import { runCommand } from './toolchain/setup-error.mjs'
 
 /**
  * `npm run seed -- [folder] [--project id]`: writes the definition files of a folder into the global layer of the running
- * emulators, or of a project, with the credentials that this machine has for it.
+ * emulators, or of a project. For a project it uses the credentials on this machine.
  */
 await runCommand(async () => {
   const options = { project: { type: 'string' } }
@@ -20,7 +20,7 @@ await runCommand(async () => {
   return (await runWithNode(node, args, { env: environment(values.project) })).code
 })
 
-/** Without a project this writes to an emulator only, and with one never to an emulator. */
+/** The environment of the program: with a project it never writes to an emulator, without one only to an emulator. */
 function environment(project) {
   const { FIRESTORE_EMULATOR_HOST: host, ...env } = process.env
   if (project) return { ...env, GOOGLE_CLOUD_PROJECT: project }

@@ -7,7 +7,7 @@ import { runCommand } from './toolchain/setup-error.mjs'
 import { namePythonTests, runJest, runPytest } from './toolchain/suites.mjs'
 import { testReport } from './toolchain/test-report.mjs'
 
-/** `npm test`: the checks and every suite. With arguments it is jest with these, or pytest if they name Python tests. */
+/** `npm test`: the checks and every suite. With arguments it runs only jest with these arguments, or pytest if they name Python tests. */
 await runCommand(async () => {
   const ci = process.env.CI === 'true'
   const args = process.argv.slice(2)
@@ -21,7 +21,7 @@ await runCommand(async () => {
 
   const suites = []
   if (wantsAll || !wantsPython) suites.push(runJest(node, args, { ci }))
-  // Beside jest, which prints meanwhile: what pytest prints comes when both have ended.
+  // At the same time as jest, which prints directly. The output of pytest is printed when both have ended.
   if (wantsPython && python) suites.push(runPytest(python, args, wantsAll ? { run: runQuietly } : {}))
   const runs = await Promise.all(suites)
   for (const { output = '' } of runs) process.stdout.write(output)

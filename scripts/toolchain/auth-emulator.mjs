@@ -3,7 +3,7 @@ const password = 'secret'
 /** The emulator accepts this in place of an administrator's credentials. */
 const owner = { Authorization: 'Bearer owner' }
 
-/** Signs a user in to the Auth emulator, and creates the user if the address is new: `{ uid, idToken }`. */
+/** Signs a user in to the Auth emulator, and creates the user if the address is new. Returns `{ uid, idToken }`. */
 export async function signIn(host, email) {
   const account = { email, password, returnSecureToken: true }
   const known = await post(host, 'v1/accounts:signInWithPassword?key=any', account)
@@ -11,7 +11,7 @@ export async function signIn(host, email) {
   return { uid: localId, idToken }
 }
 
-/** Signs a user in with custom claims, which the token then holds. */
+/** Signs a user in with custom claims, which the token then contains. */
 export async function signInWithClaims(host, project, email, claims) {
   const { uid } = await signIn(host, email)
   const change = { localId: uid, customAttributes: JSON.stringify(claims) }

@@ -3,7 +3,7 @@ import { dirname, join, relative } from 'node:path'
 import { root, runWithNode } from './checkout.mjs'
 import { SetupError } from './setup-error.mjs'
 
-/** Builds the client for publishing: one file that contains the contract too, and the types of both. */
+/** Builds the client for publishing: one file with the client and the contract, and the types of both. */
 export async function buildClient(node, outDir = join(root, 'packages/client/dist')) {
   rmSync(outDir, { recursive: true, force: true })
   await bundleClient({ outfile: join(outDir, 'index.js') })
@@ -26,7 +26,7 @@ export async function bundleClient(options) {
   })
 }
 
-/** Emits the types. Keeps only the files that the entry imports, directly or through others. */
+/** Emits the types. Keeps only the files that the entry imports, directly or through other files. */
 async function writeTypes(node, outDir) {
   const emitted = join(outDir, 'emitted')
   const args = [join(root, 'node_modules/typescript/bin/tsc'), '-p', join(root, 'packages/client')]

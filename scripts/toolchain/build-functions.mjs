@@ -6,15 +6,15 @@ import { SetupError } from './setup-error.mjs'
 /** Writes `functions/dist`, ready to upload: the bundles, and the file layer. */
 export async function buildFunctions(node, options) {
   await bundle(join(root, 'functions'), options)
-  // The definition files are admitted here, so that no cold start has to compile their schemas.
+  // The definition files are checked here, so that no cold start has to compile their schemas.
   const program = join(root, 'functions/src/stores/files/write-file-layer.ts')
   const { code } = await runWithNode(node, [program])
   if (code !== 0) throw new SetupError('The definition files could not be read.', code)
 }
 
 /**
- * Bundles our own code. What the deploy manifest lists stays an import. `index` is what Cloud Functions load, and
- * `local` is the server of the container. The other entries are files of their own because they are loaded by path.
+ * Bundles our own code. Packages that the deploy manifest lists stay imports. Cloud Functions load `index`; `local` is
+ * the server of the container. The other entries are separate files, because they are loaded by path.
  */
 export async function bundle(functionsDir, options) {
   // A static import would fail: this file is loaded before anything is installed.
@@ -22,7 +22,7 @@ export async function bundle(functionsDir, options) {
   return build(bundleOptions(functionsDir, options))
 }
 
-/** Bundles at once, and again after each change of a source file until `stop`. `errors` is the number of errors of the first time. */
+/** Bundles now, and again after each change of a source file until `stop`. `errors` is the number of errors of the first bundle. */
 export async function watchBundle() {
   const { context } = await import('esbuild')
   let onFirst

@@ -25,7 +25,7 @@ export function runWithNode(node, args, { env = process.env, run = runChild, ...
   })
 }
 
-/** Imports a module of the checkout as `module` with the pinned Node, and runs this code. Returns what the code writes. */
+/** Imports a module of the checkout as `module` with the pinned Node, and runs `code`. Returns the output of the code. */
 export function evaluate(node, path, code = '') {
   const url = pathToFileURL(join(root, path)).href
   const script = `const module = await import(${JSON.stringify(url)}); ${code}`

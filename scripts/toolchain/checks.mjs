@@ -30,9 +30,9 @@ export const unitSuites = [
 ]
 
 /**
- * Runs every program, as many at once as there are processors, even if one fails. What a program printed is shown if it
- * failed. Resolves to the names of those that failed, and to the signal that ended the run early, if one did. Without
- * `python` only the programs for Node run.
+ * Runs every program, as many at once as there are processors, even if one fails. Shows the output of a program only if
+ * the program failed. Resolves to the names of the failed programs, and to the signal that ended the run early, if there
+ * was one. Without `python` only the programs for Node run.
  */
 export async function runPrograms(programs, node, python) {
   const waiting = programs.filter(({ isPython }) => python || !isPython)

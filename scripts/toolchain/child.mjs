@@ -7,12 +7,12 @@ const signals = isWindows ? ['SIGINT', 'SIGTERM'] : ['SIGINT', 'SIGTERM', 'SIGHU
 const echoMs = 1_000
 
 /**
- * Runs a child to its end. Resolves to its exit code, to `endedBy`, the signal that ended it (or null), and to
- * `interruptedBy`, the signal that asked this process to stop, if one did.
+ * Runs a child to its end. Resolves to its exit code `code`, to `endedBy`, the signal that ended the child (or null), and
+ * to `interruptedBy`, the signal that asked this process to stop (or undefined).
  *
- * The child has a session of its own, so a Ctrl-C in the terminal reaches it only through this process. npm passes on
- * the Ctrl-C that the terminal has already sent here, so a signal that comes again within a second is not passed on.
- * This process never ends before the child does.
+ * The child has a session of its own, so a Ctrl-C in the terminal reaches it only through this process. The terminal
+ * sends a Ctrl-C to this process, and npm sends it again. So a signal that comes again within a second is not passed on
+ * to the child. This process never ends before the child does.
  */
 export function runChild(command, args, { onSpawn, ...options } = {}) {
   return new Promise((resolve, reject) => {
@@ -31,7 +31,7 @@ export function runChild(command, args, { onSpawn, ...options } = {}) {
       const nowMs = performance.now()
       const isEcho = nowMs - (forwardedMs.get(signal) ?? -Infinity) < echoMs
       forwardedMs.set(signal, nowMs)
-      // On Windows the console tells every process itself, and kill() would end the child at once.
+      // On Windows the console sends Ctrl-C to every process, and kill() would end the child at once.
       if (!isEcho && !(isWindows && signal === 'SIGINT')) child.kill(signal)
     }
 
@@ -52,7 +52,7 @@ export function runChild(command, args, { onSpawn, ...options } = {}) {
   })
 }
 
-/** As `runChild`, but shows no output and resolves to the `output` too. */
+/** Like `runChild`, but shows no output. Resolves to the `output` too. */
 export async function runQuietly(command, args, options) {
   let output = ''
   const end = await runChild(command, args, {

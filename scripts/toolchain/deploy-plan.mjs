@@ -3,7 +3,7 @@ import { join, relative } from 'node:path'
 import { evaluate, root } from './checkout.mjs'
 import { deployParameters, parameterFiles } from './runner-deployment.mjs'
 
-/** What a deployment of the checkout, as built now, would send. The text is for a person. */
+/** Describes, for a person, what a deployment of the checkout would send as it is built now. */
 export async function deployPlan(node, project, runner) {
   const config = JSON.parse(readFileSync(join(root, 'firebase.json'), 'utf8'))
   const [functions] = config.functions
@@ -39,7 +39,7 @@ function size(files) {
   return `${Math.ceil(files.reduce((sum, { bytes }) => sum + bytes, 0) / 1024)} KiB`
 }
 
-/** One line for each built function, from the endpoint that firebase-tools reads too. */
+/** One line for each built function, made from its endpoint, which firebase-tools reads too. */
 function endpoints(node) {
   const code = `const endpoints = Object.entries(module).map(([name, { __endpoint }]) => [name, __endpoint]);
     process.stdout.write(JSON.stringify(endpoints))`

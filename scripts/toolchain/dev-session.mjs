@@ -13,8 +13,8 @@ const definition =
 
 /**
  * Runs the emulators and the Python runner until `signal` aborts, and bundles the functions again after each change of
- * their source. Resolves to the exit code. `python` is the runner's interpreter; `missing` says why there is none. If
- * RUNNER_URL is set, no runner is started.
+ * their source. Resolves to the exit code. `python` is the runner's interpreter; if there is none, `missing` has the
+ * reason. If RUNNER_URL is set, no runner is started.
  */
 export async function devSession(node, { python, missing }, signal) {
   const config = join(root, 'firebase.json')
@@ -59,7 +59,7 @@ export async function devSession(node, { python, missing }, signal) {
   }
 }
 
-/** What the functions report about the runner; undefined if they answer with an error. */
+/** The state of the runner as the functions report it; undefined if they answer with an error. */
 async function healthOf(hosting, { idToken }) {
   const answer = await fetch(`http://${hosting}/health`, { headers: { Authorization: `Bearer ${idToken}` } })
   return answer.ok ? (await answer.json()).runner : undefined
@@ -77,7 +77,7 @@ async function checkPorts(configured) {
   }
 }
 
-/** Throws if the functions cannot be loaded. firebase-tools would need ten seconds to notice, and would not say why. */
+/** Throws if the functions cannot be loaded. firebase-tools would need ten seconds to notice, and would not report the reason. */
 function checkLoads(node) {
   try {
     evaluate(node, 'functions/dist/index.js')
@@ -86,7 +86,7 @@ function checkLoads(node) {
   }
 }
 
-/** Makes the key that signs job tokens, once. Without a key firebase-tools would look for the secret in the cloud. */
+/** Makes the key that signs job tokens, if there is none. Without a key firebase-tools would look for the secret in the cloud. */
 function writeSecrets(node) {
   const path = join(root, 'functions/.secret.local')
   if (existsSync(path)) return
@@ -99,7 +99,7 @@ function as(token) {
   return `curl -H "Authorization: Bearer $${token}"`
 }
 
-/** What `npm run dev` prints when everything is ready: the endpoint, two users, and commands to copy. */
+/** The text that `npm run dev` prints when everything is ready: the endpoint, two users, and commands to copy. */
 function devBanner({ hosting, user, admin, health, missing }) {
   const url = `http://${hosting}`
   return `

@@ -7,8 +7,9 @@ const uploaded = ['dist', 'workflows', 'package.json', '.env', '.env.demo-toolra
 const copied = ['firestore.rules', 'firestore.indexes.json', 'hosting']
 
 /**
- * Copies the checkout's Firebase project, as built now, into `folder` and gives every emulator a free port. So a test run
- * does not collide with a running `npm run dev`, and does not see a later build. `secrets` are those of the functions.
+ * Copies the checkout's Firebase project, as it is built now, into `folder` and gives every emulator a free port. So a
+ * test run does not collide with a running `npm run dev`, and does not see a later build. `secrets` are the secrets of
+ * the functions.
  * Returns the path of the copy's firebase.json and the addresses of its emulators.
  */
 export async function makeEmulatorProject(folder, secrets) {
@@ -41,7 +42,7 @@ export function addressesOf({ emulators }) {
   )
 }
 
-/** The file that firebase-tools reads secrets from: one line each, in single quotes, which quote every character. */
+/** The file from which firebase-tools reads secrets: one line for each, in single quotes, which quote every character. */
 export function secretsText(secrets) {
   return Object.entries(secrets)
     .map(([name, value]) => `${name}='${value.replaceAll(/\s*\n\s*/g, '')}'\n`)

@@ -22,8 +22,8 @@ export const noJar =
   'The Firestore emulator is not on this machine and firebase-tools could not download it: install the Google Cloud SDK with its component cloud-firestore-emulator, or go online once.'
 
 /**
- * The environment to start the emulators in, and whether the Firestore emulator is already on the machine:
- * `{ env, isHere }`. Throws a SetupError if there is no JDK for it.
+ * Returns `{ env, isHere }`: the environment for the emulators, and whether the Firestore emulator is already on the
+ * machine. Throws a SetupError if there is no JDK for the Firestore emulator.
  */
 export function emulatorEnvironment(node) {
   const java = findJava()
@@ -41,8 +41,9 @@ export function emulatorEnvironment(node) {
 }
 
 /**
- * Starts the emulators of a firebase.json, `config`, and resolves when they are ready. They have a session of their own,
- * and end with `stop()`, with `signal`, and when this process ends, even by SIGKILL. Their logs are in `folder`.
+ * Starts the emulators of `config`, a firebase.json, and resolves when they are ready. They have a session of their own.
+ * They end after `stop()`, after an abort of `signal`, and when this process ends, even by SIGKILL. Their logs are in
+ * `folder`.
  */
 export async function startEmulators({ machine, config, folder, signal, onOutput = () => {} }) {
   mkdirSync(folder, { recursive: true, mode: 0o700 })
@@ -79,8 +80,8 @@ export async function startEmulators({ machine, config, folder, signal, onOutput
 }
 
 /**
- * Starts the Python runner for functions on the emulators, and starts it again whenever it ends. The `env` of the result tells the
- * functions its endpoint. The runner ends as the emulators do.
+ * Starts the Python runner for functions on the emulators, and starts it again whenever it ends. The `env` of the result
+ * is for the functions and contains the runner's endpoint. The runner is stopped in the same ways as the emulators.
  */
 export async function startRunner({ node, python, signal, onOutput = () => {} }) {
   const [port] = await freePorts(1)
@@ -120,7 +121,7 @@ function lent(child, signal, onExit = () => {}) {
   return { stop, ended }
 }
 
-/** The error of functions that throw when they are loaded. firebase-tools reports it and goes on without the functions. */
+/** The error of functions that throw when they are loaded. firebase-tools reports the error and goes on without them. */
 function loadFault(output) {
   const [, fault] =
     /Failed to load function definition from source: (?:FirebaseError: )?([^\n]*)/.exec(output) ?? []

@@ -9,10 +9,12 @@ const inSdk = 'platform/cloud-firestore-emulator/cloud-firestore-emulator.jar'
 const mainClass = 'com.google.cloud.datastore.emulator.firestore.CloudFirestore'
 
 /**
- * Finds the Firestore emulator: `{ isHere, env }`, with the environment variable that tells firebase-tools its path.
- * firebase-tools finds its own cache itself, and downloads the emulator if it finds none. Some networks forbid that
- * download, but allow the Google Cloud SDK. The SDK's jar is the same emulator without a main class in its manifest, so
- * this writes a small jar that names the class and refers to the SDK's.
+ * Finds the Firestore emulator. Returns `{ isHere, env }`; `env` has the variable from which firebase-tools reads the
+ * path of the emulator.
+ *
+ * firebase-tools finds the emulator in its own cache, and downloads it if it is not there. Some networks forbid that
+ * download, but allow the Google Cloud SDK. The SDK's jar is the same emulator without a main class in its manifest. So
+ * this function writes a small jar that names the class and refers to the SDK's jar.
  */
 export function firestoreJar(root, { env = process.env, home = homedir() } = {}) {
   if (env.FIRESTORE_EMULATOR_BINARY_PATH || isCached(root, env, home)) return { isHere: true, env: {} }
@@ -39,14 +41,14 @@ function sdkJar(env) {
   if (gcloud === undefined) return undefined
   const beside = join(dirname(dirname(realpathSync(gcloud))), inSdk)
   if (existsSync(beside)) return beside
-  // On some systems `gcloud` is a script that starts the SDK's.
+  // On some systems `gcloud` is a script that starts the `gcloud` of the SDK.
   const args = ['info', '--format=value(installation.sdk_root)']
   const { stdout } = spawnSync(gcloud, args, { encoding: 'utf8' })
   const path = join(stdout?.trim() ?? '', inSdk)
   return existsSync(path) ? path : undefined
 }
 
-/** A jar that holds only a manifest: a ZIP archive with one file, not compressed. */
+/** A jar with only a manifest: a ZIP archive with one file, not compressed. */
 export function shimJar(jar) {
   const lines = [
     'Manifest-Version: 1.0',
@@ -72,12 +74,12 @@ export function shimJar(jar) {
   return Buffer.concat([file, directory, Buffer.from('PK\x05\x06'), end])
 }
 
-/** A line of a manifest has at most 72 bytes. It continues in the next line after a space. */
+/** Folds a line of a manifest, which may have at most 72 bytes. The rest follows in the next line after a space. */
 function folded(line) {
   return line.replaceAll(/(.{70})(?=.)/g, '$1\r\n ')
 }
 
-/** zlib.crc32 exists only since Node 20.15, and these scripts start on any Node 20. */
+/** Replaces zlib.crc32, which exists only since Node 20.15: these scripts start on any Node 20. */
 function crc32(bytes) {
   let crc = 0xffffffff
   for (const byte of bytes) {

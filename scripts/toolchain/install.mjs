@@ -6,9 +6,9 @@ import { exitCodeOf, runQuietly } from './child.mjs'
 import { SetupError } from './setup-error.mjs'
 
 /**
- * Fills `folders` with packages, unless the stamp in the first one says that they are there. The stamp is one line with
- * the result of `digest()` after the install, and the mode of the install. `full` packages also serve `runtime`, and a
- * folder that was `full` stays so. The stamp is written last, so an install that was cut short is done again.
+ * Fills `folders` with packages, unless a stamp in the first folder shows that they are installed. The stamp is one line
+ * with the result of `digest()` after the install, and the mode of the install. `full` packages also satisfy `runtime`,
+ * and a folder that was `full` stays `full`. The stamp is written last, so an interrupted install is repeated.
  */
 export async function install({ root, what, folders, digest, mode, fill }) {
   const [folder] = folders
@@ -28,7 +28,7 @@ export async function install({ root, what, folders, digest, mode, fill }) {
   }
 }
 
-/** A digest of these files, the machine's platform, and other facts that count. */
+/** A digest of these files, the machine's platform, and `facts`. */
 export function fingerprint(paths, ...facts) {
   const hash = createHash('sha256').update([process.platform, process.arch, ...facts].join('-'))
   for (const path of paths) hash.update('\0').update(existsSync(path) ? readFileSync(path, 'utf8') : '')
@@ -46,7 +46,7 @@ function readStamp(folder) {
   return { digest, mode }
 }
 
-/** Runs npm, pip or venv. If it fails, this shows what it printed and throws the error that `failed` makes. */
+/** Runs npm, pip or venv. If the program fails, shows its output and throws the error that `failed` makes. */
 export async function runInstaller({ what, command: [program, ...args], failed, ...options }) {
   const { code, interruptedBy, output } = await runQuietly(program, args, options).catch((err) => {
     throw err.code === 'ENOENT'
@@ -59,13 +59,13 @@ export async function runInstaller({ what, command: [program, ...args], failed, 
   throw failed()
 }
 
-/** Empties the folder and keeps it: a container may have a volume mounted there. */
+/** Empties the folder but keeps it, because a container may have a volume mounted there. */
 function empty(folder) {
   if (!existsSync(folder)) return
   for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true })
 }
 
-/** Holds a lock meanwhile, because two terminals may start at once. The lock is a file with the id of the process that installs. */
+/** Runs `action` under a lock, because two terminals may start at once. The lock is a file with the id of the process that installs. */
 async function withLock(path, action) {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   for (let waits = 0; !take(path); waits += 1) {
@@ -97,7 +97,7 @@ function take(path) {
   }
 }
 
-/** True for 0 as well. An empty file gives 0: its owner is about to write its id. */
+/** True for 0 as well. 0 comes from an empty lock file, whose owner is about to write its id. */
 function isAlive(pid) {
   try {
     return process.kill(pid, 0)

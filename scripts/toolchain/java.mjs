@@ -5,14 +5,14 @@ import { dirname, join } from 'node:path'
 import { pathFolders } from './child.mjs'
 import { SetupError } from './setup-error.mjs'
 
-/** firebase-tools rejects an older one. */
+/** The oldest Java that firebase-tools accepts. */
 const oldest = 21
 
 const java = process.platform === 'win32' ? 'java.exe' : 'java'
 
 /**
- * The folder of a `java` that is new enough. The default `java` of a machine is often older than another JDK on it, so
- * every usual place is searched: JAVA_HOME, PATH, then the folders of systems and SDKMAN, the highest version first.
+ * The folder of a `java` that is new enough. A machine often has a newer JDK than its default `java`. So this function
+ * searches every usual place: JAVA_HOME, PATH, then the folders of systems and SDKMAN, the highest version first.
  */
 export function findJava({ env = process.env, home = homedir(), system = '/usr/lib/jvm' } = {}) {
   const usual = [
@@ -55,7 +55,7 @@ function jdksIn(folder) {
   return names.map((name) => join(folder, name, 'bin'))
 }
 
-/** The first number of two digits in a folder's name, such as `temurin-25-jdk-amd64`, `java-1.17.0-openjdk` or `21.0.2-tem`. */
+/** The first number of at least two digits in a folder's name, such as `temurin-25-jdk-amd64`, `java-1.17.0-openjdk` or `21.0.2-tem`. */
 function versionIn(name) {
   return Number(/\d{2,}/.exec(name)?.[0] ?? 0)
 }

@@ -3,9 +3,9 @@ import { Socket } from 'node:net'
 import { killKept, marker } from './kept-processes.mjs'
 
 /**
- * Runs one program, `node keeper.mjs <program> <arguments>`, and kills everything that the program has started when it ends.
- * When a signal comes, or when the parent-death pipe on descriptor 3 closes, the program gets one SIGINT and some time
- * to end by itself. Only a SIGKILL of both this process and its parent leaves something running.
+ * `node keeper.mjs <program> <arguments>` runs one program. When the program ends, kills every process that it started.
+ * After a signal, or when the parent-death pipe on descriptor 3 closes, the program gets one SIGINT and `patienceMs` to
+ * end by itself. Processes remain only if both this process and its parent get a SIGKILL.
  */
 const patienceMs = 15_000
 

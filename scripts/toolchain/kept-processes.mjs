@@ -5,8 +5,8 @@ import { readdirSync, readFileSync } from 'node:fs'
 export const marker = 'KEPT_BY'
 
 /**
- * Kills every process with this mark. firebase-tools starts the Firestore emulator in a session of its own, so after
- * firebase-tools has ended neither a process group nor a parent leads to the emulator.
+ * Kills every process with this mark. firebase-tools starts the Firestore emulator in a session of its own. So after
+ * firebase-tools has ended, the emulator cannot be found by a process group or a parent.
  */
 export function killKept(mark) {
   for (const pid of processesWith(`${marker}=${mark}`)) {
@@ -29,7 +29,7 @@ function pidsOnLinux(setting) {
   return pids.filter((pid) => environmentOf(pid).split('\0').includes(setting)).map(Number)
 }
 
-/** Empty for a process that has ended or belongs to somebody else. */
+/** The environment of a process; empty if the process has ended or belongs to another user. */
 function environmentOf(pid) {
   try {
     return readFileSync(`/proc/${pid}/environ`, 'utf8')

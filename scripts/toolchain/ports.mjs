@@ -18,8 +18,8 @@ export async function isFree(port) {
 }
 
 /**
- * Different ports on which nobody listens now. They are below the ports that systems assign themselves, so no program that
- * asks for any free port gets one of them before it is used.
+ * `count` different ports on which nobody listens now. They are below the ports that systems assign by themselves. So no
+ * program that asks the system for a free port gets one of them in the meantime.
  */
 export async function freePorts(count) {
   const ports = new Set()

@@ -4,10 +4,10 @@ import { root } from './checkout.mjs'
 import { fingerprint, install, runInstaller } from './install.mjs'
 import { findPython, PythonError } from './python.mjs'
 
-/** Installs exactly what the lock says, by its hashes, and only wheels: nothing is built. */
+/** Flags to install exactly the packages of the lock, checked by their hashes, and only as wheels: nothing is built. */
 const pipFlags = ['--require-hashes', '--only-binary=:all:', '--disable-pip-version-check', '--no-input']
 
-/** Overrides the settings of a user that would install into another folder. To pip '' means not set. */
+/** Overrides settings of the user that would make pip install into another folder. For pip, '' means not set. */
 const intoEnvironment = {
   PIP_USER: '0',
   PIP_REQUIRE_VIRTUALENV: '0',
@@ -18,8 +18,8 @@ const intoEnvironment = {
 }
 
 /**
- * The runner's Python: `{ python }`, the interpreter of its virtual environment, or `{ missing }`, a sentence that says
- * what to do. `runtime` installs what the runner imports, `full` also what its checks and tests need.
+ * The runner's Python: `{ python }`, the interpreter of its virtual environment, or `{ missing }`, a sentence that tells
+ * the user what to do. `runtime` installs the packages that the runner imports, `full` also those of its checks and tests.
  */
 export function preparePython(mode) {
   const folder = join(root, 'python-runner')
@@ -30,7 +30,7 @@ export function preparePython(mode) {
   return virtualEnvironment({ what: "the Python runner's packages", folder, locks, mode })
 }
 
-/** Makes `.venv` in `folder` with the packages of a lock, unless it is there: `{ python }` or `{ missing }`. */
+/** Makes `.venv` in `folder` with the packages of a lock, unless it exists. Resolves to `{ python }` or `{ missing }`. */
 export async function virtualEnvironment({ what, folder, locks, mode }) {
   if (process.platform === 'win32') return { missing: 'The Python runner needs Linux or macOS.' }
   const environment = join(folder, '.venv')
@@ -44,7 +44,7 @@ export async function virtualEnvironment({ what, folder, locks, mode }) {
     throw err
   }
 
-  /** The environment fits if its interpreter has the same path. No Python is started to find that out. */
+  /** The digest of the locks and of the interpreter's path; undefined if another interpreter was chosen. Starts no Python. */
   function digest(chosen) {
     const interpreter = realPath(python)
     if (chosen !== undefined && interpreter !== chosen) return undefined

@@ -8,7 +8,7 @@ const oldest = '3.11'
 const names = ['python3.13', 'python3.12', 'python3.11', 'python3']
 const usual = ['/usr/bin', '/usr/local/bin', '/opt/homebrew/bin']
 
-/** Prints what a Python is. Every old Python must be able to run this. */
+/** Prints the path, the version and the permissions of a Python. Every old Python must be able to run this. */
 const program = `
 import json, os, sys
 def is_public(path, wanted):
@@ -24,15 +24,15 @@ print(json.dumps({
 }))
 `
 
-/** This machine has no Python environment. Commands that need none go on and report the message. */
+/** This machine has no Python environment. Commands that can do without one go on and report the message. */
 export class PythonError extends SetupError {
   name = 'PythonError'
 }
 
 /**
- * The Python to make the runner's environment from: `{ path, version }`. It is TOOLRACK_PYTHON if that is set, else the
- * newest name on PATH and in the usual folders. As root the runner runs calls under other accounts, so root prefers a
- * Python that everybody may read to one in a user's home.
+ * The Python for the runner's environment: `{ path, version }`. It is TOOLRACK_PYTHON if that is set, else the newest
+ * name on PATH and in the usual folders. As root the runner runs calls under other accounts, so root prefers a Python
+ * that everybody may read to one in a user's home.
  */
 export function findPython({ env = process.env, isRoot = process.getuid?.() === 0, folders = usual } = {}) {
   if (env.TOOLRACK_PYTHON) return chosenPython(env.TOOLRACK_PYTHON, env)

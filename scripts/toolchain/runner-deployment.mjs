@@ -6,14 +6,14 @@ import { root } from './checkout.mjs'
 import { SetupError } from './setup-error.mjs'
 
 /**
- * How to deploy the runner of a project to Cloud Run: `once` has the commands for a new project, `each` those of every
- * deployment, `plan` describes the result, and `write()` writes the file that the commands read. Undefined if the
- * functions' parameters name no service, or name another runner with RUNNER_URL.
+ * How to deploy the runner of a project to Cloud Run: `once` has the commands for a new project, and `each` has the
+ * commands of every deployment. `plan` describes the result. `write()` writes the file that the commands read. Undefined
+ * if the functions' parameters name no service, or name another runner with RUNNER_URL.
  */
 export async function runnerDeployment(project, { isDry }) {
   const { RUNNER_URL: url, RUNNER_SERVICE: name, RUNNER_REGION: region } = deployParameters(project)
   if (url || !name || !region) return undefined
-  // A dry run does not look up the number. Functions run as this account unless another one is configured.
+  // Functions run as this account unless another one is configured. A dry run does not look up the project number.
   const account = `${isDry ? '<project number>' : projectNumber(project)}-compute@developer.gserviceaccount.com`
   const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
   const image = `${region}-docker.pkg.dev/${project}/toolrack/${name}:${version}-${sourceDigest()}`
@@ -75,7 +75,7 @@ function projectNumber(project) {
   return number
 }
 
-/** Part of the image's tag. If the tag did not change, Cloud Run would go on running the old image. */
+/** A digest of the source, for the image's tag. If the tag did not change, Cloud Run would go on running the old image. */
 function sourceDigest() {
   const folder = join(root, 'python-runner')
   const modules = readdirSync(join(folder, 'toolrack_runner'), { recursive: true })

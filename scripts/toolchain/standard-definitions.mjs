@@ -7,7 +7,7 @@ const families = ['cli', 'tasks']
 
 export const standardDefinitionsPath = join(root, 'packages/client/src/standard-definitions.json')
 
-/** The text of that file: the definitions of these families as the file layer serves them, in the order of the list. */
+/** The text for `standardDefinitionsPath`: the families' definitions as the file layer serves them, in the order of the list. */
 export function standardDefinitionsText() {
   const definitions = families.flatMap((family) => {
     const path = join(root, `functions/workflows/tools/defs/${family}.json`)

@@ -10,12 +10,12 @@ export const pythonTests = 'test/python-runner'
 export const jest = ['--experimental-vm-modules', 'node_modules/jest/bin/jest.js']
 
 /**
- * Without -P modules could be imported from the checkout itself. With --rootdir the printed paths can be given back to
- * `npm test`.
+ * The arguments that run pytest. -P prevents imports from the checkout itself. With --rootdir the printed paths can be
+ * passed to `npm test`.
  */
 export const pytest = ['-P', '-m', 'pytest', '--rootdir=.', '-c', 'python-runner/pyproject.toml']
 
-/** True if the arguments of `npm test` name Python tests. Then all of them are for pytest. */
+/** True if the arguments of `npm test` name Python tests. Then all arguments are for pytest. */
 export function namePythonTests(args) {
   return args.some((arg) => arg.replace(/^\.\//, '').startsWith(pythonTests))
 }
@@ -25,14 +25,14 @@ export function runJest(node, args, { ci }) {
   return inTestFolder(async (folder, env) => {
     const resultPath = join(folder, 'jest.json')
     const flags = ['--json', `--outputFile=${resultPath}`, ...(ci ? ['--ci'] : [])]
-    // The many servers of the tests keep what they compiled for the next one.
+    // Each of the many servers of the tests keeps its compiled code for the next server.
     const cached = { ...env, NODE_COMPILE_CACHE: join(folder, 'compiled') }
     const { code, interruptedBy } = await runWithNode(node, [...jest, ...flags, ...args], { env: cached })
     return { interruptedBy, outcome: jestOutcome(readJson(resultPath), code) }
   })
 }
 
-/** Runs pytest in the runner's environment. Resolves to the same as `runJest`, and with `run: runQuietly` also to its `output`. */
+/** Runs pytest in the runner's environment. Resolves to the same as `runJest`; with `run: runQuietly` also to its `output`. */
 export function runPytest(python, args, { run = runChild } = {}) {
   return inTestFolder(async (folder, env) => {
     const resultPath = join(folder, 'pytest.xml')
@@ -43,7 +43,7 @@ export function runPytest(python, args, { run = runChild } = {}) {
   })
 }
 
-/** A suite that cannot run on this machine appends a sentence to the file that `TOOLRACK_TEST_MISSING` names. */
+/** Runs in a temporary folder. A suite that cannot run here appends a sentence to the file that `TOOLRACK_TEST_MISSING` names. */
 async function inTestFolder(run) {
   const folder = mkdtempSync(join(tmpdir(), 'toolrack-test-'))
   try {
@@ -57,7 +57,7 @@ async function inTestFolder(run) {
   }
 }
 
-/** Undefined if jest was stopped before it could write its result. */
+/** The JSON of jest; undefined if jest was stopped before it wrote its result. */
 function readJson(path) {
   try {
     return JSON.parse(readFileSync(path, 'utf8'))

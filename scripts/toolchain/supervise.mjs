@@ -8,7 +8,7 @@ import { runWithNode } from './checkout.mjs'
  */
 const PAUSES_MS = [100, 200, 400, 800, 1_000, 1_000, 1_000, 1_000, 1_000]
 
-/** After this time in good health earlier deaths no longer count. */
+/** If the service was ready for this time, its earlier deaths no longer count. */
 const HEALTHY_MS = 10_000
 
 /** `EXIT.crashLoop` of functions/src/hosts/local/start-error.ts. The machine's own Node may be too old to import that file. */
@@ -19,7 +19,7 @@ export const crashLoopCode = 70
  * exit code in these cases:
  * - `signal` aborts. The signals that reach this process reach the service too.
  * - The service ends with code 0.
- * - The service ends with another code before it was ever ready. It would only do so again.
+ * - The service ends with another code before it was ever ready. It would only fail again.
  * - The service dies ten times without ten seconds of good health.
  *
  * The service gets a pipe on descriptor 3. It writes its address there when it is ready. The pipe closes when this
@@ -50,7 +50,7 @@ export async function supervise(node, args, { signal, pausesMs = PAUSES_MS }) {
   }
 }
 
-/** One life of the service: how it ended, its port, and how long it was ready. */
+/** Runs the service once. Resolves to how it ended, its port, and how long it was ready. */
 async function live(node, args, wantedPort) {
   let port
   let readyAtMs
@@ -64,7 +64,7 @@ async function live(node, args, wantedPort) {
       readyAtMs = performance.now()
       port = new URL(text.trim()).port || '80'
     })
-    // The service's children may have inherited the pipe. Only the end of the service counts.
+    // The service's children may have inherited the pipe, so its end is not the end of the service.
     child.once('exit', () => pipe.destroy())
   }
   const env = wantedPort === undefined ? process.env : { ...process.env, PORT: wantedPort }

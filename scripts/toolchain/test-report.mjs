@@ -1,4 +1,4 @@
-/** From the JSON that jest wrote, undefined if it did not finish, and its exit code. */
+/** The outcome from the JSON of jest, which is undefined if jest did not finish, and from its exit code. */
 export function jestOutcome(result, code) {
   if (result === undefined) return unfinished('jest')
   const { numFailedTests: failed, numRuntimeErrorTestSuites: broken } = result
@@ -7,7 +7,7 @@ export function jestOutcome(result, code) {
   return outcome('jest', code, { passed: result.numPassedTests, failed, leftOut, fault })
 }
 
-/** From the JUnit XML that pytest wrote, '' if it did not finish, and its exit code. */
+/** The outcome from the JUnit XML of pytest, which is '' if pytest did not finish, and from its exit code. */
 export function pytestOutcome(xml, code) {
   const [counts] = /<testsuite [^>]*>/.exec(xml) ?? []
   if (counts === undefined) return unfinished('pytest')
@@ -17,7 +17,7 @@ export function pytestOutcome(xml, code) {
   return outcome('pytest', code, { passed: tests - failed - errors - leftOut, failed, leftOut, fault })
 }
 
-/** An exit code that no failed test explains is a fault: no test was found, or an error came after the last test. */
+/** An exit code other than 0 without a failed test is a fault: no test was found, or an error came after the last test. */
 function outcome(name, code, { fault, ...counts }) {
   if (fault.count > 0) return { ...counts, faults: [fault] }
   const isExplained = code === 0 || counts.failed > 0
@@ -29,8 +29,8 @@ function unfinished(name) {
 }
 
 /**
- * The last lines of `npm test`, and its exit code. `suites` are the outcomes of jest and pytest. `missing` are the
- * sentences about what this machine cannot run. With `ci` a skipped test and a missing suite are failures.
+ * The last lines of `npm test`, and its exit code. `suites` are the outcomes of jest and pytest. `missing` are sentences
+ * about the suites that this machine cannot run. With `ci` a skipped test and a missing suite are failures.
  */
 export function testReport({ failedChecks = [], suites = [], missing = [], ci = false }) {
   const sum = (name) => suites.reduce((total, suite) => total + suite[name], 0)

@@ -1,6 +1,6 @@
 /**
- * The tests that `npm run check` runs: those that start no process and need little processor time. `npm test` runs these
- * and all others. A new test in one of these folders belongs to them unless it is an exception.
+ * The folders of the tests that `npm run check` runs: they start no process and need little processor time. `npm test`
+ * runs all tests. `npm run check` also runs a new test in one of these folders, unless the test is listed as an exception.
  */
 export const unitFolders = [
   'test/architecture',
@@ -59,7 +59,7 @@ export const notUnit = [
   'test/scripts/supervise.test.ts',
 ]
 
-/** The same for the Python runner. */
+/** The same folders for the tests of the Python runner. */
 export const pythonUnitFolders = [
   'test/python-runner/module',
   'test/python-runner/network',

@@ -20,7 +20,7 @@ from toolrack_runner.http.invoke import forget, invoke
 from toolrack_runner.http.runner import Runner
 from toolrack_runner.version import VERSION
 
-#: How long `/health` waits for the level. Until it is measured, the answer says L0.
+#: How long `/health` waits for the level. If it is not measured by then, the answer says L0.
 WAIT_SECONDS = 0.4
 
 
@@ -43,7 +43,7 @@ def make_app(
 
 
 class Authentication:
-    """Rejects requests without the secret, except for the public form of `/health`, before it looks at anything else.
+    """Rejects requests without the secret before anything else is read. Only the public form of `/health` needs no secret.
 
     If the runner has no secret, the platform has authenticated the caller (Cloud Run with IAM).
     """

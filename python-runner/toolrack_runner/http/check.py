@@ -14,15 +14,16 @@ from toolrack_runner.http.runner import Runner
 from toolrack_runner.http.unless_gone import unless_gone
 from toolrack_runner.pool.fair_queue import THE_SERVICE
 
-#: For the import and all examples.
+#: The time for the import and all examples.
 DEADLINE_MS = 20_000
-#: After a check that ran out of time, its user starts no other for as long as it took, but at most for this long.
+#: The longest pause after a check that ran out of time. The user is paused for as long as the check took, but at most for
+#: this time.
 PAUSE_SECONDS_MAX = 30.0
 
 
 async def check(request: Request) -> Response:
     """Answers 200 with a report, even if the module is wrong."""
-    # Not at the start: these libraries take longer to import than all others together.
+    # Not imported at the start, because these libraries take longer to import than all others together.
     from toolrack_runner.pool.check import Checked, run_check
 
     runner: Runner = request.app.state.runner
@@ -37,7 +38,7 @@ async def check(request: Request) -> Response:
     async def run() -> Checked:
         async with runner.place(runner.checks, tenant, "module checks"):
             checked = await run_check(pool, name, source, tenant=tenant, seconds=deadline_ms / 1000)
-            # Paused while this check has its place, or the user's next check would start in it.
+            # Before this check leaves its place: otherwise the user's next check would start in it.
             if checked.ran_out_of_time and not runner.settings.is_for_one_user:
                 runner.checks.pause(tenant, min(checked.observed.wall_ms / 1000, PAUSE_SECONDS_MAX))
             runner.pause_for_main(runner.checks, tenant, checked.observed.main_seconds)
@@ -51,7 +52,7 @@ async def check(request: Request) -> Response:
 
 
 def _source(body: Body) -> bytes:
-    """The bytes of the file, which come in base64 if they are not UTF-8. The report then says what is wrong with them."""
+    """The bytes of the file. A file that is not UTF-8 is sent in base64, so that the report can name its fault."""
     source, encoded = body.get("source"), body.get("sourceBase64")
     if isinstance(source, str) and encoded is None:
         return source.encode()

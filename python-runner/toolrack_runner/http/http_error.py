@@ -1,4 +1,4 @@
-"""Errors of the HTTP routes, in Google's shape. They are mistakes of the caller or of the runner, never of the tool."""
+"""Errors of the HTTP routes, in Google's format. They are mistakes of the caller or of the runner, never of the tool."""
 
 import logging
 
@@ -14,7 +14,7 @@ _OF_STATUS = {404: "ROUTE_NOT_FOUND", 405: "METHOD_NOT_ALLOWED"}
 
 
 class HttpError(Exception):
-    """Recognise it by its code. The message is for the caller and never repeats a rejected value."""
+    """An error of a route. Its code identifies it. The message is for the caller and never repeats a rejected value."""
 
     def __init__(self, code: str, message: str, *, retry_after_seconds: int | None = None) -> None:
         super().__init__(message)

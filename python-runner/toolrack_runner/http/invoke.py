@@ -42,7 +42,7 @@ async def invoke(request: Request) -> Response:
 
     async def run() -> CallOutcome:
         async with runner.place(runner.calls, key.tenant, "calls"):
-            # Not earlier: a call that gets no place must not push out sources of other users.
+            # Only with a place: a call that gets no place must not push out sources of other users.
             runner.sources.keep(key.tenant, key.sha256, source)
             outcome = await run_call(pool, call, source)
             runner.pause_for_main(runner.calls, key.tenant, outcome.observed.main_seconds)
@@ -58,7 +58,7 @@ async def invoke(request: Request) -> Response:
 
 
 async def forget(request: Request) -> Response:
-    """Answers 204, even if nothing waited. Running calls go on, and later calls work as usual."""
+    """Answers 204, even if no child waited. Running calls go on, and later calls work as usual."""
     runner: Runner = request.app.state.runner
     body = await read_body(request, "tenant", "module", "sha256")
     module, sha256 = body.text("module", characters_max=128), body.digest("sha256")

@@ -26,12 +26,12 @@ class InvokeBody(NamedTuple):
     call: Call
     source: str | None
     min_isolation: str | None
-    #: Why the tool's spec cannot be used; then nothing runs. Earlier versions stored specs that are not accepted now.
+    #: Why the tool's spec cannot be used; None if it can. Earlier versions stored specs that are not accepted now.
     spec_fault: str | None
 
 
 async def read_invoke_body(request: Request) -> InvokeBody:
-    """Raises HttpError."""
+    """Parses the body of the request; raises HttpError."""
     body = await read_body(
         request,
         *("module", "sha256", "tool", "source", "arguments", "context", "deadlineMs"),

@@ -13,7 +13,7 @@ from toolrack_runner.pool.fair_queue import FairBudget, FairQueue, QueueFullErro
 from toolrack_runner.pool.pool import Pool
 from toolrack_runner.settings import LEVELS, Settings
 
-#: The least number of checks at once. If one hangs, there is another place.
+#: How many places checks have at least. If one check hangs, there is another place.
 CHECKS_MIN: Final = 2
 #: How many of a user's calls may wait for each place that the user may have.
 WAITING_PER_PLACE: Final = 2
@@ -21,10 +21,11 @@ WAITING_PER_PLACE: Final = 2
 WAITING_MAX_PER_PLACE: Final = 16
 #: How much of main's processor time one call or check may take. Most take 0.2 ms.
 MAIN_SECONDS: Final = 0.003
-#: A user whose call took more starts nothing for this many times the excess, and so gets at most a ninth of main's thread.
+#: If a call took more, its user starts nothing for this many times the excess. So a user gets at most a ninth of main's
+#: thread.
 PAUSE_TIMES: Final = 8
 MAIN_PAUSE_SECONDS_MAX: Final = 1.0
-#: 64 MB hold 250 modules of the largest size.
+#: The limit for all stored sources. 64 MB are enough for 250 modules of the largest size.
 SOURCES_BYTES_MAX: Final = 64 << 20
 
 
@@ -63,14 +64,14 @@ class Sources:
         self._held: OrderedDict[str, tuple[str, int, str]] = OrderedDict()
 
     def find(self, sha256: str) -> str | None:
-        """The source, which counts as used now; None if it is not held."""
+        """The source, which is now the last used one; None if it is not stored."""
         if sha256 not in self._held:
             return None
         self._held.move_to_end(sha256)
         return self._held[sha256][0]
 
     def keep(self, user: str, sha256: str, source: str) -> None:
-        """Keeps the source of a user. The caller has checked that the digest fits."""
+        """Stores the source of a user. The caller has checked that `sha256` is its digest."""
         if self.find(sha256) is not None:
             return
         size = len(source.encode("utf-8", "surrogatepass"))
@@ -135,7 +136,8 @@ class Runner:
     def pause_for_main(self, queue: FairQueue, tenant: str, main_seconds: float) -> None:
         """Pauses a user in this queue if a call or check took too much of main's time.
 
-        Called while it still has its place, or the user's next call would start in it. A user who is alone is not paused.
+        Called before the call leaves its place: otherwise the user's next call would start in it. No effect if the runner
+        is for one user.
         """
         excess = main_seconds - MAIN_SECONDS
         if excess > 0 and not self.settings.is_for_one_user:
@@ -143,7 +145,7 @@ class Runner:
 
     @property
     def is_ready(self) -> bool:
-        """Whether calls are taken now."""
+        """Whether the runner accepts calls now."""
         return self.pool is not None and self.pool.zygotes.plain_is_ready.is_set()
 
     def close(self) -> None:

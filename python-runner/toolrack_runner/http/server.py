@@ -23,14 +23,14 @@ from toolrack_runner.pool.zygotes import installed_packages
 from toolrack_runner.settings import Settings
 from toolrack_runner.zygote.messages import Opening, ZygoteChannel
 
-#: Cloud Run waits ten seconds after SIGTERM. Running calls get most of them.
+#: How long running calls may go on after SIGTERM. Cloud Run waits ten seconds.
 GRACE_SECONDS = 8
 
 
 def make_runner(
     settings: Settings, opening: Opening, first: tuple[int, ZygoteChannel] | None, clear: Callable[[], None]
 ) -> Runner:
-    """Makes the runner with the zygote `first`. Without one, no calls run and each answer says why.
+    """Makes the runner with the zygote `first`. If it is None, no calls run, and each answer gives the reason.
 
     `clear` removes the canaries after the level is measured.
     """
@@ -87,7 +87,7 @@ def run_server(
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
     server = uvicorn.Server(config)
-    # uvicorn handles the signal, shuts down, and then sends it to itself once more.
+    # uvicorn handles SIGTERM, shuts down, and then sends the signal to itself again. This handler ignores it.
     signal.signal(signal.SIGTERM, lambda *_: None)
     # Ctrl-C reaches this process too, but its parent decides when it ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

@@ -8,7 +8,7 @@ from starlette.requests import Request
 
 from toolrack_runner.http.http_error import HttpError
 
-#: When watching the connection begins. Most calls are answered sooner.
+#: The time before watching the connection begins. Most calls are answered sooner.
 LOOK_SECONDS = 0.1
 _Result = TypeVar("_Result")
 

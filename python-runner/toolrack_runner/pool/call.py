@@ -25,7 +25,8 @@ from toolrack_runner.wire import child_messages as messages
 from toolrack_runner.wire.child_messages import Answer, MessageTooLargeError, ProtocolError
 from toolrack_runner.wire.frames import JsonObject
 
-#: Connections of one call. A tool can keep a connection without a descriptor, so nothing else bounds their number.
+#: How many connections one call may make. The limit of descriptors does not bound them, because a tool can keep a
+#: connection without a descriptor.
 CONNECTIONS_MAX = 256
 
 
@@ -38,7 +39,7 @@ class Call:
     arguments: JsonObject
     context: JsonObject
     deadline_seconds: float
-    #: The caller's name for the call. Lines of the log have it too.
+    #: The caller's id for the call. The runner's log lines about the call contain it too.
     invocation_id: str
 
 
@@ -105,7 +106,7 @@ async def _watch(pool: Pool, worker: Worker, call: Call, deadline: float) -> Ans
 
 
 async def _answer(pool: Pool, worker: Worker, call: Call) -> Answer | messages.Failed:
-    """The answer. Handles the messages before it. `ChildLife` has checked that each came at an allowed moment."""
+    """Waits for the answer and handles the messages before it. `ChildLife` has checked the moment of each message."""
     given = 0
     while True:
         match await worker.channel.receive():
@@ -125,7 +126,7 @@ async def _answer(pool: Pool, worker: Worker, call: Call) -> Answer | messages.F
 
 
 async def _connect(pool: Pool, worker: Worker, key: Key, wish: messages.Connect) -> bool:
-    """Makes the connection that a tool wants and sends it, or the reason why there is none. Returns whether it was made."""
+    """Makes the connection that a tool requested. Sends it, or the reason of the refusal. Returns whether it was made."""
     try:
         look_up = partial(pool.names.find, key.tenant)
         connected = await connect(key.network, pool.network_allowed, wish, look_up)
@@ -138,6 +139,9 @@ async def _connect(pool: Pool, worker: Worker, key: Key, wish: messages.Connect)
 
 
 async def _held_too_much(worker: Worker, reason: HeldTooMuchError, tool: str) -> CallOutcome:
-    """The outcome of a call whose child was killed for its memory. Waits until it is reaped, which tells what it cost."""
+    """The outcome of a call whose child was killed for its memory or threads.
+
+    Waits until the child is reaped, because its processor time and memory are reported then.
+    """
     await is_reaped(worker, REAPING_SECONDS)
     return failure("MEMORY_LIMIT", f"{tool} was ended: {reason}. Work on less at a time")

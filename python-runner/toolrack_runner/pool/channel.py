@@ -1,7 +1,7 @@
 """Main's end of a child's channel: it sends orders and receives messages.
 
-Every byte that a child sends may be an attack on main. So main bounds a message before it holds it, parses it when it is
-complete, and uses it only for the call of this child.
+Every byte that a child sends may be an attack on main. So main limits the size of a message before it stores the message.
+It parses only complete messages, and uses them only for the call of this child.
 """
 
 import asyncio
@@ -29,10 +29,11 @@ from toolrack_runner.wire.frames import FrameSplitter, FrameTooLargeError, with_
 from toolrack_runner.wire.json_depth import is_too_heavy
 from toolrack_runner.wire.parse_child_message import parse_child_message
 
-#: Room in a frame beside the result: for its keys, the names of a module's tools, or compiled code.
+#: How much larger than its result a frame may be: for keys, the names of a module's tools, or compiled code.
 FRAME_SLACK_BYTES = 1 << 20
-#: Messages that a child may send in all: a check announces each of 20 examples of 50 specs, and has a few stages. A test
-#: compares it with the module library, which main does not import because that takes long.
+#: How many messages a child may send in total. A check sends one for each of 20 examples of 50 specs, and one for each of
+#: a few stages. A test compares the number with the module library. Main does not import that library, because the import
+#: takes long.
 MESSAGES_MAX = 1_010
 #: The send buffer of a channel. A call and its source fit into it, so one write sends both.
 CHANNEL_BYTES = 1 << 20
@@ -41,7 +42,7 @@ _COUNT = struct.Struct("i")
 
 
 class ChannelClosedError(Exception):
-    """The child's end of the channel is closed, and no complete message is left."""
+    """The child's end of the channel is closed, and no complete message remains."""
 
 
 class Channel:
@@ -73,7 +74,7 @@ class Channel:
 
     @property
     def is_open(self) -> bool:
-        """False after the child closed its end or broke the protocol, as far as main has read."""
+        """False after main has noticed that the child closed its end or broke the protocol."""
         return self._end is None
 
     @property
@@ -82,21 +83,21 @@ class Channel:
         return bool(self._messages) or self._splitter.has_rest or isinstance(self._end, ProtocolError)
 
     def handed_over(self) -> None:
-        """Closes main's copy of the child's end, which would keep the channel open after the child's death."""
+        """Closes main's copy of the child's end. The copy would keep the channel open after the child's death."""
         self._theirs.close()
 
     def send(self, *orders: Order) -> None:
-        """Sends what fits now, and the rest when the child reads. Never blocks."""
+        """Sends orders without blocking. Bytes that do not fit into the buffer are sent when the child has read."""
         for order in orders:
             self.life.told(order)
         self._send(self._unsent + b"".join(map(_frame, orders)))
 
     def take_at_most(self, message_bytes: int) -> None:
-        """Sets the bound of a message, which is otherwise the room that a result needs."""
+        """Sets the largest size of a message. The default is computed from the limit of a result."""
         self._splitter.bytes_max = message_bytes
 
     def reply(self, reply: ConnectReply, descriptor: int | None = None) -> None:
-        """Answers a Connect, with the descriptor if there is one. If the kernel does not pass it, says why."""
+        """Answers a Connect, and passes the descriptor if there is one. If the kernel does not pass it, sends the reason."""
         self.life.told(reply)
         descriptors = [] if descriptor is None else [descriptor]
         try:
@@ -116,7 +117,7 @@ class Channel:
         """The child's next message; raises ChannelClosedError, MessageTooLargeError or another ProtocolError."""
         while not self._messages:
             if self._end is not None:
-                # A new exception, because raising adds a traceback to it.
+                # A copy, because raising adds a traceback to the exception.
                 raise type(self._end)(*self._end.args)
             self._waiter = self._loop.create_future()
             try:
@@ -126,7 +127,7 @@ class Channel:
         return self._messages.pop(0)
 
     def hear_the_rest(self) -> None:
-        """Reads what the child sent before it ended, because the answer may be among it."""
+        """Reads everything that the child sent before it ended. The answer may be among it."""
         while self._end is None and self._ours.fileno() >= 0 and self._hear_now():
             pass
         self.end(ChannelClosedError())
@@ -170,7 +171,7 @@ class Channel:
             self.heard_seconds += time.thread_time() - before
 
     def _hear(self) -> bool:
-        """Reads what has come. Returns whether there was anything."""
+        """Reads the bytes that have arrived. Returns whether there were any."""
         try:
             data = self._ours.recv(_READ_BYTES)
         except BlockingIOError:
@@ -194,14 +195,14 @@ class Channel:
         except FrameTooLargeError:
             self._stop(MessageTooLargeError("a message is larger than the limit"))
         except ProtocolError as broken:
-            # A new exception: the traceback of this one would keep the data of this child in memory.
+            # A copy, because the traceback of the original would keep the data of this child in memory.
             self._stop(type(broken)(*broken.args))
         self._wake()
         return True
 
     def _require_read(self) -> None:
-        """Raises ProtocolError if the child has not read everything that it was sent. That may be a connection, which does
-        not count as the child's before the child takes it.
+        """Raises ProtocolError if the child has not read everything that main sent. An unread message may carry a
+        connection, which does not count as the child's before the child reads it.
         """
         (unread,) = _COUNT.unpack(fcntl.ioctl(self._ours, termios.TIOCOUTQ, bytes(_COUNT.size)))
         if unread:
@@ -224,7 +225,7 @@ def written_bytes_max(result_bytes: int) -> int:
     """The bytes that a frame may need for a result of `result_bytes`.
 
     JSON needs two bytes for a quote and six for a control character. A result of up to 1 MB may have any characters. The
-    frame of a larger one may only be twice its size, because main has to hold it.
+    frame of a larger result may have only twice its size, because main has to keep the frame in memory.
     """
     return result_bytes * (6 if result_bytes <= 1 << 20 else 2)
 

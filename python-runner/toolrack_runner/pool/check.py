@@ -25,20 +25,20 @@ from toolrack_runner.wire import child_messages as messages
 from toolrack_runner.wire.child_messages import MessageTooLargeError, ProtocolError
 from toolrack_runner.zygote.messages import Limits
 
-#: The libraries of a check. A zygote holds them, because importing them takes 60 ms.
+#: The libraries that a check needs. A zygote preloads them, because importing them takes 60 ms.
 LIBRARIES = frozenset({"docstring_parser", "jsonschema_rs", "pydantic"})
-#: The service takes definitions of up to 2 MB from one module. The rest is for faults, notes and outcomes of examples. The
-#: bound is low because main and the service each parse a report on their only thread.
+#: The largest report. The service accepts definitions of up to 2 MB from one module; the rest is for faults, notes and
+#: outcomes of examples. The limit is low, because main and the service each parse a report on their only thread.
 REPORT_BYTES_MAX = 3 << 20
 
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """The last report of a child, completed by main, and what main observed."""
+    """The last report of a child, completed by main, and the child's log and usage."""
 
     report: CheckReport
     observed: Observed
-    #: Whether the deadline or the limit of processor time ended it.
+    #: Whether the deadline or the limit of processor time ended the check.
     ran_out_of_time: bool
 
 
@@ -78,7 +78,7 @@ class _Progress:
         self.main_seconds = 0.0
 
     async def watch(self, seconds: float) -> CheckReport:
-        """The last report. If the child ends before it, main completes the report."""
+        """Waits for the last report. If the child ends earlier, completes the last one that it sent."""
         module = self._module
         try:
             async with asyncio.timeout(seconds):

@@ -1,8 +1,7 @@
-"""Checks a child's report on a module: what main may believe of it.
+"""Checks a child's report on a module before main uses it.
 
-A child sends the stage `parsed` before any code of the module has run. What it sends after that may be made up by the
-module. Main takes it only as claims of the module about itself: they must have the right shape, name only tools of this
-module, and name only hosts that a spec may name.
+A child sends the stage `parsed` before any code of the module has run. The module may have forged every later report. So a
+report must have the right shape, and may name only tools of this module and hosts that a spec may name.
 """
 
 import json
@@ -18,14 +17,14 @@ from toolrack_runner.tool_name import is_tool_name
 from toolrack_runner.wire.child_messages import ExampleStarts, ProtocolError, StageReport
 from toolrack_runner.wire.frames import JsonObject
 
-#: A schema or another field of a spec may have 32 levels, and is inside a spec, the list of specs and the report.
-#: The writer of the answer can write 254 levels.
+#: How many levels a report may have. A field of a spec, such as a schema, may have 32. The spec, the list of specs and the
+#: report add theirs. orjson, which writes the answer, can write 254 levels.
 REPORT_DEPTH_MAX = 40
 _validator = jsonschema_rs.validator_for(json.loads(SCHEMA_FILE.read_bytes()), offline=True)
 
 
 def as_report(stage: StageReport, module: str) -> CheckReport:
-    """The report, if it is one about this module. Raises ProtocolError for anything else."""
+    """The report of a stage; raises ProtocolError if it is not a valid report on this module."""
     if not is_report(stage.report):
         raise ProtocolError("a report has another shape")
     report = cast("CheckReport", stage.report)
@@ -47,7 +46,7 @@ def is_report(claims: object) -> bool:
 
 
 def refused_report(report: CheckReport | None, module: str, fault: Fault) -> CheckReport:
-    """The report on a module whose import did not end by itself, after the stage `parsed` if that was reached."""
+    """The report on a module whose import did not end by itself. `report` is the one of the stage `parsed`, if it came."""
     refused: CheckReport = {
         "stage": "loaded",
         "module": module,

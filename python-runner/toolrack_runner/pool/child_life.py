@@ -1,8 +1,8 @@
-"""Says which message a child may send at which moment.
+"""Checks that each message of a child comes at an allowed moment.
 
 The moments of a call are UNTOLD, ORDERED, (ANNOUNCED,) IMPORTING, READY, CALLED, ANSWERED. Those of a check are UNTOLD,
 READING, READ, EXAMPLES, LOADED, DONE. Up to ANNOUNCED, and in READING, only the runner's own code has run in the child, so
-its messages are trusted. After that the module may have written them.
+the child's messages are trusted. The module may have written every later message.
 """
 
 from enum import Enum
@@ -73,7 +73,7 @@ class ChildLife:
         return self.moment not in _BEFORE_THE_MODULE
 
     def told(self, order: Order) -> None:
-        """Notes what main sent. An invocation may follow the order to import at once."""
+        """Records an order that main sent. Main may send the invocation directly after the order to import."""
         match order:
             case messages.Invocation():
                 self._is_called = True
@@ -92,10 +92,10 @@ class ChildLife:
                 assert_never(order)
 
     def heard(self, message: ChildMessage) -> None:
-        """Notes what the child sent; raises ProtocolError if this message may not come now."""
+        """Records a message of the child; raises ProtocolError if the message may not come at this moment."""
         kind = type(message)
         if kind is messages.Connect:
-            # One at a time: the child's own code waits for the reply.
+            # Only one at a time: the runner's code in the child waits for the reply.
             if self.moment is not Moment.CALLED or not self._has_network or self._is_connecting:
                 raise ProtocolError("'connect' came at the wrong time")
             self._is_connecting = True

@@ -6,7 +6,7 @@ from typing import Generic, Protocol, TypeVar
 
 from toolrack_runner.zygote.messages import Born, Gone, Limits, Unborn
 
-#: The number of living children, whether they wait, run or end. A slot is a uid and a work directory for one child.
+#: How many children may live at once, whether they wait, run or end. A slot is a uid and a work directory for one child.
 SLOTS_MAX = 1_000
 
 
@@ -15,7 +15,7 @@ class PoolError(Exception):
 
 
 class AnyChild(Protocol):
-    """What the pool needs of a child."""
+    """The part of a child that the pool uses."""
 
     number: int
     slot: int
@@ -33,7 +33,7 @@ class AnyChild(Protocol):
 
 
 class AnyZygote(Protocol):
-    """What the pool needs of a zygote."""
+    """The part of a zygote that the pool uses."""
 
     def spawn(self, child: int, slot: int, limits: Limits, *, channel: int, output: int) -> None: ...
 
@@ -85,21 +85,21 @@ class Children(Generic[Child, Zygote]):
         return child
 
     def zygote_of(self, child: Child) -> Zygote | None:
-        """The zygote that forked it; None after the child is reaped."""
+        """The zygote that forked the child; None after the child is reaped."""
         _, zygote = self._alive.get(child.number, (None, None))
         return zygote
 
     def born(self, born: Born, pidfd: int) -> None:
-        """A zygote has forked a child."""
+        """Records that a zygote has forked a child."""
         child, _ = self._alive[born.child]
         child.born(pidfd)
 
     def gone(self, gone: Gone | Unborn) -> None:
-        """A zygote has reaped a child, or could not fork it."""
+        """Records that a zygote has reaped a child, or could not fork it."""
         self._ended(gone.child, gone if isinstance(gone, Gone) else None)
 
     def lost(self, zygote: Zygote) -> None:
-        """A zygote has died, and all of its children with it."""
+        """Records that a zygote and all of its children have died."""
         for number in [number for number, (_, parent) in self._alive.items() if parent is zygote]:
             self._ended(number, None)
 

@@ -7,11 +7,12 @@ from typing import Literal, NamedTuple
 
 from toolrack_runner.pool.worker import Worker
 
-#: How long a child that closed its channel has for ending by itself. Then main kills it.
+#: How long a child may live after it has closed its channel. Then main kills it.
 ENDING_SECONDS = 0.05
 #: How long main waits until the zygote reports the end of a child.
 REAPING_SECONDS = 2.0
-#: How long main waits until the interpreter has written which line it runs. Other processes may run before the child.
+#: How long main waits until the child's interpreter has written which line it runs. Other processes may run before the
+#: child.
 WHERE_SECONDS = 0.05
 SIGKILL, SIGXCPU = 9, 24
 
@@ -27,7 +28,7 @@ class End(NamedTuple):
 async def end_of(worker: Worker, module: str) -> End:
     """Waits for the end of a child that closed its channel, and kills it if it does not end.
 
-    A tool cannot send SIGKILL or SIGXCPU, not even to itself (seccomp). So the kernel or an operator sent it.
+    A tool cannot send SIGKILL or SIGXCPU, not even to itself (seccomp). So the kernel or an operator sent such a signal.
     """
     if not await is_reaped(worker, ENDING_SECONDS) and not (
         worker.has_exited and await is_reaped(worker, REAPING_SECONDS)
@@ -58,7 +59,7 @@ async def is_reaped(worker: Worker, seconds: float) -> bool:
 
 
 async def line_now(worker: Worker, module: str) -> int | None:
-    """The line of the module that runs now, as the interpreter reports it. The child's log ends here."""
+    """The line of the module that runs now, as the interpreter reports it. Ends the child's log before this report."""
     output, line = worker.output, None
     before = output.length
     if before >= output.bytes_max:

@@ -1,7 +1,7 @@
-"""A queue for places that users share. Each user may have a part of the places. The user who had least comes first.
+"""A queue for places that users share. One user may have only a part of the places. The user with the fewest comes first.
 
-The cases in test/support/fair-queue.json say which request starts, waits or is refused. The queue of the service passes them
-too.
+The cases in test/support/fair-queue.json define which request starts, waits or is refused. The queue of the service is
+tested with the same cases.
 """
 
 import asyncio
@@ -14,9 +14,10 @@ from enum import Enum, auto
 from functools import partial
 from typing import NamedTuple, Protocol, TypedDict
 
-#: The user of work that no user asked for. It is never paused, and only the bound of all users limits how much of it waits.
+#: The user name for work that no user requested. It is never paused. Its waiting requests have no limit of their own, only
+#: the limit for all users.
 THE_SERVICE = ""
-#: Users whose last start is remembered. A forgotten user comes first, like a user who has never started.
+#: For how many users the last start is remembered. A forgotten user comes first, like a user who has never started.
 REMEMBERED_MAX = 1_000
 
 
@@ -44,7 +45,7 @@ class QueueFullError(Exception):
         super().__init__()
         #: Whether this user has too many requests; otherwise all users together have.
         self.is_users_own = is_users_own
-        #: How many of the user's run or wait, or how many of all users' wait.
+        #: If `is_users_own`, how many requests of the user run or wait; otherwise how many requests of all users wait.
         self.count = count
         self.retry_after_seconds = retry_after_seconds
 
@@ -54,7 +55,7 @@ class State(Enum):
 
     WAITING = auto()
     RUNNING = auto()
-    #: It had to make room for another user's; `Turn.refused` has the reason.
+    #: It had to make room for the request of another user; `Turn.refused` has the reason.
     REFUSED = auto()
     OVER = auto()
 
@@ -82,7 +83,10 @@ class Snapshot(TypedDict):
 
 
 class Turns:
-    """Counts what runs for each user. The next user has the fewest, and among those the start that was longest ago."""
+    """Counts the running requests of each user. The next user is the one with the fewest.
+
+    Among users with equally many, it is the one whose last start was longest ago.
+    """
 
     def __init__(self, remembered_max: int = REMEMBERED_MAX) -> None:
         self._remembered_max = remembered_max
@@ -98,13 +102,13 @@ class Turns:
         return self._running[user]
 
     def next_of(self, users: Iterable[str]) -> str | None:
-        """The user whose turn it is, by preference one who never started. None if there are no users."""
+        """The next of these users; None if there are none. A user who never started comes before users with equally many."""
         return min(
             users, key=lambda user: (self._running[user], self._last_start.get(user, -1)), default=None
         )
 
     def started(self, user: str) -> None:
-        """One more runs for this user."""
+        """Records that one more request of this user runs."""
         self._running[user] += 1
         self._starts += 1
         self._last_start[user] = self._starts
@@ -113,14 +117,17 @@ class Turns:
             self._last_start.popitem(last=False)
 
     def ended(self, user: str) -> None:
-        """One of this user's has ended."""
+        """Records that a request of this user has ended."""
         self._running[user] -= 1
         if not self._running[user]:
             del self._running[user]
 
 
 class FairBudget:
-    """An amount that users share, such as bytes. The user with the most makes room first. One user alone may have all."""
+    """A limit for an amount that users share, such as bytes. One user alone may have all of it.
+
+    If the limit is exceeded, the user with the most has to make room.
+    """
 
     def __init__(self, amount_max: int) -> None:
         self._amount_max = amount_max
@@ -128,7 +135,7 @@ class FairBudget:
         self.amount = 0
 
     def add(self, user: str, amount: int) -> None:
-        """Adds an amount, which may be negative, to a user's."""
+        """Adds an amount, which may be negative, to that of a user."""
         self.amount += amount
         self._amounts[user] += amount
         if not self._amounts[user]:
@@ -176,7 +183,7 @@ class FairQueue:
         return turn
 
     def ask(self, user: str, changed: Callable[[], object]) -> Turn:
-        """A turn that runs or waits; raises QueueFullError."""
+        """Makes a turn, which runs or waits; raises QueueFullError."""
         turn = Turn(user, self._clock.time(), changed)
         if user not in self._waiters and self._may_start(user):
             self._start(turn)
@@ -195,7 +202,7 @@ class FairQueue:
             self._start_waiting()
 
     def pause(self, user: str, seconds: float) -> None:
-        """Lets the user start nothing for `seconds`. Requests keep waiting, and a longer pause is not shortened."""
+        """Starts no request of the user for `seconds`. Requests keep waiting. Does not shorten a longer pause."""
         if user == THE_SERVICE:
             return
         now = self._clock.time()

@@ -1,4 +1,4 @@
-"""How much memory of the machine one child holds, as the kernel reports it: its own memory, and the kernel's for it.
+"""Reads from the kernel how much memory one child uses: its own memory, and the kernel's memory for it.
 
 `memory_watch.py` and `warm_queue.py` use it.
 """
@@ -11,33 +11,33 @@ from toolrack_runner.jail.namespaces import QUOTA_BYTES, QUOTA_INODES
 
 #: Enough for /proc/<pid>/status, which has about 1,500 bytes.
 STATUS_BYTES: Final = 8_192
-#: A thread's stack in the kernel (16 KB) and the kernel's records of it. Measured: 5,000 threads took 116 MB.
+#: The kernel's memory for one thread: its stack (16 KB) and the kernel's records of it. Measured: 5,000 threads took 116 MB.
 THREAD_BYTES: Final = 24 << 10
-#: Standard input, output and error, and the channel.
+#: These are standard input, output and error, and the channel.
 DESCRIPTORS_OF_EVERY_CHILD: Final = 4
-#: The buffer of a socket if the system does not say its size.
+#: The size of a socket's buffer if the system does not report it.
 SOCKET_BYTES: Final = 212_992
 #: The states of a thread that is stopped or has ended.
 _STOPPED: Final = (b"T", b"Z", b"X")
-#: Whether the size of /proc/<pid>/fd is the number of descriptors (Linux 6.2).
+#: Whether the size of /proc/<pid>/fd is the number of descriptors (since Linux 6.2).
 _HAS_COUNT: Final = os.path.exists("/proc/self/fd") and os.stat("/proc/self/fd").st_size > 0
 
 
 class Holding(NamedTuple):
-    """What a child holds; all 0 after it is reaped."""
+    """The memory and the threads of a child; all 0 after it is reaped."""
 
-    #: In bytes, without what it was forked with. The sum of: memory without a file behind it, also in swap; files in memory,
+    #: The sum, in bytes, of: anonymous memory, also in swap, without the part that existed at the fork; files in memory,
     #: either mapped or written, whichever is more; page tables; threads; and the most that its descriptors can hold.
     held_bytes: int = 0
     threads: int = 0
-    #: The most memory that it ever had, in bytes, with shared pages.
+    #: The most resident memory that it had at any time, in bytes, with shared pages.
     resident_bytes_max: int = 0
 
 
 def holding_of(pid: int, *, shared_anonymous_bytes: int, descriptors_max: int, workplace: str) -> Holding:
-    """What the child with this pid holds.
+    """Reads the memory and the threads of the child with this pid.
 
-    `shared_anonymous_bytes` is the memory without a file behind it that it was forked with. `workplace` is the path of its
+    `shared_anonymous_bytes` is the anonymous memory that the child already had at the fork. `workplace` is the path of its
     own file system.
     """
     status = read_whole(f"/proc/{pid}/status")
@@ -64,14 +64,14 @@ def is_stopped(pid: int) -> bool:
         return True
     for thread in threads:
         stat = read_whole(f"/proc/{pid}/task/{thread}/stat")
-        # The name is in brackets and may contain brackets.
+        # The name of the thread is in brackets and may contain brackets.
         if stat and stat.rpartition(b")")[2].split(None, 1)[0] not in _STOPPED:
             return False
     return True
 
 
 def _descriptors(pid: int, descriptors_max: int) -> int:
-    """How many it has open, or the maximum if the kernel does not say."""
+    """How many descriptors the child has open; `descriptors_max` if the kernel does not report it."""
     try:
         folder = f"/proc/{pid}/fd"
         return os.stat(folder).st_size if _HAS_COUNT else len(os.listdir(folder))
@@ -82,7 +82,7 @@ def _descriptors(pid: int, descriptors_max: int) -> int:
 
 
 def _written_bytes(pid: int, workplace: str) -> int:
-    """How much the child's own file system holds; 0 if it has none, or if this process is not root and cannot look."""
+    """The bytes in the child's own file system; 0 if it has none, or if this process is not root and cannot read it."""
     with suppress(OSError):
         told = os.statvfs(f"/proc/{pid}/root{workplace}")
         # A file system of another size is not the child's own.
@@ -92,7 +92,7 @@ def _written_bytes(pid: int, workplace: str) -> int:
 
 
 def field(text: bytes, name: bytes) -> bytes:
-    """The first word after a name."""
+    """The first word after `name` in `text`."""
     words = text.partition(name)[2].split(None, 1)
     return words[0] if words else b""
 

@@ -1,8 +1,8 @@
 """Kills children that hold too much memory or have too many threads.
 
 RLIMIT_DATA does not count all memory of a process, for example not memory that became read-only later. RLIMIT_AS counts it,
-but must leave room for shared libraries. Neither counts the kernel's own memory, and the kernel limits the number of threads
-only if each child has its own user. So main looks at each child while it works.
+but must leave room for shared libraries. Neither limit counts the kernel's own memory. The kernel limits the number of
+threads only if each child has its own user. So main checks each child while it works.
 """
 
 import asyncio
@@ -14,20 +14,20 @@ from toolrack_runner.jail.rlimits import BESIDE_BYTES, THREADS_MAX
 from toolrack_runner.pool.holding import Holding
 from toolrack_runner.pool.worker import HeldTooMuchError, Worker
 
-#: The time of the first look. A call that ends sooner is looked at once, after its answer.
+#: When a child is checked for the first time. A call that ends sooner is checked once, after its answer.
 FIRST_SECONDS: Final = 0.02
-#: How much memory a child can take in a second; the time of the next look depends on it. Measured on two processors:
+#: How much memory a child can take in a second. The time of the next check is computed from it. Measured on two processors:
 #: 1.1 GB with one thread, 1.4 GB with two, 6 GB with two and huge pages.
 BYTES_PER_SECOND: Final = 4 << 30
-#: The time between two looks, which take 20 microseconds each. In the shortest time a child takes 40 MB at that rate. In the
-#: longest it can start 2,000 threads, which take 48 MB.
+#: The shortest and the longest time between two checks. A check takes 20 microseconds. In the shortest time a child takes
+#: 40 MB at BYTES_PER_SECOND. In the longest time it can start 2,000 threads, which take 48 MB.
 SHORTEST_SECONDS: Final = 0.01
 LONGEST_SECONDS: Final = 0.025
 
 
 @contextmanager
 def watched(worker: Worker) -> Iterator[None]:
-    """Kills the child if it holds too much, and `receive` raises HeldTooMuchError. Looks more often near the limit."""
+    """Kills the child if it holds too much; `receive` then raises HeldTooMuchError. Checks more often near the limit."""
     loop = asyncio.get_running_loop()
     timer: asyncio.TimerHandle
 
@@ -50,7 +50,7 @@ def watched(worker: Worker) -> Iterator[None]:
 
 
 def too_much(worker: Worker, holding: Holding) -> HeldTooMuchError | None:
-    """The reason to kill a child that holds this; None if it may hold it."""
+    """The reason to kill a child with this memory and these threads; None if they are allowed."""
     if holding.threads > THREADS_MAX:
         return HeldTooMuchError(f"it had {holding.threads} threads, and may have {THREADS_MAX}")
     limit = worker.limits.memory_bytes

@@ -1,4 +1,4 @@
-"""Looks up the addresses of names, in threads that users share.
+"""Looks up the addresses of host names, in threads that users share.
 
 A look-up cannot be cancelled. It ends when the name server answers, or after half a minute. The owner of a domain can make
 its name server never answer.
@@ -15,7 +15,7 @@ from typing import Any
 from toolrack_runner.network.broker import Address, ConnectError
 from toolrack_runner.pool.fair_queue import FairQueue, QueueFullError, Shares, Turn
 
-#: Look-ups at once. Each has its own thread.
+#: How many look-ups run at once. Each has its own thread.
 LOOK_UPS = 16
 LOOK_UPS_PER_USER = LOOK_UPS // 4
 WAITING_PER_USER = 32
@@ -40,14 +40,14 @@ class NameLookUps:
         self._queue = FairQueue(Shares(LOOK_UPS, per_user, WAITING_PER_USER, WAITING_MAX), self._loop)
 
     async def find(self, user: str, name: str, port: int) -> list[Address]:
-        """The addresses, as getaddrinfo returns them; raises ConnectError, and what getaddrinfo raises."""
+        """The addresses, as getaddrinfo returns them; raises ConnectError, and the errors of getaddrinfo."""
         try:
             async with asyncio.timeout(WAIT_SECONDS):
                 turn = await self._queue.take(user)
         except (TimeoutError, QueueFullError):
             raise ConnectError(TOO_MANY) from None
         found: asyncio.Future[list[Address]] = self._loop.create_future()
-        # Not an executor, because the program would wait for its threads at its end.
+        # Not an executor, because the runner would wait for the executor's threads before it ends.
         thread = threading.Thread(target=self._look_up, args=(turn, found, name, port), daemon=True)
         try:
             thread.start()

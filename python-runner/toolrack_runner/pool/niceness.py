@@ -1,7 +1,7 @@
 """Makes children nicer, so that other children get more of the processors.
 
-`LongCalls` does it for children that run long, `RecentUse` for users with many short calls. Calls, checks and imports ahead
-of calls count alike.
+`LongCalls` does so for children that run long, `RecentUse` for users with many short calls. Checks, and imports ahead of
+calls, count like calls.
 """
 
 import asyncio
@@ -18,11 +18,12 @@ STEP: Final = 1.25
 LONG_SECONDS: Final = 0.02
 #: After this time, used processor time counts half.
 HALF_LIFE_SECONDS: Final = 1.0
-#: Processors that a user may use without getting nicer. A user who calls a small tool without pauses uses about as many.
+#: How many processors a user may use before the user's children become nicer. A user who calls a small tool without pauses
+#: uses about as many.
 FREE_PROCESSORS: Final = 0.2
-#: Together with the niceness of every child this is the maximum of the kernel.
+#: The most steps. With the niceness that every child has, they reach the maximum of the kernel.
 STEPS_MAX: Final = 14
-#: When so many users are remembered, those that used almost nothing are forgotten.
+#: If so many users are remembered, those that used almost nothing are forgotten.
 USERS_MAX: Final = 1_000
 _FORGOTTEN_PROCESSORS: Final = 0.01
 
@@ -34,7 +35,7 @@ class Yielding(Protocol):
 class LongCalls:
     """The long calls of each user. Together they get about as much processor time as one call of another user.
 
-    So each of n calls is nicer by the logarithm of n to the base 1.25.
+    So if a user has n long calls, each becomes nicer by as many steps as the logarithm of n to the base 1.25.
     """
 
     def __init__(self) -> None:
@@ -49,7 +50,7 @@ class LongCalls:
             each.yield_to_others(steps)
 
     def remove(self, user: str, child: Yielding) -> None:
-        """Removes a call, whether it was long or not. The others keep their niceness, because only root could lower it."""
+        """Removes a call, whether it was long or not. Other calls keep their niceness: only root could lower it."""
         children = self._of_user.get(user)
         if children is not None:
             children.discard(child)
@@ -58,7 +59,7 @@ class LongCalls:
 
     @contextmanager
     def once_long(self, user: str, child: Yielding) -> Iterator[None]:
-        """Adds the child if the context takes long, and removes it at the end."""
+        """Adds the child if the `with` block takes long, and removes it at the end."""
         late = asyncio.get_running_loop().call_later(LONG_SECONDS, self.add, user, child)
         try:
             yield
@@ -76,7 +77,7 @@ class RecentUse:
         self._used: dict[str, tuple[float, float]] = {}
 
     def add(self, user: str, seconds: float) -> None:
-        """Adds processor time to a user's."""
+        """Adds processor time to that of a user."""
         if len(self._used) >= USERS_MAX and user not in self._used:
             self._used = {
                 other: used

@@ -19,13 +19,13 @@ class Observed:
     wall_ms: float = 0.0
     cpu_ms: float = 0.0
     resident_bytes_max: int = 0
-    #: Processor time that main took for the messages of the child. It is in no answer.
+    #: Processor time that main took for the messages of the child. Answers do not contain it.
     main_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
 class CallOutcome:
-    """A text, or JSON, or an error code with a sentence."""
+    """The outcome of a call: a text, JSON, or an error code with a sentence."""
 
     text: str | None = None
     #: The result as JSON bytes, checked.
@@ -38,7 +38,7 @@ class CallOutcome:
 def observe(
     worker: Worker, holding: Holding, *, seconds: float, cpu_before: float, main_seconds: float
 ) -> Observed:
-    """What main observed of a child that worked for `seconds`. Its processor time before was `cpu_before` seconds."""
+    """What main observed of a child that worked for `seconds`. Before that it had used `cpu_before` seconds."""
     gone = worker.gone.result() if worker.gone.done() else None
     return Observed(
         log=worker.output.text(),

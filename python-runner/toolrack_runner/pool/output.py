@@ -1,4 +1,4 @@
-"""Keeps what a child prints, up to a limit. Main reads and drops the rest slowly, so that it costs main little time."""
+"""Keeps the output of a child up to a limit. Main reads and drops the rest slowly, so that the rest takes little time."""
 
 import asyncio
 import os
@@ -8,7 +8,7 @@ LOG_BYTES = 64 << 10
 _READ_BYTES = 1 << 16
 #: The capacity of a pipe (pipe(7)).
 PIPE_BYTES = 1 << 16
-#: Between two reads of output that is dropped. A flood then takes a few thousandths of main's time.
+#: The time between two reads of output that is dropped. A flood of output then takes a few thousandths of main's time.
 _PAUSE_SECONDS = 0.002
 
 
@@ -39,12 +39,12 @@ class Output:
         return len(self._kept)
 
     def text(self, position: int = 0) -> str:
-        """The kept output, from this byte on."""
+        """The kept output from the byte `position` on."""
         self._read()
         return self._kept[position:].decode(errors="replace")
 
     async def more(self) -> None:
-        """Waits until more is printed."""
+        """Waits until the child prints more."""
         self._waiter = self._loop.create_future()
         try:
             await self._waiter
@@ -52,12 +52,12 @@ class Output:
             self._waiter = None
 
     def end_at(self, position: int) -> None:
-        """Ends the log at this byte: drops what was printed after it and what still comes."""
+        """Ends the log at the byte `position`: drops the output after it, also output that comes later."""
         del self._kept[position:]
         self.bytes_max = position
 
     def close(self) -> None:
-        """Reads the rest of the pipe, because main may learn of a child's end before it reads the last lines. Closes it."""
+        """Reads the rest of the pipe and closes it. Main may learn of a child's end before it reads the last lines."""
         self.handed_over()
         # Bounded, because a process that outlives the child may still write.
         for _ in range(PIPE_BYTES // _READ_BYTES + 1):
@@ -75,7 +75,7 @@ class Output:
         self._loop.add_reader(self._ours, self._read)
 
     def _read(self) -> bool:
-        """Returns whether there was anything."""
+        """Reads the output that has arrived. Returns whether there was any."""
         if self._ours < 0:
             return False
         try:

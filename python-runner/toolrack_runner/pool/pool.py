@@ -1,6 +1,6 @@
 """The pool: children that are forked and confined and have imported their module before their call comes.
 
-It joins the living children (`children.py`), those that wait (`warm_queue.py`), the order in which new ones are made
+It combines the living children (`children.py`), those that wait (`warm_queue.py`), the order in which new ones are made
 (`refills.py`), and the zygotes that fork them (`zygotes.py`).
 """
 
@@ -25,17 +25,17 @@ from toolrack_runner.pool.zygotes import PLAIN, Packages, Zygotes
 from toolrack_runner.wire.child_messages import CallOrder, Imports, ProtocolError, Ready, Starting
 from toolrack_runner.zygote.messages import Limits, Opening, ZygoteChannel
 
-#: Confined children without a module, for the first call of one.
+#: How many confined children without a module are kept for the first call of a module.
 BLANKS = 2
 #: The longest import ahead of a call.
 IMPORT_SECONDS = 10.0
-#: After this time without a call of a module, its children end. A cold call costs only some milliseconds more. If a
-#: module was deleted or replaced, at most one instance of the service tells the runner.
+#: After this time without a call of a module, its waiting children end. A call that finds no child takes only some
+#: milliseconds more. If a module is deleted or replaced, at most one instance of the service reports this to the runner.
 IDLE_SECONDS = 600.0
-#: How often main looks for them.
+#: How often main looks for modules without a call.
 IDLE_LOOK_SECONDS = 60.0
-#: How often each waiting child is weighed, because a system call that was running when the child was stopped can take memory
-#: later. WEIGHED_AT_ONCE of them take half a millisecond.
+#: How often the memory of each waiting child is measured. A system call that was running when the child was stopped can take
+#: memory later. Measuring WEIGHED_AT_ONCE children takes half a millisecond.
 WEIGH_SECONDS = 1.0
 WEIGHED_AT_ONCE = 16
 
@@ -82,7 +82,7 @@ class Pool:
         return {"alive": self._children.alive, "waiting": self._queues.waiting}
 
     async def take(self, key: Key, source: str) -> Worker:
-        """A child for one call. It has imported the module, or is told to do so now. Raises PoolError."""
+        """A child for one call. It has imported the module, or gets the order to import it now. Raises PoolError."""
         queue = self._queues.called(key, source, self._loop.time())
         worker = self._queues.take(queue)
         if worker is None:
@@ -102,7 +102,7 @@ class Pool:
 
     @contextmanager
     def at_work(self, tenant: str, worker: Worker) -> Iterator[float]:
-        """While code of this user runs in a child, watches its memory and the user's share of the processors.
+        """While code of this user runs in a child, watches the child's memory and the user's share of the processors.
 
         Yields the processor time that the child took before, in seconds.
         """
@@ -115,9 +115,9 @@ class Pool:
             self._recent_use.add(tenant, worker.cpu_seconds() - cpu_before)
 
     def learn(self, key: Key, told: Imports | Ready) -> None:
-        """Notes what a child sent about its module: its code and imports, or the places of its specs.
+        """Stores what a child sent about its module: the code and the imports, or the places of the specs.
 
-        The next children of the module are forked from a zygote that holds its imports.
+        The next children of the module are forked from a zygote that has preloaded the imports.
         """
         queue = self._queues.find(key)
         if queue is None:
@@ -227,7 +227,7 @@ class Pool:
                             self.learn(key, message)
         except (TimeoutError, ChannelClosedError, ProtocolError, HeldTooMuchError):
             message = None
-        # Its memory is looked at here, because an import can end before the first look.
+        # Its memory is checked here, because an import can end before the first check of `watched`.
         if isinstance(message, Ready) and await worker.rest() and too_much(worker, worker.holding()) is None:
             self.learn(key, message)
             return worker

@@ -1,7 +1,7 @@
 """Decides which child is made next and when.
 
-Calls that came together get the processors first, then the caller that reads an answer. Without `BehindAnswers`, children
-would be killed with the answer, and new ones would be made at once.
+Calls that came together get the processors first, then the caller that reads an answer. So `BehindAnswers` delays other
+work: children that answered are killed later, and new children are made later.
 """
 
 from collections import deque
@@ -12,14 +12,14 @@ from toolrack_runner.pool.children import AnyChild
 from toolrack_runner.pool.fair_queue import Clock, Turns
 from toolrack_runner.pool.warm_queue import Key
 
-#: While calls run and children of the key still wait, a new one is made only after this time. So calls that come together
+#: If calls run and children of the key still wait, a new child is made only after this time. So calls that come together
 #: are answered first. A model often makes several calls at once.
 HOLD_SECONDS = 0.02
-#: The same without running calls: the reader of the answer has the processors first.
+#: The same if no calls run: the caller that reads the answer gets the processors first.
 PAUSE_SECONDS = 0.002
-#: Imports at once ahead of one user's calls. More would take processor time from calls.
+#: How many imports ahead of one user's calls may run at once. More would take processor time from calls.
 REFILLS_OF_ONE = 2
-#: Imports at once of all users. It is more than one user may have, so a long import does not delay those of other users.
+#: The same for all users together. It is more than one user may have, so a long import does not delay those of other users.
 REFILLS_AT_ONCE = 3
 
 
@@ -51,11 +51,11 @@ class BehindAnswers:
             self._clock.call_soon(child.kill)
 
     def is_held(self, since: float, *, has_waiting: bool) -> bool:
-        """Whether it is too early to make a child that was asked for at `since`, a time of this clock."""
+        """Whether it is too early to make a child that was requested at `since`, a time of this clock."""
         return has_waiting and self._clock.time() - since < (HOLD_SECONDS if self._calls else PAUSE_SECONDS)
 
     def when_not_held(self, act: Callable[[], object]) -> None:
-        """Calls `act` at each time when a child that is asked for now may no longer be held."""
+        """Calls `act` at both times when the delay of a child that is requested now may end."""
         for seconds in (PAUSE_SECONDS, HOLD_SECONDS):
             self._clock.call_later(seconds, act)
 
@@ -65,9 +65,9 @@ class BehindAnswers:
 
 
 class Refills:
-    """The children to be made. Users take turns as they do for calls. One user's children are made in the order asked for.
+    """The children to be made. Users take turns as they do for calls. One user's children are made in order.
 
-    `is_held` gets a key and the time of the request, and says whether it is too early to make that child.
+    `is_held` gets a key and the time of the request, and returns whether it is too early to make that child.
     """
 
     def __init__(self, is_held: Callable[[Key, float], bool]) -> None:
@@ -81,15 +81,15 @@ class Refills:
 
     @property
     def has_backlog(self) -> bool:
-        """Whether some children were asked for and not started."""
+        """Whether children were requested that are not being made yet."""
         return bool(self._asked)
 
     def ask(self, key: Key, now: float) -> None:
-        """One more child for this key."""
+        """Requests one more child for this key."""
         self._asked.setdefault(key.tenant, deque()).append((key, now))
 
     def begin(self) -> Key | None:
-        """The key of the child to make now; None if there is none, all are held, or enough are being made.
+        """The key of the child to make now; None if none is requested, all have to wait, or enough are being made.
 
         The caller calls `ended` when the child is made or cannot be made.
         """
@@ -106,7 +106,7 @@ class Refills:
         return key
 
     def ended(self, key: Key) -> None:
-        """The child for this key is made or cannot be made."""
+        """Records that the child for this key is made or cannot be made."""
         self._turns.ended(key.tenant)
 
     def _may_begin(self, tenant: str) -> bool:

@@ -1,7 +1,7 @@
 """Children that have imported their module and wait for a call, in one queue for each key, within a budget of memory.
 
-A queue begins with one child. Each time a call finds none, it gets twice as many. It is dropped when others need the room,
-or after some time without a call. The user whose children take the most makes room first.
+A queue begins with one child. Each time a call finds no child, the queue gets twice as many. A queue is dropped if others
+need the room, or after some time without a call. The user whose children take the most makes room first.
 """
 
 from collections import OrderedDict, deque
@@ -17,15 +17,15 @@ from toolrack_runner.pool.zygotes import PLAIN, Packages
 from toolrack_runner.wire.child_messages import Known
 from toolrack_runner.zygote.messages import Limits
 
-#: Children that wait for one key.
+#: How many children may wait for one key.
 WAITING_OF_ONE_MAX = 8
-#: A waiting child counts for at least this: its page tables, and the pages that it wrote after the fork.
+#: The least that is counted for a waiting child: its page tables, and the pages that it wrote after the fork.
 WAITING_BYTES_MIN = 4 << 20
-#: Children that wait in all. Those that run, are being made or end need slots too.
+#: How many children may wait in total. Children that run, are being made or end need slots too.
 WAITING_MAX = SLOTS_MAX // 2
-#: Modules that have a queue.
+#: How many modules may have a queue.
 MODULES_MAX = 1_000
-#: The size of all compiled modules, as they are sent.
+#: The most bytes of all compiled modules, in the form in which they are sent.
 CODE_BYTES_MAX = 64 << 20
 
 
@@ -47,7 +47,7 @@ class WarmQueue(Generic[Child]):
 
     key: Key
     source: str
-    #: The packages of the zygote that its next children come from.
+    #: The packages of the zygote that forks its next children.
     packages: Packages = PLAIN
     waiting: deque[Child] = field(default_factory=deque)
     #: The time of its last call.
@@ -57,12 +57,13 @@ class WarmQueue(Generic[Child]):
     coming: int = 0
     #: The compiled module, which a child sent before the module ran; None if there is none, or if others needed the room.
     code: str | None = None
-    #: The places of the specs, which a child sent later. The module may have forged them, so only this key's calls use them.
+    #: The places of the specs, which a child sent after the module ran. The module may have forged them, so only calls of
+    #: this key use them.
     places: dict[str, int] | None = None
 
     @property
     def known(self) -> Known | None:
-        """What the next child gets, so that it neither compiles the module nor reads every spec."""
+        """The code and the places for the next child, so that it neither compiles the module nor reads every spec."""
         return None if self.code is None or self.places is None else Known(self.code, self.places)
 
     def learn_places(self, places: dict[str, int]) -> None:
@@ -76,7 +77,7 @@ class WarmQueue(Generic[Child]):
         return self.wanted - len(self.waiting) - self.coming
 
     def found_none(self) -> None:
-        """A call found no child: from now on twice as many should wait."""
+        """Records that a call found no child: from now on twice as many should wait."""
         self.wanted = min(self.wanted * 2, WAITING_OF_ONE_MAX)
 
 
@@ -91,7 +92,7 @@ class WarmQueues(Generic[Child]):
         self._modules = FairBudget(modules_max)
         self._code_bytes = FairBudget(code_bytes_max)
         self._queues: OrderedDict[Key, WarmQueue[Child]] = OrderedDict()
-        #: Each waiting child, its queue and its bytes, by its number. The child that was weighed longest ago comes first.
+        #: Each waiting child, its queue and its bytes, by its number. The child that was measured longest ago comes first.
         self._places: dict[int, tuple[Child, WarmQueue[Child], int]] = {}
 
     @property
@@ -120,7 +121,7 @@ class WarmQueues(Generic[Child]):
         return self._queues.get(key)
 
     def learn_code(self, queue: WarmQueue[Child], code: str | None) -> None:
-        """Keeps the compiled module, which is None if it was too large to be sent. Others may have to make room."""
+        """Keeps the compiled module, which is None if it was too large to be sent. May forget the code of another queue."""
         self._forget_code(queue)
         if code is not None:
             queue.code = code
@@ -149,11 +150,11 @@ class WarmQueues(Generic[Child]):
         self._make_room()
 
     def weighed_longest_ago(self, count: int) -> list[Child]:
-        """At most `count` of the waiting children."""
+        """The `count` waiting children whose memory was measured longest ago, or fewer."""
         return [child for child, _, _ in islice(self._places.values(), count)]
 
     def weigh(self, child: Child, bytes_used: int) -> None:
-        """Notes the new weight of a waiting child. Its user may have to make room."""
+        """Records the measured memory of a waiting child. Then drops queues until all fit into the budget."""
         place = self._places.pop(child.number, None)
         if place is None:
             return
@@ -197,7 +198,7 @@ class WarmQueues(Generic[Child]):
             self.drop(key)
 
     def discard(self, is_meant: Callable[[Child], bool]) -> None:
-        """Kills the waiting children that are meant. Their queues stay."""
+        """Kills the waiting children for which `is_meant` is true. Their queues remain."""
         for queue in self._queues.values():
             for child in list(filter(is_meant, queue.waiting)):
                 self._discard(child)

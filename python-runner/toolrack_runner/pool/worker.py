@@ -15,14 +15,14 @@ from toolrack_runner.pool.output import Output
 from toolrack_runner.wire.child_messages import Order
 from toolrack_runner.zygote.messages import Gone, Limits
 
-#: The maximum of the kernel.
+#: The highest niceness of the kernel.
 NICENESS_MAX = 19
 #: The time before main tries again to make a child nicer.
 YIELD_AGAIN_SECONDS = 0.002
-#: The time before main looks whether a child has stopped. It doubles each time, up to the second number.
+#: The time before main checks whether a child has stopped. It doubles after each check, up to STOP_LOOK_SECONDS_MAX.
 STOP_LOOK_SECONDS = 0.001
 STOP_LOOK_SECONDS_MAX = 0.008
-#: Main gives up a child that does not stop in this time. On a loaded machine it can take long until a child runs.
+#: Main gives up on a child that does not stop in this time. On a loaded machine it can take long until a child runs.
 STOP_SECONDS = 1.0
 
 
@@ -44,7 +44,7 @@ class Worker:
         self.number = number
         self.slot = slot
         self.limits = limits
-        #: Memory without a file behind it that it shares with its zygote since the fork.
+        #: The anonymous memory that it shares with its zygote since the fork.
         self.shared_anonymous_bytes = shared_anonymous_bytes
         #: The path of its own file system, if it has one.
         self.workplace = workplace
@@ -54,7 +54,7 @@ class Worker:
         self.gone: asyncio.Future[Gone | None] = asyncio.get_running_loop().create_future()
         self.output = Output()
         self.channel = Channel(limits.output_bytes, self._channel_ended)
-        #: Why it was killed for its memory or threads. Its answer may have come earlier.
+        #: The reason if it was killed for its memory or threads. Its answer may have come earlier.
         self.ended_for: HeldTooMuchError | None = None
         self._is_killed = False
         self._is_stopped = False
@@ -72,7 +72,7 @@ class Worker:
 
     def born(self, pidfd: int) -> None:
         """The zygote has forked it."""
-        # The child's messages may have come before this one of the zygote.
+        # Messages of the child may arrive before the zygote reports the fork.
         if self._is_killed:
             _kill(pidfd, signal.SIGKILL)
         elif self._is_stopped:
@@ -84,7 +84,7 @@ class Worker:
     def send(self, *orders: Order) -> None:
         """Sends orders and lets the child run again. Never blocks."""
         self.channel.send(*orders)
-        # Not earlier: the child would wake up, find nothing, and sleep again.
+        # After sending: otherwise the child would wake up, find nothing, and sleep again.
         self.resume()
 
     @property
@@ -115,7 +115,7 @@ class Worker:
         return self.pidfd < 0 or bool(select.select((self.pidfd,), (), (), 0)[0])
 
     def holding(self) -> Holding:
-        """What it holds, as the kernel reports it; all 0 after it is reaped."""
+        """Its memory and threads, as the kernel reports them; all 0 after it is reaped."""
         return holding_of(
             self.pid,
             shared_anonymous_bytes=self.shared_anonymous_bytes,
@@ -143,15 +143,15 @@ class Worker:
             return
         except PermissionError:
             return  # It is nicer already, and only root could change that.
-        # If the kernel weighs sessions (CONFIG_SCHED_AUTOGROUP, outside of cgroups), the niceness of the session counts,
-        # which only root may set. A child may still be in main's session, which must not become nicer.
+        # If the kernel divides processor time between sessions (CONFIG_SCHED_AUTOGROUP, outside of cgroups), the niceness
+        # of the session counts. Only root may set it. A child may still be in main's session, which must not become nicer.
         path = f"/proc/{self.pid}/autogroup"
         if read_whole(path).split()[:1] != read_whole("/proc/self/autogroup").split()[:1]:
             with suppress(OSError), open(path, "w") as file:
                 file.write(str(niceness))
 
     def ask_where(self) -> None:
-        """Makes the interpreter write to the child's output which line it runs (faulthandler).
+        """Makes the child's interpreter write to the output which line it runs (faulthandler).
 
         Does nothing before the module runs, because a child that was just forked has the standard error of the runner.
         """
@@ -222,7 +222,7 @@ class Worker:
 
 
 def pid_of(pidfd: int) -> int:
-    """The pid as this process sees it, in any namespace of the child; -1 after it is reaped."""
+    """The pid as this process sees it, whatever the namespace of the child; -1 after the child is reaped."""
     return int(field(read_whole(f"/proc/self/fdinfo/{pidfd}"), b"\nPid:") or -1)
 
 

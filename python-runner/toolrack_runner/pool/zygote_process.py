@@ -25,7 +25,7 @@ class ZygoteProcess:
         self.ready: asyncio.Future[messages.Ready] = self._loop.create_future()
         self._children = children
         self._on_lost = on_lost
-        #: Memory without a file behind it that its children share with it.
+        #: The anonymous memory that its children share with it.
         self.shared_anonymous_bytes = 0
         self._is_lost = False
         self._alive = 0

@@ -13,11 +13,11 @@ from toolrack_runner.pool.zygote_process import ZygoteProcess
 from toolrack_runner.zygote.messages import Opening, Ready, ZygoteChannel
 from toolrack_runner.zygote.spawn_zygote import spawn_zygote
 
-#: Zygotes with packages. A module chooses the packages, and each zygote needs memory for its own.
+#: How many zygotes with packages may exist. A module chooses the packages, and each zygote needs memory for its packages.
 WITH_PACKAGES_MAX = 4
-#: The pauses before a plain zygote that died is started again: the first time none, later up to the last number.
+#: The pauses before a plain zygote that died is started again, in this order. The last pause is repeated.
 RESTART_SECONDS = (0.0, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0)
-#: After a zygote that lived this long, the pauses begin again.
+#: If a zygote lived longer than this, the next pause is the first one again.
 HEALTHY_SECONDS = 60.0
 
 #: The names of packages that a zygote has preloaded.
@@ -44,8 +44,9 @@ def installed_packages() -> Packages:
 class ZygoteOwners:
     """The user that owns each zygote with packages. Decides which zygote ends when there are too many.
 
-    A user who has more than the newcomer would have makes room; otherwise the newcomer does. Among one user's zygotes the
-    one that was used longest ago ends.
+    If another user has more zygotes than the user of the new one would have, a zygote of the user with the most ends.
+    Otherwise one of the same user ends or, if that user has none, one of any user. Among these, the zygote that was used
+    longest ago ends.
     """
 
     def __init__(self, most: int) -> None:
@@ -53,14 +54,14 @@ class ZygoteOwners:
         self._owners: OrderedDict[Packages, str] = OrderedDict()
 
     def used(self, packages: Packages) -> None:
-        """A child is forked from it."""
+        """Records that a child is forked from the zygote with these packages."""
         if packages in self._owners:
             self._owners.move_to_end(packages)
 
     def asked(self, user: str, packages: Packages) -> None:
-        """The user wants a zygote that exists, and owns it from now on if this user has fewer than its owner.
+        """Records that a user wants an existing zygote. If this user has fewer zygotes than its owner, its owner changes.
 
-        Otherwise the other zygotes of its owner could push it out.
+        Without this, new zygotes of the old owner could make it end.
         """
         owned = Counter(self._owners.values())
         if owned[user] < owned[self._owners[packages]]:
@@ -144,11 +145,11 @@ class Zygotes:
         self._start(packages)
 
     def probe_no_more(self) -> None:
-        """Zygotes that start from now on try no attacks, because the level is measured."""
+        """Zygotes that start after this try no attacks, because the level is already measured."""
         self._opening = self._opening._replace(canaries=None)
 
     def close(self) -> None:
-        """Closes all, and waits for their ends, because they may make or remove folders until then."""
+        """Closes all zygotes, and waits until they end, because they may make or remove folders until then."""
         self._is_closed = True
         zygotes = list(self._by_packages.values())
         for zygote in zygotes:

@@ -2,7 +2,7 @@
 
 A message is one JSON object in one frame (`frames.py`). A child trusts main and does not check its orders. Main never trusts
 a child, because the child imports a module: main reads its messages with `parse_child_message.py` only.
-`pool/child_life.py` says which message a child may send at which moment.
+`pool/child_life.py` defines which message a child may send at which moment.
 
 Messages are plain tuples, because a forked child copies each memory page that it touches.
 """
@@ -67,7 +67,7 @@ class CallOrder(NamedTuple):
 
     module: str
     source: str
-    #: If it is None, the child compiles the module and sends main what the next child should know.
+    #: If it is None, the child compiles the module, and sends main the values of `Known` for the next child.
     known: Known | None
     #: Whether to run a call of the runner's own module first.
     rehearse: bool
@@ -102,7 +102,7 @@ class ProbeOrder(NamedTuple):
 
 
 class Invocation(NamedTuple):
-    """The only call of a child, which may still be importing its module."""
+    """The only call of a child. It may come while the child still imports its module."""
 
     tool: str
     arguments: JsonObject
@@ -113,7 +113,7 @@ class Invocation(NamedTuple):
 
 
 class ConnectReply(NamedTuple):
-    """The answer to a Connect: a connected descriptor comes with it, or `refused` says why there is none."""
+    """The answer to a Connect: a connected descriptor comes with it, or `refused` has the reason why there is none."""
 
     refused: str | None = None
 
@@ -137,7 +137,7 @@ def read_order(order: dict[str, Any]) -> CallOrder | CheckOrder | ProbeOrder:
             return ProbeOrder(**order)
 
 
-# From a child to main. The first three are sent before any code of a module has run.
+# From a child to main. Failed, Imports and Starting are sent before any code of a module has run.
 
 
 class Failed(NamedTuple):
@@ -150,7 +150,7 @@ class Failed(NamedTuple):
 
 
 class Imports(NamedTuple):
-    """What the module will import, and its compiled code for the next children. `code` is None if it is too large."""
+    """The imports of the module, and its compiled code for the next children. `code` is None if it is too large."""
 
     packages: list[str]
     code: str | None
@@ -239,14 +239,14 @@ class ExampleStarts(NamedTuple):
 
 
 class Done(NamedTuple):
-    """The check is over, and everything that it printed is written."""
+    """The check is over, and all of its output is written."""
 
     def as_json(self) -> Json:
         return {"done": True}
 
 
 class Sights(NamedTuple):
-    """What each probe saw, by its name."""
+    """The observation of each probe, by the name of the probe."""
 
     saw: dict[str, str]
 
@@ -271,12 +271,12 @@ def connect_wish(host: object, port: object) -> Connect:
 
 
 def is_host(value: object) -> TypeGuard[str]:
-    """Whether it can name a host: visible ASCII, at most 253 characters, in labels of 1 to 63."""
+    """Whether the value is a possible host name: visible ASCII, at most 253 characters, in labels of 1 to 63."""
     if type(value) is not str or len(value) > HOST_CHARACTERS_MAX or not _HOST.fullmatch(value):
         return False
     return all(0 < len(label) <= LABEL_CHARACTERS_MAX for label in value.removesuffix(".").split("."))
 
 
 def is_port(value: object) -> TypeGuard[int]:
-    """Whether it is a TCP port."""
+    """Whether the value is a TCP port."""
     return type(value) is int and 1 <= value <= 65_535

@@ -1,7 +1,7 @@
 """Frames: the form of every message to and from a child.
 
-A frame is a length, as an unsigned big-endian number of four bytes, and one JSON object of that many bytes in UTF-8. Nothing
-is ever pickled, because unpickling executes what the sender wrote.
+A frame is a length, as an unsigned big-endian number of four bytes, and one JSON object of that many bytes in UTF-8. Pickle
+is never used, because unpickling executes code of the sender.
 """
 
 import json
@@ -72,7 +72,7 @@ def _read_exactly(descriptor: int, length: int) -> bytes:
 
 
 class FrameSplitter:
-    """Splits what a hostile sender wrote into payloads, and never holds a payload above `bytes_max`."""
+    """Splits the bytes of a hostile sender into payloads, and never stores a payload above `bytes_max`."""
 
     def __init__(self, bytes_max: int) -> None:
         self.bytes_max = bytes_max
@@ -80,15 +80,15 @@ class FrameSplitter:
 
     @property
     def has_rest(self) -> bool:
-        """Whether a part of a frame has come."""
+        """Whether a part of a frame has arrived."""
         return bool(self._held)
 
     def clear(self) -> None:
-        """Drops the part of a frame that has come."""
+        """Drops the part of a frame that has arrived."""
         self._held.clear()
 
     def feed(self, data: bytes) -> Iterator[bytes]:
-        """Yields each complete payload; raises FrameTooLargeError before it holds one above the bound."""
+        """Yields each complete payload; raises FrameTooLargeError before it stores one above the limit."""
         self._held += data
         while len(self._held) >= HEADER_BYTES:
             length = int.from_bytes(self._held[:HEADER_BYTES], "big")

@@ -1,4 +1,4 @@
-"""Bounds how deep JSON is nested and how many values it holds, before or while it is parsed."""
+"""Limits how deeply JSON is nested and how many values it contains, before or while it is parsed."""
 
 import re
 from typing import Any
@@ -7,11 +7,11 @@ import orjson
 
 #: How many levels of arrays and objects orjson reads. A test checks it.
 READER_LEVELS = 1_024
-#: Values of one message or result. As objects they take at most about 100 MB, and a tenth of a second to parse. Objects of
-#: JSON such as `[[],[],...]` take thirty times its bytes.
+#: How many values one message or result may contain. As Python objects they take at most about 100 MB. Parsing them takes
+#: at most a tenth of a second. The objects of `[[],[],...]` take thirty times the bytes of its text.
 VALUES_MAX = 500_000
 
-# A whole string, or several signs between values.
+# A whole string, or a run of commas and opening brackets.
 _TOKEN = re.compile(rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[,\[{]++', re.DOTALL)
 _QUOTE = 0x22
 
@@ -23,8 +23,8 @@ class TooDeepError(ValueError):
 def read_json(data: bytes, levels: int) -> Any:
     """The value, nested at most `levels` deep; raises TooDeepError, and ValueError if it is not JSON.
 
-    The data is put into so many arrays that orjson itself fails at one level too many. A search through the parsed value
-    would take longer than parsing it.
+    Puts the data into so many arrays that orjson itself fails if the data has one level too many. A search through the
+    parsed value would take longer than parsing it.
     """
     if data.count(b"[") + data.count(b"{") <= levels:
         return orjson.loads(data)
@@ -43,7 +43,7 @@ def read_json(data: bytes, levels: int) -> Any:
 
 
 def is_too_heavy(data: bytes) -> bool:
-    """Whether the JSON holds more than VALUES_MAX values. It is not parsed."""
+    """Whether the JSON contains more than VALUES_MAX values. Does not parse it."""
     if data.count(b",") + data.count(b"[") + data.count(b"{") <= VALUES_MAX:
         return False
     values = 0

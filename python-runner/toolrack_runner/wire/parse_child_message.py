@@ -16,7 +16,7 @@ _BASE64 = re.compile(r"[A-Za-z0-9+/]*={0,2}")
 def parse_child_message(value: Any) -> ChildMessage:
     """The message in a JSON value that a child sent; raises ProtocolError if it is none.
 
-    It checks neither the contents of a report nor the text of a JsonResult. Their readers do.
+    Does not check the contents of a report (`pool/check_report.py` does) or the text of a JsonResult (`pool/outcome.py`).
     """
     for fields, make in SHAPES:
         if _has_exactly(fields, value):
@@ -24,7 +24,7 @@ def parse_child_message(value: Any) -> ChildMessage:
     raise ProtocolError("it has the shape of no message")
 
 
-# The checks of values. They compare types exactly, because isinstance takes a bool for an int.
+# The checks of values. They compare types exactly, because isinstance accepts a bool as an int.
 
 Check: TypeAlias = Callable[[Any], bool]
 Fields: TypeAlias = Mapping[str, Check]
@@ -93,7 +93,7 @@ _line = _or_null(_number(1, messages.LINES_MAX))
 _places = _map(_tool, _number(0, SPECS_MAX - 1), SPECS_MAX)
 _packages = _list(_text(messages.PACKAGE_CHARACTERS_MAX), messages.PACKAGES_MAX)
 
-#: The fields of each message, and what makes the message of their values. No object has the shape of two messages.
+#: The fields of each message, and a function that makes the message from their values. No object fits two messages.
 SHAPES: tuple[tuple[Fields, Callable[..., ChildMessage]], ...] = (
     ({"answer": _object(json=_text())}, lambda answer: messages.JsonResult(**answer)),
     ({"answer": _object(text=_text())}, lambda answer: messages.TextResult(**answer)),

@@ -34,7 +34,7 @@ from toolrack_runner.wire.parse_child_message import parse_child_message
 from toolrack_runner.zygote.messages import Spawn
 from toolrack_runner.zygote.preload import be_another_process
 
-#: Limits that an import can exceed too.
+#: The codes of limits that an import can exceed too.
 LIMIT_CODES = ("MEMORY_LIMIT", "DISK_LIMIT")
 
 REHEARSAL_SOURCE = b"""
@@ -46,7 +46,7 @@ TOOL_SPECS = [{"name": "rehearsal:echo", "description": "Returns its text.", "ha
 
 
 def _load_rehearsal() -> KnownModule:
-    """Loads a module of the runner's own, first with and then without compiling it."""
+    """Loads a module of the runner's own: first with compiling it, then from the compiled code."""
     code = portable_code(code_object("rehearsal", REHEARSAL_SOURCE.decode()))
     assert code is not None
     whole = load_module("rehearsal", REHEARSAL_SOURCE, for_one_call=True)
@@ -55,7 +55,7 @@ def _load_rehearsal() -> KnownModule:
     return module
 
 
-#: Imported by the zygote.
+#: Loaded when the zygote imports this file.
 REHEARSAL = _load_rehearsal()
 
 _exit = os._exit
@@ -120,7 +120,7 @@ def _call(channel: int, order: messages.CallOrder, output_bytes_max: int) -> Non
 
 
 def _rehearse() -> None:
-    """Runs a call without sending its answer, so that the memory pages that a real call writes are copied before it."""
+    """Runs a call and drops its answer. So the memory pages that a real call writes are copied before that call."""
     outcome = call_tool(REHEARSAL, "rehearsal:echo", {"text": "x" * 1_000}, {}, output_bytes_max=1 << 20)
     encode_frame(_answer(outcome).as_json())
 
@@ -180,7 +180,7 @@ def _say(channel: int, message: ChildMessage) -> None:
 
 
 def _wait_for_the_end(channel: int) -> None:
-    """Waits until main kills this process. Main first reads what the call cost, which needs a living process."""
+    """Waits until main kills this process. Main first reads the usage of the call, which needs a living process."""
     _read(channel, 1)
 
 

@@ -1,7 +1,7 @@
 """Replaces system calls that the jail denies to a child: `select`, `poll`, `sendmsg` and `mremap`.
 
-`select.select` and `select.poll` use `epoll` instead. A thread in `select` or `poll` keeps each file that it waits for, even
-after its descriptor is closed and no longer counted. `epoll` keeps none.
+`select.select` and `select.poll` use `epoll` instead. A thread in `select` or `poll` keeps each file open that it waits for,
+even after the descriptor is closed and no longer counted. `epoll` keeps no file open.
 
 The C library gives a large block of memory its own mapping. Without `mremap` such a block grows by a copy and never shrinks:
 text of 30 MB that grew by `+=` took 8 s instead of 20 ms, and 256 short reads into buffers of 1 MB would use up 256 MB. So
@@ -21,7 +21,7 @@ from typing import Any, Final
 READABLE: Final = select.POLLIN | select.POLLRDNORM | select.POLLRDBAND | select.POLLHUP | select.POLLERR
 WRITABLE: Final = select.POLLOUT | select.POLLWRNORM | select.POLLWRBAND | select.POLLERR
 EXCEPTIONAL: Final = select.POLLPRI
-#: A regular file is always ready for these. `epoll` does not accept one.
+#: The events for which a regular file is always ready. `epoll` does not accept regular files.
 OF_A_FILE: Final = select.POLLIN | select.POLLRDNORM | select.POLLOUT | select.POLLWRNORM
 #: The events of `poll` have 16 bits.
 EVENTS: Final = 0xFFFF
@@ -30,7 +30,7 @@ EVENTS: Final = 0xFFFF
 M_TRIM_THRESHOLD: Final = -1
 M_MMAP_THRESHOLD: Final = -3
 M_ARENA_MAX: Final = -8
-#: A larger block gets its own mapping. This is the largest threshold that glibc accepts.
+#: A larger block of memory gets its own mapping. This is the largest threshold that glibc accepts.
 OWN_MAPPING_BYTES: Final = 32 << 20
 #: Free memory that stays at the end of the heap: twice the threshold, as glibc itself sets the two.
 KEPT_BYTES: Final = 2 * OWN_MAPPING_BYTES
@@ -72,14 +72,14 @@ class PollByEpoll:
         self._wanted[_descriptor(fd)] = eventmask & EVENTS
 
     def modify(self, fd: Any, eventmask: int, /) -> None:
-        """Changes the events; raises FileNotFoundError if it was not registered."""
+        """Changes the events of this descriptor; raises FileNotFoundError if it was not registered."""
         descriptor = _descriptor(fd)
         if descriptor not in self._wanted:
             raise FileNotFoundError(errno.ENOENT, "No such file or directory")
         self._wanted[descriptor] = eventmask & EVENTS
 
     def unregister(self, fd: Any, /) -> None:
-        """Stops waiting for it; raises KeyError if it was not registered."""
+        """Stops waiting for this descriptor; raises KeyError if it was not registered."""
         del self._wanted[_descriptor(fd)]
 
     def poll(self, timeout: float | None = None, /) -> list[tuple[int, int]]:
@@ -99,9 +99,9 @@ class _NotHere:
 
 
 def replace_denied_calls() -> None:
-    """Called once, in the zygote, before anything is imported that keeps a reference to one of them.
+    """Replaces the functions. Called once, in the zygote, before the import of modules that keep references to them.
 
-    From Python 3.12 on, asyncio looks for `sendmsg` when it is imported.
+    For example, from Python 3.12 on, asyncio looks for `sendmsg` when it is imported.
     """
     keep_allocations_in_one_heap()
     socket.socket.sendmsg = _NotHere()  # type: ignore[method-assign, assignment]

@@ -13,7 +13,7 @@ from toolrack_runner.level.canaries import CONNECTIONS
 
 #: Enough for the longest message, an opening with its paths and package names.
 PACKET_BYTES = 1 << 16
-#: Of one packet: a spawn has two, an opening with canaries has two, a birth has one.
+#: The most descriptors of one packet: a spawn has two, an opening with canaries has two, a birth has one.
 DESCRIPTORS_MAX = 2
 _ANCILLARY_BYTES = socket.CMSG_SPACE(DESCRIPTORS_MAX * 4)
 
@@ -45,7 +45,7 @@ class Opening(NamedTuple):
     read_only: tuple[str, ...]
     #: Layers that the operator switched off.
     without: tuple[str, ...]
-    #: The paths among them that the interpreter needs.
+    #: The folders that the interpreter needs for every import.
     needed: tuple[str, ...]
     #: The fields of `level.canaries.Canaries` except `victim`; None after the level is measured.
     canaries: dict[str, int | str] | None = None
@@ -66,16 +66,16 @@ class Ready(NamedTuple):
     missing: dict[str, str]
     #: The reason for each package that could not be preloaded.
     not_preloaded: dict[str, str]
-    #: Memory without a file behind it that each child will share with the zygote.
+    #: The anonymous memory that each child will share with the zygote.
     anonymous_bytes: int
     #: `level.canaries.Canaries.victim`; 0 if there is none.
     victim: int
-    #: What each probe saw, by its name; empty if nothing was probed.
+    #: The observation of each probe, by the name of the probe; empty if nothing was probed.
     sights: dict[str, str]
 
 
 class Grown(NamedTuple):
-    """The zygote has imported more packages: each new child shares this much memory with it."""
+    """The zygote has imported more modules: each new child shares this much anonymous memory with it."""
 
     anonymous_bytes: int
 

@@ -1,8 +1,8 @@
 """Imports modules once, before any child is forked, without the hooks that each forked child would run.
 
-`threading`, `logging`, `random` and `concurrent.futures` register hooks that run in each child. They took a tenth of its
-processor time, because a child copies each page that they write. Most of them repair locks and forget threads of the parent,
-and a zygote has only one thread. `be_another_process` does the rest.
+`threading`, `logging`, `random` and `concurrent.futures` register hooks that run in each child. They took a tenth of a
+child's processor time, because a child copies each page that they write. Most of them repair locks and forget threads of the
+parent. Here they are not needed, because a zygote has only one thread. `be_another_process` does the work of the others.
 """
 
 import importlib
@@ -18,7 +18,7 @@ _modules = sys.modules
 
 @contextmanager
 def without_hooks() -> Iterator[None]:
-    """Imports inside of it register no hooks. Only for the standard library, which works without them here."""
+    """Imports in this `with` block register no hooks. Only for the standard library, which works without its hooks here."""
     os.register_at_fork = _ignore
     try:
         yield
@@ -54,7 +54,8 @@ STANDARD = (
     ),
     *("textwrap", "traceback", "typing", "urllib.parse", "urllib.request", "uuid", "zoneinfo"),
 )
-#: They keep numeric libraries from starting threads during an import. A process with threads cannot be forked safely.
+#: Variables that keep numeric libraries from starting threads during an import. A process with threads cannot be forked
+#: safely.
 SINGLE_THREADED = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
 
 

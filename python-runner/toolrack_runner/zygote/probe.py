@@ -28,7 +28,7 @@ PROBE_SECONDS: Final = 5.0
 
 
 def probe(confinement: Confinement, canaries: Canaries) -> dict[str, str]:
-    """What each probe saw, by its name. An attack whose child ends counts as successful."""
+    """The observation of each probe, by its name. An attack whose child ends counts as successful."""
     combined = [each.name for each in PROBES if each.is_combinable]
     alone = [[each.name] for each in PROBES if not each.is_combinable]
     kept = tuple(getattr(canaries, name) for name in CONNECTIONS)
@@ -65,7 +65,7 @@ class _Child:
         write_frame(self._channel.fileno(), ProbeOrder(list(self._names), asdict(canaries)).as_json())
 
     def sights(self, ends: float) -> dict[str, str]:
-        """What its probes saw until `ends`, a time of the monotonic clock."""
+        """The observations of its probes until `ends`, a time of the monotonic clock."""
         escaped = dict.fromkeys(self._names, ESCAPED)
         if not select.select((self._channel,), (), (), max(0.0, ends - time.monotonic()))[0]:
             return escaped
@@ -95,7 +95,7 @@ class _Child:
 def kill_group(pid: int) -> None:
     """Kills the processes that a child left in its process group. Called before the child is reaped, while it has its pid.
 
-    Only needed if forking is not denied; docs/security.md says what is not promised then.
+    Needed only if forking is not denied; docs/security.md lists the promises that do not hold then.
     """
     with suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGKILL)

@@ -1,4 +1,4 @@
-"""Starts the process of a zygote. It imports little, so that main can call it first at its start."""
+"""Starts the process of a zygote. This module imports little, so that main can start a zygote before anything else."""
 
 import os
 import socket

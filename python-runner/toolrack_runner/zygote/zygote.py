@@ -1,7 +1,7 @@
 """The process that children are forked from. It has one thread and never runs user code.
 
-It holds the interpreter and the preloaded packages, so a child needs a fork only. It has no secret and uses no network. It
-forks children, confines them, and tells main when a child is born or gone.
+It holds the interpreter and the preloaded packages, so a new child takes only a fork. It has no secret and uses no network.
+It forks children, confines them, and tells main when a child is born or gone.
 """
 
 import faulthandler
@@ -26,9 +26,9 @@ from toolrack_runner.zygote.preload import STANDARD, preload, preload_standard
 from toolrack_runner.zygote.probe import as_seen_here, kill_group, probe
 from toolrack_runner.zygote.spawn_zygote import CHANNEL_DESCRIPTOR, ROOT
 
-#: The stack of a thread. It counts in full against a child's memory: with the usual 8 MB, 31 threads would use all of it.
+#: The stack of a thread. Its full size counts against a child's memory: with the usual 8 MB, 31 threads would use all of it.
 STACK_BYTES = 1 << 20
-#: The original. The one for children (`denied_calls.py`) would leave them a descriptor of the zygote.
+#: The original function. Its replacement for children (`denied_calls.py`) would leave them a descriptor of the zygote.
 _poll = select.poll
 #: How long the zygote waits for an order before it imports modules that many tools need.
 IDLE_MS = 2
@@ -49,12 +49,12 @@ def main() -> NoReturn:
             canaries = as_seen_here(opening.canaries, fork_victim(), connections)
         confinement = prepare_confinement(opening)
         if opening.preload:
-            # First, because packages would import it with its hooks.
+            # First, because packages would import the standard library with its hooks.
             preload_standard(STANDARD)
         not_preloaded = preload(opening.preload)
         sys.stdout.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]
         sys.stderr.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]
-        # On SIGUSR1 and on a crash the interpreter writes which line it runs. It needs no code of the tool for that.
+        # On SIGUSR1 and on a crash the interpreter writes which line it runs. This needs no code of the tool.
         faulthandler.register(signal.SIGUSR1, file=sys.stderr, all_threads=False)
         faulthandler.enable(file=sys.stderr, all_threads=False)
         forget_own_source()
