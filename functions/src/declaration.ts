@@ -5,7 +5,7 @@ import type { Handler } from './hosts/cloud/serving.ts'
 
 /**
  * The parameters of a deployment. The service gets them as environment variables of the same names, which `hosts/config.ts` reads
- * and checks. `functions/.env` has the defaults, so that no deployment stops to ask.
+ * and checks. `functions/.env` has the default values, so that a deployment never stops to ask for one.
  */
 defineString('LIST_ENVELOPE', {
   default: 'array',
@@ -40,7 +40,8 @@ const jobKeys = defineSecret('TOOLRACK_JOB_KEYS', {
 /** The options of both functions. They must be set before the first function is declared. */
 setGlobalOptions({
   region: 'us-central1',
-  // The functions check tokens themselves. A private invoker would remove a token's signature before that.
+  // Public, because the functions check tokens themselves. With a private invoker, the platform would remove the signature of a
+  // token.
   invoker: 'public',
   memory: '512MiB',
   cpu: 1,
@@ -50,7 +51,10 @@ setGlobalOptions({
   secrets: [jobKeys],
 })
 
-/** Declares a function. `cors: false`, because the app has its own list and the emulator would allow every origin. */
+/**
+ * Declares a function. `cors` is false, because the app checks origins itself, and the emulator would otherwise allow every
+ * origin.
+ */
 export function declare(handler: Handler): HttpsFunction {
   return onRequest({ cors: false }, handler)
 }

@@ -1,24 +1,25 @@
-/** How much may run and wait. `test/support/fair-queue.json` has test cases. */
+/** How many pieces of work may run and wait. `test/support/fair-queue.json` has test cases. */
 export type QueueBounds = {
-  /** How many run at the same time. */
+  /** How many pieces of work run at the same time. */
   readonly places: number
-  /** The most places of one user, even if nobody else waits, because what runs is not stopped for others. */
+  /** The most places of one user, even if nobody else waits: running work is not stopped when another user needs a place. */
   readonly placesPerUser: number
-  /** How many may wait for one user, and for all users together. */
+  /** How many pieces of work of one user may wait. */
   readonly waitingPerUser: number
+  /** How many may wait for all users together, without the work of the service itself. */
   readonly waitingMax: number
 }
 
-/** A clock in milliseconds since any moment, and a timer. */
+/** A clock, in milliseconds since some fixed moment, and a timer. */
 export type QueueClock = {
   readonly nowMs: () => number
   readonly later: (ms: number, act: () => void) => void
 }
 
-/** Whose work it is. Null is the service itself. It takes turns like a user, but any number of its pieces of work may wait. */
+/** The user whose work it is. Null is the service itself: it takes turns like a user, but any amount of its work may wait. */
 export type QueueUser = string | null
 
-/** Why work was not run: too much waits, or its caller has gone. */
+/** Why work was not run: too much work waits (`full`), or the caller has disconnected (`gone`). */
 export type NotRun = 'full' | 'gone'
 
 export type QueueState = {
@@ -26,7 +27,7 @@ export type QueueState = {
   readonly running: number
   readonly waiting: number
   readonly usersWaiting: number
-  /** The longest time that something has waited so far, in milliseconds; 0 if nothing waits. */
+  /** How long the oldest waiting work has waited, in milliseconds; 0 if nothing waits. */
   readonly longestWaitMs: number
 }
 
@@ -47,7 +48,10 @@ type User = {
   pausedUntilMs: number
 }
 
-/** How many users without work are remembered, in about 100 KB. Usually fewer wait, so hardly any is forgotten. */
+/**
+ * The most users that are remembered, in about 100 KB. Above that, users without work are forgotten. That is rare, because
+ * usually fewer users wait.
+ */
 export const IDLE_USERS_MAX = 1_000
 
 const SYSTEM_CLOCK: QueueClock = {
@@ -56,20 +60,20 @@ const SYSTEM_CLOCK: QueueClock = {
 }
 
 /**
- * Places that users share. A free place goes to the user who has the fewest, then to the one who started longest ago. If one user
- * asks for too much, only that user is refused.
+ * A queue in which users share places. A free place goes to the user with the fewest places, and among equals to the user whose
+ * last start was longest ago. If one user sends too much work, only that user's work is refused.
  */
 export class FairQueue {
   readonly #bounds: QueueBounds
   readonly #refusal: (why: NotRun) => Error
   readonly #clock: QueueClock
-  /** In the order in which they started last. */
+  /** In the order of their last starts. */
   readonly #users = new Map<QueueUser, User>()
   #running = 0
   #waiting = 0
   #waitingBounded = 0
   #starts = 0
-  /** The latest start of any user who was forgotten while others waited. New users get this start too. */
+  /** The number of the latest start of any user who was forgotten while others waited. New users begin with this number. */
   #forgottenStart = 0
 
   /** `refusal` makes the error for work that is not run. */
@@ -80,8 +84,8 @@ export class FairQueue {
   }
 
   /**
-   * Runs `act` when it is the user's turn, at once if there is a place. Rejects as `act` does, and with the refusal if too many
-   * wait or `signal` is aborted before the turn comes.
+   * Runs `act` when it is the user's turn, or at once if a place is free. Rejects with the error of `act`. Rejects with the
+   * refusal if too much work waits, or if `signal` is aborted before the turn comes.
    */
   async run<T>(
     user: QueueUser,
@@ -101,7 +105,7 @@ export class FairQueue {
     }
   }
 
-  /** The user starts nothing for so many milliseconds. A second pause never shortens the first. */
+  /** Starts no work of the user for `ms` milliseconds. A second pause never shortens the first. */
   pause(user: QueueUser, ms: number): void {
     const state = this.#userOf(user)
     state.pausedUntilMs = Math.max(state.pausedUntilMs, this.#clock.nowMs() + ms)
@@ -144,7 +148,7 @@ export class FairQueue {
     return made
   }
 
-  /** A timer may fire a little early, so the time is checked again. */
+  /** Starts waiting work when the user's pause is over. A timer may fire a little early, so the time is checked again. */
   #wakeLater(user: User): void {
     const leftMs = user.pausedUntilMs - this.#clock.nowMs()
     if (leftMs > 0) this.#clock.later(Math.ceil(leftMs), () => this.#wakeLater(user))
@@ -198,7 +202,10 @@ export class FairQueue {
     return promise
   }
 
-  /** Makes room for one more waiter, if necessary by refusing one of the user who has the most. Or throws the refusal. */
+  /**
+   * Makes room for one more waiter, if necessary by refusing the newest waiter of the user who has the most. Throws the refusal
+   * if there is no room.
+   */
   #makeRoom({ waiting }: User): void {
     const { waitingPerUser, waitingMax } = this.#bounds
     if (waiting.size >= waitingPerUser) throw this.#refusal('full')
@@ -224,8 +231,11 @@ export class FairQueue {
   }
 
   /**
-   * Users are remembered while somebody waits. Otherwise a user who asks again at once would always be first. If there are too many,
-   * those who started longest ago are forgotten. When they come back, every waiter who started before them is served first.
+   * Forgets users without work: all of them if nobody waits, otherwise only as many as are above the maximum. A user who was
+   * forgotten at once and asked again would always be first.
+   *
+   * The users whose last start was longest ago are forgotten first. When such a user comes back, waiters with an earlier last
+   * start are served first.
    */
   #forgetIdle(): void {
     const max = this.#waiting > 0 ? IDLE_USERS_MAX : 0

@@ -2,16 +2,17 @@ import { createRequire } from 'node:module'
 import type * as declaration from './declaration.ts'
 import { serving, type Handler } from './hosts/cloud/serving.ts'
 
-/** For users, with Firebase ID tokens. It also serves `/api/**` and `/health`. */
+/** The function for users, who send Firebase ID tokens. It also serves `/api/**` and `/health`. */
 export const workflows = declared(serving('workflows'))
 
-/** For workflows that act for a user. */
+/** The function for workflows that act for a user. */
 export const jobs = declared(serving('jobs'))
 
 /**
- * If the function only has to serve, the platform sets FUNCTION_TARGET and gets the handler itself: firebase-functions takes 100 ms
- * of a new instance, nearly all for firebase-admin, and does nothing for a request. A deployment gets the declaration, which is
- * loaded by `require`, because the emulator cannot load a module that awaits.
+ * Returns the handler itself if the function only has to serve: then the platform sets FUNCTION_TARGET. This avoids
+ * firebase-functions, which takes 100 ms of a new instance, nearly all for firebase-admin, and does nothing for a request.
+ *
+ * A deployment gets the declaration. It is loaded by `require`, because the emulator cannot load a module that awaits.
  */
 function declared(handler: Handler): Handler | ReturnType<typeof declaration.declare> {
   if (process.env['FUNCTION_TARGET'] !== undefined) return handler

@@ -6,7 +6,7 @@ import { serve } from './hosts/local/serve.ts'
 import { EXIT, StartError } from './hosts/local/start-error.ts'
 import { jsonLog, textLog } from './log.ts'
 
-/** The embedded server: what `npm start` runs. */
+/** The embedded server, which `npm start` runs. */
 async function main(): Promise<void> {
   const log = isProduction() ? jsonLog(process.stderr) : textLog(process.stderr)
   for (const name of unknownVariables())
@@ -22,7 +22,7 @@ async function main(): Promise<void> {
     )
   }
   process.on('SIGINT', stop).on('SIGTERM', stop).on('SIGHUP', stop)
-  // Before the address is printed, so that after a crash the next start uses the same port.
+  // The parent process gets the address before it is printed, so that after a crash the next start uses the same port.
   watchParent(process.argv, stop).tell(serving.url)
   const say = process.argv.includes('--restarted') ? restartLine : banner
   console.log(say(serving, performance.now()))

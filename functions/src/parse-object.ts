@@ -1,4 +1,4 @@
-/** The object that a JSON text holds. Undefined for an array, any other value, and a text that is not JSON. */
+/** The object in a JSON text. Undefined if the text is an array, another value, or not JSON. */
 export function parseObject(text: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const value: unknown = JSON.parse(text)

@@ -26,7 +26,10 @@ export class UserBytes {
   }
 }
 
-/** A share of a heap that may grow to `heapBytesMax` (by default V8's limit), but at least `bytesMin`. */
+/**
+ * A share of the heap in bytes, but at least `bytesMin`. `heapBytesMax` is the size to which the heap may grow, by default V8's
+ * limit.
+ */
 export function shareOfHeap(
   share: number,
   bytesMin: number,

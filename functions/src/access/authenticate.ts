@@ -1,7 +1,7 @@
 import { ToolrackError } from '@toolrack/contract'
 import type { Principal } from './principal.ts'
 
-/** How a request says who sends it, and the route family that it came to. */
+/** The headers of a request that identify its sender, and the route family of the request. */
 export type Credentials = {
   readonly authorization: string | undefined
   /** The header `X-User-Id`: the user for whom a service account acts. */
@@ -10,9 +10,9 @@ export type Credentials = {
 }
 
 /**
- * Finds out who sends a request, at once if nothing has to be verified. Throws or rejects with TOKEN_INVALID for every fault of
- * the token, HEADER_INVALID if a service account does not name its user, PERMISSION_DENIED if it may not act here, and
- * KEYS_UNAVAILABLE.
+ * Finds the sender of a request. The result is a promise only if something has to be verified. Throws or rejects with
+ * TOKEN_INVALID for every fault of the token, HEADER_INVALID if a service account does not name its user, PERMISSION_DENIED if
+ * the service account may not act here, and KEYS_UNAVAILABLE.
  */
 export type Authenticate = (credentials: Credentials) => Principal | Promise<Principal>
 

@@ -10,16 +10,19 @@ export type Claims = {
   readonly [claim: string]: unknown
 }
 
-/** Rejects with TOKEN_INVALID, or with KEYS_UNAVAILABLE if the keys cannot be read. */
+/** Verifies a token. Rejects with TOKEN_INVALID, or with KEYS_UNAVAILABLE if the keys cannot be read. */
 export type VerifyToken = (token: string) => Promise<Claims>
 
-/** How far the clock of an issuer may be ahead of ours. */
+/** How far the clock of an issuer may be ahead of the clock of this server. */
 export const CLOCK_TOLERANCE_SECONDS = 5
 
-/** The longest life that Firebase and Google give a token. */
+/** The longest lifetime of a token from Firebase or Google. */
 export const GOOGLE_LIFETIME_SECONDS_MAX = 3_600
 
-/** Claims with a subject and a lifetime that has begun, has not ended and is not too long. Throws TOKEN_INVALID for others. */
+/**
+ * Checks the subject and the lifetime of claims: the lifetime must have begun, must not have ended, and must not be too long.
+ * Throws TOKEN_INVALID.
+ */
 export function livingClaims(
   claims: { readonly [claim: string]: unknown },
   lifetimeSecondsMax: number,
@@ -37,13 +40,13 @@ function isPast(seconds: unknown, nowMs: number): boolean {
   return typeof seconds === 'number' && (seconds - CLOCK_TOLERANCE_SECONDS) * 1_000 <= nowMs
 }
 
-/** The user of a verified Firebase ID token. The custom claim `toolrackAdmin` makes an admin. */
+/** The user of a verified Firebase ID token. The custom claim `toolrackAdmin` makes the user an admin. */
 export function firebaseUser(claims: Claims, nowMs: number): User {
   if (!isUid(claims.sub) || !isPast(claims['auth_time'], nowMs)) throw tokenInvalid()
   return { kind: 'user', uid: claims.sub, isAdmin: claims['toolrackAdmin'] === true }
 }
 
-/** A service account that may act as a job. Each request says for which user it acts. */
+/** A service account that may act as a job. Each of its requests names the user for whom it acts. */
 export type ServiceAccount = { readonly kind: 'account'; readonly email: string }
 
 /** The account of a verified Google OIDC token. Throws PERMISSION_DENIED if it is not in `allowed`. */
@@ -55,7 +58,7 @@ export function serviceAccount(claims: Claims, allowed: readonly string[]): Serv
   return { kind: 'account', email }
 }
 
-/** A service account's job for the user that `X-User-Id` names. Throws HEADER_INVALID without a user id. */
+/** The job of a service account for the user that `X-User-Id` names. Throws HEADER_INVALID without a valid user id. */
 export function actingFor(userId: string | undefined): AccountJob {
   if (isUid(userId)) return { kind: 'job', uid: userId, isAdmin: false }
   const fault = userId === undefined ? 'is missing' : 'is not a user id'

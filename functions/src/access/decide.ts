@@ -1,10 +1,10 @@
 import { ToolrackError, type Layer } from '@toolrack/contract'
 import type { Action, Principal } from './principal.ts'
 
-/** The answer to "may they?", with the reason that reaches the caller. */
+/** Whether an action is allowed, and if not, the reason for the caller. */
 export type Decision = { readonly allowed: true } | { readonly allowed: false; readonly reason: string }
 
-/** Decides for every verb. `maySee` decides which tools of a catalog are visible and can be called. */
+/** Decides whether a principal may do an action. `maySee` decides which tools of a catalog are visible and can be called. */
 export function decide({ kind, isAdmin, grant }: Principal, action: Action): Decision {
   if (action.verb === 'read' || action.verb === 'call') return ALLOWED
   if (grant) return deny(WHY_NOT_BY_JOB_TOKEN[action.verb])
@@ -21,7 +21,7 @@ function decideOnLayer(isAdmin: boolean, { verb, layer }: Extract<Action, { laye
   if (verb === 'write' && layer === 'file')
     return deny('The file layer is changed by editing its files, not through the service.')
   if (layer === 'user' || isAdmin) return ALLOWED
-  // Everybody may read a definition, but a module's source may hold what only its author should see.
+  // Everybody may read a definition, but a module's source may contain text that only its author should see.
   return deny(`Only an admin may ${verb === 'write' ? 'write' : 'read the modules of'} the global layer.`)
 }
 

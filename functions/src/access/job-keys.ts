@@ -12,10 +12,10 @@ type JobKey = {
   readonly d: string
 }
 
-/** The keys of job tokens: the first signs, every one verifies. */
+/** The keys of job tokens. The first key signs tokens, every key verifies them. */
 export type JobKeys = readonly [JobKey, ...JobKey[]]
 
-/** The key that signs, the one before it, and two more for a slow rotation. */
+/** The most keys in a set: the key that signs, the key before it, and two more for a slow rotation. */
 const KEYS_MAX = 4
 
 export const JOB_KEYS_RULE =

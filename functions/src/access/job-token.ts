@@ -3,15 +3,15 @@ import { tokenInvalid } from './authenticate.ts'
 import type { Claims } from './claims.ts'
 import { grantOf, isUid, type GrantedTool, type TokenJob } from './principal.ts'
 
-/** What distinguishes a job token from every other token. */
+/** The issuer, audience and type that distinguish a job token from every other token. */
 export const JOB_TOKEN = { issuer: 'toolrack', audience: 'toolrack-jobs', typ: 'job+jwt' } as const
 
-/** How long a job token lives, in seconds. */
+/** The lifetime of a job token, in seconds. */
 export const JOB_TOKEN_SECONDS = { standard: 300, max: 600 } as const
 /** How many tools a job token may name. */
 export const JOB_TOKEN_TOOLS_MAX = 64
 
-/** The claims of a job token beside its issuer and audience. Times are in seconds. */
+/** The claims of a job token, without its issuer and audience. Times are in seconds. */
 export type JobTokenClaims = {
   readonly sub: string
   readonly uid: string
@@ -22,7 +22,7 @@ export type JobTokenClaims = {
   readonly exp: number
 }
 
-/** Rejects with KEYS_UNAVAILABLE. */
+/** Signs the claims of a job token. Rejects with KEYS_UNAVAILABLE. */
 export type SignJobToken = (claims: JobTokenClaims) => Promise<string>
 
 /** The job of a verified job token. */

@@ -6,7 +6,7 @@ import type { Principal } from './principal.ts'
 
 const TOKEN = /^[A-Za-z0-9_-]{32,128}$/
 
-/** The token of the embedded server. It is made on the first start, and only its owner can read it. */
+/** Reads the token of the embedded server, or makes it on the first start. Only the owner of the file can read it. */
 export function readLocalToken(folder: string): string {
   const path = join(folder, 'token')
   const known = readToken(path)
@@ -35,10 +35,10 @@ const nobody: Authenticate = () => {
   throw tokenInvalid()
 }
 
-/** More bytes than our token has. A longer one is not ours, so it may be cut. */
+/** More bytes than the expected token has. A longer token is always wrong, so its end need not be compared. */
 const COMPARED_BYTES = 256
 
-/** Writes the token into a buffer of one size, so that every comparison takes the same time. */
+/** Writes the token into a buffer of fixed size, so that every comparison takes the same time. */
 function padded(token: string, buffer: Buffer): Buffer {
   buffer.fill(0)
   buffer.writeUInt32BE(token.length)

@@ -13,21 +13,24 @@ type MintedToken = {
   readonly token: string
   /** ISO 8601, UTC. */
   readonly expiresAt: string
-  /** By their canonical names. */
+  /** The tools, by their canonical names. */
   readonly tools: readonly GrantedTool[]
 }
 
-/** The tools that a user has now. The view of their catalog is one. */
+/** The present tools of a user. A view of the user's catalog has this type. */
 type OwnedTools = {
   resolve(nameOrAlias: string): GrantedTool | undefined
   /** The layers that could not be read at all. A tool that is not found may be in one of them. */
   readonly lostLayers: readonly string[]
 }
 
-/** Node refuses requests whose headers have more than 16 KB. A token must leave room for the other headers. */
+/** The most bytes of a token. Node refuses requests whose headers have more than 16 KB, and the other headers need room too. */
 const MINTED_BYTES_MAX = 12 * 1024
 
-/** Signs a token for a workflow that acts for the principal, with tools of their catalog as they are now. */
+/**
+ * Signs a token for a workflow that acts for the principal. The token names tools of the principal's catalog with their present
+ * digests.
+ */
 export async function mintJobToken(
   { uid }: Principal,
   { workflowId, tools, ttlSeconds }: MintRequest,

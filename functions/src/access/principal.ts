@@ -1,7 +1,7 @@
 import type { Digest, Layer } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 
-/** Nothing in a user id may lead out of a path. */
+/** Safe as a part of a path, because it has no `/` and no `.`. */
 const UID = /^[A-Za-z0-9_-]{1,128}$/
 
 export const UID_RULE = 'a user id is 1 to 128 letters, digits, _ or - (ASCII)'
@@ -14,7 +14,7 @@ export type GrantedTool = { readonly name: string; readonly digest: Digest }
 
 /** The tools that a job token names, each with its digest. Its job sees no other tool of the catalog. */
 export type Grant = {
-  /** Equal for equal grants, in any order. */
+  /** Equal for grants of the same tools and digests, in any order. */
   readonly id: string
   readonly tools: ReadonlyMap<string, Digest>
 }
@@ -31,12 +31,12 @@ export function grantOf(tools: readonly GrantedTool[]): Grant {
 export type User = {
   readonly kind: 'user'
   readonly uid: string
-  /** Whether the global layer may be written. */
+  /** Whether the user is an admin, who may for example write the global layer. */
   readonly isAdmin: boolean
   readonly grant?: undefined
 }
 
-/** A workflow that acts for a user: by a service account, or on the embedded server by the local token. */
+/** A workflow that acts for a user with the token of a service account, or with the local token of the embedded server. */
 export type AccountJob = {
   readonly kind: 'job'
   readonly uid: string
@@ -45,7 +45,7 @@ export type AccountJob = {
   readonly grant?: undefined
 }
 
-/** A workflow that acts for a user by a job token. */
+/** A workflow that acts for a user with a job token. */
 export type TokenJob = {
   readonly kind: 'job'
   readonly uid: string
@@ -53,13 +53,19 @@ export type TokenJob = {
   readonly grant: Grant
 }
 
-/** Who sends a request. `uid` says whose catalog is read and whose layer is written. */
+/** The sender of a request. `uid` is the user whose catalog is read and whose layer is written. */
 export type Principal = User | AccountJob | TokenJob
 
 /**
- * What a principal may want to do. `read` is for the list, explain and present definitions, `read-versions` for older ones,
- * `read-modules` for the sources of modules, `refresh` to read the folder of modules again, `call` for calls of listed
- * tools, `mint` for a job token for one's own tools.
+ * An action of a principal.
+ *
+ * - `read`: the list, explain and present definitions.
+ * - `read-versions`: older definitions.
+ * - `read-modules`: the sources of modules.
+ * - `refresh`: reading the folder of modules again.
+ * - `call`: calls of listed tools.
+ * - `mint`: a job token for the principal's own tools.
+ * - `write`: changes of a layer.
  */
 export type Action =
   | { readonly verb: 'read' | 'call' | 'read-versions' | 'refresh' | 'mint' }

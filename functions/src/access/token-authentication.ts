@@ -7,13 +7,16 @@ import type { Principal } from './principal.ts'
 
 type Identity = Principal | ServiceAccount
 
-/** Finds out whose token it is, and until when it is valid, in milliseconds since 1970. Rejects as `Authenticate` does. */
+/**
+ * Finds the identity of a token and the end of its validity, in milliseconds since 1970. Rejects with the errors of
+ * `Authenticate`.
+ */
 export type Identify = (token: string) => Promise<{ readonly identity: Identity; readonly endsAt: number }>
 
 /** How each route family identifies its tokens. A family without an entry accepts no tokens. */
 type Families = { readonly [family in Credentials['family']]?: Identify | undefined }
 
-/** Authenticates people and jobs by signed tokens. A token that was verified before is known at once. */
+/** Authenticates people and jobs by signed tokens. A remembered token is not verified again. */
 export function tokenAuthentication(families: Families, now: () => number): Authenticate {
   const remembered = new RememberedTokens(now)
   return function authenticate({ authorization, userId, family }) {
@@ -31,7 +34,7 @@ function principalOf(identity: Identity, userId: string | undefined): Principal 
   return identity.kind === 'account' ? actingFor(userId) : identity
 }
 
-/** Verifies a token and reads from its claims whose it is. */
+/** Verifies a token and reads its identity from its claims. */
 export function identifyBy(verify: VerifyToken, read: (claims: Claims) => Identity): Identify {
   return async function identify(token) {
     const claims = await verify(token)
@@ -39,7 +42,10 @@ export function identifyBy(verify: VerifyToken, read: (claims: Claims) => Identi
   }
 }
 
-/** Chooses by the unverified `typ` of a token's header. Each of the two accepts only its own kind of token. */
+/**
+ * Chooses between `typed` and `others` by the `typ` in a token's header. The `typ` is not verified yet, but each of the two
+ * accepts only its own kind of token.
+ */
 export function identifyByType(typ: string, typed: Identify, others: Identify): Identify {
   return function identify(token) {
     const header = parseObject(Buffer.from(token.split('.', 1)[0] ?? '', 'base64url').toString())
@@ -47,11 +53,12 @@ export function identifyByType(typ: string, typed: Identify, others: Identify): 
   }
 }
 
-/** For how long a verified token is not verified again, in milliseconds, and how many such tokens are remembered. */
+/** How long a verified token is remembered and not verified again, in milliseconds. */
 export const REMEMBERED_MS = 5 * 60 * 1_000
+/** How many verified tokens are remembered. */
 export const REMEMBERED_MAX = 10_000
 
-/** Remembers the SHA-256 of tokens that were verified. A refused token is verified again each time. */
+/** Remembers verified tokens by their SHA-256. A refused token is verified again each time. */
 export class RememberedTokens {
   readonly #known = new LRUCache<string, Awaited<ReturnType<Identify>>>({ max: REMEMBERED_MAX })
   readonly #now: () => number
@@ -64,7 +71,9 @@ export class RememberedTokens {
     return this.#known.size
   }
 
-  /** Answers at once for a known token. A token that is known in one family is not known in the other one. */
+  /**
+   * For a remembered token, the result is not a promise. A token that is remembered for one family is unknown in the other one.
+   */
   identify(family: string, token: string, identify: Identify): Identity | Promise<Identity> {
     const key = `${family} ${hash('sha256', token, 'base64url')}`
     const known = this.#known.get(key)

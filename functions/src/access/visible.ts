@@ -1,20 +1,21 @@
 import { aliasOf, ToolrackError, type Digest } from '@toolrack/contract'
 import type { Grant } from './principal.ts'
 
-/** A principal. Without a grant they see everything in their catalog. */
+/** A principal, who sees every tool of the catalog unless there is a grant. */
 type Viewer = { readonly grant?: Grant | undefined }
 
-/** A tool with its present digest, or without a digest a tool with any definition. */
+/** A tool with its present digest. Without a digest: a tool with any definition. */
 type ViewedTool = { readonly name: string; readonly digest?: Digest }
 
-/** Whether they may see it; if not, the code and the reason for the caller of the tool. */
+/** Whether the viewer may see a tool. If not, the error code and the reason for the caller of the tool. */
 type Visibility = { readonly allowed: true } | ReturnType<typeof hidden>
 
 const ALLOWED: Visibility = { allowed: true }
 
 /**
- * Decides which tools of the catalog a principal sees and may call. A view of the catalog asks this when it is made, so that
- * the list, explain, invoke and dispatch agree. A grant shows a tool while it has the digest that the grant names.
+ * Decides whether a principal sees a tool of the catalog and may call it. With a grant, a tool is visible as long as it has the
+ * digest that the grant names. Every view of the catalog is filtered by this rule, so that the list, explain, invoke and dispatch
+ * agree.
  */
 export function maySee({ grant }: Viewer, { name, digest }: ViewedTool): Visibility {
   if (!grant) return ALLOWED
@@ -23,7 +24,7 @@ export function maySee({ grant }: Viewer, { name, digest }: ViewedTool): Visibil
   return digest === undefined || digest === granted ? ALLOWED : changed(name)
 }
 
-/** The error for a name or alias that the grant does not name. Undefined without a grant, or if it names the tool. */
+/** The error for a name or alias that the grant does not name. Undefined if there is no grant, or if the grant names the tool. */
 export function whyNotCalled({ grant }: Viewer, nameOrAlias: string): ToolrackError | undefined {
   if (!grant || grant.tools.has(nameOrAlias)) return undefined
   if ([...grant.tools.keys()].some((name) => aliasOf(name) === nameOrAlias)) return undefined
@@ -38,7 +39,7 @@ function notNamed(name: string) {
   return hidden('PERMISSION_DENIED', `The token of this job does not name the tool ${name}.`)
 }
 
-/** The answer for a tool whose digest is no longer the one that the token names. */
+/** The refusal of a tool whose digest is no longer the one in the token. */
 export function changed(name: string) {
   return hidden(
     'DIGEST_CHANGED',

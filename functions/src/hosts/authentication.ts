@@ -16,7 +16,7 @@ export type Authentication = {
   readonly signJobToken: SignJobToken | undefined
 }
 
-/** The authentication that the configuration names. The embedded server passes its local token. */
+/** The authentication that the configuration names. Only the embedded server has a `localToken`. */
 export function authenticationOf(
   { auth, jobKeys }: Pick<Config, 'auth' | 'jobKeys'>,
   localToken?: string,
@@ -26,7 +26,7 @@ export function authenticationOf(
   return localAccess(localToken, jobKeys)
 }
 
-/** `TOOLRACK_AUTH=local`: the token of the embedded server on both families, and job tokens. */
+/** `TOOLRACK_AUTH=local`: both route families accept the token of the embedded server. `/jobs` also accepts job tokens. */
 export function localAccess(token: string, jobKeys: JobKeys | undefined, now = Date.now): Authentication {
   const others = tokenAuthentication({ jobs: identifyJobToken(jobKeys, now) }, now)
   return {
@@ -35,7 +35,10 @@ export function localAccess(token: string, jobKeys: JobKeys | undefined, now = D
   }
 }
 
-/** `TOOLRACK_AUTH=firebase`: ID tokens for users, OIDC and job tokens for jobs. Tests replace Google's `keys`. */
+/**
+ * `TOOLRACK_AUTH=firebase`: users send ID tokens, jobs send OIDC tokens or job tokens. Tests replace Google's public keys by
+ * `keys`.
+ */
 export function firebaseAccess(
   { projectId, emulator, jobAccounts, jobAudiences }: FirebaseAuth,
   jobKeys: JobKeys | undefined,

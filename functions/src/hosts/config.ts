@@ -11,7 +11,10 @@ import type { VariableValues } from './variables.ts'
 const FUNCTIONS = new URL(import.meta.url.endsWith('.ts') ? '../../' : '../', import.meta.url)
 const DEFS_DIR = fileURLToPath(new URL('workflows/tools/defs', FUNCTIONS))
 
-/** A path or a query would be ignored. Without TLS, others could read the secret and every call on the way to another machine. */
+/**
+ * An address without a path or a query, because they would be ignored. Plain HTTP is only for this machine: on a network, others
+ * could read the secret and every call.
+ */
 const RUNNER_URL = /^(?:https:\/\/[^/\s?#@]+|http:\/\/(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?)\/?$/
 const RUNNER_URL_RULE = 'must be https://host, or http:// and an address of this machine, without a path'
 
@@ -26,7 +29,7 @@ const RUNNER_SETTINGS = {
   TOOLRACK_RUNNER_NETWORK_ALLOW: optional,
 }
 
-/** Every variable, and how it is read. zod would delay every start by the 50 ms that it takes to load. */
+/** Every variable, and how it is read. zod is not used, because it takes 50 ms to load at every start. */
 const TABLE = {
   PORT: wholeNumber(8787, 0, 65_535),
   HOST: text('127.0.0.1'),
@@ -71,12 +74,13 @@ export type FirebaseAuth = {
   readonly projectId: string
   /** True if users send the unsigned tokens of the Auth emulator. */
   readonly emulator: boolean
-  /** The service accounts that may act as a job, and the audiences that their tokens must be for. */
+  /** The service accounts that may act as a job. */
   readonly jobAccounts: readonly string[]
+  /** The audiences that the tokens of these accounts may have. */
   readonly jobAudiences: readonly string[]
 }
 
-/** Variables have values that are not valid. The message names the variables, and never repeats a value. */
+/** The environment has variables with values that are not valid. The message names the variables, and never repeats a value. */
 export class ConfigError extends Error {}
 
 export type Config = ReturnType<typeof parseConfig>
@@ -100,7 +104,7 @@ export function parseConfig(env: NodeJS.ProcessEnv = process.env) {
     storeBytesMax: values.TOOLRACK_STORE_MB * MB,
     logBounds: { userBytes: values.TOOLRACK_USER_LOGS_MB * MB, allBytes: values.TOOLRACK_LOGS_MB * MB },
     definitionsFolder: resolve(definitionsFolder),
-    /** True if it is the folder that comes with the service. */
+    /** True if `definitionsFolder` is the folder that comes with the service. */
     isShippedDefinitions: resolve(definitionsFolder) === DEFS_DIR,
     toolsFolder: toolsFolder(values.TOOLRACK_TOOLS_DIR, set['HOME']),
     envelope: values.LIST_ENVELOPE,
@@ -109,17 +113,20 @@ export function parseConfig(env: NodeJS.ProcessEnv = process.env) {
     auth: values.TOOLRACK_AUTH === 'local' ? ({ kind: 'local' } as const) : firebaseAuth(values),
     jobKeys: values.TOOLRACK_JOB_KEYS,
     runner: {
-      /** The address of a runner that already runs. Then none is started. */
+      /** The address of a runner that already runs. If there is one, this server starts none. */
       address: url ? { url, secret: values.RUNNER_SECRET } : undefined,
       /** A runner on Cloud Run, whose address has to be looked up. */
       service: url ? undefined : runnerService(values),
-      /** The settings of a runner that we start, as its environment. */
+      /** The settings of a runner that this server starts, as its environment. */
       environment: Object.fromEntries(settings) as Readonly<Record<string, string>>,
     },
   }
 }
 
-/** The folder of modules. Undefined without a name and a home folder. A folder that was named must exist. */
+/**
+ * The folder of modules: the one that `TOOLRACK_TOOLS_DIR` names, or `.toolrack/tools` in the home folder. Undefined if neither
+ * variable is set. A folder that was named must exist.
+ */
 function toolsFolder(named: string | undefined, home: string | undefined) {
   if (named !== undefined) return { path: resolve(named), isNamed: true }
   return home === undefined ? undefined : { path: join(home, '.toolrack', 'tools'), isNamed: false }
@@ -132,7 +139,10 @@ function runnerService(values: VariableValues<typeof TABLE>) {
   return { projectId: projectIdOf(values, 'if RUNNER_SERVICE is set'), region, service }
 }
 
-/** With an emulator, tokens need no signature and data go elsewhere. So production does not start with one. */
+/**
+ * Throws if the environment of production names an emulator. With an emulator, tokens need no signature, and data is stored
+ * elsewhere.
+ */
 function refuseEmulators(set: NodeJS.ProcessEnv): void {
   const emulators = Object.keys(set).filter((name) => name.endsWith('_EMULATOR_HOST'))
   if (isProduction(set) && emulators.length > 0)
@@ -160,7 +170,7 @@ export function isProduction(env: NodeJS.ProcessEnv = process.env): boolean {
   return (env['K_SERVICE'] ?? '') !== '' && env['FUNCTIONS_EMULATOR'] !== 'true'
 }
 
-/** Names of variables that look like ours and are not known: mistyped, or of another version. */
+/** The variables whose names begin with `TOOLRACK_` but are not known: mistyped, or of another version. */
 export function unknownVariables(env: NodeJS.ProcessEnv = process.env): readonly string[] {
   return Object.keys(env).filter((name) => name.startsWith('TOOLRACK_') && !VARIABLES.includes(name))
 }

@@ -8,7 +8,7 @@ import type { RunnerEndpoint } from '../platform/runner/runner-connection.ts'
 import type { Runner } from '../tools/modules/runner.ts'
 import type { Config } from './config.ts'
 
-/** An idle instance of Cloud Run needs seconds for its first answer, so health and calls get more time there. */
+/** Longer waits, for a runner on Cloud Run. An idle instance there needs seconds for its first answer. */
 const PATIENCE = { deadlineMs: 3_000, graceMs: 5_000 }
 
 type Lookup = { readonly endpoint?: CloudRunEndpoint; readonly againMs?: number }
@@ -34,7 +34,7 @@ function runnerAt({ url, secret }: NonNullable<Config['runner']['address']>, log
   return new HttpRunner({ endpoint: () => endpointAt(url), failed: forget, patience: PATIENCE })
 }
 
-/** A runner whose address is looked up, and looked up again if the runner no longer answers there. */
+/** A runner whose address is looked up. It is looked up again if the runner no longer answers at that address. */
 function runnerOf(service: ServiceEndpoint, log: Log): Runner {
   const { endpointAt, forget } = behindGoogle(log)
   async function found(finding: Promise<string>): Promise<PresentEndpoint> {
@@ -59,7 +59,10 @@ function runnerOf(service: ServiceEndpoint, log: Log): Runner {
   })
 }
 
-/** Endpoints that get ID tokens for their origin. `endpointAt` gives the same object for the same address. */
+/**
+ * Makes endpoints of runners behind Google. Requests get ID tokens for the origin of the endpoint. `endpointAt` returns the same
+ * object for the same address.
+ */
 function behindGoogle(log: Log) {
   const tokens = new IdTokens()
   let last: RunnerEndpoint | undefined

@@ -18,7 +18,7 @@ import { ModuleWriter } from '../tools/modules/module-writer.ts'
 import { ArgumentValidator } from '../tools/schemas/argument-validator.ts'
 import { SchemaCompilers } from '../tools/schemas/schema-compilers.ts'
 
-/** What differs between hosts, and between hosts and tests. */
+/** The parts that differ between hosts, and between hosts and tests. */
 export type ServiceParts = Omit<ListParts, 'catalog'> &
   Omit<EdgeParts, 'bodies' | 'unread'> & {
     readonly store: (compilers: SchemaCompilers) => DefinitionStore
@@ -29,7 +29,7 @@ export type ServiceParts = Omit<ListParts, 'catalog'> &
     readonly logs: InvocationLogs
     /** Replaces the lookup of sources in the store and the folder. */
     readonly sourceOf?: SourceOf
-    /** How long the platform lets a call last, in milliseconds. By default there is no such limit. */
+    /** The longest time that the platform allows for a call, in milliseconds. By default there is no such limit. */
     readonly deadlineMsMax?: number
     /** Undefined on a server that has no keys for job tokens. */
     readonly signJobToken?: SignJobToken | undefined
@@ -40,7 +40,7 @@ export type ServiceParts = Omit<ListParts, 'catalog'> &
 /** Everything that a route may use. */
 export type Services = ReturnType<typeof createServices>
 
-/** Joins the parts that all hosts have. */
+/** Creates the services from the parts of a host. */
 export function createServices({ store: storeWith, files, ...parts }: ServiceParts) {
   const { runner, logs, log, toolsFolder, now = Date.now, deadlineMsMax = Infinity } = parts
   const compilers = new SchemaCompilers({ log })
@@ -87,7 +87,7 @@ export async function closeServices(services: Services): Promise<void> {
   for (const part of [runner, compilers, argumentValidator, logs, store]) await part.close()
 }
 
-/** The file layer is in no store. Its modules are those of the folder. */
+/** Finds the source of a module. The file layer is not in a store, so the sources of its modules come from the folder. */
 function sourceIn(store: DefinitionStore, folder: FolderLayer | undefined): SourceOf {
   return async ({ layer, uid }, sha256) =>
     layer === 'file' ? folder?.source(sha256) : store.source(storedLayer(layer, uid), sha256)

@@ -8,7 +8,7 @@ export type VariableValues<T extends Table> = { readonly [Name in keyof T]: Retu
 /** A variable has a value that is not valid. The message says what is allowed, and never repeats the value. */
 class VariableError extends Error {}
 
-/** Reads every variable of a table, or lists the faults of all that are not valid. */
+/** Reads every variable of a table. If some are not valid, lists the faults of all of them. */
 export function readVariables<T extends Table>(
   table: T,
   env: NodeJS.ProcessEnv,
@@ -28,7 +28,7 @@ export function readVariables<T extends Table>(
 
 export const optional: ReadVariable<string | undefined> = (text) => text
 
-/** The result of `parse`, which returns undefined for a text that breaks the rule. */
+/** Reads a variable with `parse`, which returns undefined for a text that breaks `rule`. */
 export function parsed<Value>(
   parse: (text: string) => Value | undefined,
   rule: string,

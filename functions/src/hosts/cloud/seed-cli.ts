@@ -14,7 +14,7 @@ import { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 const { positionals } = parseArgs({ allowPositionals: true })
 const compilers = new SchemaCompilers()
 const store = new FirestoreDefinitionStore({ compilers, connection: firestoreConnection() })
-// The client throws for missing credentials where nobody can catch it.
+// For missing credentials, the Firestore client throws an error that no caller can catch.
 process.on('unhandledRejection', (error) => leave(failed(notSeeded(error as Error))))
 leave(await seed(resolve(positionals[0] ?? '')))
 
@@ -39,7 +39,10 @@ async function seed(folder: string): Promise<number> {
   }
 }
 
-/** Upserts definitions into the global layer, as many at a time as one request may have. Each such group is written whole or not. */
+/**
+ * Upserts definitions into the global layer in groups. A group has as many definitions as one request may have, and is written
+ * completely or not at all.
+ */
 async function seedLayer(
   definitions: readonly StoredDefinition[],
 ): Promise<readonly DefinitionWriteResult[]> {

@@ -9,7 +9,7 @@ export type Handler = (...request: Parameters<RequestListener>) => void
 
 /**
  * The handler of one function. It opens and reads nothing before the first request. A deployed service checks its environment at
- * once, so that a bad one fails the deployment and not the requests.
+ * once, so that a bad environment makes the deployment fail, and not the requests.
  */
 export function serving(family: Family): Handler {
   if (isProduction()) cloudConfig()
@@ -20,7 +20,7 @@ export function serving(family: Family): Handler {
   }
 }
 
-/** Reads the layers while the first caller's token is verified, because both take long in a new instance. */
+/** Creates the app. The layers are read while the first caller's token is verified, because both take long in a new instance. */
 function open(family: Family): RequestListener {
   for (const name of unknownVariables())
     cloudLog.warn('environment variable is not known and has no effect', { name })
@@ -29,7 +29,7 @@ function open(family: Family): RequestListener {
   return createApp(services, family)
 }
 
-/** The platform decides where and on which port a function listens. */
+/** The configuration without HOST and PORT, because the platform decides on which address and port a function listens. */
 function cloudConfig() {
   const store = { TOOLRACK_STORE: 'firestore', TOOLRACK_AUTH: 'firebase' }
   return parseConfig({ ...process.env, HOST: '', PORT: '', ...store })

@@ -12,7 +12,9 @@ type Served = {
 /** An example module. A bundle does not contain it. */
 const EXAMPLE = fileURLToPath(new URL('../../../../docs/examples/weather.py', import.meta.url))
 
-/** What `npm start` prints when the server is ready: its address, the local token, what is missing, and commands to copy. */
+/**
+ * The text that `npm start` prints when the server is ready: its address, the local token, missing parts, and commands to copy.
+ */
 export function banner({ url, token, withoutRunner, watched }: Served, readyMs: number): string {
   const head = `Toolrack ${VERSION} is ready at ${url} (${Math.round(readyMs)} ms)`
   const missing = withoutRunner === undefined ? '' : `\nPython tools do not run here. ${withoutRunner}\n`
@@ -29,7 +31,7 @@ Ctrl-C stops the server.
 `
 }
 
-/** What `npm start` prints instead of the banner when the service has died and is ready again. */
+/** The text that `npm start` prints instead of the banner when the service has crashed and is ready again. */
 export function restartLine({ url }: Served, readyMs: number): string {
   return `Toolrack ${VERSION} is ready again at ${url} (${Math.round(readyMs)} ms)`
 }

@@ -6,19 +6,22 @@ import { sendJson } from '../../edge/http/send-json.ts'
 /** How long a client may take to close a connection after its last answer, in milliseconds. */
 const CLOSING_MS = 2_000
 
-/** The connections of one server. With Node's own handling, a client could keep answers in memory, or get one without a body. */
+/**
+ * The connections of one server, handled more strictly than by Node. With Node's own handling, a client could keep many answers
+ * in memory, or get an error without a body.
+ */
 export class Connections {
   /** The answer to the latest request of each connection. */
   readonly #latest = new WeakMap<Socket, ServerResponse>()
   /** Connections that are not read while one of their requests waits. */
   readonly #paused = new WeakSet<Socket>()
-  /** Connections on which something was malformed. Node reports it again with each piece that arrives later. */
+  /** Connections with malformed data. Node reports the fault again for each later piece of data. */
   readonly #malformed = new WeakSet<Socket>()
 
   /**
-   * Handles the requests of one connection one after another: the next one when the answer before it is written. Node itself would
-   * handle all that have arrived, and keep every answer until it is read. At most one read of the connection waits here. A client
-   * that waits for each answer is not slowed down.
+   * Handles the requests of one connection one after another: each one when the answer to the request before it is written. Node
+   * itself would handle all requests that have arrived, and keep every answer in memory until it is read. Here, at most the
+   * requests from one read of the connection wait. A client that waits for each answer is not slowed down.
    */
   inOrder(app: RequestListener): RequestListener {
     return (req, res) => {
@@ -27,7 +30,7 @@ export class Connections {
       this.#latest.set(socket, res)
       if (!before || before.closed) return handle(app, req, res)
       this.#pause(socket)
-      // If the answer before is never sent, it never closes. Then nobody waits for this answer either.
+      // If the answer before this one is never sent, it never closes. Then nobody waits for this answer either.
       before.once('close', () => {
         if (this.#latest.get(socket) === res) this.#readOn(socket)
         if (!socket.destroyed && socket.writable) handle(app, req, res)
@@ -53,15 +56,15 @@ export class Connections {
   }
 
   /**
-   * Cuts a connection that was idle for too long: one whose client reads nothing of an answer, one that was not closed after the
-   * last answer, and one between two requests. A request that is being handled is not cut.
+   * Closes a connection that was idle for too long: if the client reads nothing of an answer, if the client did not close the
+   * connection after the last answer, or between two requests. While a request is being handled, its connection is not closed.
    */
   readonly cutIfIdle = (socket: Socket): void => {
     const last = this.#latest.get(socket)
     if (socket.writableLength > 0 || !socket.writable || !last || last.closed) socket.destroy()
   }
 
-  /** Answers what Node's HTTP parser refuses, once, and after the answer to the request before it. */
+  /** Answers data that Node's HTTP parser refuses: once for each connection, and after the answer to the request before it. */
   readonly refuseMalformed = (error: NodeJS.ErrnoException, socket: Socket): void => {
     const isSilent = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket.bytesRead === 0
     if (error.code === 'ECONNRESET' || isSilent || !socket.writable) return void socket.destroy()
@@ -75,13 +78,16 @@ export class Connections {
   }
 }
 
-/** Node itself would answer a missing Host, and an unknown Expect, with an empty body. */
+/**
+ * Handles a request, but refuses one without a Host. Node itself would answer a missing Host, and an unknown Expect, with an
+ * empty body.
+ */
 function handle(app: RequestListener, req: IncomingMessage, res: ServerResponse): void {
   if (req.headers.host === undefined && req.httpVersion === '1.1') refuse(res, 'REQUEST_MALFORMED')
   else app(req, res)
 }
 
-/** Needed because Node resumes reading when an answer has ended. */
+/** Pauses a connection again, because Node resumes it when an answer has ended. */
 function stayPaused(this: Socket): void {
   this.pause()
 }
@@ -107,7 +113,7 @@ function sendRefusal(error: NodeJS.ErrnoException, socket: Socket): void {
   endSoon(socket, [...head, '', text].join('\r\n'))
 }
 
-/** Sends the last text of a connection, and cuts it if its client does not close it. */
+/** Sends the last text of a connection, and closes the connection if the client does not. */
 function endSoon(socket: Socket, text: string): void {
   socket.end(text)
   setTimeout(() => socket.destroy(), CLOSING_MS).unref()

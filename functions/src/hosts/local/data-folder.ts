@@ -16,7 +16,8 @@ export type DataFolder = { readonly path: string; readonly release: () => void }
 
 /**
  * Makes the folder if it does not exist, makes it and its files private, and claims it. The claim is an open transaction on a
- * separate file. The operating system ends it with the process, also after `kill -9`, so a dead server never prevents a start.
+ * separate file. The operating system ends the claim when the process ends, also after `kill -9`, so a dead server never prevents
+ * a start.
  */
 export function claimDataFolder(path: string, log: Pick<Log, 'warn'>): DataFolder {
   try {

@@ -50,12 +50,12 @@ export async function listen(
   return { server, url: `http://${family === 'IPv6' ? `[${address}]` : address}:${bound}` }
 }
 
-/** Ends the server. After two seconds, unfinished answers are cut. */
+/** Stops the server. After two seconds, connections with unfinished answers are closed. */
 export async function stopListening({ server }: Listening): Promise<void> {
   const closed = once(server, 'close')
   server.close()
   server.closeIdleConnections()
-  // A connection is idle after its last answer, but the server has no event for that.
+  // A connection becomes idle after its last answer, but Node has no event for that.
   const sweep = setInterval(() => server.closeIdleConnections(), 20)
   const cut = setTimeout(() => server.closeAllConnections(), 2_000)
   await closed
@@ -63,7 +63,10 @@ export async function stopListening({ server }: Listening): Promise<void> {
   clearTimeout(cut)
 }
 
-/** Closes the oldest of more than `max` connections without a request, so that silent clients cannot shut out others. */
+/**
+ * Allows at most `max` connections that have not sent a request. Above that, the oldest of them is closed, so that silent clients
+ * cannot shut out others.
+ */
 function boundSilent(server: Server, max: number): void {
   const silent = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
@@ -79,7 +82,10 @@ function boundSilent(server: Server, max: number): void {
 const KEPT = 256
 const CONNECTIONS_MAX = 10_000
 
-/** How many connections the server may have: what the process's soft limit of descriptors leaves, but at most 10,000. */
+/**
+ * How many connections the server may have: the process's soft limit of descriptors without the reserved ones, but at least half
+ * of that limit and at most 10,000.
+ */
 export function connectionsMax(limitsText = readLimits()): number {
   const [, soft] = /^Max open files\s+(\d+|unlimited)\s/m.exec(limitsText) ?? []
   const descriptors = soft === undefined || soft === 'unlimited' ? Infinity : Number(soft)

@@ -7,7 +7,7 @@ import { HttpRunner } from '../../platform/runner/http-runner.ts'
 import { RunnerProcess } from './runner-process.ts'
 import type { RunnerCommand } from './runner-child.ts'
 
-/** The folder beside the source. A bundle is never started with a Python. */
+/** The folder of the runner, as seen from the source. It is not needed in a bundle, which is never started with `--python`. */
 const RUNNER_DIR = fileURLToPath(new URL('../../../../python-runner', import.meta.url))
 
 const NO_PYTHON =
@@ -16,7 +16,7 @@ const NO_PYTHON =
 /** With the local token there is only one user, who may use every slot. */
 const OF_ONE_USER = { TOOLRACK_RUNNER_USER_SLOTS: 'all' }
 
-/** The path of a Python, or why there is none on this machine. */
+/** The path of a Python interpreter, or the reason why this machine has none. */
 export type PythonChoice = { readonly python?: string | undefined; readonly missing?: string | undefined }
 
 /** Reads `--python=<path>` or `--no-python=<why there is none>` in the arguments. */
@@ -26,7 +26,7 @@ export function pythonChoice(args: readonly string[]): PythonChoice {
   return { python: valueOf('--python'), missing: valueOf('--no-python') }
 }
 
-/** A runner that runs elsewhere, one that is started now, or none. Does not wait until it is ready. */
+/** Returns a runner that runs elsewhere, one that is started now, or an absent one. Does not wait until the runner is ready. */
 export function openRunner(config: Config, { python, missing = NO_PYTHON }: PythonChoice, log: Log): Runner {
   const named = namedRunner(config.runner, log)
   if (named) return named
@@ -36,7 +36,10 @@ export function openRunner(config: Config, { python, missing = NO_PYTHON }: Pyth
   return new HttpRunner({ endpoint: () => running.endpoint, close: () => running.stop() })
 }
 
-/** The command of the runner. It gets only these variables of our environment, and `-I` makes Python ignore its own. */
+/**
+ * The command of the runner. From the environment of this process it gets only PATH, LANG and TZ, and `-I` makes Python ignore
+ * its own variables.
+ */
 export function runnerCommand(
   python: string,
   settings: Readonly<Record<string, string>>,

@@ -11,7 +11,10 @@ const FILES = [
   'job-keys.json',
 ]
 
-/** What may be in a folder that only the server uses: its files, logs of `npm run dev`, modules, and what a new disk has. */
+/**
+ * The names in a folder that only the server uses: its files, the logs of `npm run dev`, modules, and `lost+found`, which a new
+ * disk has.
+ */
 const EXPECTED = new Set([...FILES, 'emulators', 'tools', 'lost+found'])
 
 const OF_OTHERS = 0o077
@@ -19,13 +22,13 @@ const WRITTEN_BY_ALL = 0o002
 
 /**
  * Makes the data folder and its files private to this account. If the folder's mode cannot be changed, logs a warning. Throws a
- * StartError if another account could read one of the files, or if every account could replace our token with its own. Does
- * nothing on Windows, which has no modes.
+ * StartError if another account could read one of the files, or if every account could replace the token with its own. Does
+ * nothing on Windows, which has no file modes.
  */
 export function keepFolderPrivate(path: string, log: Pick<Log, 'warn'>): void {
   if (process.platform === 'win32') return
   tightenFolder(path, log)
-  // After the folder, so that no other account can replace a checked file by a link.
+  // The files are checked after the folder, so that no other account can replace a checked file by a link.
   for (const name of FILES) tightenFile(join(path, name))
 }
 
@@ -41,7 +44,7 @@ export function makePrivateFile(path: string): void {
 function tightenFolder(path: string, log: Pick<Log, 'warn'>): void {
   const { mode } = statSync(path)
   if ((mode & OF_OTHERS) === 0) return
-  // The folder may be /tmp, or that of the program itself, with files that other accounts need.
+  // The folder may be /tmp or the folder of the program, with files that other accounts need. Then its mode is not changed.
   const reason = holdsOtherThings(path) ? 'it holds other things too' : changeMode(path, mode & 0o700)
   if (reason === undefined) return
   if ((mode & WRITTEN_BY_ALL) !== 0)
@@ -77,7 +80,10 @@ function tightenFile(path: string): void {
   )
 }
 
-/** Undefined if the mode was changed, else why not. Some file systems accept every mode, but keep none. */
+/**
+ * Changes the mode of a file or folder. Returns undefined, or the reason why the mode was not changed. Some file systems accept
+ * every mode, but do not store it.
+ */
 function changeMode(path: string, mode: number): string | undefined {
   try {
     chmodSync(path, mode)

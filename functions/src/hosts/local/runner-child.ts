@@ -12,12 +12,12 @@ export type RunnerCommand = {
   readonly command: string
   readonly args: readonly string[]
   readonly env: Readonly<Record<string, string>>
-  /** The secret of every process. Without it each process has a new one. */
+  /** The same secret for every process. If undefined, each process gets a new secret. */
   readonly secret?: string | undefined
 }
 
 export type RunnerEnd = {
-  /** Goes behind "The runner". */
+  /** How the process ended, in words that follow "The runner". */
   readonly how: string
   /** True if the next process would end in the same way, because the operator has to correct something first. */
   readonly isFinal: boolean
@@ -27,15 +27,19 @@ export type RunnerEnd = {
 const LAST_LINES_MS = 200
 
 /**
- * One process of the runner. It gets its secret as the first line of its input, which then stays open. The input closes however
- * we end, and then the runner ends too. It has its own session, so that a Ctrl-C at the terminal does not reach it.
+ * One process of the runner. It gets its secret as the first line of its standard input, which then stays open. When this server
+ * ends in any way, the input closes, and the runner ends too. The process has its own session, so that a Ctrl-C at the terminal
+ * does not reach it.
  */
 export class RunnerChild {
-  /** Its endpoint. Undefined if it ended before it wrote its address, or if its first line was something else. */
+  /**
+   * The endpoint of the process. Undefined if the process ended before it wrote its address, or if its first line was something
+   * else.
+   */
   readonly ready: Promise<RunnerEndpoint | undefined>
   readonly ended: Promise<RunnerEnd>
   readonly #child: ChildProcessWithoutNullStreams
-  /** The last warning or error of its log. */
+  /** The last warning or error in the log of the process. */
   #lastWarning = ''
   #fault = ''
 
@@ -55,7 +59,7 @@ export class RunnerChild {
     )
   }
 
-  /** Ends its input, and kills its process group if it does not end by itself. */
+  /** Closes the input of the process, and kills its process group if it does not end by itself within `patienceMs`. */
   async stop(patienceMs: number): Promise<void> {
     this.#child.stdin.end()
     const left = await Promise.race([this.ended, pause(patienceMs, 'patience', { ref: false })])
@@ -63,7 +67,7 @@ export class RunnerChild {
     await this.ended
   }
 
-  /** Kills its process group. `fault` becomes the reason of its end. */
+  /** Kills the process group. `fault` becomes the reason in `ended`. */
   kill(fault: string): void {
     this.#fault ||= fault
     const { pid, exitCode, signalCode } = this.#child
@@ -86,7 +90,7 @@ export class RunnerChild {
 
   #endpoint(line: string, secret: string): RunnerEndpoint | undefined {
     const { listening: url } = parseObject(line) ?? {}
-    // Only on this machine, because the secret is sent there.
+    // The address must be on this machine, because the secret is sent there.
     if (typeof url === 'string' && /^http:\/\/127\.0\.0\.1:\d+\/?$/.test(url)) return { url, secret }
     this.kill('did not write its address first')
     return undefined
@@ -118,7 +122,10 @@ const LEVELS: ReadonlyMap<unknown, keyof Log> = new Map([
   ['WARNING', 'warn'],
 ])
 
-/** Writes a line of the runner's log to ours. Returns its message if it is a warning or an error. */
+/**
+ * Writes a line of the runner's log to the log of this server. Returns the message of a warning or an error, otherwise an empty
+ * text.
+ */
 function forwardLine(log: Log, line: string): string {
   // A line that is not a JSON object comes from Python itself.
   const entry = parseObject(line) ?? { severity: 'WARNING', message: line.trimEnd() }

@@ -4,21 +4,21 @@ import type { PresentEndpoint } from '../../platform/runner/http-runner.ts'
 import { RunnerChild, type RunnerCommand, type RunnerEnd } from './runner-child.ts'
 
 const PATIENCE = {
-  /** The time from its start to the line with its address. */
+  /** The time from the start of the process to the line with its address. */
   readyMs: 30_000,
-  /** The time from the end of its input to its own end. */
+  /** The time from the end of the process's input to the end of the process. */
   stopMs: 5_000,
-  /** The time before the first restart, which is doubled each time, and its maximum. */
+  /** The time before the first restart. It is doubled for each later restart, up to `againMsMax`. */
   againMs: 100,
   againMsMax: 5_000,
-  /** After this time in good health, the first wait is `againMs` again. */
+  /** If a process was ready for longer than this time, the next wait is `againMs` again. */
   healthyMs: 60_000,
 }
 export type RunnerPatience = Readonly<typeof PATIENCE>
 
 /** Starts a runner, and starts it again whenever it has ended, until it is stopped. */
 export class RunnerProcess {
-  /** Resolves when it will not be started again. */
+  /** Resolves when the runner will not be started again. */
   readonly over: Promise<void>
   readonly #command: RunnerCommand
   readonly #log: Log
@@ -34,7 +34,7 @@ export class RunnerProcess {
     this.over = this.#keep()
   }
 
-  /** The same object while the same process listens. */
+  /** The endpoint of the present process. It is the same object as long as the same process listens. */
   get endpoint(): PresentEndpoint {
     return this.#endpoint
   }
@@ -65,7 +65,7 @@ export class RunnerProcess {
     try {
       child = new RunnerChild(this.#command, this.#log)
     } catch (error) {
-      // The machine has no memory or no descriptors left for another process.
+      // The machine has no memory or no descriptors for another process.
       this.#log.error('the runner cannot be started', { reason: (error as Error).message })
       return { end: { how: 'cannot be started', isFinal: false }, healthMs: 0 }
     }
@@ -83,7 +83,7 @@ export class RunnerProcess {
 
 type BackoffLimits = Pick<RunnerPatience, 'againMs' | 'againMsMax' | 'healthyMs'>
 
-/** How many milliseconds to wait before a restart, for something that was in good health for `healthMs`. */
+/** Returns a function that gives the milliseconds to wait before a restart, after a process that was ready for `healthMs`. */
 export function backoff({ againMs, againMsMax, healthyMs }: BackoffLimits): (healthMs: number) => number {
   let nextMs = againMs
   return function waitMs(healthMs) {

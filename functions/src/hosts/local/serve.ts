@@ -103,7 +103,10 @@ function firestoreStore(connection: ReturnType<typeof firestoreConnection>) {
   return (compilers: SchemaCompilers) => new FirestoreDefinitionStore({ compilers, connection })
 }
 
-/** Reads the layers. The embedded store may take any time. Firestore may not answer, so it gets only the time of a request. */
+/**
+ * Reads the layers for the first time. The embedded store may take any time. Firestore may never answer, so it gets only as much
+ * time as for a request.
+ */
 async function firstLook(catalog: Catalog, { store, auth }: Config): Promise<void> {
   const loading = catalog.load()
   await (store === 'sqlite' ? loading : catalog.shared())

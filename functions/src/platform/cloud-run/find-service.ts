@@ -23,8 +23,9 @@ const NOT_FOUND = 5
 const PERMISSION_DENIED = 7
 
 /**
- * Asks Cloud Run for the address of a service, `https://host`. Rejects with ServiceNotFoundError. The client takes 200 ms to
- * load, so it is loaded here. Each lookup makes a new one, because a client that found no credentials never looks again.
+ * Asks Cloud Run for the address of a service, `https://host`. Rejects with ServiceNotFoundError. The client library takes 200 ms
+ * to load, so it is loaded only here. Each lookup makes a new client, because a client that found no credentials never looks for
+ * them again.
  */
 export async function findService(name: ServiceName, endpoint: CloudRunEndpoint = {}): Promise<string> {
   try {
@@ -39,10 +40,11 @@ async function look(
   endpoint: CloudRunEndpoint,
 ): Promise<string> {
   const { v2 } = await import('@google-cloud/run')
-  // By REST: over gRPC the client would take 80 ms more to make, and keep a connection for one request.
+  // The client uses REST. With gRPC it would take 80 ms more to make, and keep a connection open for a single request.
   const client = new v2.ServicesClient({ fallback: true, projectId, ...endpoint })
   try {
-    // If getService itself found no credentials, it would throw where nobody can catch it, and end the process.
+    // Credentials are looked up first. If getService itself found none, it would throw an error that cannot be caught, and end
+    // the process.
     await withinMs(LOOK_MS, client.auth.getClient())
     const path = client.servicePath(projectId, region, service)
     const asked = client.getService({ name: path }, { timeout: LOOK_MS, maxRetries: 0 })

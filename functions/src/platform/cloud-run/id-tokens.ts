@@ -11,12 +11,14 @@ export class IdTokens {
   readonly #clients = new Map<string, Promise<Held>>()
   readonly #deadlineMs: number
 
-  /** `deadlineMs` is the time for one token. Without it the library of a deployed service could wait for ever. */
+  /**
+   * `deadlineMs` is the longest time for one token. Without this limit, the library could wait for ever in a deployed service.
+   */
   constructor({ deadlineMs = 3_000 } = {}) {
     this.#deadlineMs = deadlineMs
   }
 
-  /** A valid token. Rejects with an Error whose message goes behind "because". */
+  /** A valid token. Rejects with an Error whose message follows the word "because". */
   async get(audience: string): Promise<string> {
     const held = await this.#held(audience)
     return (held.asking ??= this.#ask(held.client).finally(() => (held.asking = undefined)))
@@ -37,7 +39,7 @@ export class IdTokens {
     return made
   }
 
-  /** Uses the old token while it is valid if the metadata server does not answer. */
+  /** Asks for a token. If the metadata server does not answer, uses the old token as long as it is valid. */
   async #ask(client: IdTokenClient): Promise<string> {
     try {
       const headers = await withinMs(this.#deadlineMs, client.getRequestHeaders())
@@ -52,7 +54,7 @@ export class IdTokens {
 
 async function makeClient(audience: string, deadlineMs: number): Promise<IdTokenClient> {
   const { GoogleAuth } = await import('google-auth-library')
-  // An ID token needs no project, but without one the library would first ask gcloud.
+  // An ID token needs no project, but without a project the library would first ask gcloud for one.
   const auth = new GoogleAuth({ projectId: 'none' })
   try {
     return await withinMs(deadlineMs, auth.getIdTokenClient(audience))
@@ -61,7 +63,7 @@ async function makeClient(audience: string, deadlineMs: number): Promise<IdToken
   }
 }
 
-/** The caller of a tool cannot correct credentials, so the library's message only goes into the log. */
+/** The library's message is only logged, because the caller of a tool cannot correct credentials. */
 function noToken(cause: Error): Error {
   return new Error('this service gets no ID token from Google to show it', { cause })
 }

@@ -3,7 +3,7 @@ import { ServiceNotFoundError } from './find-service.ts'
 /** The minimum time between two lookups. */
 const AGAIN_MS = 5_000
 
-/** The address of a service. It is looked up when it is first needed, and again after it was doubted. */
+/** The address of a service. It is looked up when it is first needed, and again after a call of `doubt`. */
 export class ServiceEndpoint {
   readonly #find: () => Promise<string>
   readonly #againMs: number
@@ -19,7 +19,7 @@ export class ServiceEndpoint {
     this.#againMs = againMs
   }
 
-  /** Answers at once if the address is known and not doubted. Rejects as `find` does. */
+  /** The result is not a promise if the address is known and not doubted. Rejects with the error of `find`. */
   get(): string | Promise<string> {
     if (this.#url !== undefined && !this.#isDoubted) return this.#url
     if (this.#last && (this.#isLooking || performance.now() - this.#lookedMs < this.#againMs))
@@ -27,7 +27,7 @@ export class ServiceEndpoint {
     return (this.#last = this.#look())
   }
 
-  /** Makes the next `get` look the address up again, because our service did not answer there. */
+  /** Makes the next `get` look the address up again, because the service did not answer at `url`. */
   doubt(url: string): void {
     this.#isDoubted ||= url === this.#url
   }

@@ -7,17 +7,17 @@ import type { VerifyToken } from '../../access/claims.ts'
 /** Public keys, or the address that publishes them. */
 export type KeySource = { readonly url: string } | { readonly keys: JSONWebKeySet['keys'] }
 
-/** What a token must be. Nothing in the token changes these rules. */
+/** The rules for a token. Nothing in the token changes them. */
 type JwtRules = {
   readonly algorithm: 'RS256' | 'ES256'
-  /** The allowed `typ`s. Undefined allows a header without one. */
+  /** The allowed values of `typ`. Undefined allows a header without `typ`. */
   readonly types: readonly (string | undefined)[]
   readonly issuers: readonly string[]
   readonly audiences: readonly string[]
   readonly lifetimeSecondsMax: number
 }
 
-/** jose also reads base64 with padding. Here a token has only one spelling. */
+/** The only accepted spelling of a token. jose would also read base64 with padding. */
 const COMPACT = /^[\w-]+\.[\w-]+\.[\w-]+$/
 
 /** Verifies tokens of one kind. jose is loaded with the first token, so that a service without tokens never loads it. */
@@ -44,13 +44,15 @@ export function jwtVerifier(rules: JwtRules, source: KeySource, now: () => numbe
   }
 }
 
-/** How long a fetched key set is used, and how long a fetch may take, in milliseconds. */
+/** How long a fetched key set is used, in milliseconds. */
 const KEYS_MS = 60 * 60 * 1_000
+/** How long a fetch of a key set may take, in milliseconds. */
 const FETCH_MS = 3_000
 
 /**
- * Finds the key that a token's header names. A missing or unknown kid is a fault of the token, every other error is ours. An
- * unknown kid fetches the keys again, at most once in 30 seconds, which is jose's default.
+ * Returns a function that finds the key that a token's header names. A missing or unknown `kid` is a fault of the token, every
+ * other error is KEYS_UNAVAILABLE. For an unknown `kid` the keys are fetched again, at most once in 30 seconds, which is jose's
+ * default.
  */
 async function keyFinder(source: KeySource): Promise<JWTVerifyGetKey> {
   const { createLocalJWKSet, createRemoteJWKSet, errors } = await import('jose')
@@ -81,10 +83,11 @@ const GOOGLE = {
   lifetimeSecondsMax: GOOGLE_LIFETIME_SECONDS_MAX,
 } as const
 
-/** Where Google publishes the keys of Firebase ID tokens and of OIDC tokens. */
+/** The address of the public keys for Firebase ID tokens. */
 const FIREBASE_KEYS = {
   url: 'https://www.googleapis.com/service_accounts/v1/jwk/securetoken@system.gserviceaccount.com',
 }
+/** The address of the public keys for OIDC tokens of Google accounts. */
 const ACCOUNT_KEYS = { url: 'https://www.googleapis.com/oauth2/v3/certs' }
 
 /** Verifies the ID tokens of a Firebase project's users. */

@@ -11,7 +11,7 @@ import type { CheckReport } from '../../tools/modules/check-report.ts'
 /** The longest name that a runner reads. Every valid module name is shorter. */
 const NAME_CHARACTERS_MAX = 128
 
-/** The body of a request for a check. Bytes that are not UTF-8 go in base64, and the runner says what is wrong with them. */
+/** The body of a request for a check. Bytes that are not UTF-8 are sent in base64, and the runner reports their fault. */
 export function checkBody({ name, source, tenant }: ModuleCheck): string {
   const bytes = Buffer.from(source.buffer, source.byteOffset, source.byteLength)
   const content = isUtf8(bytes)
@@ -29,7 +29,7 @@ export function readCheck(answer: RunnerAnswer | NoAnswer, { source }: ModuleSou
   const reason = reasonIn(body)
   if (reason?.code === 'ISOLATION_UNAVAILABLE') throw new ToolrackError('ISOLATION_UNAVAILABLE')
   if (httpStatus === 429) {
-    // In the words of the runner, which knows whose checks take the place. Those of a proxy say nothing useful.
+    // The runner's own message is used, because the runner knows whose checks use its places. A proxy's message is not useful.
     const why = reason?.code === 'RUNNER_BUSY' ? reason.message : 'The runner has as many checks as it takes'
     throw new ToolrackError('RUNNER_BUSY', `Nothing was written: ${why}.`, { retryAfterSeconds })
   }
@@ -39,12 +39,12 @@ export function readCheck(answer: RunnerAnswer | NoAnswer, { source }: ModuleSou
   )
 }
 
-/** True if this is a report, and on the source that was sent. */
+/** True if the body is a report on the source that was sent. */
 function isReportOn(source: Uint8Array, body: unknown): body is CheckReport {
   return isCheckReport(body) && 'sha256' in body && body.sha256 === hash('sha256', source)
 }
 
-/** A check writes nothing, so nothing is lost if it fails. `how` goes behind "The runner". */
+/** A check writes nothing, so nothing is lost if it fails. `how` follows the words "The runner". */
 function unavailable(how: string): ToolrackError {
   return new ToolrackError('RUNNER_UNAVAILABLE', `The runner ${how}; nothing was written.`)
 }

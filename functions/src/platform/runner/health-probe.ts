@@ -61,12 +61,12 @@ export function healthProbe(endpoint: RunnerEndpoint, patience: HealthPatience):
   }
 }
 
-/** A timer that is late by more than this part of its time means that our own event loop was blocked. */
+/** If a timer is late by more than this part of its time, this server's own event loop was blocked. */
 const LATE = 1 / 3
 
 /**
- * Aborts a request after so many milliseconds. If our own event loop was blocked meanwhile, the request may not have been sent,
- * or its answer not been read. Then the request gets the same time once more.
+ * Aborts a request after `deadlineMs` milliseconds. If this server's own event loop was blocked meanwhile, perhaps the request
+ * was not sent or its answer was not read. Then the request gets the same time once more.
  */
 function startDeadline(deadlineMs: number): Disposable & { readonly signal: AbortSignal } {
   const aborter = new AbortController()
@@ -81,7 +81,7 @@ function startDeadline(deadlineMs: number): Disposable & { readonly signal: Abor
   return { signal: aborter.signal, [Symbol.dispose]: () => clearTimeout(timer) }
 }
 
-/** The runner's health from its answer. `refusal` says, behind "The runner", why it refuses us. */
+/** Reads the runner's health from its answer. `refusal` is the reason of a refusal, in words that follow "The runner". */
 function readHealth(httpStatus: number, text: string, refusal: string): RunnerHealth {
   if (httpStatus === 401 || httpStatus === 403) return unreachable(refusal)
   if (httpStatus !== 200) return unreachable(`answers with HTTP ${httpStatus}`)
@@ -93,7 +93,7 @@ function readHealth(httpStatus: number, text: string, refusal: string): RunnerHe
   return { status: 'ready', ...facts, isolation }
 }
 
-/** `how` goes behind "The runner". */
+/** `how` follows the words "The runner". */
 function unreachable(how: string): RunnerAway {
   return { status: 'unreachable', reason: `The runner ${how}.` }
 }

@@ -17,13 +17,13 @@ import { readOutcome, unavailable, uncertain, WANTS_SOURCE } from './read-outcom
 import { RunnerConnections } from './runner-connection.ts'
 import type { NoAnswer, RunnerAnswer, RunnerEndpoint } from './runner-connection.ts'
 
-/** Where requests go now, or why there is no runner. */
+/** The endpoint to which requests go now, or the reason why there is no runner. */
 export type PresentEndpoint = RunnerEndpoint | RunnerAway
 
 type HttpRunnerOptions = {
-  /** Gives the same object for the same runner. A promise, which never rejects, if it has to be looked up. */
+  /** Returns the same object for the same runner. Returns a promise, which never rejects, if the endpoint has to be looked up. */
   readonly endpoint: () => PresentEndpoint | Promise<PresentEndpoint>
-  /** Called with an endpoint where there is no runner, or one that refuses us. */
+  /** Called with an endpoint that has no runner, or whose runner refuses this service. */
   readonly failed?: (endpoint: RunnerEndpoint) => void
   readonly close?: () => Promise<void>
   readonly patience?: Partial<typeof PATIENCE>
@@ -31,7 +31,9 @@ type HttpRunnerOptions = {
 
 const PATIENCE = {
   ...HEALTH_PATIENCE,
-  /** The time in addition to a call's deadline: for the network and the runner's queue. The runner keeps the deadline itself. */
+  /**
+   * The time in addition to a call's deadline: for the network and the runner's queue. The runner itself enforces the deadline.
+   */
   graceMs: 3_000,
   /** The time for a check and its queue: more than a runner allows for the import and the examples, less than Hosting waits. */
   checkMs: 45_000,
@@ -63,7 +65,10 @@ export class HttpRunner implements Runner {
     return health
   }
 
-  /** Sends a second request only after the answer that the source is missing and nothing was run. */
+  /**
+   * Sends the call without the source of the module. Only if the runner answers that it needs the source and ran nothing, sends a
+   * second request with the source.
+   */
   async invoke({ source, signal, ...call }: RunnerCall): Promise<RunnerOutcome> {
     const endMs = performance.now() + call.deadlineMs + this.#patience.graceMs
     const first = await this.#ask(call, endMs, signal)
@@ -113,7 +118,7 @@ export class HttpRunner implements Runner {
     const deadlineMs = Math.max(1, Math.ceil(endMs - performance.now()))
     const answer = await this.#connections.post(endpoint, { path: '/invoke', body, deadlineMs, signal })
     const outcome = outcomeOf(answer)
-    // If the caller went before the runner was reached, that says nothing about the endpoint.
+    // If the caller disconnected before the runner was reached, the endpoint may still be good.
     if (outcome !== WANTS_SOURCE && !signal.aborted && isFailed(answer)) this.#options.failed?.(endpoint)
     return outcome
   }
@@ -126,7 +131,7 @@ function outcomeOf(answer: RunnerAnswer | NoAnswer): RunnerOutcome | typeof WANT
   return answer.wasSent ? uncertain(answer.how) : unavailable(answer.how)
 }
 
-/** True if nothing answered, or something that may not be our runner. */
+/** True if the runner was not reached, or if something answered that may not be this service's runner. */
 function isFailed(answer: RunnerAnswer | NoAnswer): boolean {
   return 'httpStatus' in answer ? [401, 403, 404].includes(answer.httpStatus) : !answer.wasSent
 }

@@ -49,7 +49,7 @@ const isSpec: Test<CheckedSpec> = either(
   object({ ...ANY_SPEC, accepted: (value): value is false => value === false, name: either(isText, isNull) }),
 )
 
-/** True if this is a report. Other keys are allowed, because a newer runner may send more. */
+/** True if the value is a report. Other keys are allowed, because a newer runner may send more keys. */
 export const isCheckReport: Test<CheckReport> = object({
   faults: listOf(isFault),
   notes: listOf(isNote),

@@ -57,7 +57,7 @@ function ran(answered: string): RunnerOutcome | undefined {
   return typeof text === 'string' ? { ...facts, text } : undefined
 }
 
-/** The outcome of a call that the runner, or a proxy before it, answered with an error. */
+/** The outcome of a call that the runner, or a proxy in front of it, answered with an error. */
 function refused(answer: RunnerAnswer): RunnerOutcome | typeof WANTS_SOURCE {
   const { httpStatus, retryAfterSeconds, refusal } = answer
   const reason = reasonIn(parseObject(answer.text))
@@ -77,12 +77,12 @@ function refused(answer: RunnerAnswer): RunnerOutcome | typeof WANTS_SOURCE {
   return uncertain(`answers with HTTP ${httpStatus}`)
 }
 
-/** The failure of a call that was not run. `how` goes behind "The runner". */
+/** The failure of a call that was not run. `how` follows the words "The runner". */
 export function unavailable(how: string): RunnerFailure {
   return { code: 'RUNNER_UNAVAILABLE', error: `The runner ${how}; nothing was run.` }
 }
 
-/** The failure of a call that may have been run. `how` goes behind "The runner". */
+/** The failure of a call that may have been run. `how` follows the words "The runner". */
 export function uncertain(how: string): RunnerFailure {
   return {
     code: 'WORKER_DIED',
@@ -90,7 +90,7 @@ export function uncertain(how: string): RunnerFailure {
   }
 }
 
-/** The reason and the message of a runner's error. Undefined for an answer of something else, such as a proxy. */
+/** The reason and the message of a runner's error. Undefined if the answer comes from something else, such as a proxy. */
 export function reasonIn(body: Fields = {}): { readonly code: string; readonly message: string } | undefined {
   const { details, message } = fields(body['error'])
   const [first] = Array.isArray(details) ? (details as unknown[]) : []

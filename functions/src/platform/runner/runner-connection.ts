@@ -5,13 +5,15 @@ import { http, https } from '../../node-http.ts'
 /** The address of a runner, and how requests prove that they come from this service. */
 export type RunnerEndpoint = {
   readonly url: string
-  /** The secret that the runner got at its start. It goes with every request. */
+  /** The secret that the runner got at its start. It is sent with every request. */
   readonly secret?: string | undefined
-  /** Gives the ID token of each request, if Google checks callers. Rejects with an Error whose message says what is missing. */
+  /**
+   * Returns the ID token for a request, if Google checks callers. Rejects with an Error whose message follows the word "because".
+   */
   readonly idToken?: (() => Promise<string>) | undefined
 }
 
-/** The headers that authenticate a request. `how` says, behind "The runner", why there are none. */
+/** The headers that authenticate a request, or the reason why there are none. `how` follows the words "The runner". */
 type Credential = { readonly headers: { readonly Authorization?: string } } | { readonly how: string }
 
 export async function credentialFor({ secret, idToken }: RunnerEndpoint): Promise<Credential> {
@@ -23,7 +25,7 @@ export async function credentialFor({ secret, idToken }: RunnerEndpoint): Promis
   }
 }
 
-/** What a 401 or a 403 of this endpoint means, to go behind "The runner". */
+/** The meaning of a 401 or 403 from this endpoint, in words that follow "The runner". */
 export function refusalBy({ idToken }: RunnerEndpoint, httpStatus: number): string {
   if (!idToken) return 'refuses the secret of this service'
   return httpStatus === 401
@@ -32,8 +34,12 @@ export function refusalBy({ idToken }: RunnerEndpoint, httpStatus: number): stri
 }
 
 /**
- * The most bytes of an answer. A call: a text of 256 KiB and a log of 64 KiB, in which JSON may write six bytes for one, and
- * 128 KiB for the other fields. A check: a report of 3 MiB, and a log. Forgetting a module: nothing, or an error.
+ * The most bytes of an answer.
+ *
+ * - `/invoke`: a text of 256 KiB and a log of 64 KiB, in which JSON may write six bytes for one, and 128 KiB for the other
+ *   fields.
+ * - `/check`: a report of 3 MiB, and a log.
+ * - `/forget`: nothing, or an error.
  */
 export const ANSWER_BYTES_MAX = {
   '/invoke': 6 * (256 + 64) * 1024 + 128 * 1024,
@@ -41,10 +47,13 @@ export const ANSWER_BYTES_MAX = {
   '/forget': 4 * 1024,
 } as const
 
-/** The runner closes an idle connection after five seconds. A call that is sent at that moment would be lost. */
+/**
+ * How long an idle connection is kept, in milliseconds. The runner closes it after five seconds, and a call that is sent at that
+ * moment would be lost.
+ */
 const IDLE_MS = 4_000
 
-/** Behind "The runner". */
+/** Follows the words "The runner". */
 const STOPPED = 'was told to stop, because the caller has gone'
 
 type RunnerRequest = {
@@ -59,11 +68,11 @@ export type RunnerAnswer = {
   readonly httpStatus: number
   readonly text: string
   readonly retryAfterSeconds: number | undefined
-  /** What a 401 or a 403 means, to go behind "The runner". */
+  /** The meaning of a 401 or 403, in words that follow "The runner". */
   readonly refusal: string
 }
 
-/** There is no answer. `wasSent` says whether the runner may have begun; `how` goes behind "The runner". */
+/** There is no answer. `wasSent` is true if the runner may have begun. `how` follows the words "The runner". */
 export type NoAnswer = { readonly wasSent: boolean; readonly how: string }
 
 /** The connections to a runner, which are kept open between calls. No request is ever sent twice. */
@@ -91,7 +100,7 @@ export class RunnerConnections {
       () => sent.destroy(new Error(`did not answer within ${request.deadlineMs} ms`)),
       request.deadlineMs,
     )
-    // Node's own `signal` option would watch the streams of the request too.
+    // Node's own `signal` option is not used, because it would also watch the streams of the request.
     const stop = (): void => void sent.destroy(request.signal?.reason as Error)
     request.signal?.addEventListener('abort', stop)
     try {
@@ -116,7 +125,7 @@ export class RunnerConnections {
   }
 }
 
-/** Tells whether any of the request may have reached the runner. Before there is a connection, nothing has. */
+/** Returns a function that tells whether a part of the request may have reached the runner. Without a connection, nothing has. */
 function watchSending(sent: ClientRequest): () => boolean {
   let isConnected = false
   sent.on('error', () => undefined)
