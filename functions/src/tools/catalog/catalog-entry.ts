@@ -2,7 +2,7 @@ import { listedTool, type Digest, type Layer, type ToolDefinition, type ToolLimi
 import { howRun, type HowRun } from './how-run.ts'
 import type { StoredDefinition } from './layer-source.ts'
 
-/** A definition as the catalog holds it: what lists, calls and explanations ask for, read once from the stored text. */
+/** A definition in the catalog. Holds the values that lists, calls and explanations need, read once from the stored text. */
 export type CatalogEntry = {
   readonly name: string
   readonly layer: Layer
@@ -13,7 +13,7 @@ export type CatalogEntry = {
   readonly tags: readonly string[]
   readonly howRun: HowRun
   readonly limits: ToolLimits
-  /** The side that runs it. Null if this version cannot run it. */
+  /** The side that runs the tool. Null if this version of the service cannot run it. */
   readonly callable: 'service' | 'client' | null
   readonly workflowName: string | undefined
   /** The UTF-8 JSON of the listed tool. */
@@ -23,7 +23,7 @@ export type CatalogEntry = {
 const NO_TAGS: readonly string[] = []
 const NO_LIMITS: ToolLimits = {}
 
-/** Trusts the text, because it was admitted before it was stored. */
+/** Does not check the text again, because it was admitted before it was stored. */
 export function catalogEntry(stored: StoredDefinition, layer: Layer): CatalogEntry {
   const definition = definitionOf({ stored })
   const run = howRun(definition.runner)
@@ -44,8 +44,8 @@ export function catalogEntry(stored: StoredDefinition, layer: Layer): CatalogEnt
 }
 
 /**
- * The whole definition, for what an entry does not hold. It is parsed each time, because parsed definitions take a multiple
- * of the memory of their texts. Keep what you make of it, not the definition.
+ * The whole definition, for values that an entry does not hold. It is parsed at each call, because a parsed definition takes
+ * several times the memory of its text. So a caller should keep the value that it needs, not the definition.
  */
 export function definitionOf({ stored }: Pick<CatalogEntry, 'stored'>): ToolDefinition {
   return JSON.parse(stored.text) as ToolDefinition

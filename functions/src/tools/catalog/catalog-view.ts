@@ -8,18 +8,21 @@ import { inOrder, type Position } from './list-query.ts'
 
 type Layers = Readonly<Record<Layer, LayerState>>
 
-/** What a grant leaves of a view. A name is in `changed`, and not visible, if its definition is no longer the granted one. */
+/**
+ * The data for a view that shows only the tools of a grant. A name is in `changed`, and not visible, if its definition no
+ * longer has the granted digest.
+ */
 type Narrowing = { readonly grantId: string; readonly of: CatalogView; readonly changed: readonly string[] }
 
-/** The merged catalog of one principal at one moment. Every question about a name is answered here and nowhere else. */
+/** The merged catalog of one principal at one moment. Only this class decides which definition a name means. */
 export class CatalogView {
   readonly layers: Layers
-  /** Changes when the catalog does, when a layer is lost or not the newest, and with the grant. */
+  /** Differs after a change of the catalog, if a layer is stale or cannot be read, and between grants. */
   readonly revision: string
   readonly isWhole: boolean
-  /** The layers that could not be read at all. A tool that is not found may be in one of them. */
+  /** The layers of which nothing could be read. A tool that is not found may be in one of them. */
   readonly lostLayers: readonly Layer[]
-  /** True if the user has definitions of their own, visible or not. Then no other user has this view. */
+  /** True if the user has definitions in the user layer, visible or not. Then no other user has the same view. */
   readonly hasOwn: boolean
   readonly #changed: readonly string[]
   readonly #narrowed = new WeakMap<Grant, CatalogView>()
@@ -39,15 +42,15 @@ export class CatalogView {
   }
 
   /**
-   * The view of the tools that `maySee` shows to the holder of a grant. Its layers have no other definition, so whatever asks
-   * it sees none. It is made once for each grant.
+   * The view with only the tools that `maySee` shows to the holder of a grant. Its layers contain no other definition, so no
+   * user of the view can see one. It is made once for each grant.
    */
   narrowedTo(grant: Grant): CatalogView {
     const known = this.#narrowed.get(grant)
     if (known) return known
     const seen: CatalogEntry[] = []
     const changed: string[] = []
-    // A grant shows no other names, and the catalog may have 100,000 of them.
+    // Looks up only the names of the grant, because the catalog may have 100,000 names.
     for (const name of grant.tools.keys()) {
       const winner = this.winner(name)
       if (!winner) continue
@@ -62,12 +65,12 @@ export class CatalogView {
     return view
   }
 
-  /** True if the grant has a tool of this name or alias at another digest than its present one. */
+  /** True if the grant names the tool with this name or alias, but with another digest than its present one. */
   hasChanged(nameOrAlias: string): boolean {
     return this.#changed.some((name) => name === nameOrAlias || aliasOf(name) === nameOrAlias)
   }
 
-  /** The definition that a name means: that of the first layer, unless a layer below has sealed the name. */
+  /** The definition that a name means: the one in the uppermost layer, unless a layer below has sealed the name. */
   winner(name: string): CatalogEntry | undefined {
     const { user, global, file } = this.layers
     const inUser = user.snapshot?.byName.get(name)
@@ -78,13 +81,13 @@ export class CatalogView {
     return inUser ?? inGlobal ?? inFile
   }
 
-  /** The definitions of that name in the layers below one, the uppermost first. */
+  /** The definitions with this name in the layers below `layer`, the uppermost first. */
   below(layer: Layer, name: string): readonly CatalogEntry[] {
     const lower = LAYERS.slice(LAYERS.indexOf(layer) + 1)
     return lower.flatMap((each) => this.layers[each].snapshot?.byName.get(name) ?? [])
   }
 
-  /** The definition that a name or an alias means. A tool of exactly that name comes first. */
+  /** The definition that a name or an alias means. A tool with exactly this name has priority over one with this alias. */
   resolve(nameOrAlias: string): CatalogEntry | undefined {
     const exact = this.winner(nameOrAlias)
     if (exact) return exact
@@ -95,7 +98,7 @@ export class CatalogView {
     return undefined
   }
 
-  /** Every visible definition, or those after a position, in the order of the catalog. */
+  /** All visible definitions, or only those after a position, in the order of the catalog. */
   *entries(after?: Position): Generator<CatalogEntry> {
     for (const layer of LAYERS) {
       const sorted = this.layers[layer].snapshot?.sorted ?? []
@@ -107,7 +110,7 @@ export class CatalogView {
   }
 }
 
-/** The layer with these definitions alone, and without its skipped items, which would tell of others. */
+/** The layer with only these definitions. Its skipped items are removed, because they would reveal other definitions. */
 function only(state: LayerState, seen: readonly CatalogEntry[]): LayerState {
   if (!state.snapshot) return state
   const { layer, revision } = state.snapshot

@@ -21,15 +21,15 @@ export type CatalogOptions = {
   readonly userLayerBytesMax?: number
 }
 
-/** Whose catalog it is, and what of it they may see. Without a grant they see all of it. */
+/** The user whose catalog is read, and a grant that limits the visible tools. Without a grant the user sees all of them. */
 type Viewer = { readonly uid: string; readonly grant?: Grant | undefined }
 
-/** `view` is the last that was made with the layer. */
+/** `view` is the newest view that was made with this layer. */
 type UserCatalog = { readonly layer: LayerCache; readonly view: CatalogView | undefined }
 
-/** Every layer in memory, merged for each user. */
+/** Keeps all layers in memory and merges them for each user. */
 export class Catalog {
-  /** The definitions of all layers, in the dialects that were asked for. */
+  /** The definitions of all layers, converted to the dialects that were requested. */
   readonly fragments = new DialectFragments()
   readonly #global: LayerCache
   readonly #file: LayerCache
@@ -48,7 +48,10 @@ export class Catalog {
     this.#newUserLayer = (uid) => new LayerCache('user', sources.user(uid), layerOptions)
   }
 
-  /** What the viewer sees now: at once, or after reading the layers that are due, all together. Never rejects. */
+  /**
+   * The catalog that the viewer sees now. If layers have to be checked, reads them at the same time first. Never
+   * rejects.
+   */
   view(viewer: Viewer): CatalogView | Promise<CatalogView> {
     const user = this.#userCatalog(viewer.uid)
     if (user.layer.isChecked && this.#global.isChecked && this.#file.isChecked)
@@ -57,12 +60,12 @@ export class Catalog {
     return Promise.all(due).then(() => this.#view(user, viewer))
   }
 
-  /** Reads the layers that everybody shares for the first time, however long that takes. Never rejects. */
+  /** Reads the layers that all users share for the first time, without a deadline. Never rejects. */
   async load(): Promise<void> {
     await Promise.all([this.#global.load(), this.#file.load()])
   }
 
-  /** The layers that everybody shares, read if it is time to. Never rejects. */
+  /** A view of the layers that all users share. Reads a layer if its last check is too old. Never rejects. */
   async shared(): Promise<CatalogView> {
     await Promise.all([this.#global.current(), this.#file.current()])
     return new CatalogView({ user: { status: 'error' }, global: this.#global.state, file: this.#file.state })
@@ -82,7 +85,7 @@ export class Catalog {
   #view({ layer, view: last }: UserCatalog, { uid, grant }: Viewer): CatalogView {
     const layers = { user: layer.state, global: this.#global.state, file: this.#file.state }
     const view = last?.isOf(layers) ? last : new CatalogView(layers)
-    // Setting it again makes the cache measure the layer again.
+    // The cache measures the size of the layer only when the entry is set.
     if (view !== last) this.#users.set(uid, { layer, view })
     return grant ? view.narrowedTo(grant) : view
   }

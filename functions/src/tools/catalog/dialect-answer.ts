@@ -29,7 +29,7 @@ export function dialectAnswer(
   const selection = selectEntries(view, query, shape)
   const { listed } = selection
   const { declarationsKey } = dialect
-  // Gemini refuses a tool that declares nothing, so an empty list stays empty.
+  // Gemini refuses a tool without declarations, so an empty list stays an empty array.
   const ends = declarationsKey !== undefined && listed.length > 0 ? inOneTool(declarationsKey) : ARRAY
   return {
     body: query.envelope === 'items' ? joinItems(listed, defaultWorkflow) : joinFragments(ends, listed),

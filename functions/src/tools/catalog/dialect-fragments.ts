@@ -3,10 +3,10 @@ import { inDialect } from '@toolrack/contract'
 import { LRUCache } from 'lru-cache'
 import { definitionOf, type CatalogEntry } from './catalog-entry.ts'
 
-/** The UTF-8 JSON of a definition in a dialect, or why there is none. */
+/** The UTF-8 JSON of a definition in a dialect, or the reason why there is none. */
 export type DialectFragment = { readonly fragment: Buffer } | { readonly fault: DialectFault }
 
-/** Memory that a fragment takes beside its bytes: its key, its place in the cache, the Buffer object. */
+/** Memory that a fragment takes in addition to its bytes: its key, its entry in the cache, and the Buffer object. */
 const OVERHEAD_BYTES = 400
 
 /** Bytes of fragments that an instance keeps, for all dialects and users together. */
@@ -16,8 +16,8 @@ export const FRAGMENT_BYTES_MAX = 32 * 1024 * 1024
 type Known = { readonly text: string; readonly made: DialectFragment }
 
 /**
- * Keeps definitions in dialects, within a bound. Definitions with one digest can differ in the order of keys. So a
- * fragment is only used for the text that it was made from, and equal catalogs give equal bytes.
+ * Keeps converted definitions, up to a bound of memory. Definitions with the same digest can differ in the order of their
+ * keys. So a fragment is used only for the text that it was made from. Then equal catalogs give equal bytes.
  */
 export class DialectFragments {
   readonly #known: LRUCache<`${string} ${Digest}`, Known>
@@ -26,7 +26,7 @@ export class DialectFragments {
     this.#known = new LRUCache({ maxSize: bytesMax, sizeCalculation: bytesOf })
   }
 
-  /** How many bytes are kept now. */
+  /** The bytes that are kept at present. */
   get bytes(): number {
     return this.#known.calculatedSize
   }

@@ -5,7 +5,7 @@ import type { CatalogView } from './catalog-view.ts'
 
 /** The result of converting a tool to one dialect. */
 export type DialectExplanation = {
-  /** The name that the vendor is given. */
+  /** The name of the tool in the list for the vendor. */
   readonly alias: string
   readonly conversion: Conversion
   /** The reason why the tool is not in the list, or not in strict mode. */
@@ -40,8 +40,8 @@ export function explainDialect(
 }
 
 /**
- * The fault of a tool whose alias calls another tool: one with that name, or the first one with that alias. It is
- * quarantined also if the list was not asked for the other tool.
+ * The fault of a tool whose alias means another tool: one with the alias as its name, or the first one with the same alias.
+ * The tool is quarantined even if the list does not contain the other tool.
  */
 export function aliasFault(
   view: CatalogView,

@@ -7,7 +7,7 @@ import type { SkippedItem } from './layer-source.ts'
 export type LayerExplanation = {
   readonly layer: Layer
   readonly status: 'found' | 'absent' | 'error'
-  /** True if the layer could not be read, so its last known state was looked at. */
+  /** True if the layer could not be read, and the explanation uses its last known state. */
   readonly stale: boolean
   readonly role?: 'winner' | 'shadowed' | 'sealed-out'
   readonly digest?: string
@@ -24,9 +24,9 @@ export type Explanation = {
   readonly visible: boolean
   readonly winner: Layer | null
   readonly shadowed: readonly Layer[]
-  /** Null if there is no such tool, or if this version cannot run it. */
+  /** The side that runs the tool. Null if there is no such tool, or if this version of the service cannot run it. */
   readonly callable: 'service' | 'client' | null
-  /** `DIGEST_CHANGED`: the token names the tool, but not the digest that its definition has now. */
+  /** `DIGEST_CHANGED`: the token names the tool with another digest than its definition has now. */
   readonly hidden: {
     readonly reason: 'NOT_DEFINED' | 'LAYER_LOST' | 'DIGEST_CHANGED'
     readonly message: string
@@ -36,7 +36,7 @@ export type Explanation = {
   readonly dialects: DialectExplanations | null
 }
 
-/** Says for one name or alias what every layer holds, which definition wins, and why. */
+/** Explains one name or alias: its definition in every layer, which definition wins, and why. */
 export function explainName(view: CatalogView, nameOrAlias: string): Explanation {
   const winner = view.resolve(nameOrAlias)
   const name = winner?.name ?? nameOrAlias
@@ -76,7 +76,7 @@ function explainLayer(
   return { layer, status: 'found', stale, role, digest, revision, sealed, ...from, ...skipped }
 }
 
-/** A layer below wins only by sealing the name. */
+/** The role of a definition that a layer holds. If a layer below wins, it has sealed the name. */
 function roleOf(
   entry: CatalogEntry,
   winner: CatalogEntry | undefined,

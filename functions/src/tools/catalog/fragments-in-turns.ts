@@ -3,10 +3,10 @@ import { LongWork } from '../../loop-turn.ts'
 import type { CatalogEntry } from './catalog-entry.ts'
 import type { DialectFragment, DialectFragments } from './dialect-fragments.ts'
 
-/** Thrown so that others get a turn before more is made. It never leaves `FragmentsInTurns`. */
+/** Thrown to stop the work, so that other requests get a turn. It never leaves `FragmentsInTurns`. */
 const TURN = new Error('others have a turn')
 
-/** Makes the fragments of one list in steps. At once, those of a large layer in a dialect took 900 ms. */
+/** Makes the fragments of one list in several steps. In one step, the fragments of a large layer took 900 ms. */
 export class FragmentsInTurns {
   readonly #fragments: Pick<DialectFragments, 'of'>
   readonly #made = new Map<CatalogEntry, DialectFragment>()
@@ -25,7 +25,7 @@ export class FragmentsInTurns {
     return made
   }
 
-  /** Calls `make`, which calls `of`, again and again until every fragment that it asks for is made. */
+  /** Calls `make`, which calls `of`. Repeats this until all fragments that `make` needs exist. */
   async whole<Value>(make: () => Value): Promise<Value> {
     for (; ; await this.#work.giveTurn()) {
       try {

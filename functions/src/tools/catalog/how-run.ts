@@ -1,7 +1,7 @@
 import { RUNNER_KINDS, type JsonValue, type ToolRunner } from '@toolrack/contract'
 import { BUILTINS, type Builtin } from '../builtin/builtins.ts'
 
-/** What runs a tool: a module in the Python runner, the service itself, the client, or nothing in this version. */
+/** The way a tool is run: by a module in the Python runner, by the service itself, by the client, or not by this version. */
 export type HowRun =
   | {
       readonly by: 'python'
@@ -15,14 +15,14 @@ export type HowRun =
   | { readonly by: 'nobody'; readonly reason: string }
 
 const SHA256 = /^[0-9a-f]{64}$/
-// One object for all definitions of a kind: a catalog keeps one for each definition.
+// Definitions of the same kind share one object, because the catalog keeps a `HowRun` for each definition.
 const CLIENT: HowRun = { by: 'client' }
 const WITHOUT_MODULE: HowRun = { by: 'nobody', reason: 'its definition names no module and sha256' }
 const WITHOUT_BUILTIN: HowRun = { by: 'nobody', reason: 'its definition names no built-in tool' }
 const NO_HOSTS: readonly string[] = []
 const NOT_SERVED = new Map(RUNNER_KINDS.map((kind) => [kind, notServed(kind)]))
 
-/** The one place that reads a definition's `runner`. If the tool cannot be run, the reason says why. */
+/** Reads a definition's `runner`; nothing else reads it. If the tool cannot be run, the result has the reason. */
 export function howRun(runner: ToolRunner | undefined): HowRun {
   if (!runner) return CLIENT
   const { kind, module, sha256, builtin, network } = runner

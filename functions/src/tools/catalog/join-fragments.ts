@@ -6,7 +6,7 @@ export type Ends = { readonly open: Buffer; readonly close: Buffer }
 export const ARRAY = ends('[', ']')
 export const ITEMS = ends('{"items":[', ']}')
 
-/** The ends of a list with one tool, which holds all declarations under this key. */
+/** The ends of a list with a single tool that has all declarations under `declarationsKey`. */
 export function inOneTool(declarationsKey: string): Ends {
   return ends(`[{${JSON.stringify(declarationsKey)}:[`, ']}]')
 }
@@ -18,7 +18,7 @@ export function joinFragments(around: Ends, listed: readonly Listed[]): Buffer {
   return join(around, listed, { cut: 0, of: () => NOTHING })
 }
 
-/** An item is the listed tool with one more key. So its fragment loses the closing brace, and the key follows. */
+/** An item is the listed tool with one more key. So the closing brace of its fragment is replaced by the key and a brace. */
 export function joinItems(listed: readonly Listed[], defaultWorkflow: string): Buffer {
   const tails = new Map<string, Buffer>()
   function tailOf({ workflowName = defaultWorkflow }: Listed): Buffer {
@@ -34,7 +34,7 @@ export function joinItems(listed: readonly Listed[], defaultWorkflow: string): B
 /** The bytes after each fragment, and how many bytes at the end of the fragment they replace. */
 type Tails = { readonly cut: number; readonly of: (one: Listed) => Buffer }
 
-/** Computes the size first, so that each fragment is copied once. */
+/** Computes the size of the body first, so that each fragment is copied only once. */
 function join(around: Ends, listed: readonly Listed[], tails: Tails): Buffer {
   let bytes = around.open.length + around.close.length + Math.max(0, listed.length - 1)
   for (const one of listed) bytes += one.fragment.length - tails.cut + tails.of(one).length

@@ -3,12 +3,15 @@ import { withinMs } from '../../within-ms.ts'
 import type { LayerRead, LayerSource } from './layer-source.ts'
 import { LayerSnapshot } from './layer-snapshot.ts'
 
-/** Milliseconds for which a layer is trusted without a look at its revision. */
+/** Milliseconds for which a layer is used before its revision is checked again. */
 export const REVISION_CHECK_MS = 1_000
-/** Milliseconds that a request waits for a layer, with an older state of it and without one. */
+/** Milliseconds that a request waits for a layer: if an older state of it is in memory, and if there is none. */
 export const READ_DEADLINE_MS = { withLastGood: 300, without: 1_500 } as const
 
-/** A layer as a request sees it: as it is, as it last was, or not at all. */
+/**
+ * The state of a layer for a request: the newest (`fresh`), the last one that could be read (`stale`), or none
+ * (`error`).
+ */
 export type LayerState =
   | { readonly status: 'fresh' | 'stale'; readonly snapshot: LayerSnapshot }
   | { readonly status: 'error'; readonly snapshot?: undefined }
@@ -17,7 +20,7 @@ export type LayerReport = (layer: Layer, event: { readonly lost: unknown } | 'ba
 
 type Options = { readonly now: () => number; readonly report: LayerReport }
 
-/** Keeps one layer in memory. It asks for the revision at most once a second, and keeps the last good state if that fails. */
+/** Keeps one layer in memory. Asks for the revision at most once a second. If this fails, the last good state remains. */
 export class LayerCache {
   readonly #layer: Layer
   readonly #source: LayerSource
@@ -34,17 +37,20 @@ export class LayerCache {
     this.#options = options
   }
 
-  /** The layer as it was last seen, without a read. */
+  /** The last known state of the layer, without a read. */
   get state(): LayerState {
     return this.#state
   }
 
-  /** True if `state` may be used without a read. */
+  /** True if the last check is so recent that `state` may be used without a read. */
   get isChecked(): boolean {
     return this.#options.now() - this.#checkedAt < REVISION_CHECK_MS
   }
 
-  /** The layer, read if it is time to. Never rejects, and waits no longer than the deadline, which begins when the source is open. */
+  /**
+   * The state of the layer, after a read if the last check is too old. Never rejects. Waits at most until the
+   * deadline, which begins when the source is open.
+   */
   async current(): Promise<LayerState> {
     if (this.isChecked) return this.#state
     const reading = this.load()
@@ -56,7 +62,7 @@ export class LayerCache {
     return this.#state
   }
 
-  /** Reads the layer, however long it takes. Never rejects. */
+  /** Reads the layer without a deadline. Never rejects. */
   load(): Promise<void> {
     return (this.#reading ??= this.#read().finally(() => (this.#reading = undefined)))
   }
@@ -67,7 +73,7 @@ export class LayerCache {
     this.#checkedAt = -Infinity
   }
 
-  /** Reads again if there was a write meanwhile, because the read may have come before it. */
+  /** Reads the layer. Reads again if there was a write meanwhile, because the read may not contain it. */
   async #read(): Promise<void> {
     try {
       for (let seen = -1; seen !== this.#written;) {
@@ -82,7 +88,7 @@ export class LayerCache {
     }
   }
 
-  /** The same object as long as nothing has changed, so that others can compare. */
+  /** The state after a read. It is the same object if nothing has changed, so that views can compare states by identity. */
   #stateAfter(read: LayerRead): LayerState {
     const { status, snapshot } = this.#state
     if (read.revision !== snapshot?.revision)

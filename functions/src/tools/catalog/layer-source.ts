@@ -13,35 +13,40 @@ export type SkippedItem = {
   readonly name?: string
 }
 
-/** What a read of a layer brings: all of it, or what has changed since the revision that the reader has. */
+/** The result of reading a layer: the whole layer, or the changes since the revision that the reader has. */
 export type LayerRead = {
   /** Opaque; equal revisions mean equal layers. */
   readonly revision: string
   readonly whole: boolean
   readonly definitions: readonly StoredDefinition[]
-  /** Names that are gone since; empty when `whole`. */
+  /** Names that were deleted since that revision. Empty if `whole` is true. */
   readonly deleted: readonly string[]
   readonly skipped: readonly SkippedItem[]
 }
 
-/** One layer, read whole the first time and by its changes afterwards. */
+/** Reads one layer: the whole layer the first time, and only the changes afterwards. */
 export interface LayerSource {
-  /** Gets what every read needs, such as a client that has to be loaded. It does not count as time of a read. Never rejects. */
+  /**
+   * Prepares all reads, for example loads a client. Its time does not count against the deadline of a read. Never rejects.
+   */
   open?(): Promise<void>
-  /** Costs one read if nothing has changed since. A revision that the source does not know brings the whole layer. */
+  /**
+   * Costs one read of the store if nothing has changed since the revision `since`. Returns the whole layer if the
+   * source does not know that revision.
+   */
   read(since?: string): Promise<LayerRead>
 }
 
-/** A definition in a layer: its JSON text exactly as admitted, and its origin. */
+/** A definition in a layer: its JSON text as it was admitted, and its origin. */
 export type StoredDefinition = {
   readonly name: string
   readonly text: string
   readonly digest: Digest
-  /** The layer's revision that this content came with. */
+  /** The layer's revision at the write of this content. */
   readonly revision: string
-  /** ISO 8601, UTC. A store knows it, a file does not. */
+  /** ISO 8601, UTC. Absent in the file layer. */
   readonly updatedAt?: string
   readonly updatedBy?: string
-  /** The file and pointer that it was read from; only the file layer has one. */
+  /** The origin of a definition that this service did not write: a file with a pointer, or a document of another program. */
   readonly source?: string
 }

@@ -4,18 +4,18 @@ import { ARRAY, joinFragments, joinItems } from './join-fragments.ts'
 import { writeCursor, type ListQuery } from './list-query.ts'
 import { selectEntries, type Selection } from './select-entries.ts'
 
-/** A list that is ready to be sent. The texts are for headers, and undefined if there is nothing to say. */
+/** A list that is ready to be sent. The texts are values of headers. An undefined text means that the header is not sent. */
 export type ListAnswer = {
   readonly body: Buffer
-  /** `user=3,global=41,file=14`, before merge and filter. */
+  /** The number of definitions in each layer before merge and filter, for example `user=3,global=41,file=14`. */
   readonly layers: string
   readonly unknown: string | undefined
-  /** Selected tools that the dialect leaves out. */
+  /** Selected tools that are not in the list because the dialect does not admit them. */
   readonly quarantined: string | undefined
   readonly nextCursor: string | undefined
 }
 
-/** Builds a list by joining fragments that were serialised when the definitions were read. */
+/** Builds a list from the fragments. They were serialised when the definitions were read. */
 export function listAnswer(view: CatalogView, query: ListQuery, defaultWorkflow: string): ListAnswer {
   const selection = selectEntries(view, query)
   const { listed } = selection
@@ -44,7 +44,10 @@ export function layersText(view: CatalogView): string {
 
 const NAMES_IN_HEADER = 20
 
-/** At most 20 valid names, then how many more. Nothing that a caller made up reaches a header. */
+/**
+ * At most 20 names, then the number of the others, for example `+3`. Omits invalid names, because a caller may have
+ * sent them.
+ */
 export function namesText(names: readonly string[]): string {
   const shown = names.filter(isToolName).slice(0, NAMES_IN_HEADER)
   const more = names.length - shown.length

@@ -5,14 +5,14 @@ export type Envelope = (typeof ENVELOPES)[number]
 
 export const PAGE_MAX = 1_000
 
-/** How many different tags, and how many different categories, may narrow a list. */
+/** How many different tags, and how many different categories, one query may name. */
 export const FILTER_VALUES_MAX = 50
 
 export type ListQuery = {
   readonly names: NameFilter
   readonly tags: ReadonlySet<string>
   readonly categories: ReadonlySet<string>
-  /** The vendor that the list is for; undefined for the list as it is. */
+  /** The vendor whose dialect the list has. Undefined for a list without conversion. */
   readonly dialect: Dialect | undefined
   readonly envelope: Envelope
   readonly strict: boolean
@@ -20,7 +20,7 @@ export type ListQuery = {
   readonly after: Position | undefined
 }
 
-/** A place in the order of the catalog: after this layer and name. It stays valid if the definition goes. */
+/** A position in the order of the catalog: after this layer and name. It remains valid if the definition is deleted. */
 export type Position = { readonly layer: Layer; readonly name: string }
 
 /** The order of the catalog: by layer, then by code unit of the name. */

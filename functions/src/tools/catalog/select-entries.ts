@@ -7,9 +7,9 @@ export type Listed = Pick<CatalogEntry, 'fragment' | 'workflowName'>
 
 export type Selection = {
   readonly listed: readonly Listed[]
-  /** The last entry that was looked at, sent or not. */
+  /** The last entry that the selection has visited, whether it is in `listed` or not. */
   readonly last: CatalogEntry | undefined
-  /** Requested names that no visible tool has. */
+  /** Requested names for which there is no visible tool. */
   readonly unknown: readonly string[]
   /** True if the page ended before the selection did. */
   readonly hasMore: boolean
@@ -18,12 +18,12 @@ export type Selection = {
 /** UTF-8 bytes that one answer may have. */
 export const ANSWER_BYTES_MAX = 25 * 1024 * 1024
 
-/** Bytes that a page leaves free for commas and workflow names. */
+/** Bytes of an answer that a page reserves for commas and workflow names. */
 const ENVELOPE_BYTES = 1024 * 1024
 
 /**
- * What a query selects from a catalog. With names it looks up only those, however large the catalog is. `shape` makes what is
- * sent of an entry; undefined if that entry is not sent.
+ * Selects the entries of a catalog that a query asks for. If the query has names, only these are looked up, so the size of
+ * the catalog makes no difference. `shape` makes the listed form of an entry, or returns undefined if it is not listed.
  */
 export function selectEntries(
   view: CatalogView,
@@ -40,7 +40,7 @@ export function selectEntries(
     if (listed.length === query.limit) return { listed, last, unknown, hasMore: true }
     const one = shape(entry)
     bytes += one?.fragment.length ?? 0
-    // Thrown here already, so that nothing is made that no answer has room for.
+    // The list is already too large for an answer, so no more fragments are made.
     if (query.limit === undefined && bytes > ANSWER_BYTES_MAX) throw answerTooLarge()
     const isFull = query.limit !== undefined && bytes > ANSWER_BYTES_MAX - ENVELOPE_BYTES
     if (one && isFull) return { listed, last, unknown, hasMore: true }

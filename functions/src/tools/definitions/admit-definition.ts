@@ -6,7 +6,7 @@ import type { DefinitionFault } from './definition-fault.ts'
 import type { Normalisation } from './loose-shape.ts'
 import { parseDefinition } from './parse-definition.ts'
 
-/** A definition that may be stored, as its JSON text, with what its author should know. */
+/** A definition that may be stored, its JSON text, and notes for its author. */
 export type AdmittedDefinition = {
   readonly definition: ToolDefinition
   readonly text: string
@@ -17,7 +17,7 @@ export type AdmittedDefinition = {
 
 export type Admission = AdmittedDefinition | { readonly faults: readonly DefinitionFault[] }
 
-/** From JSON of any shape to a definition that may be stored, or everything that is wrong with it. */
+/** Turns JSON of any shape into a definition that may be stored, or reports its faults. */
 export async function admitDefinition(sent: JsonValue, compiler: SchemaCompiler): Promise<Admission> {
   const parsed = await parseDefinition(sent)
   if ('faults' in parsed) return parsed

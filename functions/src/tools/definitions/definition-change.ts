@@ -1,7 +1,7 @@
 import type { Digest } from '@toolrack/contract'
 import type { LayerLimits } from '../records/layer-totals.ts'
 
-/** What to do about a definition that exists already. */
+/** The action if a definition with the same name exists already. */
 export const ON_CONFLICT = ['upsert', 'skip', 'error'] as const
 export type OnConflict = (typeof ON_CONFLICT)[number]
 
@@ -14,7 +14,7 @@ export type DefinitionPut = {
   readonly precondition?: Precondition
 }
 
-/** Also of a module. */
+/** The deletion of a definition or of a module. */
 export type DefinitionDelete = {
   readonly kind: 'delete'
   readonly name: string
@@ -23,13 +23,16 @@ export type DefinitionDelete = {
 
 export type DefinitionChange = DefinitionPut | DefinitionDelete
 
-/** The state that a record must have: `*` means that it exists, otherwise it has one of these entity tags. */
+/**
+ * The required state of a record. `ifMatch`: the record exists (`*`), or has one of these entity tags. `ifNoneMatch`:
+ * it does not.
+ */
 export type Precondition = {
   readonly ifMatch?: '*' | ReadonlySet<string>
   readonly ifNoneMatch?: '*' | ReadonlySet<string>
 }
 
-/** True if a record with this tag keeps to it. Undefined means that there is no record. */
+/** True if a record with this tag fulfils the precondition. An undefined tag means that there is no record. */
 export function holds({ ifMatch, ifNoneMatch }: Precondition, tag: string | undefined): boolean {
   if (ifMatch && !(tag !== undefined && (ifMatch === '*' || ifMatch.has(tag)))) return false
   return !(ifNoneMatch && tag !== undefined && (ifNoneMatch === '*' || ifNoneMatch.has(tag)))
@@ -41,6 +44,6 @@ export type DefinitionWriteResult = {
   readonly name: string
   readonly outcome: 'created' | 'updated' | 'unchanged' | 'skipped' | 'deleted'
   readonly digest: Digest
-  /** The revision that the definition's content came with; of an unchanged or skipped one it is an older one. */
+  /** The revision of the definition's content. It is an older revision if the outcome is `unchanged` or `skipped`. */
   readonly revision: string
 }

@@ -2,14 +2,14 @@ import { isToolName, readableName, toolNameFault, type ErrorCode, type Layer } f
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import type { JsonFault } from '../json/json-fault.ts'
 
-/** One thing wrong with a definition; `pointer` leads into what its author sent. */
+/** One fault of a definition. `pointer` points into the JSON that the author sent. */
 export type DefinitionFault = JsonFault & {
   readonly reason: ErrorCode
   /** The layer of the other definition, if the fault is about one. */
   readonly layer?: Layer
 }
 
-/** Why a name cannot be written. If a reader would take it for the name of another tool, that tool is named. */
+/** The faults of a name that cannot be written. If it looks like the name of another tool, the message names that tool. */
 export function nameFaults(view: CatalogView, name: string, pointer: string): DefinitionFault[] {
   const message = toolNameFault(name)
   if (message === undefined) return []
@@ -22,7 +22,7 @@ export function nameFaults(view: CatalogView, name: string, pointer: string): De
   return [{ reason: 'NAME_INVALID', pointer, message: `${message}; ${alike}`, layer }]
 }
 
-/** NAME_SEALED if a layer below the written one has sealed the name. */
+/** NAME_SEALED if a layer below `layer` has sealed the name. */
 export function sealedFault(
   view: CatalogView,
   layer: 'user' | 'global',

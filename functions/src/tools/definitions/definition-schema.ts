@@ -2,14 +2,14 @@ import { isJsonObject, RUNNER_KINDS, TOOL_NAME_RULE, toolNameFault } from '@tool
 import type { JsonObject } from '@toolrack/contract'
 import type { z as Zod } from 'zod'
 
-/** Unknown fields are kept as written, as long as they stay small. A later runner or client may give them a meaning. */
+/** The limit of unknown fields. They are kept as written, because a later runner or client may give them a meaning. */
 const SHALLOW = { message: 'is nested deeper than 6 levels or holds more than 500 values', abort: true }
 
 type DefinitionSchemas = ReturnType<typeof schemasWith>
 
 let schemas: Promise<DefinitionSchemas> | undefined
 
-/** Made when they are first needed: to load zod takes longer than the first list of a new instance. */
+/** Makes the schemas when they are first needed, because loading zod takes longer than the first list of a new instance. */
 export function definitionSchemas(): Promise<DefinitionSchemas> {
   return (schemas ??= import('zod').then(({ z }) => schemasWith(z)))
 }
@@ -93,14 +93,14 @@ function schemasWith(z: typeof Zod) {
     })
     .describe('One tool definition.')
 
-  // The items of a file are checked one by one, so that a bad one does not refuse the others.
+  // The items of a file are checked one by one, so that an invalid item does not affect the others.
   const definitionFileSchema = z.strictObject({
     $schema: z.string().optional(),
     family: label,
     tools: z.array(z.unknown()).max(1_000),
   })
 
-  // The same with typed items, for editors only.
+  // The schema of a definitions file with typed items. Only for editors.
   const editorFileSchema = definitionFileSchema.extend({
     family: label.describe('The name of the family; the default category of its tools.'),
     tools: z.array(definitionSchema).max(1_000),

@@ -4,7 +4,7 @@ import type { LayerSource } from '../catalog/layer-source.ts'
 import type { StoredLayer } from '../catalog/layer-source.ts'
 import type { ModuleStore } from '../modules/module-store.ts'
 
-/** One past or present content of a definition. Without text it is a deletion. */
+/** One past or present content of a definition. A version without text is a deletion. */
 export type DefinitionVersion = {
   readonly revision: string
   readonly digest?: Digest
@@ -19,16 +19,18 @@ export const VERSIONS_KEPT = 50
 /**
  * Keeps the user layers and the global layer: definitions, and the modules that some of them belong to.
  *
- * Every method rejects with STORE_BUSY, STORE_FULL or STORE_FAILED when the store cannot do its work. Then nothing has
- * changed, unless the message says that a write was not confirmed. Every implementation passes `test/support/definition-store.contract.ts`.
+ * Every method rejects with STORE_BUSY, STORE_FULL or STORE_FAILED if the store cannot do its work. Then nothing has
+ * changed, unless the message says that a write was not confirmed.
+ *
+ * Every implementation passes `test/support/definition-store.contract.ts`.
  */
 export interface DefinitionStore extends ModuleStore {
-  /** One layer as the catalog reads it. */
+  /** The source from which the catalog reads one layer. */
   layer(layer: StoredLayer): LayerSource
 
   /**
-   * Applies every change or none, in one transaction, and raises the layer's revision once if anything changed.
-   * Rejects with what `planWrite` throws.
+   * Applies all changes or none, in one transaction, and raises the layer's revision once if anything has changed. Rejects
+   * with the errors of `planWrite`.
    */
   write(
     layer: StoredLayer,
@@ -36,7 +38,7 @@ export interface DefinitionStore extends ModuleStore {
     context: WriteContext,
   ): Promise<readonly DefinitionWriteResult[]>
 
-  /** The last versions of a definition, the newest first. Empty for a name that was never written. */
+  /** The newest versions of a definition, the newest first. Empty for a name that was never written. */
   versions(layer: StoredLayer, name: string): Promise<readonly DefinitionVersion[]>
 
   close(): Promise<void>

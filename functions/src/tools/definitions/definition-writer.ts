@@ -20,12 +20,12 @@ import { keptVersions } from './kept-versions.ts'
 import { LAYER_LIMITS } from '../records/layer-totals.ts'
 import { writeAnswer, type BulkAnswer, type ItemFault, type WriteAnswer } from './write-answer.ts'
 
-/** How many definitions one request may bring. */
+/** How many definitions one request may contain. */
 export const BULK_MAX = 200
 
 export type WritableLayer = StoredLayer['kind']
 
-/** The definition that a request is about. `signal` is aborted when the caller has gone. */
+/** The definition that a request writes. `signal` is aborted when the caller has disconnected. */
 export type WriteTarget = {
   readonly layer: WritableLayer
   readonly name: string
@@ -39,7 +39,10 @@ type Parts = {
   readonly compilers: SchemaCompilers
 }
 
-/** Makes every change of definitions: admits them, checks their names, writes, and tells the catalog. The caller has checked the access. */
+/**
+ * Makes all changes of definitions: admits them, checks their names, writes them, and marks the layer as written in the
+ * catalog. The caller must have checked the access.
+ */
 export class DefinitionWriter {
   readonly #parts: Parts
 
@@ -62,8 +65,8 @@ export class DefinitionWriter {
   }
 
   /**
-   * Writes up to 200 definitions, all or none; `onInvalid: 'skip'` takes those that are valid. Rejects as a whole if checking
-   * them takes too long, and if the caller goes before all are checked.
+   * Writes up to 200 definitions, all or none. With `onInvalid: 'skip'` it writes only the valid ones. Rejects, and writes
+   * nothing, if the checks take too long, or if the caller disconnects before the end of the checks.
    */
   async putAll(
     principal: Principal,
@@ -80,7 +83,7 @@ export class DefinitionWriter {
     const admitting = new LongWork()
     for (const [index, item] of sent.entries()) {
       compiler.goOn(index, sent.length)
-      // A definition that is refused before it is compiled waits for nothing, so others get their turn here.
+      // Other requests get a turn here, because a definition that is refused before its compilation never waits.
       if (admitting.isLong) await admitting.giveTurn()
       const admission = await admitNamed(view, layer, item, compiler)
       const faults = 'faults' in admission ? admission.faults : twiceFaults(admission, indexByName, index)
@@ -126,7 +129,10 @@ export class DefinitionWriter {
   }
 }
 
-/** Runs a write of a layer, and tells the catalog of it, also if it has failed: it may have been done all the same. */
+/**
+ * Runs a write of a layer and marks the layer as written in the catalog. A failed write is marked too: it may have
+ * been done.
+ */
 export async function writeLayer<Result>(
   catalog: Catalog,
   { uid }: Principal,
@@ -145,7 +151,7 @@ export function storedLayer(layer: WritableLayer, uid: string): StoredLayer {
   return layer === 'global' ? { kind: 'global' } : { kind: 'user', uid }
 }
 
-/** True if the version has the value that was chosen: a digest of its content, or a revision. */
+/** True if the version has all values of the choice, for example the digest of its content, or its revision. */
 export function isChosen<Version extends object>(
   version: Version,
   choice: { readonly [Field in keyof Version]?: unknown },
@@ -178,7 +184,7 @@ export function putOf(
   return { kind: 'put', name: definition.function.name, text, digest, onConflict, precondition }
 }
 
-/** The body with the path's name in it. Throws NAME_MISMATCH if it has another. */
+/** The body of the request with the name from its path. Throws NAME_MISMATCH if the body has another name. */
 function withName(sent: JsonValue, name: string): JsonValue {
   const own = sentName(sent)
   if (own !== undefined && own !== name) throw new ToolrackError('NAME_MISMATCH')
@@ -207,7 +213,7 @@ function twiceFaults(
   return [{ reason: 'DEFINITION_INVALID', pointer: '', message }]
 }
 
-/** The error of one definition: the first fault gives the code, and the details tell all faults. */
+/** The error of one definition. Its code is that of the first fault, and its details are all faults. */
 function definitionError(faults: readonly DefinitionFault[]): ToolrackError {
   const first = must(faults[0])
   const place = first.pointer === '' ? 'The definition' : first.pointer

@@ -3,8 +3,8 @@ import type { StoredLayer } from '../catalog/layer-source.ts'
 import type { DefinitionStore, DefinitionVersion } from './definition-store.ts'
 
 /**
- * The versions of a definition, the newest first. Rejects with TOOL_NOT_FOUND if there are none. No store is asked for a name
- * that no definition can have, because the name may be the path of another place in the store.
+ * The versions of a definition, the newest first. Rejects with TOOL_NOT_FOUND if there are none. The store is not
+ * asked about an invalid name, because such a name could be a path to other data in the store.
  */
 export async function keptVersions(
   store: DefinitionStore,

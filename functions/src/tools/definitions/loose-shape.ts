@@ -1,6 +1,9 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '@toolrack/contract'
 
-/** One place of a definition that was read as something else. `to` is null if it has no place in a definition and was left out. */
+/**
+ * One place of a definition that was converted. `to` is null if the value was removed because definitions do not have
+ * it.
+ */
 export type Normalisation = { readonly pointer: string; readonly from: JsonValue; readonly to: JsonValue }
 
 type Path = readonly PropertyKey[]
@@ -8,11 +11,11 @@ type Path = readonly PropertyKey[]
 export type Reshaped = {
   readonly definition: JsonObject
   readonly normalised: readonly Normalisation[]
-  /** The path in what was sent for a path in the stored shape. */
+  /** Converts a path in the stored shape to the path in the JSON that was sent. */
   readonly locate: (path: Path) => Path
 }
 
-/** The keys under which vendors put the schema of a flat tool, and whose tool that is. */
+/** The keys that vendors use for the schema of a flat tool, and the name of each kind of tool. */
 const SCHEMA_KEYS = new Map([
   ['parameters', 'bare OpenAI function'],
   ['inputSchema', 'MCP tool'],
@@ -20,7 +23,10 @@ const SCHEMA_KEYS = new Map([
   ['parametersJsonSchema', 'Gemini declaration'],
 ])
 
-/** Vendors' keys that say how to send a tool, not what it is. They are left out, and the answer says so. */
+/**
+ * Keys of vendors that are not a part of a definition, such as how to send a tool. They are removed, and the answer
+ * reports it.
+ */
 const LEFT_OUT = new Set(
   ['strict', 'cache_control', 'defer_loading', 'allowed_callers', 'input_examples', 'eager_input_streaming']
     .concat(['outputSchema', 'output_schema', 'icons', 'execution', '_meta'])
@@ -29,10 +35,13 @@ const LEFT_OUT = new Set(
 
 type Mutable = { [key: string]: JsonValue }
 
-/** Notes a normalisation, and returns what was read. */
+/** Records a normalisation and returns `to`. */
 type Note = <T extends JsonValue>(pointer: string, from: JsonValue, to: T) => T
 
-/** Reads the shapes that tools come in: ours, a bare OpenAI function, an MCP tool, an Anthropic tool, a Gemini declaration. */
+/**
+ * Converts a tool to the stored shape. It accepts the stored shape, a bare OpenAI function, an MCP tool, an Anthropic tool
+ * and a Gemini declaration.
+ */
 export function reshape(sent: JsonObject): Reshaped {
   const normalised: Normalisation[] = []
   const note: Note = (pointer, from, to) => {
@@ -43,7 +52,7 @@ export function reshape(sent: JsonObject): Reshaped {
   return { ...(isJsonObject(fn) ? reshapeWrapped(sent, fn, note) : reshapeFlat(sent, note)), normalised }
 }
 
-/** A tool of a definitions file. Its category is the file's family unless it names one. */
+/** A tool of a definitions file. If the tool has no category, the file's family becomes its category. */
 export function withFamily(tool: JsonValue, family: string): JsonValue {
   return isJsonObject(tool) ? { ...tool, category: tool['category'] ?? family } : tool
 }
@@ -93,7 +102,10 @@ function reshapeFlat(sent: JsonObject, note: Note): Omit<Reshaped, 'normalised'>
   }
 }
 
-/** A model needs no description and a tool no arguments. Where they are missing they get their empty form, and the answer says so. */
+/**
+ * Adds an empty `description` and empty `parameters` if they are missing. Both are optional, and the answer reports
+ * the additions.
+ */
 function completed(fn: JsonObject, at: string, note: Note): JsonObject {
   const empty = { type: 'object', properties: {}, required: [] }
   const { description, parameters } = fn

@@ -8,12 +8,15 @@ export type ParsedDefinition =
   | {
       readonly definition: ToolDefinition
       readonly normalised: readonly Normalisation[]
-      /** Where the schema stood in what was sent. */
+      /** The pointer to the schema in the JSON that was sent. */
       readonly schemaPointer: string
     }
   | { readonly faults: readonly DefinitionFault[] }
 
-/** The one place where unknown JSON becomes a ToolDefinition. Its schema is admitted afterwards. */
+/**
+ * Turns unknown JSON into a ToolDefinition; nothing else does. The `parameters` are checked afterwards, by
+ * `admitSchema`.
+ */
 export async function parseDefinition(sent: JsonValue): Promise<ParsedDefinition> {
   if (!isJsonObject(sent)) {
     const message = 'a definition must be a JSON object'

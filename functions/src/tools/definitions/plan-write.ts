@@ -9,14 +9,15 @@ export type PlannedChange = {
   readonly outcome: DefinitionWriteResult['outcome']
 }
 
-/** The module that a write is about, and how many bytes it adds beside its definitions. */
+/** The module that is written, and the bytes that it adds in addition to those of its definitions. */
 export type ModuleOfWrite = { readonly name: string; readonly presentGrowth: number }
 
 /**
- * Decides what a write does, from what its transaction has read. `module` is given when a module writes its own definitions.
- * Nobody else changes a definition of a module.
- * Throws PRECONDITION_FAILED, NAME_TAKEN, TOOL_NOT_FOUND or MANAGED_BY_MODULE with a detail for every change that has a fault,
- * and what `refuseOverflow` throws.
+ * Decides the outcome of each change, from the definitions that the transaction has read. `module` is set if the write
+ * uploads or deletes a module. Only such a write may change definitions of the module.
+ *
+ * Throws PRECONDITION_FAILED, NAME_TAKEN, TOOL_NOT_FOUND or MANAGED_BY_MODULE with a detail for every change that has a
+ * fault, and the errors of `refuseOverflow`.
  */
 export function planWrite(
   changes: readonly DefinitionChange[],
@@ -37,7 +38,7 @@ export function planWrite(
   return planned
 }
 
-/** The changes that do change something. */
+/** The changes that write something: all but those with the outcome `unchanged` or `skipped`. */
 export function written(planned: readonly PlannedChange[]): readonly PlannedChange[] {
   return planned.filter(({ outcome }) => outcome !== 'unchanged' && outcome !== 'skipped')
 }
@@ -87,7 +88,7 @@ function refuseUnmanaged(): Decision {
   )
 }
 
-/** A module's tool has a name that the layer has already, and not by this module. */
+/** Refuses a tool of a module if its name belongs to another definition of the layer that is not from this module. */
 function refuseTaken(name: string, owner: string | undefined): Decision {
   const whose = owner === undefined ? 'as a definition of its own' : `as a tool of the module ${owner}`
   const message = `The layer has ${name} already, ${whose}: delete that, or rename the tool. Nothing was written.`
@@ -113,14 +114,14 @@ function presentBytes(text: string | undefined): number {
 }
 
 /**
- * The module that a stored definition belongs to. Exactly the definitions whose runner is `python` belong to a module. A
- * definition that another program has left in a store has a `source`, and belongs to none.
+ * The module that a stored definition belongs to. A definition belongs to a module if its runner is `python`. The exception
+ * is a definition of another program in the store: it has a `source`, and belongs to no module.
  */
 export function managingModule({
   text,
   source,
 }: Pick<StoredDefinition, 'text' | 'source'>): string | undefined {
-  // A write of 200 definitions asks this for each of them, and few are worth parsing.
+  // Parses the text only if it may contain a Python runner, because a write can have 200 definitions.
   if (source !== undefined || !text.includes('"python"')) return undefined
   const { runner } = JSON.parse(text) as ToolDefinition
   if (runner?.kind !== 'python') return undefined

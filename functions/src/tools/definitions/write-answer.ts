@@ -10,14 +10,14 @@ export type WriteAnswer = DefinitionWriteResult &
     readonly shadows: readonly Shadow[]
   }
 
-/** A definition of a layer below that a written one now hides. */
+/** A definition of a lower layer that is now hidden by the written definition. */
 export type Shadow = { readonly layer: Layer; readonly digest: Digest }
 
 export type ItemFault = DefinitionFault & { readonly index: number }
 
 export type BulkAnswer = {
   readonly results: readonly WriteAnswer[]
-  /** Only with `onInvalid=skip`: what was left out, and why. */
+  /** The faults of the definitions that were not written. Only with `onInvalid=skip`. */
   readonly refused?: readonly ItemFault[]
 }
 

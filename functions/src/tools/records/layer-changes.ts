@@ -7,24 +7,25 @@ export type RecordKind = 'definition' | 'module'
 
 export type KeptVersion = {
   readonly revision: number
-  /** As `recordBytes` counts. */
+  /** Counted like `recordBytes` does. */
   readonly bytes: number
   /** The digest of a module's source; a deletion has none. */
   readonly sha256?: string | null
 }
 
-/** One name of a layer, with the versions that are kept of it. */
+/** One name of a layer, with its kept versions. */
 export type KeptName = {
   readonly kind: RecordKind
   readonly name: string
   readonly isDeleted: boolean
-  /** The bytes of the name's own record, without its versions, as `recordBytes` counts. */
+  /** The bytes of the name's own record, without its versions. Counted like `recordBytes` does. */
   readonly ownBytes: number
   /** The oldest first. The last one is the present content, or the deletion. */
   readonly versions: readonly KeptVersion[]
   /**
-   * True if `versions` holds only what a new version needs to know: the last one, and those beyond the newest
-   * `VERSIONS_KEPT - 1`, which then go. To read all versions of 200 names took longer than to write 200 new ones.
+   * True if `versions` holds only the versions that are needed to add a new one: the last version, and all versions
+   * before the newest `VERSIONS_KEPT - 1`, which the new version displaces. Reading all versions of 200 names took
+   * longer than writing 200 new ones.
    */
   readonly isPartial?: boolean | undefined
 }
@@ -41,9 +42,9 @@ export type RecordContent =
 
 /** What a write does to one name. */
 export type RecordChange = {
-  /** The name with every version, the new one included. */
+  /** The name with all versions, including the new one. */
   readonly name: KeptName
-  /** The same name when room is made. A name without any version is removed. */
+  /** The same name after versions were removed to make room. A name without any version is removed. */
   readonly left: KeptName
   /** The versions that are removed. */
   readonly forgotten: readonly KeptVersion[]
@@ -51,18 +52,18 @@ export type RecordChange = {
   readonly content: RecordContent | undefined
 }
 
-/** The order in which content is removed: names that were deleted longest ago, or the oldest versions. */
+/** The order in which content is removed: the names that were deleted first, or the oldest versions. */
 export const AGES = ['deletedAt', 'oldest'] as const
 export type Age = (typeof AGES)[number]
 
 type Changed = { name: KeptName; left: KeptName; readonly content: RecordContent | undefined }
 
 /**
- * Everything that one transaction changes in a layer: the records that it writes, and those that it removes for room. A store
- * reads names for it, asks it for the changes, and then writes them.
+ * All changes of a layer by one transaction: the records that it writes, and those that it removes to make room. The store
+ * reads names and passes them to this object, asks for the changes, and then writes them.
  */
 export class LayerChanges {
-  /** The revision of everything that is written. */
+  /** The revision of all records that are written. */
   readonly revision: number
   readonly #before: LayerState
   readonly #limits: Omit<LayerLimits, 'definitionsMax'>
@@ -84,7 +85,7 @@ export class LayerChanges {
     this.#totals = before.totals ?? NO_TOTALS
   }
 
-  /** Writes a content. `name` has all versions, the new one last; of those the newest `VERSIONS_KEPT` stay. */
+  /** Adds a record to write. `name` has the new version as its last one. Only the newest `VERSIONS_KEPT` versions remain. */
   write(before: KeptName | undefined, name: KeptName, content: RecordContent): void {
     const left = withoutSurplus(name)
     this.#names.set(keyOf(name), { name, left, content })
@@ -94,8 +95,8 @@ export class LayerChanges {
   }
 
   /**
-   * Takes in names with all of their versions, because they may lose some. A name that is already known stays as it is, and
-   * gets the versions that it lacks.
+   * Adds names, with all of their versions, from which versions may be removed. A name that is already known does not
+   * change, except that missing versions are added.
    */
   consider(names: readonly KeptName[]): void {
     for (const name of names) {
@@ -109,7 +110,7 @@ export class LayerChanges {
     }
   }
 
-  /** The names whose versions are not all known. They have to be considered before anything is forgotten. */
+  /** The names of which not all versions are known. They must be passed to `consider` before `forget` is called. */
   get partial(): readonly KeptName[] {
     return [...this.#names.values()].map(({ name }) => name).filter(({ isPartial }) => isPartial)
   }
@@ -118,7 +119,7 @@ export class LayerChanges {
     return this.#names.has(keyOf(name))
   }
 
-  /** True if content has to be removed by this age. */
+  /** True if content has to be removed in the order of this age. */
   isTooLarge(age: Age): boolean {
     if (!this.#before.totals) return false
     const { deleted, bytes } = this.#totals
@@ -126,8 +127,8 @@ export class LayerChanges {
   }
 
   /**
-   * Removes the oldest until the layer is small enough. The names of the layer have been considered up to the revision
-   * `reached`, so nothing newer is removed.
+   * Removes the oldest content until the layer is small enough. All names up to the revision `reached` have been considered,
+   * so nothing newer is removed.
    */
   forget(age: Age, reached: number): void {
     const oldestFirst = [...this.#names.values()]
@@ -140,7 +141,7 @@ export class LayerChanges {
     }
   }
 
-  /** The changes that the store has to write, after room is made. */
+  /** The changes that the store has to write. To be read after room was made. */
   get records(): readonly RecordChange[] {
     const records = [...this.#names.values()].map(({ name, left, content }) => {
       const forgotten = name.versions.slice(0, name.versions.length - left.versions.length)
@@ -169,7 +170,7 @@ export class LayerChanges {
   }
 }
 
-/** What a name adds to the totals of its layer. */
+/** The part of one name in the totals of its layer. */
 export function totalsOf({ isDeleted, ownBytes, versions }: KeptName): LayerTotals {
   if (isDeleted && versions.length === 0) return NO_TOTALS
   return {
@@ -184,15 +185,18 @@ function withoutSurplus(name: KeptName): KeptName {
   return { ...name, versions: name.versions.slice(name.isPartial ? -2 : -VERSIONS_KEPT) }
 }
 
-/** The versions that may go: all but a present content. */
+/** The versions that may be removed: all except the present content. */
 export function pastVersions({ isDeleted, versions }: KeptName): readonly KeptVersion[] {
   return isDeleted ? versions : versions.slice(0, -1)
 }
 
-/** So many of the oldest versions of a name go together, at the age of this revision. */
+/** The `count` oldest versions of a name, which are removed together. `revision` is their age. */
 type Going = { readonly changed: Changed; readonly revision: number; readonly count: number }
 
-/** A deleted name is removed with all of its versions. Otherwise each version is removed alone. */
+/**
+ * The versions that may be removed. By `deletedAt`, a name goes with all its versions; by `oldest`, each version goes
+ * alone.
+ */
 function goingFrom(changed: Changed, age: Age): readonly Going[] {
   const past = pastVersions(changed.left)
   if (age === 'oldest') return past.map(({ revision }) => ({ changed, revision, count: 1 }))
@@ -200,7 +204,10 @@ function goingFrom(changed: Changed, age: Age): readonly Going[] {
   return deletion ? [{ changed, revision: deletion.revision, count: past.length }] : []
 }
 
-/** Of one revision, definitions come before modules, and names in the order of their code units. */
+/**
+ * Orders by revision. At the same revision, definitions come before modules, then names in the order of their code
+ * units.
+ */
 function byAge(a: Going, b: Going): number {
   return a.revision - b.revision || (keyOf(a.changed.name) < keyOf(b.changed.name) ? -1 : 1)
 }

@@ -1,41 +1,46 @@
 import { ToolrackError } from '@toolrack/contract'
 
-/** The bytes that each name and each version counts in addition to its texts: times, author, and entries in a store's indexes. */
+/** Bytes that are added to the texts of each name and each version: for times, author, and entries in a store's indexes. */
 export const RECORD_BYTES = 512
 
 /** How much a layer may hold. */
 export type LayerLimits = {
   readonly definitionsMax: number
-  /** Counted as `LayerTotals` counts. */
+  /** The limit of `bytes` in `LayerTotals`. */
   readonly bytesMax: number
-  /** How many names of deleted definitions and modules are kept, for their versions. */
+  /** How many deleted definitions and modules are kept with their versions. */
   readonly deletedMax: number
 }
 
-/** A user: 2,000 definitions of 8 KB with another version each. Only administrators write the global layer. */
+/**
+ * The limits of each layer. A user's layer has room for 2,000 definitions of 8 KB with one more version each. The global
+ * layer may hold more, because only administrators write it.
+ */
 export const LAYER_LIMITS = {
   user: { definitionsMax: 2_000, bytesMax: 64 * 1024 * 1024, deletedMax: 2_000 },
   global: { definitionsMax: 100_000, bytesMax: 1024 * 1024 * 1024, deletedMax: 100_000 },
 } as const satisfies Readonly<Record<string, LayerLimits>>
 
-/** What all layers of an embedded store may hold together: a full global layer and 16 full users. */
+/** Bytes that all layers of an embedded store may hold together: a full global layer and 16 full user layers. */
 export const STORE_BYTES_MAX = 2 * 1024 * 1024 * 1024
 
 /**
- * What a layer holds. The layer's own state keeps these counts, and each transaction that changes the layer corrects them.
- * Definitions, modules and their present versions are never removed. Everything else is past: the oldest of it is removed if
- * there is no room.
+ * The size of a layer's content. The layer's state keeps these counts, and each transaction that changes the layer updates
+ * them.
+ *
+ * Definitions, modules and their present versions are never removed to make room. All other content is past, and the oldest
+ * of it is removed if there is no room.
  */
 export type LayerTotals = {
   readonly bytes: number
   readonly presentBytes: number
-  /** Names of deleted definitions and modules whose versions are kept. */
+  /** The number of deleted definitions and modules whose versions are kept. */
   readonly deleted: number
 }
 
 export const NO_TOTALS: LayerTotals = { bytes: 0, presentBytes: 0, deleted: 0 }
 
-/** The totals when a part of them, `before`, has become `after`. */
+/** The totals after their part `before` was replaced by `after`. */
 export function replaced(totals: LayerTotals, before: LayerTotals, after: LayerTotals): LayerTotals {
   return {
     bytes: totals.bytes - before.bytes + after.bytes,
@@ -47,7 +52,7 @@ export function replaced(totals: LayerTotals, before: LayerTotals, after: LayerT
 /** The bytes of a definition or a module: of its own record, and of its present version. */
 export type ContentBytes = { readonly own: number; readonly version: number }
 
-/** A record with these texts in it, in bytes. */
+/** The bytes of a record that contains these texts. */
 export function recordBytes(...texts: readonly (string | null)[]): number {
   return texts.reduce((sum, text) => sum + (text === null ? 0 : Buffer.byteLength(text)), RECORD_BYTES)
 }
@@ -57,7 +62,7 @@ export function definitionBytes(text: string): ContentBytes {
   return { own: bytes, version: bytes }
 }
 
-/** A source counts for each version that has it, although the store keeps it once. */
+/** The bytes of a module. A source is counted for each version that has it, although the store keeps it once. */
 export function moduleBytes(module: {
   readonly source: string
   readonly report: string
@@ -67,17 +72,17 @@ export function moduleBytes(module: {
   return { own: recordBytes(module.report, tools), version: recordBytes(module.source, tools) }
 }
 
-/** How much a layer holds and may hold, and the same for the whole store if that has a limit. */
+/** The content and the limits of a layer, and those of the whole store if it has a limit. */
 export type Room = {
   readonly size: number
-  /** Undefined if the layer's bytes were never counted. */
+  /** Undefined if the bytes of the layer were never counted. */
   readonly totals: LayerTotals | undefined
   readonly limits: LayerLimits
   readonly store?: StoreRoom | undefined
 }
 
 export type StoreRoom = {
-  /** The present bytes of all layers, this one included. */
+  /** The present bytes of all layers, including this one. */
   readonly presentBytes: number
   readonly bytesMax: number
   readonly layers: number
@@ -87,9 +92,10 @@ export type StoreRoom = {
 export type Growth = { readonly created: number; readonly size: number; readonly presentBytes: number }
 
 /**
- * Refuses a write for which something present would have to be removed. Bytes that the write removes make room for those that
- * it adds, and a write that makes a full layer smaller is never refused.
- * Throws LAYER_FULL if the writer's layer is too large, and STORE_FULL if other layers are.
+ * Refuses a write if its content fits only after present content is removed. Bytes that the write removes make room
+ * for those that it adds, and a write that makes a full layer smaller is never refused.
+ *
+ * Throws LAYER_FULL if the writer's layer is too large, and STORE_FULL if other layers are too large.
  */
 export function refuseOverflow({ size, totals, limits, store }: Room, growth: Growth): void {
   if (growth.created > 0 && size + growth.size > limits.definitionsMax)
@@ -117,7 +123,7 @@ export function refuseOverflow({ size, totals, limits, store }: Room, growth: Gr
   )
 }
 
-/** With as many decimals as a small layer needs. */
+/** The bytes in MB, with three decimals below 1 MB and otherwise one. */
 function inMB(bytes: number): string {
   return (bytes / (1024 * 1024)).toFixed(bytes < 1024 * 1024 ? 3 : 1)
 }

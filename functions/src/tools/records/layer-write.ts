@@ -11,16 +11,16 @@ import { LayerChanges, totalsOf, type KeptName } from './layer-changes.ts'
 import { revisionText, type LayerState } from './layer-state.ts'
 import { RECORD_BYTES, recordBytes, type StoreRoom } from './layer-totals.ts'
 
-/** What a transaction has read under the name of a definition. */
+/** The result of reading one definition's name in a transaction. */
 export type FoundDefinition = {
   readonly kept?: KeptName | undefined
-  /** The present content: a definition of ours, or one that another program has left under this name. */
+  /** The present content: a definition that this service or another program has written under this name. */
   readonly stored?: StoredDefinition | undefined
   /** True if another program has written the document. Its content becomes a version before it is replaced. */
   readonly isForeign?: boolean
 }
 
-/** What a transaction has read of a module. A deleted one has no summary. */
+/** The result of reading one module in a transaction. A deleted module has no summary. */
 export type FoundModule = { readonly kept: KeptName; readonly summary: ModuleSummary | undefined }
 
 export type FoundInLayer = {
@@ -31,15 +31,15 @@ export type FoundInLayer = {
 }
 
 /**
- * One write, as a store's transaction runs it: read the module and the definitions, have the write planned, make room, and
- * write the changes.
+ * One write. A transaction of the store reads the module and the definitions, calls `plan`, makes room, and writes the
+ * changes.
  */
 export type LayerWrite<Result> = {
   /** The name of the module to read. */
   readonly module?: string
   /** The names of the definitions to read. */
   readonly definitions: (module: FoundModule | undefined) => readonly string[]
-  /** Throws what `planWrite` or `planModuleWrite` throws. Without changes nothing is written. */
+  /** Throws the errors of `planWrite` or `planModuleWrite`. If `changes` is undefined, nothing is written. */
   readonly plan: (found: FoundInLayer) => {
     readonly result: Result
     readonly changes: LayerChanges | undefined
@@ -95,7 +95,10 @@ function roomIn({ state, store }: FoundInLayer, { limits }: WriteContext) {
   return { size: state.size, totals: state.totals, limits, store }
 }
 
-/** Content of another program becomes a version first, which takes one more revision. */
+/**
+ * The changes at the next revision. If content of another program is replaced, it first becomes a version with a
+ * revision.
+ */
 function changesOf(planned: readonly PlannedChange[], found: FoundInLayer, { limits }: WriteContext) {
   const isForeign = written(planned).some(({ change }) => found.definitions.get(change.name)?.isForeign)
   return new LayerChanges(found.state, limits, found.state.revision + (isForeign ? 2 : 1))

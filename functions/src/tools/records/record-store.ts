@@ -3,7 +3,7 @@ import type { DefinitionStore, DefinitionVersion } from '../definitions/definiti
 import type { ModulePage, ModuleSummary, ModuleVersion, StoredModule } from '../modules/module-store.ts'
 import { definitionsWrite, moduleWrite, type LayerWrite } from './layer-write.ts'
 
-/** The reads of one layer in a storage. */
+/** The read methods of one layer in a storage. */
 export interface LayerRecords {
   versions(name: string): Answer<readonly DefinitionVersion[]>
   module(name: string): Answer<StoredModule | undefined>
@@ -14,7 +14,7 @@ export interface LayerRecords {
 
 type Answer<T> = T | Promise<T>
 
-/** A store over a storage, which reads layers and runs writes in a transaction. */
+/** A definition store on top of a storage. A subclass reads the layers, and runs each write in a transaction. */
 export abstract class RecordStore implements DefinitionStore {
   abstract layer(layer: StoredLayer): LayerSource
   abstract close(): Promise<void>

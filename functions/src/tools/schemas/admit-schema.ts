@@ -10,7 +10,7 @@ const BYTES_MAX = 32 * 1024
 /** Nesting of objects and arrays. The root is level 1. */
 const DEPTH_MAX = 32
 const VALUES_MAX = 2_000
-/** Characters of the JSON Pointer to a value. An answer repeats the pointer of each fault. */
+/** Characters of the JSON Pointer to a value. It is limited because an answer repeats the pointer of each fault. */
 const POINTER_MAX = 1_024
 
 export type SchemaAdmission = CompileReport & {
@@ -19,7 +19,7 @@ export type SchemaAdmission = CompileReport & {
   readonly changes: readonly TypeChange[]
 }
 
-/** Decides whether a tool's `parameters` may be stored. Only a schema within the cheap limits is compiled. */
+/** Decides whether a tool's `parameters` may be stored. Compiles a schema only if `measureSchema` finds no fault. */
 export async function admitSchema(sent: JsonObject, compiler: SchemaCompiler): Promise<SchemaAdmission> {
   const fault = measureSchema(sent)
   if (fault) return { schema: sent, changes: [], unenforced: [], faults: [fault] }
@@ -30,12 +30,12 @@ export async function admitSchema(sent: JsonObject, compiler: SchemaCompiler): P
   return { schema, changes, unenforced: [], faults: [faultAt(['type'], message)] }
 }
 
-/** Checks what needs no compiler: size, depth, number of values, integers and references. */
+/** Makes the checks that need no compiler: size, depth, number of values, length of pointers, integers and references. */
 export function measureSchema(schema: JsonObject): JsonFault | undefined {
   return treeFault(schema) ?? sizeFault(schema) ?? expandedWeight(schema).fault
 }
 
-/** Walks with its own stack, because the schema may be nested too deeply for recursion. */
+/** Walks through the schema with a stack of its own, because the schema may be nested too deeply for recursion. */
 function treeFault(schema: JsonObject): JsonFault | undefined {
   const stack: { readonly value: JsonValue; readonly path: readonly string[] }[] = [
     { value: schema, path: [] },

@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 
 /**
- * Runs in a thread of the child and ends the child when its input ends. Only the parent holds the input open, so this
- * also works after the parent was killed, and while the child's main thread is busy.
+ * Runs in a thread of the child process, and kills the child when its standard input ends. Only the parent holds the
+ * input open, so this also works after the parent was killed, and while the child's main thread is busy.
  */
 const END_WITH_PARENT = `
   const { Socket } = require('node:net')
@@ -11,7 +11,7 @@ const END_WITH_PARENT = `
   new Socket({ fd: 0 }).on('error', end).on('close', end).resume()
 `
 
-/** The child's side of a WorkerProcess. It answers one question after the other. An error of `report` becomes a fault. */
+/** The child's side of a WorkerProcess: answers one question after the other. If `report` throws, the answer is a fault. */
 export function answerQuestions(report: (question: never) => unknown): void {
   new Worker(END_WITH_PARENT, { eval: true }).unref()
   preferToBeKilled()
@@ -25,11 +25,11 @@ export function answerQuestions(report: (question: never) => unknown): void {
   process.send?.('ready')
 }
 
-/** Linux, when it is out of memory, then kills this process before the service. */
+/** Makes Linux kill this process before the service if the machine runs out of memory. */
 function preferToBeKilled(): void {
   try {
     writeFileSync('/proc/self/oom_score_adj', '1000')
   } catch {
-    // Another system, or one that forbids it. V8's own limit holds all the same.
+    // Not Linux, or the system forbids the write. V8's own memory limit still applies.
   }
 }

@@ -1,13 +1,16 @@
 import { isJsonObject, pointerKeys, type JsonObject } from '@toolrack/contract'
 import type { ErrorObject } from 'ajv'
 
-/** The most sentences in one answer. More would not help a model. */
+/** How many sentences one answer has at most. More would not help a model. */
 const FAULTS_MAX = 5
-/** Characters of what an author wrote into a schema that one sentence repeats. */
+/** How many characters of the author's schema one sentence repeats, for example of an `enum`. */
 const RULE_LENGTH_MAX = 300
-/** Names that a sentence lists. */
+/** How many argument names a sentence lists. */
 const NAMES_TOLD = 8
-/** Longer names are hardly typing errors, and to compare them costs time. */
+/**
+ * Characters of a name up to which similar names are suggested. A longer name is hardly a typing error, and slow to
+ * compare.
+ */
 const NEAR_LENGTH_MAX = 64
 
 type Names = {
@@ -17,8 +20,8 @@ type Names = {
 }
 
 /**
- * Turns the errors of Ajv into sentences that name the argument and say what is right. They never repeat a value that was
- * sent. The work stops when enough sentences are made, because there may be very many errors.
+ * Turns the errors of Ajv into sentences that name the argument and the rule that it breaks. They never repeat a value that
+ * was sent. The work stops after `FAULTS_MAX` sentences, because there may be very many errors.
  */
 export function argumentFaults(
   errors: readonly ErrorObject[],
@@ -42,7 +45,10 @@ export function argumentFaults(
   return [...sentences]
 }
 
-/** If no branch of an `anyOf` or `oneOf` fits, the answer says only that, and not the faults of each branch. */
+/**
+ * Tells which errors to report. If no branch of an `anyOf` or `oneOf` fits, the errors inside its branches are not
+ * reported.
+ */
 function outsideChoices(errors: readonly ErrorObject[]): (schemaPath: string) => boolean {
   const choices = new Set<string>()
   for (const { keyword, schemaPath } of errors)
@@ -104,12 +110,15 @@ function takes(known: readonly string[]): string {
   return `It takes ${known.slice(0, NAMES_TOLD).map(quoted).join(', ')}${more}.`
 }
 
-/** A name in quotes. A text that does not look like a name could hold anything, so it is not repeated. */
+/** The name in quotes. A text that does not look like a name is not repeated, because it could be anything. */
 function quoted(name: string): string {
   return /^[\p{L}\p{N}_ .:$@-]{1,64}$/u.test(name) ? `'${name}'` : '(a name that is not repeated)'
 }
 
-/** The known name that was probably meant: the nearest one, in any case of letters, of which at most a third differs. */
+/**
+ * The known name that was probably meant: the most similar one, if at most a third of its characters differ. Upper and
+ * lower case, hyphens, underscores and spaces make no difference.
+ */
 export function nearMiss(name: string, known: readonly string[]): string | undefined {
   if (name.length > NEAR_LENGTH_MAX) return undefined
   const sent = folded(name)
@@ -124,7 +133,7 @@ function folded(name: string): string {
   return name.toLowerCase().replaceAll(/[-_ ]/g, '')
 }
 
-/** How many characters must be added, removed or changed to make one text of the other (Levenshtein). */
+/** How many characters must be added, removed or changed to turn one text into the other (Levenshtein). */
 function editDistance(from: string, to: string): number {
   let row = Array.from({ length: to.length + 1 }, (_, index) => index)
   for (let i = 1; i <= from.length; i += 1) {

@@ -5,10 +5,13 @@ import { lightArguments, lightDefinition, type LightDefinition } from './light-w
 import type { ArgumentQuestion, ArgumentReport, createValidateArguments } from './validate-arguments.ts'
 import { WorkerPool, workerUrlOf, type Asker, type PoolParts } from './worker-pool.ts'
 
-/** Milliseconds that a check of arguments may take. A schema within every limit can still need minutes. */
+/** Milliseconds that a check of arguments may take. Even a schema within all limits can need minutes. */
 const DEADLINE_MS = 1_000
 const KNOWN_MAX = 1_000
-/** Calls before the service itself compiles a schema. Everybody waits meanwhile, and most definitions are hardly called. */
+/**
+ * The number of calls of a definition before the service compiles its schema in its own process. All requests wait during
+ * that time, and most definitions are hardly called.
+ */
 const CALLS_BEFORE = 2
 
 type Validate = ReturnType<typeof createValidateArguments>
@@ -16,9 +19,11 @@ type Known = { readonly light: LightDefinition | undefined; calls: number }
 
 /**
  * Checks arguments against the schema of their definition. Both come from strangers: a schema that compares each element
- * with each other needs minutes, and one that finds many errors in each element fills the memory. So the check runs in a
- * process, which keeps the schemas that it has compiled. If a definition is called often and its checks are certainly cheap
- * (`light-work.ts`), the service checks by itself: the way to the process takes a third of the time of a call.
+ * with each other needs minutes, and one that finds many errors in each element fills the memory. So the check runs in
+ * another process, which keeps the compiled schemas.
+ *
+ * The service checks in its own process if a definition is called often and its checks are certainly cheap
+ * (`light-work.ts`), because the exchange with the other process takes a third of the time of a call.
  */
 export class ArgumentValidator extends WorkerPool<ArgumentQuestion, ArgumentReport> {
   readonly #known = new LRUCache<string, Known>({ max: KNOWN_MAX })
@@ -44,7 +49,7 @@ export class ArgumentValidator extends WorkerPool<ArgumentQuestion, ArgumentRepo
     }
   }
 
-  /** The number of values in the arguments, if the service may check them by itself. */
+  /** The number of values in the arguments. Undefined if the service must not check them in its own process. */
   #lightValues({ digest, text, arguments: args }: ArgumentQuestion): number | undefined {
     const known = this.#known.get(digest) ?? { light: lightDefinition(text), calls: 0 }
     if (known.calls === 0) this.#known.set(digest, known)
@@ -53,7 +58,7 @@ export class ArgumentValidator extends WorkerPool<ArgumentQuestion, ArgumentRepo
   }
 }
 
-/** Loaded by path when it is first needed: a service that only lists needs no Ajv. */
+/** Loads the module when it is first needed, because a service that only lists tools does not need Ajv. */
 async function loadValidate(): Promise<Validate> {
   const { createValidateArguments } = (await import(workerUrlOf('validate-arguments').href)) as {
     readonly createValidateArguments: () => Validate

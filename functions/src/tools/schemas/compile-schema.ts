@@ -5,11 +5,14 @@ import { enforceableSchema, type CompileReport } from './enforceable-schema.ts'
 import { expandedWeight } from './expanded-weight.ts'
 import { anonymous, DRAFT_RULE, draftOf, newAjv, newCompiler, type Draft } from './schema-draft.ts'
 
-/** Ajv keeps everything that it compiles, so it is replaced after schemas of so many values. */
+/** How many schema values one Ajv instance compiles before it is replaced. Ajv keeps everything that it compiles. */
 const WEIGHT_PER_COMPILER = 2_000
 const FAULTS_MAX = 10
 
-/** Compiles schemas one after the other and forgets them. It may take long, never end, or fill the memory: it runs in the schema worker. */
+/**
+ * Compiles schemas one after the other and keeps none. A compilation may take long, never end, or fill the memory, so this
+ * runs in the schema worker.
+ */
 export function createCompileSchema(): (schema: JsonObject) => CompileReport {
   const metaValidators = new Map<Draft, Ajv>()
   const compilers = new Map<Draft, { readonly ajv: Ajv; weight: number }>()

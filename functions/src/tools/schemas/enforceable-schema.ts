@@ -3,7 +3,7 @@ import { isJsonObject, jsonPointer, subschemas } from '@toolrack/contract'
 import { faultAt, type JsonFault } from '../json/json-fault.ts'
 import { patternFault } from './re2-pattern.ts'
 
-/** A keyword that stays in the schema for the model and that the service does not enforce, and why. */
+/** A keyword that the service does not enforce, and the reason. It stays in the schema that the model gets. */
 export type Unenforced = { readonly pointer: string; readonly reason: string }
 
 export type CompileReport = {
@@ -13,7 +13,10 @@ export type CompileReport = {
 
 type Mutable = { [key: string]: JsonValue }
 
-/** A keyword below which a schema without its pattern admits more, and the keywords that then refuse more. */
+/**
+ * A keyword, and the keywords that refuse more values if the schema below it loses a pattern and so admits more. For
+ * example, `not` refuses every value that its schema admits.
+ */
 const REFUSING: readonly (readonly [string, readonly string[]])[] = [
   ['not', ['not']],
   ['oneOf', ['oneOf']],
@@ -22,10 +25,11 @@ const REFUSING: readonly (readonly [string, readonly string[]])[] = [
 ]
 
 /**
- * The schema without every pattern that RE2 cannot run; the stored definition keeps the author's own. With an entry of
- * `patternProperties` it loses the `additionalProperties` beside it and every `unevaluatedProperties`, because they would
- * refuse the very names that the pattern allows. A schema without its pattern admits more, so a keyword that refuses where
- * such a schema admits is removed as a whole.
+ * A copy of the schema without the patterns that RE2 cannot run. The stored definition keeps the author's schema.
+ *
+ * If an entry of `patternProperties` is removed, the `additionalProperties` beside it and every `unevaluatedProperties` are
+ * removed too, because they would refuse the names that the pattern allows. A schema without its pattern admits more
+ * values. If a keyword refuses the values that such a schema admits (see REFUSING), the whole keyword is removed.
  */
 export function enforceableSchema(root: JsonObject): CompileReport & { readonly schema: JsonObject } {
   const copy = structuredClone<Mutable>(root)
@@ -47,7 +51,7 @@ export function enforceableSchema(root: JsonObject): CompileReport & { readonly 
     return true
   }
 
-  /** Calls `change` for the schemas below this one, each before those around it. True if one of the calls is. */
+  /** Calls `change` for the schemas directly below this one. True if one of the calls returns true. */
   function anyBelow(schema: Mutable, path: SchemaPath, change: typeof dropPatterns): boolean {
     const changed = subschemas(schema).map((child) => change(child.schema, [...path, ...child.path]))
     return changed.includes(true)
@@ -55,9 +59,10 @@ export function enforceableSchema(root: JsonObject): CompileReport & { readonly 
 
   function dropPatterns(schema: Mutable, path: SchemaPath): boolean {
     const hasLost = anyBelow(schema, path, dropPatterns)
-    // Ajv reads OpenAPI's `nullable` and refuses it without `type`, where OpenAPI gives it no meaning.
+    // Ajv supports OpenAPI's `nullable`, but refuses it without `type`. OpenAPI gives it no meaning in that case.
     if (schema['type'] === undefined) delete schema['nullable']
-    // No keyword of JSON Schema: Ajv would make a validator that returns a promise, which is always true.
+    // `$async` is not a keyword of JSON Schema. With it Ajv makes a validator that returns a promise, which is always
+    // truthy.
     delete schema['$async']
     const { pattern, patternProperties } = schema
     if (typeof pattern === 'string' && !isEnforced(pattern, [...path, 'pattern'])) delete schema['pattern']
@@ -70,7 +75,7 @@ export function enforceableSchema(root: JsonObject): CompileReport & { readonly 
     return true
   }
 
-  /** Removes the keywords of REFUSING that are about a schema which has lost a pattern, or may refer to one. */
+  /** Removes the keywords of REFUSING if the schema below them has lost a pattern, or has a `$ref` to one that may have. */
   function dropRefusing(schema: Mutable, path: SchemaPath): boolean {
     let hasDropped = anyBelow(schema, path, dropRefusing)
     for (const [admitting, refusing] of REFUSING) {
@@ -83,7 +88,7 @@ export function enforceableSchema(root: JsonObject): CompileReport & { readonly 
     return hasDropped
   }
 
-  /** Removes the keywords from every schema, because it is no longer known which values other schemas have evaluated. */
+  /** Removes the keywords from every schema, because the values that other schemas evaluate are no longer known. */
   function dropUnevaluated(...keywords: readonly string[]): void {
     function visit(schema: Mutable, path: SchemaPath): boolean {
       anyBelow(schema, path, visit)
@@ -99,7 +104,7 @@ export function enforceableSchema(root: JsonObject): CompileReport & { readonly 
   return { schema: copy, unenforced, faults }
 }
 
-/** The schema that a reference leads to may have lost a pattern too. */
+/** True if the value contains a `$ref`. The schema that it points to may have lost a pattern too. */
 function hasRef(value: JsonValue): boolean {
   if (typeof value !== 'object' || value === null) return false
   return '$ref' in value || Object.values(value).some((child: JsonValue) => hasRef(child))

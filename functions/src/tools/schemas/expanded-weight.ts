@@ -2,7 +2,10 @@ import type { JsonObject, JsonValue, SchemaPath } from '@toolrack/contract'
 import { isJsonObject, pointerKeys, subschemas, valueAt } from '@toolrack/contract'
 import { faultAt, type JsonFault } from '../json/json-fault.ts'
 
-/** The most JSON values that a schema may have once every `$ref` is written out. It stops a doubling bomb. */
+/**
+ * How many JSON values a schema may have after every `$ref` is replaced by its target. Stops a schema in which each
+ * definition refers to the next one twice, so that the size doubles with every level.
+ */
 const WEIGHT_MAX = 10_000
 
 /** Keywords whose target is known only during validation, or that change what `#` means. A tool's parameters need none. */
@@ -19,9 +22,12 @@ class WeightError extends Error {
 type Place = { readonly schema: JsonObject; readonly path: SchemaPath }
 
 /**
- * The number of JSON values of a schema with every `$ref` written out. With a fault the weight is Infinity: a reference that is
- * not a local JSON Pointer to a schema, a cycle, or more than 10,000 values. It visits each schema once, however large the
- * written-out form is. The caller has checked the depth, which bounds the recursion together with the number of references.
+ * The number of JSON values in a schema after every `$ref` is replaced by its target. The weight is Infinity, with a
+ * fault, if a reference is not a local JSON Pointer to a schema, if there is a cycle, or if there are more than
+ * 10,000 values.
+ *
+ * Visits each schema once, however large the result would be. The recursion is bounded by the depth, which the caller
+ * has checked, and by the number of references.
  */
 export function expandedWeight(root: JsonObject): { readonly weight: number; readonly fault?: JsonFault } {
   const weights = new Map<JsonObject, number>()
@@ -44,7 +50,7 @@ export function expandedWeight(root: JsonObject): { readonly weight: number; rea
     return weight
   }
 
-  /** A cycle is a fault of the reference that closes it. Any other fault is one of the target. */
+  /** The weight of a reference's target. The fault of a cycle points to the reference that closes the cycle. */
   function weighTarget(target: Place, at: SchemaPath): number {
     if (!schemas.has(target.schema))
       throw new WeightError(at, 'the $ref leads to a place where no schema stands; move it to $defs')
@@ -70,7 +76,10 @@ function valuesIn(value: JsonValue): number {
   return Object.values(value).reduce<number>((sum, child: JsonValue) => sum + valuesIn(child), 1)
 }
 
-/** The schema that a `$ref` names, unless it is `true` or `false`. Throws for everything but a local JSON Pointer to a schema. */
+/**
+ * The schema that a `$ref` points to. Undefined without a `$ref`, or if the target is `true` or `false`. Throws if the
+ * `$ref` is not a local JSON Pointer to a schema.
+ */
 function referenced(root: JsonObject, { schema, path }: Place): Place | undefined {
   for (const keyword of DYNAMIC)
     if (schema[keyword] !== undefined)

@@ -2,20 +2,20 @@ import type { JsonObject, JsonValue, ToolDefinition } from '@toolrack/contract'
 import { isJsonObject, subschemas } from '@toolrack/contract'
 import { expandedWeight } from './expanded-weight.ts'
 
-/** Characters of a definition's text. That is room for 600 branches, which compile in 30 ms. */
+/** Characters of a definition's text. 4,096 are enough for 600 branches, which compile in 30 ms. */
 const TEXT_MAX = 4_096
 /**
- * Bounds the time: characters of a definition times the weight of the arguments, where a value weighs 8, its characters and
- * those of its name. It takes 10 ms at worst, if each value fails everywhere.
+ * Bounds the time of a check: characters of a definition times the weight of the arguments. The weight of a value is 8, plus
+ * its characters and those of its name. The worst case, in which each value fails everywhere, takes 10 ms.
  */
 const WORK_MAX = 2_000_000
 /**
- * Bounds the memory: values of a schema times values of the arguments. No value is checked against one part of a schema twice,
- * so there are never more errors. So many take 5 MB.
+ * Bounds the memory of a check: values of a schema times values of the arguments. There are never more errors, because no
+ * value is checked twice against the same part of a schema. 20,000 errors take 5 MB.
  */
 const ERRORS_MAX = 20_000
 
-/** Keywords that cost little beside the length of the value that they check, or that check nothing. */
+/** Keywords that check nothing, or whose check costs little apart from the length of the value. */
 const LIGHT = new Set(
   ['$schema', 'title', 'description', 'default', 'example', 'examples', 'deprecated', 'readOnly', 'writeOnly']
     .concat(['type', 'nullable', 'enum', 'const', 'format', 'minimum', 'maximum', 'exclusiveMinimum'])
@@ -24,12 +24,12 @@ const LIGHT = new Set(
     .concat(['anyOf', 'oneOf', 'allOf', 'not']),
 )
 
-/** What the checks of a light definition cost: the characters of its text, and the JSON values of its schema. */
+/** The cost of checks against a light definition: the characters of its text, and the JSON values of its schema. */
 export type LightDefinition = { readonly characters: number; readonly weight: number }
 
 /**
- * What the checks against a definition cost, if that is certainly little: the definition has no reference, no pattern and nothing
- * that compares elements with each other, and it is short. Undefined for any other.
+ * The cost of checks against a definition, if it is certainly small. The definition must be short, without references and
+ * patterns, and without keywords that compare elements with each other. Undefined for any other definition.
  */
 export function lightDefinition(text: string): LightDefinition | undefined {
   if (text.length > TEXT_MAX) return undefined
@@ -52,7 +52,10 @@ function isScalar(value: JsonValue): boolean {
   return typeof value !== 'object' || value === null
 }
 
-/** The number of values in arguments for a light definition; undefined if their check is not light. */
+/**
+ * The number of values in the arguments. Undefined if a check of these arguments against the light definition is not
+ * cheap.
+ */
 export function lightArguments(
   args: JsonObject,
   { characters, weight }: LightDefinition,

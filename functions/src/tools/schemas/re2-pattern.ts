@@ -10,7 +10,7 @@ export function re2Pattern(source: string): { test(text: string): boolean; toStr
 /** The name of the engine in generated stand-alone code. Ajv's type requires it. */
 re2Pattern.code = 're2Pattern'
 
-/** Why a pattern is not enforced (RE2 cannot run it), or is invalid (nothing can). */
+/** The fault of a pattern: `unenforced` if RE2 cannot run it, `invalid` if it is too long or not a regular expression. */
 export function patternFault(
   source: string,
 ): { readonly kind: 'invalid' | 'unenforced'; readonly message: string } | undefined {

@@ -2,11 +2,11 @@ import { ToolrackError, type JsonObject } from '@toolrack/contract'
 import type { CompileReport } from './enforceable-schema.ts'
 import { notAsked, WorkerPool, workerUrlOf, type Asker, type PoolParts } from './worker-pool.ts'
 
-/** Milliseconds that one schema may take. 600 properties take 800 ms on a busy machine in a new process. */
+/** Milliseconds that one schema may take to compile. 600 properties take 800 ms on a busy machine in a new process. */
 const DEADLINE_MS = 2_000
 /**
- * Milliseconds that all schemas of one request may take together, without the time that they wait for those of others. 200
- * schemas of 2 s each would take seven minutes, and the platform ends a function's request after 60 s.
+ * Milliseconds that all schemas of one request may take together, without the time that they wait for other requests. 200
+ * schemas of 2 s each would take seven minutes, but the platform ends a function's request after 60 s.
  */
 const REQUEST_MS_MAX = 20_000
 
@@ -15,22 +15,25 @@ export type SchemaCompiler = { compile(schema: JsonObject): Promise<CompileRepor
 
 export type RequestCompiler = SchemaCompiler & {
   /**
-   * Called before each definition, with the number of those that were checked. Throws SCHEMA_REJECTED if they have taken all
-   * the time of a request, and SERVICE_BUSY, which nobody reads, if the caller has gone.
+   * To be called before each definition, with the number of definitions that were checked so far. Throws SCHEMA_REJECTED if
+   * they have used up the time of the request. Throws SERVICE_BUSY if the caller has disconnected; nobody reads that error.
    */
   readonly goOn: (checked: number, all: number) => void
 }
 
-/** Gives out schema compilers. They share processes, which are killed and replaced when a schema takes too long. */
+/** Gives out schema compilers. They share processes. If a schema takes too long, its process is killed and replaced. */
 export class SchemaCompilers extends WorkerPool<string, CompileReport> {
-  /** For files and documents that the service reads by itself. Any number of them waits, and takes turns with users. */
+  /**
+   * For files and documents that the service reads by itself. They take turns with users, and any number of them may
+   * wait.
+   */
   readonly own: SchemaCompiler = { compile: (schema) => this.#compile(schema, { user: null }) }
 
   constructor({ workerUrl = workerUrlOf('schema-worker'), ...options }: PoolParts = {}) {
     super(workerUrl, { deadlineMs: DEADLINE_MS, ...options })
   }
 
-  /** For one request. `signal` is aborted when the caller has gone. */
+  /** For one request. `signal` is aborted when the caller has disconnected. */
   forCaller(caller: { readonly user: string; readonly signal?: AbortSignal | undefined }): RequestCompiler {
     let spentMs = 0
     const spent = (ms: number): void => void (spentMs += ms)

@@ -7,7 +7,7 @@ export type Draft = 'draft-07' | '2020-12'
 export const DRAFT_RULE =
   '$schema must be https://json-schema.org/draft/2020-12/schema (the default) or http://json-schema.org/draft-07/schema#'
 
-/** The draft that a schema names; undefined for one that is not known here. */
+/** The draft that a schema names in `$schema`. Undefined if the service does not support that draft. */
 export function draftOf({
   $schema = 'https://json-schema.org/draft/2020-12/schema',
 }: JsonObject): Draft | undefined {
@@ -17,8 +17,10 @@ export function draftOf({
 }
 
 /**
- * Compiles schemas that the meta-schema admits. `allErrors` makes validators that tell all errors, not only the first. An
- * instance never forgets what it has compiled, so each validator that is kept has its own: 0.2 ms and 18 kB.
+ * Compiles schemas that the meta-schema admits. With `allErrors` the validators report all errors, not only the first.
+ *
+ * An instance keeps everything that it has compiled. So each validator that is kept has its own instance, which takes 0.2 ms
+ * and 18 kB.
  */
 export function newCompiler(draft: Draft, { allErrors }: { readonly allErrors: boolean }): Ajv {
   return newAjv(draft, { allErrors, meta: false, validateSchema: false })
@@ -36,12 +38,12 @@ export function newAjv(draft: Draft, more: Options = {}): Ajv {
     ...more,
   }
   const ajv = draft === 'draft-07' ? new Ajv(options) : new Ajv2020(options)
-  // Draft-04's name of `$id`. Ajv refuses it; in these drafts it means nothing.
+  // `id` is the name of `$id` in draft-04, and has no meaning in these drafts. Ajv would refuse it.
   ajv.removeKeyword('id')
   return ajv
 }
 
-/** The schema without its name, because Ajv takes two schemas of one name for the same. */
+/** The schema without `$id` and `$schema`. Ajv treats two schemas with the same `$id` as one schema. */
 export function anonymous({ $id: _id, $schema: _schema, ...rest }: JsonObject): JsonObject {
   return rest
 }

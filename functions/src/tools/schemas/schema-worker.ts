@@ -2,9 +2,10 @@ import type { JsonObject } from '@toolrack/contract'
 import { answerQuestions } from './answer-questions.ts'
 import { createCompileSchema } from './compile-schema.ts'
 
-// A separate program. Its questions are texts of schemas.
+// A separate program. A question is the text of a schema.
 const compileSchema = createCompileSchema()
 
-// Reading the meta-schema takes longer than most schemas. It must not count against the first deadline.
+// Compiles the meta-schema before the first question. It takes longer than most schemas, and must not count against the
+// deadline of the first one.
 compileSchema({})
 answerQuestions((text: string) => compileSchema(JSON.parse(text) as JsonObject))

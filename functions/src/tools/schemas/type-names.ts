@@ -1,11 +1,14 @@
 import { jsonPointer, subschemas, type JsonObject, type JsonValue, type SchemaPath } from '@toolrack/contract'
 
-/** One type name that was read as another. `to` is null if the name means "anything"; then the keyword was removed. */
+/** One type name that was replaced by another. `to` is null if the name means "anything" and the keyword was removed. */
 export type TypeChange = { readonly pointer: string; readonly from: string; readonly to: string | null }
 
 type Mutable = { [key: string]: JsonValue }
 
-/** The names of Python and Gemini for each type of JSON Schema; those of null mean "anything". */
+/**
+ * The names of Python and Gemini for each type of JSON Schema. The names in the row of `null` (not `'null'`) mean
+ * "anything".
+ */
 const FOREIGN: readonly (readonly [string | null, string])[] = [
   ['object', 'dict Dict OBJECT'],
   ['number', 'float double NUMBER'],
@@ -20,7 +23,7 @@ const TYPE_NAMES = new Map(
   FOREIGN.flatMap(([to, names]) => names.split(' ').map((from) => [from, to] as const)),
 )
 
-/** Reads foreign type names wherever `type` is a keyword. A property that is called `type` is left alone. */
+/** Replaces foreign type names wherever `type` is a keyword. A property that is called `type` does not change. */
 export function normaliseTypeNames(root: JsonObject): { schema: JsonObject; changes: readonly TypeChange[] } {
   const schema = structuredClone<Mutable>(root)
   const changes: TypeChange[] = []

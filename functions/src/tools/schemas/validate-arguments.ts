@@ -7,7 +7,7 @@ import { enforceableSchema } from './enforceable-schema.ts'
 import { expandedWeight } from './expanded-weight.ts'
 import { anonymous, draftOf, newCompiler } from './schema-draft.ts'
 
-/** Arguments, and the stored text of the definition that they are for. */
+/** The arguments of a call, and the stored text of the tool's definition. */
 export type ArgumentQuestion = {
   readonly digest: Digest
   readonly text: string
@@ -15,17 +15,20 @@ export type ArgumentQuestion = {
 }
 
 export type ArgumentReport = {
-  /** Sentences for the caller, without a value of theirs; none if the arguments fit. */
+  /** Sentences for the caller. They contain no value that the caller sent. Empty if the arguments fit. */
   readonly faults: readonly string[]
 }
 
-/** Values of the schemas whose validators are kept: 800 ordinary schemas, or 25 MB of the costliest that were found. */
+/**
+ * How many schema values the kept validators may have together. This is enough for 800 ordinary schemas; of the costliest
+ * schemas that were found it is 25 MB.
+ */
 const VALUES_KEPT = 20_000
 
 /**
- * The most errors that are collected: 40 MB. There are at most as many as values of the schema times values of the
- * arguments, because no value is checked against one part of a schema twice. If there could be more, only the first
- * fault is reported.
+ * How many errors a check may collect: 100,000 take 40 MB. There are never more errors than values of the schema
+ * times values of the arguments, because no value is checked twice against the same part of a schema. If that product
+ * is larger, only the first fault is reported.
  */
 const ERRORS_MAX = 100_000
 
@@ -39,7 +42,7 @@ type Known = {
 
 type Tells = 'all' | 'first'
 
-/** Checks arguments, and compiles each schema once. It may take long or never end, unless the work is known to be light. */
+/** Checks arguments, and compiles each schema once. A check may take long or never end, unless `light-work.ts` admits it. */
 export function createValidateArguments(): (question: ArgumentQuestion, values?: number) => ArgumentReport {
   const known = new LRUCache<string, Known>({
     maxSize: VALUES_KEPT,

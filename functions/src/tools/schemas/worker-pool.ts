@@ -4,7 +4,7 @@ import { FairQueue, type NotRun, type QueueState, type QueueUser } from '../../f
 import { stopping, WorkerProcess, type WorkerAnswer, type WorkerOptions } from './worker-process.ts'
 
 export type PoolOptions = WorkerOptions & {
-  /** The clock that checks are measured by, in milliseconds from any beginning. */
+  /** The clock that measures the checks, in milliseconds since any moment. */
   readonly nowMs?: (() => number) | undefined
 }
 
@@ -14,25 +14,25 @@ export type PoolParts = Partial<PoolOptions> & { readonly workerUrl?: URL }
 export type Asker = {
   /** The caller's uid. Null for files and documents that the service reads by itself. */
   readonly user: QueueUser
-  /** Aborted when nobody wants the answer any more. A question that still waits is then not asked. */
+  /** Aborted when nobody needs the answer any more. A question that is still waiting is then not asked. */
   readonly signal?: AbortSignal | undefined
-  /** Told the milliseconds that the check took, without those that the question waited for others. */
+  /** Called with the milliseconds that the check took, without the time that the question waited for others. */
   readonly spent?: ((ms: number) => void) | undefined
 }
 
-/** A user has one process at most, so the other is always free for others. */
+/** Each user has at most one process, so one user never occupies both. */
 const PROCESSES = 2
 /**
- * Questions that may wait for one user, and for all users together. A waiting question keeps its parsed body, which the bound of
- * bodies in flight limits. The last of a user's questions waits 83 s if each takes 1 s until its deadline, 0.6 s for the start
- * of the next process and 1 s of pause.
+ * How many questions may wait for one user, and for all users together. A waiting question keeps its parsed body in memory;
+ * the limit of bodies in flight bounds that. The last question of a user waits up to 83 s: each question before it may take
+ * 1 s until its deadline, 0.6 s for the start of the next process, and 1 s of pause.
  */
 export const WAITING_PER_USER = 32
 const WAITING_MAX = 4 * WAITING_PER_USER
 
 /**
- * Up to two processes that answer questions about what strangers have sent. The second starts when a second user asks
- * meanwhile. Users take turns, and a check that fails for its time or memory pauses its user.
+ * Up to two processes that answer questions about data of strangers. The second process starts if another user asks while
+ * the first is busy. Users take turns. If a check takes too much time or memory, its user is paused.
  */
 export class WorkerPool<Question extends Serializable, Report> {
   readonly #nowMs: () => number
@@ -63,7 +63,7 @@ export class WorkerPool<Question extends Serializable, Report> {
     return this.#queue.run(user, () => this.#answerTo(question, user, spent), { signal })
   }
 
-  /** Refuses everything that is not answered yet, and kills the processes. To answer what waits would take over a minute. */
+  /** Refuses all open questions and kills the processes. It would take over a minute to answer the waiting questions. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.#queue.refuseWaiting(stopping())
@@ -81,11 +81,11 @@ export class WorkerPool<Question extends Serializable, Report> {
       const answer = await process.answer(question)
       const tookMs = this.#nowMs() - startMs
       spent?.(tookMs)
-      // So such checks take at most half of one process, and the other half is left to start its successor.
+      // The pause is as long as the check. So failing checks take at most half the time of one process.
       if ('fault' in answer && user !== null) this.#queue.pause(user, tookMs)
       return answer
     } catch (error) {
-      // Each of the waiting questions would wait as long for another start.
+      // No process can be started. Refuses the waiting questions too, because each would wait as long for another start.
       if (!this.#processes.some(({ isStarted }) => isStarted)) this.#queue.refuseWaiting(error as Error)
       throw error
     } finally {
@@ -94,12 +94,12 @@ export class WorkerPool<Question extends Serializable, Report> {
   }
 }
 
-/** A program beside this one: as source, or as built. */
+/** The URL of a program in the same folder: the `.ts` source, or the `.js` file of a built service. */
 export function workerUrlOf(name: string): URL {
   return new URL(`./${name}.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
 }
 
-/** The error of a question that was not asked. Any other error than a ToolrackError would be logged as a failure of the service. */
+/** The error of a question that was not asked. A ToolrackError, because others are logged as a failure of the service. */
 export function notAsked(why: NotRun): ToolrackError {
   const message =
     why === 'full'

@@ -4,14 +4,14 @@ import { once } from 'node:events'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Log } from '../../log.ts'
 
-/** The worker's report. A fault says why there is none, as a part of a sentence: "within 500 ms". */
+/** The worker's report, or the reason why there is none. The reason is a part of a sentence, for example "within 500 ms". */
 export type WorkerAnswer<Report> = { readonly report: Report } | { readonly fault: string }
 
 export type WorkerOptions = {
   readonly deadlineMs: number
-  /** Milliseconds without a question after which the process is ended. */
+  /** Milliseconds without a question after which the process is killed. */
   readonly idleMs?: number
-  /** Milliseconds that the process may take until it is ready: 100 as measured, far more on a machine without time. */
+  /** Milliseconds that the start of the process may take. Measured: 100, and far more on a busy machine. */
   readonly startMs?: number
   readonly log?: Log | undefined
 }
@@ -19,19 +19,22 @@ export type WorkerOptions = {
 const DEFAULTS = { idleMs: 60_000, startMs: 10_000 }
 
 /**
- * V8's heap in the process, in megabytes: twice what the costliest schema within the limits needs. Memory outside of V8,
- * such as RE2's, comes on top: whole processes of 190 to 334 MB were measured.
+ * The size of V8's heap in the process, in megabytes: twice the need of the costliest schema within the limits. Memory
+ * outside of V8, such as RE2's, is not included: whole processes of 190 to 334 MB were measured.
  */
 const HEAP_MB = 96
-/** V8's stack, in kilobytes. A chain of references within the limits is 600 calls deep. A main thread has 8 MB. */
+/**
+ * The size of V8's stack, in kilobytes. A chain of references within the limits is 600 calls deep. The system gives a main
+ * thread 8 MB.
+ */
 const STACK_KB = 3_900
-/** The young part of the heap is not counted in the old, so it is kept small. */
+/** The limit of the old space does not include the young generation (the semi-spaces), so these are kept small. */
 const EXEC_ARGV = [`--max-old-space-size=${HEAP_MB}`, '--max-semi-space-size=4', `--stack-size=${STACK_KB}`]
 
 /**
- * A process that answers questions about what a stranger has sent. It starts with the first question, is killed and
- * replaced if a question takes too long, and ends if nothing is asked. A thread would not do: V8 ends the whole process if
- * a thread fills its heap faster than the limit is noticed.
+ * A process that answers questions about data of strangers. It starts with the first question, and is killed if there is no
+ * question for some time. If a question takes too long, the process is killed and replaced. A thread would not be enough:
+ * V8 ends the whole process if a thread fills its heap before the limit is noticed.
  */
 export class WorkerProcess<Question extends Serializable, Report> {
   readonly #url: URL
@@ -46,20 +49,24 @@ export class WorkerProcess<Question extends Serializable, Report> {
     this.#options = { ...DEFAULTS, ...options }
   }
 
-  /** True if a question would be answered without a start. */
+  /** True if the process runs, so that a question does not wait for its start. */
   get isStarted(): boolean {
     return this.#child !== undefined
   }
 
-  /** Starts the process if there is none, so that the start is not a part of the next answer's time. Rejects with SERVICE_BUSY. */
+  /**
+   * Starts the process if it does not run, so that the start does not count against the next question's deadline. Rejects
+   * with SERVICE_BUSY.
+   */
   async ready(): Promise<void> {
     clearTimeout(this.#idle)
     this.#child ??= await this.#start()
   }
 
   /**
-   * Answers one question. The caller asks the next one afterwards. If the process was killed, perhaps not by the question, it
-   * is asked once more. Rejects with SERVICE_BUSY if no process can be started, or this one is closed.
+   * Answers one question. The caller must wait for the answer before it asks the next question. If the process was
+   * killed, the question is asked once more, because the question may not be the reason. Rejects with SERVICE_BUSY if
+   * no process can be started, or if this object is closed.
    */
   async answer(question: Question): Promise<WorkerAnswer<Report>> {
     const first = await this.#askOnce(question)
@@ -67,7 +74,7 @@ export class WorkerProcess<Question extends Serializable, Report> {
     return 'end' in last ? { fault: faultOf(last.end) } : last
   }
 
-  /** Kills the process, if there is one. No other is started afterwards. */
+  /** Kills the process if it runs. Starts no other process afterwards. */
   async close(): Promise<void> {
     this.#isClosed = true
     if (this.#starting) await kill(this.#starting)
@@ -105,9 +112,10 @@ export class WorkerProcess<Question extends Serializable, Report> {
   }
 
   /**
-   * The child, or why it could not be started. It gets no environment, and no descriptors of ours but two pipes. Nothing is
-   * sent on the first, its input: it ends when this process ends, and the child with it. The child has a session of its
-   * own, so that a Ctrl-C at the terminal does not reach it.
+   * The child process, or the reason why it could not be started. The child gets no environment, and from the service only
+   * two pipes: its standard input and the message channel. Nothing is sent to the standard input. It ends when the service
+   * ends, and the child then ends too. The child has a session of its own, so that a Ctrl-C at the terminal does not reach
+   * it.
    */
   async #startOnce(): Promise<ChildProcess | string> {
     if (this.#isClosed) return 'closed'
@@ -136,7 +144,7 @@ export class WorkerProcess<Question extends Serializable, Report> {
     this.#starting = undefined
     if (heard === 'ready' && !this.#isClosed) return child
     const end = await kill(child)
-    // If no descriptor is left, the error comes a turn after the call.
+    // If the service has no free descriptor, the `error` event comes one turn of the event loop later.
     await nextTurn()
     return failure?.message ?? (heard === 'late' ? `not within ${startMs} ms` : end)
   }
@@ -149,7 +157,7 @@ export class WorkerProcess<Question extends Serializable, Report> {
   }
 }
 
-/** Kills the process if it still runs. Answers how it ended: a signal or an exit code. */
+/** Kills the process if it still runs. Resolves with the way it ended: a signal or an exit code. */
 async function kill(child: ChildProcess): Promise<string> {
   const isRunning = child.pid !== undefined && child.exitCode === null && child.signalCode === null
   if (isRunning) {
@@ -161,29 +169,33 @@ async function kill(child: ChildProcess): Promise<string> {
   return child.signalCode ?? `exit code ${child.exitCode}`
 }
 
-/** True if a signal ended the process that V8 does not send. V8 aborts if its heap is full: SIGABRT, or 134 by a shell. */
+/**
+ * True if a signal from outside ended the process. It is false for SIGABRT (exit code 134 in a shell), because V8
+ * aborts when its heap is full.
+ */
 function isKilled(end: string): boolean {
   return end.startsWith('SIG') && end !== 'SIGABRT'
 }
 
-/** V8 and the kernel have a signal each for a process that takes too much memory. */
+/** The fault for a process that has ended. Out of memory, V8 ends the process with SIGABRT and the kernel with SIGKILL. */
 function faultOf(end: string): string {
   const isOutOfMemory = end === 'SIGABRT' || end === 'exit code 134' || end === 'SIGKILL'
   return isOutOfMemory ? `within ${HEAP_MB} MB of memory` : `(its process has ended: ${end})`
 }
 
-/** The error of a question to a process that has been closed. */
+/** The error of a question to a closed process. */
 export function stopping(): ToolrackError {
   return new ToolrackError('SERVICE_BUSY', 'The service is stopping; nothing was done. Try again.')
 }
 
 /**
- * The next message; `late` if there is none in time, `gone` if the process ends before it sends one. What it sent before its
- * end is heard first.
+ * The next message of the process. `late` if none arrives in time, and `gone` if the process ends without one. A
+ * message that was sent before the end is received first.
  */
 function nextMessage<T>(child: ChildProcess, timeoutMs: number): Promise<T | 'late' | 'gone'> {
   return new Promise((resolve) => {
-    // After a busy turn both the timer is due and the message is there: the message is taken.
+    // After a busy turn of the event loop the timer may be due although a message has arrived. The message is then
+    // preferred.
     const timer = setTimeout(() => setImmediate(heard, 'late'), timeoutMs)
     const gone = (): void => heard('gone')
     function heard(what: T | 'late' | 'gone'): void {
