@@ -1,20 +1,23 @@
 import { hashedAlias, plainAlias } from '@toolrack/contract'
 import { sha256Hex } from './sha256.ts'
 
-/** The alias of a tool's name. Throws CRYPTO_MISSING if it needs a hash. */
+/** The alias of a tool's name. Throws CRYPTO_MISSING if the alias needs a hash and there is no WebCrypto. */
 export async function aliasOf(name: string): Promise<string> {
   return plainAlias(name) ?? hashedAlias(name, await sha256Hex(name))
 }
 
-/** Finds items by the name of their tool or by its alias. A name comes before an alias, then the first name in order. */
+/**
+ * Finds items by the name or the alias of their tool. An exact name is preferred to an alias. If two names have the same
+ * alias, the alias finds the name that is first in alphabetical order.
+ */
 export class ByName<T> {
   readonly #known = new Map<string, T>()
-  /** The names whose alias needs a hash, and how that alias starts. The hash is made when it is needed. */
+  /** The names whose alias needs a hash, each with the start of that alias. The hash is computed only when it is needed. */
   readonly #unhashed: { readonly start: string; readonly name: string }[] = []
   readonly #aliases = new Map<string, Promise<string>>()
 
   constructor(entries: readonly (readonly [name: string, item: T])[]) {
-    // Backwards, so that the first name keeps the alias.
+    // In reverse order, so that the first name has the alias in the end.
     for (const [name, item] of entries.toSorted(([a], [b]) => (a < b ? 1 : -1))) {
       const alias = plainAlias(name)
       if (alias === undefined) this.#unhashed.unshift({ start: hashedAlias(name, ''), name })
@@ -23,7 +26,7 @@ export class ByName<T> {
     for (const [name, item] of entries) this.#known.set(name, item)
   }
 
-  /** The alias of a name, hashed once. Throws CRYPTO_MISSING if it needs a hash. */
+  /** The alias of a name. The hash of a name is computed only once. Throws CRYPTO_MISSING as `aliasOf` above. */
   aliasOf(name: string): Promise<string> {
     const alias = this.#aliases.get(name) ?? aliasOf(name)
     this.#aliases.set(name, alias)
@@ -35,7 +38,7 @@ export class ByName<T> {
     return this.#known.get(name)
   }
 
-  /** Finds an item by its name, or else by its alias. Throws CRYPTO_MISSING if the alias needs a hash. */
+  /** Finds an item by its name, or else by its alias. Throws CRYPTO_MISSING as `aliasOf` above. */
   async find(nameOrAlias: string): Promise<T | undefined> {
     const known = this.#known.get(nameOrAlias)
     if (known) return known

@@ -1,30 +1,30 @@
-/** What an error of the client means. Recognise an error by its code, never by its class or its text. */
+/** The code of a ToolsError. Recognise an error by its code, never by its class or its text. */
 export type ToolsErrorCode =
   /** An option, a Runner or a query is not allowed. */
   | 'OPTION_INVALID'
-  /** The token function threw, or gave no token. */
+  /** The token function threw, or returned no token. */
   | 'TOKEN_FAILED'
   /** The service refused the request. `status` is 4xx, and `reason` is the code of the service. */
   | 'SERVICE_REFUSED'
-  /** The service is not available, no answer of it is remembered, and there are no local definitions. */
+  /** The service is not available, the client remembers no answer of it, and there are no local definitions. */
   | 'SERVICE_UNAVAILABLE'
-  /** A name needs a SHA-256, and the platform has none: `crypto.subtle` is missing on pages without https. */
+  /** The alias of a name needs a SHA-256, but `crypto.subtle` is missing. Pages without https do not have it. */
   | 'CRYPTO_MISSING'
-  /** The model's answer holds no list of calls that can be read. */
+  /** The model's answer contains no list of calls that can be read. */
   | 'CALLS_INVALID'
   /** The chat endpoint of `runTools` failed, or its answer is not a chat completion. */
   | 'MODEL_FAILED'
 
-/** An error that the caller has to correct. An unavailable service and a failed tool are not such errors. */
+/** An error that the client reports to its caller. A failed tool is not such an error: it is a result for the model. */
 export class ToolsError extends Error {
   override readonly name = 'ToolsError'
   readonly code: ToolsErrorCode
-  /** The HTTP status, if the error is an HTTP answer. */
+  /** The HTTP status, if an HTTP answer caused the error. */
   readonly status: number | undefined
   /** The code of the service, such as `PARAMETER_INVALID`. */
   readonly reason: string | undefined
 
-  /** `message` says what is wrong and what to do. It never repeats a token or a rejected value. */
+  /** `message` names the fault and what to do. It never repeats a token or a rejected value. */
   constructor(
     code: ToolsErrorCode,
     message: string,
@@ -41,25 +41,25 @@ export function optionInvalid(fault: string): ToolsError {
   return new ToolsError('OPTION_INVALID', `The option ${fault}.`)
 }
 
-/** Why there is no usable answer of the service. */
+/** Why the client has no usable answer of the service. */
 export type ServiceErrorCode =
-  /** No connection, or the connection broke before the answer was complete. */
+  /** The client could not connect, or the connection broke before the answer was complete. */
   | 'NETWORK'
-  /** No complete answer within the deadline, or a 408. */
+  /** There was no complete answer within the deadline, or the status was 408. */
   | 'TIMEOUT'
-  /** 429. */
+  /** The status was 429. */
   | 'BUSY'
-  /** 5xx. */
+  /** The status was 5xx. */
   | 'FAILED'
-  /** An answer that is not a list of tools, such as HTML. */
+  /** The answer is not the expected JSON. It is HTML, for example. */
   | 'UNREADABLE'
-  /** An empty list, and the service could not read a layer. */
+  /** The list is empty, and the service could not read a layer. */
   | 'LAYERS_LOST'
 
-/** Thrown if there is no usable answer of the service. It never leaves the client, which then answers something else. */
+/** Thrown if there is no usable answer of the service. The client catches it, so its callers never see it. */
 export class ServiceError extends Error {
   readonly code: ServiceErrorCode
-  /** For how many milliseconds the service asked not to be asked again. */
+  /** The pause that the service asked for, in milliseconds. 0 if it asked for none. */
   readonly retryAfterMs: number
 
   constructor(

@@ -1,4 +1,4 @@
-/** Runs `act`, which gets a signal. The signal is aborted by the deadline, with the error `late()`, or by `outer`. */
+/** Runs `act` with a signal. The signal is aborted at the deadline, with the error `late()`, or when `outer` is aborted. */
 export async function inTime<T>(
   deadlineMs: number,
   late: () => Error,
@@ -18,7 +18,7 @@ export async function inTime<T>(
   }
 }
 
-/** Waits for the promise, and rejects as soon as the signal is aborted, with its reason. */
+/** Waits for the promise. When the signal is aborted, rejects at once with the reason of the signal. */
 export function orAborted<T>(signal: AbortSignal | undefined, promise: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const leave = (): void => reject(signal?.reason as Error)

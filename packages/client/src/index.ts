@@ -1,4 +1,4 @@
-/** The client of a Toolrack service. It needs only `fetch`: it has no dependency and uses nothing of Node. */
+/** The client of a Toolrack service. It needs only `fetch`. It has no dependency and does not need Node. */
 export type {
   Dialect,
   DialectTools,

@@ -3,7 +3,7 @@ import type { ListAnswer } from './tool-list.ts'
 
 const LISTS_MAX = 100
 
-/** The last good answer to each of the last 100 queries. */
+/** The last usable answer to each of the last 100 queries. */
 export class RememberedLists {
   readonly #lists = new Map<string, ListAnswer>()
 
@@ -27,7 +27,7 @@ export class RememberedLists {
 
 type Running<T> = { readonly controller: AbortController; readonly answer: Promise<T>; callers: number }
 
-/** Sends one request for all callers that ask the same at the same time. It is aborted when every caller has left. */
+/** Sends one request for all callers with the same key at the same time. The request is aborted when no caller waits. */
 export class SharedRequests<T> {
   readonly #running = new Map<string, Running<T>>()
 

@@ -1,28 +1,31 @@
 import { DIALECTS, parseNameFilter, type Dialect, type NameFilter } from '@toolrack/contract'
 import { optionInvalid } from './errors.ts'
 
-/** Which tools a list has, and in which dialect. Each option narrows the list. */
+/** The tools that a list must have, and its dialect. A tool must match `names`, `tags` and `category`. */
 export type ListOptions<D extends Dialect | undefined = Dialect | undefined> = {
-  /** Names or aliases, also with `@sha256:…`: a list, a text with commas, or a JSON array. `[]` means no tool. */
+  /**
+   * Names or aliases: a list, a text with commas, or a JSON array in a text. `@sha256:…` can follow each name. `[]` means
+   * no tool.
+   */
   readonly names?: string | readonly string[] | undefined
   /** Tools that have any of these tags. */
   readonly tags?: readonly string[] | undefined
   /** Tools of any of these categories. */
   readonly category?: string | readonly string[] | undefined
   readonly dialect?: D
-  /** True to get the remembered list in place of one in which a layer is missing. */
+  /** If true and the service cannot read a layer, the result is the remembered list, not one without that layer. */
   readonly strict?: boolean | undefined
-  /** Ends the waiting of this caller. Then `list` rejects with its reason. */
+  /** When it is aborted, `list` rejects with its reason. */
   readonly signal?: AbortSignal | undefined
 }
 
-/** A query in one spelling, so that equal queries share one request and one remembered list. */
+/** A query in its normal form, so that equal queries share one request and one remembered list. */
 export type ListQuery = {
   readonly names: NameFilter
   readonly tags: readonly string[]
   readonly categories: readonly string[]
   readonly dialect: Dialect | undefined
-  /** The query of the address, with its question mark. */
+  /** The query part of the URL, with its question mark. Empty if there are no parameters. */
   readonly search: string
 }
 

@@ -6,12 +6,12 @@ import { sha256Hex } from './sha256.ts'
 import definitions from './standard-definitions.json' with { type: 'json' }
 import type { ToolList } from './tool-list.ts'
 
-/** The families `cli` and `tasks` of the file layer, for a client that has nothing else. */
+/** The tools of the families `cli` and `tasks` in the file layer. A client lists them if it has no other definitions. */
 export const STANDARD_DEFINITIONS = definitions as readonly ToolDefinition[]
 
 type LocalTools = Pick<ToolList<JsonObject>, 'tools' | 'quarantined'>
 
-/** Answers a query with local definitions, by the rules of the service. Throws CRYPTO_MISSING if a name needs a hash. */
+/** Answers a query with local definitions by the same rules as the service. Throws CRYPTO_MISSING. */
 export async function localList(
   definitions: readonly ToolDefinition[],
   { names, tags, categories, dialect }: ListQuery,
@@ -43,7 +43,7 @@ async function named(byName: ByName<ToolDefinition>, names: ReadonlySet<string>)
   return { found: [...found], unknown }
 }
 
-/** Converts definitions to a dialect. A tool whose alias means another one in `all` is quarantined. */
+/** Converts definitions to a dialect. A tool is quarantined if its alias finds another tool in `all`. */
 export async function toolsInDialect(
   definitions: readonly ToolDefinition[],
   dialect: DialectRules<JsonObject>,

@@ -1,16 +1,17 @@
 import { ServiceError } from './errors.ts'
 
-/** How often one list is requested. */
+/** The largest number of requests for one list. */
 const ATTEMPTS = 3
 const FIRST_PAUSE_MS = 100
 
 const OUTAGE_PAUSE_MS = { first: 1_000, max: 30_000 }
-/** The longest `Retry-After` that is kept. */
+/** The longest `Retry-After` that the client obeys. */
 const RETRY_AFTER_MS_MAX = 300_000
 
 /**
  * Tries again after a ServiceError. The pauses grow and are random, so that clients that lost the service together do not
- * return together. It keeps the pause that the service asked for, and begins no pause that would end after `endsMs`.
+ * return together. The pause that the service asked for is added. If the pause would end after `endsMs`, the error is
+ * thrown instead.
  */
 export async function withRetry<T>(
   endsMs: number,
@@ -30,9 +31,9 @@ export async function withRetry<T>(
 }
 
 /**
- * Remembers that the service is away. Meanwhile no list waits for it. Once in a pause, which doubles each time, one list
- * asks the service in the background, and the first answer ends the outage. There is no timer that a program would have
- * to stop.
+ * Remembers that the service is not available. During the outage no list waits for the service. After each pause one list
+ * asks the service in the background. The first answer ends the outage. The pauses double up to a maximum. There is no timer
+ * that a program would have to stop.
  */
 export class Outage {
   #pauseMs = 0
@@ -42,7 +43,7 @@ export class Outage {
     return this.#pauseMs > 0
   }
 
-  /** True if the service should be asked again. Then the caller must ask, because the next pause has begun. */
+  /** True if the pause is over. Then the caller must ask the service, because this call has begun the next pause. */
   isTimeToAsk(): boolean {
     if (Date.now() < this.#askAgainMs) return false
     this.#pause(0)

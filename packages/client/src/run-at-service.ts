@@ -5,13 +5,13 @@ import { inTime } from './in-time.ts'
 import { isToolResult } from './run-locally.ts'
 import { withNetworkErrors, type Service } from './service.ts'
 
-/** The result of a call, or the canonical name of its tool if the service leaves it to the client. */
+/** The result of a call. If the tool runs at the client, it is the canonical name of the tool instead. */
 export type ServiceAnswer = { readonly result?: ToolResult; readonly runsHere?: string }
 
-/** UTF-8 bytes of the calls in one request. The service takes one megabyte. */
+/** The largest number of UTF-8 bytes of the calls in one request. The service accepts one megabyte. */
 const BYTES_MAX = 900_000
 
-/** The codes of calls that the service refused with these statuses. */
+/** The error code of a call if the service refused the request with this HTTP status. */
 const FAILURE_CODES: Readonly<Record<number, ErrorCode>> = {
   401: 'TOKEN_INVALID',
   403: 'PERMISSION_DENIED',
@@ -19,8 +19,8 @@ const FAILURE_CODES: Readonly<Record<number, ErrorCode>> = {
 }
 
 /**
- * Runs calls at the service. A call is sent once, and again only after a 401. If there is no answer, each call is a failure
- * that says whether it may have run. Rejects only with the reason of the caller's signal.
+ * Runs calls at the service. A call is sent once, and a second time only after a 401. If the service does not answer, each
+ * result is a failure that says whether the tool may have run. Rejects only with the reason of the caller's signal.
  */
 export async function runAtService(
   service: Service,
@@ -43,7 +43,7 @@ export async function runAtService(
 type Sent = { readonly call: ToolCall; readonly json: string }
 type Answered = readonly [ToolCall, ServiceAnswer]
 
-/** Puts the calls into requests. They get new ids, because a model's ids can be missing or not unique. */
+/** Divides the calls into requests. Each call gets a new id, because a model's ids can be missing or not unique. */
 function batches(calls: readonly ToolCall[]): readonly (readonly Sent[])[] {
   const all: Sent[][] = []
   let bytes = Infinity
@@ -69,7 +69,7 @@ async function sendBatch(service: Service, batch: readonly Sent[], signal: Abort
   return withNetworkErrors(signal, () => response.text())
 }
 
-/** Throws ServiceError if the text is not an answer to these calls. */
+/** Reads the service's answer to a batch. Throws ServiceError if the text is not an answer to these calls. */
 function readAnswer(text: string, batch: readonly Sent[]): readonly Answered[] {
   try {
     const { results, pending } = JSON.parse(text) as {

@@ -6,7 +6,7 @@ import type { Runner } from './runner.ts'
 const ARGUMENTS_FAULT =
   'The arguments are not one whole JSON object; send the call again with a name and a value for each.'
 
-/** Runs one call in this program. Every error becomes a failure. Rejects only with the reason of the caller's signal. */
+/** Runs one call in this program. An error becomes a failure. Rejects only with the reason of the caller's signal. */
 export async function runLocally(
   runner: Runner,
   call: ToolCall,
@@ -29,7 +29,7 @@ export async function runLocally(
   }
 }
 
-/** The arguments of a call, or undefined if they are not a JSON object. An empty text means that there are none. */
+/** The arguments of a call, or undefined if they are not a JSON object. An empty text means no arguments. */
 function argumentsOf(
   { arguments: sent, nullMeansOmitted }: ToolCall,
   parameters: JsonObject | undefined,

@@ -5,14 +5,14 @@ import type { ToolDispatcher } from './tool-dispatcher.ts'
 
 /** An endpoint of OpenAI's Chat Completions API. */
 export type ChatModel = {
-  /** The address: `https://api.openai.com/v1/chat/completions`. */
+  /** The address, such as `https://api.openai.com/v1/chat/completions`. */
   readonly url: string | URL
   /** The `model` field. */
   readonly name: string
   /** Sent as `Authorization: Bearer …`. */
   readonly apiKey?: string | undefined
   readonly headers?: Readonly<Record<string, string>> | undefined
-  /** More fields of the request, such as `temperature`. */
+  /** Other fields of the request, such as `temperature`. */
   readonly body?: JsonObject | undefined
   readonly fetch?: typeof fetch | undefined
 }
@@ -24,9 +24,9 @@ export type RunToolsOptions = {
   /** The tools, or a function that lists them. It is called before each step. */
   readonly tools: readonly object[] | (() => Promise<{ readonly tools: readonly object[] }>)
   readonly dispatcher: Pick<ToolDispatcher, 'dispatch'>
-  /** How often the model is asked at most; 10 by default. */
+  /** The largest number of requests to the model. The default is 10. */
   readonly stepsMax?: number | undefined
-  /** Ends the loop, the request to the model and the calls that run. */
+  /** When it is aborted, the loop, the request to the model and the running calls end. */
   readonly signal?: AbortSignal | undefined
 }
 
@@ -35,15 +35,16 @@ export type RanTools = {
   readonly text: string
   /** The whole conversation, with the new messages at its end. */
   readonly messages: readonly object[]
-  /** How often the model was asked. */
+  /** The number of requests to the model. */
   readonly steps: number
-  /** `answered` if the model's last message has no calls. `step-limit` if it has: they were run and answered. */
+  /** `answered` if the model's last message has no calls. `step-limit` if it has calls. They were run and answered too. */
   readonly end: 'answered' | 'step-limit'
 }
 
 /**
- * Asks the model, runs its calls, and asks again until it makes no more calls. The model reads the failure of a tool.
- * Rejects with MODEL_FAILED if the model cannot be reached or its answer cannot be read, and with the reason of `signal`.
+ * Asks the model, runs its calls, and asks again until the model makes no more calls. A failed tool does not end the loop:
+ * the model gets the failure. Rejects with MODEL_FAILED if the model cannot be reached or its answer cannot be read, and
+ * with the reason of `signal`.
  */
 export async function runTools(options: RunToolsOptions): Promise<RanTools> {
   const { model, tools, dispatcher, stepsMax = 10, signal } = options
@@ -80,7 +81,7 @@ async function complete(
         ...(apiKey !== undefined && { Authorization: `Bearer ${apiKey}` }),
         ...headers,
       },
-      // The API refuses an empty list.
+      // The API refuses an empty list of tools.
       body: JSON.stringify({ ...body, model: name, messages, ...(tools.length > 0 && { tools }) }),
       ...(signal && { signal }),
     })

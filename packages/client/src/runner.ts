@@ -3,11 +3,11 @@ import type { JsonObject, ToolDefinition } from '@toolrack/contract'
 import { ByName } from './by-name.ts'
 import { ToolsError } from './errors.ts'
 
-/** What a Runner gets beside the arguments of a call. */
+/** The facts about a call that a Runner gets with the arguments. */
 export type RunnerContext = {
-  /** The name that the model called. It can be the alias. */
+  /** The name in the model's call. It can be the alias of the tool. */
   readonly name: string
-  /** Pairs the call with its answer. Undefined if the model sent none. */
+  /** The id that pairs the call with its answer. Undefined if the model sent no id. */
   readonly id: string | undefined
   /** Aborted at the deadline, and when the caller's signal is aborted. */
   readonly signal: AbortSignal
@@ -17,16 +17,19 @@ export type RunnerContext = {
 export type Runner = {
   /** The `function.name` of the tool's definition. */
   readonly name: string
-  /** Its `function.name` must be `name`. With a definition, null arguments that mean "omitted" are removed. */
+  /** Its `function.name` must be equal to `name`. With a definition, null arguments that mean "omitted" are removed. */
   readonly definition?: Pick<ToolDefinition, 'function'> | undefined
   /**
-   * Runs one call. The model gets a string as it is, a ToolResult as it says, and any other value as JSON. An error
-   * becomes a failure that the model reads.
+   * Runs one call. The model gets a returned string unchanged, the text of a returned ToolResult, and any other value as
+   * JSON. If `run` throws, the model gets a failure.
    */
   readonly run: (args: JsonObject, context: RunnerContext) => unknown
 }
 
-/** Throws OPTION_INVALID for a name that is not allowed, that is not the definition's, or that two Runners have. */
+/**
+ * Finds Runners by name. Throws OPTION_INVALID if a name is not allowed, if it differs from the name in the definition, or
+ * if two Runners have the same name.
+ */
 export function runnersByName(runners: readonly Runner[]): ByName<Runner> {
   const names = new Set<string>()
   for (const [index, runner] of runners.entries()) {
@@ -44,10 +47,10 @@ function unusable(index: number, fault: string): ToolsError {
   return new ToolsError('OPTION_INVALID', `Runner ${index} cannot be used: ${fault}.`)
 }
 
-/** What a workflow gets for one call. */
+/** The input of a workflow for one call. */
 export type WorkflowInput = { readonly name: string; readonly arguments: JsonObject }
 
-/** A workflow that is called over HTTP: it gets a WorkflowInput by POST, and answers JSON or a text. */
+/** A workflow that is called over HTTP. It gets a WorkflowInput by POST and answers with JSON or a text. */
 export type WorkflowEndpoint = {
   readonly url: string | URL
   /** Headers such as Authorization. A function is called for each request. */
@@ -60,7 +63,7 @@ export type InvokerRunnerOptions = Pick<Runner, 'name' | 'definition'> & {
   readonly workflow: ((input: WorkflowInput, context: RunnerContext) => unknown) | WorkflowEndpoint
 }
 
-/** A Runner that calls a workflow. An endpoint is called once, and a status of 400 or more is a failure. */
+/** Makes a Runner that calls a workflow. An endpoint is called only once. A status that is not 2xx is a failure. */
 export function invokerRunner({ name, definition, workflow }: InvokerRunnerOptions): Runner {
   const invoke = typeof workflow === 'function' ? workflow : endpointWorkflow(workflow)
   return { name, definition, run: (args, context) => invoke({ name, arguments: args }, context) }

@@ -3,19 +3,19 @@ import { optionInvalid, ServiceError, ToolsError } from './errors.ts'
 import { currentToken, type Token } from './token.ts'
 
 export type ServiceOptions = {
-  /** The address of the service: `http://127.0.0.1:8787`. A path in it is kept, for a proxy in front of the service. */
+  /** The address of the service, such as `http://127.0.0.1:8787`. It can have a path, if a proxy needs one. */
   readonly service: string | URL
   /** Sent as `Authorization: Bearer …`. */
   readonly token: Token
-  /** The routes of users or those of jobs; `workflows` by default. */
+  /** `workflows` for the routes of users, `jobs` for the routes of jobs. The default is `workflows`. */
   readonly route?: 'workflows' | 'jobs' | undefined
-  /** The user that a service account acts for, on the routes of jobs. */
+  /** The user for whom a service account acts. Only for the routes of jobs. */
   readonly userId?: string | undefined
-  /** Used in place of the platform's `fetch`. */
+  /** A function to use instead of the platform's `fetch`. */
   readonly fetch?: typeof fetch | undefined
 }
 
-/** Sends requests to a service. It remembers nothing between two requests. */
+/** Sends requests to a service. It keeps no state between two requests. */
 export class Service {
   readonly #base: URL
   readonly #options: ServiceOptions
@@ -38,8 +38,9 @@ export class Service {
   }
 
   /**
-   * Sends a request once. After a 401 it sends it once more if a function gives the token. `request` gets the token that
-   * is used. Resolves to an answer below 400. Throws ServiceError, SERVICE_REFUSED, TOKEN_FAILED, or the reason of the signal.
+   * Sends a request once. After a 401 it is sent once more if the option `token` is a function. `request` makes the request
+   * for a token. Resolves to an answer with a status below 400. Throws ServiceError, SERVICE_REFUSED, TOKEN_FAILED, or the
+   * reason of the signal.
    */
   async ask(
     path: string,
@@ -62,7 +63,7 @@ export class Service {
   }
 }
 
-/** Runs `act`. If it fails, throws the reason of the signal, or a ServiceError if the signal was not aborted. */
+/** Runs `act`. If `act` fails, throws the reason of the signal, or a ServiceError if the signal is not aborted. */
 export async function withNetworkErrors<T>(signal: AbortSignal, act: () => Promise<T>): Promise<T> {
   try {
     return await act()
@@ -72,7 +73,7 @@ export async function withNetworkErrors<T>(signal: AbortSignal, act: () => Promi
   }
 }
 
-/** Returns an answer below 400, and throws for any other. */
+/** Returns an answer with a status below 400, and throws for any other answer. */
 async function accepted(response: Response): Promise<Response> {
   const { status } = response
   if (status < 400) return response
@@ -89,14 +90,14 @@ async function accepted(response: Response): Promise<Response> {
   })
 }
 
-/** The milliseconds from now that a header of seconds or of a date means. 0 without a valid header. */
+/** The pause in milliseconds that a `Retry-After` header asks for, by seconds or by a date. 0 without a valid header. */
 function retryAfter(header: string | null): number {
   if (header === null) return 0
   const ms = Number.isNaN(Number(header)) ? Date.parse(header) - Date.now() : Number(header) * 1000
   return ms > 0 ? ms : 0
 }
 
-/** The error in an answer of the service. A proxy in front of the service may answer something else. */
+/** The error in an answer. A proxy in front of the service may send an answer of another form. */
 function errorIn(text: string): { readonly message: string; readonly reason?: string } {
   const { error } = (parsedJson(text) ?? {}) as {
     error?: { message?: unknown; details?: { reason?: string }[] }

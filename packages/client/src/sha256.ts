@@ -1,8 +1,8 @@
 import { ToolsError } from './errors.ts'
 
-/** The SHA-256 of a text's UTF-8 bytes in hex digits, made by the platform's WebCrypto. Throws CRYPTO_MISSING. */
+/** The SHA-256 of a text's UTF-8 bytes in hex digits. The platform's WebCrypto computes it. Throws CRYPTO_MISSING. */
 export async function sha256Hex(text: string): Promise<string> {
-  // The types say that it is always there, but it is missing on pages without https.
+  // The types claim that `crypto.subtle` always exists, but pages without https do not have it.
   const subtle = globalThis.crypto?.subtle
   if (!subtle)
     throw new ToolsError(

@@ -1,8 +1,8 @@
 import { ToolsError } from './errors.ts'
 
 /**
- * The token for the service: a text, or a function that is called for each request. After a 401 the function is called
- * once more, with `refused: true`. Then it must not answer from its cache.
+ * The token for the service: a text, or a function that is called for each request. After a 401 the function is called once
+ * more with `refused: true`. Then it must not return a token from its cache.
  */
 export type Token = string | ((asked: { readonly refused: boolean }) => string | Promise<string>)
 
@@ -23,14 +23,14 @@ export async function currentToken(token: Token, refused = false): Promise<strin
 const TIMES = { iat: 0, exp: 0, nbf: 0, jti: 0, auth_time: 0 }
 
 /**
- * Tells the holders of tokens apart. It is all claims of a JWT except its times, so a refreshed token is the same holder.
- * It is the token itself if that is not a JWT.
+ * A text that is different for each holder of tokens. It has all claims of a JWT except its times, so a refreshed token has
+ * the same text. If the token is not a JWT, the text is the token itself.
  */
 export function tokenSubject(token: string): string {
   const [, payload = ''] = token.split('.')
   try {
     const claims = JSON.parse(atob(payload.replaceAll('-', '+').replaceAll('_', '/'))) as object
-    // Twice, so that the times are always there and always first.
+    // The first TIMES puts these keys first and the second one sets them to 0, also in a token that lacks some of them.
     return JSON.stringify({ ...TIMES, ...claims, ...TIMES })
   } catch {
     return token

@@ -10,15 +10,18 @@ import { tokenSubject } from './token.ts'
 import { readList, type ListAnswer, type ToolList } from './tool-list.ts'
 
 export type ToolDefsOptions = ServiceOptions & {
-  /** What to list without the service and without memory: STANDARD_DEFINITIONS by default, `false` for an error. */
+  /**
+   * The tools to list if the service is not available and no answer is remembered. The default is STANDARD_DEFINITIONS.
+   * With `false`, `list` then rejects.
+   */
   readonly fallback?: readonly ToolDefinition[] | false | undefined
-  /** How many milliseconds a list may wait for the service, with all tries and pauses; 5,000 by default. */
+  /** The longest wait of a list for the service in milliseconds, including all tries and pauses. The default is 5,000. */
   readonly deadlineMs?: number | undefined
 }
 
 /**
- * Lists the tools for a model: from the service, or else its last good answer, or else local definitions. Make one and
- * keep it, because it remembers the answers.
+ * Lists the tools for a model: from the service, or else from its last usable answer, or else from local definitions. Make
+ * one ToolDefs and use it for all lists, because it remembers the answers.
  */
 export class ToolDefs {
   readonly #service: Service
@@ -27,7 +30,7 @@ export class ToolDefs {
   readonly #remembered = new RememberedLists()
   readonly #requests = new SharedRequests<ListAnswer>()
   readonly #outage = new Outage()
-  /** The last error. It is only read after an error. */
+  /** The last error. Its first value is never used. */
   #lastError = new ServiceError('NETWORK', '')
 
   /** Throws OPTION_INVALID. */
@@ -38,9 +41,11 @@ export class ToolDefs {
   }
 
   /**
-   * Lists the tools for one model call. Rejects with OPTION_INVALID, TOKEN_FAILED or SERVICE_REFUSED (4xx) for faults of the
-   * caller, with CRYPTO_MISSING if local definitions need a hash, with SERVICE_UNAVAILABLE only if `fallback` is `false`,
-   * and with the reason of `signal`.
+   * Lists the tools for one model call. Rejects with the reason of `signal`, or with one of these codes:
+   *
+   * - OPTION_INVALID, TOKEN_FAILED or SERVICE_REFUSED (4xx): the caller made a mistake.
+   * - CRYPTO_MISSING: local definitions need a hash, but there is no WebCrypto.
+   * - SERVICE_UNAVAILABLE: the service is not available, no answer is remembered, and `fallback` is `false`.
    */
   async list<D extends Dialect | undefined = undefined>(
     options: ListOptions<D> = {},
@@ -55,7 +60,7 @@ export class ToolDefs {
   }
 
   async #list(query: ListQuery, token: string, caller?: AbortSignal): Promise<ToolList<JsonObject>> {
-    // By the token and not by its subject. The service must verify each token before its holder shares an answer.
+    // The key has the token, not its subject: the service must verify each token before its holder shares an answer.
     const request = `${query.search} ${token}`
     const answer = (waiting?: AbortSignal): Promise<ListAnswer> =>
       this.#requests.share(request, (signal) => this.#ask(query, token, signal), waiting)
@@ -69,7 +74,7 @@ export class ToolDefs {
     return this.#withoutService(keyOf(query, token), query)
   }
 
-  /** Asks until the deadline, and notes whether the service is away. */
+  /** Asks the service until the deadline. Begins or ends the outage. */
   async #ask(query: ListQuery, token: string, caller: AbortSignal): Promise<ListAnswer> {
     const endsMs = Date.now() + this.#deadlineMs
     try {
@@ -83,7 +88,7 @@ export class ToolDefs {
       return answer
     } catch (error) {
       if (error instanceof ServiceError) this.#lastError = error
-      // With these two the service did answer: an error of the caller, and a list in which layers are missing.
+      // The service answered if the error is a ToolsError (a refusal) or LAYERS_LOST. So these two errors end the outage.
       if (error instanceof ServiceError && error.code !== 'LAYERS_LOST')
         this.#outage.begin(error.retryAfterMs)
       else if (error instanceof ServiceError || error instanceof ToolsError) this.#outage.end()
@@ -124,12 +129,12 @@ export class ToolDefs {
   }
 }
 
-/** The key under which an answer is remembered. It differs for callers who may see different tools. */
+/** The key of a remembered answer. Callers who may see different tools have different keys. */
 function keyOf({ search }: ListQuery, token: string): string {
   return `${search} ${tokenSubject(token)}`
 }
 
-/** Copies the array, because callers share the answer and some add tools to it. */
+/** Makes a list of an answer. The array of tools is copied, because callers share the answer and some add tools. */
 function listOf({ list, tools }: ListAnswer): Omit<ToolList<JsonObject>, 'source' | 'reason'> {
   return { ...list, tools: [...tools] }
 }

@@ -16,19 +16,19 @@ import { runnersByName, type Runner } from './runner.ts'
 import { Service, type ServiceOptions } from './service.ts'
 
 export type ToolDispatcherOptions = Partial<ServiceOptions> & {
-  /** The tools that run in this program. They are found by name, then by alias, before the service is asked. */
+  /** The tools that run in this program. Runners are searched before the service is asked: by name, then by alias. */
   readonly runners?: readonly Runner[] | undefined
-  /** How many milliseconds a Runner, or the service with all calls of one answer, may take; 60,000 by default. */
+  /** The longest run of a Runner, or of one request to the service, in milliseconds. The default is 60,000. */
   readonly deadlineMs?: number | undefined
 }
 
 /** The results of a model's calls. */
 export type Dispatched<Message extends object = JsonObject> = {
-  /** Null if there was no call. */
+  /** The format of the calls, or null if there was no call. */
   readonly format: CallFormatName | null
-  /** The messages to append after the model's own, in its vendor's shape and in the order of the calls. */
+  /** The messages to append after the model's answer. They have the vendor's shape and the order of the calls. */
   readonly messages: Message[]
-  /** One for each call, in the order of the calls. */
+  /** One result for each call, in the order of the calls. */
   readonly results: readonly {
     /** The index of the call among all items of the answer. */
     readonly index: number
@@ -38,13 +38,13 @@ export type Dispatched<Message extends object = JsonObject> = {
   }[]
 }
 
-/** Runs a model's calls: in this program if there is a Runner, otherwise at the service. */
+/** Runs a model's calls. A call runs in this program if it has a Runner, otherwise at the service. */
 export class ToolDispatcher {
   readonly #runners: ByName<Runner>
   readonly #service: Service | undefined
   readonly #deadlineMs: number
 
-  /** Throws OPTION_INVALID, also for a Runner whose definition has another name, and for two Runners with one name. */
+  /** Throws OPTION_INVALID, also if a Runner's definition has another name or if two Runners have the same name. */
   constructor({ runners = [], deadlineMs = 60_000, service, token, ...rest }: ToolDispatcherOptions) {
     this.#runners = runnersByName(runners)
     this.#deadlineMs = deadlineMs
@@ -54,10 +54,15 @@ export class ToolDispatcher {
   }
 
   /**
-   * Runs the calls of a model's answer: a list of items of any vendor, or the message that holds them. Every call is
-   * answered, an unknown one by `Unsupported tool: NAME`. Rejects with CALLS_INVALID if there is no list of calls, with
-   * CRYPTO_MISSING before anything is run, and with the reason of `signal`, but never because of a tool or the service.
-   * `Message` is your vendor's type of the messages to append.
+   * Runs the calls of a model's answer. The answer is a list of items of any vendor, or the message that holds the list.
+   * Every call is answered. A call of an unknown tool is answered with `Unsupported tool: NAME`. `Message` is the vendor's
+   * type of the messages to append.
+   *
+   * It never rejects because of a tool or the service. It rejects with:
+   *
+   * - CALLS_INVALID if there is no list of calls,
+   * - CRYPTO_MISSING, before anything is run,
+   * - the reason of `signal`.
    */
   async dispatch<Message extends object = JsonObject>(
     answer: object,
@@ -82,7 +87,7 @@ export class ToolDispatcher {
     }
   }
 
-  /** The service may leave a call to the client. Then it runs here if there is a Runner. */
+  /** Runs one call. If the service answers that the tool runs at the client, the call runs here if there is a Runner. */
   async #run(
     call: ReadCall,
     runner: Runner | undefined,
@@ -97,10 +102,10 @@ export class ToolDispatcher {
   }
 }
 
-/** A call, and what is wrong with it, to go behind "the call". */
+/** A call, and its fault if it cannot be run. The text of the fault is written behind "the call". */
 type ReadCall = ToolCall & { readonly fault?: string }
 
-/** Reads a call. If that is impossible, or if another call has its id, only this call fails. A call may have no id. */
+/** Reads a call. It has a fault if it cannot be read or if another call has the same id. A call may have no id. */
 function readCall(format: CallFormat, { item, index }: FoundCall, items: readonly FoundCall[]): ReadCall {
   const sentId = format.id(item)
   const id = isCallId(sentId) ? sentId : undefined

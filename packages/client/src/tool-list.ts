@@ -2,27 +2,27 @@ import { hasListedShape, isJsonObject, parsedJson } from '@toolrack/contract'
 import type { Dialect, JsonObject, Layer, ListedTool } from '@toolrack/contract'
 import { ServiceError, type ServiceErrorCode } from './errors.ts'
 
-/** What a layer gave: a number of definitions, its last known state, or nothing. */
+/** A layer's part in a list: the number of its definitions, `stale` for its last known state, or `error` for nothing. */
 export type LayerState = number | 'stale' | 'error'
 
-/** Why the list is not the service's own answer of this moment. */
+/** Why a list is not a new answer of the service. */
 export type FallbackReason = {
   readonly code: ServiceErrorCode
   /** A sentence for a log. */
   readonly message: string
 }
 
-/** The tools for one model call, and their source. */
+/** The tools for one model call and their source. */
 export type ToolList<Tool extends JsonObject | ListedTool = ListedTool> = {
-  /** The value for the model's `tools` field. The array is the caller's own, its elements are not. */
+  /** The value for the model's `tools` field. The caller may change the array, but not its elements. */
   readonly tools: Tool[]
-  /** `remembered` is the last good answer to the same query, `local` the definitions in the client. */
+  /** `remembered` is the last usable answer to the same query. `local` are the definitions in the client. */
   readonly source: 'service' | 'remembered' | 'local'
   /** Null if the source is `service`. */
   readonly reason: FallbackReason | null
   /** The revision of the catalog. Null if the source is `local`. */
   readonly revision: string | null
-  /** What each layer gave. Null if the source is `local`. */
+  /** The part of each layer in the list. Null if the source is `local`. */
   readonly layers: Readonly<Partial<Record<Layer, LayerState>>> | null
   /** The first twenty requested names that no tool has. */
   readonly unknown: readonly string[]
@@ -30,7 +30,7 @@ export type ToolList<Tool extends JsonObject | ListedTool = ListedTool> = {
   readonly quarantined: readonly string[]
 }
 
-/** An answer of the service, as it is remembered. */
+/** An answer of the service in the form in which it is remembered. */
 export type ListAnswer = {
   readonly list: Omit<ToolList<JsonObject>, 'source' | 'reason' | 'tools'>
   readonly tools: readonly JsonObject[]
@@ -56,7 +56,10 @@ export function readList(headers: Headers, text: string, dialect: Dialect | unde
   return { list, tools, isPartial, etag: headers.get('ETag') }
 }
 
-/** The tools in either envelope. The envelope `items` adds `workflowName` for workflow engines, which is removed. */
+/**
+ * The tools in the body, which is an array or an object with the key `items`. With `items`, each tool has a `workflowName`
+ * for workflow engines. It is removed.
+ */
 function toolsIn(text: string, dialect: Dialect | undefined): readonly JsonObject[] | undefined {
   const body = parsedJson(text)
   const tools: unknown = isJsonObject(body) ? body['items'] : body
@@ -76,7 +79,7 @@ function layersIn(header: string): Readonly<Record<string, LayerState>> {
   ) as Record<string, LayerState>
 }
 
-/** A header holds at most twenty names, and then how many more there are. */
+/** The names in a header. The header has at most twenty names, and then the number of the others, such as `+5`. */
 function namesIn(header: string | null): readonly string[] {
   return (header ?? '').split(',').filter((name) => name !== '' && !name.startsWith('+'))
 }

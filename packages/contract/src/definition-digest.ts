@@ -5,14 +5,14 @@ import { completeParameters, type ToolDefinition } from './tool-definition.ts'
 /** `sha256:` and 64 lower-case hex digits. */
 export type Digest = `sha256:${string}`
 
-/** Identifies a definition by everything that a caller relies on. */
+/** The digest of a definition. It changes if anything changes that a caller relies on. */
 export function definitionDigest(definition: ToolDefinition): Digest {
   return `sha256:${sha256Hex(digestedText(definition))}`
 }
 
 /**
- * The text that the digest is the SHA-256 of: the canonical JSON of name, description, parameters (as listed),
- * annotations, runner and limits. A change of tags, category or `sealed` does not change it.
+ * The text whose SHA-256 is the digest. It is the canonical JSON of name, description, parameters (as a list shows them),
+ * annotations, runner and limits. Tags, category and `sealed` are not part of it.
  */
 export function digestedText(definition: ToolDefinition): string {
   const { annotations, runner, limits } = definition

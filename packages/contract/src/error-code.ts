@@ -1,16 +1,16 @@
-/** What an error means to the program that gets it. */
+/** The meaning of an error for the program that receives it. */
 export type ErrorKind = {
-  /** The HTTP status. It is 200 if the tool itself failed: then the service did its work and answers a ToolResult. */
+  /** The HTTP status. It is 200 if the tool itself failed, because the service then answers with a ToolResult. */
   readonly httpStatus: number
-  /** The Google API status for that HTTP status. It is OK for 200. */
+  /** The Google API status, such as `NOT_FOUND`. It is `OK` if the HTTP status is 200. */
   readonly status: string
   /** True if the same request can succeed later without a change. */
   readonly retry: boolean
-  /** The public sentence for an error that has no more exact one. */
+  /** The public message of an error that is thrown without a message. */
   readonly text: string
 }
 
-/** The Google API status that goes with an HTTP status, unless an error names another. */
+/** The usual Google API status for each HTTP status. An error code can have another one. */
 const STATUS: Readonly<Record<number, string>> = {
   200: 'OK',
   401: 'UNAUTHENTICATED',
@@ -25,7 +25,7 @@ const STATUS: Readonly<Record<number, string>> = {
   504: 'DEADLINE_EXCEEDED',
 }
 
-/** The closed list of error codes. Recognise an error by its code, never by its class or its text. */
+/** All error codes. Recognise an error by its code, never by its class or its text. */
 export const ERROR_CODES = {
   REQUEST_MALFORMED: kind(400, 'The request is not valid HTTP.'),
   BODY_INVALID: kind(400, 'The body is not valid JSON of the expected shape.'),

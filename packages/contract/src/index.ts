@@ -1,4 +1,4 @@
-/** The types and rules that both ends of a connection share. It does no I/O and uses nothing of Node. */
+/** The types and rules that the service and the client share. This package does no I/O and does not need Node. */
 export { aliasOf, hashedAlias, plainAlias } from './alias.ts'
 export type { AnsweredCall, CallFormat, ToolCall } from './calls/call-format.ts'
 export { CALLS_MAX, findCalls, isCallId, readCalls } from './calls/read-calls.ts'

@@ -1,7 +1,7 @@
-/** Any value that JSON can write. */
+/** Any value that JSON can represent. */
 export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject
 
-/** A JSON object. Its keys are in the order in which they were written. */
+/** A JSON object. Its keys keep the order in which they were written. */
 export type JsonObject = { readonly [key: string]: JsonValue }
 
 export function isJsonObject(value: unknown): value is JsonObject {
@@ -12,7 +12,7 @@ export function isJsonArray(value: JsonValue | undefined): value is readonly Jso
   return Array.isArray(value)
 }
 
-/** The value of a JSON text, or undefined if the text is not JSON. */
+/** Parses a JSON text. Returns undefined if the text is not JSON. */
 export function parsedJson(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -21,16 +21,16 @@ export function parsedJson(text: string): unknown {
   }
 }
 
-/** True if the value contains an integer beyond 2^53 - 1. JavaScript cannot hold such an integer exactly. */
+/** True if the value contains an integer above 2^53 - 1 or below -(2^53 - 1). JavaScript rounds such integers. */
 export function holdsLargeInteger(value: unknown): boolean {
   if (typeof value === 'number') return Number.isInteger(value) && !Number.isSafeInteger(value)
   return typeof value === 'object' && value !== null && Object.values(value).some(holdsLargeInteger)
 }
 
 /**
- * The canonical JSON text of a value (RFC 8785): keys sorted by UTF-16 code unit, no white space, numbers and strings
- * as ECMAScript writes them. Equal values give the same text in every language that follows the RFC.
- * It is recursive, so check the depth of the value first.
+ * The canonical JSON text of a value (RFC 8785). Keys are sorted by UTF-16 code unit. There is no white space. Numbers and
+ * strings are written as ECMAScript writes them. Equal values give the same text in every language that follows the RFC.
+ * The function is recursive, so check the depth of the value first.
  */
 export function canonicalJson(value: JsonValue): string {
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`
@@ -41,12 +41,12 @@ export function canonicalJson(value: JsonValue): string {
   return `{${members.join(',')}}`
 }
 
-/** The JSON Pointer (RFC 6901) of a path of keys and indices: `['a/b', 0]` is `/a~1b/0`, the root is the empty string. */
+/** The JSON Pointer (RFC 6901) of a path: `['a/b', 0]` becomes `/a~1b/0`. The pointer of the root is the empty string. */
 export function jsonPointer(path: readonly PropertyKey[]): string {
   return path.map((key) => `/${String(key).replaceAll('~', '~0').replaceAll('/', '~1')}`).join('')
 }
 
-/** The keys of a JSON Pointer, or undefined if the text is not one. */
+/** The keys of a JSON Pointer, or undefined if the text is not a JSON Pointer. */
 export function pointerKeys(pointer: string): string[] | undefined {
   if (pointer === '') return []
   if (!pointer.startsWith('/') || /~(?![01])/.test(pointer)) return undefined
@@ -54,7 +54,7 @@ export function pointerKeys(pointer: string): string[] | undefined {
   return keys.map((key) => key.replaceAll('~1', '/').replaceAll('~0', '~'))
 }
 
-/** The value at a path of keys, or undefined if there is none. */
+/** The value at a path of keys, or undefined if there is no such value. */
 export function valueAt(value: JsonValue, keys: readonly string[]): JsonValue | undefined {
   let found: JsonValue | undefined = value
   for (const key of keys) {

@@ -1,6 +1,6 @@
 import { parsedJson } from './json.ts'
 
-/** The tools that a request asks for. An entry is a name or an alias, and may end in `@sha256:…`. */
+/** The tools that a request asks for. Each entry is a name or an alias. `@sha256:…` can follow it. */
 export type NameFilter = 'all' | ReadonlySet<string>
 
 const NAMES_MAX = 200
@@ -8,8 +8,9 @@ const NAMES_MAX = 200
 export type NameFilterFault = { readonly fault: string }
 
 /**
- * Unites the names in all values. Each value is a name, a comma-separated list, or a JSON array of strings. Blanks and
- * extra commas are ignored. Only blanks mean every tool, `[]` means no tool. A fault follows the name of the parameter.
+ * Collects the names in all values. Each value is a name, a comma-separated list, or a JSON array of strings. Blanks and
+ * extra commas are ignored. Values without any name mean every tool, but `[]` means no tool. The text of a fault is
+ * written behind the name of the parameter: `names is not a JSON array of strings`.
  */
 export function parseNameFilter(values: readonly string[]): NameFilter | NameFilterFault {
   const names = new Set<string>()

@@ -7,8 +7,9 @@ const ONE = new Set(
     ['propertyNames', 'then', 'unevaluatedItems', 'unevaluatedProperties'],
   ].flat(),
 )
-/** Keywords whose value is a list of schemas, and keywords whose value has a schema for each name. */
+/** Keywords whose value is a list of schemas. */
 const LIST = new Set(['allOf', 'anyOf', 'items', 'oneOf', 'prefixItems'])
+/** Keywords whose value is an object with a schema for each name. */
 const NAMED = new Set([
   '$defs',
   'definitions',
@@ -18,7 +19,7 @@ const NAMED = new Set([
   'properties',
 ])
 
-/** Keywords that describe a value. They refuse no value. */
+/** Keywords that describe a value but refuse none. */
 const ANNOTATION = /^(?:\$comment|title|description|default|examples|deprecated|readOnly|writeOnly)$/
 
 export type SchemaPath = readonly (string | number)[]
@@ -38,13 +39,13 @@ export function isAnnotation(keyword: string): boolean {
   return ANNOTATION.test(keyword)
 }
 
-/** The types that a schema names: one, several, or none. */
+/** The values of the keyword `type` as a list. It is empty for a schema without `type`. */
 export function typesOf({ type }: JsonObject): readonly JsonValue[] {
   if (type === undefined) return []
   return Array.isArray(type) ? (type as readonly JsonValue[]) : [type]
 }
 
-/** The schema that a local `$ref` names, or undefined if there is none. */
+/** The schema that a local `$ref` refers to, or undefined if there is no such schema. */
 export function referencedSchema(root: JsonObject, ref: JsonValue): JsonObject | undefined {
   if (typeof ref !== 'string' || !ref.startsWith('#')) return undefined
   const keys = pointerKeys(percentDecoded(ref.slice(1)))
@@ -60,7 +61,10 @@ function percentDecoded(text: string): string {
   }
 }
 
-/** The schemas directly below a schema, with their paths from it. Values such as `enum` or `default` hold no schemas. */
+/**
+ * The schemas directly below a schema. Each path starts at that schema. The values of keywords such as `enum` or
+ * `default` are no schemas.
+ */
 export function subschemas(schema: JsonObject): { readonly path: SchemaPath; readonly schema: JsonObject }[] {
   return Object.entries(schema).flatMap(([keyword, value]) =>
     candidates(keyword, value).flatMap(({ path, value: found }) =>
@@ -80,8 +84,8 @@ function candidates(keyword: string, value: JsonValue): { path: SchemaPath; valu
 }
 
 /**
- * The schema with each schema directly below it replaced by the result of `map`. `map` also gets the schemas `true` and
- * `false`. If it changes nothing, the result is the same object.
+ * Replaces each schema directly below a schema by the result of `map`. `map` also gets the schemas `true` and `false`. If
+ * `map` changes nothing, the result is the same object.
  */
 export function mapSubschemas(
   schema: JsonObject,
@@ -99,7 +103,7 @@ export function mapSubschemas(
   return changed ?? schema
 }
 
-/** The value of a keyword with some schemas replaced, each at its index or key. Without a key the value is the schema. */
+/** Replaces schemas in the value of a keyword, by index or by key. The key `undefined` stands for the whole value. */
 function withChanges(
   value: JsonValue,
   changes: ReadonlyMap<string | number | undefined, JsonValue>,

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from './json.ts'
 
-/** Where a definition comes from. If several layers have a name, the first of them in this order wins. */
+/** Where definitions come from. If several layers define the same name, the first layer in this order wins. */
 export const LAYERS = ['user', 'global', 'file'] as const
 export type Layer = (typeof LAYERS)[number]
 
@@ -14,7 +14,7 @@ export type ToolRunner = {
   readonly [field: string]: JsonValue | undefined
 }
 
-/** Hints about the effects of a tool, with MCP's names and defaults. */
+/** Hints about the effects of a tool. The names and defaults are those of MCP. */
 export type ToolAnnotations = {
   readonly title?: string | undefined
   readonly readOnlyHint?: boolean | undefined
@@ -29,7 +29,7 @@ export type ToolLimits = {
   readonly [limit: string]: JsonValue | undefined
 }
 
-/** A tool definition as it is stored. `parameters` is the schema exactly as its author wrote it. */
+/** A stored tool definition. `parameters` is the schema exactly as its author wrote it. */
 export type ToolDefinition = {
   readonly type: 'function'
   readonly function: {
@@ -45,7 +45,7 @@ export type ToolDefinition = {
   readonly sealed?: boolean | undefined
 }
 
-/** One element of a list without a dialect: the OpenAI function tool. */
+/** One element of a list without a dialect. It has the shape of an OpenAI function tool. */
 export type ListedTool = Pick<ToolDefinition, 'type' | 'function'>
 
 /** A definition as a list without a dialect shows it. */
@@ -54,7 +54,7 @@ export function listedTool(definition: ToolDefinition): ListedTool {
   return { type: 'function', function: { name, description, parameters: completeParameters(parameters) } }
 }
 
-/** Adds `type`, `properties` and `required` after the author's own keys if they are missing, because clients read them. */
+/** Adds `type`, `properties` and `required` after the author's own keys if they are missing. Clients read them. */
 export function completeParameters(parameters: JsonObject): JsonObject {
   return {
     ...parameters,

@@ -1,8 +1,9 @@
 /**
  * The rule for tool names:
  *
- * - A name has 1 to 128 ASCII characters: a letter or `_`, and then letters, digits, `_`, `.`, `:` or `-`.
- * - It is not `constructor` or `prototype`, and does not both start and end with two underscores, as `__proto__` does.
+ * - A name has 1 to 128 ASCII characters: first a letter or `_`, then letters, digits, `_`, `.`, `:` or `-`.
+ * - `constructor` and `prototype` are not allowed.
+ * - A name that starts and ends with two underscores, such as `__proto__`, is not allowed.
  */
 const TOOL_NAME = /^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$/
 const RESERVED = /^(?:constructor|prototype|__.*__)$/
@@ -14,7 +15,7 @@ export function isToolName(name: string): boolean {
   return TOOL_NAME.test(name) && !RESERVED.test(name)
 }
 
-/** Why a name is not allowed, in words that do not repeat it. Undefined if it is allowed. */
+/** Why a name is not allowed, or undefined if it is allowed. The text never repeats the name. */
 export function toolNameFault(name: string): string | undefined {
   if (name === '') return `the name is empty; ${TOOL_NAME_RULE}`
   if (TOOL_NAME.test(name)) {
@@ -31,7 +32,7 @@ export function toolNameFault(name: string): string | undefined {
   return `character ${position + 1} (U+${codePoint}) is not allowed there; ${TOOL_NAME_RULE}`
 }
 
-/** Cyrillic and Greek letters, each above the ASCII letter that it looks like (Unicode TR39). */
+/** Cyrillic and Greek letters. LATIN has the ASCII letter of the same look (Unicode TR39) at the same position. */
 const LOOKALIKES = 'аеорсухіјѕԁһӏАВЕКМНОРСТУХІЈЅαικνορυχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ'
 const LATIN = 'aeopcyxijsdhlABEKMHOPCTYXIJSaikvopuxABEZHIKMNOPTYX'
 
@@ -39,8 +40,8 @@ const LATIN = 'aeopcyxijsdhlABEKMHOPCTYXIJSaikvopuxABEZHIKMNOPTYX'
 const INVISIBLE = /[\u00AD\u200B-\u200F\u202A-\u202E\u2060-\u2064\u2066-\u2069\uFEFF]/gu
 
 /**
- * The name as a person reads it: after NFKC, without invisible characters, and with look-alike letters in ASCII. An
- * allowed name stays as it is. It tells which tool a name resembles that is not allowed.
+ * The name as a person reads it: after NFKC, without invisible characters, and with look-alike letters in ASCII. It shows
+ * which tool a forbidden name resembles. An allowed name does not change.
  */
 export function readableName(name: string): string {
   const visible = name.normalize('NFKC').replace(INVISIBLE, '')

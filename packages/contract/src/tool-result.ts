@@ -2,7 +2,7 @@ import type { Digest } from './definition-digest.ts'
 import type { ErrorCode } from './error-code.ts'
 import type { JsonValue } from './json.ts'
 
-/** The result of a call. `Data` is the form in which the value is held. */
+/** The result of a call. `Data` is the type of the returned value. */
 export type ToolResult<Data = JsonValue> =
   | { readonly resultType: 'success'; readonly textResultForLlm: string; readonly data?: Data }
   | {
@@ -17,7 +17,10 @@ export function toolFailure(code: ErrorCode, error: string): ToolResult {
   return { resultType: 'failure', textResultForLlm: error, error, code }
 }
 
-/** The result for what a tool returned: a string, or any other value as JSON. What JSON cannot hold is a failure. */
+/**
+ * The result of a call whose tool returned this value. A string becomes the text itself, any other value becomes JSON. A
+ * value that JSON cannot represent becomes a failure with the code RESULT_INVALID.
+ */
 export function toolResult(returned: unknown): ToolResult {
   try {
     const text = typeof returned === 'string' ? returned : jsonText(returned)
@@ -29,7 +32,7 @@ export function toolResult(returned: unknown): ToolResult {
   }
 }
 
-/** Throws for values that JSON.stringify would leave out or replace, so that the tool's author learns of them. */
+/** The JSON text of a value. Throws for values that JSON.stringify would omit or replace. So the tool's author sees them. */
 function jsonText(value: unknown): string {
   const text = JSON.stringify(value, function refuse(this: unknown, key: string, child: unknown) {
     const place = key === '' ? 'the result' : `'${key}' of the result`
@@ -37,7 +40,7 @@ function jsonText(value: unknown): string {
       throw new TypeError(`${place} is ${child}, which JSON has no form for`)
     if (child === undefined || typeof child === 'function' || typeof child === 'symbol')
       throw new TypeError(`${place} is ${typeof child}, which JSON has no form for`)
-    // JSON.stringify escapes a lone surrogate, so a check of the text would not find it.
+    // JSON.stringify escapes a lone surrogate, so `isWellFormed` of the whole JSON text would not find it.
     if (typeof child === 'string' && !child.isWellFormed())
       throw new TypeError(`${place} holds a lone surrogate, which is no text`)
     return child
@@ -45,26 +48,26 @@ function jsonText(value: unknown): string {
   return text
 }
 
-/** The resources that a call used, as the kernel counted them. */
+/** The resources that a call used, as the kernel measured them. */
 export type ResourceUsage = {
   readonly wallMs: number
   readonly cpuMs: number
   readonly maxRssBytes: number
 }
 
-/** Facts about a call. A fact is null if the call ended before it was known. */
+/** Facts about a call. A field is null if the call ended before its value was known. */
 export type InvocationMeta = {
   readonly invocationId: string
-  /** The canonical name of the tool, or null if it was not found. */
+  /** The canonical name of the tool, or null if the tool was not found. */
   readonly tool: string | null
   readonly digest: Digest | null
-  /** The revision of the catalog that the tool was looked up in. */
+  /** The revision of the catalog in which the tool was found. */
   readonly revision: string | null
   /** The measured isolation level. Null if nothing ran or if the service itself ran the tool. */
   readonly isolation: string | null
   readonly executionTimeMs: number
   readonly resourceUsage: ResourceUsage | null
-  /** True if the result is that of an earlier call. */
+  /** True if this is the result of an earlier call. */
   readonly replayed: boolean
   /** The id of the artifact that holds the whole result. */
   readonly artifact?: string

@@ -1,7 +1,7 @@
 import { ERROR_CODES, type ErrorCode } from './error-code.ts'
 import type { JsonValue } from './json.ts'
 
-/** One fact about an error: its reason (a code), and fields that say where it is. */
+/** One fact about an error: its reason (an error code), and fields that locate the error. */
 export type ErrorDetail = { readonly reason: ErrorCode; readonly [field: string]: JsonValue | undefined }
 
 export type ErrorBody = {
@@ -13,14 +13,14 @@ export type ErrorBody = {
   }
 }
 
-/** An error for the caller. A programming error is a plain Error and becomes INTERNAL. */
+/** An error that is reported to the caller. A programming error is a plain Error and is reported as INTERNAL. */
 export class ToolrackError extends Error {
   readonly code: ErrorCode
   readonly details: readonly ErrorDetail[]
-  /** In how many seconds the caller may try again, if that is known. */
+  /** The number of seconds after which the caller may try again, or undefined if it is not known. */
   readonly retryAfterSeconds: number | undefined
 
-  /** `message` is public. It says what is wrong and what to do, and never repeats a rejected value. */
+  /** `message` is public. It names the fault and what to do, and never repeats a rejected value. */
   constructor(
     code: ErrorCode,
     message?: string,
@@ -38,7 +38,7 @@ export class ToolrackError extends Error {
   }
 }
 
-/** Recognises an error by its code, so that it works for another bundle's copy of the class too. */
+/** Recognises a ToolrackError by its code, because another bundle can have its own copy of the class. */
 export function isToolrackError(error: unknown): error is ToolrackError {
   return (
     error instanceof Error &&
@@ -48,7 +48,7 @@ export function isToolrackError(error: unknown): error is ToolrackError {
   )
 }
 
-/** The body of an error answer, in the shape of Google's APIs. */
+/** The body of an HTTP answer that reports an error. It has the shape that Google's APIs use. */
 export function errorBody(error: ToolrackError): ErrorBody {
   const { httpStatus, status } = ERROR_CODES[error.code]
   return { error: { code: httpStatus, status, message: error.message, details: error.details } }

@@ -1,18 +1,18 @@
 import type { JsonObject, JsonValue } from '../json.ts'
 import type { ToolResult } from '../tool-result.ts'
 
-/** One call as a model made it, of any vendor. */
+/** One call that a model of any vendor made. */
 export type ToolCall = {
-  /** Its place among all items that were sent. */
+  /** The index of the call among all items that were sent. */
   readonly index: number
-  /** Pairs the call with its answer. Only Gemini allows calls without one. */
+  /** Pairs the call with its answer. Only Gemini allows calls without an id. */
   readonly id: string | undefined
   readonly name: string
   /** The arguments as the vendor sends them: a JSON text, or an object. */
   readonly arguments: { readonly text: string } | { readonly value: JsonValue }
   /** The item that the call was read from. */
   readonly item: JsonObject
-  /** Whether a null argument can mean that the parameter was omitted: a fact of the format. */
+  /** `nullMeansOmitted` of the call's format. */
   readonly nullMeansOmitted: boolean
 }
 
@@ -21,26 +21,29 @@ export type AnsweredCall<Result extends ToolResult<unknown> = ToolResult<unknown
   readonly result: Result
 }
 
-/** How a vendor's models write calls, and how the vendor wants the answers. A fault goes behind "the call". */
+/**
+ * How a vendor's models write calls, and how the vendor wants the answers. The text of a fault is written behind "the
+ * call": "the call must have an id".
+ */
 export type CallFormat<Name extends string = string> = {
   readonly name: Name
-  /** The key under which a message holds the items, beside fields of the vendor's own. */
+  /** The key of a message that holds the list of items, such as `tool_calls`. */
   readonly itemsKey: string
-  /** True for an item that is a call in this format, also if it is malformed. */
+  /** True for an item that is a call in this format, even if the call is malformed. */
   readonly isCall: (item: JsonObject) => boolean
-  /** True for an item without a `type` that is not a call, such as a text. It is skipped. */
+  /** True for an item without a `type` that is not a call, such as a text. Such items are skipped. */
   readonly isOther?: (item: JsonObject) => boolean
-  /** The id of a call, whatever type of value it is. */
+  /** The id of a call as it was sent. It can have any type. */
   readonly id: (item: JsonObject) => JsonValue | undefined
-  /** The fault of a call without a valid id. Leave it out if a call needs no id. */
+  /** The fault of a call without a valid id. It is undefined for a format in which a call needs no id. */
   readonly idFault?: string
   /** Reads a call, or returns its fault. */
   readonly read: (item: JsonObject) => Pick<ToolCall, 'name' | 'arguments'> | string
   /**
-   * True if a null argument can mean that the parameter was omitted. Models in OpenAI's strict mode must write every
-   * parameter, so they write null for the ones that they leave out.
+   * True if a null argument can mean that the parameter was omitted. In OpenAI's strict mode a model must write every
+   * parameter, so it writes null for each parameter that it omits.
    */
   readonly nullMeansOmitted: boolean
-  /** The messages to append to the conversation, in the order of the calls. */
+  /** The messages with the answers. They are appended to the conversation and have the order of the calls. */
   readonly messages: (answered: readonly AnsweredCall[]) => readonly JsonObject[]
 }

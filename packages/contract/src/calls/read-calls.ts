@@ -1,13 +1,13 @@
 import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from '../json.ts'
 import type { CallFormat, ToolCall } from './call-format.ts'
 
-/** How many calls one request to the service may hold. */
+/** The largest number of calls in one request to the service. */
 export const CALLS_MAX = 64
 
-/** Characters of a call's id. The ids of all vendors are far shorter. */
+/** The largest number of characters in a call's id. The ids of all vendors are far shorter. */
 const ID_LENGTH_MAX = 512
 
-/** The items of a model's answer that are calls, not read yet. All have one format. */
+/** The calls in a model's answer before they are read. All have the same format. */
 export type FoundCalls<Name extends string = string> = {
   /** Undefined if there is no call. */
   readonly format: CallFormat<Name> | undefined
@@ -21,7 +21,7 @@ export type ReadCalls<Name extends string = string> = {
   readonly calls: readonly ToolCall[]
 }
 
-/** What is wrong with a model's answer, to go behind "the body". */
+/** The fault of a model's answer. The text is written behind "the body": "the body mixes formats". */
 export type CallsFault = { readonly fault: string }
 
 /** Finds the calls in a model's answer: a list of items, or the message that holds the list. */
@@ -49,7 +49,7 @@ export function findCalls<Name extends string>(
   return { format: first?.format, items }
 }
 
-/** Reads the calls in a model's answer, or says what is wrong with the first that cannot be read. */
+/** Reads the calls in a model's answer. If a call cannot be read, returns the fault of the first such call. */
 export function readCalls<Name extends string>(
   body: JsonValue,
   formats: readonly CallFormat<Name>[],
@@ -72,7 +72,7 @@ export function readCalls<Name extends string>(
   for (const { id, index } of calls) {
     if (id === undefined) continue
     const first = indexOf.get(id)
-    // No vendor takes two answers to one call, so neither of the two may run.
+    // No vendor accepts two answers with one id, so neither of the two calls may run.
     if (first !== undefined)
       return { fault: `has two calls with one id: items ${first} and ${index}; nothing was run` }
     indexOf.set(id, index)
@@ -88,7 +88,10 @@ function idFault({ idFault: fault }: CallFormat, sent: JsonValue | undefined): s
   return fault ?? (sent === undefined ? undefined : 'must have a string as its id, or no id')
 }
 
-/** Texts, thoughts, and calls that the vendor runs itself. Formats that have a `type` tell them apart by it. */
+/**
+ * True for an item that is no call for us: a text, a thought, or a call that the vendor runs itself. Items with a `type` are
+ * recognised by it.
+ */
 function isOther(item: JsonObject, formats: readonly CallFormat[]): boolean {
   const { type } = item
   if (typeof type === 'string') return type !== 'function'

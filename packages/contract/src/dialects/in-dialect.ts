@@ -4,13 +4,17 @@ import { SchemaError } from '../schema-keywords.ts'
 import { completeParameters, type ToolDefinition } from '../tool-definition.ts'
 
 /**
- * What becomes of a definition in a dialect: it is sent with the schema as it is listed, with another schema of the same
- * meaning, without the strict mode that was asked for, or not at all.
+ * The possible results of converting a definition to a dialect:
+ *
+ * - `full`: the tool has the schema that a list without a dialect shows.
+ * - `rewritten`: the tool has another schema of the same meaning.
+ * - `non-strict`: strict mode was requested, but the tool is sent without it.
+ * - `quarantined`: the tool is not sent.
  */
 export const CONVERSIONS = ['full', 'rewritten', 'non-strict', 'quarantined'] as const
 export type Conversion = (typeof CONVERSIONS)[number]
 
-/** Why a definition cannot be sent in a dialect, or only without strict mode. */
+/** Why a definition cannot be sent in a dialect, or can be sent only without strict mode. */
 export type DialectFault = {
   /** JSON Pointer into the definition. */
   readonly pointer: string
@@ -23,7 +27,7 @@ export type Converted<Tool> =
   | ({ readonly conversion: 'non-strict'; readonly item: Tool } & DialectFault)
   | ({ readonly conversion: 'quarantined' } & DialectFault)
 
-/** The schema of a tool's parameters in the form that vendors want. */
+/** The schema of a tool's parameters in the form that vendors require. */
 export type ObjectSchema = {
   readonly [keyword: string]: JsonValue
   readonly type: 'object'
@@ -34,14 +38,14 @@ export type ObjectSchema = {
 /** How a definition becomes a tool of a vendor. */
 export type ToolRules<Tool> = {
   /**
-   * The schema as the vendor takes it. The same object if the vendor takes it as it was written. Throws SchemaError
-   * if the vendor would refuse the schema, or has no schema of the same meaning.
+   * Converts a schema for the vendor. Returns the same object if the vendor accepts it unchanged. Throws SchemaError if the
+   * vendor would refuse the schema and has none of the same meaning.
    */
   readonly parameters: (written: JsonObject) => JsonObject
   readonly tool: (parts: ToolParts) => Tool
 }
 
-/** What a vendor's tool is made of. `name` is the name that the vendor is given. */
+/** The parts of a vendor's tool. `name` is the name that is sent to the vendor. */
 export type ToolParts = {
   readonly name: string
   readonly description: string
@@ -49,27 +53,27 @@ export type ToolParts = {
   readonly definition: ToolDefinition
 }
 
-/** The rules of one dialect for its tools and its lists. */
+/** The rules by which one dialect makes its tools and its lists. */
 export type DialectRules<Tool extends object = object> = ToolRules<Tool> & {
   readonly name: string
-  /** True if the vendor is given aliases. False if it takes every tool name as it is. */
+  /** True if the vendor gets aliases. False if it accepts every tool name unchanged. */
   readonly usesAliases: boolean
   /** True if a list in this dialect can have the envelope `items`. */
   readonly allowsItems: boolean
-  /** The key of the one tool that holds all declarations. Leave it out if each declaration is one tool. */
+  /** If one tool holds all declarations: its key for them. Undefined if each declaration is a tool. */
   readonly declarationsKey?: string
-  /** What a definition becomes that the rules above do not allow. Its conversion is `non-strict`. */
+  /** The rules for a definition that the rules above refuse. The conversion is then `non-strict`. */
   readonly fallback?: ToolRules<Tool>
 }
 
-/** The name that a vendor is given for a tool. */
+/** The name of a tool that is sent to the vendor. */
 export function nameIn({ usesAliases }: DialectRules, name: string): string {
   return usesAliases ? aliasOf(name) : name
 }
 
 /**
- * Converts a definition to a dialect, or says where and why that is impossible. A rewritten schema allows the same
- * arguments. In strict mode it also allows null for "omitted" (see `dropOmittedArguments`).
+ * Converts a definition to a dialect. If that is impossible, returns where and why. A rewritten schema allows the same
+ * arguments as the original. In strict mode it also allows null for "omitted" (see `dropOmittedArguments`).
  */
 export function inDialect<Tool extends object>(
   definition: ToolDefinition,
@@ -78,7 +82,7 @@ export function inDialect<Tool extends object>(
   return inDialectAs(nameIn(rules, definition.function.name), definition, rules)
 }
 
-/** The same with the name that the vendor is given. The client uses it, because it makes aliases by WebCrypto. */
+/** `inDialect` with a given name for the vendor. The client needs it, because it makes aliases with WebCrypto. */
 export function inDialectAs<Tool extends object>(
   name: string,
   definition: ToolDefinition,

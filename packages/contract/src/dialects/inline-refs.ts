@@ -2,10 +2,10 @@ import { canonicalJson, isJsonArray, isJsonObject, type JsonObject, type JsonVal
 import { isAnnotation, mapSubschemas, referencedSchema, SchemaError } from '../schema-keywords.ts'
 import type { SchemaPath } from '../schema-keywords.ts'
 
-/** How many characters of JSON all references of a schema may add. A small schema can refer to a large one many times. */
+/** The largest number of JSON characters that inlining may add. A small schema can refer to a large one many times. */
 const ADDED_MAX = 128 * 1024
 
-/** Keywords that refuse the same values with and without other keywords beside them. */
+/** Keywords that refuse the same values, whatever other keywords are in the same schema. */
 const INDEPENDENT = new Set(
   [
     ['type', 'enum', 'const', 'required', 'format', 'pattern', 'minLength', 'maxLength'],
@@ -15,9 +15,12 @@ const INDEPENDENT = new Set(
 )
 
 /**
- * The same schema with each local `$ref` replaced by the schema that it leads to, and without definitions. The same
- * object if there are none. Throws SchemaError for recursion, for keywords beside a `$ref` that cannot be joined
- * with it, and for a schema that would become too large.
+ * Replaces each local `$ref` by the schema that it refers to, and removes the definitions. Returns the same object if there
+ * is neither. Throws SchemaError for:
+ *
+ * - recursion
+ * - a keyword beside a `$ref` that cannot be joined with the referenced schema
+ * - a schema that would become too large
  */
 export function inlineRefs(root: JsonObject): JsonObject {
   let added = 0
@@ -44,8 +47,8 @@ export function inlineRefs(root: JsonObject): JsonObject {
 }
 
 /**
- * The same schema with only a `$ref` at the root replaced, for vendors that read the properties of the root itself.
- * Throws SchemaError as `inlineRefs` does.
+ * Replaces only a `$ref` at the root, for vendors that need the properties at the root. Throws SchemaError for recursion
+ * and for keywords that cannot be joined.
  */
 export function inlineRootRef(root: JsonObject): JsonObject {
   let schema = root
@@ -70,7 +73,7 @@ function targetOf(root: JsonObject, ref: JsonValue, at: SchemaPath, open: readon
   return target
 }
 
-/** One schema that allows exactly the values that both allow. */
+/** Joins two schemas. The result allows exactly the values that both of them allow. */
 function joined(target: JsonObject, beside: JsonObject, at: SchemaPath): JsonObject {
   const schema: { [keyword: string]: JsonValue } = { ...target }
   for (const [keyword, value] of Object.entries(beside)) {

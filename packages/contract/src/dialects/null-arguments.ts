@@ -2,7 +2,7 @@ import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts'
 import { referencedSchema, typesOf } from '../schema-keywords.ts'
 
 /**
- * True unless it is certain that the schema refuses null. `$ref`s are looked up in `root`. They must not be recursive.
+ * False only if the schema certainly refuses null. Each `$ref` is resolved in `root`. References must not be recursive.
  */
 export function allowsNull(schema: JsonValue, root: JsonObject): boolean {
   if (!isJsonObject(schema)) return schema !== false
@@ -16,7 +16,10 @@ export function allowsNull(schema: JsonValue, root: JsonObject): boolean {
   return target === undefined || target === schema || allowsNull(target, root)
 }
 
-/** The schema with null allowed too: by its `type` if that is enough, otherwise by `anyOf`. The description stays outside. */
+/**
+ * Makes a schema also allow null: by its `type` if that is enough, otherwise by `anyOf`. The description is not moved into
+ * the `anyOf`.
+ */
 export function withNull(schema: JsonObject): JsonObject {
   const { enum: values, const: value, anyOf, description } = schema
   const types = typesOf(schema)
@@ -32,9 +35,9 @@ export function withNull(schema: JsonObject): JsonObject {
 }
 
 /**
- * The arguments without each null that means "omitted". Models in strict mode must write every parameter, so they write
- * null for the ones that they leave out. A null stays if its parameter is required, is not declared, or allows null. The
- * same object if nothing is dropped.
+ * Removes each null argument that means "omitted". In strict mode a model must write every parameter, so it writes null for
+ * each parameter that it omits. A null stays if its parameter is required, is not declared, or allows null. Returns the
+ * same object if nothing is removed.
  */
 export function dropOmittedArguments(parameters: JsonObject, args: JsonObject): JsonObject {
   function clean(value: JsonValue, described: JsonValue | undefined): JsonValue {

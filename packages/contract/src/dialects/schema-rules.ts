@@ -3,21 +3,22 @@ import { mapSubschemas, SchemaError, typesOf, type SchemaPath } from '../schema-
 
 const DRAFT_07 = /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/
 
-/** References to places that 2020-12 writes in another way than draft-07. */
+/** Matches references to keywords of draft-07 that have another form in 2020-12. */
 const MOVED = /\/(?:items\/\d+|additionalItems|dependencies)(?:\/|$)/
 
-/** The keywords for which vendors take `true` and `false` as schemas. */
+/** The keywords whose value may be the schema `true` or `false` for vendors. */
 const MAY_BE_BOOLEAN = new Set(['additionalProperties', 'unevaluatedItems', 'unevaluatedProperties'])
 
 /**
- * The same schema as vendors read it: in JSON Schema 2020-12, without `$schema`, and with an object for each schema. The
- * same object if it is so already. Throws SchemaError if a reference leads to a place that 2020-12 does not have.
+ * Converts a schema to the form that vendors read: JSON Schema 2020-12, without `$schema`, and with an object in place of
+ * `true` or `false`. Returns the same object if it already has that form. Throws SchemaError if a reference refers to a
+ * keyword that has another form in 2020-12.
  */
 export function currentSchema(root: JsonObject): JsonObject {
   return objectSchemas(currentDraft(root))
 }
 
-/** The same schema with `items: {}` in each array that says nothing about its items. OpenAI and Gemini require `items`. */
+/** Adds `items: {}` to each array schema without `items`. OpenAI and Gemini require `items`. */
 export function arraysWithItems(schema: JsonObject): JsonObject {
   const below = mapSubschemas(schema, (child) => (isJsonObject(child) ? arraysWithItems(child) : child))
   const needsItems = typesOf(below).includes('array') && below['items'] === undefined
@@ -34,14 +35,14 @@ export function refuseAtRoot(schema: JsonObject, keywords: readonly string[]): v
     )
 }
 
-/** Throws SchemaError if a parameter at the root has a name that is not allowed. `rule` says which names are. */
+/** Throws SchemaError if a parameter at the root has a name that is not allowed. `rule` describes the allowed names. */
 export function refuseParameterNames(schema: JsonObject, allowed: RegExp, rule: string): void {
   const name = Object.keys(schema['properties'] ?? {}).find((one) => !allowed.test(one))
   if (name !== undefined)
     throw new SchemaError(['properties', name], `the vendor refuses this parameter's name; it takes ${rule}`)
 }
 
-/** Writes `true` as `{}` and `false` as `{"not":{}}`. */
+/** Replaces the schema `true` by `{}` and the schema `false` by `{"not":{}}`. */
 function objectSchemas(schema: JsonObject): JsonObject {
   return mapSubschemas(schema, (child, [keyword]) => {
     if (isJsonObject(child)) return objectSchemas(child)
@@ -56,7 +57,10 @@ function currentDraft(root: JsonObject): JsonObject {
   return typeof draft === 'string' && DRAFT_07.test(draft) ? fromDraft07(schema, []) : schema
 }
 
-/** In draft-07 keywords beside a `$ref` have no effect. Here they keep it, as they do where arguments are checked. */
+/**
+ * Converts a schema of draft-07 to 2020-12. In draft-07, keywords beside a `$ref` have no effect. Here they have one, as in
+ * the check of the arguments.
+ */
 function fromDraft07(schema: JsonObject, path: SchemaPath): JsonObject {
   const { $ref: ref } = schema
   if (typeof ref === 'string' && MOVED.test(ref))
@@ -70,7 +74,7 @@ function fromDraft07(schema: JsonObject, path: SchemaPath): JsonObject {
   return withDependencies(withPrefixItems(below))
 }
 
-/** A list in `items` becomes `prefixItems`, and `additionalItems` becomes `items`. */
+/** Renames a list in `items` to `prefixItems`, and `additionalItems` to `items`. */
 function withPrefixItems(schema: JsonObject): JsonObject {
   const { additionalItems, ...others } = schema
   const { items, ...rest } = others

@@ -3,8 +3,8 @@ import { isAnnotation, mapSubschemas, SchemaError, typesOf, type SchemaPath } fr
 import { allowsNull, withNull } from './null-arguments.ts'
 
 /**
- * The keywords, formats and limits that OpenAI documents for strict schemas, and the keywords that its SDK lets through.
- * For any other the API may refuse the whole request.
+ * The keywords that OpenAI documents for strict schemas, and those that its SDK lets through. The formats and limits below
+ * are documented too. The API may refuse the whole request if a schema has anything else.
  */
 const KEYWORDS = new Set(
   [
@@ -15,28 +15,33 @@ const KEYWORDS = new Set(
   ].flat(),
 )
 const FORMAT = /^(?:date|date-time|time|duration|email|hostname|ipv4|ipv6|uuid)$/
-/** Patterns without look-around, named groups, flags and back references. */
+/** Matches patterns without look-around, named groups, flags and back references. */
 const PATTERN = /^(?!.*(?:\(\?(?!:)|\\[1-9]))/s
-/** Levels of nested schemas. The root is level 1. */
+/** The largest depth of nested schemas. The root is level 1. */
 const LEVELS_MAX = 10
-/** Properties of all objects together. */
+/** The largest number of properties in all objects together. */
 const PROPERTIES_MAX = 5_000
-/** Characters of the whole schema as JSON. OpenAI counts only some of them. */
+/** The largest number of characters of the whole schema as JSON. OpenAI counts only some of these characters. */
 const CHARACTERS_MAX = 120_000
-/** Values of all enums together. */
+/** The largest number of values in all enums together. */
 const ENUM_VALUES_MAX = 1_000
-/** An enum of more than 250 values may have so many characters. */
+/** An enum of more than 250 values may have at most 15,000 characters. */
 const LONG_ENUM = { values: 250, characters: 15_000 }
 
-/** Annotations that become part of the description, because strict schemas have no keyword for them. */
+/** Annotations that are moved into the description, because strict schemas do not have these keywords. */
 const DESCRIBED = { default: 'Default', examples: 'Examples' }
-/** Annotations that tell a model nothing. */
+/** Annotations that are removed, because a model does not need them. */
 const DROPPED = new Set(['$comment', 'deprecated', 'readOnly', 'writeOnly'])
 
 /**
- * The schema as strict mode wants it: every object is closed, every property is required, an optional property also
- * allows null, and defaults are in the description. The same object if it is so already. Throws SchemaError if that
- * would change which arguments the tool takes. `root` must have a type and properties, and no references.
+ * Converts a schema to the form that strict mode requires:
+ *
+ * - Every object allows only declared properties, and requires all of them.
+ * - A property that was optional also allows null.
+ * - Defaults and examples are in the description.
+ *
+ * Returns the same object if it already has that form. Throws SchemaError if strict mode does not allow the schema, or if
+ * the conversion would change which arguments the tool accepts. `root` must have a type and properties, and no references.
  */
 export function strictSchema(root: JsonObject): JsonObject {
   let enumValues = 0
@@ -109,7 +114,7 @@ function requirePatternAndFormat({ pattern, format }: JsonObject, path: SchemaPa
   refuseIf(!isKnown, [...path, 'format'], 'strict schemas have no such format')
 }
 
-/** Strict mode needs a type for each value. */
+/** Throws SchemaError if a value has no type. Strict mode needs a type for each value. */
 function requireType(schema: JsonObject, path: SchemaPath): void {
   const { type, anyOf, items, ...rest } = schema
   const isAlone = type === undefined && Object.keys(rest).every(isAnnotation)
@@ -119,7 +124,7 @@ function requireType(schema: JsonObject, path: SchemaPath): void {
   refuseIf(needsItems, path, 'the array says nothing about its items')
 }
 
-/** The object schema with every property required and no other property allowed. */
+/** Makes an object schema require each of its properties and allow no other property. */
 function closed(schema: JsonObject): JsonObject {
   const names = propertyNames(schema)
   const { required, additionalProperties } = schema
@@ -136,7 +141,7 @@ function isRequired({ required }: JsonObject, name: string): boolean {
   return isJsonArray(required) && required.includes(name)
 }
 
-/** The schema without annotations that strict schemas have no keyword for. The description tells a default and examples. */
+/** Removes the annotations that strict schemas do not have. Moves a default and examples into the description. */
 function describedInWords(schema: JsonObject): JsonObject {
   const words = Object.entries(DESCRIBED).flatMap(([keyword, word]) =>
     schema[keyword] === undefined ? [] : [`${word}: ${JSON.stringify(schema[keyword])}.`],

@@ -15,7 +15,7 @@ export type GeminiTool = { readonly functionDeclarations: GeminiDeclaration[] }
 /** The names that Gemini documents for parameters at the root. */
 const PARAMETER_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/
 
-/** The keys of parts that are not calls. Gemini's parts have no `type`. */
+/** A part with one of these keys is not a call. Gemini's parts have no `type`. */
 const OTHER_PARTS = ['text', 'thought', 'inlineData', 'fileData', 'executableCode', 'codeExecutionResult']
 
 export const geminiDialect: DialectRules<GeminiDeclaration> = {
@@ -31,7 +31,10 @@ export const geminiDialect: DialectRules<GeminiDeclaration> = {
   tool: ({ name, description, parameters }) => ({ name, description, parametersJsonSchema: parameters }),
 }
 
-/** Parts `{"functionCall":{"id"?,"name","args":{…}}}`, answered by one user content of `functionResponse` parts. */
+/**
+ * A call is a part `{"functionCall":{"id"?,"name","args":{…}}}`. The answer is one user content of `functionResponse`
+ * parts.
+ */
 export const geminiCalls: CallFormat<'gemini'> = {
   name: 'gemini',
   itemsKey: 'parts',
@@ -57,7 +60,10 @@ function functionResponse({ call: { id, name }, result }: AnsweredCall): JsonObj
   return { ...(id !== undefined && { id }), name, response }
 }
 
-/** The value itself. Its text if it holds an integer that JavaScript would round, and for null and a string result. */
+/**
+ * The output of a call: the returned value. It is the text of the result if the tool returned a string or null, or if the
+ * value contains an integer that JavaScript would round.
+ */
 function outputOf(data: unknown, text: string): JsonValue {
   return data === undefined || data === null || holdsLargeInteger(data) ? text : (data as JsonValue)
 }

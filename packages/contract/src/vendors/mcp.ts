@@ -2,10 +2,10 @@ import type { DialectRules, ObjectSchema, ToolParts } from '../dialects/in-diale
 import { currentSchema } from '../dialects/schema-rules.ts'
 import type { ToolAnnotations } from '../tool-definition.ts'
 
-/** The hints that MCP knows. Definitions may have others. */
+/** The hints that MCP defines. A tool definition may have other hints, which are not sent. */
 const HINTS = ['title', 'readOnlyHint', 'destructiveHint', 'idempotentHint', 'openWorldHint'] as const
 
-/** A tool of MCP's `tools/list`. `_meta` has the canonical name if the alias differs from it. */
+/** A tool of MCP's `tools/list`. `_meta` has the canonical name if the alias is another name. */
 export type McpTool = Pick<ToolParts, 'name' | 'description'> & {
   readonly title?: string
   readonly inputSchema: ObjectSchema
@@ -13,7 +13,7 @@ export type McpTool = Pick<ToolParts, 'name' | 'description'> & {
   readonly _meta?: { readonly 'toolrack/name': string }
 }
 
-/** MCP takes every schema. Its hosts hand names on to models, so it is given aliases. */
+/** MCP accepts every schema. It gets aliases, because its hosts pass the names to models. */
 export const mcpDialect: DialectRules<McpTool> = {
   name: 'mcp',
   usesAliases: true,

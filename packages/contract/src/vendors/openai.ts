@@ -14,10 +14,10 @@ export type OpenaiTool = {
   readonly function: Described & { readonly strict?: boolean }
 }
 
-/** A tool of the Responses API. It always has `strict`, because without it the API tries to be strict. */
+/** A tool of the Responses API. It always has `strict`, because the API tries strict mode if the field is missing. */
 export type OpenaiResponsesTool = Described & { readonly type: 'function'; readonly strict: boolean }
 
-/** OpenAI refuses these beside `type: object` at the root, with or without strict mode. */
+/** Keywords that OpenAI refuses beside `type: object` at the root, with or without strict mode. */
 const NOT_AT_ROOT = ['oneOf', 'anyOf', 'allOf', 'enum', 'const', 'not']
 
 export const openaiDialect: DialectRules<OpenaiTool> = {
@@ -42,13 +42,13 @@ export const openaiResponsesDialect: DialectRules<OpenaiResponsesTool> = {
   }),
 }
 
-/** Chat Completions with Structured Outputs. A tool that does not qualify is sent without strict mode. */
+/** Chat Completions with Structured Outputs. A tool that strict mode does not allow is sent without it. */
 export const openaiStrictDialect: DialectRules<OpenaiTool> = {
   name: 'openai-strict',
   usesAliases: true,
   allowsItems: true,
   parameters: (written) => {
-    // References come first, because the rules depend on the place of a value.
+    // References are replaced first, because the strict rules depend on the place of a value in the schema.
     const inlined = inlineRefs(currentSchema(written))
     const complete = completeParameters(inlined)
     refuseAtRoot(complete, NOT_AT_ROOT)
@@ -59,7 +59,10 @@ export const openaiStrictDialect: DialectRules<OpenaiTool> = {
   fallback: { parameters: openaiParameters, tool: (parts) => openaiTool(parts, false) },
 }
 
-/** `{"id","type":"function","function":{"name","arguments":"<JSON>"}}`, answered by messages of the role `tool`. */
+/**
+ * A call is `{"id","type":"function","function":{"name","arguments":"<JSON>"}}`. Each answer is a message with the role
+ * `tool`.
+ */
 export const openaiCalls: CallFormat<'openai'> = {
   name: 'openai',
   itemsKey: 'tool_calls',
@@ -81,7 +84,10 @@ export const openaiCalls: CallFormat<'openai'> = {
     })),
 }
 
-/** `{"type":"function_call","call_id","name","arguments":"<JSON>"}`, answered by `function_call_output` items. */
+/**
+ * A call is `{"type":"function_call","call_id","name","arguments":"<JSON>"}`. Each answer is a `function_call_output`
+ * item.
+ */
 export const openaiResponsesCalls: CallFormat<'openai-responses'> = {
   name: 'openai-responses',
   itemsKey: 'output',
@@ -102,7 +108,7 @@ export const openaiResponsesCalls: CallFormat<'openai-responses'> = {
     })),
 }
 
-/** The schema as both APIs take it without strict mode. */
+/** Converts a schema for Chat Completions and the Responses API without strict mode. */
 function openaiParameters(written: JsonObject): JsonObject {
   const schema = arraysWithItems(inlineRootRef(currentSchema(written)))
   refuseAtRoot(schema, NOT_AT_ROOT)

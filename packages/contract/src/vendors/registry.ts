@@ -10,15 +10,15 @@ import { openaiResponsesDialect, openaiStrictDialect } from './openai.ts'
 import type { OpenaiResponsesTool, OpenaiTool } from './openai.ts'
 
 /*
- * To add a vendor, write its file in this folder and register it in this one. Nothing else names a vendor. Names, rules
- * and call formats are separate constants, so that an app that only runs calls does not load the conversion of schemas.
+ * To add a vendor, write its file in this folder and register the vendor in this file. No other file names a vendor. Names,
+ * rules and call formats are separate constants. So an app that only runs calls does not load the conversion of schemas.
  */
 
 /** The dialects that a list can be asked for. A dialect is the shape of a vendor's `tools` field. */
 export const DIALECTS = ['openai', 'openai-responses', 'openai-strict', 'anthropic', 'gemini', 'mcp'] as const
 export type Dialect = (typeof DIALECTS)[number]
 
-/** What a definition becomes in each dialect. */
+/** The type of one converted definition in each dialect. */
 export type DialectTools = {
   readonly openai: OpenaiTool
   readonly 'openai-responses': OpenaiResponsesTool
@@ -28,7 +28,7 @@ export type DialectTools = {
   readonly mcp: McpTool
 }
 
-/** An element of a list in a dialect, or in none. Gemini's only element holds all declarations. */
+/** An element of a list in a dialect, or of a list without one. A Gemini list has one element with all declarations. */
 export type ToolOf<D extends Dialect | undefined> = D extends 'gemini'
   ? GeminiTool
   : D extends Dialect
@@ -44,7 +44,7 @@ const RULES: { readonly [D in Dialect]: DialectRules<DialectTools[D]> } = {
   mcp: mcpDialect,
 }
 
-/** The formats in which calls are read. */
+/** The formats of calls that can be read. */
 export const CALL_FORMATS: readonly CallFormat<CallFormatName>[] = [
   openaiCalls,
   openaiResponsesCalls,
@@ -57,14 +57,14 @@ export function dialectRules<D extends Dialect>(dialect: D): DialectRules<Dialec
   return RULES[dialect]
 }
 
-/** True if the elements of a list in this dialect, or in none, have the shape of a ListedTool. */
+/** True if the elements of a list have the shape of a ListedTool. `undefined` means a list without a dialect. */
 export function hasListedShape(dialect: Dialect | undefined): boolean {
   return dialect === undefined || dialect === 'openai'
 }
 
 /**
- * A call of any vendor in a format that every service reads: OpenAI's for arguments that are a text, Anthropic's for
- * arguments that are a value. So the service reads the arguments as it would have read the model's own call.
+ * Writes a call of any vendor in a format that every service reads: in OpenAI's format if the arguments are a text, in
+ * Anthropic's if they are a value. So the service reads the arguments exactly as the model wrote them.
  */
 export function writeCall({ name, arguments: sent }: ToolCall, id: string): JsonObject {
   if ('text' in sent) return { id, type: 'function', function: { name, arguments: sent.text } }
