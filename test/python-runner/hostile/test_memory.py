@@ -121,11 +121,12 @@ def library():
     return max((path for path in found if os.path.isfile(path)), key=os.path.getsize)
 
 
-def deep_stack() -> str:
-    top = libc.getauxval(25)
-    for depth in range(1, 400):
+def deep_stack(megabytes: int) -> str:
+    # The frames in use lie in the first megabyte below the random bytes of AT_RANDOM. They are not written over.
+    top = libc.getauxval(25) - MB
+    for depth in range(1, megabytes + 1):
         ctypes.memset(top - depth * MB, 1, MB)
-    return "held 400 MB"
+    return f"held {megabytes} MB"
 
 
 def dropped_permission() -> str:
@@ -245,7 +246,9 @@ def test_a_mapping_can_not_be_grown_or_moved(live: LiveRunner) -> None:
 
 
 def test_the_stack_has_an_end(live: LiveRunner) -> None:
-    assert live.invoke(MODULE, "hostile:deep_stack").get("code") == "TOOL_CRASHED"
+    answer = live.invoke(MODULE, "hostile:deep_stack", {"megabytes": 6})
+    assert answer.get("text") == "held 6 MB", answer
+    assert live.invoke(MODULE, "hostile:deep_stack", {"megabytes": 8}).get("code") == "TOOL_CRASHED"
 
 
 def test_the_address_space_has_an_end(live: LiveRunner) -> None:
