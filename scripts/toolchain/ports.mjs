@@ -1,8 +1,14 @@
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
+import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
 
 const host = '127.0.0.1'
+
+/** A program that asked for ports listens on them within this time. */
+const claimMs = 600_000
 
 /** True if nobody listens on the port. */
 export async function isFree(port) {
@@ -17,15 +23,31 @@ export async function isFree(port) {
   return true
 }
 
+/** Claims the port with a file, so that two programs that look for free ports at the same time get different ones. */
+function claim(port) {
+  const folder = join(tmpdir(), `toolrack-ports-${process.getuid()}`)
+  const path = join(folder, String(port))
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const claimed = statSync(path, { throwIfNoEntry: false })
+  if (claimed !== undefined && Date.now() - claimed.mtimeMs > claimMs) rmSync(path, { force: true })
+  try {
+    writeFileSync(path, '', { flag: 'wx' })
+    return true
+  } catch (error) {
+    if (error.code === 'EEXIST') return false
+    throw error
+  }
+}
+
 /**
- * `count` different ports on which nobody listens now. They are below the ports that systems assign by themselves. So no
- * program that asks the system for a free port gets one of them in the meantime.
+ * `count` different ports on which nobody listens now, and that no other caller gets within ten minutes. They are below the
+ * ports that systems assign by themselves. So no program that asks the system for a free port gets one of them either.
  */
 export async function freePorts(count) {
   const ports = new Set()
   while (ports.size < count) {
     const port = randomInt(20_000, 32_768)
-    if (await isFree(port)) ports.add(port)
+    if (claim(port) && (await isFree(port))) ports.add(port)
   }
   return [...ports]
 }
