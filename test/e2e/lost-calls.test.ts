@@ -127,7 +127,7 @@ withPython('a runner at a lower level than asked runs nothing, and says so', asy
     503,
     {
       code: 'ISOLATION_UNAVAILABLE',
-      error: expect.stringMatching(/^Nothing was run: isolation L4 is asked for/),
+      error: expect.stringMatching(/^Nothing was run: isolation L4 is needed/),
     },
   ])
 })

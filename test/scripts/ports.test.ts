@@ -1,3 +1,4 @@
+import { expect, test } from '@jest/globals'
 import { freePorts } from '../../scripts/toolchain/ports.mjs'
 
 test('callers that ask at the same time get different ports', async () => {

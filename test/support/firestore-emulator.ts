@@ -1,4 +1,4 @@
-import { describe } from '@jest/globals'
+import { beforeAll, describe } from '@jest/globals'
 import { Firestore } from '@google-cloud/firestore'
 import { randomUUID } from 'node:crypto'
 import { FirestoreConnection } from '../../functions/src/stores/firestore/firestore-connection.ts'
@@ -12,11 +12,20 @@ export const EMULATOR = process.env['FIRESTORE_EMULATOR_HOST'] ?? ''
 
 /** A suite that talks to the real emulator. */
 export function describeOnEmulator(title: string, suite: () => void): void {
-  if (EMULATOR !== '') describe(title, suite)
-  else
-    testWhere(false, `${title}: not run, FIRESTORE_EMULATOR_HOST names no emulator.`)(title, () =>
-      Promise.resolve(),
-    )
+  if (EMULATOR === '') {
+    const sentence = `${title}: not run, FIRESTORE_EMULATOR_HOST names no emulator.`
+    testWhere(false, sentence)(title, () => Promise.resolve())
+    return
+  }
+  describe(title, () => {
+    // The first call of a process loads the client. On a busy machine this takes longer than the deadlines of the stores.
+    beforeAll(async () => {
+      const firestore = openFirestore(newProject())
+      await firestore.doc('a/b').get()
+      await firestore.terminate()
+    }, 60_000)
+    suite()
+  })
 }
 
 /** How an instance reads its layers. */
