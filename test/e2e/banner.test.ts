@@ -48,7 +48,7 @@ withPython('where a folder of modules is watched, a line shows what is loaded fr
   mkdirSync(folder, { recursive: true })
   writeFileSync(join(folder, 'notes.py'), moduleOf('notes', 'find'))
   await using server = await serverWithRunner({ env: { HOME: home.path } })
-  expect(server.said).toContain(`saved in ${folder} `)
+  expect(server.said).toContain(`files in ${folder} are loaded`)
   await until(
     async () => server.fetch('/workflows/tools/list?names=notes:find').then((answer) => answer.text()),
     (listed) => listed !== '[]',
