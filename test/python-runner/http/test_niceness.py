@@ -119,7 +119,9 @@ def test_each_child_is_nice_from_birth_and_nicer_where_its_user_took_much_just_n
         live.health()
 
         def tell(tenant: str, seconds: float) -> list[int]:
-            told: list[int] = live.invoke(TELLS, "tells:tell", {"seconds": seconds}, tenant=tenant)["value"]
+            answer = live.invoke(TELLS, "tells:tell", {"seconds": seconds}, tenant=tenant)
+            assert answer["outcome"] == "success", answer
+            told: list[int] = answer["value"]
             return told
 
         def a_is_nicer() -> bool:
