@@ -14,7 +14,7 @@ export type OpenaiTool = {
   readonly function: Described & { readonly strict?: boolean }
 }
 
-/** A tool of the Responses API. It always has `strict`, because the API tries strict mode if the field is missing. */
+/** A tool of the Responses API. It always has `strict`, because without the field the API tries strict mode. */
 export type OpenaiResponsesTool = Described & { readonly type: 'function'; readonly strict: boolean }
 
 /** Keywords that OpenAI refuses beside `type: object` at the root, with or without strict mode. */
@@ -25,7 +25,7 @@ export const openaiDialect: DialectRules<OpenaiTool> = {
   usesAliases: true,
   allowsItems: true,
   parameters: openaiParameters,
-  tool: (parts) => openaiTool(parts),
+  tool: openaiTool,
 }
 
 export const openaiResponsesDialect: DialectRules<OpenaiResponsesTool> = {
