@@ -1,13 +1,6 @@
 import { CALL_FORMATS, findCalls, isCallId, isToolName, toolFailure } from '@toolrack/contract'
-import type {
-  CallFormat,
-  CallFormatName,
-  FoundCall,
-  JsonObject,
-  JsonValue,
-  ToolCall,
-  ToolResult,
-} from '@toolrack/contract'
+import type { CallFormat, CallFormatName, FoundCall, JsonObject, JsonValue } from '@toolrack/contract'
+import type { ToolCall, ToolResult } from '@toolrack/contract'
 import type { ByName } from './by-name.ts'
 import { optionInvalid, ToolsError } from './errors.ts'
 import { runAtService, type ServiceAnswer } from './run-at-service.ts'
@@ -75,8 +68,8 @@ export class ToolDispatcher {
     if (!format) return { format: null, messages: [], results: [] }
     const calls = items.map((item) => readCall(format, item, items))
     const runners = await Promise.all(calls.map(({ name }) => this.#runners.find(name)))
-    const left = calls.filter(({ fault }, at) => fault === undefined && !runners[at])
-    const answers = this.#service && runAtService(this.#service, left, this.#deadlineMs, signal)
+    const remote = calls.filter(({ fault }, at) => fault === undefined && !runners[at])
+    const answers = this.#service && runAtService(this.#service, remote, this.#deadlineMs, signal)
     const answered = await Promise.all(
       calls.map(async (call, at) => ({ call, result: await this.#run(call, runners[at], answers, signal) })),
     )

@@ -82,9 +82,9 @@ type MapSchema = (schema: JsonValue, path: SchemaPath) => JsonValue
  * object.
  */
 export function mapSubschemas(schema: JsonObject, map: MapSchema): JsonObject {
+  const mapOne: MapSchema = (below, path) =>
+    typeof below === 'boolean' || isJsonObject(below) ? map(below, path) : below
   return mapMembers(schema, (value, keyword) => {
-    const mapOne: MapSchema = (below, path) =>
-      typeof below === 'boolean' || isJsonObject(below) ? map(below, path) : below
     if (isJsonArray(value) && LIST.has(keyword)) {
       const mapped = value.map((element, index) => mapOne(element, [keyword, index]))
       return mapped.some((element, index) => element !== value[index]) ? mapped : value
