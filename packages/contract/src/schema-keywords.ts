@@ -61,10 +61,7 @@ function percentDecoded(text: string): string {
   }
 }
 
-/**
- * The schemas directly below a schema, with their paths from it. The values of keywords such as `enum` or `default` are
- * not schemas.
- */
+/** The schemas directly below a schema, each with its path from there. Values of `enum` or `default` are not schemas. */
 export function subschemas(schema: JsonObject): { readonly path: SchemaPath; readonly schema: JsonObject }[] {
   const found: { readonly path: SchemaPath; readonly schema: JsonObject }[] = []
   mapSubschemas(schema, (child, path) => {
@@ -77,10 +74,7 @@ export function subschemas(schema: JsonObject): { readonly path: SchemaPath; rea
 /** Returns a JSON value in place of a schema. The schemas `true` and `false` are passed too. */
 type MapSchema = (schema: JsonValue, path: SchemaPath) => JsonValue
 
-/**
- * Replaces each schema directly below a schema by the result of `map`. If `map` changes nothing, the result is the same
- * object.
- */
+/** Replaces each schema directly below a schema by the result of `map`. Returns the same object if nothing changes. */
 export function mapSubschemas(schema: JsonObject, map: MapSchema): JsonObject {
   const mapOne: MapSchema = (below, path) =>
     typeof below === 'boolean' || isJsonObject(below) ? map(below, path) : below
@@ -95,7 +89,7 @@ export function mapSubschemas(schema: JsonObject, map: MapSchema): JsonObject {
   })
 }
 
-/** Replaces the value of each key by the result of `map`. If `map` changes nothing, the result is the same object. */
+/** Replaces the value of each key by the result of `map`. Returns the same object if nothing changes. */
 function mapMembers(object: JsonObject, map: (value: JsonValue, key: string) => JsonValue): JsonObject {
   const entries = Object.entries(object).map(([key, value]) => [key, map(value, key)] as const)
   return entries.some(([key, value]) => value !== object[key]) ? Object.fromEntries(entries) : object

@@ -22,7 +22,7 @@ export const anthropicDialect: DialectRules<AnthropicTool> = {
   tool: ({ name, description, parameters }) => ({ name, description, input_schema: parameters }),
 }
 
-/** A call is `{"type":"tool_use","id","name","input":{…}}`. The answer is one user message of `tool_result` blocks. */
+/** A call: `{"type":"tool_use","id","name","input":{…}}`. All answers: one user message of `tool_result` blocks. */
 export const anthropicCalls: CallFormat<'anthropic'> = {
   name: 'anthropic',
   itemsKey: 'content',

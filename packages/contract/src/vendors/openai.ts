@@ -59,10 +59,7 @@ export const openaiStrictDialect: DialectRules<OpenaiTool> = {
   fallback: { parameters: openaiParameters, tool: (parts) => openaiTool(parts, false) },
 }
 
-/**
- * A call is `{"id","type":"function","function":{"name","arguments":"<JSON>"}}`. Each answer is a message with the role
- * `tool`.
- */
+/** A call: `{"id","type":"function","function":{"name","arguments":"<JSON>"}}`. Its answer: a message of the role `tool`. */
 export const openaiCalls: CallFormat<'openai'> = {
   name: 'openai',
   itemsKey: 'tool_calls',
@@ -84,10 +81,7 @@ export const openaiCalls: CallFormat<'openai'> = {
     })),
 }
 
-/**
- * A call is `{"type":"function_call","call_id","name","arguments":"<JSON>"}`. Each answer is a `function_call_output`
- * item.
- */
+/** A call: `{"type":"function_call","call_id","name","arguments":"<JSON>"}`. Its answer: a `function_call_output` item. */
 export const openaiResponsesCalls: CallFormat<'openai-responses'> = {
   name: 'openai-responses',
   itemsKey: 'output',
