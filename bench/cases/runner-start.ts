@@ -8,7 +8,7 @@ import { RUNNER, startRunner } from '../processes/python-runner.ts'
 import type { StartedRunner } from '../processes/python-runner.ts'
 import { callTool } from '../processes/warm-module.ts'
 
-/** Starts per round: one is quick, and they differ much. */
+/** The number of starts per round. A start takes little time, and the times differ much. */
 const STARTS = 3
 const FRESH_SERVER = fileURLToPath(new URL('../python/fresh_server.py', import.meta.url))
 

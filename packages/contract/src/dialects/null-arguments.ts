@@ -14,7 +14,7 @@ export function allowsNull(schema: JsonValue, root: JsonObject): boolean {
   return target === undefined || target === schema || allowsNull(target, root)
 }
 
-/** Makes a schema also allow null: by its `type` if possible, otherwise by `anyOf`. The description stays outside `anyOf`. */
+/** Makes a schema allow null too: by its `type` if possible, else by `anyOf`. The description stays outside `anyOf`. */
 export function withNull(schema: JsonObject): JsonObject {
   const { enum: values, const: value, anyOf } = schema
   const types = typesOf(schema)

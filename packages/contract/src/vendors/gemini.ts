@@ -31,7 +31,7 @@ export const geminiDialect: DialectRules<GeminiDeclaration> = {
   tool: ({ name, description, parameters }) => ({ name, description, parametersJsonSchema: parameters }),
 }
 
-/** A call: a part `{"functionCall":{"id"?,"name","args":{…}}}`. All answers: one user content of `functionResponse` parts. */
+/** A call: a part `{"functionCall":{"id"?,"name","args":{…}}}`. All answers: one content of `functionResponse` parts. */
 export const geminiCalls: CallFormat<'gemini'> = {
   name: 'gemini',
   itemsKey: 'parts',
