@@ -1,7 +1,7 @@
 import { importsOf } from './source-tree.ts'
 import type { SourceTree } from './source-tree.ts'
 
-/** What a part of the tree must not import, and the sentence that says why. */
+/** The imports that a part of the tree must not have, and a sentence with the reason. */
 type Rule = { readonly of: RegExp; readonly mayNot: RegExp; readonly why: string }
 
 /**
@@ -125,7 +125,7 @@ const RULES: readonly Rule[] = [
   },
 ]
 
-/** Where each package and each guarded built-in may be imported; any other package has no place yet. */
+/** The places where each package and each guarded built-in may be imported. Any other package may be imported nowhere. */
 const PLACES = new Map([
   ['npm:express', /^edge\/http\/(?:serve-routes|read-body)\.ts$/],
   ['npm:cors', /^edge\/http\/serve-routes\.ts$/],
