@@ -55,8 +55,7 @@ export class ToolDefs {
     const late = (): ToolsError =>
       new ToolsError('TOKEN_FAILED', `The token function gave no token within ${this.#deadlineMs} ms.`)
     const token = await inTime(this.#deadlineMs, late, () => this.#service.token(), options.signal)
-    const list = await this.#list(query, token, options.signal)
-    return list as ToolList<ToolOf<D>>
+    return (await this.#list(query, token, options.signal)) as ToolList<ToolOf<D>>
   }
 
   async #list(query: ListQuery, token: string, caller?: AbortSignal): Promise<ToolList<JsonObject>> {

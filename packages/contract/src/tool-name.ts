@@ -1,11 +1,6 @@
-/**
- * The rule for tool names:
- *
- * - A name has 1 to 128 ASCII characters: first a letter or `_`, then letters, digits, `_`, `.`, `:` or `-`.
- * - `constructor` and `prototype` are not allowed.
- * - A name that starts and ends with two underscores, such as `__proto__`, is not allowed.
- */
+/** The form of a tool name, which TOOL_NAME_RULE describes. */
 const TOOL_NAME = /^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$/
+/** Names of that form that are not allowed. One that starts and ends with two underscores is `__proto__`. */
 const RESERVED = /^(?:constructor|prototype|__.*__)$/
 
 export const TOOL_NAME_RULE =

@@ -16,11 +16,8 @@ const INDEPENDENT = new Set(
 
 /**
  * Replaces each local `$ref` by the schema that it refers to, and removes the definitions. Returns the same object if there
- * is neither. Throws SchemaError for:
- *
- * - recursion
- * - a keyword beside a `$ref` that cannot be joined with the referenced schema
- * - a schema that would become too large
+ * is neither. Throws SchemaError for recursion, for keywords beside a `$ref` that cannot be joined with the referenced
+ * schema, and if the schema would become too large.
  */
 export function inlineRefs(root: JsonObject): JsonObject {
   let added = 0

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../json.ts'
+import { isJsonArray, isJsonObject, type JsonObject } from '../json.ts'
 import { mapSubschemas, SchemaError, typesOf, type SchemaPath } from '../schema-keywords.ts'
 
 const DRAFT_07 = /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/
@@ -72,10 +72,9 @@ function fromDraft07(schema: JsonObject, path: SchemaPath): JsonObject {
 }
 
 /** Renames a list in `items` to `prefixItems`, and `additionalItems` to `items`. */
-function withPrefixItems(schema: JsonObject): JsonObject {
-  const { additionalItems, ...others } = schema
-  const { items, ...rest } = others
-  if (!Array.isArray(items)) return additionalItems === undefined ? schema : others
+function withPrefixItems({ additionalItems, ...schema }: JsonObject): JsonObject {
+  const { items, ...rest } = schema
+  if (!isJsonArray(items)) return schema
   return {
     ...rest,
     // 2020-12 does not allow an empty list.
