@@ -6,7 +6,7 @@ import { isToolResult } from './run-locally.ts'
 import { withNetworkErrors, type Service } from './service.ts'
 
 /** The service's answer to one call. `runsHere` is the canonical name of a tool that runs at the client. */
-export type ServiceAnswer = { readonly result?: ToolResult; readonly runsHere?: string }
+type ServiceAnswer = { readonly result?: ToolResult; readonly runsHere?: string }
 
 /** The largest number of UTF-8 bytes of the calls in one request. The service accepts one megabyte. */
 const BYTES_MAX = 900_000
