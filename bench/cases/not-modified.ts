@@ -37,7 +37,7 @@ export function notModified(folder: string, effort: Effort): Promise<Measured> {
   })
 }
 
-/** A server that is asked for a list with the list's own ETag. */
+/** A server whose requests have the ETag of the list. */
 async function contender(name: string, server: ServerProcess, token = ''): Promise<Contender> {
   const { etag } = await ask(server, LIST_PATH)
   await ask(server, LIST_PATH, { httpStatus: 304, ifNoneMatch: etag })

@@ -19,7 +19,7 @@ const PEER = 'FastAPI, uvicorn and python -I'
 export function runnerStart(_: string, { rounds: count }: Effort): Promise<Measured | NotRun> {
   return withBenchPython(async (python) => {
     const rounds: Round[] = []
-    // The first start is not counted: it compiles what it imports.
+    // The first start is not measured, because it compiles the imported modules.
     while (rounds.length <= count * STARTS) {
       rounds.push({
         [OURS]: await start(() => startRunner(python, [RUNNER, '--parent=stdin'])),

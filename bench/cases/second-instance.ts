@@ -89,7 +89,7 @@ async function measure(
   return { rounds, comparisons: COMPARISONS }
 }
 
-/** Asks again and again, as clients ask a busy instance. */
+/** Requests the list again and again, as clients of a busy instance do. */
 async function pollFor(server: ServerProcess, path: string, ms: number): Promise<void> {
   const endsMs = performance.now() + ms
   while (performance.now() < endsMs) {

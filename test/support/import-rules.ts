@@ -33,7 +33,7 @@ const inFunctions = (paths: readonly string[]): string => `^functions/src/(?:${p
 const folders = (paths: readonly string[]): string[] => paths.map((path) => `${path}/`)
 const files = (names: readonly string[]): string[] => names.map((name) => `${name.replace('.', '\\.')}$`)
 
-/** What serves HTTP. An adapter may send requests: the places below say which file. */
+/** The modules that serve HTTP. An adapter may send requests. PLACES below names the files that may. */
 const SERVING = 'npm:(?:express|cors)$|node:http2$|node:net$'
 const WEB = `${SERVING}|node:https?$|^functions/src/node-http\\.ts$`
 const DOMAIN: readonly Floor[] = ['calls', 'tools', 'access']
@@ -152,7 +152,7 @@ const PLACES = new Map([
   ['node:worker_threads', /^tools\/schemas\//],
 ])
 
-/** Every import that points the wrong way, as `file imports what: why`. */
+/** Every import that breaks a rule, as `file imports module: reason`. */
 export function wrongImports(tree: SourceTree): string[] {
   return [...tree].flatMap(([path, text]) =>
     importsOf(path, text).flatMap((what) =>

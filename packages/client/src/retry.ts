@@ -32,8 +32,8 @@ export async function withRetry<T>(
 
 /**
  * Remembers that the service is not available. During the outage no list waits for the service. After each pause one list
- * asks the service in the background. The first answer ends the outage. The pauses double up to a maximum. There is no timer
- * that a program would have to stop.
+ * asks the service in the background. The first answer ends the outage. The pauses double up to a maximum. It has no
+ * timer that could keep a program running.
  */
 export class Outage {
   #pauseMs = 0

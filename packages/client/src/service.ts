@@ -90,7 +90,7 @@ async function accepted(response: Response): Promise<Response> {
   })
 }
 
-/** The pause in milliseconds that a `Retry-After` header asks for, by seconds or by a date. 0 without a valid header. */
+/** The pause in milliseconds of a `Retry-After` header, which has seconds or a date. 0 without a valid header. */
 function retryAfter(header: string | null): number {
   if (header === null) return 0
   const ms = Number.isNaN(Number(header)) ? Date.parse(header) - Date.now() : Number(header) * 1000

@@ -1,6 +1,6 @@
 import type { JsonObject, JsonValue } from './json.ts'
 
-/** Where definitions come from. If several layers define the same name, the first layer in this order wins. */
+/** The layers in which definitions are stored. If several layers define the same name, the first layer in this order wins. */
 export const LAYERS = ['user', 'global', 'file'] as const
 export type Layer = (typeof LAYERS)[number]
 

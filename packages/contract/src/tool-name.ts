@@ -1,6 +1,6 @@
 /** The form of a tool name, which TOOL_NAME_RULE describes. */
 const TOOL_NAME = /^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$/
-/** Names of that form that are not allowed. One that starts and ends with two underscores is `__proto__`. */
+/** Names of that form that are not allowed. The last kind starts and ends with two underscores, such as `__proto__`. */
 const RESERVED = /^(?:constructor|prototype|__.*__)$/
 
 export const TOOL_NAME_RULE =

@@ -32,7 +32,7 @@ export function working(options: Partial<PoolOptions> = {}, firstStart = '') {
       pool.ask(JSON.stringify({ title }), { user: 'ann', ...asker }),
     count: (name: string) => readFileSync(at(name), 'utf8').length,
     async [Symbol.asyncDispose]() {
-      // A test that has failed may have left a question that waits for this file.
+      // After a failed test a question may still wait for this file.
       writeFileSync(at('go'), '')
       await pool.close()
       folder[Symbol.dispose]()

@@ -14,7 +14,7 @@ import type { OpenaiResponsesTool, OpenaiTool } from './openai.ts'
  * rules and call formats are separate constants, so that an app that only runs calls does not load the schema conversion.
  */
 
-/** The dialects that a list can be asked for. A dialect is the shape of a vendor's `tools` field. */
+/** The dialects in which a list can be requested. A dialect is the shape of a vendor's `tools` field. */
 export const DIALECTS = ['openai', 'openai-responses', 'openai-strict', 'anthropic', 'gemini', 'mcp'] as const
 export type Dialect = (typeof DIALECTS)[number]
 
