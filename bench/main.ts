@@ -50,7 +50,7 @@ const CASES = {
   'client-fallback': clientFallback,
 }
 
-/** `npm run bench -- [case …] [--rounds 5] [--seconds 3]`: measures and reports. A missed goal is no failure. */
+/** `npm run bench -- [case …] [--rounds 5] [--seconds 3]`: measures and reports. A missed goal does not change the exit code. */
 async function main(): Promise<void> {
   const { positionals, values } = parseArgs({
     allowPositionals: true,
@@ -81,7 +81,7 @@ function exit(message: string): never {
   process.exit(64)
 }
 
-/** Lends a temporary folder, and removes it when the work has ended in any way. */
+/** Lends a temporary folder, and removes it when the work has ended or failed. */
 async function withFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'toolrack-bench-'))
   const remove = (): void => rmSync(folder, { recursive: true, force: true })

@@ -11,7 +11,6 @@ export async function buildRounds(count: number): Promise<readonly Round[]> {
   }
 }
 
-/** The names of the contenders. */
 export function buildNames(count: number) {
   const size = count.toLocaleString('en-US')
   return { ours: `Toolrack, 5 of ${size}`, peer: `merge, filter and stringify, 5 of ${size}` }

@@ -16,7 +16,7 @@ export type LayeredCatalog = {
   readonly mergeAndFilter: Build
 }
 
-/** Every tenth definition is the user's, every tenth comes from a file, the others are global. */
+/** One tenth of the definitions is the user's, one tenth comes from files, and the others are global. */
 export function layeredCatalog(definitions: readonly ToolDefinition[]): LayeredCatalog {
   const byLayer: Readonly<Record<Layer, readonly ToolDefinition[]>> = {
     user: definitions.filter((_, index) => index % 10 === 0),
@@ -40,7 +40,7 @@ export function layeredCatalog(definitions: readonly ToolDefinition[]): LayeredC
   }
 }
 
-/** Throws unless both ways give the same tools. Only ours sorts them. */
+/** Throws unless both ways give the same tools. Only Toolrack sorts them. */
 export function checkSame(catalog: LayeredCatalog, names: readonly string[]): void {
   assert.deepEqual(toolsOf(catalog.prepare(names)()), toolsOf(catalog.mergeAndFilter(names)))
 }

@@ -15,11 +15,11 @@ import type { Sample } from '../measure/round.ts'
 import { withBenchPython } from '../processes/bench-python.ts'
 import { withEmbeddedServer } from '../processes/embedded-server.ts'
 
-/** How long the honest user waits for an answer. A later answer counts as none. */
+/** The longest wait of the honest user for an answer. A later answer is measured as no answer. */
 const PATIENCE_MS = 10_000
 /** The pause between two requests of a kind. */
 const PAUSE_MS = 10
-/** The limit of the p95 beside an attack: so many times the p95 alone, or so many milliseconds more, whichever is larger. */
+/** The limit of the p95 beside an attack: `TIMES` the p95 alone, or `MORE_MS` more than the p95 alone, if that is larger. */
 const TIMES = { list: 2, invoke: 3 } as const
 const MORE_MS = 10
 
@@ -71,7 +71,7 @@ async function aloneAndBeside(
   return [alone, { ...besideIt, ...allowedShares(alone, besideIt) }]
 }
 
-/** Sends lists and calls at the same time, those of each kind one after the other. */
+/** Sends lists and calls at the same time. Requests of the same kind are sent one after the other. */
 async function askFor(
   seconds: number,
   honest: HonestUser,
@@ -89,7 +89,7 @@ async function askFor(
   return { list, invoke }
 }
 
-/** A wrong answer counts as one that came at the end of the wait. */
+/** A wrong answer is measured as an answer at the end of the longest wait. */
 function sampleOf(asked: Readonly<Record<Kind, readonly Asked[]>>): Sample {
   const figures = KINDS.flatMap((kind) => {
     const ms = asked[kind].map((each) => (each.isRight ? each.ms : PATIENCE_MS))
@@ -104,7 +104,7 @@ function sampleOf(asked: Readonly<Record<Kind, readonly Asked[]>>): Sample {
   return Object.fromEntries(figures)
 }
 
-/** The p95 of each kind as a share of its limit: more than 1 is too much. */
+/** The p95 of each kind as a share of its limit. The limit is exceeded if the share is more than 1. */
 function allowedShares(alone: Sample, besideIt: Sample): Sample {
   return Object.fromEntries(
     KINDS.map((kind) => {

@@ -17,7 +17,7 @@ import { functionEnvironment, served } from '../processes/framework.ts'
 import { importsOf, importTimes, LATER_IMPORTS } from '../processes/import-times.ts'
 import { withServers } from '../processes/server-process.ts'
 
-/** Starts per round: one is quick, and they differ much. */
+/** The number of starts per round. A start takes little time, and the times differ much. */
 const STARTS = 3
 const GLOBAL = 30
 
@@ -39,7 +39,7 @@ const CUT_OFF = 'Toolrack, Firestore unreachable'
 /** A port on which nobody listens. */
 const UNREACHABLE = '127.0.0.1:9'
 
-/** The time from the start of a process to its first list, and the part of it that imports take. */
+/** The time from the start of a process to its first list, and the time of its imports. */
 export function cold(folder: string, effort: Effort): Promise<Measured | NotRun> {
   return withEmulators(folder, async (emulators) => {
     const { starts, ours } = await prepare(folder, emulators)
@@ -66,7 +66,7 @@ export function cold(folder: string, effort: Effort): Promise<Measured | NotRun>
   })
 }
 
-/** Fills Firestore and mints a job token for its tools, which is verified offline. */
+/** Fills Firestore and mints a job token for the tools. The token is verified offline. */
 async function prepare(folder: string, emulators: Emulators) {
   const { ours, build } = await makeDeployment(folder, { hasFileLayer: true })
   const definitions = nearestInSize(bfclDefinitions(), GLOBAL, 20_000 / GLOBAL)

@@ -16,13 +16,13 @@ import { functionEnvironment, served } from '../processes/framework.ts'
 import { withServers } from '../processes/server-process.ts'
 import type { ServerProcess, StartServer } from '../processes/server-process.ts'
 
-/** A load lasts so many times longer here: 32 reads of 753 documents at once take the emulator seconds. */
+/** The factor by which a load lasts longer here, because the emulator needs seconds for 32 reads of 753 documents at once. */
 const PATIENCE = 3
 
 const OURS = "Toolrack's function, 753 tools"
 const TYPICAL = 'a function reading Firestore each time, 753 tools'
 
-/** The whole list of a deployed function, warm, against a function that reads each list from the same Firestore. */
+/** The whole list of a deployed function, warm, against a function that reads the same Firestore for each list. */
 export function firestore(folder: string, effort: Effort): Promise<Measured | NotRun> {
   return withEmulators(folder, (emulators) =>
     withServers((start) => measure(folder, effort, emulators, start)),

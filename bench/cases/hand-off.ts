@@ -13,7 +13,7 @@ const CALLS = 200
 const BARE = 'to a confined child and back'
 const WHOLE = 'all that the pool does for a call'
 const UNCONFINED = 'a connection to an unconfined worker'
-/** The driver's names for the contenders. */
+/** The names of the contenders in the output of `hand_off.py`. */
 const CONTENDERS = { bare: BARE, whole: WHOLE, unconfined: UNCONFINED } as const
 
 type Driven = {

@@ -11,9 +11,9 @@ import type { KeepAliveClient } from '../processes/keep-alive-client.ts'
 import { holdingsOf } from '../processes/process-tree.ts'
 import { withRunner } from '../processes/python-runner.ts'
 
-/** The five rounds of the default make 10,000 calls. */
+/** The number of calls per round. The default is five rounds, so 10,000 calls. */
 const CALLS = 2_000
-/** As many as the runner has slots: time in a queue would look like an overshoot. */
+/** The number of the runner's slots. With more clients, the time in the queue would look like an overshoot. */
 const CLIENTS = 8
 const DEADLINE_MS = 100
 const HONEST_SHARE = 0.25
@@ -52,7 +52,7 @@ type Answer = {
 
 const OURS = 'Toolrack, 3 of 4 calls hostile'
 
-/** Calls of which most attack the runner: how the others end, how far deadlines are exceeded, and what is left behind. */
+/** Most calls attack the runner. Measures how the others end, how far deadlines are exceeded, and what remains afterwards. */
 export function hostile(folder: string, { rounds: count }: Effort): Promise<Measured | NotRun> {
   const temporary = join(folder, 'temporary')
   mkdirSync(temporary)
@@ -137,7 +137,7 @@ async function timed(client: KeepAliveClient, call: unknown): Promise<[Answer, n
   return [answer, performance.now() - startedMs]
 }
 
-/** The same numbers for the same seed. */
+/** A source of random numbers. The same seed gives the same numbers. */
 function randomNumbers(seed: number): () => number {
   let state = seed
   return () => {

@@ -13,7 +13,7 @@ import { withRunner } from '../processes/python-runner.ts'
 import { callTool, warmModule } from '../processes/warm-module.ts'
 
 const CALLS = 200
-/** What the tools import, the goal against a fresh interpreter, and how many interpreters a round starts. */
+/** The imports of the tools, the goal against a new interpreter, and the number of interpreters in a round. */
 const IMPORTS = [
   { module: 'echo_json', what: 'json', timesFaster: 10, freshCalls: 30 },
   { module: 'echo_web', what: 'json, asyncio, urllib.request', timesFaster: 40, freshCalls: 15 },

@@ -40,7 +40,7 @@ export function isolatedThroughput(
   )
 }
 
-/** The calls that ended, per second until the last of them ended. */
+/** The number of calls per second, until the last of them ended. */
 async function callsPerSecond(
   clients: readonly (() => Promise<unknown>)[],
   seconds: number,

@@ -10,7 +10,7 @@ import type { ServerProcess } from '../processes/server-process.ts'
 
 const EMPTY = 'Express ending a bare 304'
 
-/** The 304 of a list against Express's own, for which Express first makes the whole answer. */
+/** The 304 of a list, against the 304 of Express, which first makes the whole answer. */
 export function notModified(folder: string, effort: Effort): Promise<Measured> {
   const all = bfclDefinitions()
   const catalogs = [all, nearestInSize(all, 30, 20_000 / 30)]
@@ -37,7 +37,7 @@ export function notModified(folder: string, effort: Effort): Promise<Measured> {
   })
 }
 
-/** A server that is asked for a list with the list's own ETag. */
+/** A server whose requests have the ETag of the list. */
 async function contender(name: string, server: ServerProcess, token = ''): Promise<Contender> {
   const { etag } = await ask(server, LIST_PATH)
   await ask(server, LIST_PATH, { httpStatus: 304, ifNoneMatch: etag })

@@ -19,7 +19,7 @@ import type { Reads } from '../servers/count-reads.ts'
 
 const POLL_MS = 20
 const IDLE_MS = 3_000
-/** Writes per round: each is seen quickly. */
+/** The number of writes per round. A write is seen after a short time. */
 const WRITES = 3
 /** A user's list reads two layers in Firestore: the user's and the global one. */
 const LAYERS = 2
@@ -27,7 +27,7 @@ const LAYERS = 2
 const WRITE = 'a write by another instance'
 const IDLE = 'a list that nobody writes to'
 
-/** How soon one instance lists what another one wrote into a layer of 753 definitions, and how many reads that takes. */
+/** The time until one instance lists the write of another one to a layer of 753 definitions, and the number of reads for it. */
 export function secondInstance(folder: string, effort: Effort): Promise<Measured | NotRun> {
   return withEmulators(folder, (emulators) =>
     withServers((start) => measure(folder, effort, emulators, start)),
@@ -68,7 +68,7 @@ async function measure(
     const idle = await readsDuring(reader, () => pollFor(reader, path, IDLE_MS))
     const text = `Written as number ${rounds.length}.`
     let [writtenMs, seenMs] = [0, 0]
-    // Writes must not always fall into the same moment of the reader's second.
+    // The reader checks once a second. Each write must come at another moment of that second.
     await pollFor(reader, path, (rounds.length * 370) % 1_000)
     const written = await readsDuring(reader, async () => {
       const name = encodeURIComponent(changed.function.name)
@@ -89,7 +89,7 @@ async function measure(
   return { rounds, comparisons: COMPARISONS }
 }
 
-/** Asks again and again, as clients ask a busy instance. */
+/** Requests the list again and again, as clients of a busy instance do. */
 async function pollFor(server: ServerProcess, path: string, ms: number): Promise<void> {
   const endsMs = performance.now() + ms
   while (performance.now() < endsMs) {

@@ -20,7 +20,7 @@ export async function putDefinitions(
   }
 }
 
-/** A job token for every tool of these layers; at most 64. */
+/** A job token for every tool of these layers. There are at most 64 tools. */
 export async function mintToken(server: Address, layers: readonly Layer[]): Promise<string> {
   type Item = { readonly name: string; readonly digest: Digest }
   const tools: Item[] = []
@@ -36,12 +36,12 @@ export async function mintToken(server: Address, layers: readonly Layer[]): Prom
   return (await send<{ token: string }>(server, 'POST', '/workflows/jobs/tokens', minted)).token
 }
 
-/** Writes the listed tools where the typical function reads them, each a document with its schema as a map. */
+/** Writes the listed tools into the collection that the typical function reads. Each is a document with its schema as a map. */
 export async function putCollection(
   { project, firestore: host }: Emulators,
   definitions: readonly ToolDefinition[],
 ): Promise<void> {
-  // The emulator needs no credentials. A search for some would only log a warning.
+  // The emulator needs no credentials. A search for credentials would only log a warning.
   process.env['METADATA_SERVER_DETECTION'] ??= 'none'
   const firestore = new Firestore({
     projectId: project,

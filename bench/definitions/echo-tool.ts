@@ -33,7 +33,7 @@ export function callOf(module: string, tool = 'echo'): Invocation & { readonly s
   return invocation(module, tool, readFileSync(join(TOOLS, `${module}.py`), 'utf8'))
 }
 
-/** A call of a module, its source included. */
+/** A call of a module, with the source of the module. */
 export function invocation(
   module: string,
   tool: string,

@@ -1,6 +1,6 @@
 import type { ToolDefinition } from '@toolrack/contract'
 
-/** This number of definitions: the given ones, then copies of them under new names. */
+/** Makes `count` definitions: the given ones, then copies of them under new names. */
 export function manyDefinitions(given: readonly ToolDefinition[], count: number): ToolDefinition[] {
   return Array.from({ length: count }, (_, index) => {
     const definition = must(given[index % given.length])
@@ -9,7 +9,7 @@ export function manyDefinitions(given: readonly ToolDefinition[], count: number)
   })
 }
 
-/** Draws definitions at random, each at most once. The same seed draws the same ones. */
+/** Draws definitions at random, each at most once. The same seed draws the same definitions. */
 export function drawing(seed: number): (definitions: readonly ToolDefinition[], count: number) => string[] {
   let state = seed
   const random = (): number => {

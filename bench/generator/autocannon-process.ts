@@ -3,7 +3,7 @@ import { text } from 'node:stream/consumers'
 import { percentile } from '../measure/median.ts'
 import type { Load } from './generator.ts'
 
-/** Runs in the generator's process: a load on its input, the result as one line of JSON on its output. */
+/** Runs in the generator's process. Reads a load from standard input, and prints the result as one line of JSON. */
 const { url, paths, headers, body, connections, seconds } = JSON.parse(await text(process.stdin)) as Load
 const [only, ...more] = paths.map((path) => ({ path }))
 let next = 0

@@ -1,4 +1,4 @@
--- Asks the paths of a file in turn, by POST where a second file has a body, and tells at the end, as one line of JSON, how it went.
+-- Requests the paths of a file in turn, by POST if a second file has a body. Prints the result as one line of JSON at the end.
 
 function init(args)
   local requests, at = {}, 0
@@ -9,7 +9,7 @@ function init(args)
     requests[#requests + 1] = wrk.format(wrk.method, path)
     wrk.path = path
   end
-  -- wrk sends a single path by itself, which costs it less than asking here.
+  -- wrk itself sends a single path, at less cost than through this function.
   if #requests == 1 then return end
   request = function()
     at = at % #requests + 1

@@ -2,7 +2,7 @@ import { median } from './median.ts'
 import { valueOf } from './round.ts'
 import type { Round } from './round.ts'
 
-/** The goal of the ratio of ours to the other's, or of our figure if there is no other. */
+/** The goal of the ratio of `ours` to `against`, or of the figure of `ours` without `against`. */
 export type Goal = { readonly atLeast: number } | { readonly atMost: number }
 
 /** One line of the report: a metric of one contender beside the same metric of another. */
@@ -24,19 +24,19 @@ export type Comparison = {
     | '%'
     | 'times'
   readonly ours: string
-  /** The highest figure of the rounds counts instead of their median. */
+  /** Takes the highest figure of the rounds instead of the median. */
   readonly of?: 'highest'
-  /** Without it the goal is for the figure itself. */
+  /** Without `against` the goal is for the figure itself. */
   readonly against?: string
-  /** Without it the figures are only reported. */
+  /** Without a goal the figures are only reported. */
   readonly goal?: Goal
 }
 
 export type ComparisonResult = Comparison & {
-  /** Or the highest figure, with `of`. */
+  /** The median of the rounds, or with `of` the highest figure. */
   readonly oursMedian: number
   readonly againstMedian?: number
-  /** The median of the rounds' ratios: each is taken within one round. */
+  /** The median of the ratios. Each ratio is calculated within one round. */
   readonly ratio?: number
   readonly met?: boolean
 }

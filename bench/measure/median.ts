@@ -1,10 +1,10 @@
-/** The smallest value that at least this share of the values does not exceed; NaN of none. */
+/** The smallest value that at least `share` of the values do not exceed. NaN if there are no values. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN
 }
 
-/** The middle value, or the mean of the two in the middle. */
+/** The middle value, or the mean of the two middle values. */
 export function median(values: readonly number[]): number {
   return (
     (percentile(values, 0.5) +

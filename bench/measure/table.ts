@@ -3,7 +3,7 @@ import type { ComparisonResult, Goal } from './comparison.ts'
 import { fileOf, readResult } from './result.ts'
 import type { Result } from './result.ts'
 
-/** Writes one table of what every case measured last, and returns it. */
+/** Writes a table with the last result of every case, and returns it. */
 export function writeTable(cases: readonly string[]): string {
   const text = table(cases.flatMap((name) => readResult(name) ?? []))
   writeFileSync(fileOf('table.md'), text)
@@ -48,7 +48,7 @@ function goalText(goal: Goal): string {
   return 'atLeast' in goal ? `≥ ${number(goal.atLeast)}` : `≤ ${number(goal.atMost)}`
 }
 
-/** Three significant digits, with commas between thousands. */
+/** A number with three significant digits, and with commas between thousands. */
 function number(value: number): string {
   return value >= 100 ? Math.round(value).toLocaleString('en-US') : String(Number(value.toPrecision(3)))
 }

@@ -2,10 +2,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { median, percentile } from './median.ts'
 import type { Round, Sample } from './round.ts'
 
-/** The pause between timed calls. By then the runner has finished its work after an answer. */
+/** The pause between timed calls. In this time the runner finishes its work after an answer. */
 export const PAUSE_MS = 8
 
-/** Something to call, and how often in a round. */
+/** A function to time, and the number of its calls in a round. */
 export type Contender = {
   readonly name: string
   readonly calls: number
@@ -30,7 +30,7 @@ export function timesSample(timesUs: readonly number[]): Sample {
   return { p50Us: median(timesUs), p99Us: percentile(timesUs, 0.99) }
 }
 
-/** Times one call after the other. */
+/** The times of the calls, made one after the other. */
 async function timesOf({ calls, pauseMs = PAUSE_MS, call }: Contender): Promise<readonly number[]> {
   const timesUs: number[] = []
   while (timesUs.length < calls) {

@@ -6,8 +6,8 @@ import type { NotRun } from '../measure/result.ts'
 const FOLDER = fileURLToPath(new URL('../python', import.meta.url))
 
 /**
- * Lends the interpreter of a virtual environment with the packages of the runner and of its peers, so that both sides
- * start the same Python among the same packages. Returns why the machine cannot run them if it cannot.
+ * Lends the interpreter of a virtual environment with the packages of the runner and of its peers. So both sides start the
+ * same Python with the same packages. If the machine cannot run them, returns the reason.
  */
 export async function withBenchPython<T>(work: (python: string) => Promise<T>): Promise<T | NotRun> {
   if (process.platform !== 'linux') return { notRun: 'The jail of a call is complete on Linux only.' }
@@ -18,7 +18,7 @@ export async function withBenchPython<T>(work: (python: string) => Promise<T>): 
     mode: 'full',
   })
   if (missing !== undefined) return { notRun: missing }
-  // It comes with pip and slows every start of an interpreter.
+  // pip installs setuptools, which slows every start of an interpreter.
   spawnSync(python, ['-m', 'pip', 'uninstall', '--quiet', '--yes', 'setuptools'])
   return work(python)
 }

@@ -13,8 +13,8 @@ import { CORE, pinned } from './pin.ts'
 export type FirstRequest = { readonly path: string; readonly token?: string; readonly layers?: string }
 
 /**
- * Starts a function in a new process, as the platform does, and sends one request as soon as it listens. `layers` is the
- * X-Tools-Layers that the answer must have, because another catalog would be another measurement.
+ * Starts a function in a new process, as the platform does, and sends one request as soon as it listens. The
+ * answer must have `layers` as its X-Tools-Layers, because another catalog would be another measurement.
  */
 export async function coldStart(env: NodeJS.ProcessEnv, first: FirstRequest): Promise<Sample> {
   const startedMs = performance.now()

@@ -9,11 +9,11 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const UPLOADED = ['src', 'workflows', 'package.json']
 const INSTALLED = ['node_modules', 'functions/node_modules']
 
-/** Folders with functions in them, each ready for the Functions Framework. */
+/** Folders of functions, ready for the Functions Framework. */
 export type Deployment = {
-  /** What `firebase deploy` would upload, built from the source as it is now. */
+  /** The folder that `firebase deploy` would upload, built from the current source. */
   readonly ours: string
-  /** Builds a file of `servers/` the same way: packages stay imports. */
+  /** Builds a file of `servers/` in the same way. Packages remain imports. Resolves to the folder. */
   readonly build: (name: string) => Promise<string>
 }
 
@@ -35,7 +35,7 @@ export async function makeDeployment(
   return { ours, build: (name) => buildFunction(ours, name) }
 }
 
-/** As `npm run build` does, but in the copy. */
+/** Writes the file layer as `npm run build` does, but in the copy. */
 function writeFileLayer(ours: string): void {
   const script = join(ours, 'src/stores/files/write-file-layer.ts')
   const { status, stderr } = spawnSync(process.execPath, [script], { encoding: 'utf8' })

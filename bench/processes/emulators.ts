@@ -14,7 +14,7 @@ export type Emulators = {
   readonly firestore: string
 }
 
-/** Lends the emulators of Firestore and Auth on free ports, or returns why the machine cannot run them. */
+/** Lends the emulators of Firestore and Auth on free ports. If the machine cannot run them, returns the reason. */
 export async function withEmulators<T>(
   folder: string,
   work: (emulators: Emulators) => Promise<T>,
@@ -49,7 +49,7 @@ async function start(folder: string, text: string) {
     writeFileSync(config, text)
     return await startEmulators({ machine, config, folder })
   } catch (error) {
-    // One sentence about what the machine lacks.
+    // The message is one sentence about the missing part of the machine.
     if (error instanceof Error && error.name === 'SetupError') return { notRun: error.message }
     throw error
   }

@@ -5,12 +5,12 @@ import type { Round } from '../measure/round.ts'
 import { FRAMEWORK } from './framework.ts'
 import { nextMessage, startNodeProcess } from './node-process.ts'
 
-/** The imports of one group, and its name in the report. */
+/** The name of a group in the report, and its imports. */
 export type ImportGroup = readonly [name: string, specifiers: readonly string[]]
 
 const IMPORT = /^import\s[^'"]*['"](?<specifier>[^'"]+)['"];?$/gm
 
-/** The imports of a new instance of our function, in order: before it listens, then for its first request. */
+/** The imports of a new instance of the function, in order: first those before it listens, then those for its first request. */
 export function importsOf(ours: string): readonly ImportGroup[] {
   const bundle = readFileSync(join(ours, 'dist/index.js'), 'utf8')
   const found = [...bundle.matchAll(IMPORT)].flatMap(({ groups }) => groups?.['specifier'] ?? [])
@@ -29,7 +29,7 @@ export const LATER_IMPORTS: readonly ImportGroup[] = [
   ['the Firestore client', ['@google-cloud/firestore']],
 ]
 
-/** Times imports in a fresh process, in our function's order. Each costs only what those before it have not loaded. */
+/** Times imports in a new process, in the function's order. Each time excludes what earlier imports have already loaded. */
 export async function importTimes(ours: string, groups: readonly ImportGroup[]): Promise<Round> {
   writeFileSync(join(ours, 'load.js'), 'export const load = (name) => import(name)\n')
   const child = startNodeProcess('build/import-process.ts', {

@@ -4,14 +4,14 @@ import { connect } from 'node:net'
 const END_OF_HEAD = '\r\n\r\n'
 
 export type KeepAliveClient = {
-  /** One request at a time. Resolves to the JSON of the answer; rejects when its status is not 200. */
+  /** Sends a request. Only one can run at a time. Resolves to the JSON of the answer. Rejects if the status is not 200. */
   readonly send: (method: 'GET' | 'POST', path: string, body?: unknown) => Promise<unknown>
-  /** False once the other end has closed it. The runner closes a connection that is idle for five seconds. */
+  /** False after the server has closed the connection. The runner closes a connection that is idle for five seconds. */
   readonly isOpen: () => boolean
   readonly close: () => void
 }
 
-/** One connection, with only the HTTP that our runner uses: a client that costs much would hide what is measured. */
+/** One connection, with only the HTTP that the runner uses. The cost of a larger client would hide the measured cost. */
 export async function keepAliveClient(port: number, token = ''): Promise<KeepAliveClient> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true })
   let received = Buffer.alloc(0)

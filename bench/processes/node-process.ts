@@ -12,7 +12,7 @@ export type NodeProcessOptions = {
   readonly env?: NodeJS.ProcessEnv
 }
 
-/** Starts a file of this folder in a new process, on the server's core. It ends with the IPC channel. */
+/** Starts a file of this folder in a new process, on the server's core. It ends when the IPC channel closes. */
 export function startNodeProcess(
   file: string,
   { args = [], nodeArgs = [], env = {} }: NodeProcessOptions,

@@ -1,13 +1,13 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** What a runner holds, without the children that wait for a call, because those come and go. */
+/** The resources of a runner. Children that wait for a call are excluded, because their number changes. */
 export type Holdings = {
   readonly processes: number
-  /** Of the runner and its zygotes, without those that belong to a child. */
+  /** The descriptors of the runner and its zygotes, except those that belong to a child. */
   readonly descriptors: number
   readonly directories: number
-  /** Of the zygotes' file trees. */
+  /** The mounts of the zygotes' file trees. */
   readonly mounts: number
 }
 
@@ -16,10 +16,10 @@ type Counts = Holdings & { readonly children: number }
 const STABLE_MS = 1_000
 const AT_MOST_MS = 60_000
 const POLL_MS = 100
-/** The runner keeps a channel, a pipe and a pidfd for each child, and a zygote a pidfd. */
+/** For each child the runner has a channel, a pipe and a pidfd, and a zygote has a pidfd. */
 const DESCRIPTORS_OF_CHILD = 4
 
-/** Counts when nothing has changed for a second. The runner puts its directories into `folder`. */
+/** Counts when the numbers have not changed for a second. The runner makes its directories in `folder`. */
 export async function holdingsOf(runner: number, folder: string): Promise<Holdings> {
   const endsMs = performance.now() + AT_MOST_MS
   let counts = count(runner, folder)
@@ -56,7 +56,7 @@ function count(runner: number, folder: string): Counts {
 
 type Process = { readonly pid: number; readonly parent: number; readonly session: number }
 
-/** Processes that have ended and are not reaped count too, because they are a leak. */
+/** The processes below the runner. Those that have ended but are not reaped are included, because they are a leak. */
 function processesBelow(runner: number): readonly Process[] {
   const all = readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? processOf(Number(name)) : []))
   const found: Process[] = []

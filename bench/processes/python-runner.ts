@@ -12,7 +12,7 @@ export const RUNNER = fileURLToPath(new URL('../../python-runner', import.meta.u
 
 export type PythonRunner = {
   readonly pid: number
-  /** As the runner measured it when it started. */
+  /** The isolation level that the runner measured when it started. */
   readonly isolation: string
   /** Opens a new connection. */
   readonly connect: () => Promise<KeepAliveClient>
@@ -24,7 +24,7 @@ export type StartedRunner = {
   readonly pid: number
   readonly address: PythonRunner['address']
   readonly connect: () => Promise<KeepAliveClient>
-  /** Resolves when it has ended. A second call changes nothing. */
+  /** Resolves when the runner has ended. A second call changes nothing. */
   readonly stop: () => Promise<void>
 }
 
@@ -45,7 +45,7 @@ export async function withRunner<T>(
   }
 }
 
-/** Starts a Python program that prints its endpoint in its first line. Our runner answers when it has measured its isolation. */
+/** Starts a Python program that prints its endpoint in its first line. The runner answers when it has measured its isolation. */
 export async function startRunner(
   python: string,
   program: readonly string[],
@@ -53,7 +53,7 @@ export async function startRunner(
 ): Promise<StartedRunner> {
   const secret = randomBytes(16).toString('hex')
   const child = spawn(python, ['-I', ...program], {
-    // The embedded server has one user and starts it in the same way.
+    // These are the variables with which the embedded server starts the runner for one user.
     env: { PATH: '/usr/bin:/bin', LANG: 'C.UTF-8', TOOLRACK_RUNNER_USER_SLOTS: 'all', ...env },
     stdio: ['pipe', 'pipe', 'inherit'],
   })

@@ -5,7 +5,7 @@ import type { Invocation } from '../definitions/echo-tool.ts'
 import type { KeepAliveClient } from './keep-alive-client.ts'
 import type { PythonRunner } from './python-runner.ts'
 
-/** Calls without a pause find no waiting child, so the pool learns to hold as many as it may. */
+/** The number of calls without a pause. They find no waiting child, so the pool learns to hold as many as it may. */
 const BURST = 50
 /** The time to start a process that has imported the packages of a module. */
 const PACKAGES_MS = 3_000
@@ -27,7 +27,7 @@ export async function warmModule(
   return call
 }
 
-/** One call that must succeed. A failure would look like a quick answer. */
+/** Makes one call. Throws if the call fails, because a failure would look like a quick answer. */
 export async function callTool(client: KeepAliveClient, call: Invocation): Promise<void> {
   const answer = (await client.send('POST', '/invoke', call)) as Record<string, unknown>
   assert.equal(answer['outcome'], 'success', JSON.stringify(answer))

@@ -1,7 +1,7 @@
-"""The peer of an isolated call: an interpreter of its own for one call, confined by nothing.
+"""The peer of an isolated call: a new interpreter for one call, without a jail.
 
-Reads `{"tool", "arguments"}` and where the module is, `folder` or its `source`, from standard input and writes the result to
-standard output. Imports nothing that the module does not need: compiled modules of a folder are cached as usual.
+Reads `{"tool", "arguments"}` and the `folder` or the `source` of the module from standard input. Writes the result to
+standard output. Imports nothing that the module does not need. Python caches the compiled modules of a folder as usual.
 """
 
 import json

@@ -1,6 +1,6 @@
-"""The peer of a runner's start: FastAPI under uvicorn, and an interpreter of its own for each call.
+"""The peer of a runner's start: FastAPI under uvicorn, and a new interpreter for each call.
 
-Prints one JSON line with its address when it listens, and ends with its standard input, as the runner does.
+Prints one JSON line with its address when it listens, and ends when its standard input ends, as the runner does.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ FRESH = str(Path(__file__).parent / "fresh.py")
 
 
 class Invocation(BaseModel):
-    """What `/invoke` asks for."""
+    """The body of `/invoke`."""
 
     tool: str
     source: str
@@ -28,7 +28,7 @@ class Invocation(BaseModel):
 
 
 async def invoke(invocation: Invocation) -> dict[str, Any]:
-    """Runs a tool in an interpreter of its own."""
+    """Runs a tool in a new interpreter."""
     process = await asyncio.create_subprocess_exec(
         sys.executable,
         "-I",

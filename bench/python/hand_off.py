@@ -1,7 +1,7 @@
-"""Times one call without HTTP: handed to a confined child of the runner's pool, and to an unconfined worker.
+"""Times one call without HTTP: by a confined child of the runner's pool, and by an unconfined worker.
 
-Reads `{"calls", "pauseMs", "rounds", "folder", "socket", "arguments"}` from standard input and prints the rounds as JSON:
-for each contender of a round the times of its calls in microseconds.
+Reads `{"calls", "pauseMs", "rounds", "folder", "socket", "arguments"}` from standard input and prints the rounds as JSON.
+A round has the times of each contender's calls in microseconds.
 """
 
 import asyncio
@@ -29,14 +29,14 @@ from toolrack_runner.zygote.messages import Limits, Opening
 
 TOOL = "echo_json:echo"
 WORKER = str(Path(__file__).parent / "unconfined_worker.py")
-#: Calls without a pause find no waiting child, so the pool learns to hold as many as it may.
+#: The number of calls without a pause. They find no waiting child, so the pool learns to hold as many as it may.
 BURST = 50
 MESSAGE_BYTES_MAX = 1 << 16
 
 
 @dataclass(frozen=True)
 class Order:
-    """What to measure."""
+    """The parameters of the measurement."""
 
     calls: int
     rounds: int
@@ -46,7 +46,7 @@ class Order:
     arguments: dict[str, Any]
 
 
-#: One call, and the work after it, which is not timed.
+#: Makes one call. Returns the work after the call, which is not timed.
 Attempt = Callable[[], Awaitable[Callable[[], Awaitable[None]]]]
 
 
@@ -68,14 +68,14 @@ class Confined:
         self.pool = Pool(opening, frozenset(), bytes_max=256 << 20)
 
     async def warm(self) -> str:
-        """Fills the pool. Returns why layers are missing; empty if all are on."""
+        """Fills the pool. Returns the missing layers of the jail; empty if none is missing."""
         ready = await self.pool.zygotes.plain_ready()
         for _ in range(BURST):
             await (await self.whole())()
         return ", ".join(sorted(ready.missing))
 
     async def whole(self) -> Callable[[], Awaitable[None]]:
-        """All that main does for a call between parsing its request and building its answer."""
+        """The whole work of main for a call, without parsing the request and building the answer."""
         call = Call(self._key, TOOL, self._arguments, {}, 10.0, "bench")
         outcome = await run_call(self.pool, call, self._source)
         assert json.loads(outcome.value or b"") == self._arguments, outcome
@@ -105,7 +105,7 @@ async def _nothing() -> None:
 
 
 def unconfined(order: Order) -> Attempt:
-    """A connection for each call to a process that serves them all."""
+    """Makes a new connection for each call. One process answers all calls."""
 
     async def attempt() -> Callable[[], Awaitable[None]]:
         loop = asyncio.get_running_loop()
@@ -149,7 +149,7 @@ async def times_of(attempt: Attempt, order: Order) -> list[float]:
 
 
 async def measure(order: Order) -> dict[str, Any]:
-    """All rounds, the contenders in turn."""
+    """Measures all rounds. In a round the contenders take turns."""
     confined = Confined(order)
     missing = await confined.warm()
     contenders: dict[str, Attempt] = {
@@ -166,7 +166,7 @@ async def measure(order: Order) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Measures what standard input asks for."""
+    """Reads the order from standard input and prints the figures."""
     told = json.load(sys.stdin)
     order = Order(
         calls=told["calls"],

@@ -1,4 +1,4 @@
-"""The least that a call can cost: the handler as a function of this process, with the same JSON around it.
+"""The smallest possible cost of a call: the handler as a function of this process, with the same JSON around it.
 
 Reads `{"calls", "pauseMs", "folder", "tool", "arguments"}` from standard input and prints the times in microseconds.
 """
@@ -10,7 +10,7 @@ from importlib import import_module
 
 
 def main() -> None:
-    """Times the calls, a pause before each."""
+    """Times the calls, with a pause before each."""
     order = json.load(sys.stdin)
     tool: str = order["tool"]
     sys.path.insert(0, order["folder"])

@@ -1,4 +1,4 @@
-"""The peer of a hand-off: one process for all calls, confined by nothing, asked over a new connection for each call."""
+"""The peer of a hand-off: one process for all calls, without a jail, with a new connection for each call."""
 
 import json
 import socket

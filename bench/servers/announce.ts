@@ -2,21 +2,21 @@ import type { Express } from 'express'
 import type { AddressInfo } from 'node:net'
 import type { Reads } from './count-reads.ts'
 
-/** The endpoint of a server. Only ours needs a token. */
+/** The endpoint of a server. Only Toolrack needs a token. */
 export type Address = { readonly url: string; readonly token?: string }
 
-/** What a server process has used. Memory is measured after a garbage collection if the process may start one. */
+/** The resources of a server process. Memory is measured after a garbage collection, if the process can start one. */
 export type Usage = {
   readonly cpuMs: number
   readonly rssBytes: number
   readonly heapBytes: number
   /** Buffers, which are outside the heap. */
   readonly externalBytes: number
-  /** Only in a process that counts them. */
+  /** Only in a process that counts its reads. */
   readonly reads?: Reads
 }
 
-/** Runs in the server process: sends its address, answers each message with its usage, and ends with the benchmark. */
+/** Runs in the server process: sends its address, answers each message with its usage, and ends when the benchmark ends. */
 export function announce(address: Address, reads?: Reads): void {
   process.on('message', () => process.send?.({ ...usage(), ...(reads && { reads }) }))
   process.on('disconnect', () => process.exit(0))

@@ -1,6 +1,6 @@
 import { listenToRest } from '../../test/support/rest-traffic.ts'
 
-/** The requests of a process to Firestore, and the documents that would be billed. */
+/** The requests of a process to Firestore, and the number of documents that Firestore would bill. */
 export type Reads = { calls: number; layerDocuments: number; items: number }
 
 type Response = { readonly found?: Found; readonly document?: Found; readonly missing?: string }
@@ -10,8 +10,8 @@ const LINE =
   /\[Firestore\.request(?:Stream)?\]: (?:(?<sent>Sending request)|Received response): (?<json>.*)$/s
 
 /**
- * Counts from now on: the lines that the Firestore client logs, and the REST traffic. Both cost time, so nothing else is
- * measured in such a process.
+ * Counts the reads in the Firestore client's log and in the REST traffic, from now on. Both cost time, so no other figure
+ * is measured in such a process.
  */
 export async function countReads(): Promise<Reads> {
   const { setLogFunction } = await import('@google-cloud/firestore')

@@ -2,7 +2,7 @@ import express from 'express'
 import { readFileSync } from 'node:fs'
 import { announceApp } from './announce.ts'
 
-/** The empty handler: an app that only sends one Buffer, or a 304 if it gets none. */
+/** The empty handler: an app that only sends one Buffer, or a 304 if it has no Buffer. */
 const [, , path, file] = process.argv
 const body = file === undefined ? undefined : readFileSync(file)
 const headers: Record<string, string | number> = body

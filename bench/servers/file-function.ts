@@ -8,7 +8,7 @@ import { createServices } from '../../functions/src/hosts/services.ts'
 import { MemoryDefinitionStore } from '../../test/support/memory-definition-store.ts'
 import { memoryInvocationLogs } from '../../test/support/memory-invocation-logs.ts'
 
-/** Our function without Firestore: the same app, the built file layer, and a store that is empty. */
+/** Toolrack's function without Firestore: the same app, the built file layer, and an empty store. */
 const config = parseConfig({ ...process.env, PORT: '', TOOLRACK_AUTH: 'firebase' })
 
 export const jobs = createApp(

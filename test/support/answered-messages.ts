@@ -1,7 +1,7 @@
 /** The results of three calls for a model. The second call names no tool. */
 export const SAID = ['one', 'Unsupported tool: NOPE', 'two'] as const
 
-/** The same as each vendor wants it, in one conversation. */
+/** The same results as messages, in the shape of each vendor. */
 export const MESSAGES = {
   openai: SAID.map((content, index) => ({ role: 'tool', tool_call_id: `c${index}`, content })),
   'openai-responses': SAID.map((output, index) => ({

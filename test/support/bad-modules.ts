@@ -1,4 +1,4 @@
-/** A module whose one spec has these fields in the place of its own; `None` leaves one out. */
+/** A module with one spec. `fields` replace the fields of the spec. The value `None` removes a field. */
 function withSpec(fields: Readonly<Record<string, string>>, before = ''): string {
   const own = { name: '"notes:run"', description: '"Runs."', handler: 'run', ...fields }
   const spec = Object.entries(own).flatMap(([key, value]) => (value === 'None' ? [] : `"${key}": ${value}`))
@@ -16,7 +16,7 @@ export type Bad = {
 export const SPECS = 'TOOL_SPECS = []\n'
 export const broken = { code: 'MODULE_BROKEN' } as const
 
-/** One for each kind of fault that docs/modules.md lists, by what its author reads. */
+/** One module for each kind of fault in docs/modules.md, with the message that its author reads. */
 export const BAD: readonly Bad[] = [
   {
     kind: 'module_name_invalid',

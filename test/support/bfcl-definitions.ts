@@ -15,7 +15,7 @@ export function bfclDefinitions(kind: 'definitions' | 'definitions.raw'): readon
   return lines.map((line) => JSON.parse(line) as BfclDefinition)
 }
 
-/** As many as one bulk request takes. */
+/** The largest number of definitions in one bulk request. */
 export function inBulks<T>(items: readonly T[]): readonly (readonly T[])[] {
   return Array.from({ length: Math.ceil(items.length / 200) }, (_, index) =>
     items.slice(index * 200, index * 200 + 200),

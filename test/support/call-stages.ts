@@ -27,7 +27,7 @@ export function requestedCall(request: Partial<CallRequest> = {}, more: Partial<
   }
 }
 
-/** A call of this tool of the user's layer. */
+/** A call whose tool has been resolved. The tool is in the user's layer. */
 export function resolvedCall(
   definition: ToolDefinition,
   request: Partial<CallRequest> = {},

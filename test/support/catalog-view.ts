@@ -6,7 +6,7 @@ import { put } from './definition-changes.ts'
 
 type Layers = { readonly [L in Layer]?: readonly ToolDefinition[] | 'error' }
 
-/** A catalog with these tools in its layers; a layer that is not named is empty. */
+/** A catalog with these tools in its layers. A layer without tools is empty. */
 export function catalogView(layers: Layers, stale: readonly Layer[] = []): CatalogView {
   function state(layer: Layer): LayerState {
     const tools = layers[layer] ?? []

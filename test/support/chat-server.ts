@@ -17,7 +17,7 @@ export class ChatServer implements AsyncDisposable {
     this.#server = server
   }
 
-  /** The last message is given again and again. */
+  /** The messages in order. The last one is repeated. */
   static async start(...messages: readonly object[]): Promise<ChatServer> {
     const server = await ScriptedServer.start()
     const chat = new ChatServer(server)
@@ -56,7 +56,7 @@ export class ChatServer implements AsyncDisposable {
   }
 }
 
-/** The vendor's own rules: every call is answered once, right after the message that made it, and a list of tools is not empty. */
+/** Checks the vendor's own rules: every call is answered once, directly after its message, and a list of tools is not empty. */
 function faultOf({ messages, tools }: ChatRequest): string | undefined {
   if (tools && tools.length === 0) return "Invalid 'tools': empty array."
   for (const [index, message] of messages.entries()) {

@@ -11,10 +11,10 @@ type Try = {
 }
 type Scope = Map<string, unknown>
 type Done = { readonly value: unknown }
-/** What a step may call: a function of the platform, or another subworkflow. */
+/** A function that a step can call: a function of the platform, or another subworkflow. */
 export type Callable = (args: Readonly<Record<string, unknown>>) => Promise<unknown>
 
-/** What a workflow raises: the map that `except` gets. */
+/** The error of a workflow, with the map that `except` gets. */
 export class Raised extends Error {
   readonly map: Readonly<Record<string, unknown>>
 
@@ -25,8 +25,8 @@ export class Raised extends Error {
 }
 
 /**
- * As much of the language of Google Cloud Workflows as docs/workflows.md uses: assign, call, switch, for, try with retry
- * and except, return and raise, and expressions. What it does not know is an error.
+ * The part of the language of Google Cloud Workflows that docs/workflows.md uses: assign, call, switch, for, try with
+ * retry and except, return and raise, and expressions. Anything else is an error.
  */
 export class CloudWorkflow {
   readonly #definition: Definition
@@ -43,7 +43,7 @@ export class CloudWorkflow {
     this.#environment = environment
   }
 
-  /** Runs one of the subworkflows. Waits between repetitions take no time. */
+  /** Runs one of the subworkflows, without the pauses between repetitions. */
   async run(name: string, args: Readonly<Record<string, unknown>>): Promise<unknown> {
     const workflow = this.#definition[name]
     if (!workflow) throw new Error(`${name} is neither a subworkflow nor a function that the test knows`)
@@ -140,7 +140,7 @@ export class CloudWorkflow {
 
   #evaluate(expression: string, scope: Scope): unknown {
     const names = { ...this.#library(), ...Object.fromEntries(scope) }
-    // eslint-disable-next-line no-new-func, typescript/no-implied-eval -- the expressions are those of our own page
+    // eslint-disable-next-line no-new-func, typescript/no-implied-eval -- the expressions come from docs/workflows.md
     const evaluate = new Function(
       ...Object.keys(names),
       `'use strict'; return (${javascript(expression)})`,
@@ -170,7 +170,7 @@ export class CloudWorkflow {
   }
 }
 
-/** What `http.default_retry_predicate` says. */
+/** True if `http.default_retry_predicate` allows another try after this error. */
 function isWorthRepeating({ map }: Raised): boolean {
   const tags = map['tags'] as readonly string[]
   return tags.includes('ConnectionError') || [429, 502, 503, 504].includes(Number(map['code']))

@@ -8,7 +8,7 @@ import type {
 import { LAYER_LIMITS } from '../../functions/src/tools/records/layer-totals.ts'
 import type { LayerLimits } from '../../functions/src/tools/records/layer-totals.ts'
 
-/** A small tool of that name; another description makes another content. */
+/** A small tool of that name. Another description changes the content. */
 export function tool(name: string, description = `Does ${name}.`): ToolDefinition {
   return {
     type: 'function',

@@ -4,7 +4,7 @@ import type { StoredLayer } from '../../functions/src/tools/catalog/layer-source
 import { by, put, remove, tool } from './definition-changes.ts'
 
 export type StoreHarness = {
-  /** A store on the same data as the others of this harness. */
+  /** Opens a store. All stores of a harness have the same data. */
   readonly open: () => Promise<DefinitionStore>
   readonly dispose: () => Promise<void>
 }
@@ -12,7 +12,7 @@ export type StoreHarness = {
 const ANN: StoredLayer = { kind: 'user', uid: 'ann' }
 const GLOBAL: StoredLayer = { kind: 'global' }
 
-/** What every DefinitionStore promises. Each implementation's own test calls this. */
+/** The tests that every DefinitionStore must pass. The test of each implementation calls this function. */
 export function describeDefinitionStore(title: string, start: () => Promise<StoreHarness>): void {
   describe(title, () => {
     let harness: StoreHarness

@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { signIn, signInWithClaims } from '../../scripts/toolchain/auth-emulator.mjs'
 import { testWhere } from './test-where.ts'
 
-/** The endpoints of the emulators that `firebase-setup.mjs` started, as host:port, their project, and the process that supervises their runner. */
+/** The emulators that `firebase-setup.mjs` started: endpoints as host:port, project, and the process that supervises the runner. */
 export type Emulators = Readonly<
   Record<'auth' | 'firestore' | 'functions' | 'hosting' | 'project', string>
 > & {
@@ -52,7 +52,7 @@ function person({ uid, idToken }: { uid: string; idToken: string }): Person {
   }
 }
 
-/** A name that no other suite uses: they share the global layer. */
+/** A name that no other suite uses, because the suites share the global layer. */
 export function newName(): string {
   return `T_${randomUUID().replaceAll('-', '_')}`
 }

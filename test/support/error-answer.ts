@@ -8,7 +8,7 @@ export type ErrorAnswer = {
   readonly details: readonly ErrorDetail[]
 }
 
-/** Reads an answer that must be an error in the one shape that errors have. */
+/** Reads an answer. Throws unless it is an error in the shape of all errors. */
 export async function errorAnswer(answer: Response): Promise<ErrorAnswer> {
   const { error } = (await answer.json()) as ErrorBody
   const keys = Object.keys(error).join()

@@ -13,12 +13,12 @@ import {
   startRunner,
 } from '../../scripts/toolchain/emulators.mjs'
 
-/** As `npm test` makes it. Without it the functions reach no runner, and the suites that need one say so. */
+/** The Python that `npm test` installs. Without it the functions have no runner, and suites that need one report this. */
 const python = join(root, 'python-runner/.venv/bin/python')
 
 /**
- * Starts the emulators once for every suite that needs them; jest calls this only when one of those is to run. An
- * emulator that FIRESTORE_EMULATOR_HOST names already is used as it is, and then the suites of the functions do not run.
+ * Starts the emulators once for all suites that need them. Jest calls this only if it runs one of these suites. If
+ * FIRESTORE_EMULATOR_HOST already names an emulator, that emulator is used, and the suites of the functions do not run.
  */
 export default async function setUp() {
   if (process.env.FIRESTORE_EMULATOR_HOST) return
@@ -41,7 +41,7 @@ export default async function setUp() {
       rmSync(folder, { recursive: true, force: true })
     }
     process.env.FIRESTORE_EMULATOR_HOST = addresses.firestore
-    // Clients of the emulator need no credentials and should not look for any.
+    // Clients of the emulator need no credentials and should not search for them.
     process.env.METADATA_SERVER_DETECTION = 'none'
     await warmUp()
     process.env.TOOLRACK_TEST_EMULATORS = JSON.stringify({

@@ -28,7 +28,7 @@ export function describeOnEmulator(title: string, suite: () => void): void {
   })
 }
 
-/** How an instance reads its layers. */
+/** The way in which an instance reads its layers. */
 export type Reading = 'REST' | 'the client'
 
 /** The same suite for both ways of reading. */
@@ -37,7 +37,7 @@ export function describeOnEmulatorByEach(title: string, suite: (reading: Reading
     describeOnEmulator(`${title}, read by ${reading}`, () => suite(reading))
 }
 
-/** A new project: everything in it belongs to the caller. */
+/** A new project, which only the caller uses. */
 export function newProject(): string {
   return `demo-${randomUUID()}`
 }
@@ -54,7 +54,7 @@ export function openFirestore(projectId: string, address = EMULATOR, deadlines =
   }
 }
 
-/** The settings of an instance of the service. It reads by REST unless they say otherwise, as in a deployment. */
+/** The settings of an instance of the service. It reads by REST by default, as in a deployment. */
 export function connectionTo(
   projectId: string,
   { reading = 'REST', address = EMULATOR }: { reading?: Reading; address?: string } = {},

@@ -25,7 +25,7 @@ export class FirestoreInstance {
     this.catalog = new Catalog(sources, { now, report: () => undefined })
   }
 
-  /** What the list shows. On a busy machine the catalog may answer without a layer at first. The layer is read all the same. */
+  /** The names in the list. Waits for all layers, because on a busy machine the catalog may first answer without one. */
   async names(uid = 'ann'): Promise<readonly string[]> {
     const view = await until(
       async () => this.catalog.view({ uid }),
@@ -34,7 +34,7 @@ export class FirestoreInstance {
     return [...view.entries()].map(({ name }) => name)
   }
 
-  /** What the list shows at the time when the layers' revisions are checked again. */
+  /** The names in the list after the next check of the layers' revisions. */
   async namesAtNextCheck(uid = 'ann'): Promise<readonly string[]> {
     this.time += REVISION_CHECK_MS
     return this.names(uid)

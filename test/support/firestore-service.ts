@@ -15,17 +15,17 @@ import { memoryInvocationLogs } from './memory-invocation-logs.ts'
 export type FirestoreService = AsyncDisposable & {
   readonly url: string
   readonly logged: readonly string[]
-  /** `fetch` below the service's address. */
+  /** `fetch` with a path of the service. */
   readonly fetch: (path: string, init?: RequestInit) => Promise<Response>
-  /** Resolves when no request is running any more. After that the service may only be disposed. */
+  /** Closes the store, and resolves when no request runs. After this call the service can only be disposed. */
   readonly ended: () => Promise<void>
 }
 
 export type FirestoreServiceOptions = {
   readonly deadlines?: typeof STORE_DEADLINES
-  /** Without it every request is from the user ann, an admin. */
+  /** By default every request is from the user ann, who is an admin. */
   readonly access?: Authentication
-  /** A folder of definition files; without it the file layer holds `inFile`. */
+  /** A folder of definition files. By default the file layer has the one tool `inFile`. */
   readonly definitions?: string
   readonly now?: () => number
 }

@@ -6,7 +6,7 @@ export type Rpc = 'documents' | 'query' | 'count' | 'commit' | 'rollback'
 const REQUEST = /\[Firestore\.request(?:Stream)?\]: Sending request: (?<json>.*)$/s
 const RESPONSE = /\[Firestore\.requestStream\]: Received response: (?<json>.*)$/s
 
-/** What an answer, or one of its elements, contains about a document. */
+/** The part about a document in an answer, or in an element of an answer. */
 type Answer = {
   readonly found?: { readonly name: string } | null
   readonly missing?: string | null
@@ -14,14 +14,14 @@ type Answer = {
 }
 
 /**
- * Every call that this process makes to Firestore, and every document that comes back: the client's as it logs them
- * itself, those by REST as they go over the wire.
+ * Records every call of this process to Firestore, and every document in the answers. The calls of the client are read from
+ * its log, and the calls by REST from the wire.
  */
 export class FirestoreTraffic implements Disposable {
   readonly rpcs: Rpc[] = []
-  /** The paths below `documents/` of what was read; a document that is not there was read too. */
+  /** The paths below `documents/` of the read documents. A document that does not exist is included. */
   readonly read: string[] = []
-  /** Called at each call, before its bytes leave. */
+  /** Called at each call, before its bytes are sent. */
   onRpc: (rpc: Rpc) => void = () => undefined
 
   readonly #stopListening: () => void

@@ -25,14 +25,14 @@ export type FolderBody = {
   readonly skipped: readonly FolderSkip[]
 }
 
-/** What `GET /api/tools` answers. */
+/** The answer of `GET /api/tools`. */
 export async function folderBody(server: Server): Promise<FolderBody> {
   const answer = await server.fetch('/api/tools')
   if (answer.status !== 200) throw new Error(`/api/tools answered ${answer.status}: ${await answer.text()}`)
   return (await answer.json()) as FolderBody
 }
 
-/** The same, as soon as it is as wanted. */
+/** Waits until the answer of `GET /api/tools` is the wanted one. */
 export function folderWhen(server: Server, isWanted: (body: FolderBody) => boolean): Promise<FolderBody> {
   return until(() => folderBody(server), isWanted)
 }

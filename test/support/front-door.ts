@@ -8,23 +8,23 @@ import { fileURLToPath } from 'node:url'
 
 const pem = (name: string): URL => new URL(`certificates/loopback.${name}.pem`, import.meta.url)
 
-/** Clients need it to trust the front door: as NODE_EXTRA_CA_CERTS, or among the certificates of `tls`. */
+/** The certificate of the front door. Clients trust it through NODE_EXTRA_CA_CERTS, or through the certificates of `tls`. */
 export const CERTIFICATE = fileURLToPath(pem('cert'))
 
-/** A request that was let in: its instance, and the answer. */
+/** A request that the front door accepted: its instance, and the answer. */
 export type Passed = { readonly path: string; readonly instance: number; readonly httpStatus: number }
 
 /**
- * Google's front end in front of the instances of one service, on this machine. It accepts ID tokens for its own address, removes the token's
- * signature, and sends each request to the next instance.
+ * Simulates Google's front end before the instances of one service. It accepts ID tokens for its own address, removes the
+ * token's signature, and sends each request to the next instance.
  */
 export class FrontDoor implements AsyncDisposable {
   /** The endpoints of the instances. */
   instances: readonly string[]
-  /** Its own answers: 403 if IAM does not allow the account, 404 if the service no longer exists. */
+  /** The front door's own answers: 403 if IAM does not allow the account, 404 if the service no longer exists. */
   refusal: 403 | 404 | undefined
   readonly passed: Passed[] = []
-  /** The requests that the instances received. */
+  /** The tokens of the requests that were sent to the instances. */
   readonly tokens = new Set<string>()
   readonly #server: Server
   #turn = 0

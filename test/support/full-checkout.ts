@@ -51,7 +51,7 @@ export class FullCheckout implements AsyncDisposable {
     linkPackages(join(repository, 'functions/node_modules'), join(this.root, 'functions/node_modules'))
     linkPython(join(repository, 'python-runner/.venv'), join(this.root, 'python-runner/.venv'))
     const node = join(this.root, 'scripts/node')
-    // Without a binary the Node that runs the tests is used, which is the pinned one.
+    // The default is the Node that runs the tests, which is the pinned one.
     writeStamp(join(node, 'node_modules'), fingerprint([join(node, 'package-lock.json')]))
     writeStamp(join(this.root, 'node_modules'), fingerprint([join(this.root, 'package-lock.json')]))
   }
@@ -91,7 +91,7 @@ export class FullCheckout implements AsyncDisposable {
     return this.#output
   }
 
-  /** Resolves to what the pattern finds in the output; rejects when the script ends before. */
+  /** Resolves to the match of the pattern in the output. Rejects if the script ends before there is one. */
   async said(pattern: RegExp): Promise<RegExpExecArray> {
     const ended = this.ended().then(() => true)
     for (;;) {
@@ -129,7 +129,7 @@ export class FullCheckout implements AsyncDisposable {
   }
 }
 
-/** A folder of links. What is installed or stamped there does not change the original. */
+/** A folder of links. An installation or a stamp there does not change the original. */
 function linkPackages(source: string, folder: string): void {
   mkdirSync(folder)
   for (const name of readdirSync(source)) {

@@ -5,9 +5,9 @@ import { fileURLToPath } from 'node:url'
 
 export type FuzzRun = {
   readonly code: number | null
-  /** Everything that it has printed. */
+  /** The whole output of the fuzzer. */
   readonly said: string
-  /** The numbers that it has printed, by what they count. */
+  /** The counts in the output, by their labels. */
   readonly numbers: ReadonlyMap<string, number>
 }
 

@@ -5,17 +5,17 @@ const METADATA = '/computeMetadata/v1/'
 const ACCOUNT = `${METADATA}instance/service-accounts/default/`
 const ACCESS_ANSWER = { access_token: 'of the instance', expires_in: 3_599, token_type: 'Bearer' }
 
-/** The environment of an instance on Google Cloud, on this machine: the metadata server, and the Admin API of Cloud Run by REST. */
+/** Simulates the environment of an instance on Google Cloud: the metadata server, and the Admin API of Cloud Run by REST. */
 export class GoogleCloud implements AsyncDisposable {
   /** How long an ID token is valid. */
   tokenSeconds = 3_600
-  /** Whether the metadata server answers; a silent one keeps the connection. */
+  /** The state of the metadata server. With `silent` it keeps the connection open and does not answer. */
   metadata: 'here' | 'silent' | 'broken' = 'here'
   /** The addresses of services, by `projects/…/locations/…/services/…`. */
   readonly services = new Map<string, string>()
-  /** An answer of the Admin API in place of its own. */
+  /** An answer that replaces the Admin API's own. */
   refusal: Refusal | undefined
-  /** The audiences of the tokens given out, and the services asked for. */
+  /** The audiences of the issued tokens, and the requested services. */
   readonly audiences: string[] = []
   readonly looked: string[] = []
   readonly #server: ScriptedServer
@@ -28,7 +28,7 @@ export class GoogleCloud implements AsyncDisposable {
     server.answers = [(req, res) => this.#answer(req, res)]
   }
 
-  /** While it exists, Google's libraries in this process use it. */
+  /** Starts the environment. Google's libraries in this process use it until it is disposed. */
   static async start(): Promise<GoogleCloud> {
     return new GoogleCloud(await ScriptedServer.start())
   }
@@ -39,7 +39,7 @@ export class GoogleCloud implements AsyncDisposable {
     return { GCE_METADATA_HOST: host, METADATA_SERVER_DETECTION: 'assume-present' }
   }
 
-  /** For the client of Cloud Run. */
+  /** The options for the client of Cloud Run. */
   get endpoint(): { readonly apiEndpoint: string; readonly port: number; readonly protocol: string } {
     const { hostname, port } = new URL(this.#server.origin)
     return { apiEndpoint: hostname, port: Number(port), protocol: 'http' }
@@ -70,7 +70,7 @@ export class GoogleCloud implements AsyncDisposable {
     else res.writeHead(404).end()
   }
 
-  /** Its signature is not real, because nothing here checks it. */
+  /** An ID token. Its signature is not real, because no test checks it. */
   #idToken(aud: string): string {
     this.audiences.push(aud)
     const iat = Math.floor(Date.now() / 1_000)

@@ -31,7 +31,7 @@ export function filledIn(text: string, values: ReadonlyMap<string, string>): str
 
 /**
  * Compares an answer with the one on the page, and keeps the values of its `$NAME`s. `…` matches anything; headers that
- * are not shown may have any value; every key of JSON must be shown.
+ * are not shown may have any value. Every key of JSON must be shown.
  */
 export async function expectShown(
   answer: Response,
@@ -79,7 +79,7 @@ function matchJson(value: JsonValue, shown: JsonValue, at: string, values: Map<s
     matchJson(part, (shown as Record<string, JsonValue>)[key] ?? null, `${at}/${key}`, values)
 }
 
-/** A `$NAME` without a value yet takes the text at its place. */
+/** Gives each `$NAME` that has no value yet the text at its place in the answer. */
 function match(value: string, shown: string, at: string, values: Map<string, string>): void {
   const names: string[] = []
   const pattern = shown.split(/(\$[A-Z_]+|…)/).map((part) => {

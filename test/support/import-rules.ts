@@ -1,7 +1,7 @@
 import { importsOf } from './source-tree.ts'
 import type { SourceTree } from './source-tree.ts'
 
-/** What a part of the tree must not import, and the sentence that says why. */
+/** The imports that a part of the tree must not have, and a sentence with the reason. */
 type Rule = { readonly of: RegExp; readonly mayNot: RegExp; readonly why: string }
 
 /**
@@ -33,7 +33,7 @@ const inFunctions = (paths: readonly string[]): string => `^functions/src/(?:${p
 const folders = (paths: readonly string[]): string[] => paths.map((path) => `${path}/`)
 const files = (names: readonly string[]): string[] => names.map((name) => `${name.replace('.', '\\.')}$`)
 
-/** What serves HTTP. An adapter may send requests: the places below say which file. */
+/** The modules that serve HTTP. An adapter may send requests. PLACES below names the files that may. */
 const SERVING = 'npm:(?:express|cors)$|node:http2$|node:net$'
 const WEB = `${SERVING}|node:https?$|^functions/src/node-http\\.ts$`
 const DOMAIN: readonly Floor[] = ['calls', 'tools', 'access']
@@ -125,7 +125,7 @@ const RULES: readonly Rule[] = [
   },
 ]
 
-/** Where each package and each guarded built-in may be imported; any other package has no place yet. */
+/** The places where each package and each guarded built-in may be imported. Any other package may be imported nowhere. */
 const PLACES = new Map([
   ['npm:express', /^edge\/http\/(?:serve-routes|read-body)\.ts$/],
   ['npm:cors', /^edge\/http\/serve-routes\.ts$/],
@@ -152,7 +152,7 @@ const PLACES = new Map([
   ['node:worker_threads', /^tools\/schemas\//],
 ])
 
-/** Every import that points the wrong way, as `file imports what: why`. */
+/** Every import that breaks a rule, as `file imports module: reason`. */
 export function wrongImports(tree: SourceTree): string[] {
   return [...tree].flatMap(([path, text]) =>
     importsOf(path, text).flatMap((what) =>

@@ -11,7 +11,7 @@ import { ROOT } from './source-tree.ts'
 const root = fileURLToPath(ROOT)
 const run = promisify(execFile)
 
-/** An empty project into which the client was installed as it would be published: built, packed, without a network. */
+/** A new project with the client installed as it would be published: built and packed. The installation needs no network. */
 export class InstalledClient implements Disposable {
   readonly #folder = mkdtempSync(join(tmpdir(), 'toolrack-client-'))
   readonly project = join(this.#folder, 'project')
@@ -23,7 +23,7 @@ export class InstalledClient implements Disposable {
     return client
   }
 
-  /** What the package holds. */
+  /** The files of the package. */
   get files(): string[] {
     const folder = join(this.project, 'node_modules/@toolrack/client')
     return readdirSync(folder, { recursive: true, encoding: 'utf8' })

@@ -9,12 +9,12 @@ import type {
 
 export type LogsHarness = {
   readonly logs: InvocationLogs
-  /** Milliseconds since 1970, as the logs see it. */
+  /** The clock of the logs, in milliseconds since 1970. */
   readonly clock: { nowMs: number }
   readonly dispose: () => Promise<void>
 }
 
-/** What every keeper of logs must hold. `slackBytes` is what it may keep of a user beyond the bound. */
+/** The tests that every InvocationLogs must pass. It may keep up to `slackBytes` above the bound of a user. */
 export function invocationLogsContract(
   open: (bounds?: LogBounds) => Promise<LogsHarness>,
   { slackBytes = 0 }: { readonly slackBytes?: number } = {},
@@ -99,7 +99,7 @@ export function invocationLogsContract(
     ))
 }
 
-/** What every keeper of logs must hold that bounds those of all users together. */
+/** The tests for an InvocationLogs that also has a bound for the logs of all users together. */
 export function boundOfAllLogsContract(open: (bounds: LogBounds) => Promise<LogsHarness>): void {
   test('when all users together have too much, who has most loses the oldest', async () => {
     const { logs, dispose } = await open({ userBytes: 100_000, allBytes: 150_000 })

@@ -17,7 +17,7 @@ export function invoke(
   return server.fetch(`/${family}/tools/invoke`, { method: 'POST', body: JSON.stringify(body), ...rest })
 }
 
-/** Its status and result. */
+/** The status and the result of one call. */
 export async function invoked(
   server: Pick<Server, 'fetch'>,
   name: string,

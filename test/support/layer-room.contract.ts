@@ -15,11 +15,11 @@ const large = (name: string, mark = '') => put(tool(name, `${mark}${'x'.repeat(4
 const within = (limits: Partial<LayerLimits>): WriteContext => by('ann', 1_000, limits)
 const source = (mark: string): string => `# ${mark} ${'x'.repeat(10_000)}`
 
-/** Of one that `large` makes: what is kept under its name, and a version. */
+/** The bytes of a definition that `large` makes: those under its name, and those of a version. */
 const { own: OWN, version: VERSION } = definitionBytes(large('aa', '00').text)
 const PRESENT = OWN + VERSION
 
-/** What every DefinitionStore promises about how much a layer may hold. Each implementation's own test calls this. */
+/** The tests of a layer's size limits, which every DefinitionStore must pass. The test of each implementation calls them. */
 export function describeLayerRoom(title: string, start: () => Promise<StoreHarness>): void {
   describe(title, () => {
     let harness: StoreHarness
@@ -36,7 +36,7 @@ export function describeLayerRoom(title: string, start: () => Promise<StoreHarne
 
     const names = async (layer = ANN): Promise<string[]> =>
       (await store.layer(layer).read()).definitions.map(({ name }) => name).toSorted()
-    /** By the marks of `large`, the newest first; `-` is a deletion. */
+    /** The versions of a name, by the marks of `large`, the newest first. `-` is a deletion. */
     const marks = async (name: string, layer = ANN): Promise<string> =>
       (await store.versions(layer, name))
         .map(({ text }) => (text === undefined ? '-' : (/"(\d\d)x/.exec(text)?.[1] ?? '?')))

@@ -15,7 +15,7 @@ const CONSTANT = /^(?:(?:export )?const )?([A-Z_][A-Z0-9_]*)(?:: [\w.[\]]+)? = (
 
 /**
  * Every limit in the code with its value, as `["access/claims.ts NAME", 5]`. The path is relative to the source folder of its
- * part. A limit is a number, or computed by + - * / ** << from numbers and other constants of its file. Anything else is left out.
+ * part. A limit is a number, or computed by + - * / ** << from numbers and other constants of its file. Other values are ignored.
  */
 export function limitsInCode(root: string): [string, number][] {
   return FOLDERS.flatMap((folder) =>

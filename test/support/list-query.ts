@@ -1,6 +1,6 @@
 import type { ListQuery } from '../../functions/src/tools/catalog/list-query.ts'
 
-/** What a request without a parameter asks for. */
+/** The query of a request without parameters. */
 export const ALL: ListQuery = {
   names: 'all',
   tags: new Set(),

@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 
-/** Runs code in another process, and returns which of the packages it has loaded. The code finds them in `loaded`. */
+/** Runs code in another process, and returns the packages that the process has loaded. The code reads them from `loaded`. */
 export function loadedPackages(
   packages: readonly string[],
   code: string,

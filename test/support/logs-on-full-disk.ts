@@ -1,4 +1,4 @@
-/** Fills a small disk with logs of one user while another user keeps a few. Prints the logs that are left, as JSON. */
+/** Fills a small disk with logs of one user while another user keeps a few. Prints the remaining logs as JSON. */
 import { randomUUID } from 'node:crypto'
 import { statfsSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'

@@ -1,6 +1,6 @@
 import Sequencer from '@jest/test-sequencer'
 
-/** Suites that take many seconds, the longest first. They begin before all others, so that no long one is left at the end. */
+/** Suites that take many seconds, the longest first. They begin before all others, so that no long suite remains at the end. */
 const LONG = [
   'stores/firestore/firestore-definition-store',
   'e2e/two-users',
@@ -19,7 +19,7 @@ export default class LongSuitesFirst extends Sequencer {
   }
 }
 
-/** The place of a suite among the long ones; -1 for any other. */
+/** The index of a suite in the list of long suites. -1 for any other suite. */
 function place({ path }) {
   return LONG.findIndex((name) => path.endsWith(`/${name}.test.ts`))
 }

@@ -34,7 +34,7 @@ type Kept = {
   revision: number
   readonly definitions: Map<string, StoredDefinition>
   readonly deletedAt: Map<string, number>
-  /** A reader that has not read since then has missed deleted names. */
+  /** A reader whose last read was before this revision has missed deleted names. */
   floor: number
   readonly versions: Map<string, DefinitionVersion[]>
   readonly modules: MemoryModules
@@ -43,7 +43,7 @@ type Kept = {
 /** The data that several stores share, as they would share one database. */
 export type MemoryDatabase = Map<string, Kept>
 
-/** A whole store without a disk. Every method yields once, so that callers interleave as they do with a real one. */
+/** A whole store without a disk. Every method yields once, so that callers interleave as with a real store. */
 export class MemoryDefinitionStore implements DefinitionStore {
   readonly #database: MemoryDatabase
 

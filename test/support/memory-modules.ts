@@ -39,7 +39,7 @@ export class MemoryModules {
     return [...this.#versions.values()].flat().find((version) => version.sha256 === sha256)?.source
   }
 
-  /** What is kept of the modules, for the bounds of their layer. */
+  /** The stored modules and versions, for the size limits of their layer. */
   names(): MemoryNames {
     return {
       present: [...this.#modules.keys()].map((name) => ({ name, bytes: this.#bytesOf(name).own })),
@@ -57,7 +57,7 @@ export class MemoryModules {
     }
   }
 
-  /** For a module that exists. */
+  /** The bytes of a module's present state. The module must exist. */
   presentBytes(name: string): number {
     const { own, version } = this.#bytesOf(name)
     return own + version

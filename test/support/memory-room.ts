@@ -1,10 +1,10 @@
 import { recordBytes } from '../../functions/src/tools/records/layer-totals.ts'
 import type { LayerLimits, LayerTotals } from '../../functions/src/tools/records/layer-totals.ts'
 
-/** A version as the in-memory store keeps it; of a deletion the text is null. */
+/** A version in the in-memory store. */
 export type MemoryVersion = { readonly name: string; readonly revision: number; readonly bytes: number }
 
-/** One kind of names: what is there now, and all versions, the deletions with them. */
+/** The names of one kind: those that exist now, and all versions, including deletions. */
 export type MemoryNames = {
   readonly present: readonly { readonly name: string; readonly bytes: number }[]
   readonly versions: readonly MemoryVersion[]
@@ -17,7 +17,7 @@ type Past = MemoryVersion & {
   readonly isDeletion: boolean
 }
 
-/** Counts what is there: nothing is remembered, so this tells what the stores' own counts should be. */
+/** Counts the stored records again at each call. The real stores remember their counts, which must be equal to these. */
 export function memoryTotals(kinds: readonly MemoryNames[]): LayerTotals {
   const own = sum(kinds.flatMap(({ present }) => present))
   const versions = sum(kinds.flatMap((each) => each.versions))
@@ -30,7 +30,7 @@ export function memoryTotals(kinds: readonly MemoryNames[]): LayerTotals {
   }
 }
 
-/** What goes, as every store lets it go. */
+/** Forgets deletions and old versions until the limits are kept, in the same order as every store. */
 export function shrink(kinds: () => readonly MemoryNames[], { bytesMax, deletedMax }: LayerLimits): void {
   const oldestFirst = (): Past[] =>
     kinds()
@@ -51,7 +51,7 @@ function sum(records: readonly { readonly bytes: number }[]): number {
   return records.reduce((all, { bytes }) => all + bytes, 0)
 }
 
-/** `kind` is the place of these names among the kinds. */
+/** The versions that are not present. `kind` is the index of `names` in the list of kinds. */
 function pastOf(names: MemoryNames, kind: number): readonly Past[] {
   const present = new Set(names.present.map(({ name }) => name))
   const newest = new Map<string, number>()

@@ -8,7 +8,7 @@ export function sha256Of(source: string): string {
   return createHash('sha256').update(source).digest('hex')
 }
 
-/** A tool as the module of that source defines it. */
+/** A tool that a module with that source defines. */
 export function moduleTool(module: string, name: string, source: string): ToolDefinition {
   return {
     ...tool(`${module}:${name}`),
@@ -17,7 +17,7 @@ export function moduleTool(module: string, name: string, source: string): ToolDe
   }
 }
 
-/** A write of a module with these tools; another source makes another content. */
+/** A write of a module with these tools. Another source changes the content. */
 export function putModule(
   name: string,
   tools: readonly string[],

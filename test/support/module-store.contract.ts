@@ -8,7 +8,7 @@ import { moduleTool, putModule, removeModule, sha256Of } from './module-changes.
 const ANN: StoredLayer = { kind: 'user', uid: 'ann' }
 const GLOBAL: StoredLayer = { kind: 'global' }
 
-/** What every DefinitionStore promises of modules. Each implementation's own test calls this. */
+/** The tests of modules that every DefinitionStore must pass. The test of each implementation calls this function. */
 export function describeModuleStore(title: string, start: () => Promise<StoreHarness>): void {
   describe(title, () => {
     let harness: StoreHarness

@@ -6,7 +6,10 @@ import { PYTHON } from './runner-environment.ts'
 import { Server } from './server.ts'
 import type { ServerOptions } from './server.ts'
 
-/** The embedded server with the real runner, when that takes modules. Without a local token `headers` bring one. */
+/**
+ * Starts the embedded server with the real runner, and waits until the runner is ready. `headers` are sent with the
+ * requests for the runner's state. They are needed if the server has no local token.
+ */
 export async function serverWithRunner(
   options: ServerOptions = {},
   headers: Readonly<Record<string, string>> = {},
@@ -20,7 +23,7 @@ export async function serverWithRunner(
   return server
 }
 
-/** One such server for all tests of a suite. The first test starts it; without a Python no test runs. */
+/** One such server for all tests of a suite. The first test starts it. Without a Python no test runs, so it never starts. */
 export function sharedServerWithRunner(...given: Parameters<typeof serverWithRunner>): () => Promise<Server> {
   let starting: Promise<Server> | undefined
   afterAll(async () => (await starting)?.[Symbol.asyncDispose]())
@@ -32,7 +35,7 @@ export function fixtureModule(name: string): string {
   return readFileSync(new URL(`../python-runner/modules/${name}.py`, import.meta.url), 'utf8')
 }
 
-/** A module with a tool for each function, which takes `text` and gives it back. */
+/** A module with a tool for each function. The tool returns its argument `text`. */
 export function moduleOf(name: string, ...functions: readonly string[]): string {
   const handlers = functions.map(
     (each) => `def ${each}(text: str) -> str:\n    """Gives the text back."""\n    return text\n`,
@@ -41,7 +44,7 @@ export function moduleOf(name: string, ...functions: readonly string[]): string 
   return `${handlers.join('\n')}\nTOOL_SPECS = [\n${specs.join('')}]\n`
 }
 
-/** As `curl -T` sends it: bytes without a Content-Type. */
+/** Uploads a module as `curl -T` does: as bytes without a Content-Type. */
 export function upload(
   server: Pick<Server, 'fetch'>,
   name: string,
@@ -71,7 +74,7 @@ export type ModuleBody = {
   readonly report: { readonly specs: readonly (JsonObject & { readonly name: string })[] } & JsonObject
 }
 
-/** Everything of a layer that an upload could have changed. */
+/** All parts of a layer that an upload can change. */
 export async function layerState(server: Server, layer = 'user'): Promise<unknown> {
   const paths = ['defs', 'modules'].map((what) => `/workflows/tools/${what}?layer=${layer}`)
   return Promise.all(paths.map(async (path) => (await server.fetch(path)).json()))

@@ -1,7 +1,7 @@
 import { errorAnswer } from './error-answer.ts'
 import type { ErrorAnswer } from './error-answer.ts'
 
-/** What stands in a path where a name belongs, and is none: stores would read another place, or nothing at all, in it. */
+/** Texts in the place of a tool name that are not tool names. A store would read another place, or nothing, under them. */
 export const NO_TOOL_NAMES = [
   '__x__',
   '__proto__',
@@ -22,7 +22,7 @@ export const NO_TOOL_NAMES = [
 
 type Fetch = (path: string, init?: RequestInit) => Promise<Response>
 
-/** What each route of one definition answers to such a name, in each layer. */
+/** The answers of each route of one definition to such a name, in each layer. */
 export async function answersTo(name: string, fetch: Fetch): Promise<readonly ErrorAnswer[]> {
   const path = `/workflows/tools/defs/${encodeURIComponent(name)}`
   const body = JSON.stringify({ revision: 'r1' })

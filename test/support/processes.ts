@@ -13,13 +13,13 @@ export function descendantsOf(pid: number): number[] {
   return below(pid)
 }
 
-/** The Python runner of a server, followed by the runner's descendants; empty if there is no runner. */
+/** The Python runner of a server, then the runner's descendants. Empty if there is no runner. */
 export function runnerTreeOf(pid: number): number[] {
   const runner = descendantsOf(pid).find((each) => commandOf(each).includes('--parent=stdin'))
   return runner === undefined ? [] : [runner, ...descendantsOf(runner)]
 }
 
-/** The command with its arguments; empty if there is no such process. */
+/** The command of a process with its arguments. Empty if there is no such process. */
 export function commandOf(pid: number): string {
   return spawnSync('ps', ['-o', 'args=', '-p', String(pid)], { encoding: 'utf8' }).stdout.trim()
 }

@@ -2,7 +2,7 @@ import { once } from 'node:events'
 import { connect } from 'node:net'
 import type { Socket } from 'node:net'
 
-/** A connection without an HTTP client in between. */
+/** A TCP connection, without an HTTP client. */
 export async function rawConnection(url: string): Promise<Socket> {
   const { hostname, port } = new URL(url)
   const socket = connect(Number(port), hostname)
@@ -19,7 +19,7 @@ export async function rawExchange(url: string, sent: string | Uint8Array): Promi
 
 export type RawAnswer = { readonly status: number; readonly head: string; readonly body: string }
 
-/** The rest of a connection's bytes, as one answer. */
+/** The remaining bytes of a connection, as one answer. */
 export async function readAnswer(socket: Socket): Promise<RawAnswer> {
   const chunks: Buffer[] = []
   for await (const chunk of socket) chunks.push(chunk as Buffer)

@@ -10,7 +10,7 @@ export type RestListener = {
 const METHOD = /\/documents(?:\/[^:]*)?:(?<method>\w+)$/
 
 /**
- * Records what this process asks Firestore by REST, below our code: where Node sends requests and parses answers.
+ * Records the requests of this process to Firestore by REST, inside Node: where it sends requests and parses answers.
  * Call the returned function to stop.
  */
 export function listenToRest({ onQuestion, onAnswer }: RestListener): () => void {
@@ -24,7 +24,7 @@ export function listenToRest({ onQuestion, onAnswer }: RestListener): () => void
     if (!METHOD.test(request.path)) return
     const pieces: Buffer[] = []
     const push = response.push.bind(response)
-    // This is the parser's own call, so it makes no difference how the response is read.
+    // The parser itself makes this call, however the caller reads the response.
     response.push = (piece: Buffer | null, ...rest) => {
       if (piece) pieces.push(piece)
       else onAnswer(Buffer.concat(pieces).toString())

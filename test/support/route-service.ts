@@ -11,22 +11,22 @@ import { deployedAccess, FIREBASE, JOB, OIDC } from './token-kinds.ts'
 export type Asker = 'ann' | 'bob' | 'admin' | 'account' | 'token' | 'nobody'
 
 export type Asked = {
-  /** A value is sent as JSON, a text as it is. */
+  /** A text is sent unchanged, any other value as JSON. */
   readonly body?: unknown
   readonly headers?: Readonly<Record<string, string>>
 }
 
-/** An answer in short. */
+/** The parts of an answer that tests compare. */
 export type Answered = {
   readonly status: number
   /** The code of an error, or of a failed call. */
   readonly code: string | undefined
   readonly headers: Headers
-  // The tests compare bodies as they are.
+  // It has no closer type, because the tests compare it unchanged.
   readonly body: Record<string, unknown>
 }
 
-/** A service for the tests of one resource's routes, in the test's own process; closed when they have run. */
+/** A service for the tests of one resource's routes, in the test's own process. It is closed after the tests. */
 export async function routeService(
   files: readonly ToolDefinition[] = [],
   parts: Partial<ServiceParts> = {},

@@ -5,7 +5,7 @@ import type { RouteParts } from '../../functions/src/edge/routes/route-table.ts'
 /** Enough parts to make the table, but not to answer a request. */
 export const NO_PARTS = { modules: {} } as RouteParts
 
-/** Every route of the service with all of its addresses, without what handles it. */
+/** Every route of the service with all of its addresses, without its handler. */
 export const TABLE = routeTable(NO_PARTS).map((row) => ({
   method: row.method,
   path: row.path,
@@ -14,5 +14,5 @@ export const TABLE = routeTable(NO_PARTS).map((row) => ({
   addresses: addressesOf(row),
 }))
 
-/** Those that exist below both families. */
+/** The routes that exist below both families. */
 export const FAMILY_ROUTES = TABLE.filter(({ isRoot }) => !isRoot)

@@ -1,4 +1,4 @@
-/** A part of the report that the Firestore emulator makes of its rules: an expression, its parts, and what they came to. */
+/** A part of the Firestore emulator's report about its rules: an expression, its parts, and their values. */
 type Node = {
   readonly sourcePosition: {
     readonly line: number
@@ -12,11 +12,11 @@ type Node = {
 export type RuleExpression = {
   readonly line: number
   readonly text: string
-  /** `false,true` when it came out both ways; empty when nothing ever evaluated it. */
+  /** The values of the expression, such as `false,true`. Empty if no request evaluated it. */
   readonly outcomes: string
 }
 
-/** Every condition in the rules, whole and in parts, with what it came to. */
+/** Every condition in the rules and each of its parts, with their values. */
 export function ruleExpressions(report: unknown): readonly RuleExpression[] {
   const { rules, report: nodes } = report as { rules: { files: { content: string }[] }; report: Node[] }
   const source = Buffer.from(rules.files[0]?.content ?? '')
@@ -32,7 +32,7 @@ function flattened(node: Node): readonly Node[] {
   return [node, ...(node.children ?? []).flatMap(flattened)]
 }
 
-/** Undefined for a part that is no condition, such as `request.auth`. */
+/** The values of a part. Undefined if the part is not a condition, such as `request.auth`. */
 function outcomesOf({ values = [] }: Node): string | undefined {
   const outcomes = values.flatMap(({ value }) => (value?.boolValue === undefined ? [] : [value.boolValue]))
   if (values.length > 0 && outcomes.length === 0) return undefined

@@ -1,6 +1,6 @@
 import type { RunnerCall } from '../../functions/src/tools/modules/runner.ts'
 
-/** A call whose source should not be needed. */
+/** A call whose source must not be read: it rejects. */
 export const CALL: RunnerCall = {
   module: 'weather',
   sha256: 'a'.repeat(64),

@@ -5,7 +5,7 @@ import { once } from 'node:events'
 import { readLines } from '../../functions/src/hosts/local/runner-child.ts'
 import { PYTHON, RUNNER } from './runner-environment.ts'
 
-/** A test that ran out of time leaves its runner behind. */
+/** The running runners. They are killed at the end, because a test that timed out has not stopped its runner. */
 const alive = new Set<ChildProcess>()
 afterAll(() => alive.forEach((child) => child.kill('SIGKILL')))
 
@@ -28,18 +28,18 @@ export class RunnerInstance implements AsyncDisposable {
     return new RunnerInstance(child, (JSON.parse(line) as { listening: string }).listening)
   }
 
-  /** Calls that run in it at the moment. */
+  /** The number of calls that run at the moment. */
   async running(): Promise<number> {
     const health = await (await fetch(`${this.url}/health`)).json()
     return (health as { calls?: { running: number } }).calls?.running ?? 0
   }
 
-  /** Stops it: it keeps its connections and does nothing. */
+  /** Sends SIGSTOP. The runner keeps its connections and does nothing. */
   hang(): void {
     this.#child.kill('SIGSTOP')
   }
 
-  /** SIGKILL, as when an instance is lost. */
+  /** Sends SIGKILL, as if the instance is lost. */
   async kill(): Promise<void> {
     if (this.#child.exitCode !== null || this.#child.signalCode !== null) return
     this.#child.kill('SIGKILL')

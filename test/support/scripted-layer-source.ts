@@ -4,7 +4,7 @@ import { put } from './definition-changes.ts'
 
 /** A layer that a test controls: it can change the layer, break it, and delay an answer. */
 export class ScriptedLayerSource implements LayerSource {
-  /** How often it was read. */
+  /** The number of reads. */
   reads = 0
   fault: Error | undefined
   #opened: Promise<void> | undefined
@@ -21,7 +21,7 @@ export class ScriptedLayerSource implements LayerSource {
     this.#revision += 1
   }
 
-  /** It is not open until the returned function is called. */
+  /** Makes `open` and every read wait until the returned function is called. */
   close(): () => void {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#opened = promise
@@ -32,7 +32,7 @@ export class ScriptedLayerSource implements LayerSource {
     await this.#opened
   }
 
-  /** No read ends until the returned function is called. */
+  /** Makes every read wait until the returned function is called. */
   hold(): () => void {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#gate = promise

@@ -2,10 +2,10 @@ import type { JsonObject, JsonValue } from '@toolrack/contract'
 import { text } from 'node:stream/consumers'
 import { ScriptedServer } from './scripted-server.ts'
 
-/** A request that a vendor's endpoint got. */
+/** A request to the vendor's endpoint. */
 export type Asked = { readonly path: string; readonly body: JsonObject }
 
-/** Stands in for a vendor's endpoint. It gives the answers of a test, one for each request, and keeps the requests. */
+/** Stands in for a vendor's endpoint. It sends the answers of a test, one for each request, and records the requests. */
 export class ScriptedVendor implements AsyncDisposable {
   readonly asked: Asked[] = []
   readonly #server: ScriptedServer

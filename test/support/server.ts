@@ -8,7 +8,7 @@ import { join } from 'node:path'
 import type { Writable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 
-/** A test that ran out of time leaves its server running, and then jest would never end. */
+/** The running servers. They are killed at the end, because after a test that timed out jest would otherwise never end. */
 const alive = new Set<ChildProcess>()
 afterAll(() => alive.forEach((child) => child.kill('SIGKILL')))
 
@@ -17,16 +17,16 @@ const BANNER =
   /is ready at (?<url>http:\S+) .*\n(?:token: (?<token>\S+)\n)?[\s\S]*Ctrl-C stops the server\.\n/
 
 export type ServerOptions = {
-  /** A folder of the caller's own; without it a new one, which is removed in the end. */
+  /** The data folder. The default is a new folder, which is removed at the end. */
   readonly data?: string
   readonly definitions?: string
   readonly env?: Readonly<Record<string, string>>
-  /** A command that runs the server in other circumstances, such as `unshare -rm`. It must exec what follows it. */
+  /** A command that starts the server in another environment, such as `unshare -rm`. It must exec the command after it. */
   readonly through?: readonly string[]
   readonly args?: readonly string[]
 }
 
-/** How a server that did not start, or has ended, left. */
+/** The exit status and the output of a server that has ended or has not started. */
 export type Ended = {
   readonly code: number | null
   readonly signal: NodeJS.Signals | null
@@ -34,7 +34,7 @@ export type Ended = {
   readonly stderr: string
 }
 
-/** The embedded server as `npm start` runs it: a process of its own with a data folder of its own. */
+/** The embedded server as `npm start` runs it, in a separate process with its own data folder. */
 export class Server implements AsyncDisposable {
   readonly data: string
   readonly #options: ServerOptions
@@ -48,7 +48,7 @@ export class Server implements AsyncDisposable {
     this.#run = run
   }
 
-  /** Resolves once the server has printed its banner; rejects with what it said when it ends instead. */
+  /** Resolves when the server has printed its banner. If the server ends before, rejects with its stderr. */
   static async start(options: ServerOptions = {}): Promise<Server> {
     const data = options.data ?? mkdtempSync(join(tmpdir(), 'toolrack-e2e-'))
     const run = new Run(options, data)
@@ -74,12 +74,12 @@ export class Server implements AsyncDisposable {
     return this.#run.child.pid ?? 0
   }
 
-  /** What it has printed: its banner. */
+  /** The stdout of the server since its last start, which is its banner. */
   get said(): string {
     return this.#run.stdout
   }
 
-  /** Everything the server has logged since it was last started. */
+  /** The log of the server since its last start. */
   get log(): string {
     return this.#run.stderr
   }
@@ -89,7 +89,7 @@ export class Server implements AsyncDisposable {
     return this.#run.child.stdio[3] as Writable
   }
 
-  /** `fetch` below the server's address, with its token unless `init` brings an Authorization of its own. */
+  /** `fetch` with a path of the server, and with the server's token unless `init` has an Authorization. */
   fetch(path: string, init: RequestInit = {}): Promise<Response> {
     const headers = new Headers(init.headers)
     if (!headers.has('Authorization')) headers.set('Authorization', `Bearer ${this.token}`)
@@ -104,7 +104,7 @@ export class Server implements AsyncDisposable {
     return this.#run.ended
   }
 
-  /** SIGTERM, as a platform would. */
+  /** Sends SIGTERM, as a platform does. */
   stop(): Promise<Ended> {
     this.signal('SIGTERM')
     return this.ended()
@@ -115,7 +115,7 @@ export class Server implements AsyncDisposable {
     await this.ended()
   }
 
-  /** Starts again on the same data; the caller has ended the last process. */
+  /** Starts again with the same data. The caller must have ended the last process. */
   async restart(): Promise<void> {
     this.#run = new Run(this.#options, this.data)
     await this.#run.ready()
@@ -149,7 +149,7 @@ class Run {
         ...withoutOurs(process.env),
         PORT: '0',
         TOOLRACK_DATA: data,
-        // The folder of modules in the tester's own home must not reach it either.
+        // The server must not read the folder of modules in the tester's home.
         HOME: data,
         ...(definitions !== undefined && { TOOLRACK_DEFS_DIR: definitions }),
         ...env,
@@ -185,7 +185,7 @@ class Run {
   }
 }
 
-/** The tests' own environment must not reach the server. */
+/** Removes the service's variables, because the server must not get those of the tester. */
 function withoutOurs(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const ours = /^(TOOLRACK_|LIST_|PORT$|HOST$|NODE_OPTIONS$)/
   return Object.fromEntries(Object.entries(env).filter(([name]) => !ours.test(name)))

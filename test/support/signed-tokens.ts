@@ -3,12 +3,12 @@ import type { JsonWebKey, KeyObject } from 'node:crypto'
 import type { JobKeys } from '../../functions/src/access/job-keys.ts'
 import { parseJobKeys } from '../../functions/src/access/job-keys.ts'
 
-/** The time at which tests of tokens run, in seconds and in milliseconds. */
+/** The time in tests of tokens, in seconds and in milliseconds. */
 export const NOW_SECONDS = Date.UTC(2026, 0, 2, 3, 4, 5) / 1_000
 export const NOW = NOW_SECONDS * 1_000
 
 export type Part = { readonly [name: string]: unknown }
-/** A key with its id, which headers name. */
+/** A key with its id, which is in the header of a token. */
 export type SigningKey = {
   readonly kid: string
   readonly alg: 'RS256' | 'ES256'
@@ -24,7 +24,7 @@ export function ecKey(kid: string): SigningKey {
   return { kid, alg: 'ES256', ...generateKeyPairSync('ec', { namedCurve: 'P-256' }) }
 }
 
-/** The public half, as a key set publishes it. */
+/** The public key in the form of a key set. */
 export function publicJwk({ kid, alg, publicKey }: SigningKey): JsonWebKey & { kty: string } {
   return { kty: '', ...publicKey.export({ format: 'jwk' }), kid, alg, use: 'sig' }
 }
@@ -42,7 +42,7 @@ export function jobKeysOf(...keys: readonly SigningKey[]): JobKeys {
   return parsed
 }
 
-/** A kind of token: how a valid one is made, and who accepts it. */
+/** A kind of token: the parts of a valid token, and the routes that accept it. */
 export type TokenKind = {
   readonly name: 'Firebase' | 'OIDC' | 'job'
   readonly family: 'workflows' | 'jobs'
@@ -52,20 +52,20 @@ export type TokenKind = {
   readonly claims: Part
 }
 
-/** A token of the kind with these claims and header fields instead; undefined leaves one out. */
+/** A token of the kind. `claims` and `header` replace its own fields. The value `undefined` removes a field. */
 export function signed(kind: TokenKind, claims: Part = {}, header: Part = {}, key = kind.key): string {
   const protectedHeader = { alg: key.alg, kid: kind.key.kid, typ: kind.typ, ...header }
   return signedText(JSON.stringify(protectedHeader), JSON.stringify({ ...kind.claims, ...claims }), key)
 }
 
-/** The same for texts that JSON.stringify would not write. */
+/** Signs a header and a payload given as texts, so that they can have a form that JSON.stringify never writes. */
 export function signedText(header: string, payload: string, { alg, privateKey }: SigningKey): string {
   const input = `${base64(header)}.${base64(payload)}`
   const key = alg === 'ES256' ? { key: privateKey, dsaEncoding: 'ieee-p1363' as const } : privateKey
   return `${input}.${sign('sha256', Buffer.from(input), key).toString('base64url')}`
 }
 
-/** Signed with a secret, as HS256 has it. */
+/** A token signed with a secret by HS256. */
 export function hmacSigned(header: Part, claims: Part, secret: string | Buffer): string {
   const input = `${base64(JSON.stringify(header))}.${base64(JSON.stringify(claims))}`
   return `${input}.${createHmac('sha256', secret).update(input).digest('base64url')}`

@@ -20,8 +20,8 @@ const STATEMENT = /^(?:import|export)\s(?:[\w\s*{},$]*\sfrom\s*)?['"]([^'"\n]+)[
 const EXPRESSION = /\b(?:import|getBuiltinModule)\(\s*['"]([^'"\n]+)['"]/g
 
 /**
- * What a file imports, including types: a path from the root for our own files (`packages/contract` for the workspace
- * package), `npm:name` for a package, `node:name` for a built-in.
+ * The imports of a file, including types: a path from the root for a file of this checkout (`packages/contract` for the
+ * workspace package), `npm:name` for a package, `node:name` for a built-in.
  */
 export function importsOf(path: string, text: string): string[] {
   const found = [...text.matchAll(STATEMENT), ...text.matchAll(EXPRESSION)]

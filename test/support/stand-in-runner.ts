@@ -12,16 +12,16 @@ const SCRIPT = fileURLToPath(new URL('runners/stand-in.mjs', import.meta.url))
 
 export type Start = { readonly pid: number; readonly secret?: string; readonly env?: Record<string, string> }
 
-/** A test that ran out of time leaves its runner running, and then jest would never end. */
+/** The running runners. They are stopped at the end, because after a test that timed out jest would otherwise never end. */
 const running = new Set<RunnerProcess>()
 afterAll(async () => {
   await Promise.all([...running].map((runner) => runner.stop()))
 })
 
-/** A runner's process that fails in a given way, and what it did. */
+/** A process of a runner that fails in a given way. It records its starts. */
 export class StandInRunner implements AsyncDisposable {
   readonly process: RunnerProcess
-  /** What the operator reads. */
+  /** The service's log about the runner. */
   log = ''
   readonly #folder = temporaryFolder()
   readonly #starts: string
@@ -34,7 +34,7 @@ export class StandInRunner implements AsyncDisposable {
     running.add(this.process)
   }
 
-  /** Every start so far, the last one last. */
+  /** All starts until now, in order. */
   get starts(): Start[] {
     if (!existsSync(this.#starts)) return []
     const lines = readFileSync(this.#starts, 'utf8').split('\n').slice(0, -1)

@@ -4,12 +4,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 
 type Direction = 'requests' | 'answers'
 
-/** A proxy that does to the connections of a server what networks do. It never changes or reorders bytes. */
+/** A proxy that simulates the faults of a network. It never changes or reorders bytes. */
 export class TcpProxy implements AsyncDisposable {
   readonly #target: { readonly host: string; readonly port: number }
   readonly #sockets = new Set<Socket>()
   readonly #gates: { [D in Direction]: Gate } = { requests: new Gate(), answers: new Gate() }
-  /** Called when bytes of a request have come, before they go on. */
+  /** Called when bytes of a request have arrived, before they are sent on. */
   onRequestBytes: () => void = () => undefined
   #server: Server | undefined
   #port = 0
@@ -19,14 +19,14 @@ export class TcpProxy implements AsyncDisposable {
     this.#target = { host, port: Number(port) }
   }
 
-  /** In front of `host:port`. */
+  /** Starts a proxy in front of `host:port`. */
   static async start(target: string): Promise<TcpProxy> {
     const proxy = new TcpProxy(target)
     await proxy.#listen()
     return proxy
   }
 
-  /** `host:port` to connect to, also while it is cut. */
+  /** The `host:port` of the proxy. It remains the same after `cut`. */
   get address(): string {
     return `127.0.0.1:${this.#port}`
   }
@@ -40,7 +40,7 @@ export class TcpProxy implements AsyncDisposable {
     await closed
   }
 
-  /** Keeps the connections and lets nothing through, like a network that drops everything. With `answers`, only answers are held. */
+  /** Keeps the connections open and delays all bytes until `restore`. With `answers`, delays only the answers. */
   hold(what: 'all' | 'answers' = 'all'): void {
     this.#gates.answers.close()
     if (what === 'all') this.#gates.requests.close()
@@ -51,7 +51,7 @@ export class TcpProxy implements AsyncDisposable {
     this.#gates.answers.delayMs = ms
   }
 
-  /** Restores the first state, and sends on what was held. */
+  /** Restores the first state, and sends the delayed bytes on. */
   async restore(): Promise<void> {
     for (const gate of Object.values(this.#gates)) gate.open()
     this.#gates.answers.delayMs = 0

@@ -2,8 +2,8 @@ import { test } from '@jest/globals'
 import { appendFileSync } from 'node:fs'
 
 /**
- * `test` if the machine can run the tests. If not, the sentence is written to the file that TOOLRACK_TEST_MISSING names
- * and the tests are skipped; with CI=true they fail.
+ * Returns `test` if the machine can run the tests. If not, writes the sentence to the file in TOOLRACK_TEST_MISSING, and
+ * the tests are skipped. With CI=true they fail.
  */
 export function testWhere(
   isPossible: boolean,

@@ -67,7 +67,7 @@ export const JOB: TokenKind = {
 
 export const KINDS = [FIREBASE, OIDC, JOB]
 
-/** The access of a deployed service, with our own keys instead of Google's. */
+/** The access of a deployed service, with the keys of this file instead of Google's. */
 export function deployedAccess(now: () => number): Authentication {
   return firebaseAccess(
     {

@@ -15,15 +15,15 @@ function withoutCapabilities(...names: readonly string[]): readonly string[] | u
 }
 
 /**
- * A command whose program is bound by file permissions. Root drops the capability to override them; any
- * other account needs nothing. Undefined for root if setpriv is missing.
+ * A command whose program must obey file permissions. Root drops the capability to override them. Any other account
+ * needs no command. Undefined for root if setpriv is missing.
  */
 export const UNPRIVILEGED = isRoot ? withoutCapabilities('dac_override', 'dac_read_search') : []
 
-/** For root: a command whose program can change only the modes of its own files, like any other account. */
+/** For root: a command whose program, like any other account, can change only the modes of its own files. */
 export const NOT_OWNER = isRoot ? withoutCapabilities('fowner', 'dac_override', 'dac_read_search') : []
 
-/** A command that runs a server as an ordinary user; undefined for root where that is impossible. */
+/** A command that runs a server as an ordinary user. Undefined if root cannot do this here. */
 export const ORDINARY_USER = isRoot
   ? ifItWorks(['setpriv', '--reuid=65534', '--regid=65534', '--clear-groups'], 'test', '-r', MAIN)
   : []

@@ -3,7 +3,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 const TRIES_MAX = 500
 const PAUSE_MS = 20
 
-/** Asks again until the answer is the wanted one; for what no event announces. Gives up after a bounded number of tries. */
+/** Asks again until the answer is the wanted one, for a state that no event announces. Throws after 500 tries. */
 export async function until<T>(ask: () => Promise<T>, isWanted: (answer: T) => boolean): Promise<T> {
   for (let tries = 1; ; tries += 1) {
     const answer = await ask()

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** One case of the contract; `I` is what goes in, `E` what must come out. */
+/** One case of the contract. `I` is the type of the input, `E` of the expected output. */
 export type VectorCase<I, E> = { readonly title: string; readonly input: I; readonly expected: E }
 
 export const VECTORS_FOLDER = new URL('../../packages/contract/vectors/', import.meta.url)

@@ -1,4 +1,4 @@
-/** Repeats a request until some work has ended. Resolves to the number of answers meanwhile. */
+/** Repeats a request until some work has ended. Resolves to the number of answers. */
 export async function whilePending(
   work: Promise<unknown>,
   ask: (count: number) => Promise<void>,

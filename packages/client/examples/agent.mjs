@@ -1,5 +1,5 @@
 // npm run example -- agent
-// With MODEL_URL, MODEL_NAME and MODEL_KEY a real model is asked; without them one that always asks for the time.
+// MODEL_URL, MODEL_NAME and MODEL_KEY choose a real model. Without MODEL_URL a stand-in always asks for the time.
 import { runTools, ToolDefs, ToolDispatcher } from '@toolrack/client'
 import { connection } from './connection.mjs'
 

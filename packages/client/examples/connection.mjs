@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-/** Where `npm start` serves, and the token that it prints. */
+/** The address and the token of the server that `npm start` runs. */
 export const connection = {
   service: process.env.TOOLRACK_URL ?? 'http://127.0.0.1:8787',
   token: process.env.TOOLRACK_TOKEN ?? readFileSync('.toolrack/token', 'utf8'),

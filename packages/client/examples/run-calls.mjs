@@ -7,7 +7,7 @@ const dispatcher = new ToolDispatcher({
   runners: [{ name: 'READ_FILE', run: ({ filepath }) => ({ filepath, text: 'what it holds' }) }],
 })
 
-// What a model of Anthropic's may answer; the other vendors' calls go the same way.
+// A possible answer of Anthropic's API. The calls of other vendors are dispatched in the same way.
 const answer = {
   role: 'assistant',
   content: [

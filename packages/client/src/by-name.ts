@@ -17,7 +17,7 @@ export class ByName<T> {
   readonly #aliases = new Map<string, Promise<string>>()
 
   constructor(entries: readonly (readonly [name: string, item: T])[]) {
-    // In reverse order, so that the first name has the alias in the end.
+    // In reverse order, so that an alias of two names finally belongs to the first of them.
     for (const [name, item] of entries.toSorted(([a], [b]) => (a < b ? 1 : -1))) {
       const alias = plainAlias(name)
       if (alias === undefined) this.#unhashed.unshift({ start: hashedAlias(name, ''), name })
@@ -26,7 +26,7 @@ export class ByName<T> {
     for (const [name, item] of entries) this.#known.set(name, item)
   }
 
-  /** The alias of a name. The hash of a name is computed only once. Throws CRYPTO_MISSING as `aliasOf` above. */
+  /** The alias of a name. It is computed only once. Throws CRYPTO_MISSING. */
   aliasOf(name: string): Promise<string> {
     const alias = this.#aliases.get(name) ?? aliasOf(name)
     this.#aliases.set(name, alias)
@@ -38,7 +38,7 @@ export class ByName<T> {
     return this.#known.get(name)
   }
 
-  /** Finds an item by its name, or else by its alias. Throws CRYPTO_MISSING as `aliasOf` above. */
+  /** Finds an item by its name, or else by its alias. Throws CRYPTO_MISSING. */
   async find(nameOrAlias: string): Promise<T | undefined> {
     const known = this.#known.get(nameOrAlias)
     if (known) return known

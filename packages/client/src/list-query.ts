@@ -13,7 +13,7 @@ export type ListOptions<D extends Dialect | undefined = Dialect | undefined> = {
   /** Tools of any of these categories. */
   readonly category?: string | readonly string[] | undefined
   readonly dialect?: D
-  /** If true and the service cannot read a layer, the result is the remembered list, not one without that layer. */
+  /** If true and the service cannot read a layer, the result is the remembered list instead of a list without the layer. */
   readonly strict?: boolean | undefined
   /** When it is aborted, `list` rejects with its reason. */
   readonly signal?: AbortSignal | undefined

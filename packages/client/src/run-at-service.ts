@@ -5,13 +5,13 @@ import { inTime } from './in-time.ts'
 import { isToolResult } from './run-locally.ts'
 import { withNetworkErrors, type Service } from './service.ts'
 
-/** The result of a call. If the tool runs at the client, it is the canonical name of the tool instead. */
-export type ServiceAnswer = { readonly result?: ToolResult; readonly runsHere?: string }
+/** The service's answer to one call. `runsHere` is the canonical name of a tool that runs at the client. */
+type ServiceAnswer = { readonly result?: ToolResult; readonly runsHere?: string }
 
 /** The largest number of UTF-8 bytes of the calls in one request. The service accepts one megabyte. */
 const BYTES_MAX = 900_000
 
-/** The error code of a call if the service refused the request with this HTTP status. */
+/** The error code of the calls, for each HTTP status with which the service refused their request. */
 const FAILURE_CODES: Readonly<Record<number, ErrorCode>> = {
   401: 'TOKEN_INVALID',
   403: 'PERMISSION_DENIED',
@@ -79,7 +79,7 @@ function readAnswer(text: string, batch: readonly Sent[]): readonly Answered[] {
     return batch.map(({ call }, index) => {
       const result = results[index]?.result
       if (isToolResult(result)) return [call, { result }]
-      const { name } = pending.find((left) => left.index === index) as { name: string }
+      const { name } = pending.find((call) => call.index === index) as { name: string }
       return [call, { runsHere: name }]
     })
   } catch (cause) {

@@ -37,7 +37,7 @@ export type RanTools = {
   readonly messages: readonly object[]
   /** The number of requests to the model. */
   readonly steps: number
-  /** `answered` if the model's last message has no calls. `step-limit` if it has calls. They were run and answered too. */
+  /** `answered` if the model's last message has no calls. `step-limit` if it has calls, which were run and answered too. */
   readonly end: 'answered' | 'step-limit'
 }
 

@@ -38,9 +38,9 @@ export class Service {
   }
 
   /**
-   * Sends a request once. After a 401 it is sent once more if the option `token` is a function. `request` makes the request
-   * for a token. Resolves to an answer with a status below 400. Throws ServiceError, SERVICE_REFUSED, TOKEN_FAILED, or the
-   * reason of the signal.
+   * Sends a request once. After a 401 it is sent once more if the option `token` is a function. `request` returns the
+   * method, the body and more headers for a token. Resolves to an answer with a status below 400. Throws ServiceError,
+   * SERVICE_REFUSED, TOKEN_FAILED, or the reason of the signal.
    */
   async ask(
     path: string,
@@ -90,7 +90,7 @@ async function accepted(response: Response): Promise<Response> {
   })
 }
 
-/** The pause in milliseconds that a `Retry-After` header asks for, by seconds or by a date. 0 without a valid header. */
+/** The pause in milliseconds of a `Retry-After` header, which has seconds or a date. 0 without a valid header. */
 function retryAfter(header: string | null): number {
   if (header === null) return 0
   const ms = Number.isNaN(Number(header)) ? Date.parse(header) - Date.now() : Number(header) * 1000

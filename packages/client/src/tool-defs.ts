@@ -55,12 +55,11 @@ export class ToolDefs {
     const late = (): ToolsError =>
       new ToolsError('TOKEN_FAILED', `The token function gave no token within ${this.#deadlineMs} ms.`)
     const token = await inTime(this.#deadlineMs, late, () => this.#service.token(), options.signal)
-    const list = await this.#list(query, token, options.signal)
-    return list as ToolList<ToolOf<D>>
+    return (await this.#list(query, token, options.signal)) as ToolList<ToolOf<D>>
   }
 
   async #list(query: ListQuery, token: string, caller?: AbortSignal): Promise<ToolList<JsonObject>> {
-    // The key has the token, not its subject: the service must verify each token before its holder shares an answer.
+    // The key contains the whole token, because the service must verify each token before its holder shares an answer.
     const request = `${query.search} ${token}`
     const answer = (waiting?: AbortSignal): Promise<ListAnswer> =>
       this.#requests.share(request, (signal) => this.#ask(query, token, signal), waiting)
@@ -115,17 +114,12 @@ export class ToolDefs {
     const reason = { code, message }
     const remembered = this.#remembered.get(key)
     if (remembered) return { ...listOf(remembered), source: 'remembered', reason }
-    if (this.#fallback)
-      return {
-        ...(await localList(this.#fallback, query)),
-        source: 'local',
-        reason,
-        revision: null,
-        layers: null,
-      }
-    throw new ToolsError('SERVICE_UNAVAILABLE', `${message} There is nothing to fall back to.`, {
-      cause: this.#lastError,
-    })
+    if (!this.#fallback) {
+      const cause = this.#lastError
+      throw new ToolsError('SERVICE_UNAVAILABLE', `${message} There is nothing to fall back to.`, { cause })
+    }
+    const local = await localList(this.#fallback, query)
+    return { ...local, source: 'local', reason, revision: null, layers: null }
   }
 }
 
@@ -134,7 +128,7 @@ function keyOf({ search }: ListQuery, token: string): string {
   return `${search} ${tokenSubject(token)}`
 }
 
-/** Makes a list of an answer. The array of tools is copied, because callers share the answer and some add tools. */
-function listOf({ list, tools }: ListAnswer): Omit<ToolList<JsonObject>, 'source' | 'reason'> {
-  return { ...list, tools: [...tools] }
+/** Makes a list from an answer. The array of tools is copied, because callers share the answer and some add tools. */
+function listOf({ list }: ListAnswer): ListAnswer['list'] {
+  return { ...list, tools: [...list.tools] }
 }

@@ -1,16 +1,9 @@
 import { CALL_FORMATS, findCalls, isCallId, isToolName, toolFailure } from '@toolrack/contract'
-import type {
-  CallFormat,
-  CallFormatName,
-  FoundCall,
-  JsonObject,
-  JsonValue,
-  ToolCall,
-  ToolResult,
-} from '@toolrack/contract'
+import type { CallFormat, CallFormatName, FoundCall, JsonObject, JsonValue } from '@toolrack/contract'
+import type { ToolCall, ToolResult } from '@toolrack/contract'
 import type { ByName } from './by-name.ts'
 import { optionInvalid, ToolsError } from './errors.ts'
-import { runAtService, type ServiceAnswer } from './run-at-service.ts'
+import { runAtService } from './run-at-service.ts'
 import { runLocally } from './run-locally.ts'
 import { runnersByName, type Runner } from './runner.ts'
 import { Service, type ServiceOptions } from './service.ts'
@@ -75,10 +68,15 @@ export class ToolDispatcher {
     if (!format) return { format: null, messages: [], results: [] }
     const calls = items.map((item) => readCall(format, item, items))
     const runners = await Promise.all(calls.map(({ name }) => this.#runners.find(name)))
-    const left = calls.filter(({ fault }, at) => fault === undefined && !runners[at])
-    const answers = this.#service && runAtService(this.#service, left, this.#deadlineMs, signal)
+    const remote = calls.filter(({ fault }, at) => fault === undefined && !runners[at])
+    const answers = this.#service && runAtService(this.#service, remote, this.#deadlineMs, signal)
     const answered = await Promise.all(
-      calls.map(async (call, at) => ({ call, result: await this.#run(call, runners[at], answers, signal) })),
+      calls.map(async (call, at) => {
+        const { result, runsHere = '' } = (runners[at] ? undefined : (await answers)?.get(call)) ?? {}
+        // If the service answers that the tool runs at the client, the call runs here if there is a Runner.
+        const runner = runners[at] ?? this.#runners.get(runsHere)
+        return { call, result: result ?? (await this.#runHere(call, runner, signal)) }
+      }),
     )
     return {
       format: format.name,
@@ -87,22 +85,13 @@ export class ToolDispatcher {
     }
   }
 
-  /** Runs one call. If the service answers that the tool runs at the client, the call runs here if there is a Runner. */
-  async #run(
-    call: ReadCall,
-    runner: Runner | undefined,
-    answers: Promise<ReadonlyMap<ToolCall, ServiceAnswer>> | undefined,
-    signal: AbortSignal | undefined,
-  ): Promise<ToolResult> {
+  async #runHere(call: ReadCall, runner?: Runner, signal?: AbortSignal): Promise<ToolResult> {
     if (call.fault !== undefined) return toolFailure('BODY_INVALID', `The call ${call.fault}.`)
-    const { result, runsHere = '' } = (runner ? undefined : (await answers)?.get(call)) ?? {}
-    if (result) return result
-    const local = runner ?? this.#runners.get(runsHere)
-    return local ? runLocally(local, call, this.#deadlineMs, signal) : unsupported(call.name)
+    return runner ? runLocally(runner, call, this.#deadlineMs, signal) : unsupported(call.name)
   }
 }
 
-/** A call, and its fault if it cannot be run. The text of the fault is written behind "the call". */
+/** A call, and its fault if it cannot be run. The text of the fault is written after "the call". */
 type ReadCall = ToolCall & { readonly fault?: string }
 
 /** Reads a call. It has a fault if it cannot be read or if another call has the same id. A call may have no id. */

@@ -32,8 +32,7 @@ export type ToolList<Tool extends JsonObject | ListedTool = ListedTool> = {
 
 /** An answer of the service in the form in which it is remembered. */
 export type ListAnswer = {
-  readonly list: Omit<ToolList<JsonObject>, 'source' | 'reason' | 'tools'>
-  readonly tools: readonly JsonObject[]
+  readonly list: Omit<ToolList<JsonObject>, 'source' | 'reason'>
   readonly etag: string | null
   /** True if the service could not read a layer. */
   readonly isPartial: boolean
@@ -48,19 +47,20 @@ export function readList(headers: Headers, text: string, dialect: Dialect | unde
   if (isPartial && tools.length === 0)
     throw new ServiceError('LAYERS_LOST', 'The list is empty, and the service could not read every layer.')
   const list = {
+    tools,
     layers,
     revision: headers.get('X-Tools-Revision'),
     unknown: namesIn(headers.get('X-Tools-Unknown')),
     quarantined: namesIn(headers.get('X-Tools-Quarantined')),
   }
-  return { list, tools, isPartial, etag: headers.get('ETag') }
+  return { list, isPartial, etag: headers.get('ETag') }
 }
 
 /**
  * The tools in the body, which is an array or an object with the key `items`. With `items`, each tool has a `workflowName`
- * for workflow engines. It is removed.
+ * for workflow engines, which is removed.
  */
-function toolsIn(text: string, dialect: Dialect | undefined): readonly JsonObject[] | undefined {
+function toolsIn(text: string, dialect: Dialect | undefined): JsonObject[] | undefined {
   const body = parsedJson(text)
   const tools: unknown = isJsonObject(body) ? body['items'] : body
   if (!Array.isArray(tools) || !tools.every(isJsonObject)) return undefined

@@ -3,27 +3,15 @@ export { aliasOf, hashedAlias, plainAlias } from './alias.ts'
 export type { AnsweredCall, CallFormat, ToolCall } from './calls/call-format.ts'
 export { CALLS_MAX, findCalls, isCallId, readCalls } from './calls/read-calls.ts'
 export type { FoundCall, ReadCalls } from './calls/read-calls.ts'
-export { definitionDigest, digestedText } from './definition-digest.ts'
-export type { Digest } from './definition-digest.ts'
+export { definitionDigest, digestedText, type Digest } from './definition-digest.ts'
 export { CONVERSIONS, inDialect, inDialectAs, nameIn } from './dialects/in-dialect.ts'
 export type { Conversion, DialectFault, DialectRules } from './dialects/in-dialect.ts'
 export { dropOmittedArguments } from './dialects/null-arguments.ts'
-export { ERROR_CODES } from './error-code.ts'
-export type { ErrorCode, ErrorKind } from './error-code.ts'
-export {
-  canonicalJson,
-  holdsLargeInteger,
-  isJsonObject,
-  jsonPointer,
-  parsedJson,
-  pointerKeys,
-  valueAt,
-} from './json.ts'
-export type { JsonObject, JsonValue } from './json.ts'
-export { parseNameEntry, parseNameFilter } from './name-filter.ts'
-export type { NameFilter, NameFilterFault } from './name-filter.ts'
-export { mapSubschemas, subschemas } from './schema-keywords.ts'
-export type { SchemaPath } from './schema-keywords.ts'
+export { ERROR_CODES, type ErrorCode, type ErrorKind } from './error-code.ts'
+export { canonicalJson, holdsLargeInteger, isJsonObject, jsonPointer } from './json.ts'
+export { parsedJson, pointerKeys, valueAt, type JsonObject, type JsonValue } from './json.ts'
+export { parseNameEntry, parseNameFilter, type NameFilter, type NameFilterFault } from './name-filter.ts'
+export { mapSubschemas, subschemas, type SchemaPath } from './schema-keywords.ts'
 export { completeParameters, LAYERS, listedTool, RUNNER_KINDS } from './tool-definition.ts'
 export type { Layer, ListedTool, ToolDefinition, ToolLimits, ToolRunner } from './tool-definition.ts'
 export { isToolName, readableName, TOOL_NAME_RULE, toolNameFault } from './tool-name.ts'

@@ -3,14 +3,14 @@ import { parsedJson } from './json.ts'
 /** The tools that a request asks for. Each entry is a name or an alias. `@sha256:…` can follow it. */
 export type NameFilter = 'all' | ReadonlySet<string>
 
-const NAMES_MAX = 200
-
+/** The text of a fault is written after the name of the parameter: `names is not a JSON array of strings`. */
 export type NameFilterFault = { readonly fault: string }
+
+const NAMES_MAX = 200
 
 /**
  * Collects the names in all values. Each value is a name, a comma-separated list, or a JSON array of strings. Blanks and
- * extra commas are ignored. Values without any name mean every tool, but `[]` means no tool. The text of a fault is
- * written behind the name of the parameter: `names is not a JSON array of strings`.
+ * extra commas are ignored. Values without any name mean every tool, but `[]` means no tool.
  */
 export function parseNameFilter(values: readonly string[]): NameFilter | NameFilterFault {
   const names = new Set<string>()

@@ -1,4 +1,5 @@
-import { isJsonObject, jsonPointer, pointerKeys, valueAt, type JsonObject, type JsonValue } from './json.ts'
+import { isJsonArray, isJsonObject, jsonPointer, pointerKeys, valueAt } from './json.ts'
+import type { JsonObject, JsonValue } from './json.ts'
 
 /** Keywords of JSON Schema (draft-07 to 2020-12) whose value is one schema. */
 const ONE = new Set(
@@ -40,9 +41,8 @@ export function isAnnotation(keyword: string): boolean {
 }
 
 /** The values of the keyword `type` as a list. It is empty for a schema without `type`. */
-export function typesOf({ type }: JsonObject): readonly JsonValue[] {
-  if (type === undefined) return []
-  return Array.isArray(type) ? (type as readonly JsonValue[]) : [type]
+export function typesOf({ type = [] }: JsonObject): readonly JsonValue[] {
+  return isJsonArray(type) ? type : [type]
 }
 
 /** The schema that a local `$ref` refers to, or undefined if there is no such schema. */
@@ -61,56 +61,36 @@ function percentDecoded(text: string): string {
   }
 }
 
-/**
- * The schemas directly below a schema. Each path starts at that schema. The values of keywords such as `enum` or
- * `default` are no schemas.
- */
+/** The schemas directly below a schema, each with its path from there. Values of `enum` or `default` are not schemas. */
 export function subschemas(schema: JsonObject): { readonly path: SchemaPath; readonly schema: JsonObject }[] {
-  return Object.entries(schema).flatMap(([keyword, value]) =>
-    candidates(keyword, value).flatMap(({ path, value: found }) =>
-      isJsonObject(found) ? [{ path, schema: found }] : [],
-    ),
-  )
+  const found: { readonly path: SchemaPath; readonly schema: JsonObject }[] = []
+  mapSubschemas(schema, (child, path) => {
+    if (isJsonObject(child)) found.push({ path, schema: child })
+    return child
+  })
+  return found
 }
 
-function candidates(keyword: string, value: JsonValue): { path: SchemaPath; value: JsonValue }[] {
-  if (Array.isArray(value) && LIST.has(keyword)) {
-    return value.map((element: JsonValue, index) => ({ path: [keyword, index], value: element }))
-  }
-  if (isJsonObject(value) && NAMED.has(keyword)) {
-    return Object.entries(value).map(([key, member]) => ({ path: [keyword, key], value: member }))
-  }
-  return ONE.has(keyword) ? [{ path: [keyword], value }] : []
-}
+/** Returns a JSON value in place of a schema. The schemas `true` and `false` are passed too. */
+type MapSchema = (schema: JsonValue, path: SchemaPath) => JsonValue
 
-/**
- * Replaces each schema directly below a schema by the result of `map`. `map` also gets the schemas `true` and `false`. If
- * `map` changes nothing, the result is the same object.
- */
-export function mapSubschemas(
-  schema: JsonObject,
-  map: (schema: JsonValue, path: SchemaPath) => JsonValue,
-): JsonObject {
-  let changed: { [keyword: string]: JsonValue } | undefined
-  for (const [keyword, value] of Object.entries(schema)) {
-    const changes = new Map<string | number | undefined, JsonValue>()
-    for (const { path, value: below } of candidates(keyword, value)) {
-      const mapped = typeof below === 'boolean' || isJsonObject(below) ? map(below, path) : below
-      if (mapped !== below) changes.set(path[1], mapped)
+/** Replaces each schema directly below a schema by the result of `map`. Returns the same object if nothing changes. */
+export function mapSubschemas(schema: JsonObject, map: MapSchema): JsonObject {
+  const mapOne: MapSchema = (below, path) =>
+    typeof below === 'boolean' || isJsonObject(below) ? map(below, path) : below
+  return mapMembers(schema, (value, keyword) => {
+    if (isJsonArray(value) && LIST.has(keyword)) {
+      const mapped = value.map((element, index) => mapOne(element, [keyword, index]))
+      return mapped.some((element, index) => element !== value[index]) ? mapped : value
     }
-    if (changes.size > 0) (changed ??= { ...schema })[keyword] = withChanges(value, changes)
-  }
-  return changed ?? schema
+    if (isJsonObject(value) && NAMED.has(keyword))
+      return mapMembers(value, (member, key) => mapOne(member, [keyword, key]))
+    return ONE.has(keyword) ? mapOne(value, [keyword]) : value
+  })
 }
 
-/** Replaces schemas in the value of a keyword, by index or by key. The key `undefined` stands for the whole value. */
-function withChanges(
-  value: JsonValue,
-  changes: ReadonlyMap<string | number | undefined, JsonValue>,
-): JsonValue {
-  const single = changes.get(undefined)
-  if (single !== undefined) return single
-  if (Array.isArray(value)) return value.map((element: JsonValue, index) => changes.get(index) ?? element)
-  const members = Object.entries(value as JsonObject)
-  return Object.fromEntries(members.map(([key, member]) => [key, changes.get(key) ?? member]))
+/** Replaces the value of each key by the result of `map`. Returns the same object if nothing changes. */
+function mapMembers(object: JsonObject, map: (value: JsonValue, key: string) => JsonValue): JsonObject {
+  const entries = Object.entries(object).map(([key, value]) => [key, map(value, key)] as const)
+  return entries.some(([key, value]) => value !== object[key]) ? Object.fromEntries(entries) : object
 }

@@ -1,15 +1,14 @@
 import type { JsonObject, JsonValue } from './json.ts'
 
-/** Where definitions come from. If several layers define the same name, the first layer in this order wins. */
+/** The layers in which definitions are stored. If several layers define the same name, the first layer in this order wins. */
 export const LAYERS = ['user', 'global', 'file'] as const
 export type Layer = (typeof LAYERS)[number]
 
 /** How the service runs a tool. A tool without a runner runs at the client. */
 export const RUNNER_KINDS = ['python', 'builtin', 'workflow', 'http', 'mcp'] as const
-type RunnerKind = (typeof RUNNER_KINDS)[number]
 
 export type ToolRunner = {
-  readonly kind: RunnerKind
+  readonly kind: (typeof RUNNER_KINDS)[number]
   readonly workflowName?: string | undefined
   readonly [field: string]: JsonValue | undefined
 }
@@ -54,7 +53,7 @@ export function listedTool(definition: ToolDefinition): ListedTool {
   return { type: 'function', function: { name, description, parameters: completeParameters(parameters) } }
 }
 
-/** Adds `type`, `properties` and `required` after the author's own keys if they are missing. Clients read them. */
+/** Adds `type`, `properties` and `required` after the author's own keys if they are missing. Clients read these keys. */
 export function completeParameters(parameters: JsonObject): JsonObject {
   return {
     ...parameters,

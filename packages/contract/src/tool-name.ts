@@ -1,11 +1,6 @@
-/**
- * The rule for tool names:
- *
- * - A name has 1 to 128 ASCII characters: first a letter or `_`, then letters, digits, `_`, `.`, `:` or `-`.
- * - `constructor` and `prototype` are not allowed.
- * - A name that starts and ends with two underscores, such as `__proto__`, is not allowed.
- */
+/** The form of a tool name, which TOOL_NAME_RULE describes. */
 const TOOL_NAME = /^[A-Za-z_][A-Za-z0-9_.:-]{0,127}$/
+/** Names of that form that are not allowed. The last kind starts and ends with two underscores, such as `__proto__`. */
 const RESERVED = /^(?:constructor|prototype|__.*__)$/
 
 export const TOOL_NAME_RULE =
@@ -17,12 +12,9 @@ export function isToolName(name: string): boolean {
 
 /** Why a name is not allowed, or undefined if it is allowed. The text never repeats the name. */
 export function toolNameFault(name: string): string | undefined {
+  if (isToolName(name)) return undefined
+  if (TOOL_NAME.test(name)) return 'the name is reserved: constructor, prototype and __…__ are refused'
   if (name === '') return `the name is empty; ${TOOL_NAME_RULE}`
-  if (TOOL_NAME.test(name)) {
-    return RESERVED.test(name)
-      ? 'the name is reserved: constructor, prototype and __…__ are refused'
-      : undefined
-  }
   if (name.length > 128) return `the name has ${name.length} characters; ${TOOL_NAME_RULE}`
   const position = [...name].findIndex(
     (char, index) => !(index === 0 ? /[A-Za-z_]/ : /[A-Za-z0-9_.:-]/).test(char),
@@ -32,7 +24,7 @@ export function toolNameFault(name: string): string | undefined {
   return `character ${position + 1} (U+${codePoint}) is not allowed there; ${TOOL_NAME_RULE}`
 }
 
-/** Cyrillic and Greek letters. LATIN has the ASCII letter of the same look (Unicode TR39) at the same position. */
+/** Cyrillic and Greek letters. LATIN has at the same position the ASCII letter that looks the same (Unicode TR39). */
 const LOOKALIKES = 'аеорсухіјѕԁһӏАВЕКМНОРСТУХІЈЅαικνορυχΑΒΕΖΗΙΚΜΝΟΡΤΥΧ'
 const LATIN = 'aeopcyxijsdhlABEKMHOPCTYXIJSaikvopuxABEZHIKMNOPTYX'
 

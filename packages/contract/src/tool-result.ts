@@ -23,29 +23,27 @@ export function toolFailure(code: ErrorCode, error: string): ToolResult {
  */
 export function toolResult(returned: unknown): ToolResult {
   try {
-    const text = typeof returned === 'string' ? returned : jsonText(returned)
-    if (!text.isWellFormed()) throw new TypeError('the result holds a lone surrogate, which is no text')
-    if (typeof returned === 'string') return { resultType: 'success', textResultForLlm: text }
+    const text = jsonText(returned)
+    if (typeof returned === 'string') return { resultType: 'success', textResultForLlm: returned }
     return { resultType: 'success', textResultForLlm: text, data: JSON.parse(text) as JsonValue }
   } catch (error) {
     return toolFailure('RESULT_INVALID', error instanceof Error ? error.message : String(error))
   }
 }
 
-/** The JSON text of a value. Throws for values that JSON.stringify would omit or replace. So the tool's author sees them. */
+/** The JSON text of a value. Throws for a value that JSON.stringify would omit or replace, so that the author sees it. */
 function jsonText(value: unknown): string {
-  const text = JSON.stringify(value, function refuse(this: unknown, key: string, child: unknown) {
+  return JSON.stringify(value, (key, child: unknown) => {
     const place = key === '' ? 'the result' : `'${key}' of the result`
     if (typeof child === 'number' && !Number.isFinite(child))
       throw new TypeError(`${place} is ${child}, which JSON has no form for`)
     if (child === undefined || typeof child === 'function' || typeof child === 'symbol')
       throw new TypeError(`${place} is ${typeof child}, which JSON has no form for`)
-    // JSON.stringify escapes a lone surrogate, so `isWellFormed` of the whole JSON text would not find it.
+    // JSON.stringify escapes a lone surrogate, so `isWellFormed` of the JSON text would not find it.
     if (typeof child === 'string' && !child.isWellFormed())
       throw new TypeError(`${place} holds a lone surrogate, which is no text`)
     return child
   })
-  return text
 }
 
 /** The resources that a call used, as the kernel measured them. */

@@ -1,6 +1,6 @@
 /**
- * Obeys the start protocol of the Python runner, and fails in the way that its argument names. Each start appends a line
- * with its process id and what it was given to the file named by the second argument.
+ * Follows the start protocol of the Python runner, and fails in the way that the first argument names. Each start appends
+ * a line to the file in the second argument, with the process id, the secret and the environment.
  */
 import { spawn } from 'node:child_process'
 import { appendFileSync, readFileSync } from 'node:fs'

@@ -1,7 +1,7 @@
 import { appendFileSync, existsSync, writeFileSync } from 'node:fs'
 import { answerQuestions } from '../../../functions/src/tools/schemas/answer-questions.ts'
 
-/** Answers as the schema worker does, and also does what the title of a schema says, so that a test decides how it fails. */
+/** Answers as the schema worker does, and obeys the command in the title of a schema. So a test decides how it fails. */
 const report = { faults: [], unenforced: [] as readonly string[] }
 
 answerQuestions((text: string) => {

@@ -15,7 +15,7 @@ type Report = { readonly unenforced: readonly string[] }
 export function working(options: Partial<PoolOptions> = {}, firstStart = '') {
   const folder = temporaryFolder()
   const at = (name: string): string => join(folder.path, name)
-  // A worker whose first start ends or hangs. A file shows what it has begun to do.
+  // A worker whose first start runs `firstStart`, which can end or hang it. The file `starts` has a dot for each start.
   const own = `
     import { appendFileSync, existsSync } from 'node:fs'
     const isFirst = !existsSync(${JSON.stringify(at('starts'))})
@@ -32,7 +32,7 @@ export function working(options: Partial<PoolOptions> = {}, firstStart = '') {
       pool.ask(JSON.stringify({ title }), { user: 'ann', ...asker }),
     count: (name: string) => readFileSync(at(name), 'utf8').length,
     async [Symbol.asyncDispose]() {
-      // A test that has failed may have left a question that waits for this file.
+      // After a failed test a question may still wait for this file.
       writeFileSync(at('go'), '')
       await pool.close()
       folder[Symbol.dispose]()
@@ -40,7 +40,7 @@ export function working(options: Partial<PoolOptions> = {}, firstStart = '') {
   }
 }
 
-/** The process that answers. */
+/** The id of the process that answers. */
 export async function pidOf(
   { ask }: Pick<ReturnType<typeof working>, 'ask'>,
   asker: Partial<Asker> = {},

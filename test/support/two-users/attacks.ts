@@ -5,11 +5,11 @@ import { greedySchema, slowSchema } from '../schema-shapes.ts'
 import { HANGING, HOSTILE, hugeModule, SOCKETS } from './hostile-modules.ts'
 import type { User } from './user.ts'
 
-/** What a hostile user does without a pause: `atOnce` loops of `step`, each with its own number and a count of its turns. */
+/** An attack without a pause: `atOnce` loops that repeat `step` with the number of the loop and the number of the turn. */
 export type Attack = {
   readonly name: string
   readonly atOnce: number
-  /** Before the loops begin. */
+  /** Called before the loops begin. */
   readonly prepare?: (user: User) => Promise<unknown>
   readonly step: (user: User, loop: number, turn: number) => Promise<unknown>
 }
@@ -17,7 +17,7 @@ export type Attack = {
 const calls = (name: string, args: object = {}) => ({ name: `hostile:${name}`, arguments: args })
 const uploadHostile = (user: User): Promise<unknown> => user.ask('PUT', '/modules/hostile', HOSTILE)
 
-/** This number of loops that call one tool. */
+/** An attack of `atOnce` loops that call one tool. */
 function calling(name: string, atOnce: number, tool: string, args: object = {}): Attack {
   return {
     name,
@@ -27,7 +27,7 @@ function calling(name: string, atOnce: number, tool: string, args: object = {}):
   }
 }
 
-/** A schema that admits, and arguments that take all the time a check may have. */
+/** A schema that is admitted, but whose check needs all the allowed time with the arguments of COSTLY_CALL. */
 const COSTLY = {
   description: 'Is costly to check.',
   runner: { kind: 'builtin', builtin: 'echo' },
@@ -51,7 +51,7 @@ const COSTLY = {
 }
 const COSTLY_CALL = { name: 'costly', arguments: { a: Array.from({ length: 84_000 }, () => ({})) } }
 
-/** 1 MB that takes 25 MB when it is parsed. */
+/** A body of 1 MB that needs 25 MB when it is parsed. */
 const LARGE_BODY = JSON.stringify(
   Array.from({ length: 4 }, (_, index) => ({
     type: 'tool_use',
@@ -89,7 +89,7 @@ async function silentConnections({ url }: User): Promise<void> {
   for (const socket of sockets) socket.destroy()
 }
 
-/** What a hostile user can do, one of each kind. */
+/** One attack of each kind. */
 export const ATTACKS: readonly Attack[] = [
   calling('30 calls that sleep', 30, 'sleep'),
   calling('8 calls that burn all processors', 8, 'burn', { seconds: 9 }),

@@ -1,7 +1,7 @@
 import { User } from './user.ts'
 import type { Told } from './user.ts'
 
-/** One request of the honest user: what it was for, and whether the answer was the right one. */
+/** One request of the honest user: its purpose, and whether the answer was right. */
 export type Asked = Told & { readonly what: string; readonly isRight: boolean }
 
 const moduleOf = (round: number): string => `def hello(name: str) -> dict:
@@ -16,7 +16,7 @@ TOOL_SPECS = [{"name": "mine:hello", "handler": hello}]
 export class HonestUser extends User {
   #round = 0
 
-  /** A list, a module, a call of it, a definition and a dispatch, each with a value that only this round can have made. */
+  /** Uploads a module, lists, calls, defines and dispatches. Most answers must have a value that only this round can have made. */
   async round(): Promise<readonly Asked[]> {
     this.#round += 1
     const round = this.#round
@@ -38,7 +38,7 @@ export class HonestUser extends User {
     return this.#asks('list', '"mine:hello"', 'GET', '/list')
   }
 
-  /** A call of what the last round uploaded. */
+  /** Calls the module of the last round. */
   invoke(): Promise<Asked> {
     return this.#asks('invoke', '"resultType":"success"', 'POST', '/invoke', this.#call)
   }

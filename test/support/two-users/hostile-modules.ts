@@ -1,4 +1,4 @@
-/** The tools of the hostile user. Each does one thing that costs other users something. */
+/** The tools of the hostile user. Each uses much of one resource that other users also need. */
 export const HOSTILE = `import os
 import time
 
@@ -89,7 +89,7 @@ TOOL_SPECS = [{"name": "hanging:hang", "description": "Hangs.", "handler": hang}
 time.sleep(60)
 `
 
-/** A module of 50 tools and as many bytes as one may have, another each time. */
+/** A module of 50 tools and of nearly the largest allowed size. Its source differs for each `number`. */
 export function hugeModule(name: string, number: number): string {
   const tools = Array.from({ length: 50 }, (_, index) => `t${index}`)
   const functions = tools.map(

@@ -5,7 +5,7 @@ import type { Attack } from './attacks.ts'
 
 const PROGRAM = fileURLToPath(new URL('run-attack.ts', import.meta.url))
 
-/** Runs an attack during some work, in another process, so that it takes no time from the process that measures. */
+/** Runs an attack during some work. The attack runs in another process, so that it does not slow the measuring process. */
 export async function beside<T>(
   attack: Attack,
   { url, token }: { readonly url: string; readonly token: string },

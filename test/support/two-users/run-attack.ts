@@ -1,7 +1,7 @@
 import { ATTACKS } from './attacks.ts'
 import { User } from './user.ts'
 
-/** Runs one attack until the IPC channel ends: `run-attack.ts <url> <token> <name of the attack>`. Says when it has begun. */
+/** Runs one attack until the IPC channel ends: `run-attack.ts <url> <token> <name of the attack>`. Sends a message when it has begun. */
 const [url = '', token = '', name] = process.argv.slice(2)
 const attack = ATTACKS.find((each) => each.name === name)
 if (!attack) throw new Error(`there is no attack ${name}`)
@@ -15,7 +15,7 @@ async function goOn(loop: number): Promise<never> {
   for (let turn = 0; ; turn += 1) {
     const startedMs = performance.now()
     await attack?.step(user, loop, turn)
-    // An attacker that is refused at once would keep its own processor busy instead of the service.
+    // Without a pause, an attacker that is refused at once would load its own processor instead of the service.
     if (performance.now() - startedMs < 5) await new Promise((resolve) => setTimeout(resolve, 5))
   }
 }

@@ -2,15 +2,15 @@ import { ScriptedServer } from '../scripted-server.ts'
 
 const PROJECT = 'demo-two-users'
 
-/** What a server that takes unsigned tokens needs in its environment, and a token for each user. */
+/** The environment of a server that accepts unsigned tokens, and a token for each user. */
 export type UnsignedTokens = AsyncDisposable & {
   readonly env: Readonly<Record<string, string>>
   readonly tokenOf: (uid: string) => string
 }
 
 /**
- * Replaces the Auth emulator, which is asked for the user of each token. Here every user exists. The emulator itself takes
- * seconds to start, and these tests are not about which users exist.
+ * Replaces the Auth emulator, which the server asks for the user of each token. Here every user exists. The emulator needs
+ * seconds to start, and the tests that use this do not depend on which users exist.
  */
 export async function unsignedTokens(): Promise<UnsignedTokens> {
   const emulator = await ScriptedServer.start()

@@ -1,6 +1,6 @@
 import { Agent, request } from 'node:http'
 
-/** Milliseconds after which a user gives up on an answer: more than our slowest request may take. */
+/** The longest wait of a user for an answer. It is longer than the slowest request is allowed to run. */
 const PATIENCE_MS = 90_000
 
 /** The answer to one request. The status is 0 if the connection was lost or no answer came. */
@@ -19,7 +19,7 @@ export class User implements Disposable {
     this.#patienceMs = patienceMs
   }
 
-  /** Asks below `/workflows/tools`; an object is sent as JSON. Never rejects. */
+  /** Sends a request below `/workflows/tools`. An object is sent as JSON. Never rejects. */
   ask(method: string, path: string, body?: string | object): Promise<Told> {
     const sent = typeof body === 'object' ? JSON.stringify(body) : (body ?? '')
     const startedMs = performance.now()

@@ -22,8 +22,8 @@ export type AnsweredCall<Result extends ToolResult<unknown> = ToolResult<unknown
 }
 
 /**
- * How a vendor's models write calls, and how the vendor wants the answers. The text of a fault is written behind "the
- * call": "the call must have an id".
+ * The form in which a vendor's models write calls, and in which the vendor takes the answers. The text of a fault is
+ * written after "the call": "the call must have an id".
  */
 export type CallFormat<Name extends string = string> = {
   readonly name: Name
@@ -33,7 +33,7 @@ export type CallFormat<Name extends string = string> = {
   readonly isCall: (item: JsonObject) => boolean
   /** True for an item without a `type` that is not a call, such as a text. Such items are skipped. */
   readonly isOther?: (item: JsonObject) => boolean
-  /** The id of a call as it was sent. It can have any type. */
+  /** The id of a call as the model sent it. The id can have any type. */
   readonly id: (item: JsonObject) => JsonValue | undefined
   /** The fault of a call without a valid id. It is undefined for a format in which a call needs no id. */
   readonly idFault?: string
@@ -44,6 +44,6 @@ export type CallFormat<Name extends string = string> = {
    * parameter, so it writes null for each parameter that it omits.
    */
   readonly nullMeansOmitted: boolean
-  /** The messages with the answers. They are appended to the conversation and have the order of the calls. */
+  /** The messages with the answers, in the order of the calls. The caller appends them to the conversation. */
   readonly messages: (answered: readonly AnsweredCall[]) => readonly JsonObject[]
 }

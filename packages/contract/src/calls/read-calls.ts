@@ -21,7 +21,7 @@ export type ReadCalls<Name extends string = string> = {
   readonly calls: readonly ToolCall[]
 }
 
-/** The fault of a model's answer. The text is written behind "the body": "the body mixes formats". */
+/** The fault of a model's answer. The text is written after "the body": "the body mixes formats". */
 export type CallsFault = { readonly fault: string }
 
 /** Finds the calls in a model's answer: a list of items, or the message that holds the list. */
@@ -61,7 +61,6 @@ export function readCalls<Name extends string>(
   if (items.length > CALLS_MAX)
     return { fault: `holds ${items.length} calls; send at most ${CALLS_MAX} at a time` }
   const calls: ToolCall[] = []
-  const indexOf = new Map<string, number>()
   for (const { item, index } of items) {
     const sentId = format.id(item)
     const id = isCallId(sentId) ? sentId : undefined
@@ -70,12 +69,10 @@ export function readCalls<Name extends string>(
     calls.push({ ...call, id, index, item, nullMeansOmitted: format.nullMeansOmitted })
   }
   for (const { id, index } of calls) {
-    if (id === undefined) continue
-    const first = indexOf.get(id)
+    const first = calls.find((call) => call.id === id)?.index ?? index
     // No vendor accepts two answers with one id, so neither of the two calls may run.
-    if (first !== undefined)
+    if (id !== undefined && first !== index)
       return { fault: `has two calls with one id: items ${first} and ${index}; nothing was run` }
-    indexOf.set(id, index)
   }
   return { format, calls }
 }
@@ -89,8 +86,8 @@ function idFault({ idFault: fault }: CallFormat, sent: JsonValue | undefined): s
 }
 
 /**
- * True for an item that is no call for us: a text, a thought, or a call that the vendor runs itself. Items with a `type` are
- * recognised by it.
+ * True for an item that is skipped: a text, a thought, or a call that the vendor runs itself. If the item has a `type`, only
+ * the `type` decides.
  */
 function isOther(item: JsonObject, formats: readonly CallFormat[]): boolean {
   const { type } = item

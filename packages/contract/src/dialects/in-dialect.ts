@@ -38,8 +38,8 @@ export type ObjectSchema = {
 /** How a definition becomes a tool of a vendor. */
 export type ToolRules<Tool> = {
   /**
-   * Converts a schema for the vendor. Returns the same object if the vendor accepts it unchanged. Throws SchemaError if the
-   * vendor would refuse the schema and has none of the same meaning.
+   * Converts a schema for the vendor. Returns the same object if the vendor accepts the schema unchanged. Throws
+   * SchemaError if the vendor accepts no schema of the same meaning.
    */
   readonly parameters: (written: JsonObject) => JsonObject
   readonly tool: (parts: ToolParts) => Tool
@@ -60,7 +60,7 @@ export type DialectRules<Tool extends object = object> = ToolRules<Tool> & {
   readonly usesAliases: boolean
   /** True if a list in this dialect can have the envelope `items`. */
   readonly allowsItems: boolean
-  /** If one tool holds all declarations: its key for them. Undefined if each declaration is a tool. */
+  /** The key of the declarations in a tool, if one tool has all declarations. Undefined if each declaration is a tool. */
   readonly declarationsKey?: string
   /** The rules for a definition that the rules above refuse. The conversion is then `non-strict`. */
   readonly fallback?: ToolRules<Tool>
@@ -82,7 +82,7 @@ export function inDialect<Tool extends object>(
   return inDialectAs(nameIn(rules, definition.function.name), definition, rules)
 }
 
-/** `inDialect` with a given name for the vendor. The client needs it, because it makes aliases with WebCrypto. */
+/** `inDialect` with a name that the caller has made. The client makes aliases with WebCrypto. */
 export function inDialectAs<Tool extends object>(
   name: string,
   definition: ToolDefinition,

@@ -1,43 +1,36 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts'
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from '../json.ts'
 import { referencedSchema, typesOf } from '../schema-keywords.ts'
 
-/**
- * False only if the schema certainly refuses null. Each `$ref` is resolved in `root`. References must not be recursive.
- */
+/** False only if the schema certainly refuses null. Each `$ref` is resolved in `root`. References must not be recursive. */
 export function allowsNull(schema: JsonValue, root: JsonObject): boolean {
   if (!isJsonObject(schema)) return schema !== false
   const { type, nullable, enum: values, const: value, anyOf, $ref: ref } = schema
   if (type !== undefined && !typesOf(schema).includes('null')) return nullable === true
-  if (Array.isArray(values) && !values.includes(null)) return false
+  if (isJsonArray(values) && !values.includes(null)) return false
   if (value !== undefined && value !== null) return false
-  if (Array.isArray(anyOf) && !anyOf.some((one: JsonValue) => allowsNull(one, root))) return false
+  if (isJsonArray(anyOf) && !anyOf.some((one) => allowsNull(one, root))) return false
   if (ref === undefined) return true
   const target = referencedSchema(root, ref)
   return target === undefined || target === schema || allowsNull(target, root)
 }
 
-/**
- * Makes a schema also allow null: by its `type` if that is enough, otherwise by `anyOf`. The description is not moved into
- * the `anyOf`.
- */
+/** Makes a schema allow null too: by its `type` if possible, else by `anyOf`. The description stays outside `anyOf`. */
 export function withNull(schema: JsonObject): JsonObject {
-  const { enum: values, const: value, anyOf, description } = schema
+  const { enum: values, const: value, anyOf } = schema
   const types = typesOf(schema)
   const isScalar = types.length > 0 && !types.includes('object') && !types.includes('array')
   if (isScalar && value === undefined) {
-    const enumWithNull = Array.isArray(values) && { enum: [...(values as readonly JsonValue[]), null] }
+    const enumWithNull = isJsonArray(values) && { enum: [...values, null] }
     return { ...schema, type: [...types, 'null'], ...enumWithNull }
   }
-  if (Array.isArray(anyOf))
-    return { ...schema, anyOf: [...(anyOf as readonly JsonValue[]), { type: 'null' }] }
-  const { description: _description, ...inner } = schema
+  if (isJsonArray(anyOf)) return { ...schema, anyOf: [...anyOf, { type: 'null' }] }
+  const { description, ...inner } = schema
   return { anyOf: [inner, { type: 'null' }], ...(description !== undefined && { description }) }
 }
 
 /**
- * Removes each null argument that means "omitted". In strict mode a model must write every parameter, so it writes null for
- * each parameter that it omits. A null stays if its parameter is required, is not declared, or allows null. Returns the
- * same object if nothing is removed.
+ * Removes each null argument that means "omitted" (see `CallFormat.nullMeansOmitted`). A null stays if its parameter is
+ * required, is not declared, or allows null. Returns the same object if nothing is removed.
  */
 export function dropOmittedArguments(parameters: JsonObject, args: JsonObject): JsonObject {
   function clean(value: JsonValue, described: JsonValue | undefined): JsonValue {

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from '../json.ts'
+import { isJsonArray, isJsonObject, type JsonObject } from '../json.ts'
 import { mapSubschemas, SchemaError, typesOf, type SchemaPath } from '../schema-keywords.ts'
 
 const DRAFT_07 = /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/
@@ -6,7 +6,7 @@ const DRAFT_07 = /^https?:\/\/json-schema\.org\/draft-07\/schema#?$/
 /** Matches references to keywords of draft-07 that have another form in 2020-12. */
 const MOVED = /\/(?:items\/\d+|additionalItems|dependencies)(?:\/|$)/
 
-/** The keywords whose value may be the schema `true` or `false` for vendors. */
+/** The keywords for which vendors accept the schema `true` or `false`. */
 const MAY_BE_BOOLEAN = new Set(['additionalProperties', 'unevaluatedItems', 'unevaluatedProperties'])
 
 /**
@@ -15,7 +15,10 @@ const MAY_BE_BOOLEAN = new Set(['additionalProperties', 'unevaluatedItems', 'une
  * keyword that has another form in 2020-12.
  */
 export function currentSchema(root: JsonObject): JsonObject {
-  return objectSchemas(currentDraft(root))
+  const { $schema: draft, ...schema } = root
+  if (draft === undefined) return objectSchemas(root)
+  const isDraft07 = typeof draft === 'string' && DRAFT_07.test(draft)
+  return objectSchemas(isDraft07 ? fromDraft07(schema, []) : schema)
 }
 
 /** Adds `items: {}` to each array schema without `items`. OpenAI and Gemini require `items`. */
@@ -51,15 +54,9 @@ function objectSchemas(schema: JsonObject): JsonObject {
   })
 }
 
-function currentDraft(root: JsonObject): JsonObject {
-  const { $schema: draft, ...schema } = root
-  if (draft === undefined) return root
-  return typeof draft === 'string' && DRAFT_07.test(draft) ? fromDraft07(schema, []) : schema
-}
-
 /**
- * Converts a schema of draft-07 to 2020-12. In draft-07, keywords beside a `$ref` have no effect. Here they have one, as in
- * the check of the arguments.
+ * Converts a schema of draft-07 to 2020-12. Keywords beside a `$ref` remain in effect, as in the check of the arguments.
+ * Draft-07 itself ignores such keywords.
  */
 function fromDraft07(schema: JsonObject, path: SchemaPath): JsonObject {
   const { $ref: ref } = schema
@@ -75,10 +72,9 @@ function fromDraft07(schema: JsonObject, path: SchemaPath): JsonObject {
 }
 
 /** Renames a list in `items` to `prefixItems`, and `additionalItems` to `items`. */
-function withPrefixItems(schema: JsonObject): JsonObject {
-  const { additionalItems, ...others } = schema
-  const { items, ...rest } = others
-  if (!Array.isArray(items)) return additionalItems === undefined ? schema : others
+function withPrefixItems({ additionalItems, ...schema }: JsonObject): JsonObject {
+  const { items, ...rest } = schema
+  if (!isJsonArray(items)) return schema
   return {
     ...rest,
     // 2020-12 does not allow an empty list.

@@ -3,8 +3,8 @@ import { isAnnotation, mapSubschemas, SchemaError, typesOf, type SchemaPath } fr
 import { allowsNull, withNull } from './null-arguments.ts'
 
 /**
- * The keywords that OpenAI documents for strict schemas, and those that its SDK lets through. The formats and limits below
- * are documented too. The API may refuse the whole request if a schema has anything else.
+ * The keywords that OpenAI documents for strict schemas, and those that OpenAI's SDK accepts. OpenAI also documents the
+ * formats and limits below. The API may refuse the whole request if a schema has anything else.
  */
 const KEYWORDS = new Set(
   [
@@ -21,7 +21,7 @@ const PATTERN = /^(?!.*(?:\(\?(?!:)|\\[1-9]))/s
 const LEVELS_MAX = 10
 /** The largest number of properties in all objects together. */
 const PROPERTIES_MAX = 5_000
-/** The largest number of characters of the whole schema as JSON. OpenAI counts only some of these characters. */
+/** The largest number of characters of the whole schema as JSON. OpenAI's own limit counts only some of them. */
 const CHARACTERS_MAX = 120_000
 /** The largest number of values in all enums together. */
 const ENUM_VALUES_MAX = 1_000

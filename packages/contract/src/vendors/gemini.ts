@@ -12,7 +12,7 @@ export type GeminiDeclaration = Pick<ToolParts, 'name' | 'description'> & {
 /** The one tool in Gemini's `tools` field. It declares all functions. */
 export type GeminiTool = { readonly functionDeclarations: GeminiDeclaration[] }
 
-/** The names that Gemini documents for parameters at the root. */
+/** The parameter names that Gemini documents. The rule is for parameters at the root. */
 const PARAMETER_NAME = /^[A-Za-z_][A-Za-z0-9_]{0,63}$/
 
 /** A part with one of these keys is not a call. Gemini's parts have no `type`. */
@@ -31,10 +31,7 @@ export const geminiDialect: DialectRules<GeminiDeclaration> = {
   tool: ({ name, description, parameters }) => ({ name, description, parametersJsonSchema: parameters }),
 }
 
-/**
- * A call is a part `{"functionCall":{"id"?,"name","args":{…}}}`. The answer is one user content of `functionResponse`
- * parts.
- */
+/** A call: a part `{"functionCall":{"id"?,"name","args":{…}}}`. All answers: one content of `functionResponse` parts. */
 export const geminiCalls: CallFormat<'gemini'> = {
   name: 'gemini',
   itemsKey: 'parts',
@@ -61,8 +58,8 @@ function functionResponse({ call: { id, name }, result }: AnsweredCall): JsonObj
 }
 
 /**
- * The output of a call: the returned value. It is the text of the result if the tool returned a string or null, or if the
- * value contains an integer that JavaScript would round.
+ * The output of a call. It is the returned value, or the text of the result if the tool returned a string or null, or if
+ * the value contains an integer that JavaScript would round.
  */
 function outputOf(data: unknown, text: string): JsonValue {
   return data === undefined || data === null || holdsLargeInteger(data) ? text : (data as JsonValue)

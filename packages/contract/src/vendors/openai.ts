@@ -14,7 +14,7 @@ export type OpenaiTool = {
   readonly function: Described & { readonly strict?: boolean }
 }
 
-/** A tool of the Responses API. It always has `strict`, because the API tries strict mode if the field is missing. */
+/** A tool of the Responses API. It always has `strict`, because without the field the API tries strict mode. */
 export type OpenaiResponsesTool = Described & { readonly type: 'function'; readonly strict: boolean }
 
 /** Keywords that OpenAI refuses beside `type: object` at the root, with or without strict mode. */
@@ -25,7 +25,7 @@ export const openaiDialect: DialectRules<OpenaiTool> = {
   usesAliases: true,
   allowsItems: true,
   parameters: openaiParameters,
-  tool: (parts) => openaiTool(parts),
+  tool: openaiTool,
 }
 
 export const openaiResponsesDialect: DialectRules<OpenaiResponsesTool> = {
@@ -59,10 +59,7 @@ export const openaiStrictDialect: DialectRules<OpenaiTool> = {
   fallback: { parameters: openaiParameters, tool: (parts) => openaiTool(parts, false) },
 }
 
-/**
- * A call is `{"id","type":"function","function":{"name","arguments":"<JSON>"}}`. Each answer is a message with the role
- * `tool`.
- */
+/** A call: `{"id","type":"function","function":{"name","arguments":"<JSON>"}}`. Its answer: a message of the role `tool`. */
 export const openaiCalls: CallFormat<'openai'> = {
   name: 'openai',
   itemsKey: 'tool_calls',
@@ -84,10 +81,7 @@ export const openaiCalls: CallFormat<'openai'> = {
     })),
 }
 
-/**
- * A call is `{"type":"function_call","call_id","name","arguments":"<JSON>"}`. Each answer is a `function_call_output`
- * item.
- */
+/** A call: `{"type":"function_call","call_id","name","arguments":"<JSON>"}`. Its answer: a `function_call_output` item. */
 export const openaiResponsesCalls: CallFormat<'openai-responses'> = {
   name: 'openai-responses',
   itemsKey: 'output',

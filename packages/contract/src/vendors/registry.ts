@@ -11,10 +11,10 @@ import type { OpenaiResponsesTool, OpenaiTool } from './openai.ts'
 
 /*
  * To add a vendor, write its file in this folder and register the vendor in this file. No other file names a vendor. Names,
- * rules and call formats are separate constants. So an app that only runs calls does not load the conversion of schemas.
+ * rules and call formats are separate constants, so that an app that only runs calls does not load the schema conversion.
  */
 
-/** The dialects that a list can be asked for. A dialect is the shape of a vendor's `tools` field. */
+/** The dialects in which a list can be requested. A dialect is the shape of a vendor's `tools` field. */
 export const DIALECTS = ['openai', 'openai-responses', 'openai-strict', 'anthropic', 'gemini', 'mcp'] as const
 export type Dialect = (typeof DIALECTS)[number]
 
@@ -64,7 +64,7 @@ export function hasListedShape(dialect: Dialect | undefined): boolean {
 
 /**
  * Writes a call of any vendor in a format that every service reads: in OpenAI's format if the arguments are a text, in
- * Anthropic's if they are a value. So the service reads the arguments exactly as the model wrote them.
+ * Anthropic's format if they are a value. So the service gets the arguments exactly as the model wrote them.
  */
 export function writeCall({ name, arguments: sent }: ToolCall, id: string): JsonObject {
   if ('text' in sent) return { id, type: 'function', function: { name, arguments: sent.text } }
