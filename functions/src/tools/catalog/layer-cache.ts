@@ -61,7 +61,7 @@ export class LayerCache {
     return (this.#reading ??= this.#read().finally(() => (this.#reading = undefined)))
   }
 
-  /** To be called after a write, so that the writer's next list shows it. */
+  /** To be called after a change, so that the next list shows it. */
   markWritten(): void {
     this.#written += 1
     this.#checkedAt = -Infinity
