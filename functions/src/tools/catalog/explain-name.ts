@@ -60,7 +60,7 @@ function explainLayer(
   view: CatalogView,
   layer: Layer,
   name: string,
-  winner: CatalogEntry | undefined,
+  winner?: CatalogEntry,
 ): LayerExplanation {
   const { status, snapshot } = view.layers[layer]
   const stale = status === 'stale'
@@ -82,10 +82,7 @@ function explainLayer(
 }
 
 /** The role of a definition that a layer holds. If a layer below wins, it has sealed the name. */
-function roleOf(
-  entry: CatalogEntry,
-  winner: CatalogEntry | undefined,
-): NonNullable<LayerExplanation['role']> {
+function roleOf(entry: CatalogEntry, winner?: CatalogEntry): NonNullable<LayerExplanation['role']> {
   if (entry === winner) return 'winner'
   const isBelow = winner && LAYERS.indexOf(winner.layer) > LAYERS.indexOf(entry.layer)
   return isBelow ? 'sealed-out' : 'shadowed'

@@ -24,7 +24,7 @@ export const BULK_MAX = 200
 
 export type WritableLayer = StoredLayer['kind']
 
-/** The definition that a request writes. `signal` is aborted when the caller has disconnected. */
+/** The definition or module that a request writes. `signal` is aborted when the caller has disconnected. */
 export type WriteTarget = {
   readonly layer: WritableLayer
   readonly name: string

@@ -44,6 +44,9 @@ type Decision = {
   readonly fault?: { readonly detail: ErrorDetail; readonly message: string | undefined }
 }
 
+const UNMANAGED =
+  'A definition whose runner is python is made by uploading its module: PUT …/tools/modules/{module}.'
+
 function decide(
   change: DefinitionChange,
   current: StoredDefinition | undefined,
@@ -53,7 +56,7 @@ function decide(
   const owner = current && managingModule(current)
   if (writer === undefined && owner !== undefined) return refuseManaged(owner)
   if (writer === undefined && change.kind === 'put' && managingModule(change) !== undefined)
-    return refuseUnmanaged()
+    return refuse('MANAGED_BY_MODULE', UNMANAGED)
   if (writer !== undefined && current && owner !== writer) return refuseTaken(change.name, owner)
   if (change.kind === 'delete' && !current) return refuse('TOOL_NOT_FOUND')
   if (!holds(change.precondition ?? {}, current?.digest)) return refuse('PRECONDITION_FAILED')
@@ -70,12 +73,6 @@ function refuse(reason: ErrorCode, message?: string, fields: Omit<ErrorDetail, '
 function refuseManaged(module: string): Decision {
   const message = `The tool belongs to the module ${module} and changes only with it: upload the module anew, or delete it.`
   return refuse('MANAGED_BY_MODULE', message, { module })
-}
-
-function refuseUnmanaged(): Decision {
-  const route = 'PUT …/tools/modules/{module}'
-  const message = `A definition whose runner is python is made by uploading its module: ${route}.`
-  return refuse('MANAGED_BY_MODULE', message)
 }
 
 /** Refuses a tool of a module if its name belongs to another definition of the layer that is not from this module. */

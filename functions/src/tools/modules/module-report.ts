@@ -2,13 +2,10 @@ import type { JsonObject } from '@toolrack/contract'
 import type { AdmittedSpec } from './admit-spec.ts'
 import type { CheckReport } from './check-report.ts'
 
-/** The bytes that a report may take where it is kept: a document of Firestore holds 1 MB. */
+/** How many bytes a stored report may have. A document of Firestore may have 1 MB. */
 export const REPORT_BYTES_MAX = 256 * 1024
 
-/**
- * The report on a module, spec by spec, as it is answered and kept. A report that is too large is shortened: it lacks what
- * the module printed and what its examples gave.
- */
+/** The report on a module, which is answered and stored. A report that is too large omits prints and results of examples. */
 export function moduleReport(
   { imports, notes, log }: CheckReport,
   specs: readonly AdmittedSpec[],
@@ -16,6 +13,7 @@ export function moduleReport(
   const empty = { imports: [], notes: [], log: '', shortened: true, specs: [] }
   const whole = { imports, notes, log: log.text, specs: specs.map(specReport) }
   const short = { ...empty, imports, specs: specs.map(shortReport) }
+  const isSmall = (each: object): boolean => Buffer.byteLength(JSON.stringify(each)) <= REPORT_BYTES_MAX
   const report: unknown = [whole, short].find(isSmall) ?? empty
   return report as JsonObject
 }
@@ -54,8 +52,4 @@ function shortReport({ spec, admitted, faults }: AdmittedSpec) {
     notes: [],
     examples,
   }
-}
-
-function isSmall(report: object): boolean {
-  return Buffer.byteLength(JSON.stringify(report)) <= REPORT_BYTES_MAX
 }

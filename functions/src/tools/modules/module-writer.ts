@@ -3,7 +3,7 @@ import type { Principal } from '../../access/principal.ts'
 import type { Catalog } from '../catalog/catalog.ts'
 import type { CatalogView } from '../catalog/catalog-view.ts'
 import type { AdmittedDefinition } from '../definitions/admit-definition.ts'
-import { putOf, writeLayer, type WritableLayer } from '../definitions/definition-writer.ts'
+import { putOf, writeLayer, type WritableLayer, type WriteTarget } from '../definitions/definition-writer.ts'
 import { sealedFault } from '../definitions/definition-fault.ts'
 import type { DefinitionWriteResult, Precondition } from '../definitions/definition-change.ts'
 import { shadowsOf } from '../definitions/write-answer.ts'
@@ -13,18 +13,8 @@ import { admitModule } from './admit-module.ts'
 import { isModuleName, type ModuleReader, type ModuleVersionChoice } from './module-reader.ts'
 import type { ModuleChange, ModuleStore, ModuleWriteResult } from './module-store.ts'
 
-/** An uploaded file, and the layer to which it is written. */
-export type Upload = {
-  readonly layer: WritableLayer
-  readonly name: string
-  readonly source: Uint8Array
-  readonly precondition: Precondition
-  /** Aborted when the caller has disconnected. */
-  readonly signal?: AbortSignal | undefined
-}
-
-/** The version that is written again. */
-export type Rollback = Omit<Upload, 'source'> & { readonly choice: ModuleVersionChoice }
+type Upload = WriteTarget & { readonly source: Uint8Array }
+type Rollback = WriteTarget & { readonly choice: ModuleVersionChoice }
 
 type Parts = {
   readonly store: ModuleStore
@@ -89,16 +79,15 @@ function unusedAfter({ outcome, sha256, replaced }: ModuleWriteResult): string |
 }
 
 function refuseSealed(view: CatalogView, layer: WritableLayer, tools: readonly AdmittedDefinition[]): void {
-  const sealed = tools.flatMap(({ definition }) => {
+  const details = tools.flatMap(({ definition }) => {
     const { name } = definition.function
     const fault = sealedFault(view, layer, name)
     return fault ? [{ reason: fault.reason, name, layer: fault.layer, message: fault.message }] : []
   })
-  const [first] = sealed
-  if (first)
-    throw new ToolrackError(first.reason, `${first.name}: ${first.message}. Nothing was written.`, {
-      details: sealed,
-    })
+  const [first] = details
+  if (!first) return
+  const message = `${first.name}: ${first.message}. Nothing was written.`
+  throw new ToolrackError(first.reason, message, { details })
 }
 
 /** The answer to a write of one module. `report` has the result for each spec. A deletion has no report. */

@@ -12,9 +12,10 @@ export type LayerLimits = {
   readonly deletedMax: number
 }
 
-/** A user's layer has room for 2,000 definitions of 8 KB with one more version each. Only administrators write the global layer. */
+/** A user's layer has room for 2,000 definitions of 8 KB with one more version each. */
 export const LAYER_LIMITS = {
   user: { definitionsMax: 2_000, bytesMax: 64 * 1024 * 1024, deletedMax: 2_000 },
+  // Only administrators write the global layer, so it may be larger.
   global: { definitionsMax: 100_000, bytesMax: 1024 * 1024 * 1024, deletedMax: 100_000 },
 } as const satisfies Readonly<Record<string, LayerLimits>>
 
