@@ -8,7 +8,7 @@ import { inOrder, type Position } from './list-query.ts'
 
 type Layers = Readonly<Record<Layer, LayerState>>
 
-/** For a view of a grant. `changed` has the names whose definitions no longer have the granted digest. */
+/** The data for the view of a grant. `changed` has the names whose definitions no longer have the granted digest. */
 type Narrowing = { readonly grantId: string; readonly of: CatalogView; readonly changed: readonly string[] }
 
 /** The merged catalog of one principal at one moment. Only this class decides which definition a name means. */

@@ -31,9 +31,8 @@ export function explainDialect(
   const fault = aliasFault(view, name, dialect)
   if (fault) return { alias, conversion: 'quarantined', obstacle: fault }
   const converted = inDialect(definition, dialect)
-  if (!('reason' in converted)) return { alias, conversion: converted.conversion, obstacle: null }
-  const { conversion, pointer, reason } = converted
-  return { alias, conversion, obstacle: { pointer, reason } }
+  const obstacle = 'reason' in converted ? { pointer: converted.pointer, reason: converted.reason } : null
+  return { alias, conversion: converted.conversion, obstacle }
 }
 
 /**

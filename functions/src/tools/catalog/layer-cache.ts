@@ -44,7 +44,7 @@ export class LayerCache {
     return this.#options.now() - this.#checkedAt < REVISION_CHECK_MS
   }
 
-  /** The state, after a read if the last check is too old. Never rejects. The deadline begins when the source is open. */
+  /** The state, after a read if the last check is too old. Never rejects. `READ_DEADLINE_MS` begins when the source is open. */
   async current(): Promise<LayerState> {
     if (this.isChecked) return this.#state
     const reading = this.load()

@@ -23,7 +23,7 @@ export type DefinitionDelete = {
 
 export type DefinitionChange = DefinitionPut | DefinitionDelete
 
-/** The required state of a record. `ifMatch`: it exists (`*`) or has one of these entity tags. `ifNoneMatch`: it does not. */
+/** The required state of a record. `ifMatch`: it exists (`*`) or has one of these entity tags. `ifNoneMatch`: the opposite. */
 export type Precondition = {
   readonly ifMatch?: '*' | ReadonlySet<string>
   readonly ifNoneMatch?: '*' | ReadonlySet<string>

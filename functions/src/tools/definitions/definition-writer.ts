@@ -9,13 +9,12 @@ import { admitDefinition, type Admission, type AdmittedDefinition } from './admi
 import type {
   DefinitionChange,
   DefinitionPut,
-  DefinitionWriteResult,
   OnConflict,
   Precondition,
   WriteContext,
 } from './definition-change.ts'
 import { nameFaults, sealedFault, type DefinitionFault } from './definition-fault.ts'
-import type { DefinitionStore, DefinitionVersion } from './definition-store.ts'
+import type { DefinitionStore } from './definition-store.ts'
 import { LAYER_LIMITS } from '../records/layer-totals.ts'
 import { writeAnswer, type BulkAnswer, type ItemFault, type WriteAnswer } from './write-answer.ts'
 
@@ -93,10 +92,7 @@ export class DefinitionWriter {
     return options.onInvalid === 'skip' ? { results, refused } : { results }
   }
 
-  async delete(
-    principal: Principal,
-    { layer, name, precondition }: WriteTarget,
-  ): Promise<DefinitionWriteResult> {
+  async delete(principal: Principal, { layer, name, precondition }: WriteTarget) {
     if (!isToolName(name)) throw new ToolrackError('TOOL_NOT_FOUND')
     const [outcome] = await this.#write(principal, layer, [{ kind: 'delete', name, precondition }])
     return must(outcome)
@@ -125,11 +121,7 @@ export class DefinitionWriter {
  * The versions of a definition, the newest first. Rejects with TOOL_NOT_FOUND if there are none. The store is not
  * asked about an invalid name, because such a name could be a path to other data in the store.
  */
-export async function keptVersions(
-  store: DefinitionStore,
-  layer: StoredLayer,
-  name: string,
-): Promise<readonly DefinitionVersion[]> {
+export async function keptVersions(store: DefinitionStore, layer: StoredLayer, name: string) {
   const versions = isToolName(name) ? await store.versions(layer, name) : []
   if (versions.length === 0) throw new ToolrackError('TOOL_NOT_FOUND')
   return versions

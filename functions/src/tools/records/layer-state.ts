@@ -7,7 +7,10 @@ export type LayerState = {
   readonly revision: number
   /** The number of definitions. */
   readonly size: number
-  /** The newest revision whose deletion record was removed. A reader with an older revision has to read the whole layer. */
+  /**
+   * The newest revision whose deletion record was removed. A reader with an older revision may have missed deletions,
+   * and has to read the whole layer.
+   */
   readonly floor: number
   /** Undefined if the layer was never counted. Then nothing is removed to make room. */
   readonly totals?: LayerTotals | undefined
