@@ -13,7 +13,6 @@ export function moduleReport(
   const empty = { imports: [], notes: [], log: '', shortened: true, specs: [] }
   const whole = { imports, notes, log: log.text, specs: specs.map(specReport) }
   const short = { ...empty, imports, specs: specs.map(shortReport) }
-  const isSmall = (each: object): boolean => Buffer.byteLength(JSON.stringify(each)) <= REPORT_BYTES_MAX
   const report: unknown = [whole, short].find(isSmall) ?? empty
   return report as JsonObject
 }
@@ -52,4 +51,8 @@ function shortReport({ spec, admitted, faults }: AdmittedSpec) {
     notes: [],
     examples,
   }
+}
+
+function isSmall(report: object): boolean {
+  return Buffer.byteLength(JSON.stringify(report)) <= REPORT_BYTES_MAX
 }
