@@ -1,7 +1,7 @@
 import { expect, test } from '@jest/globals'
 import { findCalls, inDialect, nameIn, readCalls } from '@toolrack/contract'
 import type { CallFormat, DialectRules, JsonObject, ToolDefinition } from '@toolrack/contract'
-import { dialectAnswer } from '../../functions/src/tools/catalog/dialect-answer.ts'
+import { dialectAnswer } from '../../functions/src/tools/catalog/list-answer.ts'
 import { DialectFragments } from '../../functions/src/tools/catalog/dialect-fragments.ts'
 import { explainDialect } from '../../functions/src/tools/catalog/explain-dialects.ts'
 import { ByName } from '../../packages/client/src/by-name.ts'

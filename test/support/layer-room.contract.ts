@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import type { StoredLayer } from '../../functions/src/tools/catalog/layer-source.ts'
 import type { DefinitionStore } from '../../functions/src/tools/definitions/definition-store.ts'
-import { definitionBytes, moduleBytes, recordBytes } from '../../functions/src/tools/records/layer-totals.ts'
+import { moduleBytes, recordBytes } from '../../functions/src/tools/records/layer-totals.ts'
 import type { LayerLimits } from '../../functions/src/tools/records/layer-totals.ts'
 import type { WriteContext } from '../../functions/src/tools/definitions/definition-change.ts'
 import { by, put, remove, tool } from './definition-changes.ts'
@@ -15,8 +15,9 @@ const large = (name: string, mark = '') => put(tool(name, `${mark}${'x'.repeat(4
 const within = (limits: Partial<LayerLimits>): WriteContext => by('ann', 1_000, limits)
 const source = (mark: string): string => `# ${mark} ${'x'.repeat(10_000)}`
 
-/** The bytes of a definition that `large` makes: those under its name, and those of a version. */
-const { own: OWN, version: VERSION } = definitionBytes(large('aa', '00').text)
+/** The bytes of a definition that `large` makes. A version has the same size. */
+const OWN = recordBytes(large('aa', '00').text)
+const VERSION = OWN
 const PRESENT = OWN + VERSION
 
 /** The tests of a layer's size limits, which every DefinitionStore must pass. The test of each implementation calls them. */
@@ -201,9 +202,9 @@ export function describeLayerRoom(title: string, start: () => Promise<StoreHarne
       const change = (name: string, mark: string) => putModule(name, ['a'], source(mark))
       const report = JSON.stringify(change('m', '00').report)
       const ofModule = moduleBytes({ source: source('00'), report, tools: ['m:a'] })
-      const ofTool = definitionBytes(change('m', '00').tools[0]?.text ?? '')
-      const present = ofModule.own + ofModule.version + ofTool.own + ofTool.version
-      const past = ofModule.version + ofTool.version
+      const ofTool = recordBytes(change('m', '00').tools[0]?.text ?? '')
+      const present = ofModule.own + ofModule.version + 2 * ofTool
+      const past = ofModule.version + ofTool
       const has = async (mark: string): Promise<boolean> =>
         (await store.source(ANN, sha256Of(source(mark)))) !== undefined
 

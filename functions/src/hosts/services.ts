@@ -46,7 +46,7 @@ export function createServices({ store: storeWith, files, ...parts }: ServicePar
   const compilers = new SchemaCompilers({ log })
   const store = storeWith(compilers)
   const definitions = files(compilers)
-  const changed = (): void => catalog.markFilesChanged()
+  const changed = (): void => catalog.markWritten({ kind: 'file' })
   const folder =
     toolsFolder === undefined
       ? undefined

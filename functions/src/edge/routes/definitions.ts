@@ -3,8 +3,12 @@ import type { Catalog } from '../../tools/catalog/catalog.ts'
 import { readCursor, writeCursor } from '../../tools/catalog/list-query.ts'
 import { ON_CONFLICT } from '../../tools/definitions/definition-change.ts'
 import type { DefinitionStore } from '../../tools/definitions/definition-store.ts'
-import { BULK_MAX, storedLayer, type DefinitionWriter } from '../../tools/definitions/definition-writer.ts'
-import { keptVersions } from '../../tools/definitions/kept-versions.ts'
+import {
+  BULK_MAX,
+  keptVersions,
+  storedLayer,
+  type DefinitionWriter,
+} from '../../tools/definitions/definition-writer.ts'
 import { JsonText } from '../../tools/json/json-text.ts'
 import { callerGone } from '../http/caller.ts'
 import { invalidParameter, Query } from '../http/query.ts'

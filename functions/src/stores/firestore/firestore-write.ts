@@ -66,7 +66,7 @@ export class FirestoreWrite<Result> {
     const written = changes.records.find(({ content }) => content !== undefined)
     if (!written) throw new TypeError('a write has changes, but no content')
     const versions = versionsOf(recordOf(layer, written.name))
-    this.#sent = { result, proof: versions.doc(String(changes.revision)) }
+    this.#sent = { result, proof: versions.doc(String(changes.state.revision)) }
     return result
   }
 

@@ -42,7 +42,7 @@ export async function writeChanges(
     const left = kind === 'definition' ? foreign.get(name) : undefined
     if (left && change.content) {
       const { updatedAt } = change.content.record
-      keepForeign(transaction, left, { revision: changes.revision - 1, at: updatedAt, writeId })
+      keepForeign(transaction, left, { revision: changes.state.revision - 1, at: updatedAt, writeId })
     }
     writeRecord(transaction, recordOf(layer, change.name), change, writeId)
   }

@@ -2,7 +2,7 @@ import { listedTool, type Digest, type Layer, type ToolDefinition, type ToolLimi
 import { howRun, type HowRun } from './how-run.ts'
 import type { StoredDefinition } from './layer-source.ts'
 
-/** A definition in the catalog. Holds the values that lists, calls and explanations need, read once from the stored text. */
+/** A definition in the catalog, with the values that lists, calls and explanations need. */
 export type CatalogEntry = {
   readonly name: string
   readonly layer: Layer
@@ -20,6 +20,7 @@ export type CatalogEntry = {
   readonly fragment: Buffer
 }
 
+// Entries share these values, because the catalog may have 100,000 entries.
 const NO_TAGS: readonly string[] = []
 const NO_LIMITS: ToolLimits = {}
 
@@ -43,10 +44,7 @@ export function catalogEntry(stored: StoredDefinition, layer: Layer): CatalogEnt
   }
 }
 
-/**
- * The whole definition, for values that an entry does not hold. It is parsed at each call, because a parsed definition takes
- * several times the memory of its text. So a caller should keep the value that it needs, not the definition.
- */
+/** Parses the definition at each call, because a parsed definition takes several times the memory of its text. */
 export function definitionOf({ stored }: Pick<CatalogEntry, 'stored'>): ToolDefinition {
   return JSON.parse(stored.text) as ToolDefinition
 }

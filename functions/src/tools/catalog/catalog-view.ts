@@ -8,10 +8,7 @@ import { inOrder, type Position } from './list-query.ts'
 
 type Layers = Readonly<Record<Layer, LayerState>>
 
-/**
- * The data for a view that shows only the tools of a grant. A name is in `changed`, and not visible, if its definition no
- * longer has the granted digest.
- */
+/** The data for the view of a grant. `changed` has the names whose definitions no longer have the granted digest. */
 type Narrowing = { readonly grantId: string; readonly of: CatalogView; readonly changed: readonly string[] }
 
 /** The merged catalog of one principal at one moment. Only this class decides which definition a name means. */
@@ -41,10 +38,7 @@ export class CatalogView {
     return this.layers.user === user && this.layers.global === global && this.layers.file === file
   }
 
-  /**
-   * The view with only the tools that `maySee` shows to the holder of a grant. Its layers contain no other definition, so no
-   * user of the view can see one. It is made once for each grant.
-   */
+  /** The view for the holder of a grant. Its layers contain only the tools that `maySee` shows. It is made once for each grant. */
   narrowedTo(grant: Grant): CatalogView {
     const known = this.#narrowed.get(grant)
     if (known) return known

@@ -9,13 +9,13 @@ const USER_LAYERS_MAX = 1_000
 /** Bytes of all users' layers in memory. One full layer takes at most 70 MB. */
 export const USER_LAYER_BYTES_MAX = 128 * 1024 * 1024
 
-export type CatalogSources = {
+type Sources = {
   readonly file: LayerSource
   readonly global: LayerSource
   readonly user: (uid: string) => LayerSource
 }
 
-export type CatalogOptions = {
+type Options = {
   readonly now?: () => number
   readonly report: LayerReport
   readonly userLayerBytesMax?: number
@@ -36,7 +36,7 @@ export class Catalog {
   readonly #users: LRUCache<string, UserCatalog>
   readonly #newUserLayer: (uid: string) => LayerCache
 
-  constructor(sources: CatalogSources, options: CatalogOptions) {
+  constructor(sources: Sources, options: Options) {
     const layerOptions = { now: options.now ?? (() => performance.now()), report: options.report }
     this.#global = new LayerCache('global', sources.global, layerOptions)
     this.#file = new LayerCache('file', sources.file, layerOptions)
@@ -48,16 +48,12 @@ export class Catalog {
     this.#newUserLayer = (uid) => new LayerCache('user', sources.user(uid), layerOptions)
   }
 
-  /**
-   * The catalog that the viewer sees now. If layers have to be checked, reads them at the same time first. Never
-   * rejects.
-   */
+  /** The catalog that the viewer sees now. Layers that have to be checked are read first, in parallel. Never rejects. */
   view(viewer: Viewer): CatalogView | Promise<CatalogView> {
     const user = this.#userCatalog(viewer.uid)
-    if (user.layer.isChecked && this.#global.isChecked && this.#file.isChecked)
-      return this.#view(user, viewer)
-    const due = [user.layer, this.#global, this.#file].map((layer) => layer.current())
-    return Promise.all(due).then(() => this.#view(user, viewer))
+    const layers = [user.layer, this.#global, this.#file]
+    if (layers.every(({ isChecked }) => isChecked)) return this.#view(user, viewer)
+    return Promise.all(layers.map((layer) => layer.current())).then(() => this.#view(user, viewer))
   }
 
   /** Reads the layers that all users share for the first time, without a deadline. Never rejects. */
@@ -71,15 +67,11 @@ export class Catalog {
     return new CatalogView({ user: { status: 'error' }, global: this.#global.state, file: this.#file.state })
   }
 
-  /** To be called after a write, so that the writer's next list shows it. */
-  markWritten(layer: StoredLayer): void {
-    if (layer.kind === 'global') this.#global.markWritten()
+  /** To be called after a change of a layer, so that the next list shows it. */
+  markWritten(layer: StoredLayer | { readonly kind: 'file' }): void {
+    if (layer.kind === 'file') this.#file.markWritten()
+    else if (layer.kind === 'global') this.#global.markWritten()
     else this.#users.get(layer.uid)?.layer.markWritten()
-  }
-
-  /** To be called when the file layer has changed, so that the next list shows it. */
-  markFilesChanged(): void {
-    this.#file.markWritten()
   }
 
   #view({ layer, view: last }: UserCatalog, { uid, grant }: Viewer): CatalogView {

@@ -4,7 +4,7 @@ import { definitionOf, type CatalogEntry } from './catalog-entry.ts'
 import type { CatalogView } from './catalog-view.ts'
 
 /** The result of converting a tool to one dialect. */
-export type DialectExplanation = {
+type DialectExplanation = {
   /** The name of the tool in the list for the vendor. */
   readonly alias: string
   readonly conversion: Conversion
@@ -14,13 +14,10 @@ export type DialectExplanation = {
 
 export type DialectExplanations = Readonly<Record<Dialect, DialectExplanation>>
 
-/** The result of converting a tool to each dialect. */
 export function explainDialects(view: CatalogView, entry: CatalogEntry): DialectExplanations {
   const definition = definitionOf(entry)
-  const explained = DIALECTS.map((dialect) => [
-    dialect,
-    explainDialect(view, definition, dialectRules(dialect)),
-  ])
+  const rules = DIALECTS.map((dialect) => [dialect, dialectRules(dialect)] as const)
+  const explained = rules.map(([dialect, rule]) => [dialect, explainDialect(view, definition, rule)])
   return Object.fromEntries(explained) as DialectExplanations
 }
 
@@ -34,21 +31,16 @@ export function explainDialect(
   const fault = aliasFault(view, name, dialect)
   if (fault) return { alias, conversion: 'quarantined', obstacle: fault }
   const converted = inDialect(definition, dialect)
-  if (!('reason' in converted)) return { alias, conversion: converted.conversion, obstacle: null }
-  const { conversion, pointer, reason } = converted
-  return { alias, conversion, obstacle: { pointer, reason } }
+  const obstacle = 'reason' in converted ? { pointer: converted.pointer, reason: converted.reason } : null
+  return { alias, conversion: converted.conversion, obstacle }
 }
 
 /**
  * The fault of a tool whose alias means another tool: one with the alias as its name, or the first one with the same alias.
  * The tool is quarantined even if the list does not contain the other tool.
  */
-export function aliasFault(
-  view: CatalogView,
-  name: string,
-  { usesAliases }: DialectRules,
-): DialectFault | undefined {
-  if (!usesAliases) return undefined
+export function aliasFault(view: CatalogView, name: string, dialect: DialectRules): DialectFault | undefined {
+  if (!dialect.usesAliases) return undefined
   const alias = aliasOf(name)
   const called = view.resolve(alias)
   if (!called || called.name === name) return undefined

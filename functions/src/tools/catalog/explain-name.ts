@@ -60,7 +60,7 @@ function explainLayer(
   view: CatalogView,
   layer: Layer,
   name: string,
-  winner: CatalogEntry | undefined,
+  winner?: CatalogEntry,
 ): LayerExplanation {
   const { status, snapshot } = view.layers[layer]
   const stale = status === 'stale'
@@ -69,18 +69,20 @@ function explainLayer(
   const items = snapshot.skipped.filter((item) => item.name === name)
   const skipped = items.length > 0 ? { skipped: items } : {}
   if (!entry) return { layer, status: 'absent', stale, ...skipped }
-  const { digest, sealed } = entry
-  const { revision, source } = entry.stored
-  const from = source === undefined ? {} : { source }
-  const role = roleOf(entry, winner)
-  return { layer, status: 'found', stale, role, digest, revision, sealed, ...from, ...skipped }
+  const { digest, sealed, stored } = entry
+  const { revision, source } = stored
+  const facts = {
+    role: roleOf(entry, winner),
+    digest,
+    revision,
+    sealed,
+    ...(source !== undefined && { source }),
+  }
+  return { layer, status: 'found', stale, ...facts, ...skipped }
 }
 
 /** The role of a definition that a layer holds. If a layer below wins, it has sealed the name. */
-function roleOf(
-  entry: CatalogEntry,
-  winner: CatalogEntry | undefined,
-): NonNullable<LayerExplanation['role']> {
+function roleOf(entry: CatalogEntry, winner?: CatalogEntry): NonNullable<LayerExplanation['role']> {
   if (entry === winner) return 'winner'
   const isBelow = winner && LAYERS.indexOf(winner.layer) > LAYERS.indexOf(entry.layer)
   return isBelow ? 'sealed-out' : 'shadowed'
@@ -91,8 +93,8 @@ function whyHidden(
   name: string,
   layers: readonly LayerExplanation[],
 ): Explanation['hidden'] {
-  const lost = view.lostLayers.join(' and ')
-  if (lost !== '') {
+  if (view.lostLayers.length > 0) {
+    const lost = view.lostLayers.join(' and ')
     const message = `No layer that could be read defines this name; ${lost} could not be read.`
     return { reason: 'LAYER_LOST', message }
   }

@@ -1,4 +1,4 @@
-import { RUNNER_KINDS, type JsonValue, type ToolRunner } from '@toolrack/contract'
+import { RUNNER_KINDS, type ToolRunner } from '@toolrack/contract'
 import { BUILTINS, type Builtin } from '../builtin/builtins.ts'
 
 /** The way a tool is run: by a module in the Python runner, by the service itself, by the client, or not by this version. */
@@ -41,8 +41,6 @@ function notServed(kind: string): HowRun {
   return { by: 'nobody', reason: `tools of the kind '${kind}' are not run by this version` }
 }
 
-function hostsIn(network: JsonValue | undefined): readonly string[] {
-  return Array.isArray(network)
-    ? network.filter((host): host is string => typeof host === 'string')
-    : NO_HOSTS
+function hostsIn(network: unknown): readonly string[] {
+  return Array.isArray(network) ? network.filter((host) => typeof host === 'string') : NO_HOSTS
 }

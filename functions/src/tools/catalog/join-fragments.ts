@@ -1,59 +1,53 @@
 import { ANSWER_BYTES_MAX, answerTooLarge, type Listed } from './select-entries.ts'
 
 /** The bytes before and after the fragments. */
-export type Ends = { readonly open: Buffer; readonly close: Buffer }
+type Ends = readonly [open: Buffer, close: Buffer]
 
-export const ARRAY = ends('[', ']')
-export const ITEMS = ends('{"items":[', ']}')
+export const ARRAY: Ends = [Buffer.from('['), Buffer.from(']')]
+const ITEMS: Ends = [Buffer.from('{"items":['), Buffer.from(']}')]
 
 /** The ends of a list with a single tool that has all declarations under `declarationsKey`. */
 export function inOneTool(declarationsKey: string): Ends {
-  return ends(`[{${JSON.stringify(declarationsKey)}:[`, ']}]')
+  return [Buffer.from(`[{${JSON.stringify(declarationsKey)}:[`), Buffer.from(']}]')]
 }
 
 const NOTHING = Buffer.alloc(0)
 const COMMA = ','.charCodeAt(0)
 
-export function joinFragments(around: Ends, listed: readonly Listed[]): Buffer {
-  return join(around, listed, { cut: 0, of: () => NOTHING })
+export function joinFragments(ends: Ends, listed: readonly Listed[]): Buffer {
+  return join(ends, listed, 0, () => NOTHING)
 }
 
 /** An item is the listed tool with one more key. So the closing brace of its fragment is replaced by the key and a brace. */
 export function joinItems(listed: readonly Listed[], defaultWorkflow: string): Buffer {
   const tails = new Map<string, Buffer>()
   function tailOf({ workflowName = defaultWorkflow }: Listed): Buffer {
-    const known = tails.get(workflowName)
-    if (known) return known
-    const tail = Buffer.from(`,"workflowName":${JSON.stringify(workflowName)}}`)
+    const tail = tails.get(workflowName) ?? Buffer.from(`,"workflowName":${JSON.stringify(workflowName)}}`)
     tails.set(workflowName, tail)
     return tail
   }
-  return join(ITEMS, listed, { cut: 1, of: tailOf })
+  return join(ITEMS, listed, 1, tailOf)
 }
 
-/** The bytes after each fragment, and how many bytes at the end of the fragment they replace. */
-type Tails = { readonly cut: number; readonly of: (one: Listed) => Buffer }
-
-/** Computes the size of the body first, so that each fragment is copied only once. */
-function join(around: Ends, listed: readonly Listed[], tails: Tails): Buffer {
-  let bytes = around.open.length + around.close.length + Math.max(0, listed.length - 1)
-  for (const one of listed) bytes += one.fragment.length - tails.cut + tails.of(one).length
+/**
+ * Joins the fragments. Replaces the last `cut` bytes of each fragment by the bytes of `tailOf`. Computes the size of the
+ * body first, so that each fragment is copied only once.
+ */
+function join([open, close]: Ends, listed: readonly Listed[], cut: number, tailOf: (one: Listed) => Buffer) {
+  let bytes = open.length + close.length + Math.max(0, listed.length - 1)
+  for (const one of listed) bytes += one.fragment.length - cut + tailOf(one).length
   if (bytes > ANSWER_BYTES_MAX) throw answerTooLarge()
   const body = Buffer.allocUnsafe(bytes)
-  body.set(around.open)
-  let at = around.open.length
+  body.set(open)
+  let at = open.length
   for (const [index, one] of listed.entries()) {
     if (index > 0) body[at++] = COMMA
     body.set(one.fragment, at)
-    at += one.fragment.length - tails.cut
-    const tail = tails.of(one)
+    at += one.fragment.length - cut
+    const tail = tailOf(one)
     body.set(tail, at)
     at += tail.length
   }
-  body.set(around.close, at)
+  body.set(close, at)
   return body
-}
-
-function ends(open: string, close: string): Ends {
-  return { open: Buffer.from(open), close: Buffer.from(close) }
 }

@@ -8,10 +8,7 @@ export const REVISION_CHECK_MS = 1_000
 /** Milliseconds that a request waits for a layer: if an older state of it is in memory, and if there is none. */
 export const READ_DEADLINE_MS = { withLastGood: 300, without: 1_500 } as const
 
-/**
- * The state of a layer for a request: the newest (`fresh`), the last one that could be read (`stale`), or none
- * (`error`).
- */
+/** The state of a layer: the newest (`fresh`), the last one that could be read (`stale`), or none (`error`). */
 export type LayerState =
   | { readonly status: 'fresh' | 'stale'; readonly snapshot: LayerSnapshot }
   | { readonly status: 'error'; readonly snapshot?: undefined }
@@ -47,10 +44,7 @@ export class LayerCache {
     return this.#options.now() - this.#checkedAt < REVISION_CHECK_MS
   }
 
-  /**
-   * The state of the layer, after a read if the last check is too old. Never rejects. Waits at most until the
-   * deadline, which begins when the source is open.
-   */
+  /** The state, after a read if the last check is too old. Never rejects. `READ_DEADLINE_MS` begins when the source is open. */
   async current(): Promise<LayerState> {
     if (this.isChecked) return this.#state
     const reading = this.load()
@@ -67,7 +61,7 @@ export class LayerCache {
     return (this.#reading ??= this.#read().finally(() => (this.#reading = undefined)))
   }
 
-  /** To be called after a write, so that the writer's next list shows it. */
+  /** To be called after a change, so that the next list shows it. */
   markWritten(): void {
     this.#written += 1
     this.#checkedAt = -Infinity

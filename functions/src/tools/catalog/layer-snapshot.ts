@@ -5,8 +5,6 @@ import type { LayerRead, SkippedItem, StoredDefinition } from './layer-source.ts
 /** Bytes of an entry without its texts. Measured: a small definition with its texts takes 2 KB. */
 const ENTRY_BYTES = 1_024
 
-type About = Pick<LayerRead, 'revision' | 'skipped'>
-
 /** One layer at one revision. It never changes. */
 export class LayerSnapshot {
   readonly layer: Layer
@@ -16,7 +14,11 @@ export class LayerSnapshot {
   #sorted: readonly CatalogEntry[] | undefined
   #byAlias: ReadonlyMap<string, CatalogEntry> | undefined
 
-  constructor(layer: Layer, byName: ReadonlyMap<string, CatalogEntry>, { revision, skipped }: About) {
+  constructor(
+    layer: Layer,
+    byName: ReadonlyMap<string, CatalogEntry>,
+    { revision, skipped }: Pick<LayerRead, 'revision' | 'skipped'>,
+  ) {
     this.layer = layer
     this.revision = revision
     this.byName = byName
@@ -36,12 +38,14 @@ export class LayerSnapshot {
     return (this.#sorted ??= [...this.byName.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1)))
   }
 
-  /**
-   * The entries by alias. Omits names that equal their alias. If two names have the same alias, the first in order is
-   * used.
-   */
+  /** The entries by alias, except names that equal their alias. If two names have the same alias, the first is used. */
   get byAlias(): ReadonlyMap<string, CatalogEntry> {
-    return (this.#byAlias ??= aliases(this.sorted))
+    return (this.#byAlias ??= new Map(
+      this.sorted
+        .map((entry) => [aliasOf(entry.name), entry] as const)
+        .filter(([alias, { name }]) => alias !== name)
+        .toReversed(),
+    ))
   }
 
   /** The snapshot after a read. Entries whose content is the same stay the same objects. */
@@ -58,13 +62,4 @@ export class LayerSnapshot {
 
 function isSame(a: StoredDefinition, b: StoredDefinition): boolean {
   return a.revision === b.revision && a.text === b.text && a.source === b.source
-}
-
-function aliases(entries: readonly CatalogEntry[]): ReadonlyMap<string, CatalogEntry> {
-  const byAlias = new Map<string, CatalogEntry>()
-  for (const entry of entries) {
-    const alias = aliasOf(entry.name)
-    if (alias !== entry.name && !byAlias.has(alias)) byAlias.set(alias, entry)
-  }
-  return byAlias
 }

@@ -3,7 +3,7 @@ import type { Digest } from '@toolrack/contract'
 /** A layer that is written through the service. The file layer is not one. */
 export type StoredLayer = { readonly kind: 'global' } | { readonly kind: 'user'; readonly uid: string }
 
-/** An item of a layer that could not be read and was left out: its place and its fault. */
+/** An item of a layer that was left out because of a fault. */
 export type SkippedItem = {
   /** A file or document, never an absolute path. */
   readonly source: string
@@ -26,14 +26,9 @@ export type LayerRead = {
 
 /** Reads one layer: the whole layer the first time, and only the changes afterwards. */
 export interface LayerSource {
-  /**
-   * Prepares all reads, for example loads a client. Its time does not count against the deadline of a read. Never rejects.
-   */
+  /** Prepares all reads, for example loads a client. Does not count against the deadline of a read. Never rejects. */
   open?(): Promise<void>
-  /**
-   * Costs one read of the store if nothing has changed since the revision `since`. Returns the whole layer if the
-   * source does not know that revision.
-   */
+  /** Costs one read of the store if `since` is the present revision. Returns the whole layer if `since` is not known. */
   read(since?: string): Promise<LayerRead>
 }
 

@@ -1,8 +1,11 @@
-import { isToolName, LAYERS } from '@toolrack/contract'
+import { isToolName, LAYERS, type DialectRules } from '@toolrack/contract'
+import type { CatalogEntry } from './catalog-entry.ts'
 import type { CatalogView } from './catalog-view.ts'
-import { ARRAY, joinFragments, joinItems } from './join-fragments.ts'
+import type { DialectFragments } from './dialect-fragments.ts'
+import { aliasFault } from './explain-dialects.ts'
+import { ARRAY, inOneTool, joinFragments, joinItems } from './join-fragments.ts'
 import { writeCursor, type ListQuery } from './list-query.ts'
-import { selectEntries, type Selection } from './select-entries.ts'
+import { selectEntries, type Listed } from './select-entries.ts'
 
 /** A list that is ready to be sent. The texts are values of headers. An undefined text means that the header is not sent. */
 export type ListAnswer = {
@@ -17,19 +20,41 @@ export type ListAnswer = {
 
 /** Builds a list from the fragments. They were serialised when the definitions were read. */
 export function listAnswer(view: CatalogView, query: ListQuery, defaultWorkflow: string): ListAnswer {
-  const selection = selectEntries(view, query)
-  const { listed } = selection
-  const body = query.envelope === 'items' ? joinItems(listed, defaultWorkflow) : joinFragments(ARRAY, listed)
-  return { body, quarantined: undefined, ...about(view, selection) }
+  return answer(view, query, defaultWorkflow, (entry) => entry)
 }
 
-export function about(
+/** Makes the list for a vendor's `tools` field. Tools that the vendor would refuse are left out and named. */
+export function dialectAnswer(
   view: CatalogView,
-  { unknown, last, hasMore }: Selection,
-): Pick<ListAnswer, 'layers' | 'unknown' | 'nextCursor'> {
+  query: ListQuery,
+  dialect: DialectRules,
+  defaultWorkflow: string,
+  fragments: Pick<DialectFragments, 'of'>,
+): ListAnswer {
+  function shape(entry: CatalogEntry): Listed | undefined {
+    const fragment = fragments.of(entry, dialect)
+    if (!fragment || aliasFault(view, entry.name, dialect)) return undefined
+    return { fragment, workflowName: entry.workflowName }
+  }
+
+  return answer(view, query, defaultWorkflow, shape, dialect.declarationsKey)
+}
+
+function answer(
+  view: CatalogView,
+  query: ListQuery,
+  defaultWorkflow: string,
+  shape: (entry: CatalogEntry) => Listed | undefined,
+  declarationsKey?: string,
+): ListAnswer {
+  const { listed, quarantined, unknown, last, hasMore } = selectEntries(view, query, shape)
+  // Gemini refuses a tool without declarations, so an empty list stays an empty array.
+  const ends = declarationsKey !== undefined && listed.length > 0 ? inOneTool(declarationsKey) : ARRAY
   return {
+    body: query.envelope === 'items' ? joinItems(listed, defaultWorkflow) : joinFragments(ends, listed),
     layers: layersText(view),
-    unknown: unknown.length > 0 ? namesText(unknown) : undefined,
+    unknown: namesText(unknown),
+    quarantined: namesText(quarantined),
     nextCursor: hasMore && last ? writeCursor(last) : undefined,
   }
 }
@@ -44,11 +69,9 @@ export function layersText(view: CatalogView): string {
 
 const NAMES_IN_HEADER = 20
 
-/**
- * At most 20 names, then the number of the others, for example `+3`. Omits invalid names, because a caller may have
- * sent them.
- */
-export function namesText(names: readonly string[]): string {
+/** At most 20 names, then the number of the others, for example `+3`. Omits invalid names that a caller may have sent. */
+function namesText(names: readonly string[]): string | undefined {
+  if (names.length === 0) return undefined
   const shown = names.filter(isToolName).slice(0, NAMES_IN_HEADER)
   const more = names.length - shown.length
   return [...shown, ...(more > 0 ? [`+${more}`] : [])].join(',')

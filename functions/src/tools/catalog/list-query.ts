@@ -4,7 +4,6 @@ export const ENVELOPES = ['array', 'items'] as const
 export type Envelope = (typeof ENVELOPES)[number]
 
 export const PAGE_MAX = 1_000
-
 /** How many different tags, and how many different categories, one query may name. */
 export const FILTER_VALUES_MAX = 50
 
@@ -36,10 +35,8 @@ export function writeCursor({ layer, name }: Position): string {
 
 /** Undefined for a text that `writeCursor` cannot have written. */
 export function readCursor(cursor: string): Position | undefined {
-  const text = Buffer.from(cursor, 'base64url').toString('latin1')
-  const slash = text.indexOf('/')
-  const layer = LAYERS.find((known) => known === text.slice(0, Math.max(slash, 0)))
-  const name = text.slice(slash + 1)
+  const [first, name = ''] = Buffer.from(cursor, 'base64url').toString('latin1').split('/')
+  const layer = LAYERS.find((known) => known === first)
   if (!layer || !isToolName(name)) return undefined
   return writeCursor({ layer, name }) === cursor ? { layer, name } : undefined
 }

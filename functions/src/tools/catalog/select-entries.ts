@@ -5,16 +5,6 @@ import { inOrder, PAGE_MAX, type ListQuery } from './list-query.ts'
 
 export type Listed = Pick<CatalogEntry, 'fragment' | 'workflowName'>
 
-export type Selection = {
-  readonly listed: readonly Listed[]
-  /** The last entry that the selection has visited, whether it is in `listed` or not. */
-  readonly last: CatalogEntry | undefined
-  /** Requested names for which there is no visible tool. */
-  readonly unknown: readonly string[]
-  /** True if the page ended before the selection did. */
-  readonly hasMore: boolean
-}
-
 /** UTF-8 bytes that one answer may have. */
 export const ANSWER_BYTES_MAX = 25 * 1024 * 1024
 
@@ -23,31 +13,36 @@ const ENVELOPE_BYTES = 1024 * 1024
 
 /**
  * Selects the entries of a catalog that a query asks for. If the query has names, only these are looked up, so the size of
- * the catalog makes no difference. `shape` makes the listed form of an entry, or returns undefined if it is not listed.
+ * the catalog makes no difference. `shape` makes the listed form of an entry, or returns undefined to quarantine it.
+ * `unknown` has the requested names for which there is no visible tool. `hasMore` is true if the page is full.
  */
 export function selectEntries(
   view: CatalogView,
   query: ListQuery,
-  shape: (entry: CatalogEntry) => Listed | undefined = (entry) => entry,
-): Selection {
+  shape: (entry: CatalogEntry) => Listed | undefined,
+) {
   const { entries, unknown } =
     query.names === 'all' ? { entries: view.entries(query.after), unknown: [] } : named(view, query.names)
   const listed: Listed[] = []
+  const quarantined: string[] = []
   let last: CatalogEntry | undefined
   let bytes = 0
+  const bytesMax = query.limit === undefined ? ANSWER_BYTES_MAX : ANSWER_BYTES_MAX - ENVELOPE_BYTES
   for (const entry of entries) {
     if (!matches(entry, query)) continue
-    if (listed.length === query.limit) return { listed, last, unknown, hasMore: true }
+    if (listed.length === query.limit) return { listed, quarantined, last, unknown, hasMore: true }
     const one = shape(entry)
     bytes += one?.fragment.length ?? 0
-    // The list is already too large for an answer, so no more fragments are made.
-    if (query.limit === undefined && bytes > ANSWER_BYTES_MAX) throw answerTooLarge()
-    const isFull = query.limit !== undefined && bytes > ANSWER_BYTES_MAX - ENVELOPE_BYTES
-    if (one && isFull) return { listed, last, unknown, hasMore: true }
+    if (bytes > bytesMax) {
+      // The list is already too large for an answer, so no more fragments are made.
+      if (query.limit === undefined) throw answerTooLarge()
+      return { listed, quarantined, last, unknown, hasMore: true }
+    }
     if (one) listed.push(one)
+    else quarantined.push(entry.name)
     last = entry
   }
-  return { listed, last, unknown, hasMore: false }
+  return { listed, quarantined, last, unknown, hasMore: false }
 }
 
 export function answerTooLarge(): ToolrackError {

@@ -23,10 +23,7 @@ export type DefinitionDelete = {
 
 export type DefinitionChange = DefinitionPut | DefinitionDelete
 
-/**
- * The required state of a record. `ifMatch`: the record exists (`*`), or has one of these entity tags. `ifNoneMatch`:
- * it does not.
- */
+/** The required state of a record. `ifMatch`: it exists (`*`) or has one of these entity tags. `ifNoneMatch`: the opposite. */
 export type Precondition = {
   readonly ifMatch?: '*' | ReadonlySet<string>
   readonly ifNoneMatch?: '*' | ReadonlySet<string>
@@ -34,8 +31,8 @@ export type Precondition = {
 
 /** True if a record with this tag fulfils the precondition. An undefined tag means that there is no record. */
 export function holds({ ifMatch, ifNoneMatch }: Precondition, tag: string | undefined): boolean {
-  if (ifMatch && !(tag !== undefined && (ifMatch === '*' || ifMatch.has(tag)))) return false
-  return !(ifNoneMatch && tag !== undefined && (ifNoneMatch === '*' || ifNoneMatch.has(tag)))
+  const matches = (tags: '*' | ReadonlySet<string>) => tag !== undefined && (tags === '*' || tags.has(tag))
+  return (!ifMatch || matches(ifMatch)) && !(ifNoneMatch && matches(ifNoneMatch))
 }
 
 export type WriteContext = { readonly by: string; readonly at: Date; readonly limits: LayerLimits }

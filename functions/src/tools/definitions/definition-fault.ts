@@ -23,11 +23,7 @@ export function nameFaults(view: CatalogView, name: string, pointer: string): De
 }
 
 /** NAME_SEALED if a layer below `layer` has sealed the name. */
-export function sealedFault(
-  view: CatalogView,
-  layer: 'user' | 'global',
-  name: string,
-): DefinitionFault | undefined {
+export function sealedFault(view: CatalogView, layer: 'user' | 'global', name: string) {
   const sealing = view.below(layer, name).findLast(({ sealed }) => sealed)
   return sealing && sealedBy(sealing.layer, '')
 }

@@ -1,7 +1,6 @@
 import type { Digest } from '@toolrack/contract'
 import type { DefinitionChange, DefinitionWriteResult, WriteContext } from './definition-change.ts'
-import type { LayerSource } from '../catalog/layer-source.ts'
-import type { StoredLayer } from '../catalog/layer-source.ts'
+import type { LayerSource, StoredLayer } from '../catalog/layer-source.ts'
 import type { ModuleStore } from '../modules/module-store.ts'
 
 /** One past or present content of a definition. A version without text is a deletion. */
@@ -13,15 +12,13 @@ export type DefinitionVersion = {
   readonly by: string
 }
 
-/** How many versions of a definition or module are kept, the present one included. */
+/** How many versions of a definition or module are kept, including the present one. */
 export const VERSIONS_KEPT = 50
 
 /**
  * Keeps the user layers and the global layer: definitions, and the modules that some of them belong to.
- *
  * Every method rejects with STORE_BUSY, STORE_FULL or STORE_FAILED if the store cannot do its work. Then nothing has
  * changed, unless the message says that a write was not confirmed.
- *
  * Every implementation passes `test/support/definition-store.contract.ts`.
  */
 export interface DefinitionStore extends ModuleStore {

@@ -9,14 +9,12 @@ import { admitDefinition, type Admission, type AdmittedDefinition } from './admi
 import type {
   DefinitionChange,
   DefinitionPut,
-  DefinitionWriteResult,
   OnConflict,
   Precondition,
   WriteContext,
 } from './definition-change.ts'
 import { nameFaults, sealedFault, type DefinitionFault } from './definition-fault.ts'
 import type { DefinitionStore } from './definition-store.ts'
-import { keptVersions } from './kept-versions.ts'
 import { LAYER_LIMITS } from '../records/layer-totals.ts'
 import { writeAnswer, type BulkAnswer, type ItemFault, type WriteAnswer } from './write-answer.ts'
 
@@ -25,7 +23,7 @@ export const BULK_MAX = 200
 
 export type WritableLayer = StoredLayer['kind']
 
-/** The definition that a request writes. `signal` is aborted when the caller has disconnected. */
+/** The definition or module that a request writes. `signal` is aborted when the caller has disconnected. */
 export type WriteTarget = {
   readonly layer: WritableLayer
   readonly name: string
@@ -39,10 +37,7 @@ type Parts = {
   readonly compilers: SchemaCompilers
 }
 
-/**
- * Makes all changes of definitions: admits them, checks their names, writes them, and marks the layer as written in the
- * catalog. The caller must have checked the access.
- */
+/** Makes all changes of definitions. The caller must have checked the access. */
 export class DefinitionWriter {
   readonly #parts: Parts
 
@@ -97,10 +92,7 @@ export class DefinitionWriter {
     return options.onInvalid === 'skip' ? { results, refused } : { results }
   }
 
-  async delete(
-    principal: Principal,
-    { layer, name, precondition }: WriteTarget,
-  ): Promise<DefinitionWriteResult> {
+  async delete(principal: Principal, { layer, name, precondition }: WriteTarget) {
     if (!isToolName(name)) throw new ToolrackError('TOOL_NOT_FOUND')
     const [outcome] = await this.#write(principal, layer, [{ kind: 'delete', name, precondition }])
     return must(outcome)
@@ -119,20 +111,23 @@ export class DefinitionWriter {
     return this.put(principal, target, JSON.parse(version.text) as JsonValue)
   }
 
-  async #write(
-    principal: Principal,
-    layer: WritableLayer,
-    changes: readonly DefinitionChange[],
-  ): Promise<readonly DefinitionWriteResult[]> {
+  #write(principal: Principal, layer: WritableLayer, changes: readonly DefinitionChange[]) {
     const { store, catalog } = this.#parts
     return writeLayer(catalog, principal, layer, (target, context) => store.write(target, changes, context))
   }
 }
 
 /**
- * Runs a write of a layer and marks the layer as written in the catalog. A failed write is marked too: it may have
- * been done.
+ * The versions of a definition, the newest first. Rejects with TOOL_NOT_FOUND if there are none. The store is not
+ * asked about an invalid name, because such a name could be a path to other data in the store.
  */
+export async function keptVersions(store: DefinitionStore, layer: StoredLayer, name: string) {
+  const versions = isToolName(name) ? await store.versions(layer, name) : []
+  if (versions.length === 0) throw new ToolrackError('TOOL_NOT_FOUND')
+  return versions
+}
+
+/** Runs a write of a layer and marks the layer as written in the catalog, even if the write fails: it may have been done. */
 export async function writeLayer<Result>(
   catalog: Catalog,
   { uid }: Principal,
@@ -166,14 +161,14 @@ async function admitNamed(
   compiler: RequestCompiler,
 ): Promise<Admission> {
   const admission = await admitDefinition(sent, compiler)
-  if ('faults' in admission) {
-    const faults = admission.faults.flatMap((fault) =>
-      fault.reason === 'NAME_INVALID' ? nameFaults(view, sentName(sent) ?? '', fault.pointer) : [fault],
-    )
-    return { faults }
+  if (!('faults' in admission)) {
+    const sealed = sealedFault(view, layer, admission.definition.function.name)
+    return sealed ? { faults: [sealed] } : admission
   }
-  const sealed = sealedFault(view, layer, admission.definition.function.name)
-  return sealed ? { faults: [sealed] } : admission
+  const faults = admission.faults.flatMap((fault) =>
+    fault.reason === 'NAME_INVALID' ? nameFaults(view, sentName(sent) ?? '', fault.pointer) : [fault],
+  )
+  return { faults }
 }
 
 export function putOf(

@@ -1,9 +1,6 @@
 import { isJsonObject, type JsonObject, type JsonValue } from '@toolrack/contract'
 
-/**
- * One place of a definition that was converted. `to` is null if the value was removed because definitions do not have
- * it.
- */
+/** One place of a definition that was converted. `to` is null if the value was removed. */
 export type Normalisation = { readonly pointer: string; readonly from: JsonValue; readonly to: JsonValue }
 
 type Path = readonly PropertyKey[]
@@ -23,10 +20,7 @@ const SCHEMA_KEYS = new Map([
   ['parametersJsonSchema', 'Gemini declaration'],
 ])
 
-/**
- * Keys of vendors that are not a part of a definition, such as how to send a tool. They are removed, and the answer
- * reports it.
- */
+/** Keys of vendors that are not a part of a definition. They are removed, and the answer reports it. */
 const LEFT_OUT = new Set(
   ['strict', 'cache_control', 'defer_loading', 'allowed_callers', 'input_examples', 'eager_input_streaming']
     .concat(['outputSchema', 'output_schema', 'icons', 'execution', '_meta'])
@@ -38,10 +32,7 @@ type Mutable = { [key: string]: JsonValue }
 /** Records a normalisation and returns `to`. */
 type Note = <T extends JsonValue>(pointer: string, from: JsonValue, to: T) => T
 
-/**
- * Converts a tool to the stored shape. It accepts the stored shape, a bare OpenAI function, an MCP tool, an Anthropic tool
- * and a Gemini declaration.
- */
+/** Converts a tool of any vendor (`SCHEMA_KEYS`) to the stored shape. It also accepts the stored shape. */
 export function reshape(sent: JsonObject): Reshaped {
   const normalised: Normalisation[] = []
   const note: Note = (pointer, from, to) => {
@@ -59,19 +50,14 @@ export function withFamily(tool: JsonValue, family: string): JsonValue {
 
 function reshapeWrapped(sent: JsonObject, fn: JsonObject, note: Note): Omit<Reshaped, 'normalised'> {
   const { workflowName, ...rest } = sent
-  const definition: Mutable = {
-    ...rest,
-    function: completed(keptOf(fn, '/function', note), '/function', note),
-  }
+  const kept = keptOf(fn, '/function', note)
+  const definition: Mutable = { ...rest, function: completed(kept, '/function', note) }
   if (sent['type'] === undefined) definition['type'] = note('/type', null, 'function')
   const isMoved = workflowName !== undefined && sent['runner'] === undefined
   if (isMoved) definition['runner'] = { kind: 'workflow', workflowName }
   if (workflowName !== undefined)
     note('/workflowName', 'workflowName', isMoved ? 'runner.workflowName' : null)
-  return {
-    definition,
-    locate: (path) => (isMoved && path[0] === 'runner' ? ['workflowName'] : path),
-  }
+  return { definition, locate: (path) => (isMoved && path[0] === 'runner' ? ['workflowName'] : path) }
 }
 
 function reshapeFlat(sent: JsonObject, note: Note): Omit<Reshaped, 'normalised'> {
@@ -84,11 +70,8 @@ function reshapeFlat(sent: JsonObject, note: Note): Omit<Reshaped, 'normalised'>
     ...(parameters !== undefined && { parameters }),
   }
   const isFunction = type === undefined || (type === 'custom' && schemaKey === 'input_schema')
-  const definition: Mutable = {
-    type: isFunction ? 'function' : type,
-    function: completed(fn, '', note),
-    ...rest,
-  }
+  const named = isFunction ? 'function' : type
+  const definition: Mutable = { type: named, function: completed(fn, '', note), ...rest }
   const isMoved = title !== undefined && moveTitle(definition, title, note)
   return {
     definition,
@@ -102,10 +85,7 @@ function reshapeFlat(sent: JsonObject, note: Note): Omit<Reshaped, 'normalised'>
   }
 }
 
-/**
- * Adds an empty `description` and empty `parameters` if they are missing. Both are optional, and the answer reports
- * the additions.
- */
+/** Adds an empty `description` and empty `parameters` if they are missing. The answer reports the additions. */
 function completed(fn: JsonObject, at: string, note: Note): JsonObject {
   const empty = { type: 'object', properties: {}, required: [] }
   const { description, parameters } = fn

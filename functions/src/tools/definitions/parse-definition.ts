@@ -4,7 +4,7 @@ import type { DefinitionFault } from './definition-fault.ts'
 import { definitionSchemas } from './definition-schema.ts'
 import { reshape, type Normalisation, type Reshaped } from './loose-shape.ts'
 
-export type ParsedDefinition =
+type ParsedDefinition =
   | {
       readonly definition: ToolDefinition
       readonly normalised: readonly Normalisation[]
@@ -13,15 +13,10 @@ export type ParsedDefinition =
     }
   | { readonly faults: readonly DefinitionFault[] }
 
-/**
- * Turns unknown JSON into a ToolDefinition; nothing else does. The `parameters` are checked afterwards, by
- * `admitSchema`.
- */
+/** Turns unknown JSON into a ToolDefinition; nothing else does. `admitSchema` checks the `parameters` afterwards. */
 export async function parseDefinition(sent: JsonValue): Promise<ParsedDefinition> {
-  if (!isJsonObject(sent)) {
-    const message = 'a definition must be a JSON object'
-    return { faults: [{ reason: 'DEFINITION_INVALID', pointer: '', message }] }
-  }
+  const message = 'a definition must be a JSON object'
+  if (!isJsonObject(sent)) return { faults: [{ reason: 'DEFINITION_INVALID', pointer: '', message }] }
   const { definition, normalised, locate } = reshape(sent)
   const { definitionSchema } = await definitionSchemas()
   const parsed = definitionSchema.safeParse(definition, { reportInput: true })

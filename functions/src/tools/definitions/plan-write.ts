@@ -1,21 +1,17 @@
-import type { ErrorCode, ErrorDetail, JsonValue, ToolDefinition } from '@toolrack/contract'
-import { ERROR_CODES, ToolrackError } from '@toolrack/contract'
+import { ToolrackError, type ErrorCode, type ErrorDetail, type ToolDefinition } from '@toolrack/contract'
 import type { StoredDefinition } from '../catalog/layer-source.ts'
 import { holds, type DefinitionChange, type DefinitionWriteResult } from './definition-change.ts'
-import { definitionBytes, refuseOverflow, type Growth, type Room } from '../records/layer-totals.ts'
+import { recordBytes, refuseOverflow, type Growth, type Room } from '../records/layer-totals.ts'
 
 export type PlannedChange = {
   readonly change: DefinitionChange
   readonly outcome: DefinitionWriteResult['outcome']
 }
 
-/** The module that is written, and the bytes that it adds in addition to those of its definitions. */
-export type ModuleOfWrite = { readonly name: string; readonly presentGrowth: number }
-
 /**
  * Decides the outcome of each change, from the definitions that the transaction has read. `module` is set if the write
- * uploads or deletes a module. Only such a write may change definitions of the module.
- *
+ * uploads or deletes a module. Only such a write may change definitions of the module. `presentGrowth` is the number of
+ * bytes that the module adds in addition to those of its definitions.
  * Throws PRECONDITION_FAILED, NAME_TAKEN, TOOL_NOT_FOUND or MANAGED_BY_MODULE with a detail for every change that has a
  * fault, and the errors of `refuseOverflow`.
  */
@@ -23,7 +19,7 @@ export function planWrite(
   changes: readonly DefinitionChange[],
   current: ReadonlyMap<string, StoredDefinition>,
   room: Room,
-  module?: ModuleOfWrite,
+  module?: { readonly name: string; readonly presentGrowth: number },
 ): readonly PlannedChange[] {
   const writer = module?.name
   const decisions = changes.map((change) => ({ change, ...decide(change, current.get(change.name), writer) }))
@@ -33,8 +29,7 @@ export function planWrite(
   const [first] = decisions.flatMap(({ fault }) => fault ?? [])
   if (first) throw new ToolrackError(first.detail.reason, first.message, { details })
   const planned = decisions.map(({ change, outcome }) => ({ change, outcome: outcome ?? 'unchanged' }))
-  const growth = growthOf(planned, current)
-  refuseOverflow(room, { ...growth, presentBytes: growth.presentBytes + (module?.presentGrowth ?? 0) })
+  refuseOverflow(room, growthOf(planned, current, module?.presentGrowth ?? 0))
   return planned
 }
 
@@ -43,11 +38,13 @@ export function written(planned: readonly PlannedChange[]): readonly PlannedChan
   return planned.filter(({ outcome }) => outcome !== 'unchanged' && outcome !== 'skipped')
 }
 
-type Fields = { readonly [field: string]: JsonValue }
 type Decision = {
   readonly outcome?: DefinitionWriteResult['outcome']
-  readonly fault?: { readonly detail: ErrorDetail; readonly message: string }
+  readonly fault?: { readonly detail: ErrorDetail; readonly message: string | undefined }
 }
+
+const UNMANAGED =
+  'A definition whose runner is python is made by uploading its module: PUT …/tools/modules/{module}.'
 
 function decide(
   change: DefinitionChange,
@@ -58,7 +55,7 @@ function decide(
   const owner = current && managingModule(current)
   if (writer === undefined && owner !== undefined) return refuseManaged(owner)
   if (writer === undefined && change.kind === 'put' && managingModule(change) !== undefined)
-    return refuseUnmanaged()
+    return refuse('MANAGED_BY_MODULE', UNMANAGED)
   if (writer !== undefined && current && owner !== writer) return refuseTaken(change.name, owner)
   if (change.kind === 'delete' && !current) return refuse('TOOL_NOT_FOUND')
   if (!holds(change.precondition ?? {}, current?.digest)) return refuse('PRECONDITION_FAILED')
@@ -68,24 +65,13 @@ function decide(
   return { outcome: current.text === change.text ? 'unchanged' : 'updated' }
 }
 
-function refuse(
-  reason: ErrorCode,
-  message: string = ERROR_CODES[reason].text,
-  fields: Fields = {},
-): Decision {
+function refuse(reason: ErrorCode, message?: string, fields: Omit<ErrorDetail, 'reason'> = {}): Decision {
   return { fault: { detail: { reason, ...fields }, message } }
 }
 
 function refuseManaged(module: string): Decision {
   const message = `The tool belongs to the module ${module} and changes only with it: upload the module anew, or delete it.`
   return refuse('MANAGED_BY_MODULE', message, { module })
-}
-
-function refuseUnmanaged(): Decision {
-  return refuse(
-    'MANAGED_BY_MODULE',
-    'A definition whose runner is python is made by uploading its module: PUT …/tools/modules/{module}.',
-  )
 }
 
 /** Refuses a tool of a module if its name belongs to another definition of the layer that is not from this module. */
@@ -95,32 +81,29 @@ function refuseTaken(name: string, owner: string | undefined): Decision {
   return refuse('NAME_TAKEN', message, { name, ...(owner !== undefined && { module: owner }) })
 }
 
-function growthOf(planned: readonly PlannedChange[], current: ReadonlyMap<string, StoredDefinition>): Growth {
-  const count = (wanted: DefinitionWriteResult['outcome']): number =>
-    planned.filter(({ outcome }) => outcome === wanted).length
-  const created = count('created')
-  const growths = written(planned).map(({ change }) => {
+function growthOf(
+  planned: readonly PlannedChange[],
+  current: ReadonlyMap<string, StoredDefinition>,
+  ofModule: number,
+): Growth {
+  const created = planned.filter(({ outcome }) => outcome === 'created').length
+  const deleted = planned.filter(({ outcome }) => outcome === 'deleted').length
+  const presentBytes = written(planned).reduce((sum, { change }) => {
     const after = change.kind === 'put' ? change.text : undefined
-    return presentBytes(after) - presentBytes(current.get(change.name)?.text)
-  })
-  const growth = growths.reduce((sum, bytes) => sum + bytes, 0)
-  return { created, size: created - count('deleted'), presentBytes: growth }
+    return sum + bytesOf(after) - bytesOf(current.get(change.name)?.text)
+  }, ofModule)
+  return { created, size: created - deleted, presentBytes }
 }
 
-function presentBytes(text: string | undefined): number {
-  if (text === undefined) return 0
-  const { own, version } = definitionBytes(text)
-  return own + version
+/** A present definition is stored twice: as the definition and as its newest version. */
+function bytesOf(text: string | undefined): number {
+  return text === undefined ? 0 : 2 * recordBytes(text)
 }
 
-/**
- * The module that a stored definition belongs to. A definition belongs to a module if its runner is `python`. The exception
- * is a definition of another program in the store: it has a `source`, and belongs to no module.
- */
-export function managingModule({
-  text,
-  source,
-}: Pick<StoredDefinition, 'text' | 'source'>): string | undefined {
+type Stored = Pick<StoredDefinition, 'text' | 'source'>
+
+/** The module of a definition whose runner is `python`. A definition of another program has a `source` and no module. */
+export function managingModule({ text, source }: Stored): string | undefined {
   // Parses the text only if it may contain a Python runner, because a write can have 200 definitions.
   if (source !== undefined || !text.includes('"python"')) return undefined
   const { runner } = JSON.parse(text) as ToolDefinition

@@ -8,7 +8,7 @@ import type { SchemaCompiler } from '../schemas/schema-compilers.ts'
 export type CheckOutcome =
   { readonly module: AdmittedModule } | { readonly faults: readonly ErrorDetail[] } | NotChecked
 
-/** Why nothing was checked. If that is lasting, a person has to change something. */
+/** The reason why nothing was checked. If `isLasting` is true, a person has to remove the reason. */
 export type NotChecked = { readonly refusal: string; readonly isLasting: boolean }
 
 export type CheckParts = { readonly runner: Runner; readonly compiler: SchemaCompiler; readonly log: Log }
@@ -20,7 +20,7 @@ const NOT_CHECKED: ReadonlySet<ErrorCode> = new Set([
   'ISOLATION_UNAVAILABLE',
 ])
 
-/** Checks and admits a file as an upload is. Never rejects. */
+/** Checks and admits a file in the same way as an upload. Never rejects. */
 export async function checkFile(module: ModuleSource, parts: CheckParts): Promise<CheckOutcome> {
   try {
     return { module: await admitModule(module, parts) }
@@ -33,7 +33,7 @@ export async function checkFile(module: ModuleSource, parts: CheckParts): Promis
     const { code, message, details } = error
     if (!NOT_CHECKED.has(code)) return { faults: details.map((detail) => ({ message, ...detail })) }
     const health = await parts.runner.health()
-    // The error's own sentence is for somebody who uploads a module.
+    // The message of this error is for a user who uploads a module.
     const isAway = code === 'RUNNER_UNAVAILABLE' && health.status !== 'ready'
     const isLasting = code === 'ISOLATION_UNAVAILABLE' || health.status === 'absent'
     return { refusal: isAway ? health.reason : message, isLasting }

@@ -1,7 +1,7 @@
-import { aliasOf, type JsonObject, type JsonValue } from '@toolrack/contract'
+import { aliasOf } from '@toolrack/contract'
 import type { FolderLayer, FolderSkip, FolderTool } from './folder-layer.ts'
 
-/** More than a module that hangs may take, and less than a client or a proxy waits for an answer. */
+/** Longer than the check of a module that hangs, and shorter than a client or a proxy waits for an answer. */
 const REFRESH_MS_MAX = 30_000
 
 const NO_FOLDER = {
@@ -13,11 +13,8 @@ const NO_FOLDER = {
   skipped: [],
 } as const
 
-/**
- * What the folder holds, what is left out, and what is still being checked. Only an `operator` sees the folder's path and the
- * lines of code in a traceback.
- */
-export async function folderAnswer(layer: FolderLayer | undefined, operator: boolean): Promise<JsonObject> {
+/** The tools of the folder, and the skipped and unchecked files. Only an `operator` sees the folder's path and tracebacks. */
+export async function folderAnswer(layer: FolderLayer | undefined, operator: boolean) {
   if (!layer) return { ...(operator && { folder: null }), ...NO_FOLDER }
   const { path, state, checking } = layer.folder
   const { tools, skipped } = await layer.modules()
@@ -31,8 +28,8 @@ export async function folderAnswer(layer: FolderLayer | undefined, operator: boo
   }
 }
 
-/** Reads the folder again, waits up to half a minute for the checks, and names the tools that have changed. */
-export async function refreshed(layer: FolderLayer | undefined, operator: boolean): Promise<JsonObject> {
+/** Reads the folder again, waits at most `REFRESH_MS_MAX` for the checks, and names the tools that have changed. */
+export async function refreshed(layer: FolderLayer | undefined, operator: boolean) {
   const before = await digests(layer)
   await layer?.folder.refresh(REFRESH_MS_MAX)
   const after = await digests(layer)
@@ -55,7 +52,7 @@ async function digests(layer: FolderLayer | undefined): Promise<ReadonlyMap<stri
   return new Map(tools.map(({ name, admitted }) => [name, admitted.digest]))
 }
 
-export function toolAnswer({ name, file, line, module, admitted }: FolderTool): JsonObject {
+export function toolAnswer({ name, file, line, module, admitted }: FolderTool) {
   const { function: described, category, annotations, limits, runner } = admitted.definition
   return {
     name,
@@ -67,17 +64,15 @@ export function toolAnswer({ name, file, line, module, admitted }: FolderTool): 
     module: module.name,
     sha256: module.sha256,
     category: category ?? null,
-    annotations: (annotations as JsonValue | undefined) ?? null,
-    limits: (limits as JsonValue | undefined) ?? null,
+    annotations: annotations ?? null,
+    limits: limits ?? null,
     network: runner?.['network'] ?? [],
     loadedAt: module.loadedAt.toISOString(),
   }
 }
 
-/** Why something of the folder is not in the list, and which older content serves instead. */
-export function skipAnswer({ file, detail, serving }: FolderSkip, operator: boolean): JsonObject {
-  const { traceback, ...told } = detail
-  const facts = Object.entries({ ...told, ...(operator && { traceback }) })
-  const known = facts.filter((fact): fact is [string, JsonValue] => fact[1] !== undefined)
-  return { file, ...Object.fromEntries(known), serving }
+/** The reason why a file or spec is not in the list, and the older content that is used instead. */
+export function skipAnswer({ file, detail, serving }: FolderSkip, operator: boolean) {
+  const { traceback, ...facts } = detail
+  return { file, ...facts, ...(operator && { traceback }), serving }
 }

@@ -5,13 +5,13 @@ import { lstat, open, realpath, stat } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import type { AdmittedModule } from '../modules/admit-module.ts'
 
-/** As much as an upload may have. */
+/** The same limit as for an upload. */
 export const FILE_BYTES_MAX = 256 * 1024
 
 /** A file that has just changed may change again within the same tick of the file system's clock. */
 const TRUSTED_AFTER_MS = 100
 
-/** Only the target of a link is opened, and a pipe in place of the file does not block. */
+/** Refuses a link, because `realpath` has already followed links. A pipe in place of the file does not block. */
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
 export type LoadedModule = AdmittedModule & { readonly loadedAt: Date }
@@ -19,11 +19,11 @@ export type LoadedModule = AdmittedModule & { readonly loadedAt: Date }
 export type FolderFile = {
   readonly file: string
   readonly stamp: string
-  /** Of the content that was last read; undefined if it could not be. */
+  /** The digest of the content that was last read. Undefined if the last read failed. */
   readonly sha256?: string | undefined
-  /** The last content that could be used. It serves as long as a file of that name exists. */
+  /** The last content that passed its check. It is used as long as a file of this name exists. */
   readonly loaded?: LoadedModule | undefined
-  /** Why the present content does not serve. */
+  /** The faults of the present content. */
   readonly faults: readonly ErrorDetail[]
 }
 
@@ -33,10 +33,10 @@ export type FileRead =
   | ({ readonly found: 'content'; readonly source: Uint8Array; readonly sha256: string } & Stamped)
   | ({ readonly found: 'fault'; readonly fault: ErrorDetail } & Stamped)
 
-/** `stamp` changes with the file; an empty one is never the same. `changedMs` is since 1970. */
+/** `stamp` changes if the file changes. An empty stamp equals no other stamp. `changedMs` is the time in ms since 1970. */
 type Stamped = { readonly stamp: string; readonly changedMs: number }
 
-/** Reads a file of the folder, unless it still has the stamp. Never rejects. */
+/** Reads a file of the folder, unless its stamp is still `stamp`. Never rejects. */
 export async function readModuleFile(folder: string, entry: Dirent, stamp = ''): Promise<FileRead> {
   const path = join(folder, entry.name)
   try {
@@ -53,21 +53,19 @@ export async function readModuleFile(folder: string, entry: Dirent, stamp = ''):
   }
 }
 
+type AfterRead = { readonly next: FolderFile; readonly check: 'want' | 'drop' | 'leave' }
+
 /**
- * The file after a look at it, the same object if nothing has changed, and what to do about its check. Content that was
- * checked before is not checked again, except content that was refused, with `retry`.
+ * The file after a read, and whether its content must be checked. `next` is the same object if nothing has changed. Checked
+ * content is not checked again, except refused content if `retry` is true.
  */
-export function afterLook(
-  known: FolderFile,
-  read: FileRead,
-  retry: boolean,
-): { readonly next: FolderFile; readonly check: 'want' | 'drop' | 'leave' } {
+export function afterRead(known: FolderFile, read: FileRead, retry: boolean): AfterRead {
   if (read.found === 'same' || read.found === 'gone') return { next: known, check: 'leave' }
   const { file, loaded, faults } = known
   const { stamp } = read
   if (read.found === 'fault') {
-    const isTold = known.sha256 === undefined && faults[0]?.['message'] === read.fault['message']
-    return { next: isTold ? known : { file, stamp, loaded, faults: [read.fault] }, check: 'drop' }
+    const isKnown = known.sha256 === undefined && faults[0]?.['message'] === read.fault['message']
+    return { next: isKnown ? known : { file, stamp, loaded, faults: [read.fault] }, check: 'drop' }
   }
   const { sha256 } = read
   if (known.sha256 === sha256 && !(retry && faults.length > 0))
@@ -96,15 +94,12 @@ async function whyUnreadable(code: string | undefined, path: string, entry: Dire
     const why = code === 'EACCES' || code === 'EPERM' ? 'permission denied' : code
     return faulty(entry, 'file_unreadable', `the file cannot be read (${why}). Let the service read it.`)
   }
-  const isGone = await lstat(path).then(
-    () => false,
-    () => true,
-  )
-  if (isGone) return { found: 'gone' }
+  const exists = await lstat(path).catch(() => undefined)
+  if (!exists) return { found: 'gone' }
   return faulty(entry, 'file_unreadable', 'the file is a link to nothing. Remove it, or mend the link.')
 }
 
-/** In the words that the runner has for a file that is sent to it. */
+/** The message is the same as that of the runner for an upload. */
 function tooLarge(entry: Dirent, bytes: number, stamped: Stamped): FileRead {
   const [size, most] = [bytes, FILE_BYTES_MAX].map((number) => number.toLocaleString('en-US'))
   const sentence = `the file is ${size} bytes; a module may have ${most}. Split it.`

@@ -7,7 +7,7 @@ import type { FolderFile, LoadedModule } from './folder-file.ts'
 import type { ModuleFolder } from './module-folder.ts'
 import { FILES_MAX } from './scan-folder.ts'
 
-/** A tool of the folder as the file layer has it. */
+/** A tool of the folder, and its place. */
 export type FolderTool = {
   readonly name: string
   readonly file: string
@@ -16,11 +16,11 @@ export type FolderTool = {
   readonly admitted: AdmittedDefinition
 }
 
-/** A file, or one spec of it, that is left out. */
+/** A file, or one of its specs, that is not in the layer. */
 export type FolderSkip = {
   readonly file: string
   readonly detail: ErrorDetail
-  /** The sha256 of the older content that serves in place of the file's; null if nothing of the file serves. */
+  /** The sha256 of the older content that is used instead. Null if there is none. */
   readonly serving: string | null
 }
 
@@ -31,14 +31,14 @@ type Sources = { readonly files: LayerRead; readonly modules: ModuleFolder['file
 
 const NOTHING_READ: LayerRead = { revision: '', whole: true, definitions: [], deleted: [], skipped: [] }
 
-/** Joins the definitions files with a folder of modules. Of two tools of one name it keeps that of the definitions files. */
+/** Joins the definition files with a folder of modules. If both have a tool with the same name, the definition files win. */
 export class FolderLayer implements LayerSource {
   readonly folder: ModuleFolder
   readonly #files: LayerSource
   #filesRead = NOTHING_READ
   #joined: Joined | undefined
   #readLast: Sources | undefined
-  /** The sources of the last two reads, by sha256: a call that began before the last one still finds its source. */
+  /** The sources of the last two reads, by sha256, so that a call that began before the last read finds its source. */
   #sources: readonly ReadonlyMap<string, string>[] = []
 
   constructor(files: LayerSource, folder: ModuleFolder) {
@@ -50,7 +50,7 @@ export class FolderLayer implements LayerSource {
     await this.#files.open?.()
   }
 
-  /** Brings the whole layer if anything has changed. Rejects if the definitions files cannot be read. */
+  /** Returns the whole layer if anything has changed. Rejects if the definition files cannot be read. */
   async read(since?: string): Promise<LayerRead> {
     await this.#readFiles()
     const { read, tools, of } = this.#current()
@@ -62,7 +62,7 @@ export class FolderLayer implements LayerSource {
     return read.revision === since ? { ...read, whole: false, definitions: [] } : read
   }
 
-  /** What the folder adds to the layer now, and what of it is left out. The definitions files are as they were last read. */
+  /** The tools that the folder adds to the layer, and its skipped files and specs. Uses the last read of the definition files. */
   async modules(): Promise<MergedModules> {
     await this.#readFiles().catch(() => undefined)
     return this.#current()
@@ -73,9 +73,8 @@ export class FolderLayer implements LayerSource {
   }
 
   async #readFiles(): Promise<void> {
-    const read = await this.#files.read(
-      this.#filesRead === NOTHING_READ ? undefined : this.#filesRead.revision,
-    )
+    const since = this.#filesRead === NOTHING_READ ? undefined : this.#filesRead.revision
+    const read = await this.#files.read(since)
     if (read.whole) this.#filesRead = read
   }
 
@@ -83,14 +82,14 @@ export class FolderLayer implements LayerSource {
     const of = { files: this.#filesRead, modules: this.folder.files }
     const { files, modules } = this.#joined?.of ?? {}
     if (!this.#joined || files !== of.files || modules !== of.modules)
-      this.#joined = join(of, this.folder.left)
+      this.#joined = join(of, this.folder.surplus)
     return this.#joined
   }
 }
 
 /**
- * The tools of all files, by file name. A name belongs to the first file that has it, unless it is in `taken`, which says where
- * it is. Any other tool of that name is left out, with the place of the first.
+ * The tools of all files, by file name. A name belongs to the first file that has it. The names in `taken` belong to the
+ * definition files; the map has their places. Other tools with the name are skipped, with a fault that names the first place.
  */
 export function mergeModules(files: Iterable<FolderFile>, taken: ReadonlyMap<string, string>): MergedModules {
   const tools = new Map<string, FolderTool>()
@@ -113,7 +112,7 @@ export function mergeModules(files: Iterable<FolderFile>, taken: ReadonlyMap<str
 
 type Place = { readonly file: string; readonly line: number | null }
 
-/** `weather.py, line 16`, as messages about modules begin. */
+/** For example `weather.py, line 16`. Messages about modules begin with this text. */
 function placeOf({ file, line }: Place): string {
   return line === null ? file : `${file}, line ${line}`
 }
@@ -124,12 +123,12 @@ function nameTaken(place: Place, name: string, owner: string): ErrorDetail {
   return { reason: 'NAME_TAKEN', kind: 'name_taken', name, message, ...(line !== null && { line }) }
 }
 
-function join(of: Sources, left: number): Joined {
+function join(of: Sources, surplus: number): Joined {
   const { files, modules } = of
   const taken = files.definitions.map(({ name, source = 'the definitions files' }) => [name, source] as const)
   const merged = mergeModules(modules.values(), new Map(taken))
   const definitions = merged.tools.map(stored)
-  const skipped = [...files.skipped, ...merged.skipped.map(skippedItem), ...leftOut(left)]
+  const skipped = [...files.skipped, ...merged.skipped.map(skippedItem), ...surplusItem(surplus)]
   const hash = createHash('sha256').update(files.revision)
   for (const { text, source } of definitions) hash.update(`${source}\n${text}\n`)
   const revision = hash.update(JSON.stringify(skipped)).digest('hex').slice(0, 12)
@@ -153,8 +152,8 @@ function skippedItem({ file, detail }: FolderSkip): SkippedItem {
   }
 }
 
-function leftOut(left: number): readonly SkippedItem[] {
-  if (left === 0) return []
-  const message = `${left} more modules are in the folder; ${FILES_MAX} are taken, the first by name. Keep fewer in it.`
+function surplusItem(surplus: number): readonly SkippedItem[] {
+  if (surplus === 0) return []
+  const message = `${surplus} more modules are in the folder; ${FILES_MAX} are taken, the first by name. Keep fewer in it.`
   return [{ source: '*.py', pointer: '', message }]
 }

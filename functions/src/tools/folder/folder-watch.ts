@@ -1,55 +1,52 @@
 import { watch, type FSWatcher } from 'node:fs'
 
 export type WatchPatience = {
-  /** From the last event to the look. A program that saves causes several events. */
+  /** From the last event to the scan. A program that saves a file causes several events. */
   readonly quietMs: number
-  /** How long a look waits at most while there are more and more events. */
+  /** The longest wait for a scan while events continue. */
   readonly busyMs: number
-  /** From one look to the next without events. File systems of other machines cause none. */
+  /** From one scan to the next without events. Network file systems cause no events. */
   readonly pollMs: number
-  /** The same if there is no folder, or no watch on it. */
+  /** From one scan to the next if there is no folder, or no watch on it. */
   readonly blindMs: number
 }
 
 const PATIENCE: WatchPatience = { quietMs: 25, busyMs: 250, pollMs: 5_000, blindMs: 500 }
 
-/**
- * Looks at a folder when there was an event, and now and then without one. It does not trust what an event says: each time it
- * looks at the whole folder, one look after the other.
- */
+/** Scans a folder after events, and at intervals without events. Never scans twice at the same time. */
 export class FolderWatch {
   readonly #path: string
-  readonly #lookAtAll: () => Promise<void>
+  readonly #scanAll: () => Promise<void>
   readonly #patience: WatchPatience
   readonly #watchPath: typeof watch
   #watcher: FSWatcher | undefined
   #timer: NodeJS.Timeout | undefined
-  #toldMs: number | undefined
-  #looking: Promise<void> | undefined
+  #firstEventMs: number | undefined
+  #scanning: Promise<void> | undefined
   #closed = false
 
-  /** `lookAtAll` never rejects. */
+  /** `scanAll` scans the whole folder, because the content of an event is not used. It never rejects. */
   constructor(
     path: string,
-    lookAtAll: () => Promise<void>,
+    scanAll: () => Promise<void>,
     patience: Partial<WatchPatience> = {},
     watchPath = watch,
   ) {
     this.#path = path
-    this.#lookAtAll = lookAtAll
+    this.#scanAll = scanAll
     this.#patience = { ...PATIENCE, ...patience }
     this.#watchPath = watchPath
   }
 
-  get isTold(): boolean {
+  get isWatching(): boolean {
     return this.#watcher !== undefined
   }
 
-  /** Resolves with the end of a look that began after the call. */
-  async look(): Promise<void> {
-    await this.#looking
+  /** Resolves at the end of a scan that began after the call. */
+  async scan(): Promise<void> {
+    await this.#scanning
     if (this.#closed) return
-    await (this.#looking ??= this.#look().finally(() => (this.#looking = undefined)))
+    await (this.#scanning ??= this.#scan().finally(() => (this.#scanning = undefined)))
   }
 
   close(): void {
@@ -58,44 +55,44 @@ export class FolderWatch {
     this.#watcher?.close()
   }
 
-  /** The watch comes first, so that a change during the look causes another one. */
-  async #look(): Promise<void> {
+  /** Sets the watch first, so that a change during the scan causes another scan. */
+  async #scan(): Promise<void> {
     clearTimeout(this.#timer)
-    this.#toldMs = undefined
-    this.#watchAnew()
-    await this.#lookAtAll()
-    if (this.#closed || this.#toldMs !== undefined) return
-    this.#lookIn(this.#watcher ? this.#patience.pollMs : this.#patience.blindMs)
+    this.#firstEventMs = undefined
+    this.#watchAgain()
+    await this.#scanAll()
+    if (this.#closed || this.#firstEventMs !== undefined) return
+    this.#scanIn(this.#watcher ? this.#patience.pollMs : this.#patience.blindMs)
   }
 
-  /** A watch dies with its folder. To make a new one costs less than to find that out. */
-  #watchAnew(): void {
+  /** A watch ends with its folder. A new watch costs less than a check whether the old one still works. */
+  #watchAgain(): void {
     const old = this.#watcher
     this.#watcher = undefined
     try {
-      const watcher = this.#watchPath(this.#path, { persistent: false }, () => this.#told())
+      const watcher = this.#watchPath(this.#path, { persistent: false }, () => this.#onEvent())
       watcher.on('error', () => {
         if (this.#watcher === watcher) this.#watcher = undefined
         watcher.close()
-        this.#told()
+        this.#onEvent()
       })
       this.#watcher = watcher
     } catch {
-      // There is no folder, or the system has no watch left. Then the looks come more often.
+      // There is no folder, or the system has no free watch. Then scans are more frequent.
     }
     old?.close()
   }
 
-  #told(): void {
+  #onEvent(): void {
     if (this.#closed) return
     const nowMs = performance.now()
-    this.#toldMs ??= nowMs
+    this.#firstEventMs ??= nowMs
     const { quietMs, busyMs } = this.#patience
-    this.#lookIn(Math.max(0, Math.min(quietMs, this.#toldMs + busyMs - nowMs)))
+    this.#scanIn(Math.max(0, Math.min(quietMs, this.#firstEventMs + busyMs - nowMs)))
   }
 
-  #lookIn(ms: number): void {
+  #scanIn(ms: number): void {
     clearTimeout(this.#timer)
-    this.#timer = setTimeout(() => void this.look(), ms).unref()
+    this.#timer = setTimeout(() => void this.scan(), ms).unref()
   }
 }

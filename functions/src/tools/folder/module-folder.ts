@@ -1,14 +1,14 @@
 import type { watch } from 'node:fs'
 import { checkFile, type CheckParts } from './check-file.ts'
-import { afterLook, type FileRead, type FolderFile } from './folder-file.ts'
+import { afterRead, type FileRead, type FolderFile } from './folder-file.ts'
 import { FolderWatch, type WatchPatience } from './folder-watch.ts'
 import { ModuleChecks } from './module-checks.ts'
 import { FILES_MAX, moduleNameOf, scanFolder } from './scan-folder.ts'
 
-/** Milliseconds for which the tools of a missing folder stay. A folder that is gone for less is being replaced. */
+/** Milliseconds for which the tools of a missing folder remain. A folder that is missing for less is being replaced. */
 const GONE_AFTER_MS = 1_000
 
-/** `starting` until the first look has ended. The reason is a sentence for the operator. */
+/** `starting` until the first scan has ended. The reason is a sentence for the operator. */
 export type FolderState =
   | { readonly status: 'starting' | 'watched' }
   | { readonly status: 'polled' | 'missing' | 'unreadable'; readonly reason: string }
@@ -26,7 +26,7 @@ type Parts = CheckParts & {
   readonly watchPath?: typeof watch
 }
 
-/** A folder of modules. It checks each file that is saved there, and forgets each that is removed. */
+/** A folder of modules. It checks each file that is saved there, and removes the modules of deleted files. */
 export class ModuleFolder {
   readonly path: string
   readonly #parts: Parts
@@ -34,15 +34,15 @@ export class ModuleFolder {
   readonly #checks: ModuleChecks
   #files: ReadonlyMap<string, FolderFile> = new Map()
   #state: FolderState = { status: 'starting' }
-  #left = 0
+  #surplus = 0
   #missingSinceMs: number | undefined
-  #readsAnew = false
+  #readsAll = false
 
   constructor(parts: Parts) {
     const { path, patience, watchPath } = parts
     this.path = path
     this.#parts = parts
-    this.#watch = new FolderWatch(path, () => this.#look(), patience, watchPath)
+    this.#watch = new FolderWatch(path, () => this.#scan(), patience, watchPath)
     this.#checks = new ModuleChecks({
       check: (file, source) => checkFile({ name: moduleNameOf(file), source }, parts),
       ended: (file, { sha256 }, outcome) => {
@@ -56,7 +56,7 @@ export class ModuleFolder {
     })
   }
 
-  /** By file name; the same object as long as nothing has changed. */
+  /** The files by name. The same object as long as nothing has changed. */
   get files(): ReadonlyMap<string, FolderFile> {
     return this.#files
   }
@@ -65,24 +65,24 @@ export class ModuleFolder {
     return this.#state
   }
 
-  /** The number of modules beyond the most of a folder. */
-  get left(): number {
-    return this.#left
+  /** The number of modules beyond `FILES_MAX`. */
+  get surplus(): number {
+    return this.#surplus
   }
 
   get checking(): ModuleChecks['pending'] {
     return this.#checks.pending
   }
 
-  /** Begins to watch. Resolves with the end of the first look, before anything is checked. Never rejects. */
+  /** Begins to watch. Resolves at the end of the first scan, before anything is checked. Never rejects. */
   start(): Promise<void> {
-    return this.#watch.look()
+    return this.#watch.scan()
   }
 
-  /** Reads every file again, checks those that are new or were refused, and waits for the checks. */
+  /** Reads every file again, checks new and refused files, and waits for the checks. */
   async refresh(waitMsMax: number): Promise<void> {
-    this.#readsAnew = true
-    await this.#watch.look()
+    this.#readsAll = true
+    await this.#watch.scan()
     this.#checks.hurry()
     await this.#checks.settled(waitMsMax)
   }
@@ -92,14 +92,14 @@ export class ModuleFolder {
     this.#checks.close()
   }
 
-  async #look(): Promise<void> {
-    const anew = this.#readsAnew
-    this.#readsAnew = false
-    const scan = await scanFolder(this.path, (file) => (anew ? undefined : this.#files.get(file)?.stamp))
+  async #scan(): Promise<void> {
+    const readsAll = this.#readsAll
+    this.#readsAll = false
+    const scan = await scanFolder(this.path, (file) => (readsAll ? undefined : this.#files.get(file)?.stamp))
     if (scan.found === 'folder') {
       this.#missingSinceMs = undefined
-      this.#state = this.#watch.isTold ? { status: 'watched' } : POLLED
-      this.#take(scan.files, scan.left, anew)
+      this.#state = this.#watch.isWatching ? { status: 'watched' } : POLLED
+      this.#take(scan.files, scan.surplus, readsAll)
     } else if (scan.found === 'fault') {
       const reason = `${scan.reason} What it last held goes on.`
       if (this.#state.status !== 'unreadable')
@@ -112,23 +112,24 @@ export class ModuleFolder {
     }
   }
 
-  #take(reads: ReadonlyMap<string, FileRead>, left: number, anew: boolean): void {
+  #take(reads: ReadonlyMap<string, FileRead>, surplus: number, retry: boolean): void {
     for (const [file, known] of this.#files) if (!reads.has(file)) this.#remove(known)
-    const files = [...reads].map(([file, read]) => this.#after(file, read, anew))
+    const files = [...reads].map(([file, read]) => this.#after(file, read, retry))
     const isSame =
-      left === this.#left &&
+      surplus === this.#surplus &&
       files.length === this.#files.size &&
       files.every((file) => this.#files.get(file.file) === file)
-    this.#left = left
+    this.#surplus = surplus
     if (isSame) return
-    if (left > 0) this.#parts.log.warn(`the folder of modules has more than ${FILES_MAX} files`, { left })
+    if (surplus > 0)
+      this.#parts.log.warn(`the folder of modules has more than ${FILES_MAX} files`, { left: surplus })
     this.#files = new Map(files.map((file) => [file.file, file]))
     this.#parts.changed()
   }
 
-  #after(file: string, read: FileRead, anew: boolean): FolderFile {
+  #after(file: string, read: FileRead, retry: boolean): FolderFile {
     const known = this.#files.get(file) ?? { file, stamp: '', faults: [] }
-    const { next, check } = afterLook(known, read, anew && !this.#checks.isPending(file))
+    const { next, check } = afterRead(known, read, retry && !this.#checks.isPending(file))
     if (check === 'drop') this.#checks.forget(file)
     if (check === 'want' && read.found === 'content') this.#checks.want(file, read)
     return next
@@ -145,7 +146,7 @@ export class ModuleFolder {
     this.#parts.log.info('module removed', { file: known.file })
   }
 
-  /** Ends the use of a file's loaded module, for every user. */
+  /** Ends the processes of a file's loaded module, for every user. */
   #forget({ loaded }: FolderFile): void {
     if (loaded) void this.#parts.runner.forget({ module: loaded.name, sha256: loaded.sha256 })
   }

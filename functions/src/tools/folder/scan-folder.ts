@@ -1,21 +1,21 @@
 import { readdir } from 'node:fs/promises'
 import { readModuleFile, type FileRead } from './folder-file.ts'
 
-/** The most modules of one folder. Those beyond are left out, and the layer says so. */
+/** How many modules a folder may have. Modules beyond this number are left out, and the layer reports it. */
 export const FILES_MAX = 2_000
 
 const READS_AT_ONCE = 16
 
-/** Names that begin with `.` or `_` are hidden or private. What editors leave beside a file begins with a dot or ends otherwise. */
+/** Excludes hidden files (`.`), private files (`_`), and the temporary files of editors. */
 const MODULE_FILE = /^[^._].*\.py$/su
 
-/** What a look at the whole folder has found; `left` counts the modules beyond the most. */
+/** The result of a scan of the whole folder. `surplus` is the number of modules beyond `FILES_MAX`. */
 export type FolderScan =
-  | { readonly found: 'folder'; readonly files: ReadonlyMap<string, FileRead>; readonly left: number }
+  | { readonly found: 'folder'; readonly files: ReadonlyMap<string, FileRead>; readonly surplus: number }
   | { readonly found: 'nothing' }
   | { readonly found: 'fault'; readonly reason: string }
 
-/** Reads every module of the folder whose stamp is not the known one, by file name. Never rejects. */
+/** Reads every module of the folder, by file name, except modules that still have the stamp of `stampOf`. Never rejects. */
 export async function scanFolder(
   folder: string,
   stampOf: (file: string) => string | undefined,
@@ -28,17 +28,16 @@ export async function scanFolder(
   const modules = found.toSorted((a, b) => (a.name < b.name ? -1 : 1)).slice(0, FILES_MAX)
   const files = new Map<string, FileRead>()
   for (let start = 0; start < modules.length; start += READS_AT_ONCE) {
-    const some = modules.slice(start, start + READS_AT_ONCE)
-    const reads = await Promise.all(some.map((entry) => readModuleFile(folder, entry, stampOf(entry.name))))
-    for (const [index, { name }] of some.entries()) {
-      const read = reads[index]
-      if (read && read.found !== 'gone') files.set(name, read)
-    }
+    const reads = modules.slice(start, start + READS_AT_ONCE).map(async (entry) => {
+      const read = await readModuleFile(folder, entry, stampOf(entry.name))
+      return [entry.name, read] as const
+    })
+    for (const [name, read] of await Promise.all(reads)) if (read.found !== 'gone') files.set(name, read)
   }
-  return { found: 'folder', files, left: found.length - modules.length }
+  return { found: 'folder', files, surplus: found.length - modules.length }
 }
 
-/** True if a file of this name is a module of the folder. Any other is ignored. */
+/** True if a file with this name is a module of the folder. Other files are ignored. */
 export function isModuleFile(name: string): boolean {
   return MODULE_FILE.test(name)
 }

@@ -9,7 +9,7 @@ import { isModuleName } from './module-reader.ts'
 import { moduleReport } from './module-report.ts'
 import type { CheckReport, ModuleFault } from './check-report.ts'
 
-/** What the definitions of one module may take together: each is written twice, and a transaction of Firestore holds 10 MB. */
+/** Bytes of all definitions of one module. Each is written twice, and a transaction of Firestore may have 10 MB. */
 export const MODULE_DEFINITIONS_BYTES_MAX = 2 * 1024 * 1024
 
 /** A module that has passed the check and the admission. */
@@ -24,14 +24,14 @@ export type AdmittedModule = ModuleIdentity & {
 type Parts = {
   readonly runner: Runner
   readonly compiler: SchemaCompiler
-  /** Called before each spec with the number of specs that are done, and of all. If it throws, the rest is not done. */
+  /** Called before each spec, with the number of admitted specs and of all specs. If it throws, the admission ends. */
   readonly goOn?: (checked: number, all: number) => void
 }
 
 /**
- * Has the runner check a file, and admits its specs one after another, so that a module takes one place among those that
- * wait for a compiler. Rejects with MODULE_INVALID and every reason, else as `Runner.check`, `SchemaCompiler.compile` and
- * `goOn` do.
+ * Checks a file in the runner. Then admits its specs one after another, so that a module has one place in the queue for a
+ * compiler. Rejects with MODULE_INVALID and all faults, or with the errors of `Runner.check`, `SchemaCompiler.compile` and
+ * `goOn`.
  */
 export async function admitModule(
   { name, source, tenant }: ModuleCheck,
@@ -43,7 +43,7 @@ export async function admitModule(
   const admitting = new LongWork()
   for (const spec of checked.tools) {
     goOn?.(specs.length, checked.tools.length)
-    // A spec that is refused before it is compiled waits for no process, so nothing else gives others a turn.
+    // Other requests get a turn here, because a spec that is refused before its compilation never waits.
     if (admitting.isLong) await admitting.giveTurn()
     specs.push(await admitSpec(spec, { name, sha256 }, compiler))
   }
@@ -55,24 +55,24 @@ export async function admitModule(
   return { name, sha256, source: text, specs, tools, report: moduleReport(checked, specs) }
 }
 
-/** A fault in the form of an error's detail, with the name of its spec if there is one. */
+/** A fault as a detail of an error, with the name of its spec if there is one. */
 export function faultDetail({ code, ...fault }: ModuleFault, name?: string | null): ErrorDetail {
   return { reason: code, ...(name !== undefined && { name }), ...fault }
 }
 
-/** Throws for a module with a fault of its own, with a package that is not installed, or without any tool. */
+/** Throws if the module as a whole has a fault, needs a package that is not installed, or has no tool. */
 function refuseFaults(checked: CheckReport, specs: readonly AdmittedSpec[]): void {
-  let details = [...checked.faults.map((fault) => faultDetail(fault)), ...missingImports(checked)]
-  if (details.length === 0 && specs.some(({ admitted }) => admitted)) return
-  if (details.length === 0)
-    details = specs.flatMap(({ spec, faults }) => faults.map((fault) => faultDetail(fault, spec.name)))
+  const ofModule = [...checked.faults.map((fault) => faultDetail(fault)), ...missingImports(checked)]
+  if (ofModule.length === 0 && specs.some(({ admitted }) => admitted)) return
+  const ofSpecs = specs.flatMap(({ spec, faults }) => faults.map((fault) => faultDetail(fault, spec.name)))
+  const details = ofModule.length > 0 ? ofModule : ofSpecs
   const [first] = details
   const more = details.length > 1 ? ` (and ${details.length - 1} more, see details)` : ''
   const sentence = typeof first?.['message'] === 'string' ? first['message'] : 'The module has no tool.'
   throw new ToolrackError('MODULE_INVALID', `${sentence}${more}`, { details })
 }
 
-/** An import inside of a function would fail later, in the middle of a call. */
+/** Missing packages are faults, because an import inside a function would fail later, during a call. */
 function missingImports({ missingImports: missing, notes }: CheckReport): ErrorDetail[] {
   const sentences = notes.filter(({ kind }) => kind === 'import_unavailable')
   return missing.map((name) => {

@@ -4,7 +4,7 @@ import type { DefinitionFault } from '../definitions/definition-fault.ts'
 import type { SchemaCompiler } from '../schemas/schema-compilers.ts'
 import type { AcceptedSpec, CheckedSpec, ModuleFault } from './check-report.ts'
 
-/** A spec of the runner's report, and the definition that it becomes. Without one it is refused. */
+/** A spec of the runner's report, and its definition. A spec without a definition is refused. */
 export type AdmittedSpec = {
   readonly spec: CheckedSpec
   readonly admitted?: AdmittedDefinition
@@ -13,7 +13,7 @@ export type AdmittedSpec = {
 
 export type ModuleIdentity = { readonly name: string; readonly sha256: string }
 
-/** A spec becomes a definition by the same admission as any other definition. */
+/** Admits the definition of a spec in the same way as any other definition. */
 export async function admitSpec(
   spec: CheckedSpec,
   module: ModuleIdentity,
@@ -25,7 +25,7 @@ export async function admitSpec(
   return { spec, faults: admission.faults.map((fault) => moduleFault(fault, spec, module.name)) }
 }
 
-/** The sha256 makes the source a part of the digest: another source is another tool. */
+/** With the sha256, the digest of the definition also depends on the source. */
 function definitionOf(spec: AcceptedSpec, { name: module, sha256 }: ModuleIdentity): JsonObject {
   const { name, description, parameters, annotations, timeoutSeconds, network } = spec
   return {
@@ -38,15 +38,15 @@ function definitionOf(spec: AcceptedSpec, { name: module, sha256 }: ModuleIdenti
   }
 }
 
-/** The author knows the spec and not the definition, so pointers lead into the spec. */
-function inSpec(admission: AdmittedDefinition): AdmittedDefinition {
-  return {
-    ...admission,
-    normalised: admission.normalised.map((each) => ({ ...each, pointer: specPointer(each.pointer) })),
-    unenforced: admission.unenforced.map((each) => ({ ...each, pointer: specPointer(each.pointer) })),
-  }
+function inSpec({ normalised, unenforced, ...admission }: AdmittedDefinition): AdmittedDefinition {
+  return { ...admission, normalised: normalised.map(atSpec), unenforced: unenforced.map(atSpec) }
 }
 
+function atSpec<Note extends { readonly pointer: string }>(note: Note): Note {
+  return { ...note, pointer: specPointer(note.pointer) }
+}
+
+/** The author knows the spec and not the definition, so pointers are converted to pointers into the spec. */
 function specPointer(pointer: string): string {
   return pointer.replace(/^\/(?:function|limits)(?=\/)/, '')
 }
@@ -63,7 +63,7 @@ function moduleFault(fault: DefinitionFault, { name, line }: AcceptedSpec, modul
   }
 }
 
-/** The kinds are those of docs/modules.md. */
+/** The kinds are in docs/modules.md. */
 function kindOf(reason: ErrorCode, pointer: string): string {
   if (reason === 'NAME_INVALID') return 'name_invalid'
   if (pointer.startsWith('/parameters')) return 'parameters_invalid'

@@ -2,13 +2,10 @@ import type { JsonObject } from '@toolrack/contract'
 import type { AdmittedSpec } from './admit-spec.ts'
 import type { CheckReport } from './check-report.ts'
 
-/** The bytes that a report may take where it is kept: a document of Firestore holds 1 MB. */
+/** How many bytes a stored report may have. A document of Firestore may have 1 MB. */
 export const REPORT_BYTES_MAX = 256 * 1024
 
-/**
- * The report on a module, spec by spec, as it is answered and kept. A report that is too large is shortened: it lacks what
- * the module printed and what its examples gave.
- */
+/** The report on a module, which is answered and stored. A report that is too large omits prints and results of examples. */
 export function moduleReport(
   { imports, notes, log }: CheckReport,
   specs: readonly AdmittedSpec[],

@@ -13,17 +13,17 @@ export type StoredModule = ModuleSummary & { readonly report: JsonObject }
 
 export type ModuleSummary = {
   readonly name: string
-  /** Of the source, in hexadecimal digits. */
+  /** The digest of the source, in hexadecimal digits. */
   readonly sha256: string
   /** The names of its definitions. */
   readonly tools: readonly string[]
-  /** The layer's revision that this content came with. */
+  /** The layer's revision at the write of this content. */
   readonly revision: string
   readonly updatedAt: string
   readonly updatedBy: string
 }
 
-/** One past or present content of a module. Without a sha256 it is a deletion. */
+/** One past or present content of a module. A version without sha256 is a deletion. */
 export type ModuleVersion = {
   readonly revision: string
   readonly sha256?: string
@@ -38,7 +38,7 @@ export type ModulePut = {
   readonly sha256: string
   readonly source: string
   readonly report: JsonObject
-  /** Every definition that the module has from now on. */
+  /** All definitions of the module after the write. */
   readonly tools: readonly DefinitionPut[]
   readonly precondition?: Precondition
 }
@@ -51,31 +51,28 @@ export type ModuleWriteResult = {
   readonly sha256: string
   /** The digest of the content that was replaced. */
   readonly replaced?: string | undefined
-  /** The revision that the module's content came with. */
+  /** The revision of the module's content. */
   readonly revision: string
   readonly tools: readonly DefinitionWriteResult[]
 }
 
-/** A part of a list by name: so many names after a name. */
+/** A part of a list by name: at most `limit` names after the name `after`. */
 export type ModulePage = { readonly after?: string | undefined; readonly limit: number }
 
-/**
- * The part of a store that keeps modules. It rejects as the rest of the store does, and passes
- * `test/support/module-store.contract.ts`.
- */
+/** The part of a `DefinitionStore` that keeps modules. Every implementation passes `test/support/module-store.contract.ts`. */
 export interface ModuleStore {
   /**
-   * Writes the module, its source, a version, and every definition that it adds, changes or takes away: all or nothing, in
-   * one transaction, raising the layer's revision once if anything changed. Rejects with what `planModuleWrite` throws.
+   * Writes the module, its source, a version, and all its changes of definitions in one transaction. Raises the layer's
+   * revision once if anything has changed. Rejects with the errors of `planModuleWrite`.
    */
   writeModule(layer: StoredLayer, change: ModuleChange, context: WriteContext): Promise<ModuleWriteResult>
 
   module(layer: StoredLayer, name: string): Promise<StoredModule | undefined>
 
-  /** In the order of the code units of their names. */
+  /** Ordered by the code units of their names. */
   modules(layer: StoredLayer, page: ModulePage): Promise<readonly ModuleSummary[]>
 
-  /** The last versions of a module, the newest first. Empty for a name that was never written. */
+  /** The newest versions of a module, the newest first. Empty for a name that was never written. */
   moduleVersions(layer: StoredLayer, name: string): Promise<readonly ModuleVersion[]>
 
   /** The source of a module by its sha256, as long as a kept version has it. */

@@ -3,45 +3,41 @@ import type { CheckReport } from './check-report.ts'
 
 /** The runner that runs tools in isolation, as the service uses it. */
 export type Runner = {
-  /** The state of the runner now. Never rejects, and never takes longer than a caller of `/health` would wait. */
+  /** The present state of the runner. Never rejects, and never takes longer than a caller of `/health` waits. */
   readonly health: () => Promise<RunnerHealth>
-  /** Runs one call, at most once. Rejects only if the call's own `source` does. */
+  /** Runs one call, at most once. Rejects only if the call's `source` rejects. */
   readonly invoke: (call: RunnerCall) => Promise<RunnerOutcome>
-  /** The report on a module. Rejects with RUNNER_UNAVAILABLE, RUNNER_BUSY or ISOLATION_UNAVAILABLE. */
+  /** Checks a module. Rejects with RUNNER_UNAVAILABLE, RUNNER_BUSY or ISOLATION_UNAVAILABLE. */
   readonly check: (module: ModuleCheck) => Promise<CheckReport>
-  /** Ends the processes that wait for calls of a module. Never rejects: processes that it does not reach end by themselves later. */
+  /** Ends the processes that wait for calls of a module. Never rejects. Processes that are not reached end by themselves later. */
   readonly forget: (module: ForgottenModule) => Promise<void>
   /** Ends everything that was started for the runner. */
   readonly close: () => Promise<void>
 }
 
-/** The file of a module: its name without `.py`, and its bytes. */
+/** A file: its name without `.py`, and its bytes. */
 export type ModuleSource = { readonly name: string; readonly source: Uint8Array }
 
-/** A module to check, and the user who uploaded it. The service checks modules of its folder without a user. */
+/** A module to check, and the user who uploaded it. Modules of the watched folder have no user. */
 export type ModuleCheck = ModuleSource & { readonly tenant?: string | undefined }
 
-/** A module that is not called any more: by one user, or without a tenant by all users. */
+/** A module that one user no longer calls. Without a tenant: that no user calls. */
 export type ForgottenModule = {
   readonly tenant?: string | undefined
   readonly module: string
   readonly sha256: string
 }
 
-export type RunnerHealth = RunnerReady | RunnerAway
-
-/** The levels of isolation that a runner measures. L0 holds no attack; each level holds those of the level before, and more. */
+/** The levels of isolation that a runner measures. L0 stops no attack. Each level stops more attacks than the level before. */
 export const ISOLATION_LEVELS = ['L0', 'L1', 'L2', 'L3', 'L4'] as const
 export type IsolationLevel = (typeof ISOLATION_LEVELS)[number]
 
-/** The runner takes calls. Its other facts go on to the reader unchanged. */
-export type RunnerReady = {
-  readonly status: 'ready'
-  readonly isolation: IsolationLevel
-  readonly [fact: string]: unknown
-}
+/** A runner that accepts calls has other facts too. They are shown unchanged. */
+export type RunnerHealth =
+  | { readonly status: 'ready'; readonly isolation: IsolationLevel; readonly [fact: string]: unknown }
+  | RunnerAway
 
-/** The runner takes no calls: not yet, or not at all, or not any more. The reason is a sentence for the operator. */
+/** The runner does not accept calls: not yet, never, or no longer. The reason is a sentence for the operator. */
 export type RunnerAway = {
   readonly status: 'starting' | 'absent' | 'unreachable'
   readonly reason: string
@@ -53,34 +49,34 @@ export type RunnerCall = {
   readonly tool: string
   readonly arguments: JsonObject
   readonly context: JsonObject
-  /** The user who calls. No process serves two users. */
+  /** The calling user. No process serves two users. */
   readonly tenant: string
   readonly invocationId: string
   readonly deadlineMs: number
   readonly minIsolation: IsolationLevel | undefined
   /** The UTF-8 bytes that a result may have. The runner answers RESULT_TOO_LARGE for a larger one. */
   readonly resultBytesMax: number
-  /** The hosts that it may connect to. Without any, it has no network. */
+  /** The hosts that the call may connect to. If there are none, it has no network. */
   readonly network: readonly string[]
-  /** The source of the module, called if the runner does not have it. Undefined if the module is gone. */
+  /** Reads the source of the module, if the runner does not have it. Undefined if the module was deleted. */
   readonly source: () => Promise<string | undefined>
-  /** Aborted when nobody waits for the call any more. */
+  /** Aborted when nobody waits for the call. */
   readonly signal: AbortSignal
 }
 
 export type PrintedLog = { readonly text: string; readonly truncated: boolean }
 
-/** What the tool returned, or why it returned nothing. */
+/** The value that the tool returned, or the reason why there is none. */
 export type RunnerOutcome = RunnerReturn | RunnerFailure
 
-/** The text that the tool returned, or the JSON of any other value, which the service does not parse. */
+/** The text that the tool returned, or the JSON of another value. The service does not parse it. */
 export type RunnerReturn = ({ readonly text: string } | { readonly json: string }) & {
   readonly isolation: IsolationLevel
   readonly usage: ResourceUsage
   readonly log: PrintedLog
 }
 
-/** If nothing was run, there is no level, no usage and no log. */
+/** If nothing was run, there is no isolation, no usage and no log. */
 export type RunnerFailure = {
   readonly code: ErrorCode
   readonly error: string

@@ -23,9 +23,8 @@ export type KeptName = {
   /** The oldest first. The last one is the present content, or the deletion. */
   readonly versions: readonly KeptVersion[]
   /**
-   * True if `versions` holds only the versions that are needed to add a new one: the last version, and all versions
-   * before the newest `VERSIONS_KEPT - 1`, which the new version displaces. Reading all versions of 200 names took
-   * longer than writing 200 new ones.
+   * True if `versions` has only the versions that are needed to add a new one: the last one, and all before the newest
+   * `VERSIONS_KEPT - 1`. The new version displaces these. Reading all versions of 200 names took longer than writing 200.
    */
   readonly isPartial?: boolean | undefined
 }
@@ -40,7 +39,6 @@ export type RecordContent =
       readonly source?: string | undefined
     }
 
-/** What a write does to one name. */
 export type RecordChange = {
   /** The name with all versions, including the new one. */
   readonly name: KeptName
@@ -63,41 +61,37 @@ type Changed = { name: KeptName; left: KeptName; readonly content: RecordContent
  * reads names and passes them to this object, asks for the changes, and then writes them.
  */
 export class LayerChanges {
-  /** The revision of all records that are written. */
-  readonly revision: number
-  readonly #before: LayerState
   readonly #limits: Omit<LayerLimits, 'definitionsMax'>
   readonly #names = new Map<string, Changed>()
-  #size: number
-  #floor: number
-  #totals: LayerTotals
+  #state: LayerState
 
+  /** `revision` is that of all records that are written. */
   constructor(
-    before: LayerState,
+    { epoch, revision: last, size, floor, totals }: LayerState,
     limits: Omit<LayerLimits, 'definitionsMax'>,
-    revision: number = before.revision,
+    revision: number = last,
   ) {
-    this.revision = revision
-    this.#before = before
     this.#limits = limits
-    this.#size = before.size
-    this.#floor = before.floor
-    this.#totals = before.totals ?? NO_TOTALS
+    this.#state = { epoch, revision, size, floor, totals }
+  }
+
+  /** The state of the layer with these changes. */
+  get state(): LayerState {
+    return this.#state
   }
 
   /** Adds a record to write. `name` has the new version as its last one. Only the newest `VERSIONS_KEPT` versions remain. */
   write(before: KeptName | undefined, name: KeptName, content: RecordContent): void {
     const left = withoutSurplus(name)
     this.#names.set(keyOf(name), { name, left, content })
-    this.#totals = replaced(this.#totals, before ? totalsOf(before) : NO_TOTALS, totalsOf(left))
+    this.#replace(before, left)
+    if (name.kind !== 'definition') return
     const wasPresent = before !== undefined && !before.isDeleted
-    if (name.kind === 'definition') this.#size += Number(!name.isDeleted) - Number(wasPresent)
+    const size = this.#state.size + Number(!name.isDeleted) - Number(wasPresent)
+    this.#state = { ...this.#state, size }
   }
 
-  /**
-   * Adds names, with all of their versions, from which versions may be removed. A name that is already known does not
-   * change, except that missing versions are added.
-   */
+  /** Adds names with all their versions, which may be removed. Only missing versions are added to a known name. */
   consider(names: readonly KeptName[]): void {
     for (const name of names) {
       const known = this.#names.get(keyOf(name))
@@ -121,9 +115,10 @@ export class LayerChanges {
 
   /** True if content has to be removed in the order of this age. */
   isTooLarge(age: Age): boolean {
-    if (!this.#before.totals) return false
-    const { deleted, bytes } = this.#totals
-    return age === 'deletedAt' ? deleted > this.#limits.deletedMax : bytes > this.#limits.bytesMax
+    const { totals } = this.#state
+    if (!totals) return false
+    const { deletedMax, bytesMax } = this.#limits
+    return age === 'deletedAt' ? totals.deleted > deletedMax : totals.bytes > bytesMax
   }
 
   /**
@@ -132,7 +127,7 @@ export class LayerChanges {
    */
   forget(age: Age, reached: number): void {
     const oldestFirst = [...this.#names.values()]
-      .flatMap((changed) => goingFrom(changed, age))
+      .flatMap((changed) => removableFrom(changed, age))
       .filter(({ revision }) => revision <= reached)
       .toSorted(byAge)
     for (const { changed, count } of oldestFirst) {
@@ -150,23 +145,21 @@ export class LayerChanges {
     return records.filter(({ forgotten, content }) => content !== undefined || forgotten.length > 0)
   }
 
-  get state(): LayerState {
-    return {
-      epoch: this.#before.epoch,
-      revision: this.revision,
-      size: this.#size,
-      floor: this.#floor,
-      totals: this.#before.totals && this.#totals,
-    }
-  }
-
   #forgetVersions(changed: Changed, count: number): void {
     const { left } = changed
     changed.left = { ...left, versions: left.versions.slice(count) }
-    this.#totals = replaced(this.#totals, totalsOf(left), totalsOf(changed.left))
+    this.#replace(left, changed.left)
     const deletion = left.versions.at(-1)
     if (deletion && changed.left.versions.length === 0 && left.kind === 'definition')
-      this.#floor = Math.max(this.#floor, deletion.revision)
+      this.#state = { ...this.#state, floor: Math.max(this.#state.floor, deletion.revision) }
+  }
+
+  /** Counts `after` in place of `before`, if the layer is counted. */
+  #replace(before: KeptName | undefined, after: KeptName): void {
+    const { totals } = this.#state
+    if (!totals) return
+    const removed = before ? totalsOf(before) : NO_TOTALS
+    this.#state = { ...this.#state, totals: replaced(totals, removed, totalsOf(after)) }
   }
 }
 
@@ -191,24 +184,18 @@ export function pastVersions({ isDeleted, versions }: KeptName): readonly KeptVe
 }
 
 /** The `count` oldest versions of a name, which are removed together. `revision` is their age. */
-type Going = { readonly changed: Changed; readonly revision: number; readonly count: number }
+type Removable = { readonly changed: Changed; readonly revision: number; readonly count: number }
 
-/**
- * The versions that may be removed. By `deletedAt`, a name goes with all its versions; by `oldest`, each version goes
- * alone.
- */
-function goingFrom(changed: Changed, age: Age): readonly Going[] {
+/** The versions that may be removed: by `deletedAt` all versions of a name together, by `oldest` each version alone. */
+function removableFrom(changed: Changed, age: Age): readonly Removable[] {
   const past = pastVersions(changed.left)
   if (age === 'oldest') return past.map(({ revision }) => ({ changed, revision, count: 1 }))
   const deletion = changed.left.isDeleted ? past.at(-1) : undefined
   return deletion ? [{ changed, revision: deletion.revision, count: past.length }] : []
 }
 
-/**
- * Orders by revision. At the same revision, definitions come before modules, then names in the order of their code
- * units.
- */
-function byAge(a: Going, b: Going): number {
+/** Orders by revision. At the same revision, definitions come before modules, then names by code unit. */
+function byAge(a: Removable, b: Removable): number {
   return a.revision - b.revision || (keyOf(a.changed.name) < keyOf(b.changed.name) ? -1 : 1)
 }
 

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto'
 import { NO_TOTALS, type LayerTotals } from './layer-totals.ts'
 
-/** The state of a layer. */
 export type LayerState = {
   /** A random value from the first write of the layer, so that a new database never repeats the revisions of an old one. */
   readonly epoch: string
@@ -32,9 +31,8 @@ export function revisionText(revision: number, epoch: string): string {
 }
 
 /**
- * The number in the text of a reader's revision, if the reader only has to read the changes since that revision.
- * Undefined if the reader has to read the whole layer: the revision has another epoch, is newer than the layer (a
- * database was restored from a copy), or is below the floor.
+ * The number in the text of a reader's revision. Undefined if the reader has to read the whole layer: the revision has
+ * another epoch, is newer than the layer (a database was restored from a copy), or is below the floor.
  */
 export function revisionNumber(text: string, { epoch, revision, floor }: LayerState): number | undefined {
   const [, digits, readEpoch] = /^(\d+)-([0-9a-f]+)$/.exec(text) ?? []

@@ -12,12 +12,10 @@ export type LayerLimits = {
   readonly deletedMax: number
 }
 
-/**
- * The limits of each layer. A user's layer has room for 2,000 definitions of 8 KB with one more version each. The global
- * layer may hold more, because only administrators write it.
- */
+/** A user's layer has room for 2,000 definitions of 8 KB with one more version each. */
 export const LAYER_LIMITS = {
   user: { definitionsMax: 2_000, bytesMax: 64 * 1024 * 1024, deletedMax: 2_000 },
+  // Only administrators write the global layer, so it may be larger.
   global: { definitionsMax: 100_000, bytesMax: 1024 * 1024 * 1024, deletedMax: 100_000 },
 } as const satisfies Readonly<Record<string, LayerLimits>>
 
@@ -25,9 +23,7 @@ export const LAYER_LIMITS = {
 export const STORE_BYTES_MAX = 2 * 1024 * 1024 * 1024
 
 /**
- * The size of a layer's content. The layer's state keeps these counts, and each transaction that changes the layer updates
- * them.
- *
+ * The size of a layer's content. Each transaction that changes the layer updates these counts.
  * Definitions, modules and their present versions are never removed to make room. All other content is past, and the oldest
  * of it is removed if there is no room.
  */
@@ -49,17 +45,12 @@ export function replaced(totals: LayerTotals, before: LayerTotals, after: LayerT
   }
 }
 
-/** The bytes of a definition or a module: of its own record, and of its present version. */
+/** The bytes of a module: of its own record, and of its present version. */
 export type ContentBytes = { readonly own: number; readonly version: number }
 
 /** The bytes of a record that contains these texts. */
 export function recordBytes(...texts: readonly (string | null)[]): number {
   return texts.reduce((sum, text) => sum + (text === null ? 0 : Buffer.byteLength(text)), RECORD_BYTES)
-}
-
-export function definitionBytes(text: string): ContentBytes {
-  const bytes = recordBytes(text)
-  return { own: bytes, version: bytes }
 }
 
 /** The bytes of a module. A source is counted for each version that has it, although the store keeps it once. */
@@ -94,7 +85,6 @@ export type Growth = { readonly created: number; readonly size: number; readonly
 /**
  * Refuses a write if its content fits only after present content is removed. Bytes that the write removes make room
  * for those that it adds, and a write that makes a full layer smaller is never refused.
- *
  * Throws LAYER_FULL if the writer's layer is too large, and STORE_FULL if other layers are too large.
  */
 export function refuseOverflow({ size, totals, limits, store }: Room, growth: Growth): void {

@@ -23,27 +23,21 @@ export type FoundDefinition = {
 /** The result of reading one module in a transaction. A deleted module has no summary. */
 export type FoundModule = { readonly kept: KeptName; readonly summary: ModuleSummary | undefined }
 
-export type FoundInLayer = {
+type FoundInLayer = {
   readonly state: LayerState
   readonly store?: StoreRoom
   readonly module: FoundModule | undefined
   readonly definitions: ReadonlyMap<string, FoundDefinition>
 }
 
-/**
- * One write. A transaction of the store reads the module and the definitions, calls `plan`, makes room, and writes the
- * changes.
- */
+/** One write. A transaction reads the module and the definitions, calls `plan`, makes room, and writes the changes. */
 export type LayerWrite<Result> = {
   /** The name of the module to read. */
   readonly module?: string
   /** The names of the definitions to read. */
   readonly definitions: (module: FoundModule | undefined) => readonly string[]
   /** Throws the errors of `planWrite` or `planModuleWrite`. If `changes` is undefined, nothing is written. */
-  readonly plan: (found: FoundInLayer) => {
-    readonly result: Result
-    readonly changes: LayerChanges | undefined
-  }
+  readonly plan: (found: FoundInLayer) => { result: Result; changes: LayerChanges | undefined }
 }
 
 export function definitionsWrite(
@@ -77,28 +71,21 @@ export function moduleWrite(change: ModuleChange, context: WriteContext): LayerW
       if (plan.outcome === 'unchanged')
         return { result: { ...result, revision: summary?.revision ?? '' }, changes: undefined }
       writeModule(change, kept, changes, context)
-      const revision = revisionText(changes.revision, found.state.epoch)
+      const revision = revisionText(changes.state.revision, found.state.epoch)
       return { result: { ...result, replaced: summary?.sha256, revision }, changes }
     },
   }
 }
 
 function currentIn({ definitions }: FoundInLayer): ReadonlyMap<string, StoredDefinition> {
-  return new Map(
-    [...definitions].flatMap(([name, { stored }]): [string, StoredDefinition][] =>
-      stored ? [[name, stored]] : [],
-    ),
-  )
+  return new Map([...definitions].flatMap(([name, { stored }]) => (stored ? [[name, stored] as const] : [])))
 }
 
 function roomIn({ state, store }: FoundInLayer, { limits }: WriteContext) {
   return { size: state.size, totals: state.totals, limits, store }
 }
 
-/**
- * The changes at the next revision. If content of another program is replaced, it first becomes a version with a
- * revision.
- */
+/** The changes at the next revision. Content of another program first becomes a version with a revision of its own. */
 function changesOf(planned: readonly PlannedChange[], found: FoundInLayer, { limits }: WriteContext) {
   const isForeign = written(planned).some(({ change }) => found.definitions.get(change.name)?.isForeign)
   return new LayerChanges(found.state, limits, found.state.revision + (isForeign ? 2 : 1))
@@ -110,7 +97,7 @@ function writeDefinitions(
   changes: LayerChanges,
   { by, at }: WriteContext,
 ): readonly DefinitionWriteResult[] {
-  const { revision } = changes
+  const { revision } = changes.state
   return planned.map(({ change, outcome }) => {
     const { name } = change
     const { kept, stored, isForeign } = found.definitions.get(name) ?? {}
@@ -123,12 +110,8 @@ function writeDefinitions(
     const foreign = isForeign && stored ? [{ revision: revision - 1, bytes: recordBytes(stored.text) }] : []
     const versions = [...(kept?.versions ?? foreign), { revision, bytes }]
     const record = { name, text, digest, revision, updatedAt: at.toISOString(), updatedBy: by }
-    const { isPartial } = kept ?? {}
-    changes.write(
-      kept,
-      { kind: 'definition', name, isDeleted: text === null, ownBytes: bytes, versions, isPartial },
-      { kind: 'definition', record },
-    )
+    const written = { kind: 'definition', name, isDeleted: text === null, ownBytes: bytes, versions } as const
+    changes.write(kept, { ...written, isPartial: kept?.isPartial }, { kind: 'definition', record })
     return { name, outcome, digest, revision: revisionText(revision, found.state.epoch) }
   })
 }
@@ -140,11 +123,10 @@ function writeModule(
   { by, at }: WriteContext,
 ): void {
   const { name } = change
-  const { revision } = changes
+  const { revision } = changes.state
   const isDeleted = change.kind === 'delete'
-  const { sha256, source, tools, report } = isDeleted
-    ? { sha256: null, source: undefined, tools: [], report: {} }
-    : change
+  const deletion = { sha256: null, source: undefined, tools: [], report: {} }
+  const { sha256, source, tools, report } = isDeleted ? deletion : change
   const bytes = bytesAfter(change) ?? { own: RECORD_BYTES, version: RECORD_BYTES }
   const versions = [...(kept?.versions ?? []), { revision, sha256, bytes: bytes.version }]
   const updated = { updatedAt: at.toISOString(), updatedBy: by }

@@ -4,7 +4,7 @@ import type { DefinitionVersion } from '../definitions/definition-store.ts'
 import type { ModuleSummary, ModuleVersion } from '../modules/module-store.ts'
 import { revisionText } from './layer-state.ts'
 
-/** The form in which all stores keep a definition. A record without text is the tombstone of a deleted definition. */
+/** The form in which all stores keep a definition. Without text, it is the tombstone of a deleted definition. */
 export type DefinitionRecord = Pick<ModuleRecord, 'name' | 'revision' | 'updatedAt' | 'updatedBy'> & {
   readonly text: string | null
   readonly digest: Digest
@@ -16,10 +16,7 @@ export type DefinitionVersionRecord = Pick<ModuleVersionRecord, 'revision' | 'at
   readonly digest: Digest | null
 }
 
-/**
- * The form in which all stores keep a module, without its report. A record without a sha256 is the tombstone of a deleted
- * module.
- */
+/** The form in which all stores keep a module, without its report. Without a sha256, it is a tombstone. */
 export type ModuleRecord = Omit<ModuleSummary, 'sha256' | 'revision'> & {
   readonly sha256: string | null
   readonly revision: number

@@ -3,7 +3,7 @@ import type { DocumentReference, Firestore } from '@google-cloud/firestore'
 import type { StoredLayer } from '../../../../functions/src/tools/catalog/layer-source.ts'
 import { FirestoreDefinitionStore } from '../../../../functions/src/stores/firestore/firestore-definition-store.ts'
 import { SchemaCompilers } from '../../../../functions/src/tools/schemas/schema-compilers.ts'
-import { definitionBytes, recordBytes } from '../../../../functions/src/tools/records/layer-totals.ts'
+import { recordBytes } from '../../../../functions/src/tools/records/layer-totals.ts'
 import { by, put, remove, tool } from '../../../support/definition-changes.ts'
 import {
   connectionTo,
@@ -72,7 +72,7 @@ describeOnEmulator('a layer that is counted', () => {
     await store.write(ANN, [put(tool('cc'))], wide)
     await store.write(ANN, [remove('cc')], wide)
     const again = (await totals()) as { bytes: number; presentBytes: number; deleted: number }
-    const { version } = definitionBytes(put(tool('cc')).text)
+    const version = recordBytes(put(tool('cc')).text)
     // The name, its version and its deletion.
     const more = version + 2 * recordBytes()
     expect(again.bytes).toBe((counted as { bytes: number }).bytes + more)

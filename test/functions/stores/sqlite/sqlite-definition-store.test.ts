@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { SqliteDefinitionStore } from '../../../../functions/src/stores/sqlite/sqlite-definition-store.ts'
-import { definitionBytes } from '../../../../functions/src/tools/records/layer-totals.ts'
+import { recordBytes } from '../../../../functions/src/tools/records/layer-totals.ts'
 import { by, put, remove, tool } from '../../../support/definition-changes.ts'
 import { describeDefinitionStore } from '../../../support/definition-store.contract.ts'
 import type { StoreHarness } from '../../../support/definition-store.contract.ts'
@@ -178,8 +178,8 @@ test('of versions of one revision the definitions go before their module, howeve
     await store.writeModule(ann, putModule('m', ['a', 'b', 'c', 'd'], '# other'), by('ann'))
     const [held] = layers(path)
     const added = put(tool('z'))
-    const { own } = definitionBytes(first.tools[0]?.text ?? '')
-    const bytesMax = Number(held?.bytes) + 2 * definitionBytes(added.text).own - 2.5 * own
+    const own = recordBytes(first.tools[0]?.text ?? '')
+    const bytesMax = Number(held?.bytes) + 2 * recordBytes(added.text) - 2.5 * own
     const { limits, ...context } = by('ann')
     await store.write(ann, [added], { ...context, limits: { ...limits, bytesMax } })
     const left = ['a', 'b', 'c', 'd'].map(async (name) => (await store.versions(ann, `m:${name}`)).length)

@@ -13,8 +13,7 @@ import { put, tool } from '../../../support/definition-changes.ts'
 const entryOf = (definition: ToolDefinition): CatalogEntry =>
   catalogEntry({ ...put(definition), revision: 'r' }, 'global')
 
-const textOf = (made: ReturnType<DialectFragments['of']>): string | undefined =>
-  'fragment' in made ? made.fragment.toString() : undefined
+const textOf = (made: ReturnType<DialectFragments['of']>): string | undefined => made?.toString()
 
 const expectedIn = (definition: ToolDefinition, dialect: (typeof DIALECTS)[number]): string | undefined => {
   const converted = inDialect(definition, dialectRules(dialect))

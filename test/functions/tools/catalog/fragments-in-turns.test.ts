@@ -2,9 +2,11 @@ import { expect, test } from '@jest/globals'
 import { dialectRules } from '@toolrack/contract'
 import { setImmediate } from 'node:timers/promises'
 import { STRETCH_MS } from '../../../../functions/src/loop-turn.ts'
-import { dialectAnswer } from '../../../../functions/src/tools/catalog/dialect-answer.ts'
-import { DialectFragments } from '../../../../functions/src/tools/catalog/dialect-fragments.ts'
-import { FragmentsInTurns } from '../../../../functions/src/tools/catalog/fragments-in-turns.ts'
+import { dialectAnswer } from '../../../../functions/src/tools/catalog/list-answer.ts'
+import {
+  DialectFragments,
+  FragmentsInTurns,
+} from '../../../../functions/src/tools/catalog/dialect-fragments.ts'
 import { catalogView } from '../../../support/catalog-view.ts'
 import { tool } from '../../../support/definition-changes.ts'
 import { ALL } from '../../../support/list-query.ts'

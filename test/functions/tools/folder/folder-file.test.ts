@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { afterLook } from '../../../../functions/src/tools/folder/folder-file.ts'
+import { afterRead } from '../../../../functions/src/tools/folder/folder-file.ts'
 import type {
   FileRead,
   FolderFile,
@@ -24,10 +24,10 @@ function content(sha256: string, stamp = '3'): FileRead {
 }
 
 test('what is the same, or is known by its content, stays the same object and is not checked', () => {
-  expect(afterLook(good, { found: 'same' }, true)).toEqual({ next: good, check: 'leave' })
-  expect(afterLook(good, { found: 'same' }, true).next).toBe(good)
-  expect(afterLook(good, content('good', '1'), true).next).toBe(good)
-  expect(afterLook(good, content('good', '2'), true)).toEqual({
+  expect(afterRead(good, { found: 'same' }, true)).toEqual({ next: good, check: 'leave' })
+  expect(afterRead(good, { found: 'same' }, true).next).toBe(good)
+  expect(afterRead(good, content('good', '1'), true).next).toBe(good)
+  expect(afterRead(good, content('good', '2'), true)).toEqual({
     next: { ...good, stamp: '2' },
     check: 'leave',
   })
@@ -35,24 +35,24 @@ test('what is the same, or is known by its content, stays the same object and is
 
 test('new content is checked, and meanwhile the last good one goes on beside what was wrong before', () => {
   const next = { file: 'notes.py', stamp: '3', sha256: 'new', loaded, faults: [fault] }
-  expect(afterLook(broken, content('new'), false)).toEqual({ next, check: 'want' })
+  expect(afterRead(broken, content('new'), false)).toEqual({ next, check: 'want' })
 })
 
 test('content that is put back serves again without a check', () => {
-  expect(afterLook(broken, content('good'), false)).toEqual({ next: { ...good, stamp: '3' }, check: 'drop' })
+  expect(afterRead(broken, content('good'), false)).toEqual({ next: { ...good, stamp: '3' }, check: 'drop' })
 })
 
 test('content that was refused is checked again only where that is asked for', () => {
-  expect(afterLook(broken, content('bad', '2'), false)).toEqual({ next: broken, check: 'leave' })
-  expect(afterLook(broken, content('bad', '2'), true)).toEqual({ next: broken, check: 'want' })
+  expect(afterRead(broken, content('bad', '2'), false)).toEqual({ next: broken, check: 'leave' })
+  expect(afterRead(broken, content('bad', '2'), true)).toEqual({ next: broken, check: 'want' })
 })
 
 test('what can not be read any more leaves the last good content serving, and is told once', () => {
   const unreadable: FileRead = { found: 'fault', fault, stamp: '', changedMs: 0 }
-  const { next, check } = afterLook(good, unreadable, false)
+  const { next, check } = afterRead(good, unreadable, false)
   expect({ next, check }).toEqual({
     next: { file: 'notes.py', stamp: '', loaded, faults: [fault] },
     check: 'drop',
   })
-  expect(afterLook(next, unreadable, false).next).toBe(next)
+  expect(afterRead(next, unreadable, false).next).toBe(next)
 })

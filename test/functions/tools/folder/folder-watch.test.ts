@@ -40,7 +40,7 @@ test('many changes in a short time lead to one look when they are over, and a ch
   // No gap between two changes is as long, on however busy a machine.
   const patience = { pollMs: NEVER_MS, quietMs: 700, busyMs: NEVER_MS }
   const watch = new FolderWatch(folder.path, looks.look, patience)
-  await watch.look()
+  await watch.scan()
   for (let change = 0; change < 100; change += 1) {
     writeFileSync(join(folder.path, 'a.py'), String(change))
     await pause(3)
@@ -58,7 +58,7 @@ test('changes without end are looked at all the same', async () => {
   using folder = temporaryFolder()
   const looks = new Looks()
   const watch = new FolderWatch(folder.path, looks.look, { pollMs: NEVER_MS, quietMs: 10_000, busyMs: 50 })
-  await watch.look()
+  await watch.scan()
   for (let change = 0; looks.count < 3 && change < 2_000; change += 1) {
     writeFileSync(join(folder.path, 'a.py'), String(change))
     await pause(2)
@@ -72,7 +72,7 @@ test('a folder that is made later, and one that is made again, is watched', asyn
   const path = join(outer.path, 'tools')
   const looks = new Looks()
   const watch = new FolderWatch(path, looks.look, { pollMs: NEVER_MS, blindMs: 10 })
-  await watch.look()
+  await watch.scan()
   for (const round of ['made', 'made again']) {
     mkdirSync(path)
     await more(looks, looks.count)
@@ -104,8 +104,8 @@ test('where the system has no watch left, or takes one back, the folder is looke
   const looks = new Looks()
   const patience = { pollMs: NEVER_MS, blindMs: 5 }
   const blind = new FolderWatch(folder.path, looks.look, patience, noneLeft)
-  await blind.look()
-  expect(blind.isTold).toBe(false)
+  await blind.scan()
+  expect(blind.isWatching).toBe(false)
   await more(looks, 3)
   blind.close()
   const given: FSWatcher[] = []
@@ -115,11 +115,11 @@ test('where the system has no watch left, or takes one back, the folder is looke
     return watcher
   }) as typeof fsWatch
   const losing = new FolderWatch(folder.path, looks.look, patience, taken)
-  await losing.look()
+  await losing.scan()
   const before = looks.count
   given.at(-1)?.emit('error', new Error('taken back'))
   await more(looks, before)
-  expect(losing.isTold).toBe(true)
+  expect(losing.isWatching).toBe(true)
   losing.close()
 })
 
@@ -127,11 +127,11 @@ test('where nothing tells, the folder is looked at now and then; after the end n
   using folder = temporaryFolder()
   const looks = new Looks()
   const watch = new FolderWatch(folder.path, looks.look, { pollMs: 5 })
-  await watch.look()
+  await watch.scan()
   await more(looks, 3)
   watch.close()
   const { count } = looks
-  await watch.look()
+  await watch.scan()
   await pause(30)
   // The one that was under way.
   expect(looks.count).toBeLessThanOrEqual(count + 1)
@@ -141,9 +141,9 @@ test('a look that is asked for begins after the asking', async () => {
   using folder = temporaryFolder()
   const looks = new Looks()
   const watch = new FolderWatch(folder.path, looks.look, { pollMs: NEVER_MS })
-  const first = watch.look()
+  const first = watch.scan()
   await more(looks, 0)
-  const [second, third] = [watch.look(), watch.look()]
+  const [second, third] = [watch.scan(), watch.scan()]
   await Promise.all([first, second, third])
   expect(looks.count).toBe(2)
   watch.close()

@@ -19,7 +19,7 @@ test('modules come by file name, and of more than a folder may have the last are
   const files = scan.found === 'folder' ? [...scan.files.keys()] : []
   expect(files).toHaveLength(FILES_MAX)
   expect(files).toEqual(files.toSorted())
-  expect(scan).toMatchObject({ found: 'folder', left: more })
+  expect(scan).toMatchObject({ found: 'folder', surplus: more })
 })
 
 test('a folder that is not there is told from one that can not be read', async () => {
