@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { buildClient } from './toolchain/build-client.mjs'
 import { buildFunctions } from './toolchain/build-functions.mjs'
 import { prepare } from './toolchain/checkout.mjs'

@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { prepare } from './toolchain/checkout.mjs'
 import { stopSignal } from './toolchain/child.mjs'
 import { devSession } from './toolchain/dev-session.mjs'

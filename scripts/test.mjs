@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { prepare } from './toolchain/checkout.mjs'
 import { checks, runPrograms } from './toolchain/checks.mjs'
 import { exitCodeOf, runQuietly } from './toolchain/child.mjs'

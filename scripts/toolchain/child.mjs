@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { constants } from 'node:os'
 import { delimiter, dirname } from 'node:path'
 
@@ -14,42 +15,34 @@ const echoMs = 1_000
  * sends a Ctrl-C to this process, and npm sends it again. So a signal that comes again within a second is not passed on
  * to the child. This process never ends before the child does.
  */
-export function runChild(command, args, { onSpawn, ...options } = {}) {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, args, {
-      stdio: 'inherit',
-      detached: !isWindows,
-      windowsHide: true,
-      shell: isWindows && command === 'npm',
-      ...options,
-    })
-    const forwardedMs = new Map()
-    let interruptedBy
-
-    function forward(signal) {
-      interruptedBy = signal
-      const nowMs = performance.now()
-      const isEcho = nowMs - (forwardedMs.get(signal) ?? -Infinity) < echoMs
-      forwardedMs.set(signal, nowMs)
-      // On Windows the console sends Ctrl-C to every process, and kill() would end the child at once.
-      if (!isEcho && !(isWindows && signal === 'SIGINT')) child.kill(signal)
-    }
-
-    function stopListening() {
-      for (const signal of signals) process.off(signal, forward)
-    }
-
-    for (const signal of signals) process.on(signal, forward)
-    child.once('error', (err) => {
-      stopListening()
-      reject(err)
-    })
-    child.once('close', (code, signal) => {
-      stopListening()
-      resolve({ code: code ?? exitCodeOf(signal), endedBy: signal, interruptedBy })
-    })
-    if (child.pid !== undefined) onSpawn?.(child)
+export async function runChild(command, args, { onSpawn, ...options } = {}) {
+  const child = spawn(command, args, {
+    stdio: 'inherit',
+    detached: !isWindows,
+    windowsHide: true,
+    shell: isWindows && command === 'npm',
+    ...options,
   })
+  const forwardedMs = new Map()
+  let interruptedBy
+
+  function forward(signal) {
+    interruptedBy = signal
+    const nowMs = performance.now()
+    const isEcho = nowMs - (forwardedMs.get(signal) ?? -Infinity) < echoMs
+    forwardedMs.set(signal, nowMs)
+    // On Windows the console sends Ctrl-C to every process, and kill() would end the child at once.
+    if (!isEcho && !(isWindows && signal === 'SIGINT')) child.kill(signal)
+  }
+
+  for (const signal of signals) process.on(signal, forward)
+  if (child.pid !== undefined) onSpawn?.(child)
+  try {
+    const [code, signal] = await once(child, 'close')
+    return { code: code ?? exitCodeOf(signal), endedBy: signal, interruptedBy }
+  } finally {
+    for (const signal of signals) process.off(signal, forward)
+  }
 }
 
 /** Like `runChild`, but shows no output. Resolves to the `output` too. */

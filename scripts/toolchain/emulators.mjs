@@ -70,7 +70,9 @@ export async function startEmulators({ machine, config, folder, signal, onOutput
   const { stop, ended } = lent(child, signal, () => killKept(mark))
 
   await Promise.race([ready, ended])
-  const fault = loadFault(output)
+  // firebase-tools reports an error of functions that throw when they are loaded, and goes on without them.
+  const [, fault] =
+    /Failed to load function definition from source: (?:FirebaseError: )?([^\n]*)/.exec(output) ?? []
   if (isReady && fault === undefined) return { stop, ended }
   await stop()
   if (signal?.aborted) throw new SetupError('Stopped.', exitCodeOf('SIGINT'))
@@ -119,13 +121,6 @@ function lent(child, signal, onExit = () => {}) {
   signal?.addEventListener('abort', stop)
   if (signal?.aborted) child.kill('SIGTERM')
   return { stop, ended }
-}
-
-/** The error of functions that throw when they are loaded. firebase-tools reports the error and goes on without them. */
-function loadFault(output) {
-  const [, fault] =
-    /Failed to load function definition from source: (?:FirebaseError: )?([^\n]*)/.exec(output) ?? []
-  return fault
 }
 
 function lastLines(output) {
