@@ -53,10 +53,7 @@ def die_with(zygote: int) -> None:
 
 
 def hide_memory() -> None:
-    """Forbids core files, and makes root the owner of `/proc/<pid>`.
-
-    So no other process of this uid may attach to this process or read its memory.
-    """
+    """Forbids core files. Root owns `/proc/<pid>`, so no process of this uid may attach to this one or read its memory."""
     prctl(PR_SET_DUMPABLE, 0)
 
 

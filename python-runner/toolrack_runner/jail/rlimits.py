@@ -80,9 +80,8 @@ def plan_limits(limits: Limits, *, processes: int | None, in_use: MemoryInUse) -
         hard = soft + 1 if name == "CPU" else soft
         ceiling = resource.getrlimit(number)[1]
         if ceiling == resource.RLIM_INFINITY:
-            planned.append((name, number, (soft, hard)))
-        else:
-            planned.append((name, number, (min(soft, ceiling), min(hard, ceiling))))
+            ceiling = hard
+        planned.append((name, number, (min(soft, ceiling), min(hard, ceiling))))
     return tuple(planned)
 
 

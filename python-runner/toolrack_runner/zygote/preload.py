@@ -39,20 +39,9 @@ _get_native_id = threading.get_native_id
 #: Modules of the standard library that many tools import. They take 15 MB in a zygote and nothing in a child.
 STANDARD = (
     *("asyncio", "base64", "collections", "dataclasses", "datetime", "decimal", "enum", "functools"),
-    *(
-        "hashlib",
-        "inspect",
-        "itertools",
-        "json",
-        "math",
-        "pathlib",
-        "random",
-        "re",
-        "statistics",
-        "string",
-        "tempfile",
-    ),
-    *("textwrap", "traceback", "typing", "urllib.parse", "urllib.request", "uuid", "zoneinfo"),
+    *("hashlib", "inspect", "itertools", "json", "math", "pathlib", "random", "re", "statistics"),
+    *("string", "tempfile", "textwrap", "traceback", "typing", "urllib.parse", "urllib.request"),
+    *("uuid", "zoneinfo"),
 )
 #: Variables that keep numeric libraries from starting threads during an import. A process with threads cannot be forked
 #: safely.

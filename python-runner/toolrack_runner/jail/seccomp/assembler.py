@@ -62,10 +62,7 @@ class Assembled:
 
 
 def assemble(lines: Sequence[Line]) -> Assembled:
-    """Assembles the lines.
-
-    Raises ValueError for a jump backwards or a program that is too long, and KeyError for a missing label.
-    """
+    """Raises ValueError for a jump backwards or a program that is too long, and KeyError for a missing label."""
     long: set[tuple[int, bool]] = set()
     while found := _far_jumps(lines, long) - long:
         long |= found

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final
 
+from toolrack_runner.jail.seccomp import policy
 from toolrack_runner.jail.seccomp.assembler import (
     AND,
     JUMP_IF_AT_LEAST,
@@ -20,15 +21,6 @@ from toolrack_runner.jail.seccomp.assembler import (
     Line,
     Operation,
     assemble,
-)
-from toolrack_runner.jail.seccomp.policy import (
-    DENY,
-    KILL_PROCESS,
-    UNKNOWN,
-    VERDICTS,
-    Condition,
-    Rule,
-    verdict_of,
 )
 from toolrack_runner.jail.seccomp.syscalls import TABLES
 
@@ -49,15 +41,15 @@ def compile_policy(machine: str) -> Assembled:
     table = TABLES[machine]
     lines: list[Line] = [
         Operation(LOAD_WORD, ARCHITECTURE_AT),
-        Branch(JUMP_IF_EQUAL, ARCHITECTURES[machine], if_false=_returning(KILL_PROCESS)),
+        Branch(JUMP_IF_EQUAL, ARCHITECTURES[machine], if_false=_returning(policy.KILL_PROCESS)),
         Operation(LOAD_WORD, NUMBER_AT),
         *_search(list(_ranges(machine))),
     ]
     for name in sorted(table, key=table.__getitem__):
-        verdict = verdict_of(name)
+        verdict = policy.verdict_of(name)
         if not isinstance(verdict, int):
             lines += _conditions(name, verdict)
-    for verdict in VERDICTS:
+    for verdict in policy.VERDICTS:
         lines += [Label(_returning(verdict)), Operation(RETURN, verdict)]
     return assemble(lines)
 
@@ -75,11 +67,11 @@ def _ranges(machine: str) -> Iterator[tuple[int, str]]:
 def _targets(machine: str) -> Iterator[tuple[int, str]]:
     names = {number: name for name, number in TABLES[machine].items()}
     for number in range(max(names) + 1):
-        verdict = verdict_of(names[number]) if number in names else DENY
+        verdict = policy.verdict_of(names[number]) if number in names else policy.DENY
         yield number, _returning(verdict) if isinstance(verdict, int) else names[number]
-    yield max(names) + 1, _returning(UNKNOWN)
+    yield max(names) + 1, _returning(policy.UNKNOWN)
     if machine == "x86_64":
-        yield X32, _returning(KILL_PROCESS)
+        yield X32, _returning(policy.KILL_PROCESS)
 
 
 def _search(ranges: Sequence[tuple[int, str]]) -> Iterator[Line]:
@@ -94,7 +86,7 @@ def _search(ranges: Sequence[tuple[int, str]]) -> Iterator[Line]:
             yield from _search(half)
 
 
-def _conditions(name: str, rule: Rule) -> Iterator[Line]:
+def _conditions(name: str, rule: policy.Rule) -> Iterator[Line]:
     for number, case in enumerate(rule):
         if not case.conditions:
             return
@@ -107,14 +99,14 @@ def _conditions(name: str, rule: Rule) -> Iterator[Line]:
         yield from _branches(case.conditions[-1], _returning(case.verdict), otherwise)
 
 
-def _from_case(name: str, rule: Rule, number: int) -> str:
+def _from_case(name: str, rule: policy.Rule, number: int) -> str:
     """The label for a call to which no case before case `number` applies."""
     if number == len(rule):
-        return _returning(DENY)
+        return _returning(policy.DENY)
     return f"{name} {number}" if rule[number].conditions else _returning(rule[number].verdict)
 
 
-def _branches(condition: Condition, passed: str, otherwise: str) -> Iterator[Line]:
+def _branches(condition: policy.Condition, passed: str, otherwise: str) -> Iterator[Line]:
     yield Operation(LOAD_WORD, ARGUMENTS_AT + 8 * condition.argument + 4 * condition.is_upper_half)
     if condition.mask != 0xFFFFFFFF:
         yield Operation(AND, condition.mask)

@@ -47,10 +47,7 @@ class SeccompProgram:
         return program
 
     def apply(self) -> None:
-        """Applies the program permanently to this thread and to the threads that it starts.
-
-        Needs no_new_privs. Raises OSError; the child then must not go on.
-        """
+        """Applies it permanently to this thread and its later threads. Needs no_new_privs. The child must end on OSError."""
         own = os.getpid()
         for hole in self._holes:
             struct.pack_into("=I", self._code, hole, own)
