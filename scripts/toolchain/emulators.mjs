@@ -131,3 +131,18 @@ function lastLines(output) {
     .map((line) => `  ${line}`)
     .join('\n')
 }
+
+/** The endpoints of the emulators of a firebase.json, as host:port. */
+export function addressesOf({ emulators }) {
+  const listening = Object.entries(emulators).filter(([, emulator]) => emulator.port !== undefined)
+  return Object.fromEntries(
+    listening.map(([name, { host = '127.0.0.1', port }]) => [name, `${host}:${port}`]),
+  )
+}
+
+/** The file from which firebase-tools reads secrets: one line for each, in single quotes, which quote every character. */
+export function secretsText(secrets) {
+  return Object.entries(secrets)
+    .map(([name, value]) => `${name}='${value.replaceAll(/\s*\n\s*/g, '')}'\n`)
+    .join('')
+}

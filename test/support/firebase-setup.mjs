@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { newJobKeys } from '../../functions/src/access/job-keys.ts'
 import { buildFunctions } from '../../scripts/toolchain/build-functions.mjs'
 import { root } from '../../scripts/toolchain/checkout.mjs'
-import { makeEmulatorProject } from '../../scripts/toolchain/emulator-project.mjs'
 import {
   demoProject,
   emulatorEnvironment,
@@ -12,6 +11,7 @@ import {
   startEmulators,
   startRunner,
 } from '../../scripts/toolchain/emulators.mjs'
+import { makeEmulatorProject } from './emulator-project.mjs'
 
 /** As `npm test` makes it. Without it the functions reach no runner, and the suites that need one say so. */
 const python = join(root, 'python-runner/.venv/bin/python')
