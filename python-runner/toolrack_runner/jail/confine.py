@@ -6,12 +6,13 @@ as on fails in a child, the child ends. So user code never runs in a weaker jail
 
 import os
 from dataclasses import dataclass, field
+from functools import lru_cache
 
-from toolrack_runner.jail import hygiene, identity, rlimits
+from toolrack_runner.jail import hygiene, identity
 from toolrack_runner.jail.landlock import LandlockRules
 from toolrack_runner.jail.linux import ON_LINUX, Unavailable
 from toolrack_runner.jail.namespaces import Namespaces, enter_namespaces
-from toolrack_runner.jail.rlimits import THREADS_MAX, MemoryInUse, PlannedLimits
+from toolrack_runner.jail.rlimits import THREADS_MAX, MemoryInUse, memory_in, plan_limits, set_limits
 from toolrack_runner.jail.seccomp.program import SeccompProgram
 from toolrack_runner.jail.workplace import Workplace, make_directory, name_workplace, start_emptying
 from toolrack_runner.zygote.messages import Limits, Opening
@@ -24,6 +25,8 @@ STATUS_BYTES = 1 << 14
 PLANS_MAX = 64
 
 SWITCHED_OFF = Unavailable("switched off by the operator (--without)")
+
+_plan_limits = lru_cache(PLANS_MAX)(plan_limits)
 
 
 @dataclass(slots=True)
@@ -38,7 +41,6 @@ class Confinement:
     namespaces: Namespaces | Unavailable
     status: int
     in_use: MemoryInUse = field(default_factory=MemoryInUse)
-    planned: dict[Limits, PlannedLimits] = field(default_factory=dict)
     zygote: int = field(default_factory=os.getpid)
 
     @property
@@ -55,7 +57,7 @@ class Confinement:
 
     def settle(self) -> None:
         """Finishes the preparation, once the zygote has imported everything that its children share."""
-        if not isinstance(self.first_uid, Unavailable):
+        if self._has_uid:
             identity.drop_bounding_set()
         if not isinstance(self.namespaces, Unavailable):
             name_workplace(self.namespaces.workplace)
@@ -64,19 +66,13 @@ class Confinement:
     def note_memory(self) -> None:
         """Reads how much memory the zygote uses now. Children share this memory, so it is added to their limits."""
         if self.status >= 0:
-            self.in_use = rlimits.memory_in(os.pread(self.status, STATUS_BYTES, 0))
-        self.planned.clear()
+            self.in_use = memory_in(os.pread(self.status, STATUS_BYTES, 0))
 
     def make_workplace(self, slot: int, limits: Limits) -> Workplace:
         """The workplace of the next child of a slot. Makes its directory, unless the child mounts one itself."""
         uid, gid = self._user_of(slot)
-        planned = self.planned.get(limits)
-        if planned is None:
-            if len(self.planned) >= PLANS_MAX:
-                self.planned.clear()
-            processes = THREADS_MAX if self._has_uid else None
-            planned = rlimits.plan_limits(limits, processes=processes, in_use=self.in_use)
-            self.planned[limits] = planned
+        processes = THREADS_MAX if self._has_uid else None
+        planned = _plan_limits(limits, processes=processes, in_use=self.in_use)
         if not isinstance(self.namespaces, Unavailable):
             return Workplace(self.namespaces.workplace, uid, gid, planned)
         return Workplace(make_directory(self.base, slot, uid, gid), uid, gid, planned)
@@ -122,7 +118,7 @@ class Confinement:
         # Not before `close_all_except`: the child inherits the descriptors of other children from the zygote, and their
         # number is above its own limit.
         if self.rlimits:
-            rlimits.set_limits(workplace.limits)
+            set_limits(workplace.limits)
         if not isinstance(self.seccomp, Unavailable):
             self.seccomp.apply()
 

@@ -16,7 +16,6 @@ from typing import Final, Self
 
 from toolrack_runner.jail.linux import Unavailable, syscall
 
-EXECUTE: Final = 1 << 0
 WRITE_FILE: Final = 1 << 1
 READ_FILE: Final = 1 << 2
 READ_DIR: Final = 1 << 3

@@ -1,8 +1,7 @@
 """How much a child may use: the kernel's limits per process."""
 
 import resource
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from toolrack_runner.jail.linux import ON_LINUX
 from toolrack_runner.zygote.messages import Limits
@@ -34,8 +33,7 @@ OPTIONAL: Final = frozenset({"MSGQUEUE", "SIGPENDING"})
 PlannedLimits = tuple[tuple[str, int, tuple[int, int]], ...]
 
 
-@dataclass(frozen=True)
-class MemoryInUse:
+class MemoryInUse(NamedTuple):
     """The bytes of memory that a process already uses when its limits are set. They are added to its limits."""
 
     data_bytes: int = 0
