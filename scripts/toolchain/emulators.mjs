@@ -21,10 +21,7 @@ export const demoProject = 'demo-toolrack'
 export const noJar =
   'The Firestore emulator is not on this machine and firebase-tools could not download it: install the Google Cloud SDK with its component cloud-firestore-emulator, or go online once.'
 
-/**
- * Returns `{ env, isHere }`: the environment for the emulators, and whether the Firestore emulator is already on the
- * machine. Throws a SetupError if there is no JDK for the Firestore emulator.
- */
+/** The environment for the emulators, and whether the Firestore emulator is on this machine. Throws a SetupError without a JDK. */
 export function emulatorEnvironment(node) {
   const java = findJava()
   const jar = firestoreJar(root)

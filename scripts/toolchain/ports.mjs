@@ -17,10 +17,7 @@ export async function isFree(port) {
   return true
 }
 
-/**
- * `count` different ports on which nobody listens now. They are below the ports that systems assign by themselves. So no
- * program that asks the system for a free port gets one of them in the meantime.
- */
+/** Different ports on which nobody listens now. Systems assign none of them to a program that asks for any free port. */
 export async function freePorts(count) {
   const ports = new Set()
   while (ports.size < count) {

@@ -9,10 +9,7 @@ export const pythonTests = 'test/python-runner'
 
 export const jest = ['--experimental-vm-modules', 'node_modules/jest/bin/jest.js']
 
-/**
- * The arguments that run pytest. -P prevents imports from the checkout itself. With --rootdir the printed paths can be
- * passed to `npm test`.
- */
+/** -P prevents imports from the checkout itself. With --rootdir the printed paths can be passed to `npm test`. */
 export const pytest = ['-P', '-m', 'pytest', '--rootdir=.', '-c', 'python-runner/pyproject.toml']
 
 /** True if the arguments of `npm test` name Python tests. Then all arguments are for pytest. */

@@ -94,12 +94,9 @@ class Confinement:
 
     def confine(self, workplace: Workplace, *, keep: tuple[int, ...]) -> None:
         """Confines this process, a child of the zygote, for good. Only `keep` and the standard streams stay open."""
-        hygiene.start_session()
+        hygiene.separate_from_zygote()
         if ON_LINUX:
             hygiene.come_after_the_runner()
-        # Each child opens /dev/null itself: processes that inherit an open file share its flags and its position.
-        hygiene.close_stdin(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
-        hygiene.keep_files_private()
         if not isinstance(self.namespaces, Unavailable):
             self.namespaces.enter_own(workplace.uid, workplace.gid)
         else:

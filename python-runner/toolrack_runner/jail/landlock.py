@@ -51,10 +51,7 @@ PATH_RULE: Final = struct.Struct("=Qi")
 
 
 class LandlockRules:
-    """The rules for every child of a zygote. The paths stay open in the zygote.
-
-    `descriptors` are these open paths. A child keeps them until `apply`, which closes them.
-    """
+    """The rules for every child of a zygote. `descriptors` are the open paths. In a child, `apply` closes them."""
 
     def __init__(self, abi: int, rules: Sequence[tuple[int, int]]) -> None:
         self.abi = abi
@@ -85,10 +82,7 @@ class LandlockRules:
         return cls(abi, rules)
 
     def apply(self, *, writable: str | int) -> None:
-        """Confines this thread, and the threads that it starts, for good. `writable` is the directory of the call.
-
-        Needs no_new_privs. Raises OSError; the child then must not go on.
-        """
+        """Confines this thread and its later threads permanently. `writable` is the call's directory. Needs no_new_privs."""
         own = os.open(writable, os.O_PATH | os.O_CLOEXEC) if isinstance(writable, str) else writable
         PATH_RULE.pack_into(self._workdir, 0, READ_WRITE & file_rights(self.abi), own)
         ruleset = syscall(

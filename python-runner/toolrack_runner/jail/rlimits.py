@@ -84,10 +84,7 @@ def plan_limits(limits: Limits, *, processes: int | None, in_use: MemoryInUse) -
 
 
 def set_limits(planned: PlannedLimits) -> tuple[str, ...]:
-    """Sets the limits in this process permanently, and returns the names of those that the system accepted.
-
-    Raises OSError or ValueError if Linux refuses a limit that it must know.
-    """
+    """Sets the limits permanently, and returns the accepted names. Raises if Linux refuses a limit that it must know."""
     in_force = []
     for name, number, both in planned:
         try:

@@ -70,10 +70,7 @@ def live(
     output: int,
     kept: tuple[int, ...] = (),
 ) -> NoReturn:
-    """Runs in the forked child and never returns. The descriptors in `kept` stay open for a probe.
-
-    The jail depends on the order: only the runner's own code runs before `confine`.
-    """
+    """Runs in the forked child. Before `confine`, only the runner's own code may run. `kept` stays open for a probe."""
     try:
         be_another_process()
         os.dup2(output, 1)

@@ -54,10 +54,7 @@ class SeccompProgram:
         syscall("seccomp", SECCOMP_SET_MODE_FILTER, 0, ctypes.addressof(self._program))
 
     def try_out(self) -> int:
-        """Applies the program to this process and tests it.
-
-        Returns 0 if the program denies a call as it should, the errno if the kernel refuses the program, or LET_THROUGH.
-        """
+        """Applies the program to this process. Returns 0 if it denies a call, the kernel's errno for it, or LET_THROUGH."""
         try:
             forbid_new_privileges()
             self.apply()
