@@ -7,9 +7,12 @@ const isWindows = process.platform === 'win32'
 const signals = isWindows ? ['SIGINT', 'SIGTERM'] : ['SIGINT', 'SIGTERM', 'SIGHUP']
 const echoMs = 1_000
 
+/** Options of `runChild` for a child whose output is collected and not shown. */
+export const quiet = { stdio: ['ignore', 'pipe', 'pipe'] }
+
 /**
- * Runs a child to its end. Resolves to its exit code `code`, to `endedBy`, the signal that ended the child (or null), and
- * to `interruptedBy`, the signal that asked this process to stop (or undefined).
+ * Runs a child to its end. Resolves to its exit code `code`, to `endedBy`, the signal that ended the child (or null), to
+ * `interruptedBy`, the signal that asked this process to stop (or undefined), and to the `output` that was not shown.
  *
  * The child has a session of its own, so a Ctrl-C in the terminal reaches it only through this process. The terminal
  * sends a Ctrl-C to this process, and npm sends it again. So a signal that comes again within a second is not passed on
@@ -25,6 +28,7 @@ export async function runChild(command, args, { onSpawn, ...options } = {}) {
   })
   const forwardedMs = new Map()
   let interruptedBy
+  let output = ''
 
   function forward(signal) {
     interruptedBy = signal
@@ -36,26 +40,15 @@ export async function runChild(command, args, { onSpawn, ...options } = {}) {
   }
 
   for (const signal of signals) process.on(signal, forward)
+  for (const stream of [child.stdout, child.stderr])
+    stream?.setEncoding('utf8').on('data', (text) => (output += text))
   if (child.pid !== undefined) onSpawn?.(child)
   try {
     const [code, signal] = await once(child, 'close')
-    return { code: code ?? exitCodeOf(signal), endedBy: signal, interruptedBy }
+    return { code: code ?? exitCodeOf(signal), endedBy: signal, interruptedBy, output }
   } finally {
     for (const signal of signals) process.off(signal, forward)
   }
-}
-
-/** Like `runChild`, but shows no output. Resolves to the `output` too. */
-export async function runQuietly(command, args, options) {
-  let output = ''
-  const end = await runChild(command, args, {
-    ...options,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    onSpawn: ({ stdout, stderr }) => {
-      for (const stream of [stdout, stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
-    },
-  })
-  return { ...end, output }
 }
 
 /** Aborts when this process is asked to stop. The listeners stay, because under npm one Ctrl-C arrives twice. */

@@ -23,7 +23,7 @@ LAST: Final = 2**32 - 1
 
 
 def separate_from_zygote() -> None:
-    """Gives the child its own session and process group without a terminal, an empty stdin, and files of mode 0600."""
+    """Gives the child its own session and process group without a terminal, an empty stdin, and private files."""
     os.setsid()
     # Each child opens /dev/null itself: processes that inherit an open file share its flags and its position.
     os.dup2(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), 0)

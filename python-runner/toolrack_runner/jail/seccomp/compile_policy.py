@@ -8,20 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final
 
+from toolrack_runner.jail.seccomp import assembler as bpf
 from toolrack_runner.jail.seccomp import policy
-from toolrack_runner.jail.seccomp.assembler import (
-    AND,
-    JUMP_IF_AT_LEAST,
-    JUMP_IF_EQUAL,
-    LOAD_WORD,
-    RETURN,
-    Assembled,
-    Branch,
-    Label,
-    Line,
-    Operation,
-    assemble,
-)
 from toolrack_runner.jail.seccomp.syscalls import TABLES
 
 #: `linux/audit.h`: AUDIT_ARCH_X86_64 and AUDIT_ARCH_AARCH64; both have 64 bits and are little endian.
@@ -36,13 +24,13 @@ ARCHITECTURE_AT: Final = 4
 ARGUMENTS_AT: Final = 16
 
 
-def compile_policy(machine: str) -> Assembled:
+def compile_policy(machine: str) -> bpf.Assembled:
     """Compiles the policy for one machine. Raises KeyError for a machine without a table."""
     table = TABLES[machine]
-    lines: list[Line] = [
-        Operation(LOAD_WORD, ARCHITECTURE_AT),
-        Branch(JUMP_IF_EQUAL, ARCHITECTURES[machine], if_false=_returning(policy.KILL_PROCESS)),
-        Operation(LOAD_WORD, NUMBER_AT),
+    lines: list[bpf.Line] = [
+        bpf.Operation(bpf.LOAD_WORD, ARCHITECTURE_AT),
+        bpf.Branch(bpf.JUMP_IF_EQUAL, ARCHITECTURES[machine], if_false=_returning(policy.KILL_PROCESS)),
+        bpf.Operation(bpf.LOAD_WORD, NUMBER_AT),
         *_search(list(_ranges(machine))),
     ]
     for name in sorted(table, key=table.__getitem__):
@@ -50,8 +38,8 @@ def compile_policy(machine: str) -> Assembled:
         if not isinstance(verdict, int):
             lines += _conditions(name, verdict)
     for verdict in policy.VERDICTS:
-        lines += [Label(_returning(verdict)), Operation(RETURN, verdict)]
-    return assemble(lines)
+        lines += [bpf.Label(_returning(verdict)), bpf.Operation(bpf.RETURN, verdict)]
+    return bpf.assemble(lines)
 
 
 def _returning(verdict: int) -> str:
@@ -74,28 +62,28 @@ def _targets(machine: str) -> Iterator[tuple[int, str]]:
         yield X32, _returning(policy.KILL_PROCESS)
 
 
-def _search(ranges: Sequence[tuple[int, str]]) -> Iterator[Line]:
+def _search(ranges: Sequence[tuple[int, str]]) -> Iterator[bpf.Line]:
     """A binary search. If a half has only one range, the search jumps to the label of this range."""
     middle = len(ranges) // 2
     halves = ranges[:middle], ranges[middle:]
     left, right = (half[0][1] if len(half) == 1 else f"from {half[0][0]} to {half[-1][0]}" for half in halves)
-    yield Branch(JUMP_IF_AT_LEAST, ranges[middle][0], right, left)
+    yield bpf.Branch(bpf.JUMP_IF_AT_LEAST, ranges[middle][0], right, left)
     for name, half in zip((left, right), halves, strict=True):
         if len(half) > 1:
-            yield Label(name)
+            yield bpf.Label(name)
             yield from _search(half)
 
 
-def _conditions(name: str, rule: policy.Rule) -> Iterator[Line]:
+def _conditions(name: str, rule: policy.Rule) -> Iterator[bpf.Line]:
     for number, case in enumerate(rule):
         if not case.conditions:
             return
-        yield Label(name if number == 0 else f"{name} {number}")
+        yield bpf.Label(name if number == 0 else f"{name} {number}")
         otherwise = _from_case(name, rule, number + 1)
         for position, condition in enumerate(case.conditions[:-1]):
             passed = f"{name} {number} passed {position}"
             yield from _branches(condition, passed, otherwise)
-            yield Label(passed)
+            yield bpf.Label(passed)
         yield from _branches(case.conditions[-1], _returning(case.verdict), otherwise)
 
 
@@ -106,10 +94,10 @@ def _from_case(name: str, rule: policy.Rule, number: int) -> str:
     return f"{name} {number}" if rule[number].conditions else _returning(rule[number].verdict)
 
 
-def _branches(condition: policy.Condition, passed: str, otherwise: str) -> Iterator[Line]:
-    yield Operation(LOAD_WORD, ARGUMENTS_AT + 8 * condition.argument + 4 * condition.is_upper_half)
+def _branches(condition: policy.Condition, passed: str, otherwise: str) -> Iterator[bpf.Line]:
+    yield bpf.Operation(bpf.LOAD_WORD, ARGUMENTS_AT + 8 * condition.argument + 4 * condition.is_upper_half)
     if condition.mask != 0xFFFFFFFF:
-        yield Operation(AND, condition.mask)
+        yield bpf.Operation(bpf.AND, condition.mask)
     for value in condition.values[:-1]:
-        yield Branch(JUMP_IF_EQUAL, value, if_true=passed)
-    yield Branch(JUMP_IF_EQUAL, condition.values[-1], passed, otherwise)
+        yield bpf.Branch(bpf.JUMP_IF_EQUAL, value, if_true=passed)
+    yield bpf.Branch(bpf.JUMP_IF_EQUAL, condition.values[-1], passed, otherwise)
