@@ -19,15 +19,11 @@ _modules = sys.modules
 @contextmanager
 def without_hooks() -> Iterator[None]:
     """Imports in this `with` block register no hooks. Only for the standard library, which works without its hooks here."""
-    os.register_at_fork = _ignore
+    os.register_at_fork = lambda **_hooks: None
     try:
         yield
     finally:
         os.register_at_fork = _register
-
-
-def _ignore(**_hooks: object) -> None:
-    pass
 
 
 with without_hooks():
