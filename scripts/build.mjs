@@ -12,6 +12,6 @@ await runCommand(async () => {
     return 0
   } catch (err) {
     if (!Array.isArray(err.errors)) throw err
-    return 1 // esbuild has printed where and why
+    return 1 // esbuild has printed the errors
   }
 })

@@ -34,7 +34,7 @@ await runCommand(async () => {
   const bundle = await watchBundle()
   let runner
   try {
-    if (bundle.errors > 0) return 1 // esbuild has printed where and why
+    if (bundle.errors > 0) return 1 // esbuild has printed the errors
     checkLoads(node)
     // Without this file the functions read the definition folder itself, and see its changes.
     rmSync(join(root, 'functions/dist/file-layer.json'), { force: true })

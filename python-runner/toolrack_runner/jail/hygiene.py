@@ -69,7 +69,7 @@ def close_all_except(kept: Collection[int]) -> None:
         for first, last in gaps(kept):
             syscall("close_range", first, last)
     except OSError as error:
-        # Linux before 5.9, older gVisor, and other systems.
+        # Linux before 5.9, older gVisor and other systems have no `close_range`.
         if error.errno != errno.ENOSYS:
             raise
         _close_one_by_one(kept)

@@ -63,7 +63,7 @@ class LandlockRules:
 
     @classmethod
     def prepare(cls, read_only: Sequence[str]) -> Self | Unavailable:
-        """Opens those paths that can be opened. Called in the zygote, once it has the root directory of its children."""
+        """Opens the paths that the zygote can open. Called after the zygote has made the root directory of its children."""
         try:
             abi = syscall("landlock_create_ruleset", 0, 0, LANDLOCK_CREATE_RULESET_VERSION)
         except OSError as error:

@@ -78,7 +78,7 @@ def live(
         # Waits until main kills this process. Main first reads the usage of the call, which needs a living process.
         _read(channel, 1)
     except FrameError:
-        pass  # Main closed the channel: it does not need this child.
+        pass  # Main closed the channel, because it does not need this child.
     except BaseException as error:  # noqa: BLE001 - main must learn of every error
         _say(channel, messages.Failed(f"{type(error).__name__}: {error}"))
     finally:
