@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { buildClient } from './toolchain/build-client.mjs'
 import { buildFunctions } from './toolchain/build-functions.mjs'
 import { prepare } from './toolchain/checkout.mjs'
@@ -13,6 +12,6 @@ await runCommand(async () => {
     return 0
   } catch (err) {
     if (!Array.isArray(err.errors)) throw err
-    return 1 // esbuild has printed where and why
+    return 1 // esbuild has printed the errors
   }
 })

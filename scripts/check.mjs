@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { exitCodeOf } from './toolchain/child.mjs'
 import { checks, runPrograms, unitSuites } from './toolchain/checks.mjs'
 import { prepare } from './toolchain/checkout.mjs'

@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { writeFileSync } from 'node:fs'
 import { standardDefinitionsPath, standardDefinitionsText } from './toolchain/standard-definitions.mjs'
 

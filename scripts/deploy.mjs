@@ -1,12 +1,10 @@
-#!/usr/bin/env node
-import { existsSync, readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, readFileSync, statSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { parseArgs } from 'node:util'
 import { buildFunctions } from './toolchain/build-functions.mjs'
-import { prepare, root, runWithNode } from './toolchain/checkout.mjs'
+import { evaluate, prepare, root, runWithNode } from './toolchain/checkout.mjs'
 import { runChild } from './toolchain/child.mjs'
-import { deployPlan } from './toolchain/deploy-plan.mjs'
-import { runnerDeployment } from './toolchain/runner-deployment.mjs'
+import { deployParameters, parameterFiles, runnerDeployment } from './toolchain/runner-deployment.mjs'
 import { runCommand, SetupError } from './toolchain/setup-error.mjs'
 
 const noProject =
@@ -60,4 +58,51 @@ function lines(commands) {
 function projectInUse() {
   const path = join(root, '.firebaserc')
   return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).projects?.default : undefined
+}
+
+/** Describes, for a person, what a deployment of the checkout would send as it is built now. */
+async function deployPlan(node, project, runner) {
+  const config = JSON.parse(readFileSync(join(root, 'firebase.json'), 'utf8'))
+  const [functions] = config.functions
+  const source = join(root, functions.source)
+  const uploaded = await filesOf(source, functions.ignore)
+  const hosted = await filesOf(join(root, config.hosting.public), config.hosting.ignore)
+  const { indexes, fieldOverrides } = JSON.parse(readFileSync(join(root, config.firestore.indexes), 'utf8'))
+  const { RUNNER_SERVICE: service = '', RUNNER_REGION: region = '' } = deployParameters(project)
+  const files = parameterFiles(project).map(({ name, isHere }) => (isHere ? name : `${name} (none)`))
+  return [
+    ...(runner?.plan ?? ['runner     none: the parameters name none, or one that is elsewhere']),
+    `functions  ${endpoints(node).join('\n           ')}`,
+    `           from ${uploaded.length} files of ${functions.source}/, ${size(uploaded)} before compression:`,
+    ...uploaded.map((file) => `             ${relative(source, file.path)}  ${size([file])}`),
+    `           with the parameters of ${files.join(' and ')}, RUNNER_SERVICE=${service} RUNNER_REGION=${region}`,
+    `hosting    ${config.hosting.rewrites.map((rewrite) => `${rewrite.source} to ${rewrite.function.functionId}`).join(', ')}`,
+    `           and ${hosted.map(({ path }) => relative(root, path)).join(', ')}`,
+    `firestore  the rules of ${config.firestore.rules}, in place of those that are there`,
+    `           ${indexes.length} composite indexes and ${fieldOverrides.length} fields without an index, of ${config.firestore.indexes}`,
+  ].join('\n')
+}
+
+/** The files that firebase-tools would upload, chosen by its own code. */
+async function filesOf(folder, ignore) {
+  const { readdirRecursive } = await import('firebase-tools/lib/fsAsync.js')
+  const files = await readdirRecursive({ path: folder, ignoreStrings: ignore })
+  return files
+    .map(({ name }) => ({ path: name, bytes: statSync(name).size }))
+    .toSorted((a, b) => (a.path < b.path ? -1 : 1))
+}
+
+function size(files) {
+  return `${Math.ceil(files.reduce((sum, { bytes }) => sum + bytes, 0) / 1024)} KiB`
+}
+
+/** One line for each built function, made from its endpoint, which firebase-tools reads too. */
+function endpoints(node) {
+  const code = `const endpoints = Object.entries(module).map(([name, { __endpoint }]) => [name, __endpoint]);
+    process.stdout.write(JSON.stringify(endpoints))`
+  return JSON.parse(evaluate(node, 'functions/dist/index.js', code)).map(([name, endpoint]) => {
+    const secrets = endpoint.secretEnvironmentVariables.map(({ key }) => key)
+    const access = endpoint.httpsTrigger.invoker.join(', ')
+    return `${name} in ${endpoint.region.join(', ')}, ${endpoint.availableMemoryMb} MiB, at most ${endpoint.maxInstances} instances, invoker ${access}, secret ${secrets.join(', ')}`
+  })
 }

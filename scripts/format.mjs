@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { prepare, root, runWithNode } from './toolchain/checkout.mjs'
 import { pythonFolders } from './toolchain/checks.mjs'
 import { runChild } from './toolchain/child.mjs'

@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { prepare, root, runWithNode } from './toolchain/checkout.mjs'
 import { exitCodeOf, runChild } from './toolchain/child.mjs'
 import { fuzzHelp, fuzzPlan, fuzzProgram } from './toolchain/fuzz-plan.mjs'

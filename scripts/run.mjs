@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { join } from 'node:path'
 import { prepare, root, runWithNode } from './toolchain/checkout.mjs'
 import { runCommand } from './toolchain/setup-error.mjs'

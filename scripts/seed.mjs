@@ -1,10 +1,8 @@
-#!/usr/bin/env node
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { prepare, root, runWithNode } from './toolchain/checkout.mjs'
-import { addressesOf } from './toolchain/emulator-project.mjs'
-import { demoProject } from './toolchain/emulators.mjs'
+import { addressesOf, demoProject } from './toolchain/emulators.mjs'
 import { runCommand } from './toolchain/setup-error.mjs'
 
 /**

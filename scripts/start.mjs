@@ -1,4 +1,3 @@
-#!/usr/bin/env node
 import { join } from 'node:path'
 import { prepare, root } from './toolchain/checkout.mjs'
 import { stopSignal } from './toolchain/child.mjs'

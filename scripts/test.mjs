@@ -1,7 +1,6 @@
-#!/usr/bin/env node
 import { prepare } from './toolchain/checkout.mjs'
 import { checks, runPrograms } from './toolchain/checks.mjs'
-import { exitCodeOf, runQuietly } from './toolchain/child.mjs'
+import { exitCodeOf, quiet } from './toolchain/child.mjs'
 import { preparePython } from './toolchain/python-environment.mjs'
 import { runCommand } from './toolchain/setup-error.mjs'
 import { namePythonTests, runJest, runPytest } from './toolchain/suites.mjs'
@@ -22,7 +21,7 @@ await runCommand(async () => {
   const suites = []
   if (wantsAll || !wantsPython) suites.push(runJest(node, args, { ci }))
   // At the same time as jest, which prints directly. The output of pytest is printed when both have ended.
-  if (wantsPython && python) suites.push(runPytest(python, args, wantsAll ? { run: runQuietly } : {}))
+  if (wantsPython && python) suites.push(runPytest(python, args, wantsAll ? quiet : {}))
   const runs = await Promise.all(suites)
   for (const { output = '' } of runs) process.stdout.write(output)
   const withoutPython =

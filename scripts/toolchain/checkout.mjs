@@ -17,8 +17,8 @@ export async function prepare(mode) {
 }
 
 /** Runs a JavaScript or TypeScript file with the pinned Node, which is also `node` on its PATH. */
-export function runWithNode(node, args, { env = process.env, run = runChild, ...options } = {}) {
-  return run(node, ['--disable-warning=ExperimentalWarning', ...args], {
+export function runWithNode(node, args, { env = process.env, ...options } = {}) {
+  return runChild(node, ['--disable-warning=ExperimentalWarning', ...args], {
     cwd: root,
     env: withFirstOnPath(env, node),
     ...options,

@@ -1,6 +1,6 @@
 import { availableParallelism } from 'node:os'
 import { root, runWithNode } from './checkout.mjs'
-import { runQuietly } from './child.mjs'
+import { quiet, runChild } from './child.mjs'
 import { jest, pytest, pythonTests } from './suites.mjs'
 import { notPythonUnit, pythonUnitFolders } from './unit-tests.mjs'
 
@@ -44,8 +44,8 @@ export async function runPrograms(programs, node, python) {
       const { name, isPython, args } = waiting.shift()
       const startedMs = performance.now()
       const end = isPython
-        ? await runQuietly(python, args, { cwd: root })
-        : await runWithNode(node, args, { run: runQuietly })
+        ? await runChild(python, args, { cwd: root, ...quiet })
+        : await runWithNode(node, args, quiet)
       interruptedBy ??= end.interruptedBy
       if (end.code !== 0) {
         failed.push(name)

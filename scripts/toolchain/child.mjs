@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { constants } from 'node:os'
 import { delimiter, dirname } from 'node:path'
 
@@ -6,63 +7,48 @@ const isWindows = process.platform === 'win32'
 const signals = isWindows ? ['SIGINT', 'SIGTERM'] : ['SIGINT', 'SIGTERM', 'SIGHUP']
 const echoMs = 1_000
 
+/** Options of `runChild` for a child whose output is collected and not shown. */
+export const quiet = { stdio: ['ignore', 'pipe', 'pipe'] }
+
 /**
- * Runs a child to its end. Resolves to its exit code `code`, to `endedBy`, the signal that ended the child (or null), and
- * to `interruptedBy`, the signal that asked this process to stop (or undefined).
+ * Runs a child to its end. Resolves to its exit code `code`, to `endedBy`, the signal that ended the child (or null), to
+ * `interruptedBy`, the signal that asked this process to stop (or undefined), and to the `output` that was not shown.
  *
  * The child has a session of its own, so a Ctrl-C in the terminal reaches it only through this process. The terminal
  * sends a Ctrl-C to this process, and npm sends it again. So a signal that comes again within a second is not passed on
  * to the child. This process never ends before the child does.
  */
-export function runChild(command, args, { onSpawn, ...options } = {}) {
-  return new Promise((resolve, reject) => {
-    const child = spawn(command, args, {
-      stdio: 'inherit',
-      detached: !isWindows,
-      windowsHide: true,
-      shell: isWindows && command === 'npm',
-      ...options,
-    })
-    const forwardedMs = new Map()
-    let interruptedBy
-
-    function forward(signal) {
-      interruptedBy = signal
-      const nowMs = performance.now()
-      const isEcho = nowMs - (forwardedMs.get(signal) ?? -Infinity) < echoMs
-      forwardedMs.set(signal, nowMs)
-      // On Windows the console sends Ctrl-C to every process, and kill() would end the child at once.
-      if (!isEcho && !(isWindows && signal === 'SIGINT')) child.kill(signal)
-    }
-
-    function stopListening() {
-      for (const signal of signals) process.off(signal, forward)
-    }
-
-    for (const signal of signals) process.on(signal, forward)
-    child.once('error', (err) => {
-      stopListening()
-      reject(err)
-    })
-    child.once('close', (code, signal) => {
-      stopListening()
-      resolve({ code: code ?? exitCodeOf(signal), endedBy: signal, interruptedBy })
-    })
-    if (child.pid !== undefined) onSpawn?.(child)
-  })
-}
-
-/** Like `runChild`, but shows no output. Resolves to the `output` too. */
-export async function runQuietly(command, args, options) {
-  let output = ''
-  const end = await runChild(command, args, {
+export async function runChild(command, args, { onSpawn, ...options } = {}) {
+  const child = spawn(command, args, {
+    stdio: 'inherit',
+    detached: !isWindows,
+    windowsHide: true,
+    shell: isWindows && command === 'npm',
     ...options,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    onSpawn: ({ stdout, stderr }) => {
-      for (const stream of [stdout, stderr]) stream.setEncoding('utf8').on('data', (text) => (output += text))
-    },
   })
-  return { ...end, output }
+  const forwardedMs = new Map()
+  let interruptedBy
+  let output = ''
+
+  function forward(signal) {
+    interruptedBy = signal
+    const nowMs = performance.now()
+    const isEcho = nowMs - (forwardedMs.get(signal) ?? -Infinity) < echoMs
+    forwardedMs.set(signal, nowMs)
+    // On Windows the console sends Ctrl-C to every process, and kill() would end the child at once.
+    if (!isEcho && !(isWindows && signal === 'SIGINT')) child.kill(signal)
+  }
+
+  for (const signal of signals) process.on(signal, forward)
+  for (const stream of [child.stdout, child.stderr])
+    stream?.setEncoding('utf8').on('data', (text) => (output += text))
+  if (child.pid !== undefined) onSpawn?.(child)
+  try {
+    const [code, signal] = await once(child, 'close')
+    return { code: code ?? exitCodeOf(signal), endedBy: signal, interruptedBy, output }
+  } finally {
+    for (const signal of signals) process.off(signal, forward)
+  }
 }
 
 /** Aborts when this process is asked to stop. The listeners stay, because under npm one Ctrl-C arrives twice. */

@@ -21,10 +21,7 @@ export const demoProject = 'demo-toolrack'
 export const noJar =
   'The Firestore emulator is not on this machine and firebase-tools could not download it: install the Google Cloud SDK with its component cloud-firestore-emulator, or go online once.'
 
-/**
- * Returns `{ env, isHere }`: the environment for the emulators, and whether the Firestore emulator is already on the
- * machine. Throws a SetupError if there is no JDK for the Firestore emulator.
- */
+/** The environment for the emulators, and whether the Firestore emulator is on this machine. Throws a SetupError without a JDK. */
 export function emulatorEnvironment(node) {
   const java = findJava()
   const jar = firestoreJar(root)
@@ -70,7 +67,9 @@ export async function startEmulators({ machine, config, folder, signal, onOutput
   const { stop, ended } = lent(child, signal, () => killKept(mark))
 
   await Promise.race([ready, ended])
-  const fault = loadFault(output)
+  // firebase-tools reports an error of functions that throw when they are loaded, and goes on without them.
+  const [, fault] =
+    /Failed to load function definition from source: (?:FirebaseError: )?([^\n]*)/.exec(output) ?? []
   if (isReady && fault === undefined) return { stop, ended }
   await stop()
   if (signal?.aborted) throw new SetupError('Stopped.', exitCodeOf('SIGINT'))
@@ -121,13 +120,6 @@ function lent(child, signal, onExit = () => {}) {
   return { stop, ended }
 }
 
-/** The error of functions that throw when they are loaded. firebase-tools reports the error and goes on without them. */
-function loadFault(output) {
-  const [, fault] =
-    /Failed to load function definition from source: (?:FirebaseError: )?([^\n]*)/.exec(output) ?? []
-  return fault
-}
-
 function lastLines(output) {
   const lines = output.split('\n').filter((line) => line.trim() !== '')
   const errors = lines.filter((line) => /^Error:|⚠|ERROR|^\s+at /.test(line))
@@ -135,4 +127,19 @@ function lastLines(output) {
     .slice(-12)
     .map((line) => `  ${line}`)
     .join('\n')
+}
+
+/** The endpoints of the emulators of a firebase.json, as host:port. */
+export function addressesOf({ emulators }) {
+  const listening = Object.entries(emulators).filter(([, emulator]) => emulator.port !== undefined)
+  return Object.fromEntries(
+    listening.map(([name, { host = '127.0.0.1', port }]) => [name, `${host}:${port}`]),
+  )
+}
+
+/** The file from which firebase-tools reads secrets: one line for each, in single quotes, which quote every character. */
+export function secretsText(secrets) {
+  return Object.entries(secrets)
+    .map(([name, value]) => `${name}='${value.replaceAll(/\s*\n\s*/g, '')}'\n`)
+    .join('')
 }

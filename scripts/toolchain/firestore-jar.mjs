@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, realpathSync, renameSync, writeFil
 import { homedir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { pathToFileURL } from 'node:url'
+import { gzipSync } from 'node:zlib'
 import { pathFolders } from './child.mjs'
 
 const inSdk = 'platform/cloud-firestore-emulator/cloud-firestore-emulator.jar'
@@ -55,7 +56,9 @@ export function shimJar(jar) {
     `Main-Class: ${mainClass}`,
     `Class-Path: ${pathToFileURL(jar).href}`,
   ]
-  const content = Buffer.from(`${lines.map(folded).join('\r\n')}\r\n\r\n`)
+  // A line of a manifest has at most 72 bytes. The rest follows in the next line after a space.
+  const folded = lines.join('\r\n').replaceAll(/(.{70})(?=.)/g, '$1\r\n ')
+  const content = Buffer.from(`${folded}\r\n\r\n`)
   const path = Buffer.from('META-INF/MANIFEST.MF')
   const entry = Buffer.alloc(26)
   entry.writeUInt16LE(20, 0) // version needed
@@ -74,17 +77,7 @@ export function shimJar(jar) {
   return Buffer.concat([file, directory, Buffer.from('PK\x05\x06'), end])
 }
 
-/** Folds a line of a manifest, which may have at most 72 bytes. The rest follows in the next line after a space. */
-function folded(line) {
-  return line.replaceAll(/(.{70})(?=.)/g, '$1\r\n ')
-}
-
-/** Replaces zlib.crc32, which exists only since Node 20.15: these scripts start on any Node 20. */
+/** A gzip ends with the CRC-32 and the size of its content. zlib.crc32 would need Node 20.15; these scripts start on any Node 20. */
 function crc32(bytes) {
-  let crc = 0xffffffff
-  for (const byte of bytes) {
-    crc ^= byte
-    for (let bit = 0; bit < 8; bit += 1) crc = (crc >>> 1) ^ (crc & 1 ? 0xedb88320 : 0)
-  }
-  return (crc ^ 0xffffffff) >>> 0
+  return gzipSync(bytes).subarray(-8).readUInt32LE()
 }

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
-import { exitCodeOf, runQuietly } from './child.mjs'
+import { exitCodeOf, quiet, runChild } from './child.mjs'
 import { SetupError } from './setup-error.mjs'
 
 /**
@@ -48,7 +48,8 @@ function readStamp(folder) {
 
 /** Runs npm, pip or venv. If the program fails, shows its output and throws the error that `failed` makes. */
 export async function runInstaller({ what, command: [program, ...args], failed, ...options }) {
-  const { code, interruptedBy, output } = await runQuietly(program, args, options).catch((err) => {
+  const running = runChild(program, args, { ...options, ...quiet })
+  const { code, interruptedBy, output } = await running.catch((err) => {
     throw err.code === 'ENOENT'
       ? new SetupError(`${program} was not found: install it, then run this again.`)
       : err

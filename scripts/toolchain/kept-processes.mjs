@@ -4,10 +4,7 @@ import { readdirSync, readFileSync } from 'node:fs'
 /** The environment variable that marks the processes of a keeper. The processes that they start inherit it. */
 export const marker = 'KEPT_BY'
 
-/**
- * Kills every process with this mark. firebase-tools starts the Firestore emulator in a session of its own. So after
- * firebase-tools has ended, the emulator cannot be found by a process group or a parent.
- */
+/** Kills every process with this mark. No group or parent leads to the Firestore emulator: firebase-tools starts it in its own session. */
 export function killKept(mark) {
   for (const pid of processesWith(`${marker}=${mark}`)) {
     try {

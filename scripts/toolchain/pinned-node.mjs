@@ -44,7 +44,7 @@ export async function pinnedNode(
       // Every package is optional, so npm reports success even if the download for this platform failed.
       if (!existsSync(binary))
         throw new SetupError(`Could not install ${what}: npm did not get ${name} from its registry.`)
-      if (!canRun(binary)) rmSync(binary)
+      if (spawnSync(binary, ['--version'], { stdio: 'ignore' }).status !== 0) rmSync(binary)
     },
   })
   return existsSync(binary) ? binary : runningNode(running, platform)
@@ -59,8 +59,4 @@ function runningNode(running, platform) {
 
 function isNewEnough(version) {
   return version.localeCompare(oldest, 'en', { numeric: true }) >= 0
-}
-
-function canRun(binary) {
-  return spawnSync(binary, ['--version'], { stdio: 'ignore' }).status === 0
 }

@@ -9,10 +9,7 @@ export const pythonTests = 'test/python-runner'
 
 export const jest = ['--experimental-vm-modules', 'node_modules/jest/bin/jest.js']
 
-/**
- * The arguments that run pytest. -P prevents imports from the checkout itself. With --rootdir the printed paths can be
- * passed to `npm test`.
- */
+/** -P prevents imports from the checkout itself. With --rootdir the printed paths can be passed to `npm test`. */
 export const pytest = ['-P', '-m', 'pytest', '--rootdir=.', '-c', 'python-runner/pyproject.toml']
 
 /** True if the arguments of `npm test` name Python tests. Then all arguments are for pytest. */
@@ -32,12 +29,12 @@ export function runJest(node, args, { ci }) {
   })
 }
 
-/** Runs pytest in the runner's environment. Resolves to the same as `runJest`; with `run: runQuietly` also to its `output`. */
-export function runPytest(python, args, { run = runChild } = {}) {
+/** Runs pytest in the runner's environment. Resolves to the same as `runJest`; with the options `quiet` also to its `output`. */
+export function runPytest(python, args, options) {
   return inTestFolder(async (folder, env) => {
     const resultPath = join(folder, 'pytest.xml')
     const all = [...pytest, `--junitxml=${resultPath}`, ...(args.length > 0 ? args : [pythonTests])]
-    const { code, interruptedBy, output } = await run(python, all, { cwd: root, env })
+    const { code, interruptedBy, output } = await runChild(python, all, { cwd: root, env, ...options })
     const xml = existsSync(resultPath) ? readFileSync(resultPath, 'utf8') : ''
     return { interruptedBy, outcome: pytestOutcome(xml, code), output }
   })

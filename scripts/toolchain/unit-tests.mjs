@@ -2,15 +2,8 @@
  * The folders of the tests that `npm run check` runs: they start no process and need little processor time. `npm test`
  * runs all tests. `npm run check` also runs a new test in one of these folders, unless the test is listed as an exception.
  */
-export const unitFolders = [
-  'test/architecture',
-  'test/client',
-  'test/contract',
-  'test/docs',
-  'test/functions',
-  'test/scripts',
-  'test/support',
-]
+const folders = ['architecture', 'client', 'contract', 'docs', 'functions', 'scripts', 'support']
+export const unitFolders = folders.map((name) => `test/${name}`)
 
 /** The exceptions. They start processes, or take more than two seconds. */
 export const notUnit = [
@@ -60,13 +53,8 @@ export const notUnit = [
 ]
 
 /** The same folders for the tests of the Python runner. */
-export const pythonUnitFolders = [
-  'test/python-runner/module',
-  'test/python-runner/network',
-  'test/python-runner/pool',
-  'test/python-runner/vectors',
-  'test/python-runner/wire',
-]
+const pythonFolders = ['module', 'network', 'pool', 'vectors', 'wire']
+export const pythonUnitFolders = pythonFolders.map((name) => `test/python-runner/${name}`)
 
 export const notPythonUnit = [
   'test/python-runner/module/test_trusted_names.py',

@@ -4,7 +4,6 @@ import { join } from 'node:path'
 import { newJobKeys } from '../../functions/src/access/job-keys.ts'
 import { buildFunctions } from '../../scripts/toolchain/build-functions.mjs'
 import { root } from '../../scripts/toolchain/checkout.mjs'
-import { makeEmulatorProject } from '../../scripts/toolchain/emulator-project.mjs'
 import {
   demoProject,
   emulatorEnvironment,
@@ -12,6 +11,7 @@ import {
   startEmulators,
   startRunner,
 } from '../../scripts/toolchain/emulators.mjs'
+import { makeEmulatorProject } from './emulator-project.mjs'
 
 /** The Python that `npm test` installs. Without it the functions have no runner, and suites that need one report this. */
 const python = join(root, 'python-runner/.venv/bin/python')

@@ -6,34 +6,13 @@ as on fails in a child, the child ends. So user code never runs in a weaker jail
 
 import os
 from dataclasses import dataclass, field
+from functools import lru_cache
 
-from toolrack_runner.jail.hygiene import (
-    close_all_except,
-    close_stdin,
-    come_after_the_runner,
-    die_with,
-    forbid_new_privileges,
-    hide_memory,
-    keep_files_private,
-    start_session,
-)
-from toolrack_runner.jail.identity import (
-    closed_to_others,
-    drop_bounding_set,
-    drop_capabilities,
-    drop_identity,
-)
+from toolrack_runner.jail import hygiene, identity
 from toolrack_runner.jail.landlock import LandlockRules
 from toolrack_runner.jail.linux import ON_LINUX, Unavailable
 from toolrack_runner.jail.namespaces import Namespaces, enter_namespaces
-from toolrack_runner.jail.rlimits import (
-    THREADS_MAX,
-    MemoryInUse,
-    PlannedLimits,
-    memory_in,
-    plan_limits,
-    set_limits,
-)
+from toolrack_runner.jail.rlimits import THREADS_MAX, MemoryInUse, memory_in, plan_limits, set_limits
 from toolrack_runner.jail.seccomp.program import SeccompProgram
 from toolrack_runner.jail.workplace import Workplace, make_directory, name_workplace, start_emptying
 from toolrack_runner.zygote.messages import Limits, Opening
@@ -46,6 +25,8 @@ STATUS_BYTES = 1 << 14
 PLANS_MAX = 64
 
 SWITCHED_OFF = Unavailable("switched off by the operator (--without)")
+
+_plan_limits = lru_cache(PLANS_MAX)(plan_limits)
 
 
 @dataclass(slots=True)
@@ -60,7 +41,6 @@ class Confinement:
     namespaces: Namespaces | Unavailable
     status: int
     in_use: MemoryInUse = field(default_factory=MemoryInUse)
-    planned: dict[Limits, PlannedLimits] = field(default_factory=dict)
     zygote: int = field(default_factory=os.getpid)
 
     @property
@@ -77,8 +57,8 @@ class Confinement:
 
     def settle(self) -> None:
         """Finishes the preparation, once the zygote has imported everything that its children share."""
-        if not isinstance(self.first_uid, Unavailable):
-            drop_bounding_set()
+        if self._has_uid:
+            identity.drop_bounding_set()
         if not isinstance(self.namespaces, Unavailable):
             name_workplace(self.namespaces.workplace)
         self.note_memory()
@@ -87,18 +67,12 @@ class Confinement:
         """Reads how much memory the zygote uses now. Children share this memory, so it is added to their limits."""
         if self.status >= 0:
             self.in_use = memory_in(os.pread(self.status, STATUS_BYTES, 0))
-        self.planned.clear()
 
     def make_workplace(self, slot: int, limits: Limits) -> Workplace:
         """The workplace of the next child of a slot. Makes its directory, unless the child mounts one itself."""
         uid, gid = self._user_of(slot)
-        planned = self.planned.get(limits)
-        if planned is None:
-            if len(self.planned) >= PLANS_MAX:
-                self.planned.clear()
-            processes = THREADS_MAX if self._has_uid else None
-            planned = plan_limits(limits, processes=processes, in_use=self.in_use)
-            self.planned[limits] = planned
+        processes = THREADS_MAX if self._has_uid else None
+        planned = _plan_limits(limits, processes=processes, in_use=self.in_use)
         if not isinstance(self.namespaces, Unavailable):
             return Workplace(self.namespaces.workplace, uid, gid, planned)
         return Workplace(make_directory(self.base, slot, uid, gid), uid, gid, planned)
@@ -120,27 +94,24 @@ class Confinement:
 
     def confine(self, workplace: Workplace, *, keep: tuple[int, ...]) -> None:
         """Confines this process, a child of the zygote, for good. Only `keep` and the standard streams stay open."""
-        start_session()
+        hygiene.separate_from_zygote()
         if ON_LINUX:
-            come_after_the_runner()
-        # Each child opens /dev/null itself: processes that inherit an open file share its flags and its position.
-        close_stdin(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC))
-        keep_files_private()
+            hygiene.come_after_the_runner()
         if not isinstance(self.namespaces, Unavailable):
             self.namespaces.enter_own(workplace.uid, workplace.gid)
         else:
             os.chdir(workplace.path)
             name_workplace(workplace.path)
         if self._has_uid:
-            drop_identity(workplace.uid, workplace.gid)
+            identity.drop_identity(workplace.uid, workplace.gid)
         if ON_LINUX:
-            drop_capabilities()
-            die_with(self.zygote)
-            hide_memory()
-            forbid_new_privileges()
+            identity.drop_capabilities()
+            hygiene.die_with(self.zygote)
+            hygiene.hide_memory()
+            hygiene.forbid_new_privileges()
         if not isinstance(self.landlock, Unavailable):
             self.landlock.apply(writable=workplace.path)
-        close_all_except((0, 1, 2, *keep))
+        hygiene.close_all_except((0, 1, 2, *keep))
         # Not before `close_all_except`: the child inherits the descriptors of other children from the zygote, and their
         # number is above its own limit.
         if self.rlimits:
@@ -154,10 +125,7 @@ class Confinement:
 
 
 def prepare_confinement(opening: Opening) -> Confinement:
-    """Finds out in the zygote which layers can be on, and prepares them.
-
-    With namespaces, it returns in a new process (see `enter_namespaces`).
-    """
+    """Prepares, in the zygote, the layers that can be on. Returns in a new process with namespaces (`enter_namespaces`)."""
     without = opening.without
     namespaces = SWITCHED_OFF if "namespaces" in without else enter_namespaces(opening.read_only)
     landlock = SWITCHED_OFF if "landlock" in without else LandlockRules.prepare(opening.read_only)
@@ -184,7 +152,7 @@ def _first_uid(opening: Opening, *, has_own_root: bool) -> int | Unavailable:
     if os.geteuid() != 0:
         return Unavailable("only root can give each child a user of its own")
     # With namespaces the zygote makes the folders of its root itself, and every user may enter them.
-    closed = None if has_own_root else closed_to_others(opening.needed)
+    closed = None if has_own_root else identity.closed_to_others(opening.needed)
     if closed is not None:
         return Unavailable(
             f"other users can't enter {closed}, which holds the interpreter: "

@@ -22,18 +22,19 @@ NICENESS: Final = 5
 LAST: Final = 2**32 - 1
 
 
-def start_session() -> None:
-    """Gives the child a session and a process group of its own, without a terminal."""
+def separate_from_zygote() -> None:
+    """Gives the child its own session and process group without a terminal, an empty stdin, and private files."""
     os.setsid()
+    # Each child opens /dev/null itself: processes that inherit an open file share its flags and its position.
+    os.dup2(os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC), 0)
+    os.umask(0o077)
 
 
 def come_after_the_runner() -> None:
     """Lets the runner and the service run before this child if all processors are busy.
 
-    Every call waits for the runner and the service, and each of them has only one thread.
-
-    If the kernel divides processor time between sessions, main sets the niceness of the child's session through a file in
-    /proc. The child cannot, because it does not see this file.
+    Every call waits for the runner and the service, and each of them has only one thread. If the kernel divides processor
+    time between sessions, main sets the niceness of the session through a file in /proc, which the child does not see.
     """
     if os.getpriority(os.PRIO_PROCESS, 0) < NICENESS:
         # Main may set a higher niceness between the two calls, and only root may lower it.
@@ -53,10 +54,7 @@ def die_with(zygote: int) -> None:
 
 
 def hide_memory() -> None:
-    """Forbids core files, and makes root the owner of `/proc/<pid>`.
-
-    So no other process of this uid may attach to this process or read its memory.
-    """
+    """Forbids core files. Root owns `/proc/<pid>`, so no process of this uid may attach to this one or read its memory."""
     prctl(PR_SET_DUMPABLE, 0)
 
 
@@ -65,23 +63,13 @@ def forbid_new_privileges() -> None:
     prctl(PR_SET_NO_NEW_PRIVS, 1)
 
 
-def keep_files_private() -> None:
-    """Makes the files of the child accessible only to the child's own uid."""
-    os.umask(0o077)
-
-
-def close_stdin(nothing: int) -> None:
-    """Makes stdin empty. `nothing` is a descriptor of /dev/null."""
-    os.dup2(nothing, 0)
-
-
 def close_all_except(kept: Collection[int]) -> None:
     """Closes every descriptor of this process that is not in `kept`."""
     try:
         for first, last in gaps(kept):
             syscall("close_range", first, last)
     except OSError as error:
-        # Linux before 5.9, older gVisor, and other systems.
+        # Linux before 5.9, older gVisor and other systems have no `close_range`.
         if error.errno != errno.ENOSYS:
             raise
         _close_one_by_one(kept)

@@ -22,8 +22,6 @@ CAPABILITIES: Final = 64
 #: `__user_cap_header_struct` of version 3 for this process, and two empty `__user_cap_data_struct`.
 _header = (ctypes.c_uint32 * 2)(LINUX_CAPABILITY_VERSION_3, 0)
 _nothing = (ctypes.c_uint32 * 6)()
-_header_address: Final = ctypes.addressof(_header)
-_nothing_address: Final = ctypes.addressof(_nothing)
 
 
 def drop_identity(uid: int, gid: int) -> None:
@@ -34,10 +32,7 @@ def drop_identity(uid: int, gid: int) -> None:
 
 
 def drop_bounding_set() -> None:
-    """Forbids this process and its later children to gain a capability by exec.
-
-    Called once, in the zygote. Needs CAP_SETPCAP.
-    """
+    """Forbids the zygote and its later children to gain a capability by exec. Called once. Needs CAP_SETPCAP."""
     for capability in range(CAPABILITIES):
         try:
             prctl(PR_CAPBSET_DROP, capability)
@@ -50,14 +45,11 @@ def drop_bounding_set() -> None:
 
 def drop_capabilities() -> None:
     """Empties the effective, permitted and inheritable sets of this process, and so the ambient set. Needs no privilege."""
-    syscall("capset", _header_address, _nothing_address)
+    syscall("capset", ctypes.addressof(_header), ctypes.addressof(_nothing))
 
 
 def closed_to_others(paths: Iterable[str]) -> str | None:
-    """The first folder on the way to one of the paths that other users, such as the user of a slot, cannot enter.
-
-    None if they can enter all folders.
-    """
+    """The first folder on the way to these paths that other users, such as a slot's, cannot enter. None if there is none."""
     for path in paths:
         real = Path(os.path.realpath(path))
         for folder in (*reversed(real.parents), real):

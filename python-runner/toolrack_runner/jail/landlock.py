@@ -16,7 +16,6 @@ from typing import Final, Self
 
 from toolrack_runner.jail.linux import Unavailable, syscall
 
-EXECUTE: Final = 1 << 0
 WRITE_FILE: Final = 1 << 1
 READ_FILE: Final = 1 << 2
 READ_DIR: Final = 1 << 3
@@ -52,10 +51,7 @@ PATH_RULE: Final = struct.Struct("=Qi")
 
 
 class LandlockRules:
-    """The rules for every child of a zygote. The paths stay open in the zygote.
-
-    `descriptors` are these open paths. A child keeps them until `apply`, which closes them.
-    """
+    """The rules for every child of a zygote. `descriptors` are the open paths. In a child, `apply` closes them."""
 
     def __init__(self, abi: int, rules: Sequence[tuple[int, int]]) -> None:
         self.abi = abi
@@ -67,7 +63,7 @@ class LandlockRules:
 
     @classmethod
     def prepare(cls, read_only: Sequence[str]) -> Self | Unavailable:
-        """Opens those paths that can be opened. Called in the zygote, once it has the root directory of its children."""
+        """Opens the paths that the zygote can open. Called after the zygote has made the root directory of its children."""
         try:
             abi = syscall("landlock_create_ruleset", 0, 0, LANDLOCK_CREATE_RULESET_VERSION)
         except OSError as error:
@@ -86,10 +82,7 @@ class LandlockRules:
         return cls(abi, rules)
 
     def apply(self, *, writable: str | int) -> None:
-        """Confines this thread, and the threads that it starts, for good. `writable` is the directory of the call.
-
-        Needs no_new_privs. Raises OSError; the child then must not go on.
-        """
+        """Confines this thread and its later threads permanently. `writable` is the call's directory. Needs no_new_privs."""
         own = os.open(writable, os.O_PATH | os.O_CLOEXEC) if isinstance(writable, str) else writable
         PATH_RULE.pack_into(self._workdir, 0, READ_WRITE & file_rights(self.abi), own)
         ruleset = syscall(

@@ -102,31 +102,22 @@ def enter_namespaces(read_only: Sequence[str]) -> Namespaces | Unavailable:
 
 
 def workplace_beside(read_only: Sequence[str]) -> str:
-    """The path of the workplace: `/tmp`, because programs expect to be able to write there.
-
-    It is another path if a path that children may read is below /tmp.
-    """
+    """The path of the workplace: /tmp, where programs expect to write. Another one if a readable path is below /tmp."""
     return next(
         place for place in WORKPLACES if not any(f"{path}/".startswith(f"{place}/") for path in read_only)
     )
 
 
 def _unshare() -> None:
-    """Moves this process into new namespaces.
-
-    A user other than root also needs a user namespace. Only this one user exists in it.
-    """
+    """Moves this process into new namespaces. A user other than root also needs a user namespace with only this user."""
     uid, gid = os.geteuid(), os.getegid()
     if uid == 0:
         syscall("unshare", OF_A_ZYGOTE)
         return
     syscall("unshare", OF_A_ZYGOTE | CLONE_NEWUSER)
     for name, text in (("setgroups", "deny"), ("uid_map", f"{uid} {uid} 1"), ("gid_map", f"{gid} {gid} 1")):
-        descriptor = os.open(f"/proc/self/{name}", os.O_WRONLY)
-        try:
-            os.write(descriptor, text.encode())
-        finally:
-            os.close(descriptor)
+        with open(f"/proc/self/{name}", "w") as file:
+            file.write(text)
 
 
 def _try_in_a_child() -> str | None:

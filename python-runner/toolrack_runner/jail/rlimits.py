@@ -1,8 +1,7 @@
 """How much a child may use: the kernel's limits per process."""
 
 import resource
-from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 from toolrack_runner.jail.linux import ON_LINUX
 from toolrack_runner.zygote.messages import Limits
@@ -34,8 +33,7 @@ OPTIONAL: Final = frozenset({"MSGQUEUE", "SIGPENDING"})
 PlannedLimits = tuple[tuple[str, int, tuple[int, int]], ...]
 
 
-@dataclass(frozen=True)
-class MemoryInUse:
+class MemoryInUse(NamedTuple):
     """The bytes of memory that a process already uses when its limits are set. They are added to its limits."""
 
     data_bytes: int = 0
@@ -80,17 +78,13 @@ def plan_limits(limits: Limits, *, processes: int | None, in_use: MemoryInUse) -
         hard = soft + 1 if name == "CPU" else soft
         ceiling = resource.getrlimit(number)[1]
         if ceiling == resource.RLIM_INFINITY:
-            planned.append((name, number, (soft, hard)))
-        else:
-            planned.append((name, number, (min(soft, ceiling), min(hard, ceiling))))
+            ceiling = hard
+        planned.append((name, number, (min(soft, ceiling), min(hard, ceiling))))
     return tuple(planned)
 
 
 def set_limits(planned: PlannedLimits) -> tuple[str, ...]:
-    """Sets the limits in this process permanently, and returns the names of those that the system accepted.
-
-    Raises OSError or ValueError if Linux refuses a limit that it must know.
-    """
+    """Sets the limits permanently, and returns the accepted names. Raises if Linux refuses a limit that it must know."""
     in_force = []
     for name, number, both in planned:
         try:

@@ -40,10 +40,7 @@ _HOST = re.compile(r"[!-~]+")
 
 
 class ProtocolError(Exception):
-    """A child sent something that is not a message, or a message at the wrong time.
-
-    The text repeats nothing that the child sent.
-    """
+    """A child sent no message, or a message at the wrong time. The text repeats nothing that the child sent."""
 
 
 class MessageTooLargeError(ProtocolError):
@@ -278,5 +275,4 @@ def is_host(value: object) -> TypeGuard[str]:
 
 
 def is_port(value: object) -> TypeGuard[int]:
-    """Whether the value is a TCP port."""
     return type(value) is int and 1 <= value <= 65_535

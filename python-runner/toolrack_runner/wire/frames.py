@@ -46,10 +46,7 @@ def write_frame(descriptor: int, message: Mapping[str, object]) -> None:
 
 
 def read_frame(descriptor: int) -> Any:
-    """The JSON object of the next frame of a blocking descriptor; raises FrameError if the frame ends early.
-
-    Only for a trusted sender, because the length has no bound.
-    """
+    """The JSON object of a trusted sender's next frame, which has any length. Raises FrameError if the frame ends early."""
     length = int.from_bytes(_read_exactly(descriptor, HEADER_BYTES), "big")
     return _decode(_read_exactly(descriptor, length).decode())
 

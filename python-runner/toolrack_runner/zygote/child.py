@@ -9,21 +9,11 @@ from contextlib import suppress
 from types import CodeType
 from typing import Any, NoReturn
 
+from toolrack_runner import module as tools
 from toolrack_runner.jail.confine import Confinement
 from toolrack_runner.jail.workplace import Workplace
 from toolrack_runner.level.canaries import Canaries
 from toolrack_runner.level.probes import PROBES
-from toolrack_runner.module import (
-    Fault,
-    ModuleError,
-    call_tool,
-    check_module,
-    imports_of_code,
-    load_known,
-    load_module,
-    places,
-    portable_code,
-)
 from toolrack_runner.module.load import KnownModule, Module
 from toolrack_runner.module.source import code_object
 from toolrack_runner.network.brokered_socket import connect_by_broker, open_broker
@@ -47,10 +37,10 @@ TOOL_SPECS = [{"name": "rehearsal:echo", "description": "Returns its text.", "ha
 
 def _load_rehearsal() -> KnownModule:
     """Loads a module of the runner's own: first with compiling it, then from the compiled code."""
-    code = portable_code(code_object("rehearsal", REHEARSAL_SOURCE.decode()))
+    code = tools.portable_code(code_object("rehearsal", REHEARSAL_SOURCE.decode()))
     assert code is not None
-    whole = load_module("rehearsal", REHEARSAL_SOURCE, for_one_call=True)
-    module = load_known("rehearsal", REHEARSAL_SOURCE.decode(), code, places(whole))
+    whole = tools.load_module("rehearsal", REHEARSAL_SOURCE, for_one_call=True)
+    module = tools.load_known("rehearsal", REHEARSAL_SOURCE.decode(), code, tools.places(whole))
     del sys.modules["rehearsal"]
     return module
 
@@ -70,10 +60,7 @@ def live(
     output: int,
     kept: tuple[int, ...] = (),
 ) -> NoReturn:
-    """Runs in the forked child and never returns. The descriptors in `kept` stay open for a probe.
-
-    The jail depends on the order: only the runner's own code runs before `confine`.
-    """
+    """Runs in the forked child. Before `confine`, only the runner's own code may run. `kept` stays open for a probe."""
     try:
         be_another_process()
         os.dup2(output, 1)
@@ -88,8 +75,10 @@ def live(
                 _check(channel, order)
             case messages.ProbeOrder():
                 _probe(channel, order)
+        # Waits until main kills this process. Main first reads the usage of the call, which needs a living process.
+        _read(channel, 1)
     except FrameError:
-        pass  # Main closed the channel: it does not need this child.
+        pass  # Main closed the channel, because it does not need this child.
     except BaseException as error:  # noqa: BLE001 - main must learn of every error
         _say(channel, messages.Failed(f"{type(error).__name__}: {error}"))
     finally:
@@ -104,7 +93,7 @@ def _call(channel: int, order: messages.CallOrder, output_bytes_max: int) -> Non
 
     try:
         module, ready = _loaded(channel, order)
-    except ModuleError as refused:
+    except tools.ModuleError as refused:
         _flush()
         _say(channel, _broken(refused.fault))
     else:
@@ -112,16 +101,17 @@ def _call(channel: int, order: messages.CallOrder, output_bytes_max: int) -> Non
         call = messages.Invocation(**read_frame(channel))
         if order.network:
             open_broker(channel)
-        outcome = call_tool(
+        outcome = tools.call_tool(
             module, call.tool, call.arguments, call.context, output_bytes_max=output_bytes_max
         )
         _say(channel, _answer(outcome))
-    return _wait_for_the_end(channel)
 
 
 def _rehearse() -> None:
     """Runs a call and drops its answer. So the memory pages that a real call writes are copied before that call."""
-    outcome = call_tool(REHEARSAL, "rehearsal:echo", {"text": "x" * 1_000}, {}, output_bytes_max=1 << 20)
+    outcome = tools.call_tool(
+        REHEARSAL, "rehearsal:echo", {"text": "x" * 1_000}, {}, output_bytes_max=1 << 20
+    )
     encode_frame(_answer(outcome).as_json())
 
 
@@ -130,20 +120,20 @@ def _loaded(channel: int, order: messages.CallOrder) -> tuple[Module, messages.R
     if order.known is not None:
         code = a2b_base64(order.known.code)
         _say(channel, messages.Starting())
-        return load_known(order.module, order.source, code, order.known.places), messages.Ready()
+        return tools.load_known(order.module, order.source, code, order.known.places), messages.Ready()
 
     def announce(code: CodeType) -> None:
-        portable = portable_code(code)
-        told = None if portable is None else b2a_base64(portable, newline=False).decode()
-        _say(channel, messages.Imports(list(imports_of_code(code)), told))
+        portable = tools.portable_code(code)
+        text = None if portable is None else b2a_base64(portable, newline=False).decode()
+        _say(channel, messages.Imports(list(tools.imports_of_code(code)), text))
         _say(channel, messages.Starting())
 
     source = order.source.encode("utf-8", "replace")
-    module = load_module(order.module, source, for_one_call=True, announce=announce)
-    return module, messages.Ready(places(module))
+    module = tools.load_module(order.module, source, for_one_call=True, announce=announce)
+    return module, messages.Ready(tools.places(module))
 
 
-def _broken(fault: Fault) -> messages.CallFailure:
+def _broken(fault: tools.Fault) -> messages.CallFailure:
     code = fault.code if fault.code in LIMIT_CODES else "MODULE_BROKEN"
     error = fault.message if fault.traceback is None else f"{fault.message}\n{fault.traceback}"
     return messages.CallFailure(code, error)
@@ -162,26 +152,19 @@ def _check(channel: int, order: messages.CheckOrder) -> None:
     def send(stage: Mapping[str, object]) -> None:
         _say(channel, parse_child_message({"stage": stage}))
 
-    check_module(order.module, a2b_base64(order.source), send=send)
+    tools.check_module(order.module, a2b_base64(order.source), send=send)
     _flush()
     _say(channel, messages.Done())
-    _wait_for_the_end(channel)
 
 
 def _probe(channel: int, order: messages.ProbeOrder) -> None:
     canaries = Canaries(**order.canaries | {"workdir": os.getcwd()})  # type: ignore[arg-type] # as the zygote sent them
     probes = {probe.name: probe for probe in PROBES}
     _say(channel, messages.Sights({name: probes[name].try_it(canaries) for name in order.probes}))
-    _wait_for_the_end(channel)
 
 
 def _say(channel: int, message: ChildMessage) -> None:
     write_frame(channel, message.as_json())
-
-
-def _wait_for_the_end(channel: int) -> None:
-    """Waits until main kills this process. Main first reads the usage of the call, which needs a living process."""
-    _read(channel, 1)
 
 
 def _flush() -> None:

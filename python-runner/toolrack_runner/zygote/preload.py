@@ -19,15 +19,11 @@ _modules = sys.modules
 @contextmanager
 def without_hooks() -> Iterator[None]:
     """Imports in this `with` block register no hooks. Only for the standard library, which works without its hooks here."""
-    os.register_at_fork = _ignore
+    os.register_at_fork = lambda **_hooks: None
     try:
         yield
     finally:
         os.register_at_fork = _register
-
-
-def _ignore(**_hooks: object) -> None:
-    pass
 
 
 with without_hooks():
@@ -39,20 +35,9 @@ _get_native_id = threading.get_native_id
 #: Modules of the standard library that many tools import. They take 15 MB in a zygote and nothing in a child.
 STANDARD = (
     *("asyncio", "base64", "collections", "dataclasses", "datetime", "decimal", "enum", "functools"),
-    *(
-        "hashlib",
-        "inspect",
-        "itertools",
-        "json",
-        "math",
-        "pathlib",
-        "random",
-        "re",
-        "statistics",
-        "string",
-        "tempfile",
-    ),
-    *("textwrap", "traceback", "typing", "urllib.parse", "urllib.request", "uuid", "zoneinfo"),
+    *("hashlib", "inspect", "itertools", "json", "math", "pathlib", "random", "re", "statistics"),
+    *("string", "tempfile", "textwrap", "traceback", "typing", "urllib.parse", "urllib.request"),
+    *("uuid", "zoneinfo"),
 )
 #: Variables that keep numeric libraries from starting threads during an import. A process with threads cannot be forked
 #: safely.

@@ -81,7 +81,7 @@ class _Child:
         return escaped
 
     def end(self) -> None:
-        """Kills it, and waits until it is reaped and its files are removed."""
+        """Kills the child. Waits until the child is reaped and its files are removed."""
         os.kill(self._pid, signal.SIGKILL)
         self._channel.close()
         if "seccomp" in self._confinement.missing:
@@ -93,9 +93,9 @@ class _Child:
 
 
 def kill_group(pid: int) -> None:
-    """Kills the processes that a child left in its process group. Called before the child is reaped, while it has its pid.
+    """Kills the processes in a child's process group. Called before the child is reaped, while the pid is in use.
 
-    Needed only if forking is not denied; docs/security.md lists the promises that do not hold then.
+    Needed only if forking is not denied. docs/security.md lists the promises that do not hold then.
     """
     with suppress(ProcessLookupError):
         os.killpg(pid, signal.SIGKILL)

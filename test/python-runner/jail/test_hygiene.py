@@ -10,12 +10,10 @@ import pytest
 from jail.forked import fork, in_child
 from toolrack_runner.jail.hygiene import (
     PR_SET_DUMPABLE,
-    close_stdin,
     die_with,
     forbid_new_privileges,
     hide_memory,
-    keep_files_private,
-    start_session,
+    separate_from_zygote,
 )
 from toolrack_runner.jail.linux import ON_LINUX, prctl
 
@@ -29,7 +27,7 @@ def status(field: str) -> str:
 
 def test_a_child_has_a_session_and_a_group_of_its_own() -> None:
     def look(_: int) -> object:
-        start_session()
+        separate_from_zygote()
         return os.getsid(0) == os.getpgrp() == os.getpid()
 
     assert in_child(look) is True
@@ -91,7 +89,7 @@ def test_nothing_gains_privileges() -> None:
 
 def test_what_a_child_writes_is_its_own(tmp_path: Path) -> None:
     def write(_: int) -> object:
-        keep_files_private()
+        separate_from_zygote()
         os.mkdir(tmp_path / "folder")
         (tmp_path / "file").touch()
         return [stat.S_IMODE(os.stat(tmp_path / name).st_mode) for name in ("folder", "file")]
@@ -101,7 +99,7 @@ def test_what_a_child_writes_is_its_own(tmp_path: Path) -> None:
 
 def test_stdin_is_at_its_end() -> None:
     def read(_: int) -> object:
-        close_stdin(os.open(os.devnull, os.O_RDONLY))
+        separate_from_zygote()
         before = time.monotonic()
         return [os.read(0, 1).decode(), time.monotonic() - before < 5]
 

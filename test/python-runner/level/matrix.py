@@ -19,7 +19,7 @@ from toolrack_runner.jail.hygiene import (
     die_with,
     forbid_new_privileges,
     hide_memory,
-    start_session,
+    separate_from_zygote,
 )
 from toolrack_runner.jail.identity import drop_capabilities, drop_identity
 from toolrack_runner.jail.landlock import LandlockRules
@@ -71,7 +71,7 @@ class Jail:
     def confine(self, layers: frozenset[str], canaries: Canaries, answer: int) -> None:
         """The order of the runner's own confinement, with layers left out."""
         uid = SLOT if "identity" in layers else os.getuid()
-        start_session()
+        separate_from_zygote()
         if self.namespaces is not None:
             self.namespaces.enter_own(uid, uid)
         close_all_except({0, 1, 2, answer, canaries.passed, canaries.severed, *self.landlock.descriptors})

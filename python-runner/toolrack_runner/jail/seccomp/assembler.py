@@ -62,67 +62,41 @@ class Assembled:
 
 
 def assemble(lines: Sequence[Line]) -> Assembled:
-    """Assembles the lines.
-
-    Raises ValueError for a jump backwards or a program that is too long, and KeyError for a missing label.
-    """
-    long: set[tuple[int, bool]] = set()
-    while found := _far_jumps(lines, long) - long:
-        long |= found
-    places = _places(lines, long)
-    code = bytearray()
+    """Raises ValueError for a jump backwards or a program that is too long, and KeyError for a missing label."""
+    labels = {line.name for line in lines if isinstance(line, Label)}
+    # The last line is assembled first, so the distance of each jump is known. Both dicts count the bytes to the end.
+    places: dict[str | None, int] = {}
     holes: dict[str, tuple[int, ...]] = {}
-    for index, line in enumerate(lines):
-        if isinstance(line, Operation):
-            code += INSTRUCTION.pack(line.code, 0, 0, line.constant)
-        elif isinstance(line, Branch):
+    code = b""
+    for line in reversed(lines):
+        if isinstance(line, Label):
+            places[line.name] = len(code)
+        elif isinstance(line, Operation):
+            code = INSTRUCTION.pack(line.code, 0, 0, line.constant) + code
+        else:
+            if backwards := (labels & {line.if_true, line.if_false}) - places.keys():
+                raise ValueError(f"a jump backwards to {backwards.pop()}")
+            places[None] = len(code)
+            skipped = [len(code) - places[target] for target in (line.if_true, line.if_false)]
+            code = _branch(line, [each // INSTRUCTION.size for each in skipped]) + code
             if isinstance(line.constant, str):
-                holes[line.constant] = (*holes.get(line.constant, ()), len(code) + 4)
-            code += _branch(index, line, places, long)
+                holes[line.constant] = (len(code) - 4, *holes.get(line.constant, ()))
     if len(code) > INSTRUCTIONS_MAX * INSTRUCTION.size:
         raise ValueError(f"{len(code) // INSTRUCTION.size} instructions; the kernel takes {INSTRUCTIONS_MAX}")
-    return Assembled(bytes(code), holes)
+    return Assembled(code, {name: tuple(len(code) - end for end in ends) for name, ends in holes.items()})
 
 
-def _size(index: int, line: Line, long: set[tuple[int, bool]]) -> int:
-    return 0 if isinstance(line, Label) else 1 + ((index, True) in long) + ((index, False) in long)
-
-
-def _places(lines: Sequence[Line], long: set[tuple[int, bool]]) -> dict[int | str, int]:
-    """The position of each line and each label in the program."""
-    places: dict[int | str, int] = {}
-    position = 0
-    for index, line in enumerate(lines):
-        places[index] = position
-        if isinstance(line, Label):
-            places[line.name] = position
-        position += _size(index, line, long)
-    return places
-
-
-def _far_jumps(lines: Sequence[Line], long: set[tuple[int, bool]]) -> set[tuple[int, bool]]:
-    places = _places(lines, long)
-    return {
-        (index, way)
-        for index, line in enumerate(lines)
-        if isinstance(line, Branch)
-        for way, target in ((True, line.if_true), (False, line.if_false))
-        if target is not None and places[target] - places[index] - 1 > REACH
-    }
-
-
-def _branch(index: int, line: Branch, places: Mapping[int | str, int], long: set[tuple[int, bool]]) -> bytes:
-    after = places[index] + 1
-    end = after + ((index, True) in long) + ((index, False) in long)
+def _branch(line: Branch, skipped: Sequence[int]) -> bytes:
+    """The branch, which skips this number of instructions if true and if false, and the jumps for long distances."""
+    added = 0
+    while (needed := sum(each + added > REACH for each in skipped)) > added:
+        added = needed
     offsets, jumps = [], b""
-    for way, target in ((True, line.if_true), (False, line.if_false)):
-        to = end if target is None else places[target]
-        if to < end:
-            raise ValueError(f"a jump backwards to {target}")
-        if (index, way) in long:
+    for distance in (each + added for each in skipped):
+        if distance > REACH:
             offsets.append(len(jumps) // INSTRUCTION.size)
-            jumps += INSTRUCTION.pack(JUMP, 0, 0, to - (after + offsets[-1] + 1))
+            jumps += INSTRUCTION.pack(JUMP, 0, 0, distance - offsets[-1] - 1)
         else:
-            offsets.append(to - after)
+            offsets.append(distance)
     constant = 0 if isinstance(line.constant, str) else line.constant
-    return INSTRUCTION.pack(line.code, offsets[0], offsets[1], constant) + jumps
+    return INSTRUCTION.pack(line.code, *offsets, constant) + jumps

@@ -8,28 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from typing import Final
 
-from toolrack_runner.jail.seccomp.assembler import (
-    AND,
-    JUMP_IF_AT_LEAST,
-    JUMP_IF_EQUAL,
-    LOAD_WORD,
-    RETURN,
-    Assembled,
-    Branch,
-    Label,
-    Line,
-    Operation,
-    assemble,
-)
-from toolrack_runner.jail.seccomp.policy import (
-    DENY,
-    KILL_PROCESS,
-    UNKNOWN,
-    VERDICTS,
-    Condition,
-    Rule,
-    verdict_of,
-)
+from toolrack_runner.jail.seccomp import assembler as bpf
+from toolrack_runner.jail.seccomp import policy
 from toolrack_runner.jail.seccomp.syscalls import TABLES
 
 #: `linux/audit.h`: AUDIT_ARCH_X86_64 and AUDIT_ARCH_AARCH64; both have 64 bits and are little endian.
@@ -44,22 +24,22 @@ ARCHITECTURE_AT: Final = 4
 ARGUMENTS_AT: Final = 16
 
 
-def compile_policy(machine: str) -> Assembled:
+def compile_policy(machine: str) -> bpf.Assembled:
     """Compiles the policy for one machine. Raises KeyError for a machine without a table."""
     table = TABLES[machine]
-    lines: list[Line] = [
-        Operation(LOAD_WORD, ARCHITECTURE_AT),
-        Branch(JUMP_IF_EQUAL, ARCHITECTURES[machine], if_false=_returning(KILL_PROCESS)),
-        Operation(LOAD_WORD, NUMBER_AT),
+    lines: list[bpf.Line] = [
+        bpf.Operation(bpf.LOAD_WORD, ARCHITECTURE_AT),
+        bpf.Branch(bpf.JUMP_IF_EQUAL, ARCHITECTURES[machine], if_false=_returning(policy.KILL_PROCESS)),
+        bpf.Operation(bpf.LOAD_WORD, NUMBER_AT),
         *_search(list(_ranges(machine))),
     ]
     for name in sorted(table, key=table.__getitem__):
-        verdict = verdict_of(name)
+        verdict = policy.verdict_of(name)
         if not isinstance(verdict, int):
             lines += _conditions(name, verdict)
-    for verdict in VERDICTS:
-        lines += [Label(_returning(verdict)), Operation(RETURN, verdict)]
-    return assemble(lines)
+    for verdict in policy.VERDICTS:
+        lines += [bpf.Label(_returning(verdict)), bpf.Operation(bpf.RETURN, verdict)]
+    return bpf.assemble(lines)
 
 
 def _returning(verdict: int) -> str:
@@ -75,49 +55,49 @@ def _ranges(machine: str) -> Iterator[tuple[int, str]]:
 def _targets(machine: str) -> Iterator[tuple[int, str]]:
     names = {number: name for name, number in TABLES[machine].items()}
     for number in range(max(names) + 1):
-        verdict = verdict_of(names[number]) if number in names else DENY
+        verdict = policy.verdict_of(names[number]) if number in names else policy.DENY
         yield number, _returning(verdict) if isinstance(verdict, int) else names[number]
-    yield max(names) + 1, _returning(UNKNOWN)
+    yield max(names) + 1, _returning(policy.UNKNOWN)
     if machine == "x86_64":
-        yield X32, _returning(KILL_PROCESS)
+        yield X32, _returning(policy.KILL_PROCESS)
 
 
-def _search(ranges: Sequence[tuple[int, str]]) -> Iterator[Line]:
+def _search(ranges: Sequence[tuple[int, str]]) -> Iterator[bpf.Line]:
     """A binary search. If a half has only one range, the search jumps to the label of this range."""
     middle = len(ranges) // 2
     halves = ranges[:middle], ranges[middle:]
     left, right = (half[0][1] if len(half) == 1 else f"from {half[0][0]} to {half[-1][0]}" for half in halves)
-    yield Branch(JUMP_IF_AT_LEAST, ranges[middle][0], right, left)
+    yield bpf.Branch(bpf.JUMP_IF_AT_LEAST, ranges[middle][0], right, left)
     for name, half in zip((left, right), halves, strict=True):
         if len(half) > 1:
-            yield Label(name)
+            yield bpf.Label(name)
             yield from _search(half)
 
 
-def _conditions(name: str, rule: Rule) -> Iterator[Line]:
+def _conditions(name: str, rule: policy.Rule) -> Iterator[bpf.Line]:
     for number, case in enumerate(rule):
         if not case.conditions:
             return
-        yield Label(name if number == 0 else f"{name} {number}")
+        yield bpf.Label(name if number == 0 else f"{name} {number}")
         otherwise = _from_case(name, rule, number + 1)
         for position, condition in enumerate(case.conditions[:-1]):
             passed = f"{name} {number} passed {position}"
             yield from _branches(condition, passed, otherwise)
-            yield Label(passed)
+            yield bpf.Label(passed)
         yield from _branches(case.conditions[-1], _returning(case.verdict), otherwise)
 
 
-def _from_case(name: str, rule: Rule, number: int) -> str:
+def _from_case(name: str, rule: policy.Rule, number: int) -> str:
     """The label for a call to which no case before case `number` applies."""
     if number == len(rule):
-        return _returning(DENY)
+        return _returning(policy.DENY)
     return f"{name} {number}" if rule[number].conditions else _returning(rule[number].verdict)
 
 
-def _branches(condition: Condition, passed: str, otherwise: str) -> Iterator[Line]:
-    yield Operation(LOAD_WORD, ARGUMENTS_AT + 8 * condition.argument + 4 * condition.is_upper_half)
+def _branches(condition: policy.Condition, passed: str, otherwise: str) -> Iterator[bpf.Line]:
+    yield bpf.Operation(bpf.LOAD_WORD, ARGUMENTS_AT + 8 * condition.argument + 4 * condition.is_upper_half)
     if condition.mask != 0xFFFFFFFF:
-        yield Operation(AND, condition.mask)
+        yield bpf.Operation(bpf.AND, condition.mask)
     for value in condition.values[:-1]:
-        yield Branch(JUMP_IF_EQUAL, value, if_true=passed)
-    yield Branch(JUMP_IF_EQUAL, condition.values[-1], passed, otherwise)
+        yield bpf.Branch(bpf.JUMP_IF_EQUAL, value, if_true=passed)
+    yield bpf.Branch(bpf.JUMP_IF_EQUAL, condition.values[-1], passed, otherwise)

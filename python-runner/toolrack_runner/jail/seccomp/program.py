@@ -47,20 +47,14 @@ class SeccompProgram:
         return program
 
     def apply(self) -> None:
-        """Applies the program permanently to this thread and to the threads that it starts.
-
-        Needs no_new_privs. Raises OSError; the child then must not go on.
-        """
+        """Applies it permanently to this thread and its later threads. Needs no_new_privs. The child must end on OSError."""
         own = os.getpid()
         for hole in self._holes:
             struct.pack_into("=I", self._code, hole, own)
         syscall("seccomp", SECCOMP_SET_MODE_FILTER, 0, ctypes.addressof(self._program))
 
     def try_out(self) -> int:
-        """Applies the program to this process and tests it.
-
-        Returns 0 if the program denies a call as it should, the errno if the kernel refuses the program, or LET_THROUGH.
-        """
+        """Applies the program to this process. Returns 0 if it denies a call, the kernel's errno for it, or LET_THROUGH."""
         try:
             forbid_new_privileges()
             self.apply()

@@ -1,7 +1,8 @@
 import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { root } from './checkout.mjs'
-import { freePorts } from './ports.mjs'
+import { root } from '../../scripts/toolchain/checkout.mjs'
+import { addressesOf, secretsText } from '../../scripts/toolchain/emulators.mjs'
+import { freePorts } from '../../scripts/toolchain/ports.mjs'
 
 const uploaded = ['dist', 'workflows', 'package.json', '.env', '.env.demo-toolrack']
 const copied = ['firestore.rules', 'firestore.indexes.json', 'hosting']
@@ -32,19 +33,4 @@ export async function makeEmulatorProject(folder, secrets) {
   config.emulators.singleProjectMode = false
   writeFileSync(join(folder, 'firebase.json'), JSON.stringify(config, undefined, 2))
   return { config: join(folder, 'firebase.json'), addresses: addressesOf(config) }
-}
-
-/** The endpoints of the emulators of a firebase.json, as host:port. */
-export function addressesOf({ emulators }) {
-  const listening = Object.entries(emulators).filter(([, emulator]) => emulator.port !== undefined)
-  return Object.fromEntries(
-    listening.map(([name, { host = '127.0.0.1', port }]) => [name, `${host}:${port}`]),
-  )
-}
-
-/** The file from which firebase-tools reads secrets: one line for each, in single quotes, which quote every character. */
-export function secretsText(secrets) {
-  return Object.entries(secrets)
-    .map(([name, value]) => `${name}='${value.replaceAll(/\s*\n\s*/g, '')}'\n`)
-    .join('')
 }
