@@ -16,10 +16,7 @@ async function main(): Promise<void> {
   function stop(): void {
     if (stopping) return
     stopping = true
-    serving.stop().then(
-      () => process.exit(0),
-      (error: unknown) => fail(error),
-    )
+    serving.stop().then(() => process.exit(0), fail)
   }
   process.on('SIGINT', stop).on('SIGTERM', stop).on('SIGHUP', stop)
   // The parent process gets the address before it is printed, so that after a crash the next start uses the same port.

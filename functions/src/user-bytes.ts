@@ -1,6 +1,6 @@
 import { getHeapStatistics } from 'node:v8'
 
-/** Counts bytes for each user. Users without bytes are not remembered. */
+/** Counts bytes for each user. Remembers only users who have bytes. */
 export class UserBytes {
   readonly #bytesOf = new Map<string, number>()
   #total = 0

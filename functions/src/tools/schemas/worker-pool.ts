@@ -60,7 +60,7 @@ export class WorkerPool<Question extends Serializable, Report> {
    */
   async ask(question: Question, { user, signal, spent }: Asker): Promise<WorkerAnswer<Report>> {
     if (this.#isClosed) throw stopping()
-    return this.#queue.run(user, () => this.#answerTo(question, user, spent), { signal })
+    return this.#queue.run(user, () => this.#answerTo(question, user, spent), signal)
   }
 
   /** Refuses all open questions and kills the processes. It would take over a minute to answer the waiting questions. */
