@@ -2,32 +2,34 @@ import type { JsonObject } from '@toolrack/contract'
 import { LRUCache } from 'lru-cache'
 import type { StoredDefinition } from '../catalog/layer-source.ts'
 import { lightArguments, lightDefinition, type LightDefinition } from './light-work.ts'
-import type { ArgumentQuestion, ArgumentReport, createValidateArguments } from './validate-arguments.ts'
+import type * as validation from './validate-arguments.ts'
 import { WorkerPool, workerUrlOf, type Asker, type PoolParts } from './worker-pool.ts'
 
 /** Milliseconds that a check of arguments may take. Even a schema within all limits can need minutes. */
 const DEADLINE_MS = 1_000
 const KNOWN_MAX = 1_000
 /**
- * The number of calls of a definition before the service compiles its schema in its own process. All requests wait during
- * that time, and most definitions are hardly called.
+ * Calls of a definition before the service compiles its schema in its own process. All requests wait for this compilation, and
+ * most definitions are called only once or twice.
  */
 const CALLS_BEFORE = 2
 
-type Validate = ReturnType<typeof createValidateArguments>
+type Question = validation.ArgumentQuestion
+type Report = validation.ArgumentReport
 type Known = { readonly light: LightDefinition | undefined; calls: number }
 
 /**
- * Checks arguments against the schema of their definition. Both come from strangers: a schema that compares each element
- * with each other needs minutes, and one that finds many errors in each element fills the memory. So the check runs in
- * another process, which keeps the compiled schemas.
+ * Checks arguments against the schema of their definition. Both come from strangers. A schema that compares each element with
+ * every other takes minutes, and one that finds many errors in each element fills the memory. So the check runs in another
+ * process, which keeps the compiled schemas.
  *
- * The service checks in its own process if a definition is called often and its checks are certainly cheap
- * (`light-work.ts`), because the exchange with the other process takes a third of the time of a call.
+ * The service checks in its own process if a definition is called often and its checks are certainly cheap (`light-work.ts`). The
+ * messages to the other process and back take a third of the time of a call.
  */
-export class ArgumentValidator extends WorkerPool<ArgumentQuestion, ArgumentReport> {
+export class ArgumentValidator extends WorkerPool<Question, Report> {
   readonly #known = new LRUCache<string, Known>({ max: KNOWN_MAX })
-  #validateHere: Promise<Validate> | undefined
+  /** Loaded when it is first needed, because a service that only lists tools does not need Ajv. */
+  #validation: Promise<typeof validation> | undefined
 
   constructor({ workerUrl = workerUrlOf('argument-worker'), ...options }: PoolParts = {}) {
     super(workerUrl, { deadlineMs: DEADLINE_MS, ...options })
@@ -38,10 +40,13 @@ export class ArgumentValidator extends WorkerPool<ArgumentQuestion, ArgumentRepo
     { digest, text }: Pick<StoredDefinition, 'digest' | 'text'>,
     args: JsonObject,
     asker: Pick<Asker, 'user' | 'signal'>,
-  ): Promise<ArgumentReport> {
+  ): Promise<Report> {
     const question = { digest, text, arguments: args }
     const values = this.#lightValues(question)
-    if (values !== undefined) return (await (this.#validateHere ??= loadValidate()))(question, values)
+    if (values !== undefined) {
+      this.#validation ??= import(workerUrlOf('validate-arguments').href) as Promise<typeof validation>
+      return (await this.#validation).validateArguments(question, values)
+    }
     const answer = await this.ask(question, asker)
     if ('report' in answer) return answer.report
     return {
@@ -50,18 +55,10 @@ export class ArgumentValidator extends WorkerPool<ArgumentQuestion, ArgumentRepo
   }
 
   /** The number of values in the arguments. Undefined if the service must not check them in its own process. */
-  #lightValues({ digest, text, arguments: args }: ArgumentQuestion): number | undefined {
+  #lightValues({ digest, text, arguments: args }: Question): number | undefined {
     const known = this.#known.get(digest) ?? { light: lightDefinition(text), calls: 0 }
     if (known.calls === 0) this.#known.set(digest, known)
     known.calls += 1
     return known.light && known.calls > CALLS_BEFORE ? lightArguments(args, known.light) : undefined
   }
-}
-
-/** Loads the module when it is first needed, because a service that only lists tools does not need Ajv. */
-async function loadValidate(): Promise<Validate> {
-  const { createValidateArguments } = (await import(workerUrlOf('validate-arguments').href)) as {
-    readonly createValidateArguments: () => Validate
-  }
-  return createValidateArguments()
 }

@@ -5,48 +5,43 @@ import { enforceableSchema, type CompileReport } from './enforceable-schema.ts'
 import { expandedWeight } from './expanded-weight.ts'
 import { anonymous, DRAFT_RULE, draftOf, newAjv, newCompiler, type Draft } from './schema-draft.ts'
 
-/** How many schema values one Ajv instance compiles before it is replaced. Ajv keeps everything that it compiles. */
+/** Schema values after which an Ajv instance is replaced, because it keeps everything that it compiles. */
 const WEIGHT_PER_COMPILER = 2_000
 const FAULTS_MAX = 10
 
-/**
- * Compiles schemas one after the other and keeps none. A compilation may take long, never end, or fill the memory, so this
- * runs in the schema worker.
- */
-export function createCompileSchema(): (schema: JsonObject) => CompileReport {
-  const metaValidators = new Map<Draft, Ajv>()
-  const compilers = new Map<Draft, { readonly ajv: Ajv; weight: number }>()
+const metaValidators = new Map<Draft, Ajv>()
+const compilers = new Map<Draft, { readonly ajv: Ajv; weight: number }>()
 
-  function metaFaults(draft: Draft, schema: JsonObject): JsonFault[] {
-    const ajv = metaValidators.get(draft) ?? newAjv(draft)
-    metaValidators.set(draft, ajv)
-    return ajv.validateSchema(schema) === true ? [] : faultsOf(ajv.errors ?? [])
+/** Compiles a schema and does not keep it. This may take long, never end, or fill the memory, so it runs in the schema worker. */
+export function compileSchema(root: JsonObject): CompileReport {
+  const draft = draftOf(root)
+  if (!draft) return { faults: [faultAt(['$schema'], DRAFT_RULE)], unenforced: [] }
+  const nameless = anonymous(root)
+  const notSchema = metaFaults(draft, nameless)
+  if (notSchema.length > 0) return { faults: notSchema, unenforced: [] }
+  const { schema, faults, unenforced } = enforceableSchema(nameless)
+  if (faults.length > 0) return { faults, unenforced }
+  try {
+    compilerFor(draft, schema).compile(schema)
+    return { faults: [], unenforced }
+  } catch (error) {
+    return { faults: [faultAt([], `the schema does not compile: ${(error as Error).message}`)], unenforced }
   }
+}
 
-  function compilerFor(draft: Draft, schema: JsonObject): Ajv {
-    const known = compilers.get(draft)
-    const isUsable = known !== undefined && known.weight < WEIGHT_PER_COMPILER
-    const compiler = isUsable ? known : { ajv: newCompiler(draft, { allErrors: true }), weight: 0 }
-    compiler.weight += expandedWeight(schema).weight
-    compilers.set(draft, compiler)
-    return compiler.ajv
-  }
+function metaFaults(draft: Draft, schema: JsonObject): JsonFault[] {
+  const ajv = metaValidators.get(draft) ?? newAjv(draft)
+  metaValidators.set(draft, ajv)
+  return ajv.validateSchema(schema) === true ? [] : faultsOf(ajv.errors ?? [])
+}
 
-  return function compileSchema(root) {
-    const draft = draftOf(root)
-    if (!draft) return { faults: [faultAt(['$schema'], DRAFT_RULE)], unenforced: [] }
-    const nameless = anonymous(root)
-    const notSchema = metaFaults(draft, nameless)
-    if (notSchema.length > 0) return { faults: notSchema, unenforced: [] }
-    const { schema, faults, unenforced } = enforceableSchema(nameless)
-    if (faults.length > 0) return { faults, unenforced }
-    try {
-      compilerFor(draft, schema).compile(schema)
-      return { faults: [], unenforced }
-    } catch (error) {
-      return { faults: [faultAt([], `the schema does not compile: ${(error as Error).message}`)], unenforced }
-    }
-  }
+function compilerFor(draft: Draft, schema: JsonObject): Ajv {
+  const known = compilers.get(draft)
+  const isUsable = known !== undefined && known.weight < WEIGHT_PER_COMPILER
+  const compiler = isUsable ? known : { ajv: newCompiler(draft, { allErrors: true }), weight: 0 }
+  compiler.weight += expandedWeight(schema).weight
+  compilers.set(draft, compiler)
+  return compiler.ajv
 }
 
 function faultsOf(errors: readonly ErrorObject[]): JsonFault[] {

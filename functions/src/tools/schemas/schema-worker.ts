@@ -1,11 +1,8 @@
 import type { JsonObject } from '@toolrack/contract'
 import { answerQuestions } from './answer-questions.ts'
-import { createCompileSchema } from './compile-schema.ts'
+import { compileSchema } from './compile-schema.ts'
 
-// A separate program. A question is the text of a schema.
-const compileSchema = createCompileSchema()
-
-// Compiles the meta-schema before the first question. It takes longer than most schemas, and must not count against the
-// deadline of the first one.
+// A separate program. A question is the text of a schema. The meta-schema is compiled before the first question. Its compilation
+// takes longer than that of most schemas, and must not count against the deadline of the first one.
 compileSchema({})
 answerQuestions((text: string) => compileSchema(JSON.parse(text) as JsonObject))

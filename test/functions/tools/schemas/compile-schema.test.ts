@@ -1,8 +1,7 @@
 import { expect, test } from '@jest/globals'
 import type { JsonObject } from '@toolrack/contract'
-import { createCompileSchema } from '../../../../functions/src/tools/schemas/compile-schema.ts'
+import { compileSchema as compile } from '../../../../functions/src/tools/schemas/compile-schema.ts'
 
-const compile = createCompileSchema()
 const DRAFT_07 = 'http://json-schema.org/draft-07/schema#'
 const tuple = { properties: { a: { type: 'array', items: [{ type: 'string' }], additionalItems: false } } }
 
