@@ -126,12 +126,7 @@ export class FairQueue {
   #userOf(user: QueueUser): User {
     const known = this.#users.get(user)
     if (known) return known
-    const made = {
-      waiting: new Set<Waiter>(),
-      running: 0,
-      started: this.#forgottenStart,
-      pausedUntilMs: 0,
-    }
+    const made = { waiting: new Set<Waiter>(), running: 0, started: this.#forgottenStart, pausedUntilMs: 0 }
     this.#users.set(user, made)
     return made
   }
@@ -223,13 +218,12 @@ export class FairQueue {
   #forgetIdle(): void {
     const max = this.#waiting > 0 ? IDLE_USERS_MAX : 0
     if (max === 0) this.#forgottenStart = 0
-    if (this.#users.size <= max) return
     const now = this.#clock.nowMs()
     for (const [key, { running, waiting, pausedUntilMs, started }] of this.#users) {
+      if (this.#users.size <= max) return
       if (running > 0 || waiting.size > 0 || pausedUntilMs > now) continue
       this.#users.delete(key)
       if (max > 0) this.#forgottenStart = Math.max(this.#forgottenStart, started)
-      if (this.#users.size <= max) return
     }
   }
 }

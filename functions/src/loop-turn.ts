@@ -3,10 +3,7 @@ import { setImmediate } from 'node:timers/promises'
 /** Milliseconds that work may take before other requests get a turn. */
 export const STRETCH_MS = 5
 
-/**
- * Milliseconds that a user has to pause for each millisecond above the time allowed. With 16, too long work delays less than one
- * in 16 requests of other users.
- */
+/** Milliseconds of pause for each millisecond of too long work. With 16, a user delays less than one in 16 requests of others. */
 const PAUSE_FACTOR = 16
 const PAUSE_MS_MAX = 1_000
 

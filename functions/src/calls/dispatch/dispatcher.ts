@@ -84,9 +84,9 @@ function forModel(answered: AnsweredCall<InvocationResult<ResultData>>): Answere
 }
 
 /** Each call gets its own key: the key of the header, and the call's id. They are separated by a line feed, which no header has. */
-function headersOf({ id, index }: ToolCall, { idempotencyKey, ...headers }: CallHeaders): CallHeaders {
-  if (idempotencyKey === undefined) return { ...headers, idempotencyKey }
-  return { ...headers, idempotencyKey: `${idempotencyKey}\n${id ?? index}` }
+function headersOf({ id, index }: ToolCall, headers: CallHeaders): CallHeaders {
+  const key = headers.idempotencyKey
+  return key === undefined ? headers : { ...headers, idempotencyKey: `${key}\n${id ?? index}` }
 }
 
 function requestOf({ name, arguments: sent, nullMeansOmitted }: ToolCall): CallRequest {

@@ -1,7 +1,6 @@
-import { ToolrackError, type InvocationResult } from '@toolrack/contract'
-import { JsonText } from '../../tools/json/json-text.ts'
+import { ToolrackError } from '@toolrack/contract'
 import { shareOfHeap, UserBytes } from '../../user-bytes.ts'
-import type { Invocation, ResultData } from '../pipeline/call.ts'
+import type { Invocation } from '../pipeline/call.ts'
 import { RESULT_BYTES_MAX } from '../pipeline/run-tool.ts'
 
 /** Room for two of the largest answers, which have 64 calls. */
@@ -45,7 +44,8 @@ export class HeldResults {
         let bytes = 0
         try {
           const invocation = await call()
-          bytes = Math.min(RESULT_BYTES_MAX, bytesOf(invocation.result))
+          // A JsonText shares the text of its result, so only the text is counted.
+          bytes = Math.min(RESULT_BYTES_MAX, invocation.result.textResultForLlm.length)
           return invocation
         } finally {
           add(bytes - RESULT_BYTES_MAX)
@@ -61,13 +61,6 @@ export class HeldResults {
   bytes(user: string): number {
     return this.#bytes.of(user)
   }
-}
-
-/** The length of a result's text. A value that is kept as text is the same text, so it is not counted again. */
-function bytesOf(result: InvocationResult<ResultData>): number {
-  const data =
-    result.resultType === 'success' && result.data instanceof JsonText ? result.data.text.length : 0
-  return Math.max(result.textResultForLlm.length, data)
 }
 
 const USER_FULL =

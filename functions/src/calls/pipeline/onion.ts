@@ -27,10 +27,7 @@ export type StepFailures = {
   readonly countAfterNext: () => void
 }
 
-/**
- * Nested steps, added once, from the outside in. `Call` is the type that the innermost step passes to `next`, so a step can only
- * read a fact that an outer step has added.
- */
+/** Nested steps. `Call` has the facts that the steps so far have added, so a step can read only the facts of outer steps. */
 export class Onion<Call extends Received> {
   readonly #failures: StepFailures
   readonly #around: (rest: Rest<Call>) => Rest<Received>
@@ -80,14 +77,15 @@ function guarded<Call extends Received, Inner extends Received>(
       return inside
     }
     function finish(outcome: CallOutcome): CallOutcome | Promise<CallOutcome> {
-      if (inside && open.count > depth) return inside.then(() => close(outcome, open, depth))
-      return close(outcome, open, depth)
+      if (inside && open.count > depth) return inside.then(() => finish(outcome))
+      open.count = depth - 1
+      return outcome
     }
     function finishFailed(error: unknown): CallOutcome | Promise<CallOutcome> {
-      if (!inside) return close(outcomeOfError(error, call, name, failures), open, depth)
+      if (!inside) return finish(outcomeOfError(error, call, name, failures))
       failures.countAfterNext()
       failures.log.error('step failed after the call; its outcome is unchanged', fieldsOf(error, call, name))
-      return inside.then((outcome) => close(outcome, open, depth))
+      return inside.then(finish)
     }
     // No async functions: one for each step would take a third more processor time in a warm call.
     try {
@@ -96,11 +94,6 @@ function guarded<Call extends Received, Inner extends Received>(
       return Promise.resolve(finishFailed(error))
     }
   }
-}
-
-function close(outcome: CallOutcome, open: Open, depth: number): CallOutcome {
-  open.count = depth - 1
-  return outcome
 }
 
 const FAILED = 'The service failed; its log has the reason under the invocationId.'

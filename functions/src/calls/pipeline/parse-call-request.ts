@@ -54,11 +54,13 @@ function unsafeArgument(args: JsonObject): string | undefined {
   const names = Object.keys(args)
   const refused = names.find((name) => REFUSED.has(name))
   if (refused !== undefined) return `'${refused}' has a name that is never allowed`
-  if (!names.every(isText)) return `(its name is not repeated) has a name with ${LONE_SURROGATE}`
+  if (!names.every((name) => name.isWellFormed()))
+    return `(its name is not repeated) has a name with ${LONE_SURROGATE}`
   const visits = Object.entries(args).map(([argument, value]): Visit => [value, argument, 1])
   for (let visit = visits.pop(); visit; visit = visits.pop()) {
     const [value, argument, depth] = visit
-    if (typeof value === 'string' && !isText(value)) return `${quoted(argument)} holds ${LONE_SURROGATE}`
+    if (typeof value === 'string' && !value.isWellFormed())
+      return `${quoted(argument)} holds ${LONE_SURROGATE}`
     if (typeof value !== 'object' || value === null) continue
     if (depth === ARGUMENTS_DEPTH_MAX)
       return `${quoted(argument)} is nested deeper than ${ARGUMENTS_DEPTH_MAX} levels`
@@ -66,20 +68,14 @@ function unsafeArgument(args: JsonObject): string | undefined {
     const keys = Array.isArray(value) ? [] : Object.keys(value)
     for (const key of keys) {
       if (REFUSED.has(key)) return `${quoted(argument)} holds the key ${key}, which is never allowed`
-      if (!isText(key)) return `${quoted(argument)} holds a key with ${LONE_SURROGATE}`
+      if (!key.isWellFormed()) return `${quoted(argument)} holds a key with ${LONE_SURROGATE}`
     }
     const children = Array.isArray(value) ? (value as readonly JsonValue[]) : Object.values(value)
-    for (const child of children) if (isVisited(child)) visits.push([child, argument, depth + 1])
+    for (const child of children)
+      if (typeof child === 'string' || (typeof child === 'object' && child !== null))
+        visits.push([child, argument, depth + 1])
   }
   return undefined
-}
-
-function isVisited(value: JsonValue): boolean {
-  return typeof value === 'string' || (typeof value === 'object' && value !== null)
-}
-
-function isText(text: string): boolean {
-  return text.isWellFormed()
 }
 
 /** The argument's name for the model, if it looks like a name. */

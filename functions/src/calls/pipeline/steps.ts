@@ -25,12 +25,10 @@ export function callSteps(parts: StepParts, failures: StepFailures): Next<Receiv
 
 /** A request that is not valid ends here. */
 export const readRequest: Step<Received, Requested> = (call, next) => {
+  const proceed = (request: CallRequest): Promise<CallOutcome> => next({ ...call, request })
   const request = call.read()
-  async function later(reading: Promise<CallRequest>): Promise<CallOutcome> {
-    return next({ ...call, request: await reading })
-  }
   // The request of a dispatched call is not a promise. To await it would take a tenth of a warm call.
-  return request instanceof Promise ? later(request) : next({ ...call, request })
+  return request instanceof Promise ? request.then(proceed) : proceed(request)
 }
 
 /** Checks the arguments if the service runs the tool. Calls of other tools fail in the last step. */

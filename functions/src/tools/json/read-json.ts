@@ -32,9 +32,7 @@ export async function readJsonInSteps(
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-function parse(
-  bytes: Uint8Array,
-): { readonly text: string; readonly value: JsonValue } | { readonly fault: JsonFault } {
+function parse(bytes: Uint8Array): { text: string; value: JsonValue } | { fault: JsonFault } {
   let text: string | undefined
   try {
     text = UTF8.decode(bytes)

@@ -40,9 +40,8 @@ export function argumentFaults(
 
 /** Decides which errors to report. If an `anyOf` or `oneOf` has an error, the errors inside its branches are not reported. */
 function outsideChoices(errors: readonly ErrorObject[]): (schemaPath: string) => boolean {
-  const choices = new Set<string>()
-  for (const { keyword, schemaPath } of errors)
-    if (keyword === 'anyOf' || keyword === 'oneOf') choices.add(schemaPath)
+  const unfit = errors.filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf')
+  const choices = new Set(unfit.map(({ schemaPath }) => schemaPath))
   return (schemaPath) => {
     for (let end = schemaPath.indexOf('/'); end >= 0; end = schemaPath.indexOf('/', end + 1))
       if (choices.has(schemaPath.slice(0, end))) return false

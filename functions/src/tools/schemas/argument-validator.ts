@@ -8,10 +8,7 @@ import { WorkerPool, workerUrlOf, type Asker, type PoolParts } from './worker-po
 /** Milliseconds that a check of arguments may take. Even a schema within all limits can need minutes. */
 const DEADLINE_MS = 1_000
 const KNOWN_MAX = 1_000
-/**
- * Calls of a definition before the service compiles its schema in its own process. All requests wait for this compilation, and
- * most definitions are called only once or twice.
- */
+/** Calls after which the service itself compiles a schema. All requests wait for that, and most definitions get fewer calls. */
 const CALLS_BEFORE = 2
 
 type Question = validation.ArgumentQuestion
@@ -19,12 +16,11 @@ type Report = validation.ArgumentReport
 type Known = { readonly light: LightDefinition | undefined; calls: number }
 
 /**
- * Checks arguments against the schema of their definition. Both come from strangers. A schema that compares each element with
- * every other takes minutes, and one that finds many errors in each element fills the memory. So the check runs in another
- * process, which keeps the compiled schemas.
+ * Checks arguments against the schema of their definition, in another process, which keeps the compiled schemas. Both come from
+ * strangers. A schema that compares all elements takes minutes, and one that finds many errors in each element fills the memory.
  *
- * The service checks in its own process if a definition is called often and its checks are certainly cheap (`light-work.ts`). The
- * messages to the other process and back take a third of the time of a call.
+ * If a definition is called often and its checks are certainly cheap (`light-work.ts`), the service checks in its own process,
+ * because the exchange with the other process takes a third of the time of a call.
  */
 export class ArgumentValidator extends WorkerPool<Question, Report> {
   readonly #known = new LRUCache<string, Known>({ max: KNOWN_MAX })

@@ -9,7 +9,7 @@ import { anonymous, DRAFT_RULE, draftOf, newAjv, newCompiler, type Draft } from 
 const WEIGHT_PER_COMPILER = 2_000
 const FAULTS_MAX = 10
 
-const metaValidators = new Map<Draft, Ajv>()
+const metaValidators = { 'draft-07': newAjv('draft-07'), '2020-12': newAjv('2020-12') }
 const compilers = new Map<Draft, { readonly ajv: Ajv; weight: number }>()
 
 /** Compiles a schema and does not keep it. This may take long, never end, or fill the memory, so it runs in the schema worker. */
@@ -30,8 +30,7 @@ export function compileSchema(root: JsonObject): CompileReport {
 }
 
 function metaFaults(draft: Draft, schema: JsonObject): JsonFault[] {
-  const ajv = metaValidators.get(draft) ?? newAjv(draft)
-  metaValidators.set(draft, ajv)
+  const ajv = metaValidators[draft]
   return ajv.validateSchema(schema) === true ? [] : faultsOf(ajv.errors ?? [])
 }
 

@@ -2,10 +2,7 @@ import type { JsonObject, JsonValue, SchemaPath } from '@toolrack/contract'
 import { isJsonObject, pointerKeys, subschemas, valueAt } from '@toolrack/contract'
 import { faultAt, type JsonFault } from '../json/json-fault.ts'
 
-/**
- * JSON values that a schema may have after every `$ref` is replaced by its target. Refuses schemas in which each definition refers
- * to the next one twice, so that the size doubles with every level.
- */
+/** JSON values after every `$ref` is replaced. Definitions that refer twice to the next one double the number with each level. */
 const WEIGHT_MAX = 10_000
 
 /** Keywords whose target is known only during validation, or that change what `#` means. A tool's parameters need none. */
@@ -65,7 +62,6 @@ export function expandedWeight(root: JsonObject): { readonly weight: number; rea
   }
 }
 
-/** The schema and all schemas below it. */
 export function schemasOf(schema: JsonObject): JsonObject[] {
   return [schema, ...subschemas(schema).flatMap((child) => schemasOf(child.schema))]
 }

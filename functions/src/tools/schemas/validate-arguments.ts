@@ -1,5 +1,4 @@
-import type { Digest, JsonObject, ToolDefinition } from '@toolrack/contract'
-import { completeParameters } from '@toolrack/contract'
+import { completeParameters, type Digest, type JsonObject, type ToolDefinition } from '@toolrack/contract'
 import type { ValidateFunction } from 'ajv'
 import { LRUCache } from 'lru-cache'
 import { argumentFaults } from './argument-faults.ts'
@@ -22,16 +21,11 @@ export type ArgumentReport = {
 /** Schema values of all kept validators together: enough for 800 ordinary schemas. The costliest known schemas take 25 MB. */
 const VALUES_KEPT = 20_000
 
-/**
- * Errors that a check may collect: 100,000 take 40 MB. The maximum is the values of the schema times the values of the arguments,
- * because no value is checked twice against the same part of a schema. If this product is larger, only the first fault is
- * reported.
- */
+/** Errors that a check may collect: 100,000 take 40 MB. If more are possible (see `light-work.ts`), only the first is reported. */
 const ERRORS_MAX = 100_000
 
 type Known = {
   readonly parameters: JsonObject
-  /** See `expandedWeight`. */
   readonly weight: number
   readonly compile: (reported: Reported) => ValidateFunction
   readonly validators: { [reported in Reported]?: ValidateFunction }

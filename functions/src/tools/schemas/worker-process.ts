@@ -18,10 +18,7 @@ export type WorkerOptions = {
 
 const DEFAULTS = { idleMs: 60_000, startMs: 10_000 }
 
-/**
- * V8's heap in the process, in megabytes: twice the need of the costliest schema within the limits. Memory outside of V8, such as
- * RE2's, is not included: whole processes of 190 to 334 MB were measured.
- */
+/** V8's heap, in MB: twice the need of the costliest schema. With other memory, such as RE2's, a process has 190 to 334 MB. */
 const HEAP_MB = 96
 /** V8's stack, in kilobytes. A chain of references within the limits is 600 calls deep. The main thread's own stack has 8 MB. */
 const STACK_KB = 3_900
