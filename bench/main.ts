@@ -81,7 +81,7 @@ function exit(message: string): never {
   process.exit(64)
 }
 
-/** Lends a temporary folder, and removes it when the work has ended in any way. */
+/** Lends a temporary folder. Removes it when the work has ended, even with an error. */
 async function withFolder<T>(work: (folder: string) => Promise<T>): Promise<T> {
   const folder = mkdtempSync(join(tmpdir(), 'toolrack-bench-'))
   const remove = (): void => rmSync(folder, { recursive: true, force: true })

@@ -5,9 +5,9 @@ import type { Round, Sample } from '../measure/round.ts'
 import { buildNames } from './build-rounds.ts'
 import { checkSame, layeredCatalog } from './layered-catalog.ts'
 
-/** Runs on the server's core: times how long it takes to build a list of 5 names, without HTTP and without a cache. */
+/** Runs on the server's core: measures the time to build a list of 5 names, without HTTP and without a cache. */
 const SIZES = [753, 10_000]
-/** The number of different lists in turn. The definitions of `few` fit into the processor's cache, those of `many` do not. */
+/** The number of different lists. The definitions of `few` lists fit into the processor's cache, those of `many` do not. */
 const LISTS = { few: 100, many: 1_000 }
 
 type Task = { readonly name: string; readonly measure: () => Sample }
@@ -39,7 +39,7 @@ function sample(buildUs: number) {
   return { buildUs, buildsPerSecond: 1e6 / buildUs }
 }
 
-/** The time of one build, as the median of batches: the clock is too coarse for a single build of ours. */
+/** The time of one build: the median of batches, because the clock is too coarse for one build of our list. */
 function timeUs(builds: readonly (() => Buffer)[], batches: number, batchSize: number): number {
   let next = 0
   const times = Array.from({ length: batches }, () => {

@@ -40,7 +40,7 @@ export function layeredCatalog(definitions: readonly ToolDefinition[]): LayeredC
   }
 }
 
-/** Throws unless both ways give the same tools. Only ours sorts them. */
+/** Throws unless both ways give the same tools. The order may differ, because only our code sorts them. */
 export function checkSame(catalog: LayeredCatalog, names: readonly string[]): void {
   assert.deepEqual(toolsOf(catalog.prepare(names)()), toolsOf(catalog.mergeAndFilter(names)))
 }
@@ -60,7 +60,7 @@ function state(layer: Layer, definitions: readonly ToolDefinition[]) {
   return { status: 'fresh', snapshot: LayerSnapshot.after(layer, undefined, read) } as const
 }
 
-/** How such a list is commonly built: merge every layer, keep the wanted names, normalise, stringify. */
+/** The common way to build such a list: merge all layers, keep the wanted names, normalise, stringify. */
 function mergeAndFilter(
   layers: readonly ReadonlyMap<string, ToolDefinition>[],
   names: readonly string[],

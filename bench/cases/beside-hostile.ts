@@ -15,18 +15,18 @@ import type { Sample } from '../measure/round.ts'
 import { withBenchPython } from '../processes/bench-python.ts'
 import { withEmbeddedServer } from '../processes/embedded-server.ts'
 
-/** How long the honest user waits for an answer. A later answer counts as none. */
+/** The time for which the honest user waits for an answer. A later answer is treated as no answer. */
 const PATIENCE_MS = 10_000
 /** The pause between two requests of a kind. */
 const PAUSE_MS = 10
-/** The limit of the p95 beside an attack: so many times the p95 alone, or so many milliseconds more, whichever is larger. */
+/** The limit of the p95 beside an attack: TIMES the p95 alone, or MORE_MS more than it, whichever is larger. */
 const TIMES = { list: 2, invoke: 3 } as const
 const MORE_MS = 10
 
 type Kind = keyof typeof TIMES
 const KINDS = ['list', 'invoke'] as const
 
-/** One honest user's lists and calls, alone and then beside each attack of another user of the same server. */
+/** One honest user's lists and calls: alone, and then while another user of the same server attacks, for each attack. */
 export function besideHostile(
   folder: string,
   { rounds: count, seconds }: Effort,
@@ -71,7 +71,7 @@ async function aloneAndBeside(
   return [alone, { ...besideIt, ...allowedShares(alone, besideIt) }]
 }
 
-/** Sends lists and calls at the same time, those of each kind one after the other. */
+/** Sends lists and calls at the same time. Requests of the same kind are sent one after the other. */
 async function askFor(
   seconds: number,
   honest: HonestUser,
@@ -89,7 +89,7 @@ async function askFor(
   return { list, invoke }
 }
 
-/** A wrong answer counts as one that came at the end of the wait. */
+/** The time of a wrong answer is the whole wait. */
 function sampleOf(asked: Readonly<Record<Kind, readonly Asked[]>>): Sample {
   const figures = KINDS.flatMap((kind) => {
     const ms = asked[kind].map((each) => (each.isRight ? each.ms : PATIENCE_MS))
@@ -104,7 +104,7 @@ function sampleOf(asked: Readonly<Record<Kind, readonly Asked[]>>): Sample {
   return Object.fromEntries(figures)
 }
 
-/** The p95 of each kind as a share of its limit: more than 1 is too much. */
+/** The p95 of each kind, divided by its limit. Above 1 it is too high. */
 function allowedShares(alone: Sample, besideIt: Sample): Sample {
   return Object.fromEntries(
     KINDS.map((kind) => {

@@ -12,7 +12,7 @@ import { withServers } from '../processes/server-process.ts'
 import type { ServerProcess, StartServer } from '../processes/server-process.ts'
 
 const DEADLINE_MS = 1_000
-/** The lists after the first lost one, as far apart as those of a busy workflow engine. */
+/** The lists after the first one that failed, at the intervals of a busy workflow engine. */
 const LISTS = 100
 const LIST_EACH_MS = 20
 
@@ -20,7 +20,7 @@ const DIED = 'service stopped'
 const SILENT = 'service that never answers'
 const LOCAL = 'service stopped, nothing remembered'
 
-/** The time of a client's list after its service has died: of the 753 BFCL definitions, and of the client's own. */
+/** The time of a client's list after its service has died: with the 753 BFCL definitions, and with the client's own ones. */
 export async function clientFallback(folder: string, { rounds: count }: Effort): Promise<Measured> {
   const env = await makeData(folder, bfclDefinitions())
   const rounds: Round[] = []
@@ -66,7 +66,7 @@ async function listMs(defs: ToolDefs, expected: string): Promise<number> {
   return ms
 }
 
-/** It keeps its connections open and answers nothing. */
+/** Stops a server's process. Its connections stay open, but it answers nothing. */
 function suspend(server: ServerProcess): void {
   process.kill(server.pid, 'SIGSTOP')
 }
@@ -75,7 +75,7 @@ const first = { metric: 'firstMs', unit: 'ms', of: 'highest' } as const
 const next = { unit: 'ms', of: 'highest' } as const
 
 const COMPARISONS: readonly Comparison[] = [DIED, SILENT, LOCAL].flatMap((ours): readonly Comparison[] => [
-  // The timer of a deadline fires a little late.
+  // 50 ms more, because the timer of a deadline fires a little late.
   {
     ...first,
     what: `first list, ${ours}, deadline ${DEADLINE_MS} ms`,

@@ -17,7 +17,7 @@ import { functionEnvironment, served } from '../processes/framework.ts'
 import { importsOf, importTimes, LATER_IMPORTS } from '../processes/import-times.ts'
 import { withServers } from '../processes/server-process.ts'
 
-/** Starts per round: one is quick, and they differ much. */
+/** Starts per round: a start is quick, and its time varies a lot. */
 const STARTS = 3
 const GLOBAL = 30
 
@@ -39,7 +39,7 @@ const CUT_OFF = 'Toolrack, Firestore unreachable'
 /** A port on which nobody listens. */
 const UNREACHABLE = '127.0.0.1:9'
 
-/** The time from the start of a process to its first list, and the part of it that imports take. */
+/** The time from the start of a process to its first list, and the share of the imports. */
 export function cold(folder: string, effort: Effort): Promise<Measured | NotRun> {
   return withEmulators(folder, async (emulators) => {
     const { starts, ours } = await prepare(folder, emulators)

@@ -34,7 +34,7 @@ export function dialects(folder: string, effort: Effort): Promise<Measured> {
   })
 }
 
-/** Throws unless the list is what the contract makes of the definitions. */
+/** Throws unless the list is the one that the contract makes from the definitions. */
 async function checkList(
   server: ServerProcess,
   dialect: Dialect,

@@ -13,10 +13,10 @@ import { withServers } from '../processes/server-process.ts'
 const [SMALL, LARGE] = [753, 10_000]
 const FIVE = [0, 150, 300, 450, 600]
 const EMPTY = 'Express ending the same Buffer, 5 tools'
-/** More lists than our cache of answers has room for, so that none of them is found there. */
+/** More lists than our cache of answers can hold, so that no list is found in the cache. */
 const NEW_LISTS = 40_000
 
-/** Five names of a large catalog against five of a small one: over HTTP, and only building the answer. */
+/** A list of five names from a large catalog against one from a small catalog: over HTTP, and without HTTP. */
 export async function filter(folder: string, effort: Effort): Promise<Measured> {
   const built = await buildRounds(effort.rounds)
   const loaded = await loadedRounds(folder, effort)
@@ -32,7 +32,7 @@ function loadedRounds(folder: string, effort: Effort) {
       const definitions = manyDefinitions(bfclDefinitions(), size)
       const server = await start('toolrack.ts', { env: await makeData(folder, definitions) })
       const headers = headersFor(server.token)
-      // The same five in both catalogs, except for what a copy adds to its name.
+      // The same five definitions in both catalogs. Only the names of copies are longer.
       const lastCopy = (Math.floor(size / SMALL) - 1) * SMALL
       const five = FIVE.flatMap((index) => definitions[lastCopy + index] ?? [])
       const path = pathFor(five.map((definition) => definition.function.name))

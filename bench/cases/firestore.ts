@@ -16,7 +16,7 @@ import { functionEnvironment, served } from '../processes/framework.ts'
 import { withServers } from '../processes/server-process.ts'
 import type { ServerProcess, StartServer } from '../processes/server-process.ts'
 
-/** A load lasts so many times longer here: 32 reads of 753 documents at once take the emulator seconds. */
+/** The factor by which a load is longer here. The emulator needs seconds for 32 simultaneous reads of 753 documents. */
 const PATIENCE = 3
 
 const OURS = "Toolrack's function, 753 tools"

@@ -17,9 +17,9 @@ import { withServers } from '../processes/server-process.ts'
 import type { ServerProcess } from '../processes/server-process.ts'
 
 const MODULES = 20
-/** After the first call of a module the runner prepares its next children, and the service scans a folder that lost a file. */
+/** Time for the work after a module's first call: the runner prepares children, and the service scans a folder that lost a file. */
 const PAUSE_MS = 300
-/** The pause after a call that finds no tool yet. */
+/** The pause before the next call if the tool does not exist yet. */
 const POLL_MS = 2
 
 const SAVED = 'Toolrack, a file saved in the folder'
@@ -74,7 +74,7 @@ const COMPARISONS = [
   { ...slowest, what: 'upload to first answer, p99', ours: UPLOADED },
 ]
 
-/** True if the tool is there. A wrong answer ends the benchmark. */
+/** False if the tool does not exist yet. A wrong answer ends the benchmark. */
 async function isAnswered(client: KeepAliveClient, tool: string): Promise<boolean> {
   const call = { name: tool, arguments: ARGUMENTS }
   const answer = await client.send('POST', '/workflows/tools/invoke', call).catch((error: unknown) => {

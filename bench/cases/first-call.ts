@@ -10,13 +10,13 @@ import { withRunner } from '../processes/python-runner.ts'
 import { callTool } from '../processes/warm-module.ts'
 
 const CALLS = 40
-/** After the first call of a module the runner prepares its next children. Users' first calls do not follow at once. */
+/** After the first call of a module, the runner prepares its next children. In reality, first calls do not follow at once. */
 const PAUSE_MS = 50
 
 const OURS = 'Toolrack, sent with the call'
 const PEER = 'python -I, read from standard input'
 
-/** The first call of a module on a running runner, another module each time, against a fresh interpreter that does the same. */
+/** The first call of a module on a running runner, each time of another module, against a new interpreter with the same work. */
 export function firstCall(_: string, { rounds: count }: Effort): Promise<Measured | NotRun> {
   return withBenchPython((python) =>
     withRunner(python, async ({ connect }) => {

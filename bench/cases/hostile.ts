@@ -11,14 +11,14 @@ import type { KeepAliveClient } from '../processes/keep-alive-client.ts'
 import { holdingsOf } from '../processes/process-tree.ts'
 import { withRunner } from '../processes/python-runner.ts'
 
-/** The five rounds of the default make 10,000 calls. */
+/** Calls of a round. The default is five rounds, so 10,000 calls. */
 const CALLS = 2_000
-/** As many as the runner has slots: time in a queue would look like an overshoot. */
+/** The number of the runner's slots. With more clients, calls would wait, and the wait would look like an exceeded deadline. */
 const CLIENTS = 8
 const DEADLINE_MS = 100
 const HONEST_SHARE = 0.25
 
-/** The error codes that a hostile tool may get, besides that of its deadline. */
+/** The error codes that a hostile tool may get, besides the code of its deadline. */
 const ENDS: Readonly<Record<string, readonly string[]>> = {
   hang: [],
   spin: [],
@@ -52,11 +52,11 @@ type Answer = {
 
 const OURS = 'Toolrack, 3 of 4 calls hostile'
 
-/** Calls of which most attack the runner: how the others end, how far deadlines are exceeded, and what is left behind. */
+/** Most calls attack the runner. Measures how the others end, how far deadlines are exceeded, and what remains afterwards. */
 export function hostile(folder: string, { rounds: count }: Effort): Promise<Measured | NotRun> {
   const temporary = join(folder, 'temporary')
   mkdirSync(temporary)
-  // Without namespaces the tool's own user must be able to enter the folder.
+  // Without namespaces, the user of the tool must be allowed to enter the folder.
   for (const path of [folder, temporary]) chmodSync(path, 0o755)
   return withBenchPython((python) =>
     withRunner(
@@ -137,7 +137,7 @@ async function timed(client: KeepAliveClient, call: unknown): Promise<[Answer, n
   return [answer, performance.now() - startedMs]
 }
 
-/** The same numbers for the same seed. */
+/** Random numbers. The same seed gives the same numbers. */
 function randomNumbers(seed: number): () => number {
   let state = seed
   return () => {

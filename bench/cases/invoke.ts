@@ -27,7 +27,7 @@ const DISPATCH = `Toolrack, dispatch of ${AT_ONCE}`
 const BUILT_IN = 'Toolrack, invoke of a built-in tool'
 const FRESH = 'python -I, json'
 
-/** A warm call through the whole service, against the same call on the runner alone and an interpreter for each call. */
+/** A warm call through the whole service, against the same call of the runner alone, and against a new interpreter. */
 export function invoke(folder: string, { rounds: count }: Effort): Promise<Measured | NotRun> {
   return withBenchPython((python) =>
     withRunner(python, (runner) =>
@@ -131,7 +131,7 @@ async function upload({ url, token = '' }: ServerProcess): Promise<void> {
   assert.equal(answer.status, 201, await answer.text())
 }
 
-/** A failure would be measured as a quick answer. */
+/** Throws if the call failed, because a failure would be measured as a quick answer. */
 async function succeeds(client: KeepAliveClient, path: string, body: unknown): Promise<void> {
   const answer = JSON.stringify(await client.send('POST', path, body))
   assert.ok(!answer.includes('"failure"'), answer)

@@ -13,7 +13,7 @@ import { withRunner } from '../processes/python-runner.ts'
 import { callTool, warmModule } from '../processes/warm-module.ts'
 
 const CALLS = 200
-/** What the tools import, the goal against a fresh interpreter, and how many interpreters a round starts. */
+/** The imports of each tool, the goal against a new interpreter, and the number of interpreters that a round starts. */
 const IMPORTS = [
   { module: 'echo_json', what: 'json', timesFaster: 10, freshCalls: 30 },
   { module: 'echo_web', what: 'json, asyncio, urllib.request', timesFaster: 40, freshCalls: 15 },
@@ -22,7 +22,7 @@ const IMPORTS = [
 
 const IN_PROCESS = 'the handler as a function'
 
-/** A warm call of the runner over HTTP, each in its own confined process, against an interpreter for each call. */
+/** Warm calls of the runner over HTTP, each in its own confined process, against a new interpreter for each call. */
 export function isolatedCall(_: string, { rounds: count }: Effort): Promise<Measured | NotRun> {
   return withBenchPython((python) =>
     withRunner(python, async (runner) => {

@@ -40,7 +40,7 @@ export function isolatedThroughput(
   )
 }
 
-/** The calls that ended, per second until the last of them ended. */
+/** The calls that have ended, per second of the time until the end of the last call. */
 async function callsPerSecond(
   clients: readonly (() => Promise<unknown>)[],
   seconds: number,

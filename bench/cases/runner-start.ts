@@ -8,7 +8,7 @@ import { RUNNER, startRunner } from '../processes/python-runner.ts'
 import type { StartedRunner } from '../processes/python-runner.ts'
 import { callTool } from '../processes/warm-module.ts'
 
-/** Starts per round: one is quick, and they differ much. */
+/** Starts per round: a start is quick, and its time varies a lot. */
 const STARTS = 3
 const FRESH_SERVER = fileURLToPath(new URL('../python/fresh_server.py', import.meta.url))
 
@@ -19,7 +19,7 @@ const PEER = 'FastAPI, uvicorn and python -I'
 export function runnerStart(_: string, { rounds: count }: Effort): Promise<Measured | NotRun> {
   return withBenchPython(async (python) => {
     const rounds: Round[] = []
-    // The first start is not counted: it compiles what it imports.
+    // The first start is not measured, because it compiles the imported modules.
     while (rounds.length <= count * STARTS) {
       rounds.push({
         [OURS]: await start(() => startRunner(python, [RUNNER, '--parent=stdin'])),

@@ -19,7 +19,7 @@ import type { Reads } from '../servers/count-reads.ts'
 
 const POLL_MS = 20
 const IDLE_MS = 3_000
-/** Writes per round: each is seen quickly. */
+/** Writes per round. Each one appears quickly in the other instance. */
 const WRITES = 3
 /** A user's list reads two layers in Firestore: the user's and the global one. */
 const LAYERS = 2
@@ -27,7 +27,7 @@ const LAYERS = 2
 const WRITE = 'a write by another instance'
 const IDLE = 'a list that nobody writes to'
 
-/** How soon one instance lists what another one wrote into a layer of 753 definitions, and how many reads that takes. */
+/** The time and the reads until one instance lists a write of another instance into a layer of 753 definitions. */
 export function secondInstance(folder: string, effort: Effort): Promise<Measured | NotRun> {
   return withEmulators(folder, (emulators) =>
     withServers((start) => measure(folder, effort, emulators, start)),
@@ -68,7 +68,7 @@ async function measure(
     const idle = await readsDuring(reader, () => pollFor(reader, path, IDLE_MS))
     const text = `Written as number ${rounds.length}.`
     let [writtenMs, seenMs] = [0, 0]
-    // Writes must not always fall into the same moment of the reader's second.
+    // The reader asks for revisions once a second. Writes must come at different moments of this second.
     await pollFor(reader, path, (rounds.length * 370) % 1_000)
     const written = await readsDuring(reader, async () => {
       const name = encodeURIComponent(changed.function.name)
@@ -89,7 +89,7 @@ async function measure(
   return { rounds, comparisons: COMPARISONS }
 }
 
-/** Asks again and again, as clients ask a busy instance. */
+/** Sends one request after the other for `ms` milliseconds, as clients do with a busy instance. */
 async function pollFor(server: ServerProcess, path: string, ms: number): Promise<void> {
   const endsMs = performance.now() + ms
   while (performance.now() < endsMs) {

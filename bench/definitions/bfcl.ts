@@ -10,7 +10,7 @@ export function bfclDefinitions(): ToolDefinition[] {
   return lines.map((line) => JSON.parse(line) as ToolDefinition)
 }
 
-/** The definitions whose listed tools are nearest to a size: a typical small catalog of a known weight. */
+/** The definitions whose tools in a list are nearest to `bytes`: a typical small catalog of a known size. */
 export function nearestInSize(
   definitions: readonly ToolDefinition[],
   count: number,

@@ -36,12 +36,12 @@ export async function mintToken(server: Address, layers: readonly Layer[]): Prom
   return (await send<{ token: string }>(server, 'POST', '/workflows/jobs/tokens', minted)).token
 }
 
-/** Writes the listed tools where the typical function reads them, each a document with its schema as a map. */
+/** Writes the tools of the list for the typical function. Each is a document with its schema as a map. */
 export async function putCollection(
   { project, firestore: host }: Emulators,
   definitions: readonly ToolDefinition[],
 ): Promise<void> {
-  // The emulator needs no credentials. A search for some would only log a warning.
+  // The emulator needs no credentials. A search for credentials would only log a warning.
   process.env['METADATA_SERVER_DETECTION'] ??= 'none'
   const firestore = new Firestore({
     projectId: project,
@@ -56,7 +56,7 @@ export async function putCollection(
   await firestore.terminate()
 }
 
-/** Sends JSON and reads the JSON of the answer. Rejects unless it is a 2xx. */
+/** Sends JSON and reads the JSON of the answer. Rejects if the status is not a 2xx. */
 export async function send<T>(
   { url, token = '' }: Address,
   method: 'GET' | 'POST' | 'PUT',

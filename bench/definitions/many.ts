@@ -1,6 +1,6 @@
 import type { ToolDefinition } from '@toolrack/contract'
 
-/** This number of definitions: the given ones, then copies of them under new names. */
+/** `count` definitions: the given ones, then copies of them under new names. */
 export function manyDefinitions(given: readonly ToolDefinition[], count: number): ToolDefinition[] {
   return Array.from({ length: count }, (_, index) => {
     const definition = must(given[index % given.length])

@@ -2,7 +2,7 @@ import { invocation } from './echo-tool.ts'
 
 const FUNCTIONS = 40
 
-/** A new module of about 6 kB: its tool, and as many functions as a module of that size has. */
+/** A new module of about 6 kB, with one tool and the usual number of functions for this size. */
 export function newModule(number: number) {
   const functions = Array.from(
     { length: FUNCTIONS },

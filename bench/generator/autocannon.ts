@@ -6,7 +6,7 @@ import type { Generator } from './generator.ts'
 const PROCESS = fileURLToPath(new URL('autocannon-process.ts', import.meta.url))
 const { version } = createRequire(import.meta.url)('autocannon/package.json') as { version: string }
 
-/** https://github.com/mcollina/autocannon, a development dependency. At answers of 400 kB it is the limit itself. */
+/** https://github.com/mcollina/autocannon, a development dependency. With answers of 400 kB it is itself the limit. */
 export const autocannon: Generator = {
   name: `autocannon ${version}`,
   run: (load) => runGenerator(process.execPath, [PROCESS], JSON.stringify(load)),

@@ -3,13 +3,13 @@ import { once } from 'node:events'
 import { text } from 'node:stream/consumers'
 import { CORE, pinned } from '../processes/pin.ts'
 
-/** What is asked, by how many connections, for how long. */
+/** The requests, the number of connections, and the duration. */
 export type Load = {
   readonly url: string
-  /** Asked one after the other, again and again. */
+  /** Requested one after the other, again and again. */
   readonly paths: readonly string[]
   readonly headers: Readonly<Record<string, string>>
-  /** Sent by POST; without one the requests are GETs. */
+  /** Sent by POST. Without a body, the requests are GETs. */
   readonly body?: string
   readonly connections: number
   readonly seconds: number
@@ -21,9 +21,9 @@ export type LoadResult = {
   readonly p99Us: number
 }
 
-/** Sends requests as fast as they are answered. Rejects when one fails, because then nothing was measured. */
+/** Sends each request after the previous answer. Rejects if a request fails, because the measurement is then useless. */
 export type Generator = {
-  /** With its version. */
+  /** The name with the version. */
   readonly name: string
   readonly run: (load: Load) => Promise<LoadResult>
 }

@@ -2,10 +2,10 @@ import { median } from './median.ts'
 import { valueOf } from './round.ts'
 import type { Round } from './round.ts'
 
-/** The goal of the ratio of ours to the other's, or of our figure if there is no other. */
+/** The goal for the ratio of our figure to the other contender's, or for our figure if there is no other contender. */
 export type Goal = { readonly atLeast: number } | { readonly atMost: number }
 
-/** One line of the report: a metric of one contender beside the same metric of another. */
+/** One line of the report: the same metric of two contenders. */
 export type Comparison = {
   readonly what: string
   readonly metric: string
@@ -24,19 +24,19 @@ export type Comparison = {
     | '%'
     | 'times'
   readonly ours: string
-  /** The highest figure of the rounds counts instead of their median. */
+  /** Uses the highest figure of the rounds instead of their median. */
   readonly of?: 'highest'
-  /** Without it the goal is for the figure itself. */
+  /** The other contender. Without it, the goal is for our figure itself. */
   readonly against?: string
-  /** Without it the figures are only reported. */
+  /** Without a goal, the figures are only reported. */
   readonly goal?: Goal
 }
 
 export type ComparisonResult = Comparison & {
-  /** Or the highest figure, with `of`. */
+  /** With `of`, the highest figure instead of the median. */
   readonly oursMedian: number
   readonly againstMedian?: number
-  /** The median of the rounds' ratios: each is taken within one round. */
+  /** The median of the ratios. Each ratio compares figures of the same round. */
   readonly ratio?: number
   readonly met?: boolean
 }

@@ -9,10 +9,10 @@ import type { Round, Sample } from './round.ts'
 export type Contender = {
   readonly name: string
   readonly server: ServerProcess
-  /** Called before each load: the paths that are asked in turn. */
+  /** Called before each load. Returns the paths that are requested in turn. */
   readonly paths: () => readonly string[]
   readonly headers: Readonly<Record<string, string>>
-  /** Sent by POST; without one the requests are GETs. */
+  /** Sent by POST. Without a body, the requests are GETs. */
   readonly body?: string
 }
 
@@ -26,7 +26,7 @@ export type Effort = {
 const MANY = 32
 const ONE = 1
 const WARM_UP_SECONDS = 2
-/** A server is idle if it has `used` so little processor time of the `observed` time. The wait for that has a limit. */
+/** A server is idle if it used at most `used` ms of processor time in `observed` ms. The wait ends after `atMost` ms. */
 const IDLE_MS = { used: 10, observed: 100, atMost: 10_000 }
 
 /** Loads the contenders in turn, round after round, first for throughput, then for latency. */
@@ -51,8 +51,8 @@ export async function loadRounds(contenders: readonly Contender[], effort: Effor
 }
 
 /**
- * `busy` is the share of its core that the server used. If it is well below 1, something else was the limit. `cpuUs` is
- * the processor time of one request. On a machine with other work it says more than requests per second.
+ * `busy` is the share of its core that the server used. If it is well below 1, the server was not the limit. `cpuUs` is the
+ * processor time of one request. If the machine has other work, it is a better measure than requests per second.
  */
 async function load(contender: Contender, connections: number, { generator, seconds }: Effort) {
   const { server, paths, headers, body } = contender
@@ -78,7 +78,7 @@ async function load(contender: Contender, connections: number, { generator, seco
   }
 }
 
-/** Resolves when a server has finished its work after the load, so that the next one has the machine for itself. */
+/** Resolves when a server has finished its work after the load, so that the next load runs alone on the machine. */
 async function idle(server: ServerProcess): Promise<void> {
   const endsMs = performance.now() + IDLE_MS.atMost
   for (let usedMs = Infinity; usedMs > IDLE_MS.used && performance.now() < endsMs;) {
@@ -88,7 +88,7 @@ async function idle(server: ServerProcess): Promise<void> {
   }
 }
 
-/** The requests per second of a generator on handlers that do nothing. No server can be measured above that. */
+/** The requests per second of a generator with empty handlers: the highest figure that it can measure. */
 export function reachOf(
   generator: Generator,
   rounds: readonly Round[],

@@ -1,4 +1,4 @@
-/** The smallest value that at least this share of the values does not exceed; NaN of none. */
+/** The smallest value such that at least `share` of the values are not above it; NaN without values. */
 export function percentile(values: readonly number[], share: number): number {
   const sorted = values.toSorted((a, b) => a - b)
   return sorted[Math.max(0, Math.ceil(share * sorted.length) - 1)] ?? Number.NaN

@@ -10,28 +10,28 @@ import type { Round } from './round.ts'
 const NOTHING: Measured & Partial<NotRun> = { rounds: [], comparisons: [] }
 const FOLDER = new URL('../results/', import.meta.url)
 
-/** What a case has measured, and how to read it. */
+/** The figures of a case, and the comparisons to make with them. */
 export type Measured = {
   readonly rounds: readonly Round[]
   readonly comparisons: readonly Comparison[]
-  /** True if nothing was pinned: a call that wakes other processes needs every core. */
+  /** True if no process was pinned to a core. A call that wakes other processes needs every core. */
   readonly sharesCores?: true
-  /** The generator, and its requests per second on the empty handler. Absent in a case without a generator. */
+  /** The generator, and its requests per second with the empty handler. Undefined in a case without a generator. */
   readonly generator?: { readonly name: string; readonly emptyHandler: Readonly<Record<string, number>> }
 }
 
-/** A case that this machine cannot run, and what it lacks. */
+/** A case that this machine cannot run. `notRun` says what the machine lacks. */
 export type NotRun = { readonly notRun: string }
 
 export type Result = {
   readonly case: string
-  /** Why there are no figures. */
+  /** The reason if there are no figures. */
   readonly notRun?: string
   readonly date: string
   readonly node: string
   readonly cpu: string
   readonly cores: number
-  /** True if server and generator had a core each. */
+  /** True if the server and the generator each had their own core. */
   readonly pinned: boolean
   readonly generator: Measured['generator'] | null
   readonly rounds: readonly Round[]
@@ -74,7 +74,7 @@ export function writeResult(name: string, measured: Measured | NotRun): void {
   writeFileSync(fileOf(`${name}.json`), `${JSON.stringify(result, undefined, 2)}\n`)
 }
 
-/** What a case measured last; undefined if it was never measured. */
+/** The last result of a case; undefined if there is none. */
 export function readResult(name: string): Result | undefined {
   try {
     return JSON.parse(readFileSync(fileOf(`${name}.json`), 'utf8')) as Result

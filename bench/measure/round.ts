@@ -3,7 +3,7 @@ import { median } from './median.ts'
 /** The figures of one contender in one round, by metric. */
 export type Sample = Readonly<Record<string, number>>
 
-/** Every contender once, one after the other. A slow minute of the machine then affects all of them. */
+/** Every contender once, one after the other, so that a slow minute of the machine affects all contenders. */
 export type Round = Readonly<Record<string, Sample>>
 
 export function medians(rounds: readonly Round[]): Round {

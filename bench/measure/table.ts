@@ -3,7 +3,7 @@ import type { ComparisonResult, Goal } from './comparison.ts'
 import { fileOf, readResult } from './result.ts'
 import type { Result } from './result.ts'
 
-/** Writes one table of what every case measured last, and returns it. */
+/** Writes one table of the last results of all cases, and returns it. */
 export function writeTable(cases: readonly string[]): string {
   const text = table(cases.flatMap((name) => readResult(name) ?? []))
   writeFileSync(fileOf('table.md'), text)

@@ -5,7 +5,7 @@ import type { Round, Sample } from './round.ts'
 /** The pause between timed calls. By then the runner has finished its work after an answer. */
 export const PAUSE_MS = 8
 
-/** Something to call, and how often in a round. */
+/** A function to call, and the number of calls in a round. */
 export type Contender = {
   readonly name: string
   readonly calls: number
@@ -25,7 +25,7 @@ export async function timedRounds(contenders: readonly Contender[], count: numbe
   return rounds
 }
 
-/** The figures of times in microseconds. */
+/** The median and the p99 of times in microseconds. */
 export function timesSample(timesUs: readonly number[]): Sample {
   return { p50Us: median(timesUs), p99Us: percentile(timesUs, 0.99) }
 }

@@ -13,14 +13,14 @@ export const LIST_PATH = '/workflows/tools/list'
 
 export type Answer = { readonly body: Buffer; readonly etag: string }
 
-/** Sends one request. Throws if the answer has another status, because then another thing would be measured. */
+/** Sends one request. Throws if the answer does not have the expected status, because the figures would be wrong. */
 export async function ask(
   { url, token }: ServerProcess,
   path: string,
   expected: { readonly httpStatus: number; readonly ifNoneMatch?: string } = { httpStatus: 200 },
 ): Promise<Answer> {
   const { httpStatus, ifNoneMatch } = expected
-  // Not fetch: it adds Cache-Control: no-cache to a conditional request, and Express then gives no 304.
+  // Not `fetch`, which adds `Cache-Control: no-cache` to a conditional request. Express then answers no 304.
   const req = get(url + path, { headers: headersFor(token, ifNoneMatch) })
   const [res] = (await once(req, 'response')) as [IncomingMessage]
   const body = await buffer(res)
@@ -28,7 +28,7 @@ export async function ask(
   return { body, etag: res.headers.etag ?? '' }
 }
 
-/** The headers for every contender, so that all have the same to read. */
+/** The headers for every contender. They are the same, so that all contenders do the same work for them. */
 export function headersFor(token = '', ifNoneMatch?: string): Record<string, string> {
   return {
     Authorization: `Bearer ${token}`,

@@ -18,7 +18,7 @@ export async function withBenchPython<T>(work: (python: string) => Promise<T>): 
     mode: 'full',
   })
   if (missing !== undefined) return { notRun: missing }
-  // It comes with pip and slows every start of an interpreter.
+  // This package comes with pip, and slows every start of an interpreter.
   spawnSync(python, ['-m', 'pip', 'uninstall', '--quiet', '--yes', 'setuptools'])
   return work(python)
 }

@@ -14,7 +14,7 @@ export type FirstRequest = { readonly path: string; readonly token?: string; rea
 
 /**
  * Starts a function in a new process, as the platform does, and sends one request as soon as it listens. `layers` is the
- * X-Tools-Layers that the answer must have, because another catalog would be another measurement.
+ * X-Tools-Layers that the answer must have, because figures of another catalog cannot be compared.
  */
 export async function coldStart(env: NodeJS.ProcessEnv, first: FirstRequest): Promise<Sample> {
   const startedMs = performance.now()

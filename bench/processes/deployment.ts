@@ -9,7 +9,7 @@ const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const UPLOADED = ['src', 'workflows', 'package.json']
 const INSTALLED = ['node_modules', 'functions/node_modules']
 
-/** Folders with functions in them, each ready for the Functions Framework. */
+/** Folders of functions that the Functions Framework can serve. */
 export type Deployment = {
   /** What `firebase deploy` would upload, built from the source as it is now. */
   readonly ours: string
@@ -35,7 +35,7 @@ export async function makeDeployment(
   return { ours, build: (name) => buildFunction(ours, name) }
 }
 
-/** As `npm run build` does, but in the copy. */
+/** Builds in the copy, as `npm run build` does in the checkout. */
 function writeFileLayer(ours: string): void {
   const script = join(ours, 'src/stores/files/write-file-layer.ts')
   const { status, stderr } = spawnSync(process.execPath, [script], { encoding: 'utf8' })

@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process'
 import { json } from 'node:stream/consumers'
 import { fileURLToPath } from 'node:url'
 
-/** Runs a program of `python/` that reads its order from standard input and prints what it measured. */
+/** Runs a program of `python/` that reads its order from standard input and prints its figures. */
 export async function drivePython<T>(
   python: string,
   program: string,

@@ -49,7 +49,7 @@ async function start(folder: string, text: string) {
     writeFileSync(config, text)
     return await startEmulators({ machine, config, folder })
   } catch (error) {
-    // One sentence about what the machine lacks.
+    // The error says in one sentence what the machine lacks.
     if (error instanceof Error && error.name === 'SetupError') return { notRun: error.message }
     throw error
   }

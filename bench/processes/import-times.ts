@@ -29,7 +29,7 @@ export const LATER_IMPORTS: readonly ImportGroup[] = [
   ['the Firestore client', ['@google-cloud/firestore']],
 ]
 
-/** Times imports in a fresh process, in our function's order. Each costs only what those before it have not loaded. */
+/** Times imports in a new process, in the order of our function. A module that is already loaded takes no time again. */
 export async function importTimes(ours: string, groups: readonly ImportGroup[]): Promise<Round> {
   writeFileSync(join(ours, 'load.js'), 'export const load = (name) => import(name)\n')
   const child = startNodeProcess('build/import-process.ts', {

@@ -4,14 +4,14 @@ import { connect } from 'node:net'
 const END_OF_HEAD = '\r\n\r\n'
 
 export type KeepAliveClient = {
-  /** One request at a time. Resolves to the JSON of the answer; rejects when its status is not 200. */
+  /** Sends one request at a time. Resolves to the JSON of the answer; rejects if its status is not 200. */
   readonly send: (method: 'GET' | 'POST', path: string, body?: unknown) => Promise<unknown>
-  /** False once the other end has closed it. The runner closes a connection that is idle for five seconds. */
+  /** False if the other end has closed the connection. The runner closes a connection that is idle for five seconds. */
   readonly isOpen: () => boolean
   readonly close: () => void
 }
 
-/** One connection, with only the HTTP that our runner uses: a client that costs much would hide what is measured. */
+/** One connection, with only the HTTP that our runner uses. A slower client would hide the time that is measured. */
 export async function keepAliveClient(port: number, token = ''): Promise<KeepAliveClient> {
   const socket = connect({ port, host: '127.0.0.1', noDelay: true })
   let received = Buffer.alloc(0)

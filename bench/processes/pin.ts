@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process'
 
-/** The core of each side, so that neither takes the other's time. */
+/** The cores of the server and the generator, so that neither uses the processor time of the other. */
 export const CORE = { server: 0, generator: 1 } as const
 
-/** True if each side can have its core. Without `taskset` they share the cores, and the result says so. */
+/** True if both can be pinned to their cores. Without `taskset` they share the cores, and the result says so. */
 export const isPinned = Object.values(CORE).every(
   (core) => spawnSync('taskset', ['-c', String(core), 'true']).status === 0,
 )

@@ -1,7 +1,7 @@
 import { readFileSync, readdirSync } from 'node:fs'
 import { setTimeout as pause } from 'node:timers/promises'
 
-/** What a runner holds, without the children that wait for a call, because those come and go. */
+/** The resources of a runner, without those of the children that wait for a call, because their number changes. */
 export type Holdings = {
   readonly processes: number
   /** Of the runner and its zygotes, without those that belong to a child. */
@@ -19,7 +19,7 @@ const POLL_MS = 100
 /** The runner keeps a channel, a pipe and a pidfd for each child, and a zygote a pidfd. */
 const DESCRIPTORS_OF_CHILD = 4
 
-/** Counts when nothing has changed for a second. The runner puts its directories into `folder`. */
+/** The counts when nothing has changed for a second. The runner creates its directories in `folder`. */
 export async function holdingsOf(runner: number, folder: string): Promise<Holdings> {
   const endsMs = performance.now() + AT_MOST_MS
   let counts = count(runner, folder)
@@ -40,7 +40,7 @@ export async function holdingsOf(runner: number, folder: string): Promise<Holdin
 
 function count(runner: number, folder: string): Counts {
   const below = processesBelow(runner)
-  // Each child leads a session of its own.
+  // Only a child is the leader of a session.
   const children = below.filter(({ pid, session }) => pid === session)
   const lasting = [runner, ...below.filter(({ pid, session }) => pid !== session).map(({ pid }) => pid)]
   return {
@@ -56,7 +56,7 @@ function count(runner: number, folder: string): Counts {
 
 type Process = { readonly pid: number; readonly parent: number; readonly session: number }
 
-/** Processes that have ended and are not reaped count too, because they are a leak. */
+/** Includes processes that have ended and are not reaped, because they are a leak. */
 function processesBelow(runner: number): readonly Process[] {
   const all = readdirSync('/proc').flatMap((name) => (/^\d+$/.test(name) ? processOf(Number(name)) : []))
   const found: Process[] = []

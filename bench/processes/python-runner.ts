@@ -12,7 +12,7 @@ export const RUNNER = fileURLToPath(new URL('../../python-runner', import.meta.u
 
 export type PythonRunner = {
   readonly pid: number
-  /** As the runner measured it when it started. */
+  /** The level of isolation that the runner measured at its start. */
   readonly isolation: string
   /** Opens a new connection. */
   readonly connect: () => Promise<KeepAliveClient>
@@ -24,7 +24,7 @@ export type StartedRunner = {
   readonly pid: number
   readonly address: PythonRunner['address']
   readonly connect: () => Promise<KeepAliveClient>
-  /** Resolves when it has ended. A second call changes nothing. */
+  /** Ends the runner. Resolves when it has ended. A second call changes nothing. */
   readonly stop: () => Promise<void>
 }
 
@@ -53,7 +53,7 @@ export async function startRunner(
 ): Promise<StartedRunner> {
   const secret = randomBytes(16).toString('hex')
   const child = spawn(python, ['-I', ...program], {
-    // The embedded server has one user and starts it in the same way.
+    // The embedded server also has one user, and starts the runner in the same way.
     env: { PATH: '/usr/bin:/bin', LANG: 'C.UTF-8', TOOLRACK_RUNNER_USER_SLOTS: 'all', ...env },
     stdio: ['pipe', 'pipe', 'inherit'],
   })

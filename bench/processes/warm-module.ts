@@ -5,7 +5,7 @@ import type { Invocation } from '../definitions/echo-tool.ts'
 import type { KeepAliveClient } from './keep-alive-client.ts'
 import type { PythonRunner } from './python-runner.ts'
 
-/** Calls without a pause find no waiting child, so the pool learns to hold as many as it may. */
+/** Calls without a pause find no waiting child, so the pool prepares the highest number of children that it may. */
 const BURST = 50
 /** The time to start a process that has imported the packages of a module. */
 const PACKAGES_MS = 3_000

@@ -20,7 +20,7 @@ FRESH = str(Path(__file__).parent / "fresh.py")
 
 
 class Invocation(BaseModel):
-    """What `/invoke` asks for."""
+    """The body of `/invoke`."""
 
     tool: str
     source: str

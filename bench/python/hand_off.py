@@ -29,14 +29,14 @@ from toolrack_runner.zygote.messages import Limits, Opening
 
 TOOL = "echo_json:echo"
 WORKER = str(Path(__file__).parent / "unconfined_worker.py")
-#: Calls without a pause find no waiting child, so the pool learns to hold as many as it may.
+#: Calls without a pause find no waiting child, so the pool prepares the highest number of children that it may.
 BURST = 50
 MESSAGE_BYTES_MAX = 1 << 16
 
 
 @dataclass(frozen=True)
 class Order:
-    """What to measure."""
+    """The measurement to make."""
 
     calls: int
     rounds: int
@@ -68,14 +68,14 @@ class Confined:
         self.pool = Pool(opening, frozenset(), bytes_max=256 << 20)
 
     async def warm(self) -> str:
-        """Fills the pool. Returns why layers are missing; empty if all are on."""
+        """Fills the pool. Returns the names of the missing layers; empty if none is missing."""
         ready = await self.pool.zygotes.plain_ready()
         for _ in range(BURST):
             await (await self.whole())()
         return ", ".join(sorted(ready.missing))
 
     async def whole(self) -> Callable[[], Awaitable[None]]:
-        """All that main does for a call between parsing its request and building its answer."""
+        """The work of main for a call, without parsing the request and building the answer."""
         call = Call(self._key, TOOL, self._arguments, {}, 10.0, "bench")
         outcome = await run_call(self.pool, call, self._source)
         assert json.loads(outcome.value or b"") == self._arguments, outcome
@@ -105,7 +105,7 @@ async def _nothing() -> None:
 
 
 def unconfined(order: Order) -> Attempt:
-    """A connection for each call to a process that serves them all."""
+    """Calls to one process that serves all of them, each over a new connection."""
 
     async def attempt() -> Callable[[], Awaitable[None]]:
         loop = asyncio.get_running_loop()
@@ -149,7 +149,7 @@ async def times_of(attempt: Attempt, order: Order) -> list[float]:
 
 
 async def measure(order: Order) -> dict[str, Any]:
-    """All rounds, the contenders in turn."""
+    """Runs all rounds. In each round, one contender follows the other."""
     confined = Confined(order)
     missing = await confined.warm()
     contenders: dict[str, Attempt] = {
@@ -166,7 +166,7 @@ async def measure(order: Order) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Measures what standard input asks for."""
+    """Makes the measurement that standard input describes."""
     told = json.load(sys.stdin)
     order = Order(
         calls=told["calls"],

@@ -2,17 +2,17 @@ import type { Express } from 'express'
 import type { AddressInfo } from 'node:net'
 import type { Reads } from './count-reads.ts'
 
-/** The endpoint of a server. Only ours needs a token. */
+/** The endpoint of a server. Only our server needs a token. */
 export type Address = { readonly url: string; readonly token?: string }
 
-/** What a server process has used. Memory is measured after a garbage collection if the process may start one. */
+/** The processor time and memory of a process. Memory is measured after a garbage collection, if the process may start one. */
 export type Usage = {
   readonly cpuMs: number
   readonly rssBytes: number
   readonly heapBytes: number
   /** Buffers, which are outside the heap. */
   readonly externalBytes: number
-  /** Only in a process that counts them. */
+  /** Only from a process that counts its reads. */
   readonly reads?: Reads
 }
 

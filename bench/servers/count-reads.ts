@@ -10,8 +10,8 @@ const LINE =
   /\[Firestore\.request(?:Stream)?\]: (?:(?<sent>Sending request)|Received response): (?<json>.*)$/s
 
 /**
- * Counts from now on: the lines that the Firestore client logs, and the REST traffic. Both cost time, so nothing else is
- * measured in such a process.
+ * Begins to count: the lines that the Firestore client logs, and the REST traffic. Both take time, so nothing else is measured
+ * in such a process.
  */
 export async function countReads(): Promise<Reads> {
   const { setLogFunction } = await import('@google-cloud/firestore')

@@ -2,7 +2,7 @@ import express from 'express'
 import { readFileSync } from 'node:fs'
 import { announceApp } from './announce.ts'
 
-/** The usual handler: `res.json` of the value, with the ETag and the 304 that Express makes of it. */
+/** The usual handler: `res.json` of the value. Express makes the ETag and the 304. */
 const [, , path, file] = process.argv
 const value: unknown = JSON.parse(readFileSync(file ?? '', 'utf8'))
 

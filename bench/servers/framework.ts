@@ -4,7 +4,7 @@ import { listening } from '../processes/listening.ts'
 import { announce } from './announce.ts'
 import { countReads } from './count-reads.ts'
 
-/** A function under the Functions Framework. The environment names the function and the port, and says if reads are counted. */
+/** A function under the Functions Framework. Variables set the function, the port, and if reads are counted. */
 const { PORT: port, BENCH_COUNT_READS: isCounting } = process.env
 const reads = isCounting === 'yes' ? await countReads() : undefined
 await import(pathToFileURL(FRAMEWORK).href)
