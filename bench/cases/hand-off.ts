@@ -22,7 +22,7 @@ type Driven = {
   readonly rounds: readonly Readonly<Record<keyof typeof CONTENDERS, readonly number[]>>[]
 }
 
-/** One call without HTTP, all contenders in the same event loop. */
+/** One call without HTTP. All contenders run in the same event loop. */
 export function handOff(folder: string, { rounds: count }: Effort): Promise<Measured | NotRun> {
   return withBenchPython(async (python) => {
     const order = {

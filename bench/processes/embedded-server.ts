@@ -7,7 +7,7 @@ import { fileURLToPath } from 'node:url'
 
 const MAIN = fileURLToPath(new URL('../../functions/src/local.ts', import.meta.url))
 
-/** Lends the embedded server as `npm start` runs it, with its own runner, pinned to no core. Stops it when the work ends. */
+/** Lends the embedded server with its own runner, as `npm start` runs it, not pinned to a core. Stops it when the work ends. */
 export async function withEmbeddedServer<T>(
   folder: string,
   { python, env }: { readonly python: string; readonly env: Readonly<Record<string, string>> },

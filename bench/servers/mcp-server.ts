@@ -5,7 +5,7 @@ import { ListToolsRequestSchema, ListToolsResultSchema } from '@modelcontextprot
 import { readFileSync } from 'node:fs'
 import { announceApp } from './announce.ts'
 
-/** The official SDK with the tools of a file: stateless, so a server and a transport for each request, answering JSON. */
+/** The official SDK with the tools of a file. It is stateless: each request has its own server and transport. It answers JSON. */
 const [, , path, file] = process.argv
 const { tools } = ListToolsResultSchema.parse({ tools: JSON.parse(readFileSync(file ?? '', 'utf8')) })
 

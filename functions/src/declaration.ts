@@ -7,31 +7,18 @@ import type { Handler } from './hosts/cloud/serving.ts'
  * The parameters of a deployment. The service gets them as environment variables of the same names, which `hosts/config.ts` reads
  * and checks. `functions/.env` has the default values, so that a deployment never stops to ask for one.
  */
-defineString('LIST_ENVELOPE', {
-  default: 'array',
-  description: 'The envelope of a list whose query names none: array or items.',
-})
-defineString('TOOLRACK_DEFAULT_WORKFLOW', {
-  default: 'tools-CliTools',
-  description: 'The workflowName of items whose runner names none.',
-})
-defineString('TOOLRACK_CORS_ORIGINS', {
-  default: '',
-  description: 'Origins that a browser may call from, separated by commas.',
-})
-defineString('TOOLRACK_JOB_ACCOUNTS', {
-  default: '',
-  description: 'Service accounts that may act as a job, separated by commas.',
-})
-defineString('TOOLRACK_JOB_AUDIENCES', {
-  default: '',
-  description: 'Audiences that their tokens may be for, separated by commas.',
-})
-defineString('RUNNER_SERVICE', {
-  default: 'toolrack-runner',
-  description: 'The Cloud Run service that runs Python tools; empty for none.',
-})
-defineString('RUNNER_REGION', { default: 'us-central1', description: 'The region of that service.' })
+const PARAMETERS = {
+  LIST_ENVELOPE: ['array', 'The envelope of a list whose query names none: array or items.'],
+  TOOLRACK_DEFAULT_WORKFLOW: ['tools-CliTools', 'The workflowName of items whose runner names none.'],
+  TOOLRACK_CORS_ORIGINS: ['', 'Origins that a browser may call from, separated by commas.'],
+  TOOLRACK_JOB_ACCOUNTS: ['', 'Service accounts that may act as a job, separated by commas.'],
+  TOOLRACK_JOB_AUDIENCES: ['', 'Audiences that their tokens may be for, separated by commas.'],
+  RUNNER_SERVICE: ['toolrack-runner', 'The Cloud Run service that runs Python tools; empty for none.'],
+  RUNNER_REGION: ['us-central1', 'The region of that service.'],
+} as const
+
+for (const [name, [value, description]] of Object.entries(PARAMETERS))
+  defineString(name, { default: value, description })
 
 const jobKeys = defineSecret('TOOLRACK_JOB_KEYS', {
   description: 'The JSON Web Key Set that signs job tokens.',
@@ -40,8 +27,7 @@ const jobKeys = defineSecret('TOOLRACK_JOB_KEYS', {
 /** The options of both functions. They must be set before the first function is declared. */
 setGlobalOptions({
   region: 'us-central1',
-  // Public, because the functions check tokens themselves. With a private invoker, the platform would remove the signature of a
-  // token.
+  // The functions check tokens themselves. With a private invoker, the platform would remove a token's signature.
   invoker: 'public',
   memory: '512MiB',
   cpu: 1,
@@ -51,10 +37,7 @@ setGlobalOptions({
   secrets: [jobKeys],
 })
 
-/**
- * Declares a function. `cors` is false, because the app checks origins itself, and the emulator would otherwise allow every
- * origin.
- */
+/** Declares a function. `cors` is false because the app checks origins itself. Otherwise the emulator would allow every origin. */
 export function declare(handler: Handler): HttpsFunction {
   return onRequest({ cors: false }, handler)
 }

@@ -2,11 +2,11 @@
 export type QueueBounds = {
   /** How many pieces of work run at the same time. */
   readonly places: number
-  /** The most places of one user, even if nobody else waits: running work is not stopped when another user needs a place. */
+  /** The most places of one user, even if nobody else waits. Running work is not stopped when another user needs a place. */
   readonly placesPerUser: number
   /** How many pieces of work of one user may wait. */
   readonly waitingPerUser: number
-  /** How many may wait for all users together, without the work of the service itself. */
+  /** How many pieces of work may wait for all users together. The service's own work is not included. */
   readonly waitingMax: number
 }
 
@@ -27,20 +27,17 @@ export type QueueState = {
   readonly running: number
   readonly waiting: number
   readonly usersWaiting: number
-  /** How long the oldest waiting work has waited, in milliseconds; 0 if nothing waits. */
+  /** The waiting time of the oldest waiting work, in milliseconds; 0 if nothing waits. */
   readonly longestWaitMs: number
 }
 
 type Waiter = {
-  readonly user: User
   readonly sinceMs: number
   readonly start: () => void
   readonly refuse: (error: Error) => void
 }
 
 type User = {
-  /** False for the service itself, whose waiting work is not bounded. */
-  readonly isBounded: boolean
   readonly waiting: Set<Waiter>
   running: number
   /** The number of the user's last start; 0 before the first. */
@@ -48,10 +45,7 @@ type User = {
   pausedUntilMs: number
 }
 
-/**
- * The most users that are remembered, in about 100 KB. Above that, users without work are forgotten. That is rare, because
- * usually fewer users wait.
- */
+/** The most users that are remembered, in about 100 KB. Above this number, which is rare, users without work are forgotten. */
 export const IDLE_USERS_MAX = 1_000
 
 const SYSTEM_CLOCK: QueueClock = {
@@ -71,9 +65,8 @@ export class FairQueue {
   readonly #users = new Map<QueueUser, User>()
   #running = 0
   #waiting = 0
-  #waitingBounded = 0
   #starts = 0
-  /** The number of the latest start of any user who was forgotten while others waited. New users begin with this number. */
+  /** The highest `started` of a user who was forgotten while others waited. New users begin with this number. */
   #forgottenStart = 0
 
   /** `refusal` makes the error for work that is not run. */
@@ -87,11 +80,7 @@ export class FairQueue {
    * Runs `act` when it is the user's turn, or at once if a place is free. Rejects with the error of `act`. Rejects with the
    * refusal if too much work waits, or if `signal` is aborted before the turn comes.
    */
-  async run<T>(
-    user: QueueUser,
-    act: () => T | Promise<T>,
-    { signal }: { readonly signal?: AbortSignal | undefined } = {},
-  ): Promise<T> {
+  async run<T>(user: QueueUser, act: () => T | Promise<T>, signal?: AbortSignal): Promise<T> {
     if (signal?.aborted) throw this.#refusal('gone')
     const state = this.#userOf(user)
     if (state.waiting.size === 0 && this.#mayStart(state)) this.#start(user, state)
@@ -137,13 +126,7 @@ export class FairQueue {
   #userOf(user: QueueUser): User {
     const known = this.#users.get(user)
     if (known) return known
-    const made = {
-      isBounded: user !== null,
-      waiting: new Set<Waiter>(),
-      running: 0,
-      started: this.#forgottenStart,
-      pausedUntilMs: 0,
-    }
+    const made = { waiting: new Set<Waiter>(), running: 0, started: this.#forgottenStart, pausedUntilMs: 0 }
     this.#users.set(user, made)
     return made
   }
@@ -170,16 +153,14 @@ export class FairQueue {
   }
 
   #turn(key: QueueUser, user: User, signal: AbortSignal | undefined): Promise<void> {
-    if (user.isBounded) this.#makeRoom(user)
+    if (key !== null) this.#makeRoom(user)
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const leave = (): void => {
       user.waiting.delete(waiter)
       this.#waiting -= 1
-      if (user.isBounded) this.#waitingBounded -= 1
       signal?.removeEventListener('abort', giveUp)
     }
     const waiter: Waiter = {
-      user,
       sinceMs: this.#clock.nowMs(),
       start: () => {
         leave()
@@ -198,7 +179,6 @@ export class FairQueue {
     signal?.addEventListener('abort', giveUp, { once: true })
     user.waiting.add(waiter)
     this.#waiting += 1
-    if (user.isBounded) this.#waitingBounded += 1
     return promise
   }
 
@@ -209,12 +189,12 @@ export class FairQueue {
   #makeRoom({ waiting }: User): void {
     const { waitingPerUser, waitingMax } = this.#bounds
     if (waiting.size >= waitingPerUser) throw this.#refusal('full')
-    if (this.#waitingBounded < waitingMax) return
-    const [most] = [...this.#users.values()]
-      .filter(({ isBounded }) => isBounded)
-      .toSorted((a, b) => b.waiting.size - a.waiting.size)
-    const newest = most && [...most.waiting].at(-1)
-    if (!newest || most.waiting.size <= waiting.size + 1) throw this.#refusal('full')
+    const ofService = this.#users.get(null)?.waiting.size ?? 0
+    if (this.#waiting - ofService < waitingMax) return
+    const ofUsers = [...this.#users].flatMap(([key, user]) => (key === null ? [] : [user.waiting]))
+    const [most] = ofUsers.toSorted((a, b) => b.size - a.size)
+    const newest = most && [...most].at(-1)
+    if (!newest || most.size <= waiting.size + 1) throw this.#refusal('full')
     newest.refuse(this.#refusal('full'))
   }
 
@@ -231,22 +211,19 @@ export class FairQueue {
   }
 
   /**
-   * Forgets users without work: all of them if nobody waits, otherwise only as many as are above the maximum. A user who was
-   * forgotten at once and asked again would always be first.
-   *
-   * The users whose last start was longest ago are forgotten first. When such a user comes back, waiters with an earlier last
-   * start are served first.
+   * Forgets users without work: all of them if nobody waits, otherwise only as many as are above the maximum, those with the
+   * earliest last start first. If a user were forgotten at once, their next work would always be first. When a forgotten user
+   * comes back, waiters with an earlier last start are served first.
    */
   #forgetIdle(): void {
     const max = this.#waiting > 0 ? IDLE_USERS_MAX : 0
     if (max === 0) this.#forgottenStart = 0
-    if (this.#users.size <= max) return
     const now = this.#clock.nowMs()
     for (const [key, { running, waiting, pausedUntilMs, started }] of this.#users) {
+      if (this.#users.size <= max) return
       if (running > 0 || waiting.size > 0 || pausedUntilMs > now) continue
       this.#users.delete(key)
       if (max > 0) this.#forgottenStart = Math.max(this.#forgottenStart, started)
-      if (this.#users.size <= max) return
     }
   }
 }

@@ -12,15 +12,8 @@ async function main(): Promise<void> {
   for (const name of unknownVariables())
     log.warn('environment variable is not known and has no effect', { name })
   const serving = await serve(parseConfig(), log, pythonChoice(process.argv))
-  let stopping = false
-  function stop(): void {
-    if (stopping) return
-    stopping = true
-    serving.stop().then(
-      () => process.exit(0),
-      (error: unknown) => fail(error),
-    )
-  }
+  let stopping: Promise<never> | undefined
+  const stop = (): void => void (stopping ??= serving.stop().then(() => process.exit(0), fail))
   process.on('SIGINT', stop).on('SIGTERM', stop).on('SIGHUP', stop)
   // The parent process gets the address before it is printed, so that after a crash the next start uses the same port.
   watchParent(process.argv, stop).tell(serving.url)

@@ -1,27 +1,21 @@
 import { setImmediate } from 'node:timers/promises'
 
-/** How many milliseconds work may take before other requests get a turn. */
+/** Milliseconds that work may take before other requests get a turn. */
 export const STRETCH_MS = 5
 
-/**
- * How many milliseconds a user has to pause for each millisecond by which the user's work has blocked others too long. With 16,
- * such work delays less than one in 16 requests of other users.
- */
+/** Milliseconds of pause for each millisecond of too long work. With 16, a user delays less than one in 16 requests of others. */
 const PAUSE_FACTOR = 16
 const PAUSE_MS_MAX = 1_000
 
-/** How many milliseconds a user has to pause after work that has blocked others `tooLongMs` longer than allowed. */
+/** Milliseconds that a user has to pause after work that has blocked others for `tooLongMs` more than the time allowed. */
 export function pauseMsAfter(tooLongMs: number): number {
   return Math.max(0, Math.min(PAUSE_MS_MAX, PAUSE_FACTOR * tooLongMs))
 }
 
-/** The process has one event loop, so it has one queue of turns. */
+/** The last turn that was given. The process has one event loop, so it has one queue of turns. */
 let last = Promise.resolve()
 
-/**
- * Resolves in a later turn of the event loop. Each caller gets a different turn, so that other requests wait for the work of only
- * one caller at a time.
- */
+/** Resolves in a later turn of the event loop. Each caller gets a different turn, so other requests wait for one caller at most. */
 export function ownTurn(): Promise<void> {
   last = last.then(() => setImmediate())
   return last

@@ -1,6 +1,6 @@
 import { getHeapStatistics } from 'node:v8'
 
-/** Counts bytes for each user. Users without bytes are not remembered. */
+/** Counts bytes for each user. Remembers only users who have bytes. */
 export class UserBytes {
   readonly #bytesOf = new Map<string, number>()
   #total = 0
@@ -26,10 +26,7 @@ export class UserBytes {
   }
 }
 
-/**
- * A share of the heap in bytes, but at least `bytesMin`. `heapBytesMax` is the size to which the heap may grow, by default V8's
- * limit.
- */
+/** A share of the heap's maximum size in bytes, but at least `bytesMin`. The maximum is V8's limit, unless it is given. */
 export function shareOfHeap(
   share: number,
   bytesMin: number,

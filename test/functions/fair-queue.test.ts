@@ -48,9 +48,7 @@ function queueing(bounds: QueueBounds) {
       started.push(name)
       return promise
     }
-    queue
-      .run(user, act, { signal: gone.signal })
-      .catch((error: Error) => failed.push(`${name} ${error.message}`))
+    queue.run(user, act, gone.signal).catch((error: Error) => failed.push(`${name} ${error.message}`))
   }
   return {
     queue,
@@ -117,7 +115,7 @@ test('who asks again as soon as they are answered does not keep another waiting'
 
 test('who has gone is refused at once, and what fails makes room for the next', async () => {
   const { queue, started, ask } = queueing(FREE)
-  const gone = queue.run('a', () => started.push('never'), { signal: AbortSignal.abort() })
+  const gone = queue.run('a', () => started.push('never'), AbortSignal.abort())
   await expect(gone).rejects.toThrow('gone')
   const failing = queue.run('a', () => Promise.reject(new Error('broken')))
   ask('b', 'b1')

@@ -1,4 +1,4 @@
-"""A tool that imports what nearly every tool does."""
+"""A tool with the import that nearly every tool has."""
 
 import json
 from typing import Any

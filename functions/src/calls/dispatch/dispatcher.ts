@@ -15,7 +15,7 @@ import { LongWork } from '../../loop-turn.ts'
 import { JsonText } from '../../tools/json/json-text.ts'
 import { readJson } from '../../tools/json/read-json.ts'
 
-/** How many calls of one request run at the same time. A runner has as many slots. */
+/** Calls of one request that run at the same time. A runner has the same number of slots. */
 export const AT_ONCE = 8
 
 /** UTF-8 bytes of one call's arguments, as for a single call. */
@@ -33,44 +33,41 @@ type DispatchAnswer = {
 
 type Identity = { readonly index: number; readonly id: string | null; readonly name: string }
 
-/** Reads a model's raw calls. Throws BODY_INVALID if one of them cannot be read, before any of them runs. */
+/** Reads a model's raw calls before any of them runs. Throws BODY_INVALID if one of them cannot be read. */
 export function parseCalls(body: JsonValue): ReadCalls<CallFormatName> {
   const read = readCalls(body, CALL_FORMATS)
   if ('fault' in read) throw new ToolrackError('BODY_INVALID', `The body ${read.fault}.`)
   return read
 }
 
-/** Runs a model's calls, a few at a time, each like a single call. `held` counts the bytes of the results. */
+/** Runs a model's calls, each like a single call, and a few at a time. `held` counts the bytes of the results. */
 export async function dispatch(
   pipeline: Pipeline,
   sender: Required<Pick<Asked, 'principal' | 'signal' | 'headers'>>,
   { format, calls }: ReadCalls<CallFormatName>,
   held: Holding,
 ): Promise<DispatchAnswer> {
-  const results = await eachInTurn(calls, async (call) => {
+  const outcomes = await eachInTurn(calls, async (call) => {
     const headers = headersOf(call, sender.headers)
     const asked = { ...sender, headers, read: () => requestOf(call) }
     const { result } = await invokeHeld(pipeline, asked, held)
-    // For a large result this takes a part of a millisecond, so it is not done for all results in one turn.
-    return { call, result, answered: forModel({ call, result }) }
+    const { index, id = null, name, item } = call
+    if (result.resultType === 'failure' && result.code === 'RUNS_AT_CLIENT') {
+      const pending = [{ index, id, name: result.meta.tool ?? name, call: item }]
+      return { result: { index, id, name, result: null }, pending, answered: [] }
+    }
+    // `forModel` takes a part of a millisecond for a large result, so not all results are prepared in one turn.
+    return { result: { index, id, name, result }, pending: [], answered: [forModel({ call, result })] }
   })
-  const answered = results.filter((one) => !isLeftToClient(one)).map((one) => one.answered)
   return {
     format: format.name,
-    messages: format.messages(answered),
-    results: results.map((one) => ({
-      ...identity(one.call),
-      result: isLeftToClient(one) ? null : one.result,
-    })),
-    pending: results.filter(isLeftToClient).map(({ call, result }) => ({
-      ...identity(call),
-      name: result.meta.tool ?? call.name,
-      call: call.item,
-    })),
+    messages: format.messages(outcomes.flatMap((one) => one.answered)),
+    results: outcomes.map((one) => one.result),
+    pending: outcomes.flatMap((one) => one.pending),
   }
 }
 
-/** Runs a call. If there is no room for its result, the call is a failure that the model reads. */
+/** Runs a call. If there is no room for its result, it is not run, and the model reads a failure. */
 async function invokeHeld(pipeline: Pipeline, asked: Asked, held: Holding) {
   try {
     return await held.run(() => pipeline.invoke(asked))
@@ -79,25 +76,17 @@ async function invokeHeld(pipeline: Pipeline, asked: Asked, held: Holding) {
   }
 }
 
-function isLeftToClient({ result }: AnsweredCall<InvocationResult<ResultData>>): boolean {
-  return result.resultType === 'failure' && result.code === 'RUNS_AT_CLIENT'
-}
-
-/** The call with what the model reads. A value that JavaScript cannot hold exactly is removed, so that the model gets its text. */
+/** The call with its result for the model. If JavaScript cannot read the value exactly, the model gets only its text. */
 function forModel(answered: AnsweredCall<InvocationResult<ResultData>>): AnsweredCall {
   const { call, result } = answered
   if (result.resultType === 'failure' || !(result.data instanceof JsonText)) return answered
   return result.data.isExact() ? answered : { call, result: { ...result, data: undefined } }
 }
 
-function identity({ index, id, name }: ToolCall): Identity {
-  return { index, id: id ?? null, name }
-}
-
-/** Each call of a request needs its own key: the header's key and the call's id. No header can contain a line feed. */
-function headersOf({ id, index }: ToolCall, { idempotencyKey, ...headers }: CallHeaders): CallHeaders {
-  if (idempotencyKey === undefined) return { ...headers, idempotencyKey }
-  return { ...headers, idempotencyKey: `${idempotencyKey}\n${id ?? index}` }
+/** Each call gets its own key: the key of the header, and the call's id. They are separated by a line feed, which no header has. */
+function headersOf({ id, index }: ToolCall, headers: CallHeaders): CallHeaders {
+  const key = headers.idempotencyKey
+  return key === undefined ? headers : { ...headers, idempotencyKey: `${key}\n${id ?? index}` }
 }
 
 function requestOf({ name, arguments: sent, nullMeansOmitted }: ToolCall): CallRequest {
@@ -105,15 +94,11 @@ function requestOf({ name, arguments: sent, nullMeansOmitted }: ToolCall): CallR
   return { name, arguments: args, context: {}, expectedDigest: undefined, nullMeansOmitted }
 }
 
-/** The arguments in a model's text, which is not always JSON. An empty text means that there are no arguments. */
+/** The arguments in a model's text, which is not always JSON. An empty text means no arguments. */
 function argumentsIn(text: string): JsonObject {
   if (text.trim() === '') return {}
   // Encoding would replace a lone surrogate by U+FFFD, and the tool would get another text.
-  if (!text.isWellFormed())
-    throw new ToolrackError(
-      'ARGUMENTS_INVALID',
-      'The arguments hold a lone surrogate, which is not valid text; send the whole character.',
-    )
+  if (!text.isWellFormed()) throw new ToolrackError('ARGUMENTS_INVALID', LONE_SURROGATE)
   const bytes = Buffer.from(text)
   if (bytes.length > ARGUMENTS_BYTES_MAX)
     throw new ToolrackError(
@@ -123,11 +108,12 @@ function argumentsIn(text: string): JsonObject {
   const json = readJson(bytes, Infinity)
   if ('value' in json) return callArguments(json.value)
   const { pointer, message } = json.fault
-  throw new ToolrackError(
-    'ARGUMENTS_INVALID',
-    `The arguments are a JSON text that ${message}${pointer && ` (at ${pointer})`}; send it again as one whole JSON object.`,
-  )
+  const fault = `The arguments are a JSON text that ${message}${pointer && ` (at ${pointer})`}`
+  throw new ToolrackError('ARGUMENTS_INVALID', `${fault}; send it again as one whole JSON object.`)
 }
+
+const LONE_SURROGATE =
+  'The arguments hold a lone surrogate, which is not valid text; send the whole character.'
 
 /** Runs `act` for each call, at most AT_ONCE at a time. The results are in the order of the calls. */
 async function eachInTurn<Result>(
@@ -139,7 +125,7 @@ async function eachInTurn<Result>(
   const reading = new LongWork()
   async function work(): Promise<void> {
     for (const [index, call] of waiting) {
-      // Reading large arguments takes long, and the first calls all begin in the same turn of the event loop.
+      // Large arguments take long to read, and the first calls all begin in the same turn of the event loop.
       if (reading.isLong) await reading.giveTurn()
       results[index] = await act(call)
     }

@@ -1,7 +1,6 @@
-import { ToolrackError, type InvocationResult } from '@toolrack/contract'
-import { JsonText } from '../../tools/json/json-text.ts'
+import { ToolrackError } from '@toolrack/contract'
 import { shareOfHeap, UserBytes } from '../../user-bytes.ts'
-import type { Invocation, ResultData } from '../pipeline/call.ts'
+import type { Invocation } from '../pipeline/call.ts'
 import { RESULT_BYTES_MAX } from '../pipeline/run-tool.ts'
 
 /** Room for two of the largest answers, which have 64 calls. */
@@ -10,15 +9,15 @@ const BYTES_MIN = 32 * 1024 * 1024
 /** The results of one dispatch. */
 export type Holding = {
   /**
-   * Runs a call and holds its result until `giveBack`. While the call runs, it counts as the largest result, so that calls
-   * that run at the same time stay within the bound together. Throws SERVICE_BUSY, and runs nothing, if there is no room.
+   * Runs a call and counts its result until `giveBack`. While the call runs, the bytes of the largest possible result are counted,
+   * so that simultaneous calls stay within the bound together. Throws SERVICE_BUSY, and runs nothing, if there is no room.
    */
   readonly run: (call: () => Promise<Invocation>) => Promise<Invocation>
-  /** Call it when the answer has been read, or when nobody will read it. */
+  /** To be called when the answer has been read, or when nobody will read it. */
   readonly giveBack: () => void
 }
 
-/** Bounds the bytes of the results that are held for each user until their answers have been read. */
+/** Bounds the bytes of each user's results, which are in memory until their answers have been read. */
 export class HeldResults {
   readonly #bytesPerUser: number
   readonly #bytes = new UserBytes()
@@ -27,7 +26,7 @@ export class HeldResults {
     this.#bytesPerUser = bytesPerUser
   }
 
-  /** Begins a dispatch. Throws SERVICE_BUSY if the user's results use all of their bytes. */
+  /** Begins a dispatch. Throws SERVICE_BUSY if the user's results use all the bytes that the user may have. */
   begin(user: string): Holding {
     if (this.bytes(user) >= this.#bytesPerUser) throw new ToolrackError('SERVICE_BUSY', USER_FULL)
     let held = 0
@@ -45,7 +44,8 @@ export class HeldResults {
         let bytes = 0
         try {
           const invocation = await call()
-          bytes = Math.min(RESULT_BYTES_MAX, bytesOf(invocation.result))
+          // A JsonText shares the text of its result, so only the text is counted.
+          bytes = Math.min(RESULT_BYTES_MAX, invocation.result.textResultForLlm.length)
           return invocation
         } finally {
           add(bytes - RESULT_BYTES_MAX)
@@ -61,13 +61,6 @@ export class HeldResults {
   bytes(user: string): number {
     return this.#bytes.of(user)
   }
-}
-
-/** The length of a result's text. A value that is kept as text shares it, so it does not count again. */
-function bytesOf(result: InvocationResult<ResultData>): number {
-  const data =
-    result.resultType === 'success' && result.data instanceof JsonText ? result.data.text.length : 0
-  return Math.max(result.textResultForLlm.length, data)
 }
 
 const USER_FULL =

@@ -14,25 +14,25 @@ import type { HowRun } from '../../tools/catalog/how-run.ts'
 import type { JsonText } from '../../tools/json/json-text.ts'
 import type { IsolationLevel, PrintedLog } from '../../tools/modules/runner.ts'
 
-/** What a caller asks for, parsed. */
+/** The request of one call, parsed. */
 export type CallRequest = {
   /** A name or an alias. */
   readonly name: string
   readonly arguments: JsonObject
   readonly context: JsonObject
   readonly expectedDigest: Digest | undefined
-  /** True if a null argument means that the parameter was omitted. Strict models must write every parameter. */
+  /** True if null means that the parameter was omitted. In strict mode, a model must write every parameter. */
   readonly nullMeansOmitted?: boolean
 }
 
-/** Headers of the request, as they were sent. No step reads them yet: a repeated `Idempotency-Key` runs the tool again. */
+/** Headers as they were sent. No step reads them yet, so a repeated `Idempotency-Key` runs the tool again. */
 export type CallHeaders = {
   /** Each call of a dispatch has its own key. */
   readonly idempotencyKey: string | undefined
   readonly traceparent: string | undefined
 }
 
-/** What a streaming caller receives while the call runs. The result is not an event: it is the answer. */
+/** An event that a streaming caller receives while the call runs. The result is no event, but the answer. */
 export type CallEvent =
   | { readonly type: 'start'; readonly invocationId: string }
   | { readonly type: 'log'; readonly text: string }
@@ -47,16 +47,14 @@ export type Asked = {
   readonly headers?: CallHeaders
   /** The id of the call that makes this one, if a step makes it. */
   readonly parentInvocationId?: string
-  /** Aborted when the caller has gone. Only the runner acts on it, and kills the child. The other steps go on. */
+  /** Aborted when the caller has disconnected. Only the runner reacts: it kills the child. The other steps continue. */
   readonly signal: AbortSignal
-  /** Receives the events of the call. If it throws, that is logged and changes nothing. */
+  /** Receives the events of the call. Its errors are logged and change nothing. */
   readonly listen?: (event: CallEvent) => void
 }
 
-export type Pipeline = {
-  /** Makes a call. Never rejects: every error becomes a ToolResult. */
-  readonly invoke: (asked: Asked) => Promise<Invocation>
-}
+/** `invoke` makes a call. It never rejects: every error becomes a ToolResult. */
+export type Pipeline = { readonly invoke: (asked: Asked) => Promise<Invocation> }
 
 /** A call that has arrived. Its request has not been read yet. */
 export type Received = Pick<Asked, 'principal' | 'read' | 'signal'> & {
@@ -78,18 +76,18 @@ export type Resolved = Requested & {
   readonly limits: ToolLimits
 }
 
-/** What is known of a call so far. */
+/** A call with the facts that are known so far. */
 export type Known = Received & Partial<Resolved>
 
-/** The value of a result. That of a Python tool is never parsed here: `jsonOf` writes it into the answer. */
+/** The value of a result. The value of a Python tool is never parsed here: `jsonOf` writes its text into the answer. */
 export type ResultData = JsonValue | JsonText
 
-/** What became of a call. A step returns it unchanged, or a changed copy. */
+/** The outcome of a call. A step returns it unchanged, or a changed copy. */
 export type CallOutcome = {
-  /** What is known of the call. The outer steps read here what the inner steps found out. */
+  /** The call with all known facts, so the outer steps can read those of the inner steps. */
   readonly call: Known
   readonly result: ToolResult<ResultData>
-  /** The level at which the runner isolated the tool; null if no runner ran it. */
+  /** The level of isolation in which the runner ran the tool; null if no runner ran it. */
   readonly isolation: IsolationLevel | null
   readonly usage: ResourceUsage | null
   readonly log: PrintedLog | null
@@ -100,7 +98,7 @@ export type CallOutcome = {
   readonly artifact: string | null
   /** The approval that the call waits for. `expiresAt` is RFC 3339, UTC. */
   readonly approval: { readonly id: string; readonly expiresAt: string } | null
-  /** After how long the same call may succeed, if that is known. */
+  /** The time after which the same call may succeed, if it is known. */
   readonly retryAfterSeconds: number | null
 }
 

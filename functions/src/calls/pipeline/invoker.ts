@@ -2,13 +2,13 @@ import type { InvocationMeta } from '@toolrack/contract'
 import { randomUUID } from 'node:crypto'
 import { inspect } from 'node:util'
 import type { Log } from '../../log.ts'
-import type { Asked, CallEvent, CallHeaders, Invocation, CallOutcome, Pipeline, Received } from './call.ts'
+import type { Asked, CallEvent, CallHeaders, CallOutcome, Invocation, Pipeline, Received } from './call.ts'
 import type { Next } from './onion.ts'
 import { callSteps, type StepParts } from './steps.ts'
 
 export type InvokeParts = StepParts & { readonly log: Log }
 
-/** Runs every call of a tool, from any route, through the steps of `steps.ts`. The result is one ToolResult. */
+/** Runs every call of a tool, from any route, through the steps of `steps.ts`. */
 export class Invoker implements Pipeline {
   readonly #log: Log
   readonly #take: Next<Received>
@@ -21,7 +21,7 @@ export class Invoker implements Pipeline {
     this.#take = steps(parts, { log, countAfterNext: () => void (this.#failedAfterAnswer += 1) })
   }
 
-  /** How often a step has failed after the rest of its call had an outcome. The callers got those outcomes. */
+  /** The number of steps that failed after `next`. The callers got the outcomes of the inner steps. */
   get failedAfterAnswer(): number {
     return this.#failedAfterAnswer
   }
@@ -29,7 +29,7 @@ export class Invoker implements Pipeline {
   async invoke({ listen, ...asked }: Asked): Promise<Invocation> {
     const invocationId = randomUUID()
     const { principal, read, headers = NO_HEADERS, parentInvocationId = null, signal } = asked
-    const { emit, end } = listen ? eventsTo(listen, invocationId, this.#log) : NO_EVENTS
+    const { emit, end } = eventsTo(listen, invocationId, this.#log)
     const call = { invocationId, parentInvocationId, principal, headers, read, signal, emit, pipeline: this }
     const outcome = await this.#take(call)
     end()
@@ -39,25 +39,20 @@ export class Invoker implements Pipeline {
 
 const NO_HEADERS: CallHeaders = { idempotencyKey: undefined, traceparent: undefined }
 
-type Events = { readonly emit: Received['emit']; readonly end: () => void }
-
-const NO_EVENTS: Events = { emit: () => undefined, end: () => undefined }
-
-/** Passes events to a listener until the call has ended or the listener has failed. */
-function eventsTo(listen: (event: CallEvent) => unknown, invocationId: string, log: Log): Events {
-  let isListening = true
+/** Passes events to the listener, if there is one, until the call has ended or the listener has failed. */
+function eventsTo(listen: ((event: CallEvent) => unknown) | undefined, invocationId: string, log: Log) {
+  let listener = listen
   function end(): void {
-    isListening = false
+    listener = undefined
   }
   function fail(error: unknown): void {
-    if (isListening) log.warn('listener of a call failed', { invocationId, error: inspect(error) })
+    if (listener) log.warn('listener of a call failed', { invocationId, error: inspect(error) })
     end()
   }
   function emit(event: CallEvent): void {
-    if (!isListening) return
     try {
-      const heard = listen(event)
-      if (heard instanceof Promise) heard.catch(fail)
+      const returned = listener?.(event)
+      if (returned instanceof Promise) returned.catch(fail)
     } catch (error) {
       fail(error)
     }
@@ -69,7 +64,7 @@ function metaOf(
   invocationId: string,
   { call, isolation, executionTimeMs, usage, replayed, artifact, approval }: CallOutcome,
 ): InvocationMeta {
-  const meta = {
+  return {
     invocationId,
     tool: call.entry?.name ?? null,
     digest: call.entry?.digest ?? null,
@@ -78,7 +73,7 @@ function metaOf(
     executionTimeMs,
     resourceUsage: usage,
     replayed,
+    ...(artifact !== null && { artifact }),
+    ...(approval !== null && { approval }),
   }
-  if (artifact === null && approval === null) return meta
-  return { ...meta, ...(artifact !== null && { artifact }), ...(approval !== null && { approval }) }
 }

@@ -1,19 +1,19 @@
 import { isToolrackError, toolFailure } from '@toolrack/contract'
 import { inspect } from 'node:util'
-import type { Log } from '../../log.ts'
+import type { Log, LogFields } from '../../log.ts'
 import { outcomeOf, type Known, type CallOutcome, type Received } from './call.ts'
 
-/** Everything inside a step. It never rejects: errors and failures become outcomes too. */
+/** Runs the steps inside a step. It never rejects: errors become outcomes too. */
 export type Next<Call> = (call: Call) => Promise<CallOutcome>
 
 /**
- * One step of a call. It wraps everything inside it, which it starts with `next`, at most once.
+ * One step of a call. It wraps the inner steps, which it starts with `next`, at most once.
  *
- * - To refuse the call, throw a ToolrackError before `next`, or return an outcome without it.
- * - To tell the inner steps a fact, give `next` a call that has it.
- * - To close what was opened, and to see how the call ended, await `next`: it always resolves.
+ * - To refuse the call, it throws a ToolrackError before `next`, or returns an outcome without `next`.
+ * - To add a fact for the inner steps, it gives `next` a call with this fact.
+ * - To close something, or to see how the call ended, it awaits `next`, which always resolves.
  *
- * An error that a step throws after `next` is logged and counted; the caller gets what `next` answered.
+ * An error that a step throws after `next` is logged and counted. The caller gets the outcome of `next`.
  */
 export type Step<Call extends Received, Inner extends Received = Call> = (
   call: Call,
@@ -27,10 +27,7 @@ export type StepFailures = {
   readonly countAfterNext: () => void
 }
 
-/**
- * Steps around each other, put together once, from the outside in. `Call` is what the innermost step passes on, so a step
- * can only read a fact that a step around it has added.
- */
+/** Nested steps. `Call` has the facts that the steps so far have added, so a step can read only the facts of outer steps. */
 export class Onion<Call extends Received> {
   readonly #failures: StepFailures
   readonly #around: (rest: Rest<Call>) => Rest<Received>
@@ -56,12 +53,12 @@ export class Onion<Call extends Received> {
   }
 }
 
-/** How many steps of one call are open. The n-th has ended if that is below n; a step inside it runs if it is above n. */
+/** The number of open steps of one call. Step n has ended if `count` is below n; a step inside it runs if `count` is above n. */
 type Open = { count: number }
 
 type Rest<Call> = (call: Call, open: Open) => Promise<CallOutcome>
 
-/** A step with everything inside it. It never rejects, and it never ends before what it has started. */
+/** A step with its inner steps. It never rejects, and never ends before them. */
 function guarded<Call extends Received, Inner extends Received>(
   name: string,
   step: Step<Call, Inner>,
@@ -80,15 +77,17 @@ function guarded<Call extends Received, Inner extends Received>(
       return inside
     }
     function finish(outcome: CallOutcome): CallOutcome | Promise<CallOutcome> {
-      if (inside && open.count > depth) return inside.then(() => close(outcome, open, depth))
-      return close(outcome, open, depth)
+      if (inside && open.count > depth) return inside.then(() => finish(outcome))
+      open.count = depth - 1
+      return outcome
     }
     function finishFailed(error: unknown): CallOutcome | Promise<CallOutcome> {
-      if (!inside) return close(outcomeOfError(error, call, name, failures), open, depth)
-      reportAfterNext(error, call, name, failures)
-      return inside.then((outcome) => close(outcome, open, depth))
+      if (!inside) return finish(outcomeOfError(error, call, name, failures))
+      failures.countAfterNext()
+      failures.log.error('step failed after the call; its outcome is unchanged', fieldsOf(error, call, name))
+      return inside.then(finish)
     }
-    // Without async functions, because one for each step takes a third more of the processor for a warm call.
+    // No async functions: one for each step would take a third more processor time in a warm call.
     try {
       return step(call, next).then(finish, finishFailed)
     } catch (error) {
@@ -97,32 +96,17 @@ function guarded<Call extends Received, Inner extends Received>(
   }
 }
 
-function close(outcome: CallOutcome, open: Open, depth: number): CallOutcome {
-  open.count = depth - 1
-  return outcome
-}
-
 const FAILED = 'The service failed; its log has the reason under the invocationId.'
 
 /** The outcome of a step that threw before `next`. An unexpected error is logged, and the model gets INTERNAL. */
 function outcomeOfError(thrown: unknown, call: Known, step: string, { log }: StepFailures): CallOutcome {
   if (isToolrackError(thrown)) return outcomeOf(call, toolFailure(thrown.code, thrown.message))
-  log.error('call failed', { invocationId: call.invocationId, step, error: inspect(thrown) })
+  log.error('call failed', fieldsOf(thrown, call, step))
   return outcomeOf(call, toolFailure('INTERNAL', FAILED))
 }
 
-function reportAfterNext(
-  thrown: unknown,
-  { invocationId }: Known,
-  step: string,
-  { log, countAfterNext }: StepFailures,
-): void {
-  countAfterNext()
-  log.error('step failed after the call; its outcome is unchanged', {
-    invocationId,
-    step,
-    error: inspect(thrown),
-  })
+function fieldsOf(thrown: unknown, { invocationId }: Known, step: string): LogFields {
+  return { invocationId, step, error: inspect(thrown) }
 }
 
 function nothing(): Promise<never> {

@@ -41,49 +41,44 @@ function invalid(pointer: string, fault: string): ToolrackError {
 /** Levels of arrays and objects. The arguments themselves are the first level. */
 const ARGUMENTS_DEPTH_MAX = 32
 
-/** Keys that change what an object is, in programs that copy them. */
+/** Keys with which a program that copies objects can change a prototype. */
 const REFUSED = new Set(['__proto__', 'constructor', 'prototype'])
 
-/** JSON can hold it, but UTF-8 cannot, so it could not be sent to another process. */
+/** JSON can contain a lone surrogate, but UTF-8 cannot, so no other process could receive it. */
 const LONE_SURROGATE = 'a lone surrogate, which is no text; send the whole character'
 
-type Visit = { readonly value: JsonValue; readonly argument: string; readonly depth: number }
+type Visit = readonly [value: JsonValue, argument: string, depth: number]
 
-/** The fault that no schema allows, and its argument. Without recursion, because arguments may be nested deeply. */
+/** A fault that no schema can permit, with its argument. Uses no recursion, because arguments may be nested deeply. */
 function unsafeArgument(args: JsonObject): string | undefined {
   const names = Object.keys(args)
   const refused = names.find((name) => REFUSED.has(name))
   if (refused !== undefined) return `'${refused}' has a name that is never allowed`
-  if (!names.every(isText)) return `(its name is not repeated) has a name with ${LONE_SURROGATE}`
-  const visits: Visit[] = names.map((argument) => ({ value: args[argument] ?? null, argument, depth: 1 }))
+  if (!names.every((name) => name.isWellFormed()))
+    return `(its name is not repeated) has a name with ${LONE_SURROGATE}`
+  const visits = Object.entries(args).map(([argument, value]): Visit => [value, argument, 1])
   for (let visit = visits.pop(); visit; visit = visits.pop()) {
-    const { value, argument, depth } = visit
-    if (typeof value === 'string' && !isText(value)) return `${quoted(argument)} holds ${LONE_SURROGATE}`
+    const [value, argument, depth] = visit
+    if (typeof value === 'string' && !value.isWellFormed())
+      return `${quoted(argument)} holds ${LONE_SURROGATE}`
     if (typeof value !== 'object' || value === null) continue
     if (depth === ARGUMENTS_DEPTH_MAX)
       return `${quoted(argument)} is nested deeper than ${ARGUMENTS_DEPTH_MAX} levels`
-    // An array has only numbers as keys, and listing them would take most of the time.
+    // The keys of an array are only numbers. To list them would take most of the time.
     const keys = Array.isArray(value) ? [] : Object.keys(value)
     for (const key of keys) {
       if (REFUSED.has(key)) return `${quoted(argument)} holds the key ${key}, which is never allowed`
-      if (!isText(key)) return `${quoted(argument)} holds a key with ${LONE_SURROGATE}`
+      if (!key.isWellFormed()) return `${quoted(argument)} holds a key with ${LONE_SURROGATE}`
     }
     const children = Array.isArray(value) ? (value as readonly JsonValue[]) : Object.values(value)
     for (const child of children)
-      if (isVisited(child)) visits.push({ value: child, argument, depth: depth + 1 })
+      if (typeof child === 'string' || (typeof child === 'object' && child !== null))
+        visits.push([child, argument, depth + 1])
   }
   return undefined
 }
 
-function isVisited(value: JsonValue): boolean {
-  return typeof value === 'string' || (typeof value === 'object' && value !== null)
-}
-
-function isText(text: string): boolean {
-  return text.isWellFormed()
-}
-
-/** An argument's name, if it looks like one, so that a model finds what to correct. */
+/** The argument's name for the model, if it looks like a name. */
 function quoted(argument: string): string {
   return /^[\w .:-]{1,64}$/.test(argument) ? `'${argument}'` : '(its name is not repeated)'
 }

@@ -5,24 +5,24 @@ import {
   toolNameFault,
   ToolrackError,
 } from '@toolrack/contract'
-import type { Catalog } from '../../tools/catalog/catalog.ts'
+import type { Principal } from '../../access/principal.ts'
 import { changed, maySee, refusalOf, whyNotCalled } from '../../access/visible.ts'
+import type { Catalog } from '../../tools/catalog/catalog.ts'
 import { definitionOf, type CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
 import { outcomeOf, type CallOutcome, type CallRequest, type Requested, type Resolved } from './call.ts'
 import type { Next, Step } from './onion.ts'
-import type { Principal } from '../../access/principal.ts'
 
 export type ResolveParts = { readonly catalog: Pick<Catalog, 'view'> }
 
 /**
- * Finds the tool that the list shows to this caller under the call's name or alias. Every other call fails. With a job token,
- * every name that the token does not contain is PERMISSION_DENIED, whether the tool exists or not.
+ * Finds the tool by the name or alias under which the list shows it to this caller. If there is none, the call fails. With a job
+ * token, every name that the token does not contain is PERMISSION_DENIED, whether the tool exists or not.
  */
 export function resolveTool({ catalog }: ResolveParts): Step<Requested, Resolved> {
   return (call, next) => {
     const view = catalog.view(call.principal)
-    // A view whose layers were checked a moment ago is not a promise. Waiting for it would take a tenth of a warm call.
+    // If the layers were checked a moment ago, the view is not a promise. To await it would take a tenth of a warm call.
     return view instanceof Promise
       ? view.then((read) => resolveIn(read, call, next))
       : resolveIn(view, call, next)
@@ -38,12 +38,12 @@ function resolveIn(view: CatalogView, call: Requested, next: Next<Resolved>): Pr
   return next({ ...call, request, view, entry: found, howRun, limits })
 }
 
-/** The tool, or the error why there is none for this caller. */
+/** The tool, or the error if there is none for this caller. */
 function find(view: CatalogView, { request, principal }: Requested): CatalogEntry | ToolrackError {
   const { name, expectedDigest } = request
   const entry = view.resolve(name)
   if (!entry) return whyNone(view, name, principal)
-  // The view shows only such tools, but a call must not depend on that alone.
+  // The view contains only tools that the caller may see. A second check protects calls from a mistake in the view.
   const decision = maySee(principal, entry)
   if (!decision.allowed) return refusalOf(decision)
   if (expectedDigest === undefined || expectedDigest === entry.digest) return entry
@@ -62,7 +62,7 @@ function whyNone(view: CatalogView, name: string, principal: Principal): Toolrac
   return new ToolrackError('LAYER_UNAVAILABLE', `${name} was not found, and ${lost}; try again.`)
 }
 
-/** The request without the arguments that are null because they were omitted (see `nullMeansOmitted`). */
+/** The request without the arguments whose null means "omitted" (see `nullMeansOmitted`). */
 function withoutOmitted(request: CallRequest, entry: CatalogEntry): CallRequest {
   if (!request.nullMeansOmitted || !JSON.stringify(request.arguments).includes('null')) return request
   const { parameters } = definitionOf(entry).function

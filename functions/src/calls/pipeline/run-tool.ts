@@ -2,13 +2,13 @@ import { toolFailure, toolResult, ToolrackError, type Layer, type ToolLimits } f
 import { toolResultOfJson } from '../../tools/json/json-text.ts'
 import type { HowRun } from '../../tools/catalog/how-run.ts'
 import { outcomeOf, type CallOutcome, type Resolved } from './call.ts'
-import { ISOLATION_LEVELS } from '../../tools/modules/runner.ts'
-import type { IsolationLevel, Runner, RunnerOutcome } from '../../tools/modules/runner.ts'
+import { ISOLATION_LEVELS, type IsolationLevel } from '../../tools/modules/runner.ts'
+import type { Runner, RunnerOutcome } from '../../tools/modules/runner.ts'
 
-/** UTF-8 bytes of a result. A larger one is refused, until results can be kept as artifacts. */
+/** UTF-8 bytes of a result. A larger one is refused, because results cannot be kept as artifacts yet. */
 export const RESULT_BYTES_MAX = 256 * 1024
 
-/** Finds the source of a module that a layer's definition names. `uid` says whose user layer. Undefined if it is gone. */
+/** Finds the source of a definition's module. `uid` is the owner of a user layer. Undefined if there is no source any more. */
 export type SourceOf = (
   owner: { readonly layer: Layer; readonly uid: string },
   sha256: string,
@@ -19,11 +19,11 @@ export type RunParts = {
   readonly sourceOf: SourceOf
   /** Milliseconds since 1970. */
   readonly now: () => number
-  /** How long the platform lets a call last, in milliseconds. */
+  /** Milliseconds that the platform allows for a call. */
   readonly deadlineMsMax: number
 }
 
-/** Runs the tool in the way that its definition names. Throws if the service cannot run it. */
+/** Runs the tool as its definition says. Throws if the service cannot run it. */
 export function runTool(parts: RunParts): (call: Resolved) => Promise<CallOutcome> {
   return async (call) => {
     const { howRun, entry, request } = call
@@ -65,17 +65,16 @@ async function runPython(
   return outcomeOfRunner(call, answer)
 }
 
-/** The deadline of a call whose definition names none, in milliseconds. */
+/** The deadline of a call whose definition has none, in milliseconds. */
 const DEADLINE_MS = 30_000
 
-/** The time that the definition names, but at most what the platform allows. */
+/** The deadline of the definition, or the platform's if that is shorter. */
 function deadlineOf({ timeoutSeconds }: ToolLimits, deadlineMsMax: number): number {
-  const wantedMs =
-    timeoutSeconds === undefined ? DEADLINE_MS : Math.max(1, Math.round(timeoutSeconds * 1_000))
-  return Math.min(wantedMs, deadlineMsMax)
+  const wantedMs = timeoutSeconds === undefined ? DEADLINE_MS : Math.round(timeoutSeconds * 1_000)
+  return Math.min(Math.max(1, wantedMs), deadlineMsMax)
 }
 
-/** The level that the definition asks for. Throws for a level of a later version, which this one cannot promise. */
+/** The level that the definition requires. Throws for the level of a later version, because this version does not know it. */
 function minIsolationOf({ limits, entry }: Resolved): IsolationLevel | undefined {
   const { minIsolation } = limits
   if (minIsolation === undefined) return undefined

@@ -25,23 +25,19 @@ export function callSteps(parts: StepParts, failures: StepFailures): Next<Receiv
 
 /** A request that is not valid ends here. */
 export const readRequest: Step<Received, Requested> = (call, next) => {
+  const proceed = (request: CallRequest): Promise<CallOutcome> => next({ ...call, request })
   const request = call.read()
-  async function later(reading: Promise<CallRequest>): Promise<CallOutcome> {
-    return next({ ...call, request: await reading })
-  }
-  // A dispatched request is not a promise. Waiting for it would take a tenth of a warm call.
-  return request instanceof Promise ? later(request) : next({ ...call, request })
+  // The request of a dispatched call is not a promise. To await it would take a tenth of a warm call.
+  return request instanceof Promise ? request.then(proceed) : proceed(request)
 }
 
-/** Checks the arguments of a tool that the service runs. Calls of other tools fail in the step that runs the tool. */
+/** Checks the arguments if the service runs the tool. Calls of other tools fail in the last step. */
 export function validateArguments({ validator }: Pick<StepParts, 'validator'>): Step<Resolved> {
   return async (call, next) => {
     const { entry, request, principal, signal } = call
     if (entry.callable === 'service') {
-      const { faults } = await validator.validate(entry.stored, request.arguments, {
-        user: principal.uid,
-        signal,
-      })
+      const asker = { user: principal.uid, signal }
+      const { faults } = await validator.validate(entry.stored, request.arguments, asker)
       if (faults.length > 0)
         throw new ToolrackError('ARGUMENTS_INVALID', `${entry.name}: ${faults.join(' ')}`)
     }
@@ -49,7 +45,7 @@ export function validateArguments({ validator }: Pick<StepParts, 'validator'>): 
   }
 }
 
-/** Keeps what the tool printed, if it printed anything. */
+/** Keeps the tool's output, if there is any. */
 export function keepLog({ logs, now }: Pick<StepParts, 'logs' | 'now'>): Step<Resolved> {
   return async (call, next) => {
     const outcome = await next(call)
@@ -62,11 +58,11 @@ export function keepLog({ logs, now }: Pick<StepParts, 'logs' | 'now'>): Step<Re
   }
 }
 
-/** Makes a result that is too large for a conversation a failure. A runner that knows the limit sends none; built-in tools may. */
+/** Turns a result above the limit into a failure. The runner knows the limit and sends no such result; a built-in tool can. */
 export const boundResult: Step<Resolved> = async (call, next) => {
   const outcome = await next(call)
   const { resultType, textResultForLlm: text } = outcome.result
-  // One UTF-16 code unit has at most three bytes, so most texts need not be measured.
+  // One UTF-16 code unit becomes at most three bytes, so most texts need not be encoded.
   if (resultType === 'failure' || text.length * 3 <= RESULT_BYTES_MAX) return outcome
   const bytes = Buffer.byteLength(text)
   if (bytes <= RESULT_BYTES_MAX) return outcome

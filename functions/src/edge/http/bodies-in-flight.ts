@@ -112,7 +112,7 @@ export class BodiesInFlight {
       if (pauseMs > 0) this.#parses.pause(user, pauseMs)
       await setTimeout(TURN_MS, undefined, { ref: false })
     }
-    this.#parses.run(user, parseOne, { signal }).catch(reject)
+    this.#parses.run(user, parseOne, signal).catch(reject)
     return promise
   }
 
@@ -122,7 +122,7 @@ export class BodiesInFlight {
     signal: AbortSignal | undefined,
     discard: () => Promise<void>,
   ): Promise<void> {
-    await this.#refused.run(user, () => this.#refused.pause(user, REFUSED_PAUSE_MS), { signal })
+    await this.#refused.run(user, () => this.#refused.pause(user, REFUSED_PAUSE_MS), signal)
     await discard()
   }
 

@@ -76,7 +76,7 @@ export function listRoute(parts: ListParts): Route {
       lists.set(key, list)
       sendList(request, list)
     }
-    return view.hasOwn ? making.run(principal.uid, make, { signal: callerGone(res) }) : make()
+    return view.hasOwn ? making.run(principal.uid, make, callerGone(res)) : make()
   }
 
   return route({

@@ -1,13 +1,9 @@
-import type { Log, LogFields } from '../../log.ts'
+import { logOf } from '../../log.ts'
 
 /**
  * Logs one JSON object per event, with the severity that Cloud Logging reads. The logger's package is loaded with the first
  * event.
  */
-export const cloudLog: Log = { info: lines('info'), warn: lines('warn'), error: lines('error') }
-
-function lines(level: keyof Log) {
-  return (message: string, fields: LogFields = {}): void => {
-    void import('firebase-functions/logger').then((logger) => logger[level](message, fields))
-  }
-}
+export const cloudLog = logOf((level, message, fields = {}) =>
+  import('firebase-functions/logger').then((logger) => logger[level](message, fields)),
+)

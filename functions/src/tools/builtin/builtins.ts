@@ -39,7 +39,7 @@ function formatFor(timeZone: string): Intl.DateTimeFormat {
   }
 }
 
-/** Every built-in tool, under the name that a runner gives it: `{"kind":"builtin","builtin":"echo"}`. */
+/** Every built-in tool, under the name in a definition's runner: `{"kind":"builtin","builtin":"echo"}`. */
 export const BUILTINS: ReadonlyMap<string, Builtin> = new Map([
   ['echo', echo],
   ['time', time],

@@ -1,6 +1,6 @@
 import { jsonPointer, type SchemaPath } from '@toolrack/contract'
 
-/** One thing wrong with JSON that somebody sent: a JSON Pointer to its place, and a sentence without its value. */
+/** A fault in JSON that somebody sent: a JSON Pointer to the value, and a sentence that does not repeat the value. */
 export type JsonFault = { readonly pointer: string; readonly message: string }
 
 export function faultAt(path: SchemaPath, message: string): JsonFault {

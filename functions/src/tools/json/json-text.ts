@@ -1,17 +1,17 @@
 import { holdsLargeInteger, type JsonValue, type ToolResult } from '@toolrack/contract'
 
-/** UTF-16 code units that are parsed in less than a millisecond. */
+/** UTF-16 code units. A text of this length is parsed in less than a millisecond. */
 const SHORT_LENGTH = 8_192
 
 /** A number of 16 digits or more, or one with an exponent; 2^53 has 16 digits. */
 const MAYBE_LARGE = /(?:^|[[,:])\s*-?(?:\d{16}|\d[\d.]*[eE])/
 
-/** What `jsonOf` writes at the moment. JSON.stringify calls `toJSON` and returns before anything else can run. */
+/** The texts of the `jsonOf` that runs. JSON.stringify calls `toJSON`, and returns before anything else can run. */
 let writing: { readonly mark: string; readonly texts: string[] } | undefined
 
 /**
- * A JSON value that is kept as its text, because the service does not read it. To parse 256 KiB and write them again took 15 to
- * 40 ms, in which the service answers no other request. `jsonOf` writes the text as it is; JSON.stringify writes the value.
+ * A JSON value that is kept as its text. The service does not read it, and to parse and write 256 KiB again took 15 to 40 ms, in
+ * which no other request is answered. `jsonOf` writes the text as it is; JSON.stringify writes the value.
  */
 export class JsonText {
   readonly text: string
@@ -21,8 +21,8 @@ export class JsonText {
   }
 
   /**
-   * True if it is not null and JavaScript reads its integers exactly. Only a short text is parsed for that. In any other, a
-   * string that looks like a large number counts as one.
+   * True if the value is not null and JavaScript reads its integers exactly. Only a short text is parsed for this. In a longer
+   * text, a string that looks like a large number is treated as a number.
    */
   isExact(): boolean {
     if (this.text === 'null') return false
@@ -37,7 +37,7 @@ export class JsonText {
   }
 }
 
-/** The JSON of a value, with the text of each JsonText in its place. Throws what JSON.stringify throws. */
+/** The JSON of a value, with the text of each JsonText in its place. Throws the errors of JSON.stringify. */
 export function jsonOf(value: unknown): string {
   // The mark is random, so no string that somebody sent equals it.
   const { mark, texts } = (writing = { mark: crypto.randomUUID(), texts: [] as string[] })
@@ -51,7 +51,7 @@ export function jsonOf(value: unknown): string {
   }
 }
 
-/** The result of a tool whose value came as JSON: text and data are that JSON as it was written. */
+/** The result of a tool that answered with JSON. The text and the data of the result are this JSON, unchanged. */
 export function toolResultOfJson(json: string): ToolResult<JsonText> {
   return { resultType: 'success', textResultForLlm: json, data: new JsonText(json) }
 }

@@ -5,8 +5,8 @@ import { JSON_DEPTH_MAX, scanJson, scanJsonInSteps } from './scan-json.ts'
 export type ReadJson = { readonly value: JsonValue } | { readonly fault: JsonFault }
 
 /**
- * Reads JSON bytes. It also refuses what JSON.parse accepts or explains badly: a byte order mark, bytes that are not UTF-8, an
- * empty text, a key twice in one object, the key `__proto__`, and nesting beyond `depthMax` levels outside of schemas.
+ * Reads JSON bytes strictly. Refuses a byte order mark, bytes that are not UTF-8, an empty text, a key twice in one object, the
+ * key `__proto__`, and more than `depthMax` levels outside of schemas. JSON.parse accepts these or explains them badly.
  */
 export function readJson(bytes: Uint8Array, depthMax = JSON_DEPTH_MAX): ReadJson {
   const parsed = parse(bytes)
@@ -15,7 +15,7 @@ export function readJson(bytes: Uint8Array, depthMax = JSON_DEPTH_MAX): ReadJson
   return fault ? { fault } : { value: parsed.value }
 }
 
-/** The same with pauses, in which others have a turn. The parse comes first, and cannot be divided. */
+/** The same with pauses in which other requests have a turn. The parse comes first, without a pause. */
 export async function readJsonInSteps(
   bytes: Uint8Array,
   depthMax = JSON_DEPTH_MAX,
@@ -32,9 +32,7 @@ export async function readJsonInSteps(
 
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
 
-function parse(
-  bytes: Uint8Array,
-): { readonly text: string; readonly value: JsonValue } | { readonly fault: JsonFault } {
+function parse(bytes: Uint8Array): { text: string; value: JsonValue } | { fault: JsonFault } {
   let text: string | undefined
   try {
     text = UTF8.decode(bytes)
@@ -48,7 +46,7 @@ function parse(
   }
 }
 
-/** Where JSON.parse stopped, as "(line 3, column 7)". The text around it is not repeated. */
+/** The place of the first fault, as "(line 3, column 7)". The text around it is not repeated. */
 function placeOf(error: unknown, text: string): string {
   const position = errorPosition(error, text) ?? firstFault(text)
   if (position >= text.length) return '(it ends too early)'
@@ -56,15 +54,15 @@ function placeOf(error: unknown, text: string): string {
   return `(line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1})`
 }
 
-/** V8 tells the position of every fault but one: `Unexpected token 'N', "{"a":NaN}" is not valid JSON`. */
+/** The position in V8's message. Only `Unexpected token 'N', "{"a":NaN}" is not valid JSON` has none. */
 function errorPosition(error: unknown, text: string): number | undefined {
   const { message } = error as Error
-  const told = / at position (\d+)/.exec(message)?.[1]
-  if (told !== undefined) return Number(told)
+  const position = / at position (\d+)/.exec(message)?.[1]
+  if (position !== undefined) return Number(position)
   return message === 'Unexpected end of JSON input' ? text.length : undefined
 }
 
-/** The end of the longest beginning that could still become JSON, by halving. */
+/** The length of the longest beginning that could still become JSON, found by halving. */
 function firstFault(text: string): number {
   let low = 0
   let high = text.length

@@ -6,7 +6,7 @@ export const JSON_DEPTH_MAX = 32
 /** The keys that hold a tool's schema, in every shape in which a definition may be sent. */
 const SCHEMA_KEYS = new Set(['parameters', 'inputSchema', 'input_schema', 'parametersJsonSchema'])
 
-/** Characters of one step: 3 ms if each of them is looked at. */
+/** Characters of one step, which takes at most 3 ms. */
 const STEP = 128 * 1024
 
 type Frame = {
@@ -17,13 +17,13 @@ type Frame = {
   expectsKey: boolean
 }
 
-/** Finds what JSON.parse hides, in a text that it has accepted. It does not recurse, so any depth is safe. */
+/** Finds the faults that JSON.parse accepts, in a text that it has accepted. Uses no recursion, so any depth is safe. */
 export function scanJson(text: string, depthMax = JSON_DEPTH_MAX): JsonFault | undefined {
   for (const fault of scanJsonInSteps(text, depthMax)) if (fault) return fault
   return undefined
 }
 
-/** The same in steps: it yields undefined where others may have a turn, and a fault as the last value. */
+/** The same in steps: yields undefined where other requests may have a turn, and a fault as the last value. */
 export function* scanJsonInSteps(text: string, depthMax: number): Generator<JsonFault | undefined, void> {
   const fault = yield* scan(text, depthMax)
   if (fault) yield fault
@@ -31,11 +31,10 @@ export function* scanJsonInSteps(text: string, depthMax: number): Generator<Json
 
 function* scan(text: string, depthMax: number): Generator<undefined, JsonFault | undefined> {
   const frames: Frame[] = []
-  const fault = (message: string): JsonFault =>
-    faultAt(
-      frames.slice(0, depthMax).map(({ at }) => at),
-      message,
-    )
+  function fault(message: string): JsonFault {
+    const path = frames.slice(0, depthMax).map(({ at }) => at)
+    return faultAt(path, message)
+  }
 
   let stepEnd = STEP
   for (let index = 0; index < text.length; index += 1) {

@@ -5,16 +5,16 @@ import { expandedWeight } from './expanded-weight.ts'
 import type { SchemaCompiler } from './schema-compilers.ts'
 import { normaliseTypeNames, type TypeChange } from './type-names.ts'
 
-// Each bound stops one known attack on validators.
+// Each bound refuses one known attack on validators.
 const BYTES_MAX = 32 * 1024
 /** Nesting of objects and arrays. The root is level 1. */
 const DEPTH_MAX = 32
 const VALUES_MAX = 2_000
-/** Characters of the JSON Pointer to a value. It is limited because an answer repeats the pointer of each fault. */
+/** Characters of the JSON Pointer to a value. An answer repeats the pointer of each fault. */
 const POINTER_MAX = 1_024
 
 export type SchemaAdmission = CompileReport & {
-  /** The schema to store: the author's own, with foreign type names turned into those of JSON Schema. */
+  /** The schema to store: the author's schema, with the type names of JSON Schema in place of foreign ones. */
   readonly schema: JsonObject
   readonly changes: readonly TypeChange[]
 }
@@ -30,19 +30,19 @@ export async function admitSchema(sent: JsonObject, compiler: SchemaCompiler): P
   return { schema, changes, unenforced: [], faults: [faultAt(['type'], message)] }
 }
 
-/** Makes the checks that need no compiler: size, depth, number of values, length of pointers, integers and references. */
+/** The checks that need no compiler: size, depth, number of values, length of pointers, integers and references. */
 export function measureSchema(schema: JsonObject): JsonFault | undefined {
   return treeFault(schema) ?? sizeFault(schema) ?? expandedWeight(schema).fault
 }
 
-/** Walks through the schema with a stack of its own, because the schema may be nested too deeply for recursion. */
+type Visit = readonly [value: JsonValue, path: readonly string[]]
+
+/** Has its own stack, because the schema may be nested too deeply for recursion. */
 function treeFault(schema: JsonObject): JsonFault | undefined {
-  const stack: { readonly value: JsonValue; readonly path: readonly string[] }[] = [
-    { value: schema, path: [] },
-  ]
+  const stack: Visit[] = [[schema, []]]
   let values = 0
   for (let visit = stack.pop(); visit; visit = stack.pop()) {
-    const { value, path } = visit
+    const [value, path] = visit
     values += 1
     if (values > VALUES_MAX)
       return faultAt([], `the schema has more than ${VALUES_MAX} values; split the tool or simplify it`)
@@ -51,8 +51,7 @@ function treeFault(schema: JsonObject): JsonFault | undefined {
     if (typeof value !== 'object' || value === null) continue
     if (path.length >= DEPTH_MAX)
       return faultAt(path, `the schema is nested deeper than ${DEPTH_MAX} levels; flatten it`)
-    for (const [key, child] of Object.entries(value).toReversed())
-      stack.push({ value: child, path: [...path, key] })
+    for (const [key, child] of Object.entries(value).toReversed()) stack.push([child, [...path, key]])
   }
   return undefined
 }

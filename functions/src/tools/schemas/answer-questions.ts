@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 
 /**
- * Runs in a thread of the child process, and kills the child when its standard input ends. Only the parent holds the
- * input open, so this also works after the parent was killed, and while the child's main thread is busy.
+ * Runs in a thread of the child process, and kills the child when its standard input ends. Only the parent keeps the input open, so
+ * it also ends if the parent is killed. A thread can do this while the child's main thread is busy.
  */
 const END_WITH_PARENT = `
   const { Socket } = require('node:net')
@@ -11,10 +11,15 @@ const END_WITH_PARENT = `
   new Socket({ fd: 0 }).on('error', end).on('close', end).resume()
 `
 
-/** The child's side of a WorkerProcess: answers one question after the other. If `report` throws, the answer is a fault. */
+/** The child's side of a WorkerProcess. If `report` throws, the answer is a fault. */
 export function answerQuestions(report: (question: never) => unknown): void {
   new Worker(END_WITH_PARENT, { eval: true }).unref()
-  preferToBeKilled()
+  try {
+    // If the machine runs out of memory, Linux then kills this process before the service.
+    writeFileSync('/proc/self/oom_score_adj', '1000')
+  } catch {
+    // Not Linux, or the system forbids the write. V8's own memory limit still applies.
+  }
   process.on('message', (question) => {
     try {
       process.send?.({ report: report(question as never) })
@@ -23,13 +28,4 @@ export function answerQuestions(report: (question: never) => unknown): void {
     }
   })
   process.send?.('ready')
-}
-
-/** Makes Linux kill this process before the service if the machine runs out of memory. */
-function preferToBeKilled(): void {
-  try {
-    writeFileSync('/proc/self/oom_score_adj', '1000')
-  } catch {
-    // Not Linux, or the system forbids the write. V8's own memory limit still applies.
-  }
 }

@@ -1,27 +1,20 @@
 import { isJsonObject, pointerKeys, type JsonObject } from '@toolrack/contract'
 import type { ErrorObject } from 'ajv'
 
-/** How many sentences one answer has at most. More would not help a model. */
+/** Sentences of one answer. More would not help a model. */
 const FAULTS_MAX = 5
-/** How many characters of the author's schema one sentence repeats, for example of an `enum`. */
+/** Characters of the author's schema that one sentence repeats, for example of an `enum`. */
 const RULE_LENGTH_MAX = 300
-/** How many argument names a sentence lists. */
+/** Argument names that a sentence lists. */
 const NAMES_TOLD = 8
-/**
- * Characters of a name up to which similar names are suggested. A longer name is hardly a typing error, and slow to
- * compare.
- */
+/** Characters of a name for which similar names are suggested. A longer name is rarely a typing error, and slow to compare. */
 const NEAR_LENGTH_MAX = 64
 
-type Names = {
-  readonly known: readonly string[]
-  readonly sentButUnknown: readonly string[]
-  readonly knownButUnsent: readonly string[]
-}
+type Names = Readonly<Record<'known' | 'sentButUnknown' | 'knownButUnsent', readonly string[]>>
 
 /**
- * Turns the errors of Ajv into sentences that name the argument and the rule that it breaks. They never repeat a value that
- * was sent. The work stops after `FAULTS_MAX` sentences, because there may be very many errors.
+ * Turns the errors of Ajv into sentences that name the argument and the rule that it breaks. No sentence repeats a value that was
+ * sent. The work stops after `FAULTS_MAX` sentences, because there may be very many errors.
  */
 export function argumentFaults(
   errors: readonly ErrorObject[],
@@ -36,23 +29,19 @@ export function argumentFaults(
     sentButUnknown: [...given].filter((name) => !known.has(name)),
     knownButUnsent: [...known].filter((name) => !given.has(name)),
   }
-  const isTold = outsideChoices(errors)
+  const isReported = outsideChoices(errors)
   const sentences = new Set<string>()
   for (const error of errors) {
-    if (error.keyword !== 'if' && isTold(error.schemaPath)) sentences.add(sentence(error, names))
+    if (error.keyword !== 'if' && isReported(error.schemaPath)) sentences.add(sentence(error, names))
     if (sentences.size === FAULTS_MAX) break
   }
   return [...sentences]
 }
 
-/**
- * Tells which errors to report. If no branch of an `anyOf` or `oneOf` fits, the errors inside its branches are not
- * reported.
- */
+/** Decides which errors to report. If an `anyOf` or `oneOf` has an error, the errors inside its branches are not reported. */
 function outsideChoices(errors: readonly ErrorObject[]): (schemaPath: string) => boolean {
-  const choices = new Set<string>()
-  for (const { keyword, schemaPath } of errors)
-    if (keyword === 'anyOf' || keyword === 'oneOf') choices.add(schemaPath)
+  const unfit = errors.filter(({ keyword }) => keyword === 'anyOf' || keyword === 'oneOf')
+  const choices = new Set(unfit.map(({ schemaPath }) => schemaPath))
   return (schemaPath) => {
     for (let end = schemaPath.indexOf('/'); end >= 0; end = schemaPath.indexOf('/', end + 1))
       if (choices.has(schemaPath.slice(0, end))) return false
@@ -110,14 +99,14 @@ function takes(known: readonly string[]): string {
   return `It takes ${known.slice(0, NAMES_TOLD).map(quoted).join(', ')}${more}.`
 }
 
-/** The name in quotes. A text that does not look like a name is not repeated, because it could be anything. */
+/** The name in quotes. A text that does not look like a name is not repeated, because it could be a value. */
 function quoted(name: string): string {
   return /^[\p{L}\p{N}_ .:$@-]{1,64}$/u.test(name) ? `'${name}'` : '(a name that is not repeated)'
 }
 
 /**
- * The known name that was probably meant: the most similar one, if at most a third of its characters differ. Upper and
- * lower case, hyphens, underscores and spaces make no difference.
+ * The known name that was probably meant: the most similar one, if at most a third of its characters differ. Case, hyphens,
+ * underscores and spaces make no difference.
  */
 export function nearMiss(name: string, known: readonly string[]): string | undefined {
   if (name.length > NEAR_LENGTH_MAX) return undefined

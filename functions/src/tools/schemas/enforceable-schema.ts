@@ -1,5 +1,5 @@
-import type { JsonObject, JsonValue, SchemaPath } from '@toolrack/contract'
 import { isJsonObject, jsonPointer, subschemas } from '@toolrack/contract'
+import type { JsonObject, JsonValue, SchemaPath } from '@toolrack/contract'
 import { faultAt, type JsonFault } from '../json/json-fault.ts'
 import { patternFault } from './re2-pattern.ts'
 
@@ -14,8 +14,8 @@ export type CompileReport = {
 type Mutable = { [key: string]: JsonValue }
 
 /**
- * A keyword, and the keywords that refuse more values if the schema below it loses a pattern and so admits more. For
- * example, `not` refuses every value that its schema admits.
+ * A keyword, and the keywords that refuse more values if the schema below the first one admits more. For example, `not` refuses
+ * every value that its schema admits. A schema that loses a pattern admits more.
  */
 const REFUSING: readonly (readonly [string, readonly string[]])[] = [
   ['not', ['not']],
@@ -28,8 +28,8 @@ const REFUSING: readonly (readonly [string, readonly string[]])[] = [
  * A copy of the schema without the patterns that RE2 cannot run. The stored definition keeps the author's schema.
  *
  * If an entry of `patternProperties` is removed, the `additionalProperties` beside it and every `unevaluatedProperties` are
- * removed too, because they would refuse the names that the pattern allows. A schema without its pattern admits more
- * values. If a keyword refuses the values that such a schema admits (see REFUSING), the whole keyword is removed.
+ * removed too, because they would refuse the names that the pattern allows. A keyword of REFUSING is removed if the schema below
+ * it has lost a pattern.
  */
 export function enforceableSchema(root: JsonObject): CompileReport & { readonly schema: JsonObject } {
   const copy = structuredClone<Mutable>(root)
@@ -51,7 +51,7 @@ export function enforceableSchema(root: JsonObject): CompileReport & { readonly 
     return true
   }
 
-  /** Calls `change` for the schemas directly below this one. True if one of the calls returns true. */
+  /** Calls `change` for every schema directly below this one. True if one of the calls returns true. */
   function anyBelow(schema: Mutable, path: SchemaPath, change: typeof dropPatterns): boolean {
     const changed = subschemas(schema).map((child) => change(child.schema, [...path, ...child.path]))
     return changed.includes(true)
@@ -61,8 +61,7 @@ export function enforceableSchema(root: JsonObject): CompileReport & { readonly 
     const hasLost = anyBelow(schema, path, dropPatterns)
     // Ajv supports OpenAPI's `nullable`, but refuses it without `type`. OpenAPI gives it no meaning in that case.
     if (schema['type'] === undefined) delete schema['nullable']
-    // `$async` is not a keyword of JSON Schema. With it Ajv makes a validator that returns a promise, which is always
-    // truthy.
+    // `$async` is not a keyword of JSON Schema. With it Ajv makes a validator that returns a promise, which is always truthy.
     delete schema['$async']
     const { pattern, patternProperties } = schema
     if (typeof pattern === 'string' && !isEnforced(pattern, [...path, 'pattern'])) delete schema['pattern']
@@ -75,7 +74,7 @@ export function enforceableSchema(root: JsonObject): CompileReport & { readonly 
     return true
   }
 
-  /** Removes the keywords of REFUSING if the schema below them has lost a pattern, or has a `$ref` to one that may have. */
+  /** Removes the keywords of REFUSING if the schema below has lost a pattern, or has a `$ref` to a schema that may have. */
   function dropRefusing(schema: Mutable, path: SchemaPath): boolean {
     let hasDropped = anyBelow(schema, path, dropRefusing)
     for (const [admitting, refusing] of REFUSING) {

@@ -2,10 +2,7 @@ import type { JsonObject, JsonValue, SchemaPath } from '@toolrack/contract'
 import { isJsonObject, pointerKeys, subschemas, valueAt } from '@toolrack/contract'
 import { faultAt, type JsonFault } from '../json/json-fault.ts'
 
-/**
- * How many JSON values a schema may have after every `$ref` is replaced by its target. Stops a schema in which each
- * definition refers to the next one twice, so that the size doubles with every level.
- */
+/** JSON values after every `$ref` is replaced. Definitions that refer twice to the next one double the number with each level. */
 const WEIGHT_MAX = 10_000
 
 /** Keywords whose target is known only during validation, or that change what `#` means. A tool's parameters need none. */
@@ -22,12 +19,10 @@ class WeightError extends Error {
 type Place = { readonly schema: JsonObject; readonly path: SchemaPath }
 
 /**
- * The number of JSON values in a schema after every `$ref` is replaced by its target. The weight is Infinity, with a
- * fault, if a reference is not a local JSON Pointer to a schema, if there is a cycle, or if there are more than
- * 10,000 values.
+ * The number of JSON values in a schema after every `$ref` is replaced by its target. The weight is Infinity, with a fault, if a
+ * reference is not a local JSON Pointer to a schema, if there is a cycle, or if there are more than 10,000 values.
  *
- * Visits each schema once, however large the result would be. The recursion is bounded by the depth, which the caller
- * has checked, and by the number of references.
+ * Visits each schema once. The caller has checked the depth, which bounds the recursion together with the number of references.
  */
 export function expandedWeight(root: JsonObject): { readonly weight: number; readonly fault?: JsonFault } {
   const weights = new Map<JsonObject, number>()
@@ -50,7 +45,7 @@ export function expandedWeight(root: JsonObject): { readonly weight: number; rea
     return weight
   }
 
-  /** The weight of a reference's target. The fault of a cycle points to the reference that closes the cycle. */
+  /** The weight of a `$ref`'s target. The fault of a cycle points to the `$ref` that closes the cycle. */
   function weighTarget(target: Place, at: SchemaPath): number {
     if (!schemas.has(target.schema))
       throw new WeightError(at, 'the $ref leads to a place where no schema stands; move it to $defs')
@@ -67,19 +62,17 @@ export function expandedWeight(root: JsonObject): { readonly weight: number; rea
   }
 }
 
-function schemasOf(schema: JsonObject): JsonObject[] {
+export function schemasOf(schema: JsonObject): JsonObject[] {
   return [schema, ...subschemas(schema).flatMap((child) => schemasOf(child.schema))]
 }
 
-function valuesIn(value: JsonValue): number {
+/** The number of JSON values in a value, with itself. Recursive, so the value must not be nested too deeply. */
+export function valuesIn(value: JsonValue): number {
   if (typeof value !== 'object' || value === null) return 1
   return Object.values(value).reduce<number>((sum, child: JsonValue) => sum + valuesIn(child), 1)
 }
 
-/**
- * The schema that a `$ref` points to. Undefined without a `$ref`, or if the target is `true` or `false`. Throws if the
- * `$ref` is not a local JSON Pointer to a schema.
- */
+/** The target of a schema's `$ref`. Undefined without a `$ref`, or if the target is `true` or `false`. */
 function referenced(root: JsonObject, { schema, path }: Place): Place | undefined {
   for (const keyword of DYNAMIC)
     if (schema[keyword] !== undefined)

@@ -1,12 +1,11 @@
-import type { JsonObject, JsonValue, ToolDefinition } from '@toolrack/contract'
-import { isJsonObject, subschemas } from '@toolrack/contract'
-import { expandedWeight } from './expanded-weight.ts'
+import { isJsonObject, type JsonObject, type JsonValue, type ToolDefinition } from '@toolrack/contract'
+import { expandedWeight, schemasOf } from './expanded-weight.ts'
 
-/** Characters of a definition's text. 4,096 are enough for 600 branches, which compile in 30 ms. */
+/** Characters of a definition's text: enough for 600 branches, which compile in 30 ms. */
 const TEXT_MAX = 4_096
 /**
- * Bounds the time of a check: characters of a definition times the weight of the arguments. The weight of a value is 8, plus
- * its characters and those of its name. The worst case, in which each value fails everywhere, takes 10 ms.
+ * Bounds the time of a check: characters of a definition times the weight of the arguments. The weight of a value is 8, plus the
+ * characters of the value and of its name. In the worst case each value fails everywhere, which takes 10 ms.
  */
 const WORK_MAX = 2_000_000
 /**
@@ -15,7 +14,7 @@ const WORK_MAX = 2_000_000
  */
 const ERRORS_MAX = 20_000
 
-/** Keywords that check nothing, or whose check costs little apart from the length of the value. */
+/** Keywords that check nothing, or whose cost depends only on the length of the value. */
 const LIGHT = new Set(
   ['$schema', 'title', 'description', 'default', 'example', 'examples', 'deprecated', 'readOnly', 'writeOnly']
     .concat(['type', 'nullable', 'enum', 'const', 'format', 'minimum', 'maximum', 'exclusiveMinimum'])
@@ -28,17 +27,13 @@ const LIGHT = new Set(
 export type LightDefinition = { readonly characters: number; readonly weight: number }
 
 /**
- * The cost of checks against a definition, if it is certainly small. The definition must be short, without references and
- * patterns, and without keywords that compare elements with each other. Undefined for any other definition.
+ * The cost of checks against a definition, or undefined if the cost may be large. It is small if the definition is short, and has
+ * no references, no patterns, and no keywords that compare elements with each other.
  */
 export function lightDefinition(text: string): LightDefinition | undefined {
   if (text.length > TEXT_MAX) return undefined
   const { parameters } = (JSON.parse(text) as ToolDefinition).function
-  const pending: JsonObject[] = [parameters]
-  for (let schema = pending.pop(); schema; schema = pending.pop()) {
-    if (!Object.entries(schema).every(isLight)) return undefined
-    pending.push(...subschemas(schema).map((below) => below.schema))
-  }
+  if (!schemasOf(parameters).every((schema) => Object.entries(schema).every(isLight))) return undefined
   const { weight, fault } = expandedWeight(parameters)
   return fault ? undefined : { characters: text.length, weight }
 }
@@ -52,24 +47,18 @@ function isScalar(value: JsonValue): boolean {
   return typeof value !== 'object' || value === null
 }
 
-/**
- * The number of values in the arguments. Undefined if a check of these arguments against the light definition is not
- * cheap.
- */
-export function lightArguments(
-  args: JsonObject,
-  { characters, weight }: LightDefinition,
-): number | undefined {
-  const valuesMax = ERRORS_MAX / weight
-  let left = WORK_MAX / characters
+/** The number of values in the arguments. Undefined if their check against the light definition is not cheap. */
+export function lightArguments(args: JsonObject, light: LightDefinition): number | undefined {
+  const valuesMax = ERRORS_MAX / light.weight
+  let weightLeft = WORK_MAX / light.characters
   let values = 0
   const pending: JsonValue[] = [args]
   for (let value = pending.pop(); value !== undefined; value = pending.pop()) {
     values += 1
-    left -= typeof value === 'string' ? 8 + value.length : 8
-    if (left <= 0 || values > valuesMax) return undefined
+    weightLeft -= typeof value === 'string' ? 8 + value.length : 8
+    if (weightLeft <= 0 || values > valuesMax) return undefined
     if (typeof value !== 'object' || value === null) continue
-    if (isJsonObject(value)) for (const name of Object.keys(value)) left -= name.length
+    if (isJsonObject(value)) for (const name of Object.keys(value)) weightLeft -= name.length
     for (const below of Object.values<JsonValue>(value)) pending.push(below)
   }
   return values

@@ -2,31 +2,28 @@ import { ToolrackError, type JsonObject } from '@toolrack/contract'
 import type { CompileReport } from './enforceable-schema.ts'
 import { notAsked, WorkerPool, workerUrlOf, type Asker, type PoolParts } from './worker-pool.ts'
 
-/** Milliseconds that one schema may take to compile. 600 properties take 800 ms on a busy machine in a new process. */
+/** Milliseconds that one schema may take to compile. 600 properties take 800 ms in a new process on a busy machine. */
 const DEADLINE_MS = 2_000
 /**
- * Milliseconds that all schemas of one request may take together, without the time that they wait for other requests. 200
- * schemas of 2 s each would take seven minutes, but the platform ends a function's request after 60 s.
+ * Milliseconds that all schemas of one request may take, without the time in which they wait for other requests. 200 schemas of
+ * 2 s each would take seven minutes, but the platform ends a function's request after 60 s.
  */
 const REQUEST_MS_MAX = 20_000
 
-/** Compiles one schema. Rejects as `WorkerPool.ask` does. */
+/** `compile` rejects as `WorkerPool.ask` does. */
 export type SchemaCompiler = { compile(schema: JsonObject): Promise<CompileReport> }
 
 export type RequestCompiler = SchemaCompiler & {
   /**
-   * To be called before each definition, with the number of definitions that were checked so far. Throws SCHEMA_REJECTED if
-   * they have used up the time of the request. Throws SERVICE_BUSY if the caller has disconnected; nobody reads that error.
+   * To be called before each definition, with the number of definitions that are already checked. Throws SCHEMA_REJECTED if the
+   * time of the request is used up. Throws SERVICE_BUSY if the caller has disconnected; nobody reads this error.
    */
   readonly goOn: (checked: number, all: number) => void
 }
 
-/** Gives out schema compilers. They share processes. If a schema takes too long, its process is killed and replaced. */
+/** Makes schema compilers that share processes. If a schema takes too long, its process is killed and replaced. */
 export class SchemaCompilers extends WorkerPool<string, CompileReport> {
-  /**
-   * For files and documents that the service reads by itself. They take turns with users, and any number of them may
-   * wait.
-   */
+  /** For files and documents that the service reads by itself. They take turns with users. Any number of them may wait. */
   readonly own: SchemaCompiler = { compile: (schema) => this.#compile(schema, { user: null }) }
 
   constructor({ workerUrl = workerUrlOf('schema-worker'), ...options }: PoolParts = {}) {

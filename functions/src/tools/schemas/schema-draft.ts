@@ -17,10 +17,8 @@ export function draftOf({
 }
 
 /**
- * Compiles schemas that the meta-schema admits. With `allErrors` the validators report all errors, not only the first.
- *
- * An instance keeps everything that it has compiled. So each validator that is kept has its own instance, which takes 0.2 ms
- * and 18 kB.
+ * Compiles schemas that the meta-schema admits. An instance keeps everything that it has compiled. So each validator that is kept
+ * has its own instance, which takes 0.2 ms and 18 kB.
  */
 export function newCompiler(draft: Draft, { allErrors }: { readonly allErrors: boolean }): Ajv {
   return newAjv(draft, { allErrors, meta: false, validateSchema: false })
@@ -38,7 +36,7 @@ export function newAjv(draft: Draft, more: Options = {}): Ajv {
     ...more,
   }
   const ajv = draft === 'draft-07' ? new Ajv(options) : new Ajv2020(options)
-  // `id` is the name of `$id` in draft-04, and has no meaning in these drafts. Ajv would refuse it.
+  // In draft-04, `$id` was called `id`. In later drafts `id` has no meaning, but Ajv would refuse it.
   ajv.removeKeyword('id')
   return ajv
 }

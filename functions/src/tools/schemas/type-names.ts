@@ -1,14 +1,11 @@
 import { jsonPointer, subschemas, type JsonObject, type JsonValue, type SchemaPath } from '@toolrack/contract'
 
-/** One type name that was replaced by another. `to` is null if the name means "anything" and the keyword was removed. */
+/** One type name that was replaced. `to` is null if the name means "anything" and the keyword `type` was removed. */
 export type TypeChange = { readonly pointer: string; readonly from: string; readonly to: string | null }
 
 type Mutable = { [key: string]: JsonValue }
 
-/**
- * The names of Python and Gemini for each type of JSON Schema. The names in the row of `null` (not `'null'`) mean
- * "anything".
- */
+/** The names of Python and Gemini for each type of JSON Schema. The names in the row of `null` (not `'null'`) mean "anything". */
 const FOREIGN: readonly (readonly [string | null, string])[] = [
   ['object', 'dict Dict OBJECT'],
   ['number', 'float double NUMBER'],

@@ -1,10 +1,9 @@
-import type { Digest, JsonObject, JsonValue, ToolDefinition } from '@toolrack/contract'
-import { completeParameters } from '@toolrack/contract'
+import { completeParameters, type Digest, type JsonObject, type ToolDefinition } from '@toolrack/contract'
 import type { ValidateFunction } from 'ajv'
 import { LRUCache } from 'lru-cache'
 import { argumentFaults } from './argument-faults.ts'
 import { enforceableSchema } from './enforceable-schema.ts'
-import { expandedWeight } from './expanded-weight.ts'
+import { expandedWeight, valuesIn } from './expanded-weight.ts'
 import { anonymous, draftOf, newCompiler } from './schema-draft.ts'
 
 /** The arguments of a call, and the stored text of the tool's definition. */
@@ -19,28 +18,21 @@ export type ArgumentReport = {
   readonly faults: readonly string[]
 }
 
-/**
- * How many schema values the kept validators may have together. This is enough for 800 ordinary schemas; of the costliest
- * schemas that were found it is 25 MB.
- */
+/** Schema values of all kept validators together: enough for 800 ordinary schemas. The costliest known schemas take 25 MB. */
 const VALUES_KEPT = 20_000
 
-/**
- * How many errors a check may collect: 100,000 take 40 MB. There are never more errors than values of the schema
- * times values of the arguments, because no value is checked twice against the same part of a schema. If that product
- * is larger, only the first fault is reported.
- */
+/** Errors that a check may collect: 100,000 take 40 MB. If more are possible (see `light-work.ts`), only the first is reported. */
 const ERRORS_MAX = 100_000
 
 type Known = {
   readonly parameters: JsonObject
-  /** JSON values of the schema, with every reference written out. */
   readonly weight: number
-  readonly compile: (tells: Tells) => ValidateFunction
-  readonly validators: { [tells in Tells]?: ValidateFunction }
+  readonly compile: (reported: Reported) => ValidateFunction
+  readonly validators: { [reported in Reported]?: ValidateFunction }
 }
 
-type Tells = 'all' | 'first'
+/** Which errors a validator reports. */
+type Reported = 'all' | 'first'
 
 /** Checks arguments, and compiles each schema once. A check may take long or never end, unless `light-work.ts` admits it. */
 export function createValidateArguments(): (question: ArgumentQuestion, values?: number) => ArgumentReport {
@@ -58,7 +50,7 @@ export function createValidateArguments(): (question: ArgumentQuestion, values?:
     const made: Known = {
       parameters,
       weight: expandedWeight(parameters).weight,
-      compile: (tells) => newCompiler(draft, { allErrors: tells === 'all' }).compile(schema),
+      compile: (reported) => newCompiler(draft, { allErrors: reported === 'all' }).compile(schema),
       validators: {},
     }
     known.set(digest, made)
@@ -67,20 +59,9 @@ export function createValidateArguments(): (question: ArgumentQuestion, values?:
 
   return function validateArguments(question, values = valuesIn(question.arguments)) {
     const { parameters, weight, validators, compile } = knownOf(question)
-    const tells = weight * values <= ERRORS_MAX ? 'all' : 'first'
-    const validate = (validators[tells] ??= compile(tells))
+    const reported = weight * values <= ERRORS_MAX ? 'all' : 'first'
+    const validate = (validators[reported] ??= compile(reported))
     if (validate(question.arguments)) return { faults: [] }
     return { faults: argumentFaults(validate.errors ?? [], question.arguments, parameters) }
   }
-}
-
-function valuesIn(args: JsonObject): number {
-  let values = 0
-  const pending: JsonValue[] = [args]
-  for (let value = pending.pop(); value !== undefined; value = pending.pop()) {
-    values += 1
-    if (typeof value !== 'object' || value === null) continue
-    for (const below of Object.values<JsonValue>(value)) pending.push(below)
-  }
-  return values
 }

@@ -3,36 +3,34 @@ import type { Serializable } from 'node:child_process'
 import { FairQueue, type NotRun, type QueueState, type QueueUser } from '../../fair-queue.ts'
 import { stopping, WorkerProcess, type WorkerAnswer, type WorkerOptions } from './worker-process.ts'
 
-export type PoolOptions = WorkerOptions & {
-  /** The clock that measures the checks, in milliseconds since any moment. */
-  readonly nowMs?: (() => number) | undefined
-}
+/** `nowMs` is the clock that measures the checks, in milliseconds since any moment. */
+export type PoolOptions = WorkerOptions & { readonly nowMs?: () => number }
 
-/** The values of a pool that tests replace. */
+/** Values that tests replace. */
 export type PoolParts = Partial<PoolOptions> & { readonly workerUrl?: URL }
 
 export type Asker = {
   /** The caller's uid. Null for files and documents that the service reads by itself. */
   readonly user: QueueUser
-  /** Aborted when nobody needs the answer any more. A question that is still waiting is then not asked. */
+  /** Aborted when nobody needs the answer any more. A waiting question is then not asked. */
   readonly signal?: AbortSignal | undefined
-  /** Called with the milliseconds that the check took, without the time that the question waited for others. */
-  readonly spent?: ((ms: number) => void) | undefined
+  /** Called with the milliseconds of the check, without the time that the question waited for others. */
+  readonly spent?: (ms: number) => void
 }
 
 /** Each user has at most one process, so one user never occupies both. */
 const PROCESSES = 2
 /**
- * How many questions may wait for one user, and for all users together. A waiting question keeps its parsed body in memory;
- * the limit of bodies in flight bounds that. The last question of a user waits up to 83 s: each question before it may take
- * 1 s until its deadline, 0.6 s for the start of the next process, and 1 s of pause.
+ * Questions that may wait for one user, and for all users together. The last question of a user waits up to 83 s: each question
+ * before it may take 1 s until its deadline, 0.6 s for the start of the next process, and 1 s of pause. A waiting question keeps
+ * its parsed body in memory, which the limit of bodies in flight bounds.
  */
 export const WAITING_PER_USER = 32
 const WAITING_MAX = 4 * WAITING_PER_USER
 
 /**
- * Up to two processes that answer questions about data of strangers. The second process starts if another user asks while
- * the first is busy. Users take turns. If a check takes too much time or memory, its user is paused.
+ * Up to two processes that answer questions about data of strangers. The second process starts if another user asks while the
+ * first is busy. Users take turns. If a check takes too much time or memory, its user has to pause.
  */
 export class WorkerPool<Question extends Serializable, Report> {
   readonly #nowMs: () => number
@@ -60,10 +58,10 @@ export class WorkerPool<Question extends Serializable, Report> {
    */
   async ask(question: Question, { user, signal, spent }: Asker): Promise<WorkerAnswer<Report>> {
     if (this.#isClosed) throw stopping()
-    return this.#queue.run(user, () => this.#answerTo(question, user, spent), { signal })
+    return this.#queue.run(user, () => this.#answerTo(question, user, spent), signal)
   }
 
-  /** Refuses all open questions and kills the processes. It would take over a minute to answer the waiting questions. */
+  /** Refuses all open questions and kills the processes. Answers to all waiting questions would take over a minute. */
   async close(): Promise<void> {
     this.#isClosed = true
     this.#queue.refuseWaiting(stopping())
@@ -81,11 +79,11 @@ export class WorkerPool<Question extends Serializable, Report> {
       const answer = await process.answer(question)
       const tookMs = this.#nowMs() - startMs
       spent?.(tookMs)
-      // The pause is as long as the check. So failing checks take at most half the time of one process.
+      // The pause is as long as the check, so a user's failing checks take at most half the time of one process.
       if ('fault' in answer && user !== null) this.#queue.pause(user, tookMs)
       return answer
     } catch (error) {
-      // No process can be started. Refuses the waiting questions too, because each would wait as long for another start.
+      // If no process can be started, the waiting questions are refused too. Each would wait as long for another start.
       if (!this.#processes.some(({ isStarted }) => isStarted)) this.#queue.refuseWaiting(error as Error)
       throw error
     } finally {
@@ -94,12 +92,12 @@ export class WorkerPool<Question extends Serializable, Report> {
   }
 }
 
-/** The URL of a program in the same folder: the `.ts` source, or the `.js` file of a built service. */
+/** The URL of a program in this folder: the `.ts` source, or the `.js` file of a built service. */
 export function workerUrlOf(name: string): URL {
   return new URL(`./${name}.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
 }
 
-/** The error of a question that was not asked. A ToolrackError, because others are logged as a failure of the service. */
+/** The error of a question that was not asked. Errors of other classes are logged as failures of the service. */
 export function notAsked(why: NotRun): ToolrackError {
   const message =
     why === 'full'

@@ -4,37 +4,31 @@ import { once } from 'node:events'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Log } from '../../log.ts'
 
-/** The worker's report, or the reason why there is none. The reason is a part of a sentence, for example "within 500 ms". */
+/** The worker's report, or a fault: the reason for no report, as a part of a sentence, such as "within 500 ms". */
 export type WorkerAnswer<Report> = { readonly report: Report } | { readonly fault: string }
 
 export type WorkerOptions = {
   readonly deadlineMs: number
   /** Milliseconds without a question after which the process is killed. */
   readonly idleMs?: number
-  /** Milliseconds that the start of the process may take. Measured: 100, and far more on a busy machine. */
+  /** Milliseconds that the start of the process may take. It takes 100 ms, and much longer on a busy machine. */
   readonly startMs?: number
   readonly log?: Log | undefined
 }
 
 const DEFAULTS = { idleMs: 60_000, startMs: 10_000 }
 
-/**
- * The size of V8's heap in the process, in megabytes: twice the need of the costliest schema within the limits. Memory
- * outside of V8, such as RE2's, is not included: whole processes of 190 to 334 MB were measured.
- */
+/** V8's heap, in MB: twice the need of the costliest schema. With other memory, such as RE2's, a process has 190 to 334 MB. */
 const HEAP_MB = 96
-/**
- * The size of V8's stack, in kilobytes. A chain of references within the limits is 600 calls deep. The system gives a main
- * thread 8 MB.
- */
+/** V8's stack, in kilobytes. A chain of references within the limits is 600 calls deep. The main thread's own stack has 8 MB. */
 const STACK_KB = 3_900
-/** The limit of the old space does not include the young generation (the semi-spaces), so these are kept small. */
+/** The semi-spaces are kept small, because the limit of the old space does not include them. */
 const EXEC_ARGV = [`--max-old-space-size=${HEAP_MB}`, '--max-semi-space-size=4', `--stack-size=${STACK_KB}`]
 
 /**
  * A process that answers questions about data of strangers. It starts with the first question, and is killed if there is no
- * question for some time. If a question takes too long, the process is killed and replaced. A thread would not be enough:
- * V8 ends the whole process if a thread fills its heap before the limit is noticed.
+ * question for some time. If a question takes too long, the process is killed and replaced. A thread is not safe enough: V8 ends
+ * the whole process if a thread fills its heap before V8 notices the limit.
  */
 export class WorkerProcess<Question extends Serializable, Report> {
   readonly #url: URL
@@ -49,24 +43,20 @@ export class WorkerProcess<Question extends Serializable, Report> {
     this.#options = { ...DEFAULTS, ...options }
   }
 
-  /** True if the process runs, so that a question does not wait for its start. */
+  /** True if the process runs. A question then does not wait for its start. */
   get isStarted(): boolean {
     return this.#child !== undefined
   }
 
-  /**
-   * Starts the process if it does not run, so that the start does not count against the next question's deadline. Rejects
-   * with SERVICE_BUSY.
-   */
-  async ready(): Promise<void> {
+  /** Starts the process if it does not run, so that its start uses no time of the next question. Rejects with SERVICE_BUSY. */
+  async ready(): Promise<ChildProcess> {
     clearTimeout(this.#idle)
-    this.#child ??= await this.#start()
+    return (this.#child ??= await this.#start())
   }
 
   /**
-   * Answers one question. The caller must wait for the answer before it asks the next question. If the process was
-   * killed, the question is asked once more, because the question may not be the reason. Rejects with SERVICE_BUSY if
-   * no process can be started, or if this object is closed.
+   * Answers one question. The caller must wait for the answer before the next question. If something outside killed the process,
+   * the question is asked once more. Rejects with SERVICE_BUSY if no process can be started, or if this object is closed.
    */
   async answer(question: Question): Promise<WorkerAnswer<Report>> {
     const first = await this.#askOnce(question)
@@ -74,7 +64,7 @@ export class WorkerProcess<Question extends Serializable, Report> {
     return 'end' in last ? { fault: faultOf(last.end) } : last
   }
 
-  /** Kills the process if it runs. Starts no other process afterwards. */
+  /** Kills the process if it runs. Afterwards no process is started. */
   async close(): Promise<void> {
     this.#isClosed = true
     if (this.#starting) await kill(this.#starting)
@@ -82,8 +72,7 @@ export class WorkerProcess<Question extends Serializable, Report> {
   }
 
   async #askOnce(question: Question): Promise<WorkerAnswer<Report> | { readonly end: string }> {
-    clearTimeout(this.#idle)
-    const child = (this.#child ??= await this.#start())
+    const child = await this.ready()
     const { deadlineMs, idleMs } = this.#options
     child.channel?.ref()
     child.send(question)
@@ -112,10 +101,9 @@ export class WorkerProcess<Question extends Serializable, Report> {
   }
 
   /**
-   * The child process, or the reason why it could not be started. The child gets no environment, and from the service only
-   * two pipes: its standard input and the message channel. Nothing is sent to the standard input. It ends when the service
-   * ends, and the child then ends too. The child has a session of its own, so that a Ctrl-C at the terminal does not reach
-   * it.
+   * The child process, or the reason why it could not be started. The child gets no environment, and only two pipes: the message
+   * channel, and a standard input to which nothing is sent. The input ends with the service, and the child then ends too. The
+   * child has its own session, so a Ctrl-C at the terminal does not reach it.
    */
   async #startOnce(): Promise<ChildProcess | string> {
     if (this.#isClosed) return 'closed'
@@ -157,10 +145,9 @@ export class WorkerProcess<Question extends Serializable, Report> {
   }
 }
 
-/** Kills the process if it still runs. Resolves with the way it ended: a signal or an exit code. */
+/** Kills the process if it still runs. Resolves with the signal or the exit code with which it has ended. */
 async function kill(child: ChildProcess): Promise<string> {
-  const isRunning = child.pid !== undefined && child.exitCode === null && child.signalCode === null
-  if (isRunning) {
+  if (child.pid !== undefined && child.exitCode === null && child.signalCode === null) {
     child.ref()
     const ended = once(child, 'exit')
     child.kill('SIGKILL')
@@ -169,15 +156,12 @@ async function kill(child: ChildProcess): Promise<string> {
   return child.signalCode ?? `exit code ${child.exitCode}`
 }
 
-/**
- * True if a signal from outside ended the process. It is false for SIGABRT (exit code 134 in a shell), because V8
- * aborts when its heap is full.
- */
+/** True if a signal from outside ended the process. With SIGABRT, V8 ends its own process when the heap is full. */
 function isKilled(end: string): boolean {
   return end.startsWith('SIG') && end !== 'SIGABRT'
 }
 
-/** The fault for a process that has ended. Out of memory, V8 ends the process with SIGABRT and the kernel with SIGKILL. */
+/** The fault for a process that has ended. If memory is full, V8 sends SIGABRT (134 in a shell), and the kernel SIGKILL. */
 function faultOf(end: string): string {
   const isOutOfMemory = end === 'SIGABRT' || end === 'exit code 134' || end === 'SIGKILL'
   return isOutOfMemory ? `within ${HEAP_MB} MB of memory` : `(its process has ended: ${end})`
@@ -188,14 +172,10 @@ export function stopping(): ToolrackError {
   return new ToolrackError('SERVICE_BUSY', 'The service is stopping; nothing was done. Try again.')
 }
 
-/**
- * The next message of the process. `late` if none arrives in time, and `gone` if the process ends without one. A
- * message that was sent before the end is received first.
- */
+/** The next message, even if the process has ended after it; `late` if none arrives in time, `gone` if the process ends first. */
 function nextMessage<T>(child: ChildProcess, timeoutMs: number): Promise<T | 'late' | 'gone'> {
   return new Promise((resolve) => {
-    // After a busy turn of the event loop the timer may be due although a message has arrived. The message is then
-    // preferred.
+    // After a busy turn of the event loop, the timer may be due although a message has arrived. Then the message is read first.
     const timer = setTimeout(() => setImmediate(heard, 'late'), timeoutMs)
     const gone = (): void => heard('gone')
     function heard(what: T | 'late' | 'gone'): void {
