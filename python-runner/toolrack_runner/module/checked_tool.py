@@ -1,38 +1,46 @@
 """Completes an accepted spec: a description or parameters that it leaves out come from the handler."""
 
-from dataclasses import dataclass
-
 from toolrack_runner.limits import DESCRIPTION_CHARS_MAX
 from toolrack_runner.module.facts import class_name
-from toolrack_runner.module.fault import Fault, SpecError, fault
+from toolrack_runner.module.fault import FaultJson, SpecError, fault
 from toolrack_runner.module.load import LoadedModule
+from toolrack_runner.module.report import SpecReport
 from toolrack_runner.module.schema import check_size, schema_fault
 from toolrack_runner.module.signature_schema import read_docstring, signature_schema
 from toolrack_runner.module.spec import Tool
 from toolrack_runner.wire.frames import JsonObject
 
 
-@dataclass(frozen=True, slots=True)
-class CheckedTool:
-    """A tool as it will be defined, unless it has faults. `derived` names what came from the handler."""
+def checked_tool(module: LoadedModule, tool: Tool) -> SpecReport:
+    """The report on a spec, before its examples run. Never raises.
 
-    tool: Tool
-    description: str
-    parameters: JsonObject
-    derived: tuple[str, ...] = ()
-    faults: tuple[Fault, ...] = ()
-
-
-def checked_tool(module: LoadedModule, tool: Tool) -> CheckedTool:
-    """Derives what the spec leaves out and compiles the schema. Never raises."""
+    The spec is accepted unless a part of it cannot be derived, or its schema does not compile.
+    """
+    faults: list[FaultJson] = []
     try:
-        return _checked(module, tool)
+        description, parameters, derived = _completed(module, tool)
     except SpecError as error:
-        found = fault(error.kind, module.name, tool.line, f"'{tool.name}': {error}")
-        return CheckedTool(tool, tool.description or "", tool.parameters or {}, faults=(found,))
+        description, parameters, derived = tool.description or "", tool.parameters or {}, []
+        faults = [fault(error.kind, module.name, tool.line, f"'{tool.name}': {error}").as_json()]
+    return {
+        "name": tool.name,
+        "line": tool.line,
+        "accepted": not faults,
+        "description": description,
+        "parameters": parameters,
+        "derived": derived,
+        "annotations": tool.annotations,
+        "timeoutSeconds": tool.timeout_seconds,
+        "secrets": list(tool.secrets),
+        "network": list(tool.network),
+        "faults": faults,
+        "notes": list(tool.notes),
+        "examples": [],
+    }
 
 
-def _checked(module: LoadedModule, tool: Tool) -> CheckedTool:
+def _completed(module: LoadedModule, tool: Tool) -> tuple[str, JsonObject, list[str]]:
+    """The description, the parameters, and the names of those of the two that were derived. Raises SpecError."""
     derived: list[str] = []
     description, parameters = tool.description, tool.parameters
     if description is None:
@@ -44,7 +52,7 @@ def _checked(module: LoadedModule, tool: Tool) -> CheckedTool:
     broken = schema_fault(parameters)
     if broken:
         raise SpecError("parameters_invalid", f"{broken}.")
-    return CheckedTool(tool, description, parameters, tuple(derived))
+    return description, parameters, derived
 
 
 def _derived_description(tool: Tool) -> str:

@@ -35,11 +35,6 @@ class ParsedModule:
     declared: DeclaredSpecs
     faults: tuple[Fault, ...]
 
-    @property
-    def imports(self) -> tuple[str, ...]:
-        """The top-level packages that the module imports, in the order of the source."""
-        return tuple(package.name for package in self.packages)
-
 
 def parse_module(name: str, source: bytes) -> ParsedModule:
     """Reads the syntax tree and executes nothing. `faults` says what is wrong with the module as a whole."""

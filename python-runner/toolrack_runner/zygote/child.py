@@ -13,18 +13,11 @@ from toolrack_runner.jail.confine import Confinement
 from toolrack_runner.jail.workplace import Workplace
 from toolrack_runner.level.canaries import Canaries
 from toolrack_runner.level.probes import PROBES
-from toolrack_runner.module import (
-    Fault,
-    ModuleError,
-    call_tool,
-    check_module,
-    imports_of_code,
-    load_known,
-    load_module,
-    places,
-    portable_code,
-)
-from toolrack_runner.module.load import KnownModule, Module
+from toolrack_runner.module.call import call_tool
+from toolrack_runner.module.check import check_module
+from toolrack_runner.module.fault import Fault, ModuleError
+from toolrack_runner.module.imports import imports_of_code
+from toolrack_runner.module.load import KnownModule, Module, load_known, load_module, places, portable_code
 from toolrack_runner.module.source import code_object
 from toolrack_runner.network.brokered_socket import connect_by_broker, open_broker
 from toolrack_runner.wire import child_messages as messages

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from module.tools import MODULES, source_of
-from toolrack_runner.module import call_tool, load_known, load_module, places, portable_code
-from toolrack_runner.module.load import CODE_BYTES_MAX, Module
+from toolrack_runner.module.call import call_tool
+from toolrack_runner.module.load import CODE_BYTES_MAX, Module, load_known, load_module, places, portable_code
 from toolrack_runner.module.source import code_object
 
 TEXT_TOOLS = (MODULES / "text_tools.py").read_text()
