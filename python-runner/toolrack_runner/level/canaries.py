@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import Final
 
-#: The fields that are descriptors of connections. Main sends these descriptors to a zygote with its `Opening`. They stay open
-#: in the process of a probe.
+#: The fields that are descriptors of connections. Main sends them to a zygote with its `Opening`. They stay open in the
+#: process of a probe.
 CONNECTIONS: Final = ("passed", "severed")
 
 

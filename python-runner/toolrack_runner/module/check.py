@@ -93,7 +93,7 @@ def _run_examples(module: LoadedModule, tool: Tool, parameters: JsonObject, send
 
 
 def _run(module: LoadedModule, tool: Tool, parameters: JsonObject, example: Example) -> JsonObject:
-    """Calls the handler with the arguments of an example. `matched` is null if the example expects no result. Never raises."""
+    """Calls the handler as the example says. `matched` is null if the example expects no result. Never raises."""
     if tool.secrets or tool.network:
         return {"outcome": "skipped", "reason": "a check has neither secrets nor a network", "matched": None}
     mismatch = arguments_mismatch(parameters, example.arguments)

@@ -1,7 +1,7 @@
 """What can be wrong with a module: the closed list of kinds, each documented in docs/modules.md."""
 
 from dataclasses import dataclass
-from typing import Literal, NotRequired, TypedDict, get_args
+from typing import Literal, NotRequired, TypedDict
 
 FaultKind = Literal[
     # The source, found by reading it.
@@ -48,9 +48,6 @@ FaultKind = Literal[
 
 #: What the author of a module should know although the module works.
 NoteKind = Literal["key_unknown", "import_unavailable", "example_failed"]
-
-FAULT_KINDS: tuple[str, ...] = get_args(FaultKind)
-NOTE_KINDS: tuple[str, ...] = get_args(NoteKind)
 
 _CODES = {"import_memory": "MEMORY_LIMIT", "import_disk": "DISK_LIMIT"}
 _BROKEN = frozenset({"syntax_error", "source_too_nested", "specs_missing", "specs_not_a_list"})
@@ -117,6 +114,11 @@ class SpecError(Exception):
 def fault(kind: FaultKind, module: str, line: int | None, sentence: str) -> Fault:
     """A fault whose message starts with its place, in a form that editors understand."""
     return Fault(kind, f"{_place(module, line)}: {sentence}", line)
+
+
+def module_error(kind: FaultKind, module: str, line: int | None, sentence: str) -> ModuleError:
+    """The error to raise for a fault of the whole module."""
+    return ModuleError(fault(kind, module, line, sentence))
 
 
 def note(kind: NoteKind, module: str, line: int | None, sentence: str) -> NoteJson:

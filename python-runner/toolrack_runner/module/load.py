@@ -1,8 +1,8 @@
-"""Importing a module and reading what it offers: the whole module, or only the handler that a call needs.
+"""Imports a module, and reads all its specs or only the handler that a call needs.
 
-Compiling a module and reading every spec is half of what a module costs a child. So an earlier process sends the compiled
-code before any of it runs (`portable_code`), and the places of the specs afterwards (`places`). A later child uses both
-(`load_known`). The places may be made up by the module, so they are believed only in the module's own calls.
+Compiling a module and reading every spec take half of the time that a child needs for a module. So an earlier process sends
+the compiled code before any of it runs (`portable_code`), and the places of the specs afterwards (`places`). A later child
+uses both (`load_known`). The module may have forged the places, so they are used only in the module's own calls.
 """
 
 import marshal
@@ -19,7 +19,7 @@ from toolrack_runner.module.fault import Fault, FaultKind, ModuleError, fault
 from toolrack_runner.module.handler import Handler, plain_handler
 from toolrack_runner.module.parse import NAME, NOTHING_DECLARED, DeclaredSpecs
 from toolrack_runner.module.raised import denied, raised
-from toolrack_runner.module.source import code_object, module_name_fault, source_text
+from toolrack_runner.module.source import check_module_name, code_object, source_text
 from toolrack_runner.module.spec import RefusedSpec, Tool
 from toolrack_runner.module.specs import read_specs
 from toolrack_runner.module.trusted_names import Names, NamesLeftAlone, TrustedNames
@@ -31,7 +31,7 @@ CODE_BYTES_MAX = 512 << 10
 
 @dataclass(frozen=True, slots=True)
 class LoadedModule:
-    """An imported module: its tools by name, the specs that were refused, and the lines of its source."""
+    """An imported module: its tools by name, its refused specs, and the lines of its source."""
 
     name: str
     tools: Mapping[str, Tool]
@@ -47,7 +47,7 @@ class LoadedModule:
 
 @dataclass
 class KnownModule:
-    """As a LoadedModule, but the specs are read only if a call needs them."""
+    """Like LoadedModule, but the specs are read only if a call needs them."""
 
     name: str
     trusted: NamesLeftAlone
@@ -57,21 +57,20 @@ class KnownModule:
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The lines of its source."""
         return tuple(self._text.splitlines())
 
     @property
     def tools(self) -> Mapping[str, Tool]:
-        """Every tool. Raises ModuleError if the module offers none this time."""
+        """Every tool. Raises ModuleError if the module has no list of specs this time."""
         return self._specs[0]
 
     @property
     def faults(self) -> tuple[RefusedSpec, ...]:
-        """Every refused spec. Raises as `tools`."""
+        """Every refused spec. Raises ModuleError like `tools`."""
         return self._specs[1]
 
     def find(self, tool: str) -> Handler | None:
-        """The handler of a tool; None if no spec of that name was accepted. Raises as `tools`."""
+        """The handler of a tool; None if no spec of that name was accepted. Raises ModuleError like `tools`."""
         place = self._places.get(tool)
         handler = None if place is None else self._handler_at(place, tool)
         if handler is None and (found := self.tools.get(tool)) is not None:
@@ -103,14 +102,13 @@ def load_module(
 ) -> LoadedModule:
     """Imports a module under its name, which runs its code, and reads TOOL_SPECS. Raises ModuleError.
 
-    Runs in a jailed child, once in the life of a process: the module stays in `sys.modules`. With `declared`, faults
-    name the line of their spec. With `for_one_call`, the names of the runner are left to the module, because the
-    process does nothing after the call, and the module's name is checked only if there is an `announce`, which is
-    called with the compiled module before any of it runs.
+    Runs in a jailed child, once in the life of a process, because the module stays in `sys.modules`. With `declared`, faults
+    name the line of their spec. `announce` is called with the compiled module before any of it runs. With `for_one_call`,
+    the module may replace names of the runner, because the process does nothing after the call. Then the module's name is
+    checked only if there is an `announce`.
     """
-    name_fault = module_name_fault(name) if announce or not for_one_call else None
-    if name_fault:
-        raise ModuleError(name_fault)
+    if announce or not for_one_call:
+        check_module_name(name)
     text = source_text(name, source)
     code = code_object(name, text)
     if announce:
@@ -140,7 +138,7 @@ def places(module: LoadedModule) -> dict[str, int]:
 
 
 def _import_code(name: str, code: CodeType, text: str, trusted: Names) -> dict[str, Any]:
-    """Runs a compiled module under its name, and gives the names that it then has. Raises ModuleError."""
+    """Runs a compiled module under its name. Returns its namespace. Raises ModuleError."""
     namespace = vars(_new_module(name, text))
     try:
         # The one place where user code starts, in a jailed child.
