@@ -57,8 +57,8 @@ def weigh(
 ) -> Measured:
     """The highest level such that all attacks of this level and of the levels below were held.
 
-    `sights` has the observation of each probe by its name, `missing` the reason for each layer that is off. A probe without an
-    observation is not held.
+    `sights` has the observation of each probe by its name. `missing` has the reason for each layer that is off. A probe
+    without an observation is not held.
     """
     on = [name for name in LAYERS if name not in missing]
 

@@ -29,39 +29,26 @@ from toolrack_runner.module.user_traceback import exception_line, user_line, use
 CODE_BYTES_MAX = 512 << 10
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedModule:
-    """An imported module: its tools by name, its refused specs, and the lines of its source."""
-
-    name: str
-    tools: Mapping[str, Tool]
-    faults: tuple[RefusedSpec, ...]
-    lines: tuple[str, ...]
-    trusted: Names
-
-    def find(self, tool: str) -> Handler | None:
-        """The handler of a tool; None if no spec of that name was accepted."""
-        found = self.tools.get(tool)
-        return None if found is None else found.handler
-
-
 @dataclass
-class KnownModule:
-    """Like LoadedModule, but the specs are read only if a call needs them."""
+class LoadedModule:
+    """An imported module. Its specs are read when they are first needed."""
 
     name: str
-    trusted: NamesLeftAlone
+    trusted: Names
     _text: str
     _namespace: dict[str, Any]
+    _declared: DeclaredSpecs
+    #: The index in TOOL_SPECS of the spec of each tool, if it is already known.
     _places: Mapping[str, int]
 
     @property
     def lines(self) -> tuple[str, ...]:
+        """The lines of its source."""
         return tuple(self._text.splitlines())
 
     @property
     def tools(self) -> Mapping[str, Tool]:
-        """Every tool. Raises ModuleError if the module has no list of specs this time."""
+        """Every tool by its name. Raises ModuleError if the module has no list of specs."""
         return self._specs[0]
 
     @property
@@ -86,10 +73,7 @@ class KnownModule:
 
     @cached_property
     def _specs(self) -> tuple[dict[str, Tool], tuple[RefusedSpec, ...]]:
-        return read_specs(self.name, self._namespace, NOTHING_DECLARED, self.trusted)
-
-
-Module = LoadedModule | KnownModule
+        return read_specs(self.name, self._namespace, self._declared, self.trusted)
 
 
 def load_module(
@@ -114,16 +98,20 @@ def load_module(
     if announce:
         announce(code)
     trusted: Names = NamesLeftAlone() if for_one_call else TrustedNames()
-    namespace = _import_code(name, code, text, trusted)
-    tools, faults = read_specs(name, namespace, declared, trusted)
-    return LoadedModule(name, tools, faults, tuple(text.splitlines()), trusted)
+    module = LoadedModule(name, trusted, text, _import_code(name, code, text, trusted), declared, {})
+    _ = module.tools  # Reads the specs, so that a fault of TOOL_SPECS is raised here.
+    return module
 
 
-def load_known(name: str, text: str, code: bytes, places: Mapping[str, int]) -> KnownModule:
-    """Imports a module, which runs its code, in a jailed child before its one call. Raises ModuleError."""
+def load_known(name: str, text: str, code: bytes, places: Mapping[str, int]) -> LoadedModule:
+    """Imports a module, which runs its code, in a jailed child before its one call. Raises ModuleError.
+
+    Its specs are read only if `places` does not lead to the handler of the call.
+    """
     compiled = marshal.loads(code)  # noqa: S302 - from a child that had not run any user code
     trusted = NamesLeftAlone()
-    return KnownModule(name, trusted, text, _import_code(name, compiled, text, trusted), places)
+    namespace = _import_code(name, compiled, text, trusted)
+    return LoadedModule(name, trusted, text, namespace, NOTHING_DECLARED, places)
 
 
 def portable_code(code: CodeType) -> bytes | None:

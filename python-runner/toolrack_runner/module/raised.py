@@ -1,4 +1,4 @@
-"""An exception of the module: which failure of a call it is, and what the jail denied if that caused it."""
+"""From an exception of the module to the failure of a call, with a hint if the jail caused the exception."""
 
 import errno
 import re
@@ -30,7 +30,7 @@ _NETWORK_CALLS = re.compile(r"\b(?:socket|create_connection|connect|bind|getaddr
 
 
 def raised(error: BaseException, module: str, lines: Sequence[str]) -> tuple[str, str]:
-    """The error code and the text of the failure that an exception is. Never raises, whatever the exception does.
+    """The error code and the text for an exception of the module. Never raises, whatever the exception does.
 
     `lines` is the source of the module.
     """
@@ -54,13 +54,10 @@ def raised(error: BaseException, module: str, lines: Sequence[str]) -> tuple[str
 
 
 def denied(error: BaseException, module_file: str, lines: Sequence[str]) -> str | None:
-    """A sentence for the author about what the jail denied, if that led to the exception; else None."""
-    for found in chain(error):
-        if is_a(found, OSError):
-            sentence = _denied_sentence(found, module_file, lines)
-            if sentence:
-                return sentence
-    return None
+    """A hint for the author, if the jail caused the exception by denying something; else None."""
+    errors = [found for found in chain(error) if is_a(found, OSError)]
+    sentences = (_denied_sentence(found, module_file, lines) for found in errors)
+    return next((sentence for sentence in sentences if sentence), None)
 
 
 def _denied_sentence(error: BaseException, module_file: str, lines: Sequence[str]) -> str | None:
@@ -68,13 +65,11 @@ def _denied_sentence(error: BaseException, module_file: str, lines: Sequence[str
     files = [file for file, _, _ in frames(traceback_of(error))]
     line = user_line(error, module_file)
     source = lines[line - 1] if line and line <= len(lines) else ""
-    # These libraries fail in other ways too, for example without /dev/shm. They always want processes.
-    if any(_PROCESS_FILES.search(file) for file in files):
+    # Any errno in these libraries: they also fail in other ways, for example without /dev/shm, and always want processes.
+    if any(map(_PROCESS_FILES.search, files)) or (number in _DENIED and _PROCESS_CALLS.search(source)):
         return PROCESSES
-    if number in _DENIED and _PROCESS_CALLS.search(source):
-        return PROCESSES
-    # Numbers below zero are those of getaddrinfo.
-    is_network = any(_NETWORK_FILES.search(file) for file in files) or _NETWORK_CALLS.search(source)
+    # A negative number is an error of getaddrinfo.
+    is_network = any(map(_NETWORK_FILES.search, files)) or _NETWORK_CALLS.search(source)
     if is_network and (number in _DENIED or (number is not None and number < 0)):
         return NETWORK
     return FILES if number in _FILE_DENIED and names_a_file(error) else None

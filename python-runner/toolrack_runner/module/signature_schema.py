@@ -3,6 +3,7 @@
 import inspect
 import typing
 import warnings
+from functools import partial
 from typing import Any
 
 from toolrack_runner.limits import SCHEMA_DEPTH_MAX
@@ -11,11 +12,13 @@ from toolrack_runner.module.handler import BY_NAME, CONTEXT, DescribedHandler
 from toolrack_runner.module.plain import NotPlainError, plain_object
 from toolrack_runner.wire.frames import JsonObject
 
+_error = partial(SpecError, "parameters_underivable")
+
 
 def read_docstring(text: str) -> tuple[str, dict[str, str]]:
     """The prose of a docstring, and the descriptions of arguments by name.
 
-    Reads the styles of Google, NumPy, reST and epydoc. A text in no such style is all prose.
+    Reads the styles of Google, NumPy, reST and epydoc. A docstring in another style is only prose.
     """
     import docstring_parser
 
@@ -34,7 +37,13 @@ def signature_schema(handler: DescribedHandler) -> JsonObject:
         raise _error(
             f"{handler.title} takes **kwargs and names no argument. Write parameters; a decorator needs functools.wraps."
         )
-    hints = _hints(handler)
+    try:
+        hints = typing.get_type_hints(handler.function, include_extras=True)
+    except Exception as error:  # noqa: BLE001 - an annotation may raise anything
+        said = str(error)[:120]
+        raise _error(
+            f"an annotation of {handler.title} can't be resolved ({said}). Correct it, or write parameters."
+        ) from None
     named = [
         parameter.replace(kind=parameter.KEYWORD_ONLY)
         for parameter in handler.signature.parameters.values()
@@ -43,22 +52,13 @@ def signature_schema(handler: DescribedHandler) -> JsonObject:
     schema = _schema(handler, named, hints)
     if handler.takes_any:
         schema.pop("additionalProperties", None)
-    _describe(schema, handler)
+    properties = schema.get("properties")
+    if handler.doc and isinstance(properties, dict):
+        for name, description in read_docstring(handler.doc)[1].items():
+            stated = properties.get(name)
+            if isinstance(stated, dict):
+                stated.setdefault("description", description)
     return schema
-
-
-def _error(sentence: str) -> SpecError:
-    return SpecError("parameters_underivable", sentence)
-
-
-def _hints(handler: DescribedHandler) -> dict[str, Any]:
-    try:
-        return typing.get_type_hints(handler.function, include_extras=True)
-    except Exception as error:  # noqa: BLE001 - an annotation may raise anything
-        said = str(error)[:120]
-        raise _error(
-            f"an annotation of {handler.title} can't be resolved ({said}). Correct it, or write parameters."
-        ) from None
 
 
 def _schema(handler: DescribedHandler, named: list[inspect.Parameter], hints: dict[str, Any]) -> JsonObject:
@@ -84,13 +84,13 @@ def _pydantic_schema(named: list[inspect.Parameter], hints: dict[str, Any]) -> J
     from pydantic.json_schema import GenerateJsonSchema
 
     class Untitled(GenerateJsonSchema):
-        """Without titles: they only repeat the names, and every call of a model pays for every token of a definition."""
+        """Omits titles. They only repeat the names, and each token of a definition has a price in each call of a model."""
 
         def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - the name is pydantic's
             return False
 
     def stub(**_: Any) -> None:
-        """Stands for the handler. Pydantic reads only the signature and the annotations of a function."""
+        """Replaces the handler, because Pydantic reads only the signature and the annotations of a function."""
 
     signature: Any = inspect.Signature(named)
     stub.__signature__ = signature  # type: ignore[attr-defined]
@@ -104,13 +104,3 @@ def _pydantic_schema(named: list[inspect.Parameter], hints: dict[str, Any]) -> J
         if isinstance(definition, dict) and definition.get("title") == name:
             del definition["title"]
     return schema
-
-
-def _describe(schema: JsonObject, handler: DescribedHandler) -> None:
-    properties = schema.get("properties")
-    if not handler.doc or not isinstance(properties, dict):
-        return
-    for name, description in read_docstring(handler.doc)[1].items():
-        stated = properties.get(name)
-        if isinstance(stated, dict):
-            stated.setdefault("description", description)

@@ -57,7 +57,7 @@ def exception_line(error: BaseException) -> str:
 
 
 def cut_middle(text: str, chars_max: int) -> str:
-    """The text without its middle if it is too long. Its beginning and its end say the most."""
+    """The text, without its middle if it is too long. The beginning and the end are the most useful parts."""
     if len(text) <= chars_max:
         return text
     head = chars_max // 4
@@ -106,7 +106,6 @@ def _text(error: BaseException) -> str:
 
 def _notes(error: BaseException) -> list[str]:
     try:
-        notes = error.__notes__
-        return [cut_middle(str(each), _MESSAGE_CHARS_MAX) for each in list(notes)[:5]]
+        return [cut_middle(str(each), _MESSAGE_CHARS_MAX) for each in list(error.__notes__)[:5]]
     except BaseException:  # noqa: BLE001 - as above
         return []

@@ -17,7 +17,7 @@ from toolrack_runner.module.call import call_tool
 from toolrack_runner.module.check import check_module
 from toolrack_runner.module.fault import Fault, ModuleError
 from toolrack_runner.module.imports import imports_of_code
-from toolrack_runner.module.load import KnownModule, Module, load_known, load_module, places, portable_code
+from toolrack_runner.module.load import LoadedModule, load_known, load_module, places, portable_code
 from toolrack_runner.module.source import code_object
 from toolrack_runner.network.brokered_socket import connect_by_broker, open_broker
 from toolrack_runner.wire import child_messages as messages
@@ -38,7 +38,7 @@ TOOL_SPECS = [{"name": "rehearsal:echo", "description": "Returns its text.", "ha
 """
 
 
-def _load_rehearsal() -> KnownModule:
+def _load_rehearsal() -> LoadedModule:
     """Loads a module of the runner's own: first with compiling it, then from the compiled code."""
     code = portable_code(code_object("rehearsal", REHEARSAL_SOURCE.decode()))
     assert code is not None
@@ -118,7 +118,7 @@ def _rehearse() -> None:
     encode_frame(_answer(outcome).as_json())
 
 
-def _loaded(channel: int, order: messages.CallOrder) -> tuple[Module, messages.Ready]:
+def _loaded(channel: int, order: messages.CallOrder) -> tuple[LoadedModule, messages.Ready]:
     """The module, and the message for main; raises ModuleError."""
     if order.known is not None:
         code = a2b_base64(order.known.code)

@@ -111,8 +111,5 @@ def make_many_files(canaries: Canaries) -> None:
 
 
 def _read(path: str) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.read(descriptor, 1)
-    finally:
-        os.close(descriptor)
+    with open(path, "rb", buffering=0) as file:
+        file.read(1)
