@@ -52,15 +52,10 @@ def read_settings(
 ) -> Settings:
     """Reads the settings; raises SettingsError."""
     in_cloud = "K_SERVICE" in environment
-    without: list[str] = []
-    has_parent = False
+    has_parent = "--parent=stdin" in arguments
+    without = tuple(each.removeprefix("--without=") for each in arguments if each != "--parent=stdin")
     for argument in arguments:
-        name, _, value = argument.partition("=")
-        if argument == "--parent=stdin":
-            has_parent = True
-        elif name == "--without" and value in LAYERS:
-            without.append(value)
-        else:
+        if argument not in {"--parent=stdin", *(f"--without={layer}" for layer in LAYERS)}:
             raise SettingsError(
                 f"the argument {argument!r} is not known: use --parent=stdin, or --without=<layer> "
                 f"with one of {', '.join(LAYERS)}"
@@ -83,7 +78,7 @@ def read_settings(
         user_slots=_user_slots(environment, slots),
         min_isolation=level,
         pool_bytes=_number(environment, "TOOLRACK_RUNNER_POOL_MB", 256, lowest=0, highest=1 << 20) << 20,
-        without=tuple(without),
+        without=without,
         has_parent=has_parent,
         network_allowed=_networks(environment.get("TOOLRACK_RUNNER_NETWORK_ALLOW", "")),
     )

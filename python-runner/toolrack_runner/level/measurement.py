@@ -109,11 +109,10 @@ class Measurement:
 
     async def known(self, seconds: float) -> Measured | None:
         """The level, if it is measured within this time."""
-        try:
+        with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 return await self.done()
-        except TimeoutError:
-            return None
+        return None
 
     async def _measure(self, pool: Pool | None) -> Measured:
         if pool is None:

@@ -62,15 +62,10 @@ def holders(probe: Probe, *, as_root: bool) -> Mapping[Layer, str]:
     return {**probe.both, **(probe.root if as_root else probe.user)}
 
 
-def is_on(layer: Layer, layers_on: Collection[str]) -> bool:
-    """True if a layer is on. `kernel` (every Linux) and `hygiene` (every child) are always on."""
-    return layer in {"kernel", "hygiene"} or layer in layers_on
-
-
 def expected(probe: Probe, layers_on: Collection[str], *, as_root: bool) -> Mapping[Layer, str]:
-    """The layers that are on and hold the probe, each with the observation of the probe."""
-    held = holders(probe, as_root=as_root)
-    return {layer: saw for layer, saw in held.items() if is_on(layer, layers_on)}
+    """As `holders`, without the layers that are off. `kernel` (every Linux) and `hygiene` (every child) are always on."""
+    on = {"kernel", "hygiene", *layers_on}
+    return {layer: saw for layer, saw in holders(probe, as_root=as_root).items() if layer in on}
 
 
 def held_by(probe: Probe, saw: str, layers_on: Collection[str], *, as_root: bool) -> tuple[Layer, ...]:

@@ -43,7 +43,7 @@ def call_tool(
 
 
 def failure(code: str, error: str) -> JsonObject:
-    """The outcome of a call that gave no result."""
+    """The outcome of a call without a result."""
     return {"outcome": "failure", "code": code, "error": error.encode("utf-8", "replace").decode()}
 
 
@@ -82,14 +82,12 @@ def _called(
     except BaseException as error:  # noqa: BLE001 - a handler may raise anything
         came_up = error
         return failure(*module.trusted.keep(lambda: raised(came_up, module.name, module.lines)))
-    size = len(result.text.encode())
+    size = len(str(result["text"]).encode())
     if size > bytes_max:
         # Main and the service use the same sentence. It is written for the model that made the call.
         sentence = f"The result of {tool} has {size} bytes, and {bytes_max} are allowed; ask for less."
         return failure("RESULT_TOO_LARGE", sentence)
-    if result.is_json:
-        return {"outcome": "success", "value": result.value, "text": result.text}
-    return {"outcome": "success", "text": result.text}
+    return {"outcome": "success", **result}
 
 
 def _await(awaitable: Awaitable[Any]) -> object:
@@ -102,7 +100,7 @@ def _await(awaitable: Awaitable[Any]) -> object:
 
 
 def _flushed(call: Callable[..., Any], given: dict[str, Any]) -> Any:
-    """The result of a call, whose output is then flushed. The module may have replaced the streams, so errors are ignored."""
+    """The result of a call. Then flushes the streams. The module may have replaced them, so their errors are ignored."""
     try:
         return call(**given)
     finally:

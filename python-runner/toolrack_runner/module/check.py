@@ -40,10 +40,10 @@ def check_module(name: str, source: bytes, *, send: Send) -> None:
     def report(stage: Stage, *, faults: Sequence[Fault] = (), tools: Sequence[SpecReport] = ()) -> None:
         made: CheckReport = {
             "stage": stage,
-            "module": parsed.name,
+            "module": name,
             "ok": not faults and (stage == "parsed" or any(tool["accepted"] for tool in tools)),
             "faults": [each.as_json() for each in faults],
-            "notes": [_unavailable_note(parsed.name, package) for package in unavailable],
+            "notes": [_unavailable_note(name, package) for package in unavailable],
             "imports": [package.name for package in parsed.packages],
             "missingImports": [package.name for package in unavailable],
             "tools": list(tools),

@@ -79,7 +79,7 @@ class Fault:
 
     @property
     def code(self) -> str:
-        """The error code: MODULE_BROKEN if Python cannot import the module, MODULE_INVALID if it breaks a rule of the runner."""
+        """MODULE_BROKEN if Python cannot import the module, MODULE_INVALID if the module breaks a rule of the runner."""
         is_broken = self.kind in _BROKEN or self.kind.startswith("import_")
         return _CODES.get(self.kind, "MODULE_BROKEN" if is_broken else "MODULE_INVALID")
 

@@ -30,7 +30,6 @@ NOTHING_DECLARED = DeclaredSpecs({}, ())
 class ParsedModule:
     """The packages, specs and faults that the source shows. A module with a fault must not be imported."""
 
-    name: str
     packages: tuple[ImportedPackage, ...]
     declared: DeclaredSpecs
     faults: tuple[Fault, ...]
@@ -44,10 +43,10 @@ def parse_module(name: str, source: bytes) -> ParsedModule:
         tree = syntax_tree(name, text)
         code_object(name, text)
     except ModuleError as error:
-        return ParsedModule(name, (), NOTHING_DECLARED, (error.fault,))
+        return ParsedModule((), NOTHING_DECLARED, (error.fault,))
     missing = _missing_specs(name, tree)
     faults = () if missing is None else (missing,)
-    return ParsedModule(name, imported_packages(tree), _declared_specs(tree), faults)
+    return ParsedModule(imported_packages(tree), _declared_specs(tree), faults)
 
 
 def _declared_specs(tree: ast.Module) -> DeclaredSpecs:

@@ -111,5 +111,4 @@ def _refuse_cookie(module: str, text: str) -> None:
 
 
 def _line_at(source: bytes, offset: int) -> int:
-    before = source[:offset].replace(b"\r\n", b"\n").replace(b"\r", b"\n")
-    return before.count(b"\n") + 1
+    return len((source[:offset] + b".").splitlines())

@@ -1,6 +1,7 @@
 """The traceback of an exception for the author of the module: the lines of the module, and none of the runner's."""
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from types import TracebackType
 
 from toolrack_runner.limits import ERROR_CHARS_MAX
@@ -80,17 +81,14 @@ def _rendered(
 
 
 def _frame_lines(shown: list[tuple[str, int, str]], lines: Sequence[str]) -> list[str]:
-    repeats = 0
     collapsed: list[str] = []
-    for position, (file, line, name) in enumerate(shown):
-        repeats = repeats + 1 if position and shown[position - 1] == (file, line, name) else 0
-        if repeats == _REPEATS_SHOWN:
-            collapsed.append("")
-        if repeats >= _REPEATS_SHOWN:
-            collapsed[-1] = f"  [the same line {repeats - _REPEATS_SHOWN + 1:,} times more]"
-            continue
+    for (file, line, name), same in groupby(shown):
+        count = len(list(same))
         source = lines[line - 1].strip()[:_LINE_CHARS_MAX] if 0 < line <= len(lines) else ""
-        collapsed.append(f'  File "{file}", line {line}, in {name}' + (f"\n    {source}" if source else ""))
+        text = f'  File "{file}", line {line}, in {name}' + (f"\n    {source}" if source else "")
+        collapsed += [text] * min(count, _REPEATS_SHOWN)
+        if count > _REPEATS_SHOWN:
+            collapsed.append(f"  [the same line {count - _REPEATS_SHOWN:,} times more]")
     if len(collapsed) > _FRAMES_MAX:
         half = _FRAMES_MAX // 2
         collapsed[half:-half] = [f"  [{len(collapsed) - 2 * half:,} frames more]"]

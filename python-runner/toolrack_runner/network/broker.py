@@ -18,8 +18,8 @@ CONNECT_SECONDS = 10.0
 #: the child. With these sizes, a tool can send 0.6 MB/s to a host that is 100 ms away, and receive 1.3 MB/s.
 SEND_BYTES = 64 << 10
 RECEIVE_BYTES = 128 << 10
-#: How long the kernel tries to send data that the peer does not accept. Then it discards the data. This limit also applies to
-#: data of a child that has ended.
+#: How long the kernel tries to send data that the peer does not accept. Then the kernel discards the data, also if the child
+#: has ended.
 SENDING_MS = 60_000
 
 #: One result of getaddrinfo: family, kind, protocol, canonical name, and the address to connect to.
@@ -51,7 +51,7 @@ async def connect(
             f"the host can't be reached: {error.strerror or 'its name is not known'}"
         ) from None
     except ValueError:
-        # The resolver refused the name with a UnicodeError. `wire/child_messages.py` already refuses the known names of this kind.
+        # A UnicodeError: no resolver accepts the name. `wire/child_messages.py` already refuses the known cases.
         raise ConnectError("the host can't be reached: its name is not valid") from None
 
 

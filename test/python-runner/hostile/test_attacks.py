@@ -16,7 +16,7 @@ import pytest
 from hostile.targets import Targets, put_targets
 from hostile.watched_runner import watched_runner
 from support.live_runner import LiveRunner
-from toolrack_runner.level.probe import UNCHANGED, Probe, holders, is_on
+from toolrack_runner.level.probe import UNCHANGED, Probe, expected, holders
 from toolrack_runner.level.probes import PROBES
 from toolrack_runner.settings import LAYERS
 
@@ -43,7 +43,7 @@ def attack(live: LiveRunner, targets: Targets, probe: Probe) -> tuple[str, str]:
 
 def expected_of(probe: Probe, layers: frozenset[str], *, as_root: bool) -> set[str]:
     """The errnos that a layer which is on explains; none where nothing holds it."""
-    return {saw for layer, saw in holders(probe, as_root=as_root).items() if is_on(layer, layers)}
+    return set(expected(probe, layers, as_root=as_root).values())
 
 
 def judge(live: LiveRunner, targets: Targets, layers: frozenset[str], *, as_root: bool) -> list[str]:
