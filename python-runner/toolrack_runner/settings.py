@@ -22,8 +22,6 @@ class SettingsError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of one runner."""
-
     host: str
     port: int
     #: How many calls run at once.
@@ -38,12 +36,12 @@ class Settings:
     without: tuple[str, ...]
     #: Whether the runner reads its secret from standard input. It then stops when standard input ends.
     has_parent: bool
-    #: Networks that tools may connect to although they are not public.
+    #: Networks that are not public and that tools may connect to.
     network_allowed: "tuple[Network, ...]"
 
     @property
     def is_for_one_user(self) -> bool:
-        """Whether one user may use all slots. Such a runner has no other users who would have to wait."""
+        """True if one user may use all slots. Such a runner has no other users who would have to wait."""
         return self.user_slots == self.slots
 
 

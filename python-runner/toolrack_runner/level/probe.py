@@ -38,7 +38,6 @@ class Probe:
 
     @property
     def name(self) -> str:
-        """The name of the attack."""
         return self.attempt.__name__
 
     def try_it(self, canaries: Canaries) -> str:

@@ -117,9 +117,7 @@ def _matched(example: Example, outcome: JsonObject) -> bool | None:
     if not example.has_result and example.contains is None:
         return None
     text = outcome.get("text")
-    if not isinstance(text, str):
-        return False
-    if example.contains is not None and example.contains not in text:
+    if not isinstance(text, str) or (example.contains or "") not in text:
         return False
     return not example.has_result or outcome.get("value", text) == example.result
 
@@ -127,14 +125,10 @@ def _matched(example: Example, outcome: JsonObject) -> bool | None:
 def _example_notes(module: LoadedModule, tool: Tool, ran: list[JsonObject]) -> list[NoteJson]:
     notes: list[NoteJson] = []
     for example in ran:
-        if example["outcome"] == "failure":
-            how = f"ended with {example['code']}"
-        elif example["matched"] is False:
-            how = "gave another result than it says"
-        else:
-            continue
-        sentence = f"'{tool.name}': example {example['index']} {how}."
-        notes.append(note("example_failed", module.name, tool.line, sentence))
+        if example["outcome"] == "failure" or example["matched"] is False:
+            how = f"ended with {example['code']}" if "code" in example else "gave another result than it says"
+            sentence = f"'{tool.name}': example {example['index']} {how}."
+            notes.append(note("example_failed", module.name, tool.line, sentence))
     return notes
 
 

@@ -41,14 +41,9 @@ def checked_tool(module: LoadedModule, tool: Tool) -> SpecReport:
 
 def _completed(module: LoadedModule, tool: Tool) -> tuple[str, JsonObject, list[str]]:
     """The description, the parameters, and the names of those of the two that were derived. Raises SpecError."""
-    derived: list[str] = []
-    description, parameters = tool.description, tool.parameters
-    if description is None:
-        description = _derived_description(tool)
-        derived.append("description")
-    if parameters is None:
-        parameters = _derived_parameters(module, tool)
-        derived.append("parameters")
+    description = _derived_description(tool) if tool.description is None else tool.description
+    parameters = _derived_parameters(module, tool) if tool.parameters is None else tool.parameters
+    derived = [key for key in ("description", "parameters") if getattr(tool, key) is None]
     broken = schema_fault(parameters)
     if broken:
         raise SpecError("parameters_invalid", f"{broken}.")
@@ -70,9 +65,8 @@ def _derived_parameters(module: LoadedModule, tool: Tool) -> JsonObject:
     except SpecError:
         raise
     except BaseException as error:  # noqa: BLE001 - an annotation may raise anything
-        sentence = (
-            f"reading the types of {tool.handler.title} raised {class_name(type(error))}. Write parameters."
-        )
+        kind = class_name(type(error))
+        sentence = f"reading the types of {tool.handler.title} raised {kind}. Write parameters."
         raise SpecError("parameters_underivable", sentence) from None
     check_size(parameters)
     return parameters

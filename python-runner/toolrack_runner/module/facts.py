@@ -11,16 +11,15 @@ _CHAIN_MAX = 5
 
 _name: Callable[[type], str] = type.__dict__["__name__"].__get__
 _namespace = type.__dict__["__dict__"].__get__
-_suppresses_context = BaseException.__dict__["__suppress_context__"].__get__
-_context_of = BaseException.__dict__["__context__"].__get__
+_of_exceptions = BaseException.__dict__
+_suppresses_context = _of_exceptions["__suppress_context__"].__get__
+_context_of = _of_exceptions["__context__"].__get__
 #: A class and all its base classes, in the order in which Python looks names up.
 bases: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
 #: The traceback of an exception.
-traceback_of: Callable[[BaseException], TracebackType | None] = BaseException.__dict__[
-    "__traceback__"
-].__get__
+traceback_of: Callable[[BaseException], TracebackType | None] = _of_exceptions["__traceback__"].__get__
 #: The exception that this one was raised from.
-cause_of: Callable[[BaseException], BaseException | None] = BaseException.__dict__["__cause__"].__get__
+cause_of: Callable[[BaseException], BaseException | None] = _of_exceptions["__cause__"].__get__
 
 
 def class_name(kind: type) -> str:

@@ -148,6 +148,4 @@ def _title(function: Any) -> str:
 
 def _line(function: Any, module_file: str) -> int | None:
     code = getattr(function, "__code__", None)
-    if inspect.iscode(code) and code.co_filename == module_file:
-        return code.co_firstlineno
-    return None
+    return code.co_firstlineno if inspect.iscode(code) and code.co_filename == module_file else None

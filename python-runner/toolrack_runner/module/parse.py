@@ -52,10 +52,8 @@ def parse_module(name: str, source: bytes) -> ParsedModule:
 def _declared_specs(tree: ast.Module) -> DeclaredSpecs:
     spec_lines: dict[str, int] = {}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Dict):
-            name = _written_name(node)
-            if name is not None and is_tool_name(name):
-                spec_lines[name] = min(node.lineno, spec_lines.get(name, node.lineno))
+        if isinstance(node, ast.Dict) and (name := _written_name(node)) and is_tool_name(name):
+            spec_lines[name] = min(node.lineno, spec_lines.get(name, node.lineno))
     return DeclaredSpecs(spec_lines, _element_lines(tree))
 
 

@@ -38,8 +38,7 @@ def raised(error: BaseException, module: str, lines: Sequence[str]) -> tuple[str
     line = user_line(error, file)
     at = f"{file}, line {line}" if line else file
     if is_a(error, MemoryError):
-        sentence = "the tool needs more memory than it may have. Work on less at a time."
-        return "MEMORY_LIMIT", f"{at}: {sentence}"
+        return "MEMORY_LIMIT", f"{at}: the tool needs more memory than it may have. Work on less at a time."
     if errno_of(error) in _DISK_FULL:
         sentence = (
             "the tool writes more than its disk quota, or too large a file. Write less, or delete old files."
@@ -55,21 +54,20 @@ def raised(error: BaseException, module: str, lines: Sequence[str]) -> tuple[str
 
 def denied(error: BaseException, module_file: str, lines: Sequence[str]) -> str | None:
     """A hint for the author, if the jail caused the exception by denying something; else None."""
-    errors = [found for found in chain(error) if is_a(found, OSError)]
-    sentences = (_denied_sentence(found, module_file, lines) for found in errors)
-    return next((sentence for sentence in sentences if sentence), None)
-
-
-def _denied_sentence(error: BaseException, module_file: str, lines: Sequence[str]) -> str | None:
-    number = errno_of(error)
-    files = [file for file, _, _ in frames(traceback_of(error))]
-    line = user_line(error, module_file)
-    source = lines[line - 1] if line and line <= len(lines) else ""
-    # Any errno in these libraries: they also fail in other ways, for example without /dev/shm, and always want processes.
-    if any(map(_PROCESS_FILES.search, files)) or (number in _DENIED and _PROCESS_CALLS.search(source)):
-        return PROCESSES
-    # A negative number is an error of getaddrinfo.
-    is_network = any(map(_NETWORK_FILES.search, files)) or _NETWORK_CALLS.search(source)
-    if is_network and (number in _DENIED or (number is not None and number < 0)):
-        return NETWORK
-    return FILES if number in _FILE_DENIED and names_a_file(error) else None
+    for found in chain(error):
+        if not is_a(found, OSError):
+            continue
+        number = errno_of(found)
+        files = [file for file, _, _ in frames(traceback_of(found))]
+        line = user_line(found, module_file)
+        source = lines[line - 1] if line and line <= len(lines) else ""
+        # Any errno in these libraries: they also fail in other ways, for example without /dev/shm, and always want processes.
+        if any(map(_PROCESS_FILES.search, files)) or (number in _DENIED and _PROCESS_CALLS.search(source)):
+            return PROCESSES
+        # A negative number is an error of getaddrinfo.
+        is_network = any(map(_NETWORK_FILES.search, files)) or _NETWORK_CALLS.search(source)
+        if is_network and (number in _DENIED or (number is not None and number < 0)):
+            return NETWORK
+        if number in _FILE_DENIED and names_a_file(found):
+            return FILES
+    return None

@@ -6,7 +6,7 @@ import sys
 import warnings
 from keyword import iskeyword
 from types import CodeType
-from typing import Any
+from typing import cast
 
 from toolrack_runner.limits import MODULE_NAME_MAX, SOURCE_BYTES_MAX
 from toolrack_runner.module.fault import Fault, ModuleError, module_error
@@ -75,17 +75,15 @@ def source_text(module: str, source: bytes) -> str:
 
 def syntax_tree(module: str, text: str) -> ast.Module:
     """The syntax tree. Raises ModuleError."""
-    tree: ast.Module = _compiled(module, text, ast.PyCF_ONLY_AST)
-    return tree
+    return cast("ast.Module", _compiled(module, text, ast.PyCF_ONLY_AST))
 
 
 def code_object(module: str, text: str) -> CodeType:
     """The compiled module. Raises ModuleError, also for faults that only the compiler finds."""
-    code: CodeType = _compiled(module, text)
-    return code
+    return cast("CodeType", _compiled(module, text))
 
 
-def _compiled(module: str, text: str, flags: int = 0) -> Any:
+def _compiled(module: str, text: str, flags: int = 0) -> object:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
