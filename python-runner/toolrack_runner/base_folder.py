@@ -33,7 +33,7 @@ def choose_base() -> str:
 
 def remove_base(path: str) -> None:
     """Removes the folder and its contents, if it exists. All children must have ended."""
-    # `remove_contents` changes the current folder. With a descriptor, the function can return even to a folder that was removed.
+    # `remove_contents` changes the current folder. A descriptor leads back, even to a folder that has been removed.
     here = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
     try:
         # Several attempts, because a zygote that still runs may make a directory during the removal.

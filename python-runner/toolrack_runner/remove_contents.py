@@ -16,8 +16,7 @@ def remove_contents(path: str) -> None:
     "..", so a deep tree needs neither recursion nor open descriptors.
     """
     os.chdir(path)
-    # For each directory from `path` to the current one: its identity, its name, and the names of its subdirectories that
-    # remain.
+    # For each directory from `path` to the current one: its identity, its name, and its remaining subdirectories.
     way: list[tuple[tuple[int, int], str, list[str]]] = [(_here(), "", _remove_files())]
     while way:
         _, name, remaining = way[-1]

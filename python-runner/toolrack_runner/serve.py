@@ -16,8 +16,6 @@ from toolrack_runner.level.put_canaries import put_canaries
 from toolrack_runner.settings import Settings, SettingsError, read_settings
 from toolrack_runner.zygote.messages import Opening, ZygoteChannel
 
-#: The exit code of a wrong setting: EX_CONFIG of sysexits.h.
-BAD_SETTING = 78
 #: The wanted limit of open descriptors: enough for 1,000 living children and for connections.
 DESCRIPTORS = 16_384
 #: The number of new objects that starts the garbage collector. One large answer makes 130,000 objects. With the usual 700,
@@ -40,7 +38,7 @@ def main(spawned: tuple[int, socket.socket] | None) -> NoReturn:
         canaries = None if spawned is None else _canaries(canaries_stack, base)
     except SettingsError as error:
         sys.stderr.write(json.dumps({"severity": "ERROR", "message": str(error)}) + "\n")
-        sys.exit(BAD_SETTING)
+        sys.exit(os.EX_CONFIG)
     opening = Opening(
         preload=(),
         base=base,

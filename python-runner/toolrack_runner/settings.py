@@ -26,15 +26,15 @@ class Settings:
     port: int
     #: How many calls run at once.
     slots: int
-    #: How many slots one user may use at once. None means half of all slots.
+    #: The most slots that one user may use at once. None means half of all slots.
     user_slots: int | None
     #: The lowest level of isolation at which user code may run.
     min_isolation: str
-    #: How much memory all children that wait for a call may use together, in bytes.
+    #: The memory limit, in bytes, for all children together that wait for a call.
     pool_bytes: int
     #: Layers that the operator switched off, to find out which one does not work on a platform.
     without: tuple[str, ...]
-    #: Whether the runner reads its secret from standard input. It then stops when standard input ends.
+    #: True if the runner reads its secret from standard input. Then it stops when standard input ends.
     has_parent: bool
     #: Networks that are not public and that tools may connect to.
     network_allowed: "tuple[Network, ...]"

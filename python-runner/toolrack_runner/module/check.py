@@ -48,9 +48,8 @@ def check_module(name: str, source: bytes, *, send: Send) -> None:
             "missingImports": [package.name for package in unavailable],
             "tools": list(tools),
         }
-        lines = [each.line for each in faults if each.line]
-        if lines:
-            made["line"] = lines[0]
+        if faults and faults[0].line:
+            made["line"] = faults[0].line
         send(made)
 
     report("parsed", faults=parsed.faults)

@@ -52,10 +52,9 @@ def as_items(value: object) -> list[tuple[object, object]] | None:
 
 def as_list(value: object) -> list[object] | None:
     """The elements of a list or a tuple; None for anything else."""
-    if issubclass(type(value), list):
-        return list(list.__iter__(value))  # type: ignore[arg-type]
-    if issubclass(type(value), tuple):
-        return list(tuple.__iter__(value))  # type: ignore[arg-type]
+    for kind in (list, tuple):
+        if issubclass(type(value), kind):
+            return list(kind.__iter__(value))  # type: ignore[arg-type]
     return None
 
 

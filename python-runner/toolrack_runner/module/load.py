@@ -9,7 +9,6 @@ import marshal
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any
@@ -40,21 +39,21 @@ class LoadedModule:
     _declared: DeclaredSpecs
     #: The index in TOOL_SPECS of the spec of each tool, if it is already known.
     _places: Mapping[str, int]
+    _specs: tuple[dict[str, Tool], tuple[RefusedSpec, ...]] | None = None
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The lines of its source."""
         return tuple(self._text.splitlines())
 
     @property
     def tools(self) -> Mapping[str, Tool]:
         """Every tool by its name. Raises ModuleError if the module has no list of specs."""
-        return self._specs[0]
+        return self._read_specs()[0]
 
     @property
     def faults(self) -> tuple[RefusedSpec, ...]:
         """Every refused spec. Raises ModuleError like `tools`."""
-        return self._specs[1]
+        return self._read_specs()[1]
 
     def find(self, tool: str) -> Handler | None:
         """The handler of a tool; None if no spec of that name was accepted. Raises ModuleError like `tools`."""
@@ -71,9 +70,9 @@ class LoadedModule:
         fields = {as_text(key): value for key, value in as_items(elements[place]) or []}
         return plain_handler(fields.get("handler")) if as_text(fields.get("name")) == tool else None
 
-    @cached_property
-    def _specs(self) -> tuple[dict[str, Tool], tuple[RefusedSpec, ...]]:
-        return read_specs(self.name, self._namespace, self._declared, self.trusted)
+    def _read_specs(self) -> tuple[dict[str, Tool], tuple[RefusedSpec, ...]]:
+        self._specs = self._specs or read_specs(self.name, self._namespace, self._declared, self.trusted)
+        return self._specs
 
 
 def load_module(
@@ -140,7 +139,7 @@ def _import_code(name: str, code: CodeType, text: str, trusted: Names) -> dict[s
 
 
 def _new_module(name: str, text: str) -> ModuleType:
-    # Tracebacks and `inspect.getsource` ask the loader for the lines of the module.
+    # Tracebacks and `inspect.getsource` read the lines of the module from the loader.
     loader: Any = SimpleNamespace(get_source=lambda _name: text)
     module = ModuleType(name)
     module.__file__ = f"{name}.py"

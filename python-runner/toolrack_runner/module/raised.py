@@ -61,7 +61,7 @@ def denied(error: BaseException, module_file: str, lines: Sequence[str]) -> str 
         files = [file for file, _, _ in frames(traceback_of(found))]
         line = user_line(found, module_file)
         source = lines[line - 1] if line and line <= len(lines) else ""
-        # Any errno in these libraries: they also fail in other ways, for example without /dev/shm, and always want processes.
+        # These libraries always want processes, whatever the errno. For example, they also fail without /dev/shm.
         if any(map(_PROCESS_FILES.search, files)) or (number in _DENIED and _PROCESS_CALLS.search(source)):
             return PROCESSES
         # A negative number is an error of getaddrinfo.

@@ -1,4 +1,4 @@
-"""Reading TOOL_SPECS. Each spec becomes a tool or is refused with its reasons; one bad spec leaves the others alone."""
+"""Reads TOOL_SPECS. Each spec becomes a tool, or is refused with its faults without an effect on the other specs."""
 
 from collections.abc import Mapping
 from typing import Any

@@ -69,10 +69,7 @@ Names = TrustedNames | NamesLeftAlone
 
 
 def _restorer(theirs: list[tuple[Namespace, Namespace]]) -> Callable[[bool], None]:
-    """A function that stores the module's replacements in `theirs` and restores the runner's names.
-
-    The function looks up nothing by name, because user code can have replaced everything.
-    """
+    """A function that stores replacements in `theirs` and restores the runner's names. It looks up nothing by name."""
     runner = __name__.partition(".")[0]
     modules = sys.modules.copy()
     own = [vars(module) for name, module in modules.items() if name.partition(".")[0] == runner]

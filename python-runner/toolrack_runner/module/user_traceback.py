@@ -1,4 +1,4 @@
-"""The traceback of an exception for the author of the module: the lines of the module, and none of the runner's."""
+"""The traceback of an exception for the author of the module. It has the lines of the module, and no line of the runner."""
 
 from collections.abc import Iterator, Sequence
 from itertools import groupby
@@ -18,7 +18,7 @@ _CONTEXT = "While the exception above was handled, the one below came up:"
 
 
 def user_traceback(error: BaseException, module_file: str, lines: Sequence[str]) -> str:
-    """The traceback of an exception and of those that led to it. Never raises, whatever the exceptions do."""
+    """The traceback of an exception and of the exceptions that led to it. Never raises, whatever the exceptions do."""
     parts: list[str] = []
     for position, link in enumerate(reversed(chain(error))):
         if position:

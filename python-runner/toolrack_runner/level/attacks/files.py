@@ -96,9 +96,8 @@ def make_many_files(canaries: Canaries) -> None:
     try:
         for number in range(MANY):
             path = f"{canaries.workdir}/small-{number}"
-            descriptor = os.open(path, os.O_CREAT | os.O_WRONLY, 0o600)
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
             made.append(path)
-            os.close(descriptor)
     finally:
         for path in made:
             os.unlink(path)
