@@ -62,7 +62,7 @@ def holders(probe: Probe, *, as_root: bool) -> Mapping[Layer, str]:
 
 
 def expected(probe: Probe, layers_on: Collection[str], *, as_root: bool) -> Mapping[Layer, str]:
-    """As `holders`, without the layers that are off. `kernel` (every Linux) and `hygiene` (every child) are always on."""
+    """Like `holders`, without the layers that are off. `kernel` (every Linux) and `hygiene` (every child) are always on."""
     on = {"kernel", "hygiene", *layers_on}
     return {layer: saw for layer, saw in holders(probe, as_root=as_root).items() if layer in on}
 

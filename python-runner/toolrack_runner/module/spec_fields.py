@@ -24,7 +24,7 @@ _EXAMPLE_KEYS = ("arguments", "context", "result", "contains")
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """An example call. If `has_result`, the value must equal `result`. The text of the value must contain `contains`."""
+    """An example call. If `has_result`, the call must return `result`. The text of its result must contain `contains`."""
 
     index: int
     arguments: JsonObject
