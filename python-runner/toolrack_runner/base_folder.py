@@ -9,13 +9,13 @@ from contextlib import suppress
 
 from toolrack_runner.remove_contents import remove_contents
 
-#: Bytes in the path of the parent folder. The path of a unix socket has at most 107 bytes, and the names below the parent
-#: take 64 of them.
+#: The most bytes in the path of the parent folder. The path of a unix socket has at most 107 bytes, and the names below the
+#: parent need 64 of them.
 PARENT_BYTES_MAX = 40
 
 
 def parent_folder(wanted: str | None) -> str:
-    """The folder in `wanted` (TMPDIR), or /tmp if the path of a socket would not fit below it."""
+    """The folder `wanted` (TMPDIR), or /tmp if paths of sockets in `wanted` would be too long."""
     if wanted and len(os.fsencode(wanted)) <= PARENT_BYTES_MAX:
         return wanted
     return "/tmp"  # noqa: S108 - the name of the folder in it cannot be guessed
@@ -32,11 +32,11 @@ def choose_base() -> str:
 
 
 def remove_base(path: str) -> None:
-    """Removes the folder and its contents, if it exists. Every child must have ended before."""
-    # `remove_contents` changes the current folder. A descriptor leads back, even if the current folder has been removed.
+    """Removes the folder and its contents, if it exists. All children must have ended."""
+    # `remove_contents` changes the current folder. A descriptor leads back, even to a folder that has been removed.
     here = os.open(".", os.O_RDONLY | os.O_DIRECTORY)
     try:
-        # Several attempts, because a zygote that still runs may make a directory at the same time.
+        # Several attempts, because a zygote that still runs may make a directory during the removal.
         for _ in range(ATTEMPTS):
             with suppress(OSError):
                 remove_contents(path)
@@ -54,9 +54,6 @@ def sweep_bases() -> None:
     with os.scandir(PARENT) as entries:
         for entry in list(entries):
             found = _NAME.fullmatch(entry.name)
-            if (
-                found
-                and not os.path.exists(f"/proc/{found[1]}")
-                and entry.stat(follow_symlinks=False).st_uid == os.geteuid()
-            ):
+            is_left_behind = found is not None and not os.path.exists(f"/proc/{found[1]}")
+            if is_left_behind and entry.stat(follow_symlinks=False).st_uid == os.geteuid():
                 remove_base(entry.path)

@@ -16,13 +16,12 @@ def remove_contents(path: str) -> None:
     "..", so a deep tree needs neither recursion nor open descriptors.
     """
     os.chdir(path)
-    # For each directory from `path` to the current one: its identity, its name in its parent, and those of its
-    # subdirectories that remain to be removed.
+    # For each directory from `path` to the current one: its identity, its name, and its remaining subdirectories.
     way: list[tuple[tuple[int, int], str, list[str]]] = [(_here(), "", _remove_files())]
     while way:
-        _, name, left = way[-1]
-        if left:
-            below = left.pop()
+        _, name, remaining = way[-1]
+        if remaining:
+            below = remaining.pop()
             try:
                 os.chdir(below)
             except FileNotFoundError:
@@ -43,7 +42,7 @@ def _remove_files() -> list[str]:
 
     Makes the remaining directories accessible, and returns their names.
     """
-    left: list[str] = []
+    remaining: list[str] = []
     with os.scandir(".") as entries:
         for entry in list(entries):
             if not entry.is_dir(follow_symlinks=False):
@@ -55,14 +54,12 @@ def _remove_files() -> list[str]:
             except FileNotFoundError:
                 continue
             except OSError:
-                os.chmod(
-                    entry.name, stat.S_IRWXU, follow_symlinks=os.chmod not in os.supports_follow_symlinks
-                )
-                left.append(entry.name)
-    return left
+                follows = os.chmod not in os.supports_follow_symlinks
+                os.chmod(entry.name, stat.S_IRWXU, follow_symlinks=follows)
+                remaining.append(entry.name)
+    return remaining
 
 
 def _here() -> tuple[int, int]:
-    """The device and the inode of the current directory."""
     found = os.stat(".")
     return found.st_dev, found.st_ino

@@ -16,12 +16,10 @@ from toolrack_runner.level.put_canaries import put_canaries
 from toolrack_runner.settings import Settings, SettingsError, read_settings
 from toolrack_runner.zygote.messages import Opening, ZygoteChannel
 
-#: The exit code of a wrong setting: EX_CONFIG of sysexits.h.
-BAD_SETTING = 78
 #: The wanted limit of open descriptors: enough for 1,000 living children and for connections.
 DESCRIPTORS = 16_384
-#: How many new objects start the garbage collector. One large answer makes 130,000 objects. With the usual 700, the
-#: collector ran many times while main parsed such an answer, which took 9 ms instead of 2.
+#: The number of new objects that starts the garbage collector. One large answer makes 130,000 objects. With the usual 700,
+#: the collector ran many times while main parsed such an answer, and parsing took 9 ms instead of 2 ms.
 GARBAGE_MAX = 150_000
 
 
@@ -40,7 +38,7 @@ def main(spawned: tuple[int, socket.socket] | None) -> NoReturn:
         canaries = None if spawned is None else _canaries(canaries_stack, base)
     except SettingsError as error:
         sys.stderr.write(json.dumps({"severity": "ERROR", "message": str(error)}) + "\n")
-        sys.exit(BAD_SETTING)
+        sys.exit(os.EX_CONFIG)
     opening = Opening(
         preload=(),
         base=base,
@@ -72,15 +70,11 @@ def allow_descriptors() -> None:
 
 
 def _read_secret() -> str:
-    """The first line of standard input. Nothing comes after it until the parent ends."""
-    line = bytearray()
-    while not line.endswith(b"\n"):
-        byte = os.read(0, 1)
-        if not byte:
-            raise SettingsError(
-                "standard input ended before its first line, which is the secret of this runner"
-            )
-        line += byte
+    """The first line of standard input. The parent sends no other line."""
+    with open(0, "rb", buffering=0, closefd=False) as standard_input:
+        line = standard_input.readline()
+    if not line.endswith(b"\n"):
+        raise SettingsError("standard input ended before its first line, which is the secret of this runner")
     secret = line.decode("ascii", "replace").strip()
     if len(secret) < 16:
         raise SettingsError("the secret, the first line of standard input, has fewer than 16 characters")

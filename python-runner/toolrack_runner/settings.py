@@ -22,28 +22,26 @@ class SettingsError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Settings:
-    """The settings of one runner."""
-
     host: str
     port: int
     #: How many calls run at once.
     slots: int
-    #: How many slots one user may use at once. None means half of all slots.
+    #: The most slots that one user may use at once. None means half of all slots.
     user_slots: int | None
     #: The lowest level of isolation at which user code may run.
     min_isolation: str
-    #: How much memory all children that wait for a call may use together, in bytes.
+    #: The memory limit, in bytes, for all children together that wait for a call.
     pool_bytes: int
     #: Layers that the operator switched off, to find out which one does not work on a platform.
     without: tuple[str, ...]
-    #: Whether the runner reads its secret from standard input. It then stops when standard input ends.
+    #: True if the runner reads its secret from standard input. Then it stops when standard input ends.
     has_parent: bool
-    #: Networks that tools may connect to although they are not public.
+    #: Networks that are not public and that tools may connect to.
     network_allowed: "tuple[Network, ...]"
 
     @property
     def is_for_one_user(self) -> bool:
-        """Whether one user may use all slots. Such a runner has no other users who would have to wait."""
+        """True if one user may use all slots. Such a runner has no other users who would have to wait."""
         return self.user_slots == self.slots
 
 
@@ -52,15 +50,10 @@ def read_settings(
 ) -> Settings:
     """Reads the settings; raises SettingsError."""
     in_cloud = "K_SERVICE" in environment
-    without: list[str] = []
-    has_parent = False
+    has_parent = "--parent=stdin" in arguments
+    without = tuple(each.removeprefix("--without=") for each in arguments if each != "--parent=stdin")
     for argument in arguments:
-        name, _, value = argument.partition("=")
-        if argument == "--parent=stdin":
-            has_parent = True
-        elif name == "--without" and value in LAYERS:
-            without.append(value)
-        else:
+        if argument not in {"--parent=stdin", *(f"--without={layer}" for layer in LAYERS)}:
             raise SettingsError(
                 f"the argument {argument!r} is not known: use --parent=stdin, or --without=<layer> "
                 f"with one of {', '.join(LAYERS)}"
@@ -83,7 +76,7 @@ def read_settings(
         user_slots=_user_slots(environment, slots),
         min_isolation=level,
         pool_bytes=_number(environment, "TOOLRACK_RUNNER_POOL_MB", 256, lowest=0, highest=1 << 20) << 20,
-        without=tuple(without),
+        without=without,
         has_parent=has_parent,
         network_allowed=_networks(environment.get("TOOLRACK_RUNNER_NETWORK_ALLOW", "")),
     )

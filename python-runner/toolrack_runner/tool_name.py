@@ -14,6 +14,5 @@ _RESERVED = frozenset({"constructor", "prototype", "__proto__"})
 
 
 def is_tool_name(name: str) -> bool:
-    """Whether a tool may have this name."""
     is_reserved = name in _RESERVED or (len(name) >= 4 and name.startswith("__") and name.endswith("__"))
     return _TOOL_NAME.fullmatch(name) is not None and not is_reserved

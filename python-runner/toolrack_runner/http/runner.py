@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from toolrack_runner.http.http_error import HttpError
-from toolrack_runner.level.measurement import ONLY_LINUX, Measurement, Unmeasured
+from toolrack_runner.level.measurement import ONLY_LINUX, Measurement
 from toolrack_runner.pool.children import PoolError
 from toolrack_runner.pool.fair_queue import FairBudget, FairQueue, QueueFullError, Shares
 from toolrack_runner.pool.pool import Pool
@@ -91,7 +91,7 @@ class Runner:
     pool: Pool | None
     calls: FairQueue
     checks: FairQueue
-    measurement: Measurement | Unmeasured
+    measurement: Measurement
     sources: Sources = field(default_factory=Sources)
 
     def require_pool(self) -> Pool:

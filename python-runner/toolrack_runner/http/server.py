@@ -15,7 +15,7 @@ from starlette.applications import Starlette
 from toolrack_runner.base_folder import remove_base
 from toolrack_runner.http.app import make_app
 from toolrack_runner.http.runner import Runner, shares_of_calls, shares_of_checks
-from toolrack_runner.level.measurement import Measurement, Unmeasured
+from toolrack_runner.level.measurement import Measurement
 from toolrack_runner.log import log_as_json
 from toolrack_runner.pool.fair_queue import FairQueue
 from toolrack_runner.pool.pool import Pool
@@ -38,7 +38,7 @@ def make_runner(
     calls = FairQueue(shares_of_calls(settings.slots, settings.user_slots), loop)
     checks = FairQueue(shares_of_checks(settings.slots, settings.user_slots), loop)
     if first is None:
-        return Runner(settings, None, calls, checks, Unmeasured())
+        return Runner(settings, None, calls, checks, Measurement(None, clear))
     pool = Pool(
         opening,
         installed_packages(),

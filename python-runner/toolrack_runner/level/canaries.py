@@ -1,27 +1,27 @@
-"""The canaries: files, sockets and a process that are made as targets, to see whether an attack reaches them."""
+"""The canaries: files, sockets and a process that replace valuable targets, to see whether an attack reaches them."""
 
 from dataclasses import dataclass
 from typing import Final
 
-#: The fields that are descriptors of connections. Main sends them to a zygote with its `Opening`. They stay open in
-#: the process of a probe.
+#: The fields that are descriptors of connections. Main sends them to a zygote with its `Opening`. They stay open in the
+#: process of a probe.
 CONNECTIONS: Final = ("passed", "severed")
 
 
 @dataclass(frozen=True)
 class Canaries:
-    """The targets of the attacks, in place of valuable ones. Paths and numbers are as the confined child sees them."""
+    """The targets of the attacks. Paths and numbers are those that the confined child sees."""
 
     victim: int
     """The pid of a process outside the jail, which the runner's user owns. This user may read its memory (dumpable)."""
     open_file: str
-    """A file outside, mode 0644, owned by the runner's user, as /etc/passwd is."""
+    """A file outside the jail, mode 0644, owned by the runner's user, like /etc/passwd."""
     private_file: str
-    """A file outside, mode 0600, owned by the runner's user, as /etc/shadow is."""
+    """A file outside the jail, mode 0600, owned by the runner's user, like /etc/shadow."""
     source: str
     """A file of the runner's own source."""
     open_directory: str
-    """A directory outside, mode 0777, as /tmp is."""
+    """A directory outside the jail, mode 0777, like /tmp."""
     tcp_port: int
     """A port on 127.0.0.1 that main listens on."""
     udp_port: int
@@ -29,9 +29,9 @@ class Canaries:
     abstract_name: str
     """An abstract unix socket (a stream) that main listens on, without the leading NUL of its name."""
     socket_file: str
-    """The path of a unix socket (datagrams) that main receives on and everyone may write to."""
+    """The path of a unix socket (datagrams) that main receives on. Everyone may write to it."""
     passed: int
-    """A TCP connection, passed to the child as the broker does it. Its peer keeps it open and never answers."""
+    """A TCP connection, passed to the child as by the broker. Its peer keeps it open and never answers."""
     severed: int
     """A TCP connection like `passed`, but its peer has closed it by RST."""
     inherited: int

@@ -1,4 +1,4 @@
-"""The level of isolation, measured once at boot in children like those of calls, before any user code runs."""
+"""The level of isolation. It is measured once at boot, in children like those of calls, before any user code runs."""
 
 import asyncio
 import logging
@@ -20,32 +20,32 @@ ONLY_LINUX = "the jail needs a Linux kernel; on another system, run the containe
 
 
 class LayerState(TypedDict):
-    """One layer of the jail, as `/health` shows it."""
+    """One layer of the jail in the answer of `/health`."""
 
     name: str
     on: bool
-    #: The attacks that were seen to fail as this layer makes them fail.
+    #: The attacks that failed in the way in which this layer makes them fail.
     provedBy: tuple[str, ...]
-    #: Why it is off.
+    #: The reason if the layer is off.
     reason: NotRequired[str]
 
 
 class Proof(TypedDict):
-    """One attack, and what its probe saw, as `/health` shows it."""
+    """One attack, and the observation of its probe, in the answer of `/health`."""
 
     name: str
     level: str
     held: bool
-    #: What the probe sees if a layer that is on holds the attack.
+    #: The possible observations if a layer that is on holds the attack.
     expected: list[str]
     saw: str
-    #: The layers that are on and explain what it saw.
+    #: The layers that are on and explain the observation.
     by: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Measured:
-    """The level, and what it follows from."""
+    """The level, with the layers and proofs that it follows from."""
 
     level: str
     layers: tuple[LayerState, ...]
@@ -55,21 +55,21 @@ class Measured:
 def weigh(
     sights: Mapping[str, str], probes: tuple[Probe, ...], missing: Mapping[str, str], *, as_root: bool
 ) -> Measured:
-    """The highest level whose attacks, and those of the levels below, were all held.
+    """The highest level such that all attacks of this level and of the levels below were held.
 
-    `sights` is what each probe saw, `missing` is why a layer is off, both by name. A probe without a sight is not held.
+    `sights` has the observation of each probe by its name. `missing` has the reason for each layer that is off. A probe
+    without an observation is not held.
     """
     on = [name for name in LAYERS if name not in missing]
 
     def proof(probe: Probe) -> Proof:
         saw = sights.get(probe.name, "no answer")
-        seen = {each for saws in expected(probe, on, as_root=as_root).values() for each in saws}
         by = held_by(probe, saw, on, as_root=as_root)
         return {
             "name": probe.name,
             "level": probe.level,
             "held": bool(by),
-            "expected": sorted(seen),
+            "expected": sorted(set(expected(probe, on, as_root=as_root).values())),
             "saw": saw,
             "by": by,
         }
@@ -95,49 +95,31 @@ def _level(proofs: tuple[Proof, ...]) -> str:
     return reached
 
 
-class Unmeasured:
-    """Replaces Measurement on a system that has no layers."""
-
-    async def done(self) -> Measured:
-        """L0, with the reason at every layer."""
-        return weigh({}, (), dict.fromkeys(LAYERS, ONLY_LINUX), as_root=False)
-
-    async def known(self, _: float) -> Measured:
-        """As `done`, at once."""
-        return await self.done()
-
-    def close(self) -> None:
-        """There are no canaries to remove."""
-
-
 class Measurement:
-    """Waits for what the zygote's probes saw, and weighs it. `clear` removes the canaries that they aimed at."""
+    """Computes the level from the observations of the zygote's probes. Without a pool the level is L0."""
 
-    def __init__(self, pool: Pool, clear: Callable[[], None]) -> None:
-        self._pool = pool
-        self._clear = clear
-        self._task = asyncio.create_task(self._measure())
+    def __init__(self, pool: Pool | None, clear: Callable[[], None]) -> None:
+        #: Removes the canaries of the probes, if they are still there.
+        self.close = clear
+        self._task = asyncio.create_task(self._measure(pool))
 
     async def done(self) -> Measured:
-        """The level, once it is known."""
-        return self._task.result() if self._task.done() else await asyncio.shield(self._task)
+        """The level, as soon as it is measured."""
+        return await asyncio.shield(self._task)
 
     async def known(self, seconds: float) -> Measured | None:
-        """The level, if it is known within this time."""
-        try:
+        """The level, if it is measured within this time."""
+        with suppress(TimeoutError):
             async with asyncio.timeout(seconds):
                 return await self.done()
-        except TimeoutError:
-            return None
+        return None
 
-    def close(self) -> None:
-        """Removes the canaries, if they are still there."""
-        self._clear()
-
-    async def _measure(self) -> Measured:
-        ready = await self._pool.zygotes.plain_ready()
-        self._pool.zygotes.probe_no_more()
-        self._clear()
+    async def _measure(self, pool: Pool | None) -> Measured:
+        if pool is None:
+            return weigh({}, (), dict.fromkeys(LAYERS, ONLY_LINUX), as_root=False)
+        ready = await pool.zygotes.plain_ready()
+        pool.zygotes.probe_no_more()
+        self.close()
         with suppress(ProcessLookupError):
             os.kill(ready.victim, signal.SIGKILL)
         measured = weigh(ready.sights, PROBES, ready.missing, as_root=os.geteuid() == 0)
@@ -146,5 +128,5 @@ class Measurement:
                 _log.warning(
                     "an attack is not held here", extra={"attack": proof["name"], "saw": proof["saw"]}
                 )
-        await self._pool.refill()
+        await pool.refill()
         return measured

@@ -1,8 +1,8 @@
-"""A probe: one attack that is tried at boot, without harm, to measure the jail; and the layers that hold it."""
+"""A probe: one attack that is tried at boot, without harm, to measure the jail, and the layers that hold the attack."""
 
 import errno
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final, Literal
 
 from toolrack_runner.level.canaries import Canaries
@@ -11,34 +11,37 @@ Layer = Literal["kernel", "hygiene", "rlimits", "identity", "landlock", "seccomp
 Level = Literal["L1", "L2", "L3"]
 
 ESCAPED: Final = "escaped"
-#: The call reported success and nothing had been done.
+#: The call reported success, but nothing has changed.
 UNCHANGED: Final = "unchanged"
 
 
 class NothingDoneError(Exception):
-    """Raised by a probe whose call reported success, if nothing has changed."""
+    """Raised by an attempt whose observation is UNCHANGED."""
 
 
 @dataclass(frozen=True)
 class Probe:
-    """One attack. `as_root` and `as_user` say what the probe sees if a layer holds it."""
+    """One attack. `both`, `root` and `user` have the observation of the probe for each layer that holds it."""
 
-    name: str
-    attack: str
-    """The attack that it stands for, in one sentence."""
     attempt: Callable[[Canaries], None]
-    """Returns if the attack succeeded, after undoing it. Raises OSError if it failed."""
+    """Returns if the attack succeeded, after undoing it. Raises OSError if it failed. The docstring describes the attack."""
     level: Level
     """The level that needs this attack to fail."""
-    as_root: Mapping[Layer, frozenset[str]]
-    """If the runner is root and each child has a uid of its own (the layer `identity`)."""
-    as_user: Mapping[Layer, frozenset[str]]
-    """If the runner is an ordinary user."""
+    both: Mapping[Layer, str]
+    """If the runner is root or an ordinary user."""
+    root: Mapping[Layer, str] = field(default_factory=dict)
+    """In addition to `both`, if the runner is root and each child has a uid of its own (the layer `identity`)."""
+    user: Mapping[Layer, str] = field(default_factory=dict)
+    """In addition to `both`, if the runner is an ordinary user."""
     is_combinable: bool = True
-    """It leaves its process as it was, even if it succeeds: several may share a child, in any order."""
+    """The attack leaves its process unchanged, even if it succeeds. So several probes can share a child, in any order."""
+
+    @property
+    def name(self) -> str:
+        return self.attempt.__name__
 
     def try_it(self, canaries: Canaries) -> str:
-        """Runs in the confined child. What it saw: ESCAPED, UNCHANGED, the name of an errno, or another exception.
+        """Runs in the confined child. Returns ESCAPED, UNCHANGED, the name of an errno, or another exception.
 
         If the child ends without an answer, the attack has succeeded.
         """
@@ -53,22 +56,18 @@ class Probe:
         return ESCAPED
 
 
-def holders(probe: Probe, *, as_root: bool) -> Mapping[Layer, frozenset[str]]:
-    """The layers that hold a probe, and what each lets it see."""
-    return probe.as_root if as_root else probe.as_user
+def holders(probe: Probe, *, as_root: bool) -> Mapping[Layer, str]:
+    """The layers that hold a probe, each with the observation of the probe."""
+    return {**probe.both, **(probe.root if as_root else probe.user)}
 
 
-def is_on(layer: Layer, layers_on: Collection[str]) -> bool:
-    """True if a layer is on. `kernel`, which every Linux does, and `hygiene`, which every child does, always are."""
-    return layer in {"kernel", "hygiene"} or layer in layers_on
-
-
-def expected(probe: Probe, layers_on: Collection[str], *, as_root: bool) -> Mapping[Layer, frozenset[str]]:
-    """The layers that are on and hold the probe, and what each lets it see."""
-    held = holders(probe, as_root=as_root)
-    return {layer: saws for layer, saws in held.items() if is_on(layer, layers_on)}
+def expected(probe: Probe, layers_on: Collection[str], *, as_root: bool) -> Mapping[Layer, str]:
+    """Like `holders`, without the layers that are off. `kernel` (every Linux) and `hygiene` (every child) are always on."""
+    on = {"kernel", "hygiene", *layers_on}
+    return {layer: saw for layer, saw in holders(probe, as_root=as_root).items() if layer in on}
 
 
 def held_by(probe: Probe, saw: str, layers_on: Collection[str], *, as_root: bool) -> tuple[Layer, ...]:
-    """The layers that explain what a probe saw. Without one, the attack escaped, or failed in a way that proves nothing."""
-    return tuple(layer for layer, saws in expected(probe, layers_on, as_root=as_root).items() if saw in saws)
+    """The layers that explain an observation. If there is none, the attack escaped, or its failure proves nothing."""
+    held = expected(probe, layers_on, as_root=as_root)
+    return tuple(layer for layer, explained in held.items() if explained == saw)

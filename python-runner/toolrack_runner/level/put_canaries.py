@@ -1,4 +1,4 @@
-"""Puts out the canaries, for as long as the level is measured."""
+"""Makes the canaries, and removes them after the level is measured."""
 
 import os
 import select
@@ -15,16 +15,16 @@ from toolrack_runner.zygote.spawn_zygote import CHANNEL_DESCRIPTOR, ROOT
 
 @contextmanager
 def put_canaries(base: str) -> Iterator[Canaries]:
-    """Files in a folder beside `base`, and sockets that never answer. All of it is removed at the end.
+    """Makes files in a folder beside `base`, and sockets that never answer. Removes all of them at the end.
 
     The zygote starts the victim itself.
     """
     folder = f"{base}-canaries"
     os.mkdir(folder, 0o755)
-    os.chmod(folder, 0o755)  # noqa: S103 - whatever the umask
+    os.chmod(folder, 0o755)  # noqa: S103 - the umask has no effect
     open_directory = f"{folder}/everybody"
     os.mkdir(open_directory)
-    os.chmod(open_directory, 0o777)  # noqa: S103 - so that no probe fails because of a file mode
+    os.chmod(open_directory, 0o777)  # noqa: S103 - no probe may fail because of a file mode
     with ExitStack() as stack:
         stack.callback(remove_base, folder)
         tcp = _bound(stack, socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0))
@@ -56,13 +56,13 @@ def put_canaries(base: str) -> Iterator[Canaries]:
 def connections() -> Iterator[tuple[int, int]]:
     """The descriptors of two connections over loopback, made as the broker makes them.
 
-    The peer of the first is there, the peer of the second has gone.
+    The peer of the second connection has closed it.
     """
     with ExitStack() as stack:
         listener = _bound(stack, socket.AF_INET, socket.SOCK_STREAM, ("127.0.0.1", 0))
         severed = _connected(stack, listener)
         peer, _ = listener.accept()
-        # It ends by RST, not by FIN.
+        # With this option, `close` sends RST instead of FIN.
         peer.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
         peer.close()
         _wait_for(severed, 0)
@@ -70,7 +70,7 @@ def connections() -> Iterator[tuple[int, int]]:
 
 
 def _connected(stack: ExitStack, listener: socket.socket) -> socket.socket:
-    """A socket that is connected as the event loop does it, without waiting, and then confirmed."""
+    """A socket that is connected as in the broker: without blocking, and then confirmed."""
     connected = stack.enter_context(socket.socket())
     connected.setblocking(False)
     connected.connect_ex(listener.getsockname())
@@ -81,7 +81,7 @@ def _connected(stack: ExitStack, listener: socket.socket) -> socket.socket:
 
 
 def _wait_for(one: socket.socket, events: int) -> None:
-    """Waits for these events or the end of the connection, at most a second. Over loopback they come at once."""
+    """Waits at most a second for these events or the end of the connection. Over loopback both occur at once."""
     poll = select.poll()
     poll.register(one, events)
     poll.poll(1_000)

@@ -7,7 +7,7 @@ from typing import Any
 from toolrack_runner.module.facts import has_method
 from toolrack_runner.module.fault import ModuleError
 from toolrack_runner.module.handler import CONTEXT, Handler
-from toolrack_runner.module.load import Module
+from toolrack_runner.module.load import LoadedModule
 from toolrack_runner.module.near_miss import did_you_mean, named, near_miss
 from toolrack_runner.module.raised import raised
 from toolrack_runner.module.result import ResultError, result_of
@@ -16,7 +16,7 @@ from toolrack_runner.wire.frames import JsonObject
 
 
 def call_tool(
-    module: Module, tool: str, arguments: JsonObject, context: JsonObject, *, output_bytes_max: int
+    module: LoadedModule, tool: str, arguments: JsonObject, context: JsonObject, *, output_bytes_max: int
 ) -> JsonObject:
     """Calls a handler. Never raises, whatever the handler does.
 
@@ -30,7 +30,8 @@ def call_tool(
         fault = arguments_fault(handler, arguments)
         if fault:
             return failure("ARGUMENTS_INVALID", fault)
-        return _called(module, tool, handler, arguments, context, output_bytes_max)
+        given = {**arguments, CONTEXT: context} if handler.takes_context else dict(arguments)
+        return _called(module, tool, handler, given, output_bytes_max)
     except ModuleError as error:
         return failure("MODULE_BROKEN", error.fault.message)
     except MemoryError:
@@ -42,12 +43,12 @@ def call_tool(
 
 
 def failure(code: str, error: str) -> JsonObject:
-    """The outcome of a call that gave no result."""
+    """The outcome of a call without a result."""
     return {"outcome": "failure", "code": code, "error": error.encode("utf-8", "replace").decode()}
 
 
 def arguments_fault(handler: Handler, arguments: Mapping[str, object]) -> str | None:
-    """What is wrong with the names of the arguments, as a sentence; None if the handler can be called with them."""
+    """A sentence about names of arguments that are missing or unexpected; None if the handler can be called with them."""
     if handler.takes_context and CONTEXT in arguments:
         return f"{handler.title}() gets '{CONTEXT}' from the runner; it is no argument. Leave it out."
     missing = [name for name in handler.required if name not in arguments]
@@ -68,16 +69,8 @@ def arguments_fault(handler: Handler, arguments: Mapping[str, object]) -> str | 
 
 
 def _called(
-    module: Module,
-    tool: str,
-    handler: Handler,
-    arguments: JsonObject,
-    context: JsonObject,
-    bytes_max: int,
+    module: LoadedModule, tool: str, handler: Handler, given: dict[str, Any], bytes_max: int
 ) -> JsonObject:
-    given: dict[str, Any] = dict(arguments)
-    if handler.takes_context:
-        given[CONTEXT] = context
     call = handler.call
     try:
         returned = module.trusted.run(lambda: _flushed(call, given))
@@ -89,14 +82,12 @@ def _called(
     except BaseException as error:  # noqa: BLE001 - a handler may raise anything
         came_up = error
         return failure(*module.trusted.keep(lambda: raised(came_up, module.name, module.lines)))
-    size = len(result.text.encode())
+    size = len(str(result["text"]).encode())
     if size > bytes_max:
         # Main and the service use the same sentence. It is written for the model that made the call.
         sentence = f"The result of {tool} has {size} bytes, and {bytes_max} are allowed; ask for less."
         return failure("RESULT_TOO_LARGE", sentence)
-    if result.is_json:
-        return {"outcome": "success", "value": result.value, "text": result.text}
-    return {"outcome": "success", "text": result.text}
+    return {"outcome": "success", **result}
 
 
 def _await(awaitable: Awaitable[Any]) -> object:
@@ -109,7 +100,7 @@ def _await(awaitable: Awaitable[Any]) -> object:
 
 
 def _flushed(call: Callable[..., Any], given: dict[str, Any]) -> Any:
-    """The result of a call, once what it printed is flushed. Errors of streams that the module has set up are ignored."""
+    """The result of a call. Then flushes the streams. The module may have replaced them, so their errors are ignored."""
     try:
         return call(**given)
     finally:
@@ -120,7 +111,7 @@ def _flushed(call: Callable[..., Any], given: dict[str, Any]) -> Any:
                 continue
 
 
-def _unknown(module: Module, tool: str) -> str:
+def _unknown(module: LoadedModule, tool: str) -> str:
     for refused in module.faults:
         if refused.name == tool:
             return f"Unsupported tool: {tool[:128]}. Its spec is refused: {refused.faults[0].message}"

@@ -1,6 +1,6 @@
 """Reads values, classes and exceptions without running code of the uploaded module.
 
-The module may give its classes properties and metaclasses that do anything. Nothing here calls them.
+The classes of the module may have properties and metaclasses. Nothing here calls them.
 """
 
 from collections.abc import Callable
@@ -10,23 +10,20 @@ from typing import Any
 _CHAIN_MAX = 5
 
 _name: Callable[[type], str] = type.__dict__["__name__"].__get__
-_mro: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
 _namespace = type.__dict__["__dict__"].__get__
-_attribute = {
-    (kind, name): kind.__dict__[name].__get__
-    for kind, names in {
-        BaseException: ("__traceback__", "__cause__", "__context__", "__suppress_context__"),
-        OSError: ("errno", "filename"),
-        ImportError: ("name",),
-        SyntaxError: ("filename", "lineno"),
-        BaseExceptionGroup: ("exceptions",),
-    }.items()
-    for name in names
-}
+_of_exceptions = BaseException.__dict__
+_suppresses_context = _of_exceptions["__suppress_context__"].__get__
+_context_of = _of_exceptions["__context__"].__get__
+#: A class and all its base classes, in the order in which Python looks names up.
+bases: Callable[[type], tuple[type, ...]] = type.__dict__["__mro__"].__get__
+#: The traceback of an exception.
+traceback_of: Callable[[BaseException], TracebackType | None] = _of_exceptions["__traceback__"].__get__
+#: The exception that this one was raised from.
+cause_of: Callable[[BaseException], BaseException | None] = _of_exceptions["__cause__"].__get__
 
 
 def class_name(kind: type) -> str:
-    """The name of a class, at most 64 characters of it."""
+    """At most 64 characters of the name of a class."""
     return _name(kind)[:64]
 
 
@@ -36,11 +33,6 @@ def type_name(value: object) -> str:
     if name == "NoneType":
         return "None"
     return f"{'an' if name[:1].lower() in 'aeiou' else 'a'} {name}"
-
-
-def bases(kind: type) -> tuple[type, ...]:
-    """A class and all its base classes, in the order in which Python looks names up."""
-    return _mro(kind)
 
 
 def has_method(value: object, name: str) -> bool:
@@ -60,10 +52,9 @@ def as_items(value: object) -> list[tuple[object, object]] | None:
 
 def as_list(value: object) -> list[object] | None:
     """The elements of a list or a tuple; None for anything else."""
-    if issubclass(type(value), list):
-        return list(list.__iter__(value))  # type: ignore[arg-type]
-    if issubclass(type(value), tuple):
-        return list(tuple.__iter__(value))  # type: ignore[arg-type]
+    for kind in (list, tuple):
+        if issubclass(type(value), kind):
+            return list(kind.__iter__(value))  # type: ignore[arg-type]
     return None
 
 
@@ -72,25 +63,18 @@ def is_a(error: BaseException, kind: type[BaseException]) -> bool:
     return issubclass(type(error), kind)
 
 
-def traceback_of(error: BaseException) -> TracebackType | None:
-    """The traceback of an exception."""
-    traceback: TracebackType | None = _attribute[BaseException, "__traceback__"](error)
-    return traceback
-
-
-def cause_of(error: BaseException) -> BaseException | None:
-    """The exception that this one was raised from."""
-    cause: BaseException | None = _attribute[BaseException, "__cause__"](error)
-    return cause
+def _read(error: BaseException, kind: type[BaseException], name: str) -> Any:
+    """An attribute that the built-in exception `kind` has; None for any other exception."""
+    return kind.__dict__[name].__get__(error) if is_a(error, kind) else None
 
 
 def chain(error: BaseException) -> list[BaseException]:
-    """The exception and those that led to it, the oldest last; five at most."""
+    """The exception and at most four that led to it, the oldest last."""
     found = [error]
     while len(found) < _CHAIN_MAX:
         before = cause_of(found[-1])
-        if before is None and not _attribute[BaseException, "__suppress_context__"](found[-1]):
-            before = _attribute[BaseException, "__context__"](found[-1])
+        if before is None and not _suppresses_context(found[-1]):
+            before = _context_of(found[-1])
         if before is None or any(before is known for known in found):
             break
         found.append(before)
@@ -99,32 +83,27 @@ def chain(error: BaseException) -> list[BaseException]:
 
 def members_of(error: BaseException) -> tuple[BaseException, ...]:
     """The exceptions of a group; none for any other exception."""
-    if not is_a(error, BaseExceptionGroup):
-        return ()
-    members: tuple[BaseException, ...] = _attribute[BaseExceptionGroup, "exceptions"](error)
-    return members
+    return _read(error, BaseExceptionGroup, "exceptions") or ()
 
 
 def errno_of(error: BaseException) -> int | None:
     """The error number of the operating system; None if there is none."""
-    number: Any = _attribute[OSError, "errno"](error) if is_a(error, OSError) else None
+    number = _read(error, OSError, "errno")
     return number if type(number) is int else None
 
 
 def names_a_file(error: BaseException) -> bool:
     """True if the operating system refused a path."""
-    return is_a(error, OSError) and type(_attribute[OSError, "filename"](error)) in {str, bytes}
+    return type(_read(error, OSError, "filename")) in {str, bytes}
 
 
 def missing_package(error: BaseException) -> str | None:
     """The top-level package that an import did not find."""
-    name: Any = _attribute[ImportError, "name"](error) if is_a(error, ModuleNotFoundError) else None
+    name = _read(error, ImportError, "name") if is_a(error, ModuleNotFoundError) else None
     return name.partition(".")[0] if type(name) is str and name else None
 
 
 def syntax_line(error: BaseException, file: str) -> int | None:
     """The line of this file that Python could not parse."""
-    if not is_a(error, SyntaxError) or _attribute[SyntaxError, "filename"](error) != file:
-        return None
-    line: Any = _attribute[SyntaxError, "lineno"](error)
+    line = _read(error, SyntaxError, "lineno") if _read(error, SyntaxError, "filename") == file else None
     return line if type(line) is int else None

@@ -1,7 +1,7 @@
-"""What can be wrong with a module: the closed list of kinds, each documented in docs/modules.md."""
+"""The faults of a module. docs/modules.md describes each kind of this closed list."""
 
 from dataclasses import dataclass
-from typing import Literal, NotRequired, TypedDict, get_args
+from typing import Literal, NotRequired, TypedDict
 
 FaultKind = Literal[
     # The source, found by reading it.
@@ -46,18 +46,15 @@ FaultKind = Literal[
     "examples_invalid",
 ]
 
-#: What the author of a module should know although the module works.
+#: A note tells the author something about a module that works.
 NoteKind = Literal["key_unknown", "import_unavailable", "example_failed"]
-
-FAULT_KINDS: tuple[str, ...] = get_args(FaultKind)
-NOTE_KINDS: tuple[str, ...] = get_args(NoteKind)
 
 _CODES = {"import_memory": "MEMORY_LIMIT", "import_disk": "DISK_LIMIT"}
 _BROKEN = frozenset({"syntax_error", "source_too_nested", "specs_missing", "specs_not_a_list"})
 
 
 class NoteJson(TypedDict):
-    """One thing worth knowing about a module that works."""
+    """A note in a report."""
 
     kind: str
     message: str
@@ -73,7 +70,7 @@ class FaultJson(NoteJson):
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One thing that is wrong. `message` tells the author the file, the line and how to correct it."""
+    """One fault. `message` tells the author the file, the line and the correction."""
 
     kind: FaultKind
     message: str
@@ -82,14 +79,12 @@ class Fault:
 
     @property
     def code(self) -> str:
-        """The error code: MODULE_BROKEN if Python cannot import the module, MODULE_INVALID if it breaks our rules."""
-        if self.kind in _CODES:
-            return _CODES[self.kind]
+        """MODULE_BROKEN if Python cannot import the module, MODULE_INVALID if the module breaks a rule of the runner."""
         is_broken = self.kind in _BROKEN or self.kind.startswith("import_")
-        return "MODULE_BROKEN" if is_broken else "MODULE_INVALID"
+        return _CODES.get(self.kind, "MODULE_BROKEN" if is_broken else "MODULE_INVALID")
 
     def as_json(self) -> FaultJson:
-        """The fault as a report has it."""
+        """The fault in a report."""
         shown: FaultJson = {"code": self.code, "kind": self.kind, "message": self.message}
         if self.line:
             shown["line"] = self.line
@@ -107,7 +102,7 @@ class ModuleError(Exception):
 
 
 class SpecError(Exception):
-    """One spec cannot be accepted. The text is a sentence without the place."""
+    """One spec cannot be accepted. The text is a sentence that does not name the file, the line or the tool."""
 
     def __init__(self, kind: FaultKind, sentence: str) -> None:
         super().__init__(sentence)
@@ -117,6 +112,11 @@ class SpecError(Exception):
 def fault(kind: FaultKind, module: str, line: int | None, sentence: str) -> Fault:
     """A fault whose message starts with its place, in a form that editors understand."""
     return Fault(kind, f"{_place(module, line)}: {sentence}", line)
+
+
+def module_error(kind: FaultKind, module: str, line: int | None, sentence: str) -> ModuleError:
+    """The error to raise for a fault of the whole module."""
+    return ModuleError(fault(kind, module, line, sentence))
 
 
 def note(kind: NoteKind, module: str, line: int | None, sentence: str) -> NoteJson:

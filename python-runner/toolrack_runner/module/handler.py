@@ -1,4 +1,4 @@
-"""The function behind one tool: which arguments it takes, and why a callable cannot be a handler."""
+"""The handler of a tool: the function, and its arguments. Refuses a callable that cannot be a handler."""
 
 import inspect
 from collections.abc import Callable
@@ -17,13 +17,13 @@ BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ON
 
 @dataclass(frozen=True, slots=True)
 class Handler:
-    """A callable, and what the runner must know to call it with keyword arguments."""
+    """A callable, and its arguments, which are given by name."""
 
     call: Callable[..., Any]
     title: str
-    #: The arguments that a caller may give. Without `context` and **kwargs.
+    #: The arguments that a caller may give, without `context` and **kwargs.
     names: tuple[str, ...]
-    #: Those of them that have no default.
+    #: The names that have no default.
     required: tuple[str, ...]
     takes_context: bool
     takes_any: bool
@@ -31,7 +31,7 @@ class Handler:
 
 @dataclass(frozen=True, slots=True)
 class DescribedHandler(Handler):
-    """A handler with everything that its tool's definition is derived from."""
+    """A handler, with the parts from which the definition of its tool is derived."""
 
     #: The function behind `call`, without partials, methods and decorators.
     function: Any
@@ -41,7 +41,7 @@ class DescribedHandler(Handler):
 
 
 def plain_handler(value: object) -> Handler | None:
-    """The handler that a plain function makes, read from its code; None for any other callable."""
+    """The handler of a plain function, read from its code; None for any other callable."""
     if type(value) is not FunctionType or value.__dict__:
         return None
     code = value.__code__
@@ -105,22 +105,19 @@ def read_handler(value: Any, module_file: str) -> DescribedHandler:
 
 
 def _refuse_positional(title: str, signature: inspect.Signature) -> None:
-    parameters = list(signature.parameters.values())
-    positional = [parameter.name for parameter in parameters if parameter.kind is parameter.POSITIONAL_ONLY]
-    if positional:
+    first = next(iter(signature.parameters.values()), None)
+    if first is None:
+        return
+    if first.kind is first.POSITIONAL_ONLY:
         raise SpecError(
             "handler_positional_only",
-            f"{title} takes '{positional[0]}' by position only, but arguments come by name. "
+            f"{title} takes '{first.name}' by position only, but arguments come by name. "
             "Remove the / from its signature.",
         )
-    if (
-        parameters
-        and parameters[0].name in {"self", "cls"}
-        and parameters[0].default is inspect.Parameter.empty
-    ):
+    if first.name in {"self", "cls"} and first.default is first.empty:
         raise SpecError(
             "handler_unbound",
-            f"{title} wants '{parameters[0].name}': it is a method without its instance. Give the method of an instance.",
+            f"{title} wants '{first.name}': it is a method without its instance. Give the method of an instance.",
         )
 
 
@@ -151,6 +148,4 @@ def _title(function: Any) -> str:
 
 def _line(function: Any, module_file: str) -> int | None:
     code = getattr(function, "__code__", None)
-    if inspect.iscode(code) and code.co_filename == module_file:
-        return code.co_firstlineno
-    return None
+    return code.co_firstlineno if inspect.iscode(code) and code.co_filename == module_file else None

@@ -7,7 +7,7 @@ from dis import EXTENDED_ARG, opmap
 from types import CodeType
 from typing import Final
 
-#: No module needs more than this; the bounds keep a report small.
+#: No module needs more packages or longer names. Both limits keep a report small.
 PACKAGES_MAX = 200
 NAME_CHARS_MAX = 128
 
@@ -17,7 +17,7 @@ _FORGIVING = {"ImportError", "ModuleNotFoundError", "Exception", "BaseException"
 
 @dataclass(frozen=True, slots=True)
 class ImportedPackage:
-    """A top-level package. It is `optional` if every place that imports it also handles its absence."""
+    """A top-level package. It is `optional` if every import of it handles an ImportError, or is for type checkers only."""
 
     name: str
     line: int
@@ -25,7 +25,7 @@ class ImportedPackage:
 
 
 def imported_packages(tree: ast.Module) -> tuple[ImportedPackage, ...]:
-    """Each package once, in the order of the source. Imports inside of functions count too."""
+    """Each package once, in the order of the source, with the imports inside functions."""
     found: dict[str, ImportedPackage] = {}
     optional_lines = _optional_lines(tree)
     for node in sorted(_imports(tree), key=lambda node: (node.lineno, node.col_offset)):
@@ -40,7 +40,7 @@ def imported_packages(tree: ast.Module) -> tuple[ImportedPackage, ...]:
 
 
 def imports_of_code(code: CodeType) -> tuple[str, ...]:
-    """The top-level packages that compiled code and the functions in it import, each once. `from .` counts as none.
+    """The top-level packages that compiled code and its functions import, each once. `from . import` is left out.
 
     Reading the instructions takes a tenth of the time of walking the syntax tree.
     """
@@ -48,33 +48,24 @@ def imports_of_code(code: CodeType) -> tuple[str, ...]:
     pending = [code]
     while pending:
         one = pending.pop()
-        found.update(dict.fromkeys(_imported(one)))
+        instructions, extended = one.co_code, 0
+        for at in range(0, len(instructions), 2):
+            operation, argument = instructions[at], instructions[at + 1] | extended
+            extended = argument << 8 if operation == EXTENDED_ARG else 0
+            if operation == _IMPORT_NAME:
+                found[one.co_names[argument].partition(".")[0]] = None
         pending += [constant for constant in one.co_consts if isinstance(constant, CodeType)]
     return tuple(name for name in found if name)
-
-
-def _imported(code: CodeType) -> list[str]:
-    names: list[str] = []
-    instructions, extended = code.co_code, 0
-    for at in range(0, len(instructions), 2):
-        operation, argument = instructions[at], instructions[at + 1] | extended
-        extended = argument << 8 if operation == EXTENDED_ARG else 0
-        if operation == _IMPORT_NAME:
-            names.append(code.co_names[argument].partition(".")[0])
-    return names
 
 
 def _imports(tree: ast.AST) -> Iterator[ast.Import | ast.ImportFrom]:
     return (node for node in ast.walk(tree) if isinstance(node, ast.Import | ast.ImportFrom))
 
 
-def _packages(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
-    if isinstance(node, ast.ImportFrom):
-        if node.level == 0 and node.module:
-            yield node.module.partition(".")[0]
-    else:
-        for alias in node.names:
-            yield alias.name.partition(".")[0]
+def _packages(node: ast.Import | ast.ImportFrom) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [alias.name.partition(".")[0] for alias in node.names]
+    return [node.module.partition(".")[0]] if node.level == 0 and node.module else []
 
 
 def _optional_lines(tree: ast.Module) -> set[int]:

@@ -1,15 +1,14 @@
-"""Importing a module and reading what it offers: the whole module, or only the handler that a call needs.
+"""Imports a module, and reads all its specs or only the handler that a call needs.
 
-Compiling a module and reading every spec is half of what a module costs a child. So an earlier process sends the compiled
-code before any of it runs (`portable_code`), and the places of the specs afterwards (`places`). A later child uses both
-(`load_known`). The places may be made up by the module, so they are believed only in the module's own calls.
+Compiling a module and reading every spec take half of the time that a child needs for a module. So an earlier process sends
+the compiled code before any of it runs (`portable_code`), and the places of the specs afterwards (`places`). A later child
+uses both (`load_known`). The module may have forged the places, so they are used only in the module's own calls.
 """
 
 import marshal
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any
@@ -19,7 +18,7 @@ from toolrack_runner.module.fault import Fault, FaultKind, ModuleError, fault
 from toolrack_runner.module.handler import Handler, plain_handler
 from toolrack_runner.module.parse import NAME, NOTHING_DECLARED, DeclaredSpecs
 from toolrack_runner.module.raised import denied, raised
-from toolrack_runner.module.source import code_object, module_name_fault, source_text
+from toolrack_runner.module.source import check_module_name, code_object, source_text
 from toolrack_runner.module.spec import RefusedSpec, Tool
 from toolrack_runner.module.specs import read_specs
 from toolrack_runner.module.trusted_names import Names, NamesLeftAlone, TrustedNames
@@ -29,49 +28,35 @@ from toolrack_runner.module.user_traceback import exception_line, user_line, use
 CODE_BYTES_MAX = 512 << 10
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedModule:
-    """An imported module: its tools by name, the specs that were refused, and the lines of its source."""
-
-    name: str
-    tools: Mapping[str, Tool]
-    faults: tuple[RefusedSpec, ...]
-    lines: tuple[str, ...]
-    trusted: Names
-
-    def find(self, tool: str) -> Handler | None:
-        """The handler of a tool; None if no spec of that name was accepted."""
-        found = self.tools.get(tool)
-        return None if found is None else found.handler
-
-
 @dataclass
-class KnownModule:
-    """As a LoadedModule, but the specs are read only if a call needs them."""
+class LoadedModule:
+    """An imported module. Its specs are read when they are first needed."""
 
     name: str
-    trusted: NamesLeftAlone
+    trusted: Names
     _text: str
     _namespace: dict[str, Any]
+    _declared: DeclaredSpecs
+    #: The index in TOOL_SPECS of the spec of each tool, if it is already known.
     _places: Mapping[str, int]
+    _specs: tuple[dict[str, Tool], tuple[RefusedSpec, ...]] | None = None
 
     @property
     def lines(self) -> tuple[str, ...]:
-        """The lines of its source."""
         return tuple(self._text.splitlines())
 
     @property
     def tools(self) -> Mapping[str, Tool]:
-        """Every tool. Raises ModuleError if the module offers none this time."""
-        return self._specs[0]
+        """Every tool by its name. Raises ModuleError if the module has no list of specs."""
+        return self._read_specs()[0]
 
     @property
     def faults(self) -> tuple[RefusedSpec, ...]:
-        """Every refused spec. Raises as `tools`."""
-        return self._specs[1]
+        """Every refused spec. Raises ModuleError like `tools`."""
+        return self._read_specs()[1]
 
     def find(self, tool: str) -> Handler | None:
-        """The handler of a tool; None if no spec of that name was accepted. Raises as `tools`."""
+        """The handler of a tool; None if no spec of that name was accepted. Raises ModuleError like `tools`."""
         place = self._places.get(tool)
         handler = None if place is None else self._handler_at(place, tool)
         if handler is None and (found := self.tools.get(tool)) is not None:
@@ -85,12 +70,9 @@ class KnownModule:
         fields = {as_text(key): value for key, value in as_items(elements[place]) or []}
         return plain_handler(fields.get("handler")) if as_text(fields.get("name")) == tool else None
 
-    @cached_property
-    def _specs(self) -> tuple[dict[str, Tool], tuple[RefusedSpec, ...]]:
-        return read_specs(self.name, self._namespace, NOTHING_DECLARED, self.trusted)
-
-
-Module = LoadedModule | KnownModule
+    def _read_specs(self) -> tuple[dict[str, Tool], tuple[RefusedSpec, ...]]:
+        self._specs = self._specs or read_specs(self.name, self._namespace, self._declared, self.trusted)
+        return self._specs
 
 
 def load_module(
@@ -103,29 +85,32 @@ def load_module(
 ) -> LoadedModule:
     """Imports a module under its name, which runs its code, and reads TOOL_SPECS. Raises ModuleError.
 
-    Runs in a jailed child, once in the life of a process: the module stays in `sys.modules`. With `declared`, faults
-    name the line of their spec. With `for_one_call`, the names of the runner are left to the module, because the
-    process does nothing after the call, and the module's name is checked only if there is an `announce`, which is
-    called with the compiled module before any of it runs.
+    Runs in a jailed child, once in the life of a process, because the module stays in `sys.modules`. With `declared`, faults
+    name the line of their spec. `announce` is called with the compiled module before any of it runs. With `for_one_call`,
+    the module may replace names of the runner, because the process does nothing after the call. Then the module's name is
+    checked only if there is an `announce`.
     """
-    name_fault = module_name_fault(name) if announce or not for_one_call else None
-    if name_fault:
-        raise ModuleError(name_fault)
+    if announce or not for_one_call:
+        check_module_name(name)
     text = source_text(name, source)
     code = code_object(name, text)
     if announce:
         announce(code)
     trusted: Names = NamesLeftAlone() if for_one_call else TrustedNames()
-    namespace = _import_code(name, code, text, trusted)
-    tools, faults = read_specs(name, namespace, declared, trusted)
-    return LoadedModule(name, tools, faults, tuple(text.splitlines()), trusted)
+    module = LoadedModule(name, trusted, text, _import_code(name, code, text, trusted), declared, {})
+    _ = module.tools  # Reads the specs, so that a fault of TOOL_SPECS is raised here.
+    return module
 
 
-def load_known(name: str, text: str, code: bytes, places: Mapping[str, int]) -> KnownModule:
-    """Imports a module, which runs its code, in a jailed child before its one call. Raises ModuleError."""
+def load_known(name: str, text: str, code: bytes, places: Mapping[str, int]) -> LoadedModule:
+    """Imports a module, which runs its code, in a jailed child before its one call. Raises ModuleError.
+
+    Its specs are read only if `places` does not lead to the handler of the call.
+    """
     compiled = marshal.loads(code)  # noqa: S302 - from a child that had not run any user code
     trusted = NamesLeftAlone()
-    return KnownModule(name, trusted, text, _import_code(name, compiled, text, trusted), places)
+    namespace = _import_code(name, compiled, text, trusted)
+    return LoadedModule(name, trusted, text, namespace, NOTHING_DECLARED, places)
 
 
 def portable_code(code: CodeType) -> bytes | None:
@@ -140,7 +125,7 @@ def places(module: LoadedModule) -> dict[str, int]:
 
 
 def _import_code(name: str, code: CodeType, text: str, trusted: Names) -> dict[str, Any]:
-    """Runs a compiled module under its name, and gives the names that it then has. Raises ModuleError."""
+    """Runs a compiled module under its name. Returns its namespace. Raises ModuleError."""
     namespace = vars(_new_module(name, text))
     try:
         # The one place where user code starts, in a jailed child.
@@ -154,7 +139,7 @@ def _import_code(name: str, code: CodeType, text: str, trusted: Names) -> dict[s
 
 
 def _new_module(name: str, text: str) -> ModuleType:
-    # Tracebacks and `inspect.getsource` ask the loader for the lines of the module.
+    # Tracebacks and `inspect.getsource` read the lines of the module from the loader.
     loader: Any = SimpleNamespace(get_source=lambda _name: text)
     module = ModuleType(name)
     module.__file__ = f"{name}.py"

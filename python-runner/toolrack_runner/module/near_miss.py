@@ -24,13 +24,13 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def misspelled(name: str, found: Iterable[str]) -> str:
-    """As `did_you_mean`, for a name that is missing and may be one of those found: `. Did you misspell it as 'x'?`."""
+    """Like `did_you_mean`, for a missing name that may be misspelled in `found`: `. Did you misspell it as 'x'?`."""
     near = near_miss(name, found)
     return f". Did you misspell it as '{near}'?" if near else "."
 
 
 def named(names: Iterable[str]) -> str:
-    """The names for a sentence, each quoted and cut: `'city', 'unit' and 'days'`."""
+    """The names for a sentence, each quoted and shortened: `'city', 'unit' and 'days'`."""
     quoted = [f"'{name if len(name) <= _LONG else name[:_LONG] + '…'}'" for name in names]
     if len(quoted) > 8:
         quoted = [*quoted[:7], f"{len(quoted) - 7} more"]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from toolrack_runner.module.fault import Fault, ModuleError, fault
 from toolrack_runner.module.imports import ImportedPackage, imported_packages
 from toolrack_runner.module.near_miss import misspelled
-from toolrack_runner.module.source import code_object, module_name_fault, source_text, syntax_tree
+from toolrack_runner.module.source import check_module_name, code_object, source_text, syntax_tree
 from toolrack_runner.tool_name import is_tool_name
 
 NAME = "TOOL_SPECS"
@@ -15,11 +15,11 @@ _CONVENTION = "A module ends with TOOL_SPECS = [{'name': …, 'description': …
 
 @dataclass(frozen=True, slots=True)
 class DeclaredSpecs:
-    """The lines of those specs that are written out in the source."""
+    """The lines of the specs that are written in the source as dicts."""
 
-    #: By the name of the spec. If a name comes twice, the first line counts.
+    #: The line of each spec, by the name of the spec. A name that occurs twice has its first line.
     spec_lines: dict[str, int]
-    #: Of each element of TOOL_SPECS, if that is one list in the source.
+    #: The line of each element of TOOL_SPECS, if TOOL_SPECS is one list in the source.
     element_lines: tuple[int, ...]
 
 
@@ -28,42 +28,32 @@ NOTHING_DECLARED = DeclaredSpecs({}, ())
 
 @dataclass(frozen=True, slots=True)
 class ParsedModule:
-    """What a module says about itself. A module with a fault must not be imported."""
+    """The packages, specs and faults that the source shows. A module with a fault must not be imported."""
 
-    name: str
     packages: tuple[ImportedPackage, ...]
     declared: DeclaredSpecs
     faults: tuple[Fault, ...]
 
-    @property
-    def imports(self) -> tuple[str, ...]:
-        """The top-level packages that the module imports, in the order of the source."""
-        return tuple(package.name for package in self.packages)
-
 
 def parse_module(name: str, source: bytes) -> ParsedModule:
-    """Reads the syntax tree and executes nothing. `faults` says what is wrong with the module as a whole."""
-    found = module_name_fault(name)
-    if found:
-        return ParsedModule(name, (), NOTHING_DECLARED, (found,))
+    """Reads the syntax tree and executes nothing. `faults` are the faults of the module as a whole."""
     try:
+        check_module_name(name)
         text = source_text(name, source)
         tree = syntax_tree(name, text)
         code_object(name, text)
     except ModuleError as error:
-        return ParsedModule(name, (), NOTHING_DECLARED, (error.fault,))
+        return ParsedModule((), NOTHING_DECLARED, (error.fault,))
     missing = _missing_specs(name, tree)
     faults = () if missing is None else (missing,)
-    return ParsedModule(name, imported_packages(tree), _declared_specs(tree), faults)
+    return ParsedModule(imported_packages(tree), _declared_specs(tree), faults)
 
 
 def _declared_specs(tree: ast.Module) -> DeclaredSpecs:
     spec_lines: dict[str, int] = {}
     for node in ast.walk(tree):
-        if isinstance(node, ast.Dict):
-            name = _written_name(node)
-            if name is not None and is_tool_name(name):
-                spec_lines[name] = min(node.lineno, spec_lines.get(name, node.lineno))
+        if isinstance(node, ast.Dict) and (name := _written_name(node)) and is_tool_name(name):
+            spec_lines[name] = min(node.lineno, spec_lines.get(name, node.lineno))
     return DeclaredSpecs(spec_lines, _element_lines(tree))
 
 
@@ -84,21 +74,18 @@ def _missing_specs(module: str, tree: ast.Module) -> Fault | None:
 
 
 def _element_lines(tree: ast.Module) -> tuple[int, ...]:
-    """The line of each element, if TOOL_SPECS is one list or tuple that nothing is unpacked into."""
+    """The line of each element, if TOOL_SPECS is one list or tuple without unpacking (`*others`)."""
     for node in tree.body:
-        if isinstance(node, ast.Assign):
-            targets = node.targets
-        elif isinstance(node, ast.AnnAssign):
-            targets = [node.target]
-        else:
-            continue
-        if not any(isinstance(target, ast.Name) and target.id == NAME for target in targets):
-            continue
-        value = node.value
-        if isinstance(value, ast.List | ast.Tuple) and not any(
-            isinstance(each, ast.Starred) for each in value.elts
+        if not isinstance(node, ast.Assign | ast.AnnAssign) or not isinstance(
+            node.value, ast.List | ast.Tuple
         ):
-            return tuple(each.lineno for each in value.elts)
+            continue
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        elements = node.value.elts
+        if any(isinstance(target, ast.Name) and target.id == NAME for target in targets) and not any(
+            isinstance(each, ast.Starred) for each in elements
+        ):
+            return tuple(each.lineno for each in elements)
     return ()
 
 

@@ -1,4 +1,4 @@
-"""Copies any Python value to plain JSON data: exact types, with no code of the uploaded module behind them."""
+"""Copies any Python value to plain JSON data. The copy has exact types, so using it runs no code of the uploaded module."""
 
 from itertools import count
 from math import isfinite
@@ -11,31 +11,28 @@ _WHERE_CHARS_MAX = 100
 
 
 class NotPlainError(Exception):
-    """JSON has no form for a value. `where` is its place as an expression, such as `parameters['type']`."""
-
-    def __init__(self, where: str, fault: str) -> None:
-        super().__init__(f"{where} {fault}")
+    """JSON has no form for a value. The text begins with its place as an expression, such as `parameters['type']`."""
 
 
 def plain_value(value: object, where: str, *, depth_max: int) -> JsonValue:
-    """A copy that holds only exact dicts, lists, strings and numbers. Raises NotPlainError."""
+    """A copy that consists of exact dicts, lists, strings and numbers. Raises NotPlainError."""
     number = count(1)
 
     def copy(value: object, where: str, depth: int) -> JsonValue:
         if next(number) > _VALUES_MAX:
-            raise NotPlainError(where, f"is beyond the {_VALUES_MAX:,} values allowed")
+            raise NotPlainError(f"{where} is beyond the {_VALUES_MAX:,} values allowed")
         items, elements = as_items(value), as_list(value)
         if items is None and elements is None:
             return _scalar(value, where)
         if depth > depth_max:
-            raise NotPlainError(where[:_WHERE_CHARS_MAX], f"is nested deeper than {depth_max} levels")
+            raise NotPlainError(f"{where[:_WHERE_CHARS_MAX]} is nested deeper than {depth_max} levels")
         if elements is not None:
             return [copy(item, f"{where}[{index}]", depth + 1) for index, item in enumerate(elements)]
         copied: JsonObject = {}
         for key, item in items or []:
             name = as_text(key)
             if name is None:
-                raise NotPlainError(where, f"has {type_name(key)} as a key where a string is needed")
+                raise NotPlainError(f"{where} has {type_name(key)} as a key where a string is needed")
             copied[name] = copy(item, f"{where}[{name[:64]!r}]", depth + 1)
         return copied
 
@@ -43,10 +40,10 @@ def plain_value(value: object, where: str, *, depth_max: int) -> JsonValue:
 
 
 def plain_object(value: object, where: str, *, depth_max: int) -> JsonObject:
-    """As `plain_value`, for a value that must be a dict."""
+    """Like `plain_value`, for a value that must be a dict."""
     copied = plain_value(value, where, depth_max=depth_max)
     if not isinstance(copied, dict):
-        raise NotPlainError(where, f"is {type_name(value)} where a dict is needed")
+        raise NotPlainError(f"{where} is {type_name(value)} where a dict is needed")
     return copied
 
 
@@ -59,15 +56,15 @@ def _scalar(value: object, where: str) -> JsonValue:
     if issubclass(type(value), int):
         return int.__pos__(value)  # type: ignore[arg-type]
     if not issubclass(type(value), float):
-        raise NotPlainError(where, f"is {type_name(value)}, which JSON has no form for")
+        raise NotPlainError(f"{where} is {type_name(value)}, which JSON has no form for")
     number: float = float.__pos__(value)  # type: ignore[arg-type]
     if not isfinite(number):
-        raise NotPlainError(where, f"is {number}, which JSON has no form for")
+        raise NotPlainError(f"{where} is {number}, which JSON has no form for")
     return number
 
 
 def is_deeper(value: object, levels: int) -> bool:
-    """True if exact lists and dicts are nested more than `levels` deep. Does not recurse, so no depth is too much."""
+    """True if exact lists and dicts are nested more than `levels` deep. Does not recurse, so it accepts every depth."""
     level = [value]
     for _ in range(levels + 1):
         lists = [item for item in level if type(item) is list]

@@ -1,4 +1,4 @@
-"""An exception of the module: which failure of a call it is, and what the jail denied if that caused it."""
+"""From an exception of the module to the failure of a call, with a hint if the jail caused the exception."""
 
 import errno
 import re
@@ -30,7 +30,7 @@ _NETWORK_CALLS = re.compile(r"\b(?:socket|create_connection|connect|bind|getaddr
 
 
 def raised(error: BaseException, module: str, lines: Sequence[str]) -> tuple[str, str]:
-    """The error code and the text of the failure that an exception is. Never raises, whatever the exception does.
+    """The error code and the text for an exception of the module. Never raises, whatever the exception does.
 
     `lines` is the source of the module.
     """
@@ -38,8 +38,7 @@ def raised(error: BaseException, module: str, lines: Sequence[str]) -> tuple[str
     line = user_line(error, file)
     at = f"{file}, line {line}" if line else file
     if is_a(error, MemoryError):
-        sentence = "the tool needs more memory than it may have. Work on less at a time."
-        return "MEMORY_LIMIT", f"{at}: {sentence}"
+        return "MEMORY_LIMIT", f"{at}: the tool needs more memory than it may have. Work on less at a time."
     if errno_of(error) in _DISK_FULL:
         sentence = (
             "the tool writes more than its disk quota, or too large a file. Write less, or delete old files."
@@ -54,27 +53,21 @@ def raised(error: BaseException, module: str, lines: Sequence[str]) -> tuple[str
 
 
 def denied(error: BaseException, module_file: str, lines: Sequence[str]) -> str | None:
-    """A sentence for the author about what the jail denied, if that led to the exception; else None."""
+    """A hint for the author, if the jail caused the exception by denying something; else None."""
     for found in chain(error):
-        if is_a(found, OSError):
-            sentence = _denied_sentence(found, module_file, lines)
-            if sentence:
-                return sentence
+        if not is_a(found, OSError):
+            continue
+        number = errno_of(found)
+        files = [file for file, _, _ in frames(traceback_of(found))]
+        line = user_line(found, module_file)
+        source = lines[line - 1] if line and line <= len(lines) else ""
+        # These libraries always want processes, whatever the errno. For example, they also fail without /dev/shm.
+        if any(map(_PROCESS_FILES.search, files)) or (number in _DENIED and _PROCESS_CALLS.search(source)):
+            return PROCESSES
+        # A negative number is an error of getaddrinfo.
+        is_network = any(map(_NETWORK_FILES.search, files)) or _NETWORK_CALLS.search(source)
+        if is_network and (number in _DENIED or (number is not None and number < 0)):
+            return NETWORK
+        if number in _FILE_DENIED and names_a_file(found):
+            return FILES
     return None
-
-
-def _denied_sentence(error: BaseException, module_file: str, lines: Sequence[str]) -> str | None:
-    number = errno_of(error)
-    files = [file for file, _, _ in frames(traceback_of(error))]
-    line = user_line(error, module_file)
-    source = lines[line - 1] if line and line <= len(lines) else ""
-    # These libraries fail in other ways too, for example without /dev/shm. They always want processes.
-    if any(_PROCESS_FILES.search(file) for file in files):
-        return PROCESSES
-    if number in _DENIED and _PROCESS_CALLS.search(source):
-        return PROCESSES
-    # Numbers below zero are those of getaddrinfo.
-    is_network = any(_NETWORK_FILES.search(file) for file in files) or _NETWORK_CALLS.search(source)
-    if is_network and (number in _DENIED or (number is not None and number < 0)):
-        return NETWORK
-    return FILES if number in _FILE_DENIED and names_a_file(error) else None

@@ -1,7 +1,7 @@
-"""The report of a check: the shape that a child sends, main believes and the service reads.
+"""The report of a check. A child sends it, main checks it, and the service reads it.
 
-`check_report.schema.json` is the same shape with its bounds. Main checks with it what a child claims. The cases of
-`packages/contract/vectors/check-report.json` are run with the schema, and with the reader of the service.
+`check_report.schema.json` has the same shape with its bounds. Main checks the reports of children with this schema.
+`packages/contract/vectors/check-report.json` has test cases for the schema and for the reader of the service.
 """
 
 from pathlib import Path
@@ -17,7 +17,7 @@ Stage = Literal["parsed", "imported", "loaded"]
 
 
 class SpecReport(TypedDict):
-    """One spec. One that is not accepted may lack everything from `description` on."""
+    """One spec. If the spec is not accepted, the fields from `description` on can be missing."""
 
     name: str | None
     line: int | None
@@ -28,7 +28,7 @@ class SpecReport(TypedDict):
     examples: list[JsonObject]
     description: NotRequired[str]
     parameters: NotRequired[JsonObject]
-    #: `description` or `parameters`, if the handler gave it.
+    #: The fields that come from the handler: `description`, `parameters`, both or none.
     derived: NotRequired[list[str]]
     annotations: NotRequired[JsonObject | None]
     timeoutSeconds: NotRequired[float | None]
@@ -37,25 +37,25 @@ class SpecReport(TypedDict):
 
 
 class CheckReport(TypedDict):
-    """One module. Each stage sends a whole report, so the last one that arrived is the answer."""
+    """One module. Each stage sends a complete report, so the last report that arrived is the answer."""
 
     stage: Stage
     module: str
     #: The module loads, and at least one of its specs is accepted.
     ok: bool
     line: NotRequired[int]
-    #: What is wrong with the module as a whole; with one of these it has no tools.
+    #: The faults of the module as a whole. With such a fault the module has no tools.
     faults: list[FaultJson]
     notes: list[NoteJson]
     imports: list[str]
-    #: The packages that it needs and that are not installed here.
+    #: The packages that the module needs and that are not installed here.
     missingImports: list[str]
     #: Every spec, in the order of TOOL_SPECS.
     tools: list[SpecReport]
 
 
 def import_hung(module: str, line: int | None, seconds: float) -> Fault:
-    """The import did not end in time. `line` is where it was, if that is known."""
+    """The import did not end in time. `line` is the line that was executed, if it is known."""
     sentence = f"importing the module did not end within {seconds:g} s. Move slow work into a handler."
     return fault("import_hung", module, line, sentence)
 
@@ -67,13 +67,12 @@ def import_crashed(module: str, line: int | None, how: str) -> Fault:
 
 
 def import_too_large(module: str, how: str) -> Fault:
-    """Main ended the import because of its memory. `how` says how much that was."""
+    """Main ended the import because of its memory. `how` has the amount of memory."""
     sentence = f"importing the module was ended: {how}. Load less, and inside a handler."
     return fault("import_memory", module, None, sentence)
 
 
 def specs_too_large(module: str, bytes_max: int) -> Fault:
-    """The report has more bytes than main takes."""
     sentence = (
         f"the report on its specs takes more than {bytes_max} bytes. Declare less, or split the module."
     )

@@ -1,14 +1,13 @@
-"""The value that a handler returned, as the text that the model reads; or why JSON has no form for it."""
+"""From the value that a handler returned to the text that the model reads, or to an error if JSON has no form for it."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from json import JSONDecoder, JSONEncoder
 from math import isfinite
 
 from toolrack_runner.limits import RESULT_DEPTH_MAX
 from toolrack_runner.module.facts import as_items, as_list, as_text, bases, class_name, has_method, type_name
 from toolrack_runner.module.plain import is_deeper
-from toolrack_runner.wire.frames import JsonValue
+from toolrack_runner.wire.frames import JsonObject, JsonValue
 
 _NO_FORM = "return text, or dicts, lists, strings, numbers, True, False and None"
 
@@ -35,7 +34,7 @@ _METHOD_CURES = (
     ("item", "return value.item()"),
     ("__next__", _LIST),
 )
-#: Of the largest whole number that Python converts to text. It has 4,300 digits.
+#: The size of the largest whole number that Python converts to text, which has 4,300 digits.
 _BITS_MAX = 14_284
 
 
@@ -43,17 +42,8 @@ class ResultError(Exception):
     """JSON has no form for a result. The text names the place and the cure, without a full stop."""
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
-    """The text of a result, and its JSON value if it was not a string."""
-
-    text: str
-    value: JsonValue = None
-    is_json: bool = False
-
-
 def _refuse(value: object) -> None:
-    """Replaces the default of the encoder, which asks the value for the name of its class."""
+    """Replaces the encoder's own `default`, which reads the name of the class from the value and so can run its code."""
     raise TypeError(f"{type_name(value)} has no form in JSON")
 
 
@@ -61,12 +51,12 @@ _decode = JSONDecoder().decode
 _encode = JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"), default=_refuse).encode
 
 
-def result_of(returned: object) -> Result:
-    """A string is the text as it is, anything else becomes JSON. May run code of the module. Raises ResultError."""
+def result_of(returned: object) -> JsonObject:
+    """The `text` of a result, and its `value` if it is not a string. May run code of the module. Raises ResultError."""
     said = as_text(returned)
     if said is not None:
         _refuse_surrogates(said)
-        return Result(said)
+        return {"text": said}
     try:
         text = _encode(returned)
         _refuse_surrogates(text)
@@ -78,7 +68,7 @@ def result_of(returned: object) -> Result:
         raise ResultError(said) from None
     if text.count("[") + text.count("{") > RESULT_DEPTH_MAX and is_deeper(value, RESULT_DEPTH_MAX):
         raise ResultError(_TOO_DEEP)
-    return Result(text, value, is_json=True)
+    return {"value": value, "text": text}
 
 
 def _refuse_surrogates(text: str) -> None:
@@ -100,7 +90,7 @@ def _fault(root: object) -> str | None:
 
 
 def _fault_in(value: object, where: str, around: set[int]) -> str | None:
-    """`around` holds the ids of the containers that the value is in."""
+    """`around` has the ids of the containers around the value."""
     items, elements = as_items(value), as_list(value)
     if items is None and elements is None:
         return _scalar_fault(value, where)

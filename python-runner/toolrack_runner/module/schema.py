@@ -11,7 +11,7 @@ from toolrack_runner.module.near_miss import did_you_mean, named
 from toolrack_runner.wire.frames import JsonObject
 
 _PLACE_CHARS_MAX = 200
-#: If one of these is at the root, properties may be declared elsewhere. Then a missing property proves nothing.
+#: With one of these keywords at the root, a property may be declared elsewhere. So a missing property proves nothing.
 _ELSEWHERE = ("$ref", "allOf", "anyOf", "oneOf", "if", "patternProperties")
 
 
@@ -19,14 +19,12 @@ def check_size(parameters: JsonObject) -> None:
     """Raises SpecError if the schema has too many bytes as JSON."""
     size = len(json.dumps(parameters, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace"))
     if size > SCHEMA_BYTES_MAX:
-        sentence = (
-            f"its parameters are {size:,} bytes; at most {SCHEMA_BYTES_MAX:,} are allowed. Simplify them."
-        )
-        raise SpecError("parameters_too_large", sentence)
+        rule = f"at most {SCHEMA_BYTES_MAX:,} are allowed"
+        raise SpecError("parameters_too_large", f"its parameters are {size:,} bytes; {rule}. Simplify them.")
 
 
 def schema_fault(parameters: JsonObject) -> str | None:
-    """Why this is no JSON Schema, as a sentence without its full stop; None if it compiles. Fetches no references."""
+    """The error of the schema, as a sentence without its full stop; None if it compiles. Fetches no references."""
     try:
         _validator(parameters)
     except BaseException as error:  # noqa: BLE001 - a panic of the compiled library is no Exception
@@ -35,7 +33,7 @@ def schema_fault(parameters: JsonObject) -> str | None:
 
 
 def arguments_mismatch(parameters: JsonObject, arguments: JsonObject) -> str | None:
-    """The first thing in the arguments that the schema does not allow; None if it allows them."""
+    """The first error of the arguments; None if the schema allows them."""
     try:
         error = next(iter(_validator(parameters).iter_errors(arguments)), None)
     except BaseException as failed:  # noqa: BLE001 - as above
@@ -44,7 +42,7 @@ def arguments_mismatch(parameters: JsonObject, arguments: JsonObject) -> str | N
 
 
 def contradictions(parameters: JsonObject, handler: Handler) -> Iterator[str]:
-    """A sentence for each place at which the schema and the handler's signature contradict each other."""
+    """A sentence for each contradiction between the schema and the handler's signature."""
     stated = parameters.get("properties", {})
     listed = parameters.get("required", [])
     if not isinstance(stated, dict) or not isinstance(listed, list):

@@ -1,4 +1,4 @@
-"""Reading one spec: a tool, or every reason why it is refused."""
+"""Reads one spec. It becomes a tool, or is refused with all its faults."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -7,27 +7,20 @@ from types import FunctionType
 from typing import Any, TypeVar
 
 from toolrack_runner.limits import DESCRIPTION_CHARS_MAX, SCHEMA_DEPTH_MAX, TOOL_NAME_CHARS_MAX
+from toolrack_runner.module import spec_fields
 from toolrack_runner.module.facts import as_items, as_text, class_name, type_name
 from toolrack_runner.module.fault import Fault, FaultKind, NoteJson, SpecError, fault, note
 from toolrack_runner.module.handler import DescribedHandler, read_handler
 from toolrack_runner.module.near_miss import did_you_mean
 from toolrack_runner.module.plain import NotPlainError, plain_object
 from toolrack_runner.module.schema import check_size, contradictions
-from toolrack_runner.module.spec_fields import (
-    Example,
-    read_annotations,
-    read_examples,
-    read_network,
-    read_secrets,
-    read_timeout,
-)
 from toolrack_runner.module.trusted_names import Names
 from toolrack_runner.tool_name import TOOL_NAME_RULE, is_tool_name
 from toolrack_runner.wire.frames import JsonObject
 
 T = TypeVar("T")
 
-#: The first faults of one kind help the author. The bound keeps a report small, however large the spec is.
+#: The number of faults of one kind in a report. The first ones help the author, and the report of a large spec stays small.
 _SHOWN_MAX = 10
 
 KEYS = (
@@ -45,7 +38,7 @@ KEYS = (
 
 @dataclass(frozen=True, slots=True)
 class Tool:
-    """A spec that was accepted. `description` and `parameters` are None if they are to be derived from the handler."""
+    """An accepted spec. A `description` or `parameters` of None must be derived from the handler."""
 
     index: int
     name: str
@@ -57,13 +50,13 @@ class Tool:
     timeout_seconds: float | None = None
     secrets: tuple[str, ...] = ()
     network: tuple[str, ...] = ()
-    examples: tuple[Example, ...] = ()
+    examples: tuple[spec_fields.Example, ...] = ()
     notes: tuple[NoteJson, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class RefusedSpec:
-    """A spec that was refused, with every reason. `name` is None if it has no readable name."""
+    """A refused spec with all its faults. `name` is None if the spec has no string as its name."""
 
     index: int
     name: str | None
@@ -74,7 +67,7 @@ class RefusedSpec:
 def read_spec(
     module: str, index: int, element: object, line: int | None, trusted: Names
 ) -> Tool | RefusedSpec:
-    """One element of TOOL_SPECS. Never raises, and runs code of the module only to read the handler's signature."""
+    """Reads one element of TOOL_SPECS. Never raises. Runs code of the module only to read the handler's signature."""
     items = as_items(element)
     if items is None:
         sentence = f"TOOL_SPECS[{index}] is {type_name(element)}. Write a dict with {', '.join(KEYS[:4])}."
@@ -106,11 +99,11 @@ def read_spec(
     if parameters is not None and handler:
         for sentence in islice(contradictions(parameters, handler), _SHOWN_MAX):
             refuse("parameters_contradict", sentence)
-    annotations = field("annotations", read_annotations)
-    timeout = field("timeoutSeconds", read_timeout)
-    secrets = field("secrets", read_secrets) or ()
-    network = field("network", read_network) or ()
-    examples = field("examples", read_examples) or ()
+    annotations = field("annotations", spec_fields.read_annotations)
+    timeout = field("timeoutSeconds", spec_fields.read_timeout)
+    secrets = field("secrets", spec_fields.read_secrets) or ()
+    network = field("network", spec_fields.read_network) or ()
+    examples = field("examples", spec_fields.read_examples) or ()
     if faults or handler is None or name is None:
         return RefusedSpec(index, name, line, tuple(faults))
     unknown = [key for key in fields if key not in KEYS][:_SHOWN_MAX]
@@ -151,7 +144,7 @@ def _handler(module: str, fields: dict[str, Any], trusted: Names) -> DescribedHa
     try:
         if type(value) is FunctionType and not value.__dict__:
             return read_handler(value, f"{module}.py")
-        # A decorated or callable object may run code of the module when it is asked for its signature.
+        # Reading the signature of a decorated or callable object may run code of the module.
         return trusted.keep(lambda: read_handler(value, f"{module}.py"))
     except SpecError:
         raise

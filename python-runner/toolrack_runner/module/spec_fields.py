@@ -5,13 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
-from toolrack_runner.limits import (
-    EXAMPLES_MAX,
-    FIELD_BYTES_MAX,
-    HOSTS_MAX,
-    SECRETS_MAX,
-    TIMEOUT_SECONDS_MAX,
-)
+from toolrack_runner.limits import EXAMPLES_MAX, FIELD_BYTES_MAX, HOSTS_MAX, SECRETS_MAX, TIMEOUT_SECONDS_MAX
 from toolrack_runner.module.facts import type_name
 from toolrack_runner.module.fault import SpecError
 from toolrack_runner.module.near_miss import did_you_mean
@@ -30,7 +24,7 @@ _EXAMPLE_KEYS = ("arguments", "context", "result", "contains")
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """An example call. `result` must equal the whole result (if `has_result`); `contains` must be part of its text."""
+    """An example call. If `has_result`, the call must return `result`. The text of its result must contain `contains`."""
 
     index: int
     arguments: JsonObject
@@ -57,11 +51,7 @@ def read_annotations(value: object) -> JsonObject:
 def read_timeout(value: object) -> float:
     """The seconds that one call may take."""
     seconds = _plain("timeoutSeconds", value)
-    if (
-        isinstance(seconds, int | float)
-        and not isinstance(seconds, bool)
-        and 0 < seconds <= TIMEOUT_SECONDS_MAX
-    ):
+    if isinstance(seconds, int | float) and seconds is not True and 0 < seconds <= TIMEOUT_SECONDS_MAX:
         return seconds
     raise _field_error(
         f"timeoutSeconds is not a number above 0 and up to {TIMEOUT_SECONDS_MAX:,}. Write seconds, such as 30."
@@ -69,7 +59,7 @@ def read_timeout(value: object) -> float:
 
 
 def read_secrets(value: object) -> tuple[str, ...]:
-    """The names of the secrets that a call is given."""
+    """The names of the secrets that a call gets."""
     wanted = "names such as 'WEATHER_API_KEY' (capitals, digits and _)"
     return _names("secrets", value, SECRETS_MAX, lambda text: _SECRET.fullmatch(text) is not None, wanted)
 

@@ -1,11 +1,11 @@
-"""Reading TOOL_SPECS. Each spec becomes a tool or is refused with its reasons; one bad spec leaves the others alone."""
+"""Reads TOOL_SPECS. Each spec becomes a tool, or is refused with its faults without an effect on the other specs."""
 
 from collections.abc import Mapping
 from typing import Any
 
 from toolrack_runner.limits import SPECS_MAX
 from toolrack_runner.module.facts import as_items, as_list, as_text, type_name
-from toolrack_runner.module.fault import FaultKind, ModuleError, fault
+from toolrack_runner.module.fault import fault, module_error
 from toolrack_runner.module.near_miss import misspelled
 from toolrack_runner.module.parse import NAME, DeclaredSpecs
 from toolrack_runner.module.spec import RefusedSpec, Tool, read_spec
@@ -34,23 +34,19 @@ def _elements(module: str, namespace: Mapping[str, Any]) -> list[object]:
     if NAME not in namespace:
         near = misspelled(NAME, (name for name in namespace if not name.startswith("__")))
         sentence = f"after the import there is no {NAME}{near} Assign a list of specs to it."
-        raise _error("specs_missing", module, sentence)
+        raise module_error("specs_missing", module, None, sentence)
     specs = namespace[NAME]
     elements = as_list(specs)
     if elements is None:
         hint = " Put the dict into a list." if as_items(specs) is not None else ""
         sentence = f"{NAME} is {type_name(specs)}. Assign a list of specs to it.{hint}"
-        raise _error("specs_not_a_list", module, sentence)
+        raise module_error("specs_not_a_list", module, None, sentence)
     if not elements:
-        raise _error("specs_empty", module, f"{NAME} is empty. Add a spec for each tool.")
+        raise module_error("specs_empty", module, None, f"{NAME} is empty. Add a spec for each tool.")
     if len(elements) > SPECS_MAX:
         sentence = f"{NAME} has {len(elements)} specs; at most {SPECS_MAX} are allowed. Split the module."
-        raise _error("specs_too_many", module, sentence)
+        raise module_error("specs_too_many", module, None, sentence)
     return elements
-
-
-def _error(kind: FaultKind, module: str, sentence: str) -> ModuleError:
-    return ModuleError(fault(kind, module, None, sentence))
 
 
 def _repeated(module: str, index: int, tool: Tool, first: Tool) -> RefusedSpec:

@@ -1,7 +1,7 @@
-"""Keeps the names that the runner uses as they were before user code replaced any.
+"""Restores names that the runner uses after user code has replaced them.
 
-A module may set `builtins.len`, `json.dumps`, `sys.modules[...]` or any name of the runner. Its own code sees what it has
-set; the runner's code does not. This keeps reports correct. It is no security boundary: that is the process and its jail.
+A module may replace `builtins.len`, `json.dumps`, `sys.modules[...]` or any name of the runner. Its own code sees the
+replacements; the runner's code does not. So reports are correct. This is no security boundary: the process and its jail are.
 """
 
 import builtins
@@ -20,7 +20,7 @@ _STANDARD = (builtins, difflib, inspect, json, json.decoder, json.encoder, os, s
 
 
 class TrustedNames:
-    """A copy of the namespaces. Made before the first line of user code."""
+    """Copies of the namespaces, made before the first line of user code runs."""
 
     def __init__(self) -> None:
         #: Each namespace, and a copy of it as user code left it.
@@ -28,17 +28,17 @@ class TrustedNames:
         self._restore = _restorer(self._theirs)
 
     def run(self, user_code: Callable[[], T]) -> T:
-        """Calls user code with its own changes in place, and restores our names whatever it does."""
+        """Calls user code with the replacements that it has made so far. Then restores the runner's names."""
         for space, left in self._theirs:
             space.update(left)
         return self._guarded(user_code, remember=True)
 
     def keep(self, ours: Callable[[], T]) -> T:
-        """Calls our code, which may call user code, and restores our names."""
+        """Calls code of the runner, which may call user code. Then restores the runner's names."""
         return self._guarded(ours, remember=False)
 
     def _guarded(self, work: Callable[[], T], *, remember: bool) -> T:
-        # Bound before the work: it can replace anything that is looked up by name.
+        # These names are read before `work`, because `work` can replace everything that is looked up by name.
         restore, settrace, setprofile = self._restore, sys.settrace, sys.setprofile
         try:
             return work()
@@ -53,17 +53,15 @@ class TrustedNames:
 
 
 class NamesLeftAlone:
-    """Replaces TrustedNames in a process that answers one call. A module that breaks the names breaks only this call.
+    """Replaces TrustedNames in a process of one call, where a module that replaces names can break only this call.
 
-    A forked child copies every page that it touches. Copying the names would be two thirds of the cost of a call.
+    A forked child copies each page that it writes. Copying the names would take two thirds of the time of a call.
     """
 
     def run(self, user_code: Callable[[], T]) -> T:
-        """Calls user code."""
         return user_code()
 
     def keep(self, ours: Callable[[], T]) -> T:
-        """Calls our code, which may call user code."""
         return ours()
 
 
@@ -71,7 +69,7 @@ Names = TrustedNames | NamesLeftAlone
 
 
 def _restorer(theirs: list[tuple[Namespace, Namespace]]) -> Callable[[bool], None]:
-    """A function that remembers their names and restores ours. It looks up nothing by name."""
+    """A function that stores replacements in `theirs` and restores the runner's names. It looks up nothing by name."""
     runner = __name__.partition(".")[0]
     modules = sys.modules.copy()
     own = [vars(module) for name, module in modules.items() if name.partition(".")[0] == runner]

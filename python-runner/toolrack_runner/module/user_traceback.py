@@ -1,6 +1,7 @@
-"""The traceback of an exception for the author of the module: the lines of the module, and none of the runner's."""
+"""The traceback of an exception for the author of the module. It has the lines of the module, and no line of the runner."""
 
 from collections.abc import Iterator, Sequence
+from itertools import groupby
 from types import TracebackType
 
 from toolrack_runner.limits import ERROR_CHARS_MAX
@@ -17,7 +18,7 @@ _CONTEXT = "While the exception above was handled, the one below came up:"
 
 
 def user_traceback(error: BaseException, module_file: str, lines: Sequence[str]) -> str:
-    """The traceback of an exception and of those that led to it. Never raises, whatever the exceptions do."""
+    """The traceback of an exception and of the exceptions that led to it. Never raises, whatever the exceptions do."""
     parts: list[str] = []
     for position, link in enumerate(reversed(chain(error))):
         if position:
@@ -57,7 +58,7 @@ def exception_line(error: BaseException) -> str:
 
 
 def cut_middle(text: str, chars_max: int) -> str:
-    """The text without its middle if it is too long. Its beginning and its end say the most."""
+    """The text, without its middle if it is too long. The beginning and the end are the most useful parts."""
     if len(text) <= chars_max:
         return text
     head = chars_max // 4
@@ -80,17 +81,14 @@ def _rendered(
 
 
 def _frame_lines(shown: list[tuple[str, int, str]], lines: Sequence[str]) -> list[str]:
-    repeats = 0
     collapsed: list[str] = []
-    for position, (file, line, name) in enumerate(shown):
-        repeats = repeats + 1 if position and shown[position - 1] == (file, line, name) else 0
-        if repeats == _REPEATS_SHOWN:
-            collapsed.append("")
-        if repeats >= _REPEATS_SHOWN:
-            collapsed[-1] = f"  [the same line {repeats - _REPEATS_SHOWN + 1:,} times more]"
-            continue
+    for (file, line, name), same in groupby(shown):
+        count = len(list(same))
         source = lines[line - 1].strip()[:_LINE_CHARS_MAX] if 0 < line <= len(lines) else ""
-        collapsed.append(f'  File "{file}", line {line}, in {name}' + (f"\n    {source}" if source else ""))
+        text = f'  File "{file}", line {line}, in {name}' + (f"\n    {source}" if source else "")
+        collapsed += [text] * min(count, _REPEATS_SHOWN)
+        if count > _REPEATS_SHOWN:
+            collapsed.append(f"  [the same line {count - _REPEATS_SHOWN:,} times more]")
     if len(collapsed) > _FRAMES_MAX:
         half = _FRAMES_MAX // 2
         collapsed[half:-half] = [f"  [{len(collapsed) - 2 * half:,} frames more]"]
@@ -106,7 +104,6 @@ def _text(error: BaseException) -> str:
 
 def _notes(error: BaseException) -> list[str]:
     try:
-        notes = error.__notes__
-        return [cut_middle(str(each), _MESSAGE_CHARS_MAX) for each in list(notes)[:5]]
+        return [cut_middle(str(each), _MESSAGE_CHARS_MAX) for each in list(error.__notes__)[:5]]
     except BaseException:  # noqa: BLE001 - as above
         return []

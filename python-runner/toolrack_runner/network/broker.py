@@ -1,4 +1,4 @@
-"""Main's part: resolves a host name once, checks all its addresses, and connects to one of the checked addresses."""
+"""The broker in main: resolves a host name once, checks all its addresses, and connects to one of them."""
 
 import asyncio
 import errno
@@ -14,11 +14,11 @@ from toolrack_runner.wire.child_messages import Connect
 #: How long resolving and connecting may take together, in seconds.
 CONNECT_SECONDS = 10.0
 #: The sizes of the kernel's buffers for one connection: for data that the tool has sent, and for data that it has not read
-#: yet. The kernel doubles both for its own data. By default they grow to 4 and 32 MB, which no limit of the child counts.
-#: With these sizes, a tool can send 0.6 MB/s to a host that is 100 ms away, and receive 1.3 MB/s.
+#: yet. The kernel doubles both for its own data. By default the buffers grow to 4 and 32 MB, which count against no limit of
+#: the child. With these sizes, a tool can send 0.6 MB/s to a host that is 100 ms away, and receive 1.3 MB/s.
 SEND_BYTES = 64 << 10
 RECEIVE_BYTES = 128 << 10
-#: How long the kernel tries to send data that the peer does not accept. Then it discards the data, also that of a child that
+#: How long the kernel tries to send data that the peer does not accept. Then the kernel discards the data, also if the child
 #: has ended.
 SENDING_MS = 60_000
 
@@ -51,7 +51,7 @@ async def connect(
             f"the host can't be reached: {error.strerror or 'its name is not known'}"
         ) from None
     except ValueError:
-        # A name that no resolver accepts (UnicodeError). `wire/child_messages.py` already refuses the known kinds of them.
+        # A UnicodeError: no resolver accepts the name. `wire/child_messages.py` already refuses the known cases.
         raise ConnectError("the host can't be reached: its name is not valid") from None
 
 
@@ -64,7 +64,11 @@ async def _connect(found: list[Address], allowed: tuple[Network, ...]) -> socket
     for family, kind, protocol, _, address in found:
         connected = socket.socket(family, kind, protocol)
         connected.setblocking(False)
-        _bound_buffers(connected)
+        # The sizes must be set before `connect`, which tells the peer how much it may send.
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BYTES)
+        connected.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BYTES)
+        if hasattr(socket, "TCP_USER_TIMEOUT"):
+            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, SENDING_MS)
         try:
             await loop.sock_connect(connected, address)
             confirm_connected(connected, address)
@@ -92,11 +96,3 @@ def confirm_connected(connected: socket.socket, address: Any) -> None:
     code = connected.connect_ex(address)
     if code not in (0, errno.EISCONN):
         raise OSError(code, os.strerror(code))
-
-
-def _bound_buffers(connected: socket.socket) -> None:
-    """Limits the buffers of a socket. Call it before `connect`, which tells the peer how much it may send."""
-    connected.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, SEND_BYTES)
-    connected.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, RECEIVE_BYTES)
-    if hasattr(socket, "TCP_USER_TIMEOUT"):
-        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, SENDING_MS)

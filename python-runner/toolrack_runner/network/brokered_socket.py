@@ -1,7 +1,7 @@
-"""The child's part: sockets that the broker connects. The jail denies all other sockets.
+"""Sockets in the child that the broker connects. The jail denies all other sockets.
 
-If a spec of the module names hosts, these sockets replace those of the standard library before the module is imported. Host
-names are not resolved here: the child sends them to the broker unchanged.
+If a spec of the module names hosts, these sockets replace those of the standard library before the module is imported. The
+child does not resolve host names. It sends them to the broker unchanged.
 """
 
 import contextlib
@@ -61,7 +61,7 @@ class BrokeredSocket(socket.socket):
             super().setsockopt(*arguments)
 
     def bind(self, address: Any) -> None:
-        """Allows port 0 only, which means any port. Every connection gets one. A tool cannot listen."""
+        """Allows only port 0, which means any port, and does nothing. A tool cannot listen."""
         if address[1] != 0:
             raise OSError(errno.EPERM, "the sandbox has connections to named hosts only")
 
@@ -103,8 +103,8 @@ def connect_by_broker() -> None:
 
 
 def open_broker(channel: int) -> None:
-    """Allows connections from now on. Called when the child has received its call.
+    """Allows connections from now on. Called after the child has received its call.
 
-    Before that, the child could mistake a message with the call for the broker's reply.
+    Before its call, the child could mistake the message with the call for the broker's reply.
     """
     BrokeredSocket.channel = channel

@@ -54,5 +54,4 @@ def why_no_address(position: int) -> str:
 
 
 def is_named(hosts: tuple[Host, ...], name: str, port: int) -> bool:
-    """True if the spec names this host with this port."""
     return any(name.lower().rstrip(".") == host.name and port in host.ports for host in hosts)

@@ -2,7 +2,6 @@
 
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 
-Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
 #: The IPv6 addresses for global unicast, as IANA has assigned them (RFC 4291, 2.4).

@@ -9,12 +9,15 @@ from contextlib import suppress
 from types import CodeType
 from typing import Any, NoReturn
 
-from toolrack_runner import module as tools
 from toolrack_runner.jail.confine import Confinement
 from toolrack_runner.jail.workplace import Workplace
 from toolrack_runner.level.canaries import Canaries
 from toolrack_runner.level.probes import PROBES
-from toolrack_runner.module.load import KnownModule, Module
+from toolrack_runner.module.call import call_tool
+from toolrack_runner.module.check import check_module
+from toolrack_runner.module.fault import Fault, ModuleError
+from toolrack_runner.module.imports import imports_of_code
+from toolrack_runner.module.load import LoadedModule, load_known, load_module, places, portable_code
 from toolrack_runner.module.source import code_object
 from toolrack_runner.network.brokered_socket import connect_by_broker, open_broker
 from toolrack_runner.wire import child_messages as messages
@@ -35,12 +38,12 @@ TOOL_SPECS = [{"name": "rehearsal:echo", "description": "Returns its text.", "ha
 """
 
 
-def _load_rehearsal() -> KnownModule:
+def _load_rehearsal() -> LoadedModule:
     """Loads a module of the runner's own: first with compiling it, then from the compiled code."""
-    code = tools.portable_code(code_object("rehearsal", REHEARSAL_SOURCE.decode()))
+    code = portable_code(code_object("rehearsal", REHEARSAL_SOURCE.decode()))
     assert code is not None
-    whole = tools.load_module("rehearsal", REHEARSAL_SOURCE, for_one_call=True)
-    module = tools.load_known("rehearsal", REHEARSAL_SOURCE.decode(), code, tools.places(whole))
+    whole = load_module("rehearsal", REHEARSAL_SOURCE, for_one_call=True)
+    module = load_known("rehearsal", REHEARSAL_SOURCE.decode(), code, places(whole))
     del sys.modules["rehearsal"]
     return module
 
@@ -93,7 +96,7 @@ def _call(channel: int, order: messages.CallOrder, output_bytes_max: int) -> Non
 
     try:
         module, ready = _loaded(channel, order)
-    except tools.ModuleError as refused:
+    except ModuleError as refused:
         _flush()
         _say(channel, _broken(refused.fault))
     else:
@@ -101,7 +104,7 @@ def _call(channel: int, order: messages.CallOrder, output_bytes_max: int) -> Non
         call = messages.Invocation(**read_frame(channel))
         if order.network:
             open_broker(channel)
-        outcome = tools.call_tool(
+        outcome = call_tool(
             module, call.tool, call.arguments, call.context, output_bytes_max=output_bytes_max
         )
         _say(channel, _answer(outcome))
@@ -109,31 +112,29 @@ def _call(channel: int, order: messages.CallOrder, output_bytes_max: int) -> Non
 
 def _rehearse() -> None:
     """Runs a call and drops its answer. So the memory pages that a real call writes are copied before that call."""
-    outcome = tools.call_tool(
-        REHEARSAL, "rehearsal:echo", {"text": "x" * 1_000}, {}, output_bytes_max=1 << 20
-    )
+    outcome = call_tool(REHEARSAL, "rehearsal:echo", {"text": "x" * 1_000}, {}, output_bytes_max=1 << 20)
     encode_frame(_answer(outcome).as_json())
 
 
-def _loaded(channel: int, order: messages.CallOrder) -> tuple[Module, messages.Ready]:
+def _loaded(channel: int, order: messages.CallOrder) -> tuple[LoadedModule, messages.Ready]:
     """The module, and the message for main; raises ModuleError."""
     if order.known is not None:
         code = a2b_base64(order.known.code)
         _say(channel, messages.Starting())
-        return tools.load_known(order.module, order.source, code, order.known.places), messages.Ready()
+        return load_known(order.module, order.source, code, order.known.places), messages.Ready()
 
     def announce(code: CodeType) -> None:
-        portable = tools.portable_code(code)
+        portable = portable_code(code)
         text = None if portable is None else b2a_base64(portable, newline=False).decode()
-        _say(channel, messages.Imports(list(tools.imports_of_code(code)), text))
+        _say(channel, messages.Imports(list(imports_of_code(code)), text))
         _say(channel, messages.Starting())
 
     source = order.source.encode("utf-8", "replace")
-    module = tools.load_module(order.module, source, for_one_call=True, announce=announce)
-    return module, messages.Ready(tools.places(module))
+    module = load_module(order.module, source, for_one_call=True, announce=announce)
+    return module, messages.Ready(places(module))
 
 
-def _broken(fault: tools.Fault) -> messages.CallFailure:
+def _broken(fault: Fault) -> messages.CallFailure:
     code = fault.code if fault.code in LIMIT_CODES else "MODULE_BROKEN"
     error = fault.message if fault.traceback is None else f"{fault.message}\n{fault.traceback}"
     return messages.CallFailure(code, error)
@@ -152,7 +153,7 @@ def _check(channel: int, order: messages.CheckOrder) -> None:
     def send(stage: Mapping[str, object]) -> None:
         _say(channel, parse_child_message({"stage": stage}))
 
-    tools.check_module(order.module, a2b_base64(order.source), send=send)
+    check_module(order.module, a2b_base64(order.source), send=send)
     _flush()
     _say(channel, messages.Done())
 

@@ -8,7 +8,6 @@ import json
 import os
 from collections.abc import Iterator
 from functools import cache
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,7 @@ import pytest
 from hostile.targets import Targets, put_targets
 from hostile.watched_runner import watched_runner
 from support.live_runner import LiveRunner
-from toolrack_runner.level.probe import UNCHANGED, Probe, holders, is_on
+from toolrack_runner.level.probe import UNCHANGED, Probe, expected, holders
 from toolrack_runner.level.probes import PROBES
 from toolrack_runner.settings import LAYERS
 
@@ -44,8 +43,7 @@ def attack(live: LiveRunner, targets: Targets, probe: Probe) -> tuple[str, str]:
 
 def expected_of(probe: Probe, layers: frozenset[str], *, as_root: bool) -> set[str]:
     """The errnos that a layer which is on explains; none where nothing holds it."""
-    held = [saws for layer, saws in holders(probe, as_root=as_root).items() if is_on(layer, layers)]
-    return set(chain.from_iterable(held))
+    return set(expected(probe, layers, as_root=as_root).values())
 
 
 def judge(live: LiveRunner, targets: Targets, layers: frozenset[str], *, as_root: bool) -> list[str]:
@@ -150,4 +148,4 @@ def test_each_attack_succeeds_under_some_mutation() -> None:
             assert any(held_by.keys() <= {*without, "identity"} for without in mutations(as_root=as_root)), (
                 probe.name
             )
-        assert UNCHANGED not in {saw for probe in PROBES for saw in probe.as_root.get("landlock", ())}
+        assert UNCHANGED not in {holders(probe, as_root=True).get("landlock") for probe in PROBES}

@@ -11,7 +11,9 @@ RUNNER = Path(__file__).parents[3] / "python-runner"
 DRIVER = """
 import json, os, sys
 sys.path.insert(0, sys.argv[1])
-from toolrack_runner.module import call_tool, check_module, load_module
+from toolrack_runner.module.call import call_tool
+from toolrack_runner.module.check import check_module
+from toolrack_runner.module.load import load_module
 from toolrack_runner.wire.frames import write_frame
 given = json.loads(sys.argv[2])
 channel, source = int(sys.argv[3]), sys.stdin.buffer.read()

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from module.tools import MODULES, called, loaded
-from toolrack_runner.module import call_tool, load_module
-from toolrack_runner.module.load import LoadedModule
+from toolrack_runner.module.call import call_tool
+from toolrack_runner.module.load import LoadedModule, load_module
 
 WEATHER = (MODULES / "weather.py").read_bytes()
 TEXT_TOOLS = (MODULES / "text_tools.py").read_bytes()

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from module.tools import MODULES, ONE_TOOL, checked, kinds, stages
-from toolrack_runner.module import check_module
+from toolrack_runner.module.check import check_module
 
 NAMES = ["weather", "text_tools", "hostile_specs"]
 

@@ -2,17 +2,20 @@
 
 import re
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from module.tools import checked
 from toolrack_runner.errors import ERROR_CODES
-from toolrack_runner.module.fault import FAULT_KINDS, NOTE_KINDS
+from toolrack_runner.module.fault import FaultKind, NoteKind
 from toolrack_runner.module.spec import KEYS
 
 ROOT = Path(__file__).parents[3]
 GUIDE = (ROOT / "docs/modules.md").read_text("utf-8")
 LIBRARY = ROOT / "python-runner/toolrack_runner/module"
+FAULT_KINDS: tuple[str, ...] = get_args(FaultKind)
+NOTE_KINDS: tuple[str, ...] = get_args(NoteKind)
 SNIPPETS = re.findall(r"```python\n# (\w+)\.py\n(.*?)```", GUIDE, re.DOTALL)
 
 

@@ -8,8 +8,15 @@ from typing import Any
 import pytest
 
 from module.tools import MODULES, source_of
-from toolrack_runner.module import call_tool, load_known, load_module, places, portable_code
-from toolrack_runner.module.load import CODE_BYTES_MAX, Module
+from toolrack_runner.module.call import call_tool
+from toolrack_runner.module.load import (
+    CODE_BYTES_MAX,
+    LoadedModule,
+    load_known,
+    load_module,
+    places,
+    portable_code,
+)
 from toolrack_runner.module.source import code_object
 
 TEXT_TOOLS = (MODULES / "text_tools.py").read_text()
@@ -23,13 +30,13 @@ def _forgets_modules() -> Iterator[None]:
         del sys.modules[name]
 
 
-def known(name: str, text: str, at: dict[str, int] | None = None) -> Module:
+def known(name: str, text: str, at: dict[str, int] | None = None) -> LoadedModule:
     code = portable_code(code_object(name, text))
     assert code is not None
     return load_known(name, text, code, places(load_module(name, text.encode())) if at is None else at)
 
 
-def call(module: Module, tool: str, **arguments: Any) -> dict[str, Any]:
+def call(module: LoadedModule, tool: str, **arguments: Any) -> dict[str, Any]:
     return call_tool(module, tool, arguments, {}, output_bytes_max=10_000)
 
 

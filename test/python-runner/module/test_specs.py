@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from module.tools import MODULES, checked, kinds, loaded
-from toolrack_runner.module import call_tool
+from toolrack_runner.module.call import call_tool
 from toolrack_runner.module.parse import NOTHING_DECLARED
 from toolrack_runner.module.specs import read_specs
 from toolrack_runner.module.trusted_names import TrustedNames

@@ -4,8 +4,10 @@ from pathlib import Path
 from textwrap import dedent
 from typing import Any
 
-from toolrack_runner.module import LoadedModule, ModuleError, call_tool, check_module, load_module
-from toolrack_runner.module.fault import Fault
+from toolrack_runner.module.call import call_tool
+from toolrack_runner.module.check import check_module
+from toolrack_runner.module.fault import Fault, ModuleError
+from toolrack_runner.module.load import LoadedModule, load_module
 
 MODULES = Path(__file__).parents[1] / "modules"
 #: A module whose one tool is the function `run` above this line.

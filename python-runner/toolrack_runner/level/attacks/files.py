@@ -14,8 +14,6 @@ MIB = 1 << 20
 MANY = 300
 #: `struct flock`: type, whence, start, length, pid.
 LOCK: Final = struct.Struct("@hhqqi4x")
-F_OFD_GETLK: Final = 36
-F_OFD_SETLK: Final = 37
 
 
 def read_environment(canaries: Canaries) -> None:
@@ -68,16 +66,12 @@ def change_mode(canaries: Canaries) -> None:
 
 def lock_shared_file(_: Canaries) -> None:
     """Locks a byte of a file that every child can open. Another child could see the lock and its owner."""
-    one, another = (os.open(os.devnull, os.O_RDONLY | os.O_CLOEXEC) for _ in range(2))
     here = os.getpid()
-    try:
-        fcntl.fcntl(one, F_OFD_SETLK, LOCK.pack(fcntl.F_RDLCK, os.SEEK_SET, here, 1, 0))
+    with open(os.devnull, "rb", buffering=0) as one, open(os.devnull, "rb", buffering=0) as another:
+        fcntl.fcntl(one, fcntl.F_OFD_SETLK, LOCK.pack(fcntl.F_RDLCK, os.SEEK_SET, here, 1, 0))
         wanted = LOCK.pack(fcntl.F_WRLCK, os.SEEK_SET, here, 1, 0)
-        if LOCK.unpack(fcntl.fcntl(another, F_OFD_GETLK, wanted))[0] == fcntl.F_UNLCK:
+        if LOCK.unpack(fcntl.fcntl(another, fcntl.F_OFD_GETLK, wanted))[0] == fcntl.F_UNLCK:
             raise NothingDoneError
-    finally:
-        os.close(one)
-        os.close(another)
 
 
 def see_file(canaries: Canaries) -> None:
@@ -102,17 +96,13 @@ def make_many_files(canaries: Canaries) -> None:
     try:
         for number in range(MANY):
             path = f"{canaries.workdir}/small-{number}"
-            descriptor = os.open(path, os.O_CREAT | os.O_WRONLY, 0o600)
+            os.close(os.open(path, os.O_CREAT | os.O_WRONLY, 0o600))
             made.append(path)
-            os.close(descriptor)
     finally:
         for path in made:
             os.unlink(path)
 
 
 def _read(path: str) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.read(descriptor, 1)
-    finally:
-        os.close(descriptor)
+    with open(path, "rb", buffering=0) as file:
+        file.read(1)

@@ -15,7 +15,6 @@ from toolrack_runner.level.probe import NothingDoneError
 _sendmsg = socket.SocketType.sendmsg
 
 LOOPBACK = "127.0.0.1"
-MSG_FASTOPEN: Final = 0x2000_0000
 TCP_FASTOPEN_CONNECT: Final = 30
 BUFFER_BYTES: Final = 1 << 20
 #: `struct ucred`: pid, uid, gid.
@@ -66,11 +65,11 @@ def reconnect_by_fastopen(canaries: Canaries) -> None:
     there = (LOOPBACK, canaries.tcp_port)
     with _another(canaries.severed) as end:
         try:
-            end.sendto(b"probe", MSG_FASTOPEN, there)
+            end.sendto(b"probe", socket.MSG_FASTOPEN, there)
         except OSError as error:
             if error.errno not in GONE:
                 raise
-            end.sendto(b"probe", MSG_FASTOPEN, there)
+            end.sendto(b"probe", socket.MSG_FASTOPEN, there)
 
 
 def reconnect(canaries: Canaries) -> None:
