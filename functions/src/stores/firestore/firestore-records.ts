@@ -10,19 +10,10 @@ import type {
 import type { LayerRecords } from '../../tools/records/record-store.ts'
 import { definitionVersion, moduleSummary, moduleVersion } from '../../tools/records/stored-records.ts'
 import { blobsOf, itemsOf, modulesOf, versionsOf } from './layer-paths.ts'
-import {
-  blobDocument,
-  foundDocument,
-  layerState,
-  LISTED_FIELDS,
-  moduleDocument,
-  moduleRecord,
-  moduleVersionRecord,
-  versionRecord,
-} from './stored-documents.ts'
-import type { FoundDocument } from './stored-documents.ts'
+import { blobDocument, foundDocument, layerState, LISTED_FIELDS } from './stored-documents.ts'
+import { moduleDocument, moduleRecord, moduleVersionRecord, versionRecord } from './stored-documents.ts'
 
-/** The records of one layer in Firestore. Its list of definitions is read by `FirestoreLayerSource`. */
+/** The records of one layer in Firestore. `FirestoreLayerSource` reads the list of its definitions. */
 export class FirestoreRecords implements LayerRecords {
   readonly #layer: DocumentReference
 
@@ -36,7 +27,7 @@ export class FirestoreRecords implements LayerRecords {
 
   async module(name: string): Promise<StoredModule | undefined> {
     const [state, found] = await this.#layer.firestore.getAll(this.#layer, modulesOf(this.#layer).doc(name))
-    const document = found && moduleDocument(foundDocument(found))
+    const document = found && moduleDocument(found)
     const summary = document && moduleSummary(document, epochIn(state))
     return summary && { ...summary, report: JSON.parse(document.report) as JsonObject }
   }
@@ -46,7 +37,7 @@ export class FirestoreRecords implements LayerRecords {
     const byName = fields.orderBy('listedAs').limit(limit)
     const page = after === undefined ? byName : byName.startAfter(after)
     const [state, found] = await Promise.all([this.#layer.get(), page.get()])
-    const records = found.docs.flatMap((document) => moduleRecord(foundDocument(document)) ?? [])
+    const records = found.docs.flatMap((document) => moduleRecord(document) ?? [])
     return records.flatMap((record) => moduleSummary(record, epochIn(state)) ?? [])
   }
 
@@ -55,17 +46,17 @@ export class FirestoreRecords implements LayerRecords {
   }
 
   async source(sha256: string): Promise<string | undefined> {
-    return blobDocument(foundDocument(await blobsOf(this.#layer).doc(sha256).get()))?.source
+    return blobDocument(await blobsOf(this.#layer).doc(sha256).get())?.source
   }
 
   async #newestVersions<Record, Version>(
     of: DocumentReference,
-    recordIn: (found: FoundDocument) => Record | undefined,
+    recordIn: (document: DocumentSnapshot) => Record | undefined,
     versionOf: (record: Record, epoch: string) => Version,
   ): Promise<readonly Version[]> {
     const newest = versionsOf(of).orderBy('revision', 'desc').limit(VERSIONS_KEPT)
     const [state, found] = await Promise.all([this.#layer.get(), newest.get()])
-    const records = found.docs.flatMap((document) => recordIn(foundDocument(document)) ?? [])
+    const records = found.docs.flatMap((document) => recordIn(document) ?? [])
     return records.map((record) => versionOf(record, epochIn(state)))
   }
 }

@@ -2,28 +2,28 @@ import type { IncomingMessage } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { http } from '../../node-http.ts'
 
-/** Tells an instance of Google Cloud about itself. */
+/** The server from which an instance of Google Cloud gets its own tokens. */
 const METADATA_SERVER = 'http://169.254.169.254'
 const PATH = '/computeMetadata/v1/instance/service-accounts/default/token'
 
 const ANSWER_MS = 3_000
 
-/** The metadata server gives a new token when the old one ends in less than five minutes, and the old one before. */
+/** A token that ends in less than this time is renewed. The metadata server makes a new token only in the last five minutes of the old one. */
 const RENEWED_BEFORE_MS = 4 * 60 * 1_000
 
-/** The token that a request by REST carries. */
+/** The token of the requests by REST. */
 export type AccessToken = {
   readonly get: () => string | Promise<string>
-  /** Firestore has refused the token: the next `get` asks for a new one. */
+  /** To be called after Firestore has refused the token. The next `get` then asks for a new one. */
   readonly forget: () => void
 }
 
-/** The emulator lets the owner of a project do everything. */
+/** The emulator allows everything to the owner of a project. */
 export const EMULATOR_TOKEN: AccessToken = { get: () => 'owner', forget: () => undefined }
 
 type Known = { readonly token: string; readonly endsAt: number }
 
-/** The access token of the instance's service account, asked for once and again shortly before it ends. */
+/** The access token of the instance's service account. It is renewed shortly before it ends. */
 export class MetadataToken implements AccessToken {
   readonly #server: string
   readonly #now: () => number
@@ -45,7 +45,7 @@ export class MetadataToken implements AccessToken {
     this.#known = undefined
   }
 
-  /** While the old token is good, it is used if the metadata server does not answer. */
+  /** If the metadata server does not answer, the old token is used as long as it is valid. */
   async #ask(): Promise<string> {
     try {
       const { access_token: token, expires_in: seconds } = await askServer(this.#server)
@@ -53,14 +53,11 @@ export class MetadataToken implements AccessToken {
       return token
     } catch (error) {
       if (this.#known && this.#known.endsAt > this.#now()) return this.#known.token
-      throw noToken(error as NodeJS.ErrnoException)
+      const { message, code } = error as NodeJS.ErrnoException
+      // The message names the metadata server, because the log shows only the innermost error.
+      throw new Error(`the metadata server gave no access token: ${message || code}`)
     }
   }
-}
-
-/** Names the metadata server, because the log shows only the innermost error. */
-function noToken({ message, code }: NodeJS.ErrnoException): Error {
-  return new Error(`the metadata server gave no access token: ${message || code}`)
 }
 
 type Answer = { readonly access_token: string; readonly expires_in: number }
