@@ -10,7 +10,7 @@ import { RecordStore } from '../../tools/records/record-store.ts'
 import { SqliteLayer } from './sqlite-layer.ts'
 import { SqliteLayerWriter } from './sqlite-layer-write.ts'
 
-/** How long a write waits for another program's lock, in milliseconds. */
+/** How long a read or a write waits for the lock of another program, in milliseconds. */
 const BUSY_WAIT_MS = 1_000
 const BUSY_STEP_MS = 20
 
@@ -21,7 +21,7 @@ export class SqliteDefinitionStore extends RecordStore {
   readonly #writer: SqliteLayerWriter
   readonly #busyWaitMs: number
 
-  /** `bytesMax` is for all layers together. */
+  /** `bytesMax` is the limit for all layers together. */
   constructor(path: string, options: { busyWaitMs?: number; bytesMax?: number } = {}) {
     super()
     this.#database = openDatabase(path)
@@ -47,7 +47,7 @@ export class SqliteDefinitionStore extends RecordStore {
     return this.#attempt('IMMEDIATE', () => this.#writer.write(layerKey(layer), write))
   }
 
-  /** Tries again while another program holds the lock, without blocking the event loop. */
+  /** While another program holds the lock, tries again without blocking the event loop. */
   async #attempt<T>(mode: 'DEFERRED' | 'IMMEDIATE', act: () => T | Promise<T>): Promise<T> {
     const end = performance.now() + this.#busyWaitMs
     for (;;) {
