@@ -1,9 +1,9 @@
 import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 import { FileLayer } from './file-layer.ts'
 
-export type Validation = { readonly isValid: boolean; readonly lines: readonly string[] }
+type Validation = { readonly isValid: boolean; readonly lines: readonly string[] }
 
-/** Reads a folder exactly as the service does, and names what would be served and what would be skipped. */
+/** Reads a folder exactly as the service does, and reports the number of served definitions and each fault. */
 export async function validateFolder(folder: string, compilers: SchemaCompilers): Promise<Validation> {
   try {
     const { definitions, skipped } = await new FileLayer(folder, compilers).read()
