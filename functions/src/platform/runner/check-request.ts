@@ -14,9 +14,7 @@ const NAME_CHARACTERS_MAX = 128
 /** The body of a request for a check. Bytes that are not UTF-8 are sent in base64, and the runner reports their fault. */
 export function checkBody({ name, source, tenant }: ModuleCheck): string {
   const bytes = Buffer.from(source.buffer, source.byteOffset, source.byteLength)
-  const content = isUtf8(bytes)
-    ? { source: bytes.toString('utf8') }
-    : { sourceBase64: bytes.toString('base64') }
+  const content = isUtf8(bytes) ? { source: bytes.toString() } : { sourceBase64: bytes.toString('base64') }
   return JSON.stringify({ name: name.slice(0, NAME_CHARACTERS_MAX), ...content, tenant })
 }
 
@@ -25,7 +23,8 @@ export function readCheck(answer: RunnerAnswer | NoAnswer, { source }: ModuleSou
   if (!('httpStatus' in answer)) throw unavailable(answer.how)
   const { httpStatus, retryAfterSeconds, refusal } = answer
   const body = parseObject(answer.text)
-  if (httpStatus === 200 && isReportOn(source, body)) return body
+  const isReport = isCheckReport(body) && 'sha256' in body && body.sha256 === hash('sha256', source)
+  if (httpStatus === 200 && isReport) return body
   const reason = reasonIn(body)
   if (reason?.code === 'ISOLATION_UNAVAILABLE') throw new ToolrackError('ISOLATION_UNAVAILABLE')
   if (httpStatus === 429) {
@@ -34,14 +33,8 @@ export function readCheck(answer: RunnerAnswer | NoAnswer, { source }: ModuleSou
     throw new ToolrackError('RUNNER_BUSY', `Nothing was written: ${why}.`, { retryAfterSeconds })
   }
   if (httpStatus === 401 || httpStatus === 403) throw unavailable(refusal)
-  throw unavailable(
-    httpStatus === 200 ? 'gave an answer that is not valid' : `answers with HTTP ${httpStatus}`,
-  )
-}
-
-/** True if the body is a report on the source that was sent. */
-function isReportOn(source: Uint8Array, body: unknown): body is CheckReport {
-  return isCheckReport(body) && 'sha256' in body && body.sha256 === hash('sha256', source)
+  const isOk = httpStatus === 200
+  throw unavailable(isOk ? 'gave an answer that is not valid' : `answers with HTTP ${httpStatus}`)
 }
 
 /** A check writes nothing, so nothing is lost if it fails. `how` follows the words "The runner". */

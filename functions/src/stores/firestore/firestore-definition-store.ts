@@ -11,7 +11,7 @@ import { Turns } from './turns.ts'
 import type { LayerWrite } from '../../tools/records/layer-write.ts'
 import { RecordStore, type LayerRecords } from '../../tools/records/record-store.ts'
 import { FirestoreWrite } from './firestore-write.ts'
-import { FirestoreRecords } from './firestore-records.ts'
+import { firestoreRecords } from './firestore-records.ts'
 
 /** The most attempts of one write. Writers of a layer compete for its revision. After the last attempt, a writer gets STORE_BUSY. */
 const ATTEMPTS_MAX = 20
@@ -78,7 +78,7 @@ export class FirestoreDefinitionStore extends RecordStore {
   ): Promise<T> {
     try {
       return await this.#parts.connection.calls.within(this.#deadlines.readMs, async () =>
-        read(new FirestoreRecords(await this.#layerDocument(layer))),
+        read(firestoreRecords(await this.#layerDocument(layer))),
       )
     } catch (error) {
       throw firestoreError(error)

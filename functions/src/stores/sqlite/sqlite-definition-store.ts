@@ -7,7 +7,7 @@ import type { LayerWrite } from '../../tools/records/layer-write.ts'
 import { openDatabase } from './open-database.ts'
 import { prepareStatements, type Statements } from './statements.ts'
 import { RecordStore } from '../../tools/records/record-store.ts'
-import { SqliteLayer } from './sqlite-layer.ts'
+import { sqliteLayer, type SqliteLayer } from './sqlite-layer.ts'
 import { SqliteLayerWriter } from './sqlite-layer-write.ts'
 
 /** How long a read or a write waits for the lock of another program, in milliseconds. */
@@ -40,7 +40,7 @@ export class SqliteDefinitionStore extends RecordStore {
   }
 
   protected readRecords<T>(layer: StoredLayer, read: (records: SqliteLayer) => T | Promise<T>): Promise<T> {
-    return this.#attempt('DEFERRED', () => read(new SqliteLayer(this.#statements, layerKey(layer))))
+    return this.#attempt('DEFERRED', () => read(sqliteLayer(this.#statements, layerKey(layer))))
   }
 
   protected runWrite<Result>(layer: StoredLayer, write: LayerWrite<Result>): Promise<Result> {

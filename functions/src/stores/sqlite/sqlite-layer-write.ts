@@ -11,7 +11,7 @@ import { newLayerState } from '../../tools/records/layer-state.ts'
 import { NO_TOTALS, RECORD_BYTES, recordBytes, type StoreRoom } from '../../tools/records/layer-totals.ts'
 import type { FoundDefinition, FoundModule, LayerWrite } from '../../tools/records/layer-write.ts'
 import { storedDefinition, type DefinitionRecord } from '../../tools/records/stored-records.ts'
-import { SqliteLayer } from './sqlite-layer.ts'
+import { sqliteLayer, type SqliteLayer } from './sqlite-layer.ts'
 import type { NameRow, PastRow, Statements, StoreRow } from './statements.ts'
 
 /** The number of oldest versions that are read first to make room. Each further read has twice as many. */
@@ -28,8 +28,8 @@ export class SqliteLayerWriter {
   }
 
   write<Result>(key: string, write: LayerWrite<Result>): Result {
-    const layer = new SqliteLayer(this.#statements, key)
-    const known = layer.state
+    const layer = sqliteLayer(this.#statements, key)
+    const known = layer.state()
     const state = known ?? newLayerState()
     const module = write.module === undefined ? undefined : this.#foundModule(key, layer, write.module)
     const names = write.definitions(module)
@@ -156,7 +156,7 @@ export class SqliteLayerWriter {
       const tooMany = (store.get() as StoreRow).bytes - this.#storeBytesMax
       if (tooMany <= 0) return
       const most = layerWithMostPast.get() as { layer: string } | undefined
-      const state = most && new SqliteLayer(this.#statements, most.layer).state
+      const state = most && sqliteLayer(this.#statements, most.layer).state()
       const { bytes, presentBytes } = state?.totals ?? NO_TOTALS
       if (!state || bytes <= presentBytes) return
       // At most half of the past bytes are removed at once, because then another layer may have the most.
