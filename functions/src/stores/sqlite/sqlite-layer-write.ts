@@ -8,11 +8,11 @@ import type {
   RecordKind,
 } from '../../tools/records/layer-changes.ts'
 import { newLayerState } from '../../tools/records/layer-state.ts'
-import { NO_TOTALS, RECORD_BYTES, recordBytes, type StoreRoom } from '../../tools/records/layer-totals.ts'
-import type { FoundDefinition, FoundModule, LayerWrite } from '../../tools/records/layer-write.ts'
+import { NO_TOTALS, RECORD_BYTES, recordBytes } from '../../tools/records/layer-totals.ts'
+import type { FoundDefinition, LayerWrite } from '../../tools/records/layer-write.ts'
 import { storedDefinition, type DefinitionRecord } from '../../tools/records/stored-records.ts'
-import { sqliteLayer, type SqliteLayer } from './sqlite-layer.ts'
-import type { NameRow, PastRow, Statements, StoreRow } from './statements.ts'
+import { sqliteLayer } from './sqlite-layer.ts'
+import type { Statements, StoreRow } from './statements.ts'
 
 /** The number of oldest versions that are read first to make room. Each further read has twice as many. */
 const FIRST_LOOK = 2
@@ -31,30 +31,22 @@ export class SqliteLayerWriter {
     const layer = sqliteLayer(this.#statements, key)
     const known = layer.state()
     const state = known ?? newLayerState()
-    const module = write.module === undefined ? undefined : this.#foundModule(key, layer, write.module)
+    const kept = write.module === undefined ? undefined : this.#kept(key, 'module', write.module)
+    const module = kept && { kept, summary: layer.module(kept.name) }
     const names = write.definitions(module)
     const found = names.map((name): [string, FoundDefinition] => {
       const record = layer.definition(name)
       const stored = record && storedDefinition(record, state.epoch)
       return [name, { kept: record && this.#partial(key, record), stored }]
     })
-    const store = this.#storeRoom(known === undefined)
+    const { presentBytes, layers } = this.#statements.store.get() as StoreRow
+    const store = { presentBytes, bytesMax: this.#storeBytesMax, layers: known ? layers : layers + 1 }
     const { result, changes } = write.plan({ state, store, module, definitions: new Map(found) })
     if (changes) {
       this.#apply(key, changes)
       this.#shrinkStore()
     }
     return result
-  }
-
-  #storeRoom(isNewLayer: boolean): StoreRoom {
-    const { presentBytes, layers } = this.#statements.store.get() as StoreRow
-    return { presentBytes, bytesMax: this.#storeBytesMax, layers: layers + Number(isNewLayer) }
-  }
-
-  #foundModule(key: string, layer: SqliteLayer, name: string): FoundModule | undefined {
-    const kept = this.#kept(key, 'module', name)
-    return kept && { kept, summary: layer.module(name) }
   }
 
   /** A definition with the versions that a write of it affects. */
@@ -69,7 +61,8 @@ export class SqliteLayerWriter {
   #kept(key: string, kind: RecordKind, name: string): KeptName | undefined {
     const { definitionName, moduleName, keptVersions, keptModuleVersions } = this.#statements
     const isDefinition = kind === 'definition'
-    const row = (isDefinition ? definitionName : moduleName).get(key, name) as NameRow | undefined
+    const row = (isDefinition ? definitionName : moduleName).get(key, name) as
+      (Pick<KeptName, 'ownBytes'> & { isDeleted: number }) | undefined
     const versions = (isDefinition ? keptVersions : keptModuleVersions).all(key, name) as KeptVersion[]
     if (!row && versions.length === 0) return undefined
     const { isDeleted, ownBytes } = row ?? { isDeleted: 1, ownBytes: RECORD_BYTES }
@@ -106,7 +99,7 @@ export class SqliteLayerWriter {
       ['module', isDeletion ? deletedModules : oldestModuleVersions],
     ] as const
     const reached = sources.map(([kind, statement]) => {
-      const rows = statement.all(key, count) as PastRow[]
+      const rows = statement.all(key, count) as { name: string; revision: number }[]
       const names = new Set(rows.map(({ name }) => name))
       const unknown = [...names].filter((name) => !changes.knows({ kind, name }))
       changes.consider(unknown.flatMap((name) => this.#kept(key, kind, name) ?? []))

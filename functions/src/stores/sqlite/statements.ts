@@ -10,12 +10,6 @@ export type LayerRow = Omit<LayerState, 'totals'> & LayerTotals
 /** The sums over all layers. */
 export type StoreRow = Pick<LayerTotals, 'bytes' | 'presentBytes'> & { readonly layers: number }
 
-/** The record of a name without its versions. */
-export type NameRow = { readonly isDeleted: number; readonly ownBytes: number }
-
-/** A past version, or the deletion of a name. */
-export type PastRow = { readonly name: string; readonly revision: number }
-
 /** `tools` is a JSON array of names. */
 export type ModuleRow = Omit<ModuleRecord, 'tools'> & { readonly tools: string }
 export type ModuleVersionRow = Omit<ModuleVersionRecord, 'tools'> & { readonly tools: string }
