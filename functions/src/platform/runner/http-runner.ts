@@ -11,7 +11,7 @@ import type {
   RunnerOutcome,
 } from '../../tools/modules/runner.ts'
 import type { CheckReport } from '../../tools/modules/check-report.ts'
-import { checkBody, readCheck } from './check-request.ts'
+import { checkBody, readCheck } from './read-check.ts'
 import { HEALTH_PATIENCE, healthProbe, type HealthProbe } from './health-probe.ts'
 import { readOutcome, unavailable, uncertain, WANTS_SOURCE } from './read-outcome.ts'
 import { RunnerConnections } from './runner-connection.ts'

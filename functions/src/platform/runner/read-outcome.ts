@@ -94,7 +94,7 @@ export function reasonIn(body: Fields = {}): { readonly code: string; readonly m
   return typeof reason === 'string' && typeof message === 'string' ? { code: reason, message } : undefined
 }
 
-function isCode(code: unknown): code is ErrorCode {
+export function isCode(code: unknown): code is ErrorCode {
   return typeof code === 'string' && Object.hasOwn(ERROR_CODES, code)
 }
 

@@ -3,7 +3,7 @@ import { FirestoreConnection } from './firestore-connection.ts'
 import { FirestoreRest } from './firestore-rest.ts'
 import { EMULATOR_TOKEN, MetadataToken } from './metadata-token.ts'
 
-/** The longest times for calls of the store, in milliseconds. The catalog waits less, so they also end calls that nobody waits for. */
+/** The longest times for calls, in milliseconds. The catalog waits less, so they also end calls that nobody waits for. */
 export const STORE_DEADLINES = {
   /** For a read of a layer's revision, or of its changes. */
   readMs: 5_000,

@@ -16,7 +16,7 @@ export class FirestoreConnection {
   #client: Promise<Firestore> | undefined
   #closed: Promise<void> | undefined
 
-  /** `connect` runs at the first use, because the client costs more to load than the rest of the service. If it fails, it runs again at the next use. */
+  /** `connect` loads the client, which costs more than the rest of the service. So it runs at the first use, and again after a failure. */
   constructor(connect: () => Promise<Firestore>, rest?: FirestoreRest) {
     this.#connect = connect
     this.rest = rest

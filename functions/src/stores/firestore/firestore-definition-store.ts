@@ -13,7 +13,7 @@ import { RecordStore, type LayerRecords } from '../../tools/records/record-store
 import { FirestoreWrite } from './firestore-write.ts'
 import { firestoreRecords } from './firestore-records.ts'
 
-/** The most attempts of one write. Writers of a layer compete for its revision. After the last attempt, a writer gets STORE_BUSY. */
+/** The most attempts of one write, because writers of a layer compete for its revision. Then the writer gets STORE_BUSY. */
 const ATTEMPTS_MAX = 20
 
 type FirestoreStoreParts = {

@@ -4,7 +4,7 @@ import { isToolrackError, ToolrackError } from '@toolrack/contract'
 const RESOURCE_EXHAUSTED = 8
 const ABORTED = 10
 
-/** Converts an error of Firestore, of its credentials or of the network to a ToolrackError. A ToolrackError and a bug stay as they are. */
+/** Converts an error of Firestore, its credentials or the network to a ToolrackError. Returns a ToolrackError or a bug unchanged. */
 export function firestoreError(error: unknown): unknown {
   if (isToolrackError(error) || isBug(error)) return error
   const { code } = error as { code?: unknown }

@@ -63,7 +63,7 @@ export class FirestoreInvocationLogs implements InvocationLogs {
 
   close = (): Promise<void> => this.#connection.close()
 
-  /** Removes the oldest logs of a user above the bound. Logs that are kept meanwhile cause no second check. After a failure, the next log does. */
+  /** Removes the oldest logs above the bound. Logs that are kept meanwhile cause no second check, unless this one fails. */
   async #look(uid: string): Promise<void> {
     const { userBytes } = this.#bounds
     this.#remember(uid, userBytes / LOOKS_PER_BOUND)

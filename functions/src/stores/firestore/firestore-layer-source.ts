@@ -10,7 +10,7 @@ import { itemDocument, type FoundDocument, type ItemDocument } from './stored-do
 import { storedDefinition } from '../../tools/records/stored-records.ts'
 import { revisionNumber, revisionText, type LayerState } from '../../tools/records/layer-state.ts'
 
-/** How often the store reads a whole layer, in milliseconds. It then finds changes of other programs, which do not raise the revision. */
+/** The time between reads of a whole layer, in milliseconds. They find changes of other programs, which do not raise the revision. */
 export const WHOLE_READ_MS = 5 * 60 * 1_000
 
 type LayerSourceParts = {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import type { DocumentReference, DocumentSnapshot, Query, Transaction } from 'firebase-admin/firestore'
 import { AGES, type Age, type KeptName, type LayerChanges } from '../../tools/records/layer-changes.ts'
 import type { RecordKind } from '../../tools/records/layer-changes.ts'
-import type { FoundDefinition, FoundModule, LayerWrite } from '../../tools/records/layer-write.ts'
+import type { FoundDefinition, LayerWrite } from '../../tools/records/layer-write.ts'
 import { moduleSummary, storedDefinition } from '../../tools/records/stored-records.ts'
 import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 import { foreignDefinition } from './foreign-documents.ts'
@@ -22,7 +22,7 @@ export class FirestoreWrite<Result> {
   readonly #write: LayerWrite<Result>
   readonly #compilers: SchemaCompilers
   readonly #id = randomUUID()
-  /** The last attempt that was sent to be committed. The document `proof` exists with our `writeId` if the commit was done. */
+  /** The last attempt that was sent to be committed. If it was done, the document `proof` has the id of this write. */
   #sent: { readonly result: Result; readonly proof: DocumentReference } | undefined
 
   constructor(layer: DocumentReference, write: LayerWrite<Result>, compilers: SchemaCompilers) {
@@ -50,7 +50,8 @@ export class FirestoreWrite<Result> {
     this.#sent = undefined
 
     const { state, uncounted } = await readLayerState(transaction, layer, document)
-    const module = isOfModule ? foundModule(found[0], state.epoch) : undefined
+    const stored = isOfModule && found[0] ? moduleDocument(found[0]) : undefined
+    const module = stored && { kept: keptModule(stored), summary: moduleSummary(stored, state.epoch) }
     const [first, ...rest] = isOfModule ? this.#items(write.definitions(module)) : []
     const items = isOfModule ? (first ? await transaction.getAll(first, ...rest) : []) : found
     const foreign = new Map<string, ForeignDocument>()
@@ -91,11 +92,6 @@ export class FirestoreWrite<Result> {
   }
 }
 
-function foundModule(snapshot: DocumentSnapshot | undefined, epoch: string): FoundModule | undefined {
-  const module = snapshot && moduleDocument(snapshot)
-  return module && { kept: keptModule(module), summary: moduleSummary(module, epoch) }
-}
-
 /** Reads names and removes their oldest content until there is room. After this, the write reads only the sources of modules. */
 async function makeRoom(
   transaction: Transaction,
@@ -123,7 +119,7 @@ async function makeRoom(
 /** `reached` is the age up to which all names of the collection have been read. */
 type Page = { readonly names: readonly KeptName[]; readonly reached: number }
 
-/** Returns a function that reads the next page of names of a collection, the oldest first. After the last page, pages are empty. */
+/** Returns a function that reads the next page of names, the oldest first. After the last page, it returns empty pages. */
 function oldestNames(
   transaction: Transaction,
   collection: Query,

@@ -90,7 +90,7 @@ export async function foreignDefinition(
   return { definition: { name: definition.function.name, text, digest, revision: digest.slice(-12), source } }
 }
 
-/** The fields of a document as JSON, or a fault for each field that JSON cannot hold: a time, a place, a reference, bytes, NaN. */
+/** The fields as JSON, or a fault for each field that JSON cannot hold: a time, a place, a reference, bytes, NaN. */
 export function documentJson(
   data: DocumentData,
 ): { readonly json: JsonObject } | { readonly faults: readonly JsonFault[] } {

@@ -24,7 +24,7 @@ export interface LayerReader {
   readonly look: (signal: AbortSignal) => Promise<LayerLook>
 }
 
-/** Reads a layer by Firestore's client, which finds its own credentials. The client's deadlines end reads that nobody waits for. */
+/** Reads a layer by Firestore's client, which finds its credentials. Its own deadlines end reads that nobody waits for. */
 export class ClientLayerReader implements LayerReader {
   readonly #layer: () => Promise<DocumentReference>
 
@@ -54,7 +54,7 @@ export class ClientLayerReader implements LayerReader {
   }
 }
 
-/** Reads a layer by REST, so that a new instance can list without the client. Loading the client costs more than the rest of the start. */
+/** Reads a layer by REST, without the client. To load the client costs more than the rest of the start of an instance. */
 export class RestLayerReader implements LayerReader {
   readonly #rest: FirestoreRest
   readonly #layer: readonly string[]

@@ -8,7 +8,7 @@ const PATH = '/computeMetadata/v1/instance/service-accounts/default/token'
 
 const ANSWER_MS = 3_000
 
-/** A token that ends in less than this time is renewed. The metadata server makes a new token only in the last five minutes of the old one. */
+/** A token is renewed if it ends in less than this time. The metadata server makes a new one five minutes before the end. */
 const RENEWED_BEFORE_MS = 4 * 60 * 1_000
 
 /** The token of the requests by REST. */
@@ -21,13 +21,11 @@ export type AccessToken = {
 /** The emulator allows everything to the owner of a project. */
 export const EMULATOR_TOKEN: AccessToken = { get: () => 'owner', forget: () => undefined }
 
-type Known = { readonly token: string; readonly endsAt: number }
-
 /** The access token of the instance's service account. It is renewed shortly before it ends. */
 export class MetadataToken implements AccessToken {
   readonly #server: string
   readonly #now: () => number
-  #known: Known | undefined
+  #known: { readonly token: string; readonly endsAt: number } | undefined
   #asking: Promise<string> | undefined
 
   constructor({ server = METADATA_SERVER, now = Date.now }: { server?: string; now?: () => number } = {}) {
@@ -48,7 +46,7 @@ export class MetadataToken implements AccessToken {
   /** If the metadata server does not answer, the old token is used as long as it is valid. */
   async #ask(): Promise<string> {
     try {
-      const { access_token: token, expires_in: seconds } = await askServer(this.#server)
+      const { token, seconds } = await askServer(this.#server)
       this.#known = { token, endsAt: this.#now() + seconds * 1_000 }
       return token
     } catch (error) {
@@ -60,9 +58,7 @@ export class MetadataToken implements AccessToken {
   }
 }
 
-type Answer = { readonly access_token: string; readonly expires_in: number }
-
-async function askServer(server: string): Promise<Answer> {
+async function askServer(server: string) {
   const res = await new Promise<IncomingMessage>((resolve, reject) => {
     const headers = { 'Metadata-Flavor': 'Google' }
     http.get(server + PATH, { headers, signal: AbortSignal.timeout(ANSWER_MS) }, resolve).on('error', reject)
@@ -71,7 +67,7 @@ async function askServer(server: string): Promise<Answer> {
     res.resume()
     throw new Error(`it answered ${res.statusCode}`)
   }
-  const { access_token: token, expires_in: seconds } = (await json(res)) as Partial<Answer>
+  const { access_token: token, expires_in: seconds } = (await json(res)) as Record<string, unknown>
   if (typeof token !== 'string' || typeof seconds !== 'number') throw new Error('it answered something else')
-  return { access_token: token, expires_in: seconds }
+  return { token, seconds }
 }

@@ -67,7 +67,7 @@ const MODULES = `
   ) STRICT;
 `
 
-/** SQL expressions for the bytes of a row, as `recordBytes` counts them. A deletion of a module has neither a source nor tools. */
+/** SQL expressions that count a row as `recordBytes` does. A deletion of a module has neither a source nor tools. */
 export const MODULE_VERSION_BYTES = `${RECORD_BYTES} + (CASE WHEN sha256 IS NULL THEN 0 ELSE octet_length(tools) + coalesce((SELECT octet_length(source)
   FROM blobs WHERE blobs.layer = module_versions.layer AND blobs.sha256 = module_versions.sha256), 0) END)`
 

@@ -43,7 +43,7 @@ const SCHEMA = `
 /** Twice 64 KB, the longest journal that was measured for adding or removing one log, over a thousand logs. */
 const JOURNAL_BYTES = 128 * 1024
 
-/** Gives the journal its final length: overwrites a row, all of whose pages are then written to the journal, and frees the pages. */
+/** Gives the journal its final length, by overwriting a row, which writes all pages of the row to the journal. Then frees the pages. */
 const LENGTHEN_JOURNAL = `
   CREATE TABLE journal_room (bytes BLOB) STRICT;
   INSERT INTO journal_room VALUES (zeroblob(${JOURNAL_BYTES}));

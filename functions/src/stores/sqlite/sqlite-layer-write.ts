@@ -90,7 +90,7 @@ export class SqliteLayerWriter {
       this.#statements.dropBlobs.run(key)
   }
 
-  /** Adds the names of the `count` oldest versions of each kind to the changes. Returns the age up to which all names are added. */
+  /** Adds the names of the `count` oldest versions of each kind. Returns the age up to which all names have been added. */
   #consider(key: string, changes: LayerChanges, age: Age, count: number): number {
     const { deletedDefinitions, deletedModules, oldestVersions, oldestModuleVersions } = this.#statements
     const isDeletion = age === 'deletedAt'
