@@ -5,6 +5,7 @@ import { parseObject } from '../../parse-object.ts'
 import type { AcceptedSpec, CheckedSpec, CheckReport } from '../../tools/modules/check-report.ts'
 import type { ModuleFault, ModuleNote } from '../../tools/modules/check-report.ts'
 import type { ModuleCheck, ModuleSource } from '../../tools/modules/runner.ts'
+import { either, isNull, isText, listOf, object, type Test } from '../../value-shape.ts'
 import { isCode, reasonIn } from './read-outcome.ts'
 import type { NoAnswer, RunnerAnswer } from './runner-connection.ts'
 
@@ -42,11 +43,7 @@ function unavailable(how: string): ToolrackError {
   return new ToolrackError('RUNNER_UNAVAILABLE', `The runner ${how}; nothing was written.`)
 }
 
-type Test<T> = (value: unknown) => value is T
-
-const isText: Test<string> = (value) => typeof value === 'string'
 const isNumber: Test<number> = (value) => typeof value === 'number'
-const isNull: Test<null> = (value) => value === null
 const isMissing: Test<undefined> = (value) => value === undefined
 
 const isNote = object<ModuleNote>({ kind: isText, message: isText, line: either(isNumber, isMissing) })
@@ -91,16 +88,3 @@ export const isCheckReport: Test<CheckReport> = object({
   tools: listOf(isSpec),
   log: object({ text: isText }),
 })
-
-function object<T extends object>(fields: { readonly [K in keyof Required<T>]: Test<T[K]> }): Test<T> {
-  const tests = Object.entries<Test<unknown>>(fields)
-  return (value): value is T => isJsonObject(value) && tests.every(([key, test]) => test(value[key]))
-}
-
-function listOf<T>(test: Test<T>): Test<readonly T[]> {
-  return (value): value is readonly T[] => Array.isArray(value) && value.every((item) => test(item))
-}
-
-function either<A, B>(one: Test<A>, other: Test<B>): Test<A | B> {
-  return (value): value is A | B => one(value) || other(value)
-}

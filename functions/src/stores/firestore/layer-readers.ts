@@ -65,13 +65,11 @@ export class RestLayerReader implements LayerReader {
   }
 
   async look(signal: AbortSignal): Promise<LayerLook> {
-    const body = { documents: [this.#rest.name(this.#layer)] }
-    const read = (element: RestElement) => [element]
     const [{ found, readTime } = {}] = await this.#rest.ask({
       at: [],
       method: 'batchGet',
-      body,
-      read,
+      body: { documents: [this.#rest.name(this.#layer)] },
+      read: (element) => [element],
       signal,
     })
     if (readTime === undefined) throw new Error('Firestore sent no time of the read')

@@ -51,11 +51,14 @@ export class MetadataToken implements AccessToken {
       return token
     } catch (error) {
       if (this.#known && this.#known.endsAt > this.#now()) return this.#known.token
-      const { message, code } = error as NodeJS.ErrnoException
-      // The message names the metadata server, because the log shows only the innermost error.
-      throw new Error(`the metadata server gave no access token: ${message || code}`)
+      throw noToken(error as NodeJS.ErrnoException)
     }
   }
+}
+
+/** The message names the metadata server, because the log shows only the innermost error. */
+function noToken({ message, code }: NodeJS.ErrnoException): Error {
+  return new Error(`the metadata server gave no access token: ${message || code}`)
 }
 
 async function askServer(server: string) {

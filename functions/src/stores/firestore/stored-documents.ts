@@ -3,6 +3,7 @@ import type { DocumentData, DocumentSnapshot } from 'firebase-admin/firestore'
 import { pastVersions, type KeptName, type RecordKind } from '../../tools/records/layer-changes.ts'
 import type { LayerState } from '../../tools/records/layer-state.ts'
 import { RECORD_BYTES, recordBytes } from '../../tools/records/layer-totals.ts'
+import { either, isNull, isText, listOf, object, type Test } from '../../value-shape.ts'
 import type {
   DefinitionRecord,
   DefinitionVersionRecord,
@@ -67,51 +68,53 @@ export function foundDocument(snapshot: DocumentSnapshot): FoundDocument {
   return { id, data: snapshot.data(), updatedAt }
 }
 
-type Fields = { readonly [field: string]: (value: unknown) => boolean }
+const isTextOrNull = either(isText, isNull)
+const UPDATED = { revision: isCount, updatedAt: isText, updatedBy: isText }
+const LISTED = { ...UPDATED, sha256: isTextOrNull, tools: listOf(isText) }
+const VERSION = { revision: isCount, at: isText, by: isText }
 
-const UPDATED: Fields = { revision: isCount, updatedAt: isText, updatedBy: isText }
-const ITEM: Fields = { ...UPDATED, text: isTextOrNull, digest: isText, versions: listOf(isCount) }
-const LISTED: Fields = { ...UPDATED, sha256: isTextOrNull, tools: listOf(isText) }
-const MODULE: Fields = { ...LISTED, report: isText, versions: listOf(isModuleVersion) }
-const VERSION: Fields = { revision: isCount, at: isText, by: isText }
-const ITEM_VERSION: Fields = { ...VERSION, text: isTextOrNull, digest: isTextOrNull }
-const MODULE_VERSION: Fields = { ...VERSION, sha256: isTextOrNull, tools: listOf(isText) }
-const BLOB: Fields = { source: isText, keptBy: listOf(isText) }
-const STATE: Fields = { epoch: isEpoch, revision: isCount, size: isCount }
-const TOTALS: Fields = { bytes: isCount, presentBytes: isCount, deleted: isCount }
+const isItem = object({ ...UPDATED, text: isTextOrNull, digest: isText, versions: listOf(isCount) })
+const isModuleVersion = object({ revision: isCount, sha256: isTextOrNull })
+const isModule = object({ ...LISTED, report: isText, versions: listOf(isModuleVersion) })
+const isState = object({ epoch: isEpoch, revision: isCount, size: isCount })
+const isTotals = object({ bytes: isCount, presentBytes: isCount, deleted: isCount })
 
 /** The state in the layer's own document. Other programs may add fields to this document. */
 export function layerState(document: FoundDocument | undefined): LayerState | undefined {
   const data = document?.data
-  if (!has(data, STATE)) return undefined
+  if (!isState(data)) return undefined
   const { epoch, revision, size, totals, floor } = data as LayerState
   return {
     epoch,
     revision,
     size,
     floor: isCount(floor) ? floor : 0,
-    totals: has(totals, TOTALS) ? totals : undefined,
+    totals: isTotals(totals) ? totals : undefined,
   }
 }
 
 /** The functions below return undefined for a document that another program wrote, or that was changed by hand. */
 export function itemDocument({ id, data }: FoundDocument): ItemDocument | undefined {
-  const item = has(data, ITEM) ? (data as ItemDocument) : undefined
+  const item = isItem(data) ? (data as ItemDocument) : undefined
   return item?.name === id && item.textHash === textHash(item.text) ? item : undefined
 }
 
-export const moduleDocument = reader<ModuleDocument>(MODULE, { isNamed: true })
+export const moduleDocument = reader<ModuleDocument>(isModule, ({ name }) => name)
 /** Reads a document with only the `LISTED_FIELDS`. */
-export const moduleRecord = reader<ModuleRecord>(LISTED, { isNamed: true })
-export const versionRecord = reader<DefinitionVersionRecord>(ITEM_VERSION)
-export const moduleVersionRecord = reader<ModuleVersionRecord>(MODULE_VERSION)
-export const blobDocument = reader<BlobDocument>(BLOB)
+export const moduleRecord = reader<ModuleRecord>(object(LISTED), ({ name }) => name)
+export const versionRecord = reader<DefinitionVersionRecord>(
+  object({ ...VERSION, text: isTextOrNull, digest: isTextOrNull }),
+)
+export const moduleVersionRecord = reader<ModuleVersionRecord>(
+  object({ ...VERSION, sha256: isTextOrNull, tools: listOf(isText) }),
+)
+export const blobDocument = reader<BlobDocument>(object({ source: isText, keptBy: listOf(isText) }))
 
-/** `isNamed`: the id of the document must be its name. */
-function reader<T>(fields: Fields, { isNamed = false } = {}): (snapshot: DocumentSnapshot) => T | undefined {
-  return (snapshot) => {
+/** `idOf` returns the id that the document must have. */
+function reader<T>(isValid: Test<object>, idOf?: (document: T) => string) {
+  return (snapshot: DocumentSnapshot): T | undefined => {
     const data = snapshot.data()
-    return has(data, fields) && (!isNamed || data?.['name'] === snapshot.id) ? (data as T) : undefined
+    return isValid(data) && (!idOf || idOf(data as T) === snapshot.id) ? (data as T) : undefined
   }
 }
 
@@ -157,29 +160,8 @@ export function textHash(text: string | null): string | null {
   return text === null ? null : hash('sha256', text, 'base64url')
 }
 
-function has(value: unknown, fields: Fields): boolean {
-  const data: DocumentData = value ?? {}
-  return Object.entries(fields).every(([field, isRight]) => isRight(data[field]))
-}
-
-function isModuleVersion(value: unknown): boolean {
-  return has(value, { revision: isCount, sha256: isTextOrNull })
-}
-
-function isEpoch(value: unknown): boolean {
+function isEpoch(value: unknown): value is string {
   return isText(value) && /^[0-9a-f]{12}$/.test(value)
-}
-
-function listOf(isItem: (item: unknown) => boolean): (value: unknown) => boolean {
-  return (value) => Array.isArray(value) && value.every((item) => isItem(item))
-}
-
-function isTextOrNull(value: unknown): boolean {
-  return isText(value) || value === null
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string'
 }
 
 function isCount(value: unknown): value is number {
