@@ -72,17 +72,14 @@ export class FirestoreDefinitionStore extends RecordStore {
     }
   }
 
-  protected async readRecords<T>(
-    layer: StoredLayer,
-    read: (records: LayerRecords) => T | Promise<T>,
-  ): Promise<T> {
-    try {
-      return await this.#parts.connection.calls.within(this.#deadlines.readMs, async () =>
-        read(firestoreRecords(await this.#layerDocument(layer))),
-      )
-    } catch (error) {
+  protected readRecords<T>(layer: StoredLayer, read: (records: LayerRecords) => T | Promise<T>): Promise<T> {
+    const { calls } = this.#parts.connection
+    const reading = calls.within(this.#deadlines.readMs, async () =>
+      read(firestoreRecords(await this.#layerDocument(layer))),
+    )
+    return reading.catch((error: unknown) => {
       throw firestoreError(error)
-    }
+    })
   }
 
   async #layerDocument(layer: StoredLayer): Promise<DocumentReference> {

@@ -21,11 +21,7 @@ export type RestElement = {
   readonly error?: RestFault
 }
 
-type RestFault = {
-  readonly code?: number
-  readonly message?: string | undefined
-  readonly status?: string | undefined
-}
+type RestFault = { readonly code?: number; readonly message?: string; readonly status?: string }
 
 type RestQuestion<T> = {
   /** The path of the document on which the method is called. Without segments, it is the root of the database. */
