@@ -7,9 +7,7 @@ export type RunnerEndpoint = {
   readonly url: string
   /** The secret that the runner got at its start. It is sent with every request. */
   readonly secret?: string | undefined
-  /**
-   * Returns the ID token for a request, if Google checks callers. Rejects with an Error whose message follows the word "because".
-   */
+  /** Returns the ID token for a request, if Google checks callers. Rejects with an Error whose message follows "because". */
   readonly idToken?: (() => Promise<string>) | undefined
 }
 
