@@ -2,7 +2,7 @@ import { createApp } from '../../functions/src/edge/app.ts'
 import { authenticationOf } from '../../functions/src/hosts/authentication.ts'
 import { cloudLog } from '../../functions/src/hosts/cloud/log.ts'
 import { parseConfig } from '../../functions/src/hosts/config.ts'
-import { BuiltFileLayer } from '../../functions/src/stores/files/built-file-layer.ts'
+import { builtFileLayer } from '../../functions/src/stores/files/built-file-layer.ts'
 import { absentRunner } from '../../functions/src/tools/modules/runner.ts'
 import { createServices } from '../../functions/src/hosts/services.ts'
 import { MemoryDefinitionStore } from '../../test/support/memory-definition-store.ts'
@@ -14,7 +14,7 @@ const config = parseConfig({ ...process.env, PORT: '', TOOLRACK_AUTH: 'firebase'
 export const jobs = createApp(
   createServices({
     store: () => new MemoryDefinitionStore(),
-    files: () => new BuiltFileLayer(process.env['BENCH_FILE_LAYER'] ?? ''),
+    files: () => builtFileLayer(process.env['BENCH_FILE_LAYER'] ?? ''),
     ...authenticationOf(config),
     logs: memoryInvocationLogs(),
     runner: absentRunner('No runner belongs to this benchmark.'),

@@ -20,6 +20,7 @@ export const GROUND = [
   'node-http.ts',
   'parse-object.ts',
   'user-bytes.ts',
+  'value-shape.ts',
   'version.ts',
   'within-ms.ts',
 ] as const

@@ -19,10 +19,7 @@ export const CLOCK_TOLERANCE_SECONDS = 5
 /** The longest lifetime of a token from Firebase or Google. */
 export const GOOGLE_LIFETIME_SECONDS_MAX = 3_600
 
-/**
- * Checks the subject and the lifetime of claims: the lifetime must have begun, must not have ended, and must not be too long.
- * Throws TOKEN_INVALID.
- */
+/** Throws TOKEN_INVALID if a claim is missing, or if the lifetime has not begun, has ended or is too long. */
 export function livingClaims(
   claims: { readonly [claim: string]: unknown },
   lifetimeSecondsMax: number,

@@ -3,14 +3,7 @@ import { createPrivateKey, generateKeyPairSync, randomBytes } from 'node:crypto'
 import { parseObject } from '../parse-object.ts'
 
 /** A private key of the curve P-256 as a JSON Web Key. */
-type JobKey = {
-  readonly kty: 'EC'
-  readonly crv: 'P-256'
-  readonly kid: string
-  readonly x: string
-  readonly y: string
-  readonly d: string
-}
+type JobKey = Readonly<{ kty: 'EC'; crv: 'P-256' } & Record<'kid' | 'x' | 'y' | 'd', string>>
 
 /** The keys of job tokens. The first key signs tokens, every key verifies them. */
 export type JobKeys = readonly [JobKey, ...JobKey[]]

@@ -9,14 +9,6 @@ export type MintRequest = {
   readonly ttlSeconds: number
 }
 
-type MintedToken = {
-  readonly token: string
-  /** ISO 8601, UTC. */
-  readonly expiresAt: string
-  /** The tools, by their canonical names. */
-  readonly tools: readonly GrantedTool[]
-}
-
 /** The present tools of a user. A view of the user's catalog has this type. */
 type OwnedTools = {
   resolve(nameOrAlias: string): GrantedTool | undefined
@@ -28,14 +20,14 @@ type OwnedTools = {
 const MINTED_BYTES_MAX = 12 * 1024
 
 /**
- * Signs a token for a workflow that acts for the principal. The token names tools of the principal's catalog with their present
- * digests.
+ * Signs a token for a workflow that acts for the principal. The token names tools of the principal's catalog, by their canonical
+ * names and with their present digests. `expiresAt` is in ISO 8601, UTC.
  */
 export async function mintJobToken(
   { uid }: Principal,
   { workflowId, tools, ttlSeconds }: MintRequest,
   parts: { readonly view: OwnedTools; readonly sign: SignJobToken; readonly now: () => number },
-): Promise<MintedToken> {
+) {
   const granted = currentTools(parts.view, tools)
   const iat = Math.floor(parts.now() / 1_000)
   const exp = iat + ttlSeconds
@@ -58,9 +50,9 @@ function currentTools(view: OwnedTools, tools: readonly GrantedTool[]): readonly
     const entry = view.resolve(name)
     const fault = entry ? faultOf(entry, digest, granted) : whyNone(view)
     if (entry && !fault) granted.set(entry.name, digest)
-    if (!fault) return []
-    const { reason, field, message } = fault
-    return [{ reason, index, pointer: `/tools/${index}/${field}`, message }]
+    return fault
+      ? { reason: fault.reason, index, pointer: `/tools/${index}/${fault.field}`, message: fault.message }
+      : []
   })
   const [first] = details
   if (!first) return Array.from(granted, ([name, digest]) => ({ name, digest }))

@@ -31,19 +31,16 @@ export function grantOf(tools: readonly GrantedTool[]): Grant {
 export type User = {
   readonly kind: 'user'
   readonly uid: string
-  /** Whether the user is an admin, who may for example write the global layer. */
+  /** An admin may for example write the global layer. */
   readonly isAdmin: boolean
   readonly grant?: undefined
 }
 
-/** A workflow that acts for a user with the token of a service account, or with the local token of the embedded server. */
-export type AccountJob = {
-  readonly kind: 'job'
-  readonly uid: string
-  /** True only for the holder of the embedded server's local token. */
-  readonly isAdmin: boolean
-  readonly grant?: undefined
-}
+/**
+ * A workflow that acts for a user with the token of a service account, or with the local token of the embedded server. Only the
+ * holder of the local token is an admin.
+ */
+export type AccountJob = Omit<User, 'kind'> & { readonly kind: 'job' }
 
 /** A workflow that acts for a user with a job token. */
 export type TokenJob = {

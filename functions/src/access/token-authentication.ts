@@ -7,10 +7,7 @@ import type { Principal } from './principal.ts'
 
 type Identity = Principal | ServiceAccount
 
-/**
- * Finds the identity of a token and the end of its validity, in milliseconds since 1970. Rejects with the errors of
- * `Authenticate`.
- */
+/** Finds the identity of a token, and when it ends, in milliseconds since 1970. Rejects with the errors of `Authenticate`. */
 export type Identify = (token: string) => Promise<{ readonly identity: Identity; readonly endsAt: number }>
 
 /** How each route family identifies its tokens. A family without an entry accepts no tokens. */
@@ -71,9 +68,7 @@ export class RememberedTokens {
     return this.#known.size
   }
 
-  /**
-   * For a remembered token, the result is not a promise. A token that is remembered for one family is unknown in the other one.
-   */
+  /** For a remembered token, the result is not a promise. A token is remembered for each family separately. */
   identify(family: string, token: string, identify: Identify): Identity | Promise<Identity> {
     const key = `${family} ${hash('sha256', token, 'base64url')}`
     const known = this.#known.get(key)

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type { Log } from '../../log.ts'
-import { BuiltFileLayer } from '../../stores/files/built-file-layer.ts'
+import { builtFileLayer } from '../../stores/files/built-file-layer.ts'
 import { FileLayer } from '../../stores/files/file-layer.ts'
 import { firestoreConnection } from '../../stores/firestore/connect-firestore.ts'
 import { FirestoreDefinitionStore } from '../../stores/firestore/firestore-definition-store.ts'
@@ -27,7 +27,7 @@ export function cloudServices(config: Config, log: Log): Services {
   return createServices({
     store: (compilers) => new FirestoreDefinitionStore({ compilers, connection }),
     files: (compilers) =>
-      isBuilt ? new BuiltFileLayer(BUILT_FILE_LAYER) : new FileLayer(config.definitionsFolder, compilers),
+      isBuilt ? builtFileLayer(BUILT_FILE_LAYER) : new FileLayer(config.definitionsFolder, compilers),
     logs: new FirestoreInvocationLogs(connection, { bounds: config.logBounds }),
     deadlineMsMax: DEADLINE_MS_MAX,
     runner: namedRunner(config.runner, log) ?? absentRunner(NO_RUNNER),

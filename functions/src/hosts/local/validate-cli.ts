@@ -1,16 +1,31 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { parseConfig } from '../config.ts'
+import { FileLayer } from '../../stores/files/file-layer.ts'
 import { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
-import { validateFolder } from '../../stores/files/validate-folder.ts'
 
-/** `npm run validate -- [folder]`: exit code 0 if every definition of the folder would be served, else 1. */
+/**
+ * `npm run validate -- [folder]`: reads the folder exactly as the service does. The exit code is 0 if every definition of the
+ * folder would be served, else 1.
+ */
 const folder = chosenFolder()
 const compilers = new SchemaCompilers()
-const { lines, isValid } = await validateFolder(folder, compilers)
+try {
+  const { definitions, skipped } = await new FileLayer(folder, compilers).read()
+  for (const { source, pointer, message } of skipped) fail(`${source}${pointer && `#${pointer}`}: ${message}`)
+  const served = `${definitions.length} definitions would be served from ${folder}`
+  if (skipped.length === 0) console.log(served)
+  else fail(`${served}; ${skipped.length} faults`)
+} catch (error) {
+  const { code, message } = error as NodeJS.ErrnoException
+  fail(`${folder} cannot be read (${code ?? message})`)
+}
 await compilers.close()
-for (const line of lines) (isValid ? console.log : console.error)(line)
-process.exitCode = isValid ? 0 : 1
+
+function fail(line: string): void {
+  console.error(line)
+  process.exitCode = 1
+}
 
 function chosenFolder(): string {
   try {

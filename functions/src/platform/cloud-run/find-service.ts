@@ -3,7 +3,7 @@ import { withinMs } from '../../within-ms.ts'
 
 type ServiceName = { readonly projectId: string; readonly region: string; readonly service: string }
 
-/** The options of Cloud Run's client. Tests set another address. */
+/** The options of Cloud Run's client. Tests replace the address. */
 export type CloudRunEndpoint = NonNullable<ConstructorParameters<typeof v2.ServicesClient>[0]>
 
 /** A service was not found. The message is a sentence for the operator. */
@@ -27,18 +27,13 @@ const PERMISSION_DENIED = 7
  * to load, so it is loaded only here. Each lookup makes a new client, because a client that found no credentials never looks for
  * them again.
  */
-export async function findService(name: ServiceName, endpoint: CloudRunEndpoint = {}): Promise<string> {
-  try {
-    return await look(name, endpoint)
-  } catch (error) {
+export function findService(name: ServiceName, endpoint: CloudRunEndpoint = {}): Promise<string> {
+  return lookUp(name, endpoint).catch((error: unknown) => {
     throw notFound(error as Error & { readonly code?: unknown })
-  }
+  })
 }
 
-async function look(
-  { projectId, region, service }: ServiceName,
-  endpoint: CloudRunEndpoint,
-): Promise<string> {
+async function lookUp({ projectId, region, service }: ServiceName, endpoint: CloudRunEndpoint) {
   const { v2 } = await import('@google-cloud/run')
   // The client uses REST. With gRPC it would take 80 ms more to make, and keep a connection open for a single request.
   const client = new v2.ServicesClient({ fallback: true, projectId, ...endpoint })

@@ -11,9 +11,7 @@ export class IdTokens {
   readonly #clients = new Map<string, Promise<Held>>()
   readonly #deadlineMs: number
 
-  /**
-   * `deadlineMs` is the longest time for one token. Without this limit, the library could wait for ever in a deployed service.
-   */
+  /** `deadlineMs` is the longest time for one token. Without it, the library could wait for ever in a deployed service. */
   constructor({ deadlineMs = 3_000 } = {}) {
     this.#deadlineMs = deadlineMs
   }

@@ -9,7 +9,7 @@ export class ServiceEndpoint {
   readonly #againMs: number
   #url: string | undefined
   #isDoubted = false
-  #isLooking = false
+  /** The end of the last lookup, or Infinity during a lookup. */
   #lookedMs = -Infinity
   #last: Promise<string> | undefined
 
@@ -22,8 +22,7 @@ export class ServiceEndpoint {
   /** The result is not a promise if the address is known and not doubted. Rejects with the error of `find`. */
   get(): string | Promise<string> {
     if (this.#url !== undefined && !this.#isDoubted) return this.#url
-    if (this.#last && (this.#isLooking || performance.now() - this.#lookedMs < this.#againMs))
-      return this.#last
+    if (this.#last && performance.now() - this.#lookedMs < this.#againMs) return this.#last
     return (this.#last = this.#look())
   }
 
@@ -33,20 +32,17 @@ export class ServiceEndpoint {
   }
 
   async #look(): Promise<string> {
-    this.#isLooking = true
+    this.#lookedMs = Infinity
     try {
       this.#url = await this.#find()
       this.#isDoubted = false
       return this.#url
     } catch (error) {
-      // An older address is a better guess than none, unless the service is gone.
-      if (this.#url === undefined || !(error instanceof ServiceNotFoundError) || error.isGone) {
-        this.#url = undefined
-        throw error
-      }
+      // The old address is still used, unless the service is gone.
+      if (!(error instanceof ServiceNotFoundError) || error.isGone) this.#url = undefined
+      if (this.#url === undefined) throw error
       return this.#url
     } finally {
-      this.#isLooking = false
       this.#lookedMs = performance.now()
     }
   }

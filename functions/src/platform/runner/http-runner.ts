@@ -11,7 +11,7 @@ import type {
   RunnerOutcome,
 } from '../../tools/modules/runner.ts'
 import type { CheckReport } from '../../tools/modules/check-report.ts'
-import { checkBody, readCheck } from './check-request.ts'
+import { checkBody, readCheck } from './read-check.ts'
 import { HEALTH_PATIENCE, healthProbe, type HealthProbe } from './health-probe.ts'
 import { readOutcome, unavailable, uncertain, WANTS_SOURCE } from './read-outcome.ts'
 import { RunnerConnections } from './runner-connection.ts'
@@ -31,11 +31,9 @@ type HttpRunnerOptions = {
 
 const PATIENCE = {
   ...HEALTH_PATIENCE,
-  /**
-   * The time in addition to a call's deadline: for the network and the runner's queue. The runner itself enforces the deadline.
-   */
+  /** Added to the deadline of a call, for the network and the runner's queue. The runner itself enforces the deadline. */
   graceMs: 3_000,
-  /** The time for a check and its queue: more than a runner allows for the import and the examples, less than Hosting waits. */
+  /** The time for a check and its queue. A runner allows less for the import and the examples, and Hosting waits longer. */
   checkMs: 45_000,
   /** The time for a request to forget a module, which nobody waits for. */
   forgetMs: 5_000,

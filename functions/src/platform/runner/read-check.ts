@@ -1,20 +1,50 @@
-import { ERROR_CODES, isJsonObject, type ErrorCode } from '@toolrack/contract'
-import type {
-  AcceptedSpec,
-  CheckedSpec,
-  CheckReport,
-  ModuleFault,
-  ModuleNote,
-} from '../../tools/modules/check-report.ts'
+import { isJsonObject, ToolrackError } from '@toolrack/contract'
+import { isUtf8 } from 'node:buffer'
+import { hash } from 'node:crypto'
+import { parseObject } from '../../parse-object.ts'
+import type { AcceptedSpec, CheckedSpec, CheckReport } from '../../tools/modules/check-report.ts'
+import type { ModuleFault, ModuleNote } from '../../tools/modules/check-report.ts'
+import type { ModuleCheck, ModuleSource } from '../../tools/modules/runner.ts'
+import { either, isNull, isText, listOf, object, type Test } from '../../value-shape.ts'
+import { isCode, reasonIn } from './read-outcome.ts'
+import type { NoAnswer, RunnerAnswer } from './runner-connection.ts'
 
-type Test<T> = (value: unknown) => value is T
+/** The longest name that a runner reads. Every valid module name is shorter. */
+const NAME_CHARACTERS_MAX = 128
 
-const isText: Test<string> = (value) => typeof value === 'string'
+/** The body of a request for a check. Bytes that are not UTF-8 are sent in base64, and the runner reports their fault. */
+export function checkBody({ name, source, tenant }: ModuleCheck): string {
+  const bytes = Buffer.from(source.buffer, source.byteOffset, source.byteLength)
+  const content = isUtf8(bytes) ? { source: bytes.toString() } : { sourceBase64: bytes.toString('base64') }
+  return JSON.stringify({ name: name.slice(0, NAME_CHARACTERS_MAX), ...content, tenant })
+}
+
+/** The report in a runner's answer. Throws RUNNER_UNAVAILABLE, RUNNER_BUSY or ISOLATION_UNAVAILABLE. */
+export function readCheck(answer: RunnerAnswer | NoAnswer, { source }: ModuleSource): CheckReport {
+  if (!('httpStatus' in answer)) throw unavailable(answer.how)
+  const { httpStatus, retryAfterSeconds, refusal } = answer
+  const body = parseObject(answer.text)
+  const isReport = isCheckReport(body) && 'sha256' in body && body.sha256 === hash('sha256', source)
+  if (httpStatus === 200 && isReport) return body
+  const reason = reasonIn(body)
+  if (reason?.code === 'ISOLATION_UNAVAILABLE') throw new ToolrackError('ISOLATION_UNAVAILABLE')
+  if (httpStatus === 429) {
+    // The runner's own message is used, because the runner knows whose checks use its places. A proxy's message is not useful.
+    const why = reason?.code === 'RUNNER_BUSY' ? reason.message : 'The runner has as many checks as it takes'
+    throw new ToolrackError('RUNNER_BUSY', `Nothing was written: ${why}.`, { retryAfterSeconds })
+  }
+  if (httpStatus === 401 || httpStatus === 403) throw unavailable(refusal)
+  const isOk = httpStatus === 200
+  throw unavailable(isOk ? 'gave an answer that is not valid' : `answers with HTTP ${httpStatus}`)
+}
+
+/** A check writes nothing, so nothing is lost if it fails. `how` follows the words "The runner". */
+function unavailable(how: string): ToolrackError {
+  return new ToolrackError('RUNNER_UNAVAILABLE', `The runner ${how}; nothing was written.`)
+}
+
 const isNumber: Test<number> = (value) => typeof value === 'number'
-const isNull: Test<null> = (value) => value === null
 const isMissing: Test<undefined> = (value) => value === undefined
-const isCode: Test<ErrorCode> = (value): value is ErrorCode =>
-  isText(value) && Object.hasOwn(ERROR_CODES, value)
 
 const isNote = object<ModuleNote>({ kind: isText, message: isText, line: either(isNumber, isMissing) })
 
@@ -58,16 +88,3 @@ export const isCheckReport: Test<CheckReport> = object({
   tools: listOf(isSpec),
   log: object({ text: isText }),
 })
-
-function object<T extends object>(fields: { readonly [K in keyof Required<T>]: Test<T[K]> }): Test<T> {
-  const tests = Object.entries<Test<unknown>>(fields)
-  return (value): value is T => isJsonObject(value) && tests.every(([key, test]) => test(value[key]))
-}
-
-function listOf<T>(test: Test<T>): Test<readonly T[]> {
-  return (value): value is readonly T[] => Array.isArray(value) && value.every((item) => test(item))
-}
-
-function either<A, B>(one: Test<A>, other: Test<B>): Test<A | B> {
-  return (value): value is A | B => one(value) || other(value)
-}

@@ -8,7 +8,7 @@ export const WANTS_SOURCE = 'wants the source'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** The outcome of a call from the answer of `/invoke`. After an answer that is not valid the tool may have run. */
+/** Reads the outcome of a call from an answer of `/invoke`. If the answer is not valid, the tool may have run. */
 export function readOutcome(answer: RunnerAnswer): RunnerOutcome | typeof WANTS_SOURCE {
   if (answer.httpStatus !== 200) return refused(answer)
   return ran(answer.text) ?? uncertain('sent an answer that is not valid')
@@ -23,14 +23,11 @@ const BEHIND_VALUE = ',"log":{"text":"'
  * milliseconds and the runner has parsed it. JSON escapes the quotes in strings, so the last BEHIND_VALUE is always the log
  * of the answer itself.
  */
-function split(answered: string): { readonly rest: string; readonly json: string | undefined } {
+function split(answered: string): { readonly rest: string; readonly json?: string } {
   const end = answered.lastIndexOf(BEHIND_VALUE)
-  if (end < BEFORE_VALUE.length || !answered.startsWith(BEFORE_VALUE))
-    return { rest: answered, json: undefined }
-  return {
-    rest: `{"outcome":"success"${answered.slice(end)}`,
-    json: answered.slice(BEFORE_VALUE.length, end),
-  }
+  if (end < BEFORE_VALUE.length || !answered.startsWith(BEFORE_VALUE)) return { rest: answered }
+  const json = answered.slice(BEFORE_VALUE.length, end)
+  return { rest: `{"outcome":"success"${answered.slice(end)}`, json }
 }
 
 /** The outcome of a call that the runner ran. Undefined for an answer that is not valid. */
@@ -38,9 +35,8 @@ function ran(answered: string): RunnerOutcome | undefined {
   const { rest, json } = split(answered)
   const body = parseObject(rest) ?? {}
   const isolation = ISOLATION_LEVELS.find((level) => level === body['isolation'])
-  const [usage, log] = [fields(body['usage']), fields(body['log'])]
-  const { wallMs, cpuMs, maxRssBytes } = usage
-  const { text: printed, truncated } = log
+  const { wallMs, cpuMs, maxRssBytes } = fields(body['usage'])
+  const { text: printed, truncated } = fields(body['log'])
   if (!isolation || typeof printed !== 'string') return undefined
   if (typeof wallMs !== 'number' || typeof cpuMs !== 'number' || typeof maxRssBytes !== 'number')
     return undefined
@@ -98,7 +94,7 @@ export function reasonIn(body: Fields = {}): { readonly code: string; readonly m
   return typeof reason === 'string' && typeof message === 'string' ? { code: reason, message } : undefined
 }
 
-function isCode(code: unknown): code is ErrorCode {
+export function isCode(code: unknown): code is ErrorCode {
   return typeof code === 'string' && Object.hasOwn(ERROR_CODES, code)
 }
 

@@ -7,9 +7,7 @@ export type RunnerEndpoint = {
   readonly url: string
   /** The secret that the runner got at its start. It is sent with every request. */
   readonly secret?: string | undefined
-  /**
-   * Returns the ID token for a request, if Google checks callers. Rejects with an Error whose message follows the word "because".
-   */
+  /** Returns the ID token for a request, if Google checks callers. Rejects with an Error whose message follows "because". */
   readonly idToken?: (() => Promise<string>) | undefined
 }
 
@@ -53,7 +51,7 @@ export const ANSWER_BYTES_MAX = {
  */
 const IDLE_MS = 4_000
 
-/** Follows the words "The runner". */
+/** The text follows the words "The runner". */
 const STOPPED = 'was told to stop, because the caller has gone'
 
 type RunnerRequest = {
@@ -107,9 +105,10 @@ export class RunnerConnections {
       sent.end(request.body)
       const [answer] = (await once(sent, 'response')) as [IncomingMessage]
       const text = await readText(answer, ANSWER_BYTES_MAX[request.path])
-      const httpStatus = answer.statusCode ?? 0
-      const refusal = refusalBy(endpoint, httpStatus)
-      return { httpStatus, text, retryAfterSeconds: retryAfter(answer), refusal }
+      const { statusCode: httpStatus = 0, headers } = answer
+      const retryAfter = headers['retry-after'] ?? ''
+      const retryAfterSeconds = /^\d{1,4}$/.test(retryAfter) ? Number(retryAfter) : undefined
+      return { httpStatus, text, retryAfterSeconds, refusal: refusalBy(endpoint, httpStatus) }
     } catch (error) {
       sent.destroy()
       return { wasSent: wasSent(), how: whyNoAnswer(error as NodeJS.ErrnoException) }
@@ -125,7 +124,7 @@ export class RunnerConnections {
   }
 }
 
-/** Returns a function that tells whether a part of the request may have reached the runner. Without a connection, nothing has. */
+/** Returns a function that tells whether the request was connected. If it was not, no part of it has reached the runner. */
 function watchSending(sent: ClientRequest): () => boolean {
   let isConnected = false
   sent.on('error', () => undefined)
@@ -149,11 +148,6 @@ function readText(answer: IncomingMessage, bytesMax: number): Promise<string> {
   answer.once('end', () => resolve(Buffer.concat(parts).toString('utf8')))
   answer.once('error', reject)
   return promise
-}
-
-function retryAfter({ headers }: IncomingMessage): number | undefined {
-  const { 'retry-after': text = '' } = headers
-  return /^\d{1,4}$/.test(text) ? Number(text) : undefined
 }
 
 function whyNoAnswer({ name, code, message }: NodeJS.ErrnoException): string {

@@ -1,21 +1,13 @@
 import { readFile } from 'node:fs/promises'
 import type { LayerRead, LayerSource } from '../../tools/catalog/layer-source.ts'
 
-/** The file layer that the build has read and admitted: one file, and no schema to compile. Only a deployment changes it. */
-export class BuiltFileLayer implements LayerSource {
-  readonly #path: string
-  #layer: Promise<LayerRead> | undefined
-
-  constructor(path: string) {
-    this.#path = path
+/** The file layer as one file, which the build has read and admitted. No schema is compiled. Only a deployment changes it. */
+export function builtFileLayer(path: string): LayerSource {
+  let loaded: Promise<LayerRead> | undefined
+  return {
+    async read(since) {
+      const layer = await (loaded ??= readFile(path, 'utf8').then((text) => JSON.parse(text) as LayerRead))
+      return layer.revision === since ? { ...layer, whole: false, definitions: [] } : layer
+    },
   }
-
-  async read(since?: string): Promise<LayerRead> {
-    const layer = await (this.#layer ??= readLayer(this.#path))
-    return layer.revision === since ? { ...layer, whole: false, definitions: [] } : layer
-  }
-}
-
-async function readLayer(path: string): Promise<LayerRead> {
-  return JSON.parse(await readFile(path, 'utf8')) as LayerRead
 }

@@ -1,9 +1,16 @@
+import { writeFileSync } from 'node:fs'
 import { z } from 'zod'
 import { definitionSchemas } from '../../tools/definitions/definition-schema.ts'
 
-/** The JSON Schema (draft-07, what editors know best) of a definitions file, as the text of `tool-definitions.schema.json`. */
+/** The text of `tool-definitions.schema.json`: the JSON Schema of a definitions file. Most editors support draft-07. */
 export async function editorSchemaText(): Promise<string> {
   const { editorFileSchema } = await definitionSchemas()
   const schema = z.toJSONSchema(editorFileSchema, { io: 'input', target: 'draft-07', unrepresentable: 'any' })
   return `${JSON.stringify({ title: 'Toolrack tool definitions', ...schema }, null, 2)}\n`
+}
+
+/** `npm run editor-schema`, for use in a checkout after the shape of a definition has changed. */
+if (import.meta.main) {
+  const file = new URL('../../../workflows/tools/tool-definitions.schema.json', import.meta.url)
+  writeFileSync(file, await editorSchemaText())
 }

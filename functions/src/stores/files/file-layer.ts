@@ -11,53 +11,53 @@ import type {
 import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 import { readDefinitionFile, type DefinitionFile, type FiledDefinition } from './read-definition-file.ts'
 
-/** The file layer: the `*.json` of one folder. A file is read again when its size, time or inode has changed. */
+/** `stamp` is undefined for a file that must be read again. */
+type StampedFile = { readonly stamp?: string | undefined; readonly content: DefinitionFile }
+
+/** The file layer: the `*.json` files of one folder. A file is read again if its size, times or inode have changed. */
 export class FileLayer implements LayerSource {
   readonly #folder: string
   readonly #compilers: SchemaCompilers
-  #files = new Map<string, { readonly stamp: string; readonly content: DefinitionFile }>()
+  #files = new Map<string, StampedFile>()
 
   constructor(folder: string, compilers: SchemaCompilers) {
     this.#folder = folder
     this.#compilers = compilers
   }
 
-  /** Brings the whole layer if anything has changed, because it is small. Rejects if the folder cannot be read. */
+  /** Returns the whole layer after any change, because the layer is small. Rejects if the folder cannot be read. */
   async read(since?: string): Promise<LayerRead> {
     const files = await this.#readFiles()
     const { definitions, skipped } = mergeFiles([...files.values()])
     this.#files = files
     const revision = revisionOf(definitions, skipped)
-    if (revision === since) return { revision, whole: false, definitions: [], deleted: [], skipped }
-    return { revision, whole: true, definitions: definitions.map(stored), deleted: [], skipped }
+    const whole = revision !== since
+    return { revision, whole, definitions: whole ? definitions.map(stored) : [], deleted: [], skipped }
   }
 
-  async #readFiles(): Promise<Map<string, { stamp: string; content: DefinitionFile }>> {
+  async #readFiles(): Promise<Map<string, StampedFile>> {
     const entries = await readdir(this.#folder, { withFileTypes: true })
     const names = entries.filter((entry) => entry.name.endsWith('.json') && !entry.name.startsWith('.'))
     const read = names.map(async (entry) => [entry.name, await this.#readFile(entry)] as const)
     return new Map((await Promise.all(read)).toSorted(([a], [b]) => (a < b ? -1 : 1)))
   }
 
-  async #readFile(entry: Dirent): Promise<{ stamp: string; content: DefinitionFile }> {
-    const path = join(this.#folder, entry.name)
+  async #readFile({ name }: Dirent): Promise<StampedFile> {
+    const path = join(this.#folder, name)
     const stats = await stat(path, { bigint: true }).catch(() => undefined)
     if (stats && !stats.isFile()) {
       const message = 'is not a file; a definitions file is wanted here'
-      return {
-        stamp: '',
-        content: { definitions: [], skipped: [{ source: entry.name, pointer: '', message }] },
-      }
+      return { content: { definitions: [], skipped: [{ source: name, pointer: '', message }] } }
     }
-    const stamp = stats ? [stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(' ') : 'unknown'
-    const known = this.#files.get(entry.name)
-    if (known && stats && known.stamp === stamp) return known
+    const stamp = stats && [stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(' ')
+    const known = this.#files.get(name)
+    if (known && stamp !== undefined && known.stamp === stamp) return known
     return { stamp, content: await readDefinitionFile(path, this.#compilers) }
   }
 }
 
-/** Unites the files in the order of their names. Of two tools with one name the first is kept and the other is skipped. */
-function mergeFiles(files: readonly { content: DefinitionFile }[]): DefinitionFile {
+/** Joins the files in the order of their names. If two tools have the same name, the second one is skipped. */
+function mergeFiles(files: readonly StampedFile[]): DefinitionFile {
   const byName = new Map<string, FiledDefinition>()
   const skipped = files.flatMap(({ content }) => content.skipped)
   for (const definition of files.flatMap(({ content }) => content.definitions)) {
@@ -72,14 +72,14 @@ function mergeFiles(files: readonly { content: DefinitionFile }[]): DefinitionFi
   return { definitions: [...byName.values()], skipped }
 }
 
-/** The same files give the same revision, on every machine and after every restart. */
+/** The revision of the layer. The same files give the same revision on every machine. */
 function revisionOf(definitions: readonly FiledDefinition[], skipped: readonly SkippedItem[]): string {
   const hash = createHash('sha256')
   for (const { source, pointer, text } of definitions) hash.update(`${source}#${pointer}\n${text}\n`)
   return hash.update(JSON.stringify(skipped)).digest('hex').slice(0, 12)
 }
 
-/** The revision of a definition is made from its own text, so changes of others do not touch it. */
+/** The revision of a definition is the hash of its own text, so it does not change with other definitions. */
 function stored(filed: FiledDefinition): StoredDefinition {
   const { digest, text, definition, source, pointer } = filed
   const revision = createHash('sha256').update(text).digest('hex').slice(0, 12)

@@ -17,10 +17,10 @@ export type DefinitionFile = {
 }
 export type FiledDefinition = AdmittedDefinition & { readonly source: string; readonly pointer: string }
 
-/** Reads one definitions file. Never rejects: `skipped` names the faults of the file and of its items. */
+/** Reads one definitions file. Never rejects: `skipped` has the faults of the file and of its items. */
 export async function readDefinitionFile(path: string, compilers: SchemaCompilers): Promise<DefinitionFile> {
   const source = basename(path)
-  const skip = (pointer: string, message: string): DefinitionFile => ({
+  const skip = (pointer: string, message: string) => ({
     definitions: [],
     skipped: [{ source, pointer, message }],
   })
@@ -32,10 +32,8 @@ export async function readDefinitionFile(path: string, compilers: SchemaCompiler
   const parsed = definitionFileSchema.safeParse(json.value)
   if (!parsed.success) {
     const [issue] = parsed.error.issues
-    return skip(
-      jsonPointer(issue?.path ?? []),
-      `is not a definitions file {"family": …, "tools": [ … ]}: ${issue?.message ?? ''}`,
-    )
+    const message = `is not a definitions file {"family": …, "tools": [ … ]}: ${issue?.message ?? ''}`
+    return skip(jsonPointer(issue?.path ?? []), message)
   }
   const { family, tools } = parsed.data
   const definitions: FiledDefinition[] = []
@@ -43,11 +41,10 @@ export async function readDefinitionFile(path: string, compilers: SchemaCompiler
   for (const [index, tool] of tools.entries()) {
     const at = `/tools/${index}`
     const admission = await admitDefinition(withFamily(tool as JsonValue, family), compilers.own)
-    if ('faults' in admission) {
-      skipped.push(
-        ...admission.faults.map(({ pointer, message }) => ({ source, pointer: at + pointer, message })),
-      )
-    } else definitions.push({ ...admission, source, pointer: at })
+    if ('faults' in admission)
+      for (const { pointer, message } of admission.faults)
+        skipped.push({ source, pointer: at + pointer, message })
+    else definitions.push({ ...admission, source, pointer: at })
   }
   return { definitions, skipped }
 }
@@ -60,14 +57,10 @@ async function readBytes(path: string): Promise<{ bytes: Uint8Array } | { fault:
       return { fault: `is ${size} bytes; a definitions file may have ${FILE_BYTES_MAX}` }
     return { bytes: await file.readFile() }
   } catch (error) {
-    return { fault: faultOf(error) }
+    const { code, message } = error as NodeJS.ErrnoException
+    if (code === 'EACCES' || code === 'EPERM')
+      return { fault: 'cannot be read: permission denied; let the service read it' }
+    if (code === 'ENOENT') return { fault: 'is gone, or is a link to nothing' }
+    return { fault: `cannot be read: ${code ?? message}` }
   }
-}
-
-function faultOf(error: unknown): string {
-  const { code } = error as NodeJS.ErrnoException
-  if (code === 'EACCES' || code === 'EPERM')
-    return 'cannot be read: permission denied; let the service read it'
-  if (code === 'ENOENT') return 'is gone, or is a link to nothing'
-  return `cannot be read: ${code ?? (error as Error).message}`
 }

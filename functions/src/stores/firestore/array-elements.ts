@@ -5,12 +5,12 @@ const CLOSE_LIST = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
-/** More than the JSON of the largest document that Firestore keeps. */
+/** More than the JSON of the largest possible document in Firestore. */
 const ELEMENT_BYTES_MAX = 16 * 1024 * 1024
 
 /**
- * Reads the objects of a JSON array while its text comes. Of an answer with 100,000 documents only one is held as text at a
- * time, so no text is longer than a string can be.
+ * Reads the objects of a JSON array while its text arrives. It keeps the text of only one object at a time, because the text of
+ * an answer with 100,000 documents may be longer than a string can be.
  */
 export class ArrayElements {
   #depth = 0
@@ -21,12 +21,12 @@ export class ArrayElements {
   #begunBytes = 0
   #isComplete = false
 
-  /** True when the array is complete. */
+  /** True after the end of the array. */
   get isComplete(): boolean {
     return this.#isComplete
   }
 
-  /** The objects that are complete with this piece of the text. */
+  /** Reads the next piece of the text. Returns the objects that end in it. */
   push(piece: Buffer): unknown[] {
     const objects: unknown[] = []
     let from = 0

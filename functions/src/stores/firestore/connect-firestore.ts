@@ -3,23 +3,17 @@ import { FirestoreConnection } from './firestore-connection.ts'
 import { FirestoreRest } from './firestore-rest.ts'
 import { EMULATOR_TOKEN, MetadataToken } from './metadata-token.ts'
 
-/** How long the store may take, in milliseconds. The catalog waits less. These deadlines end calls that nobody waits for. */
-export type StoreDeadlines = {
-  /** A look at a layer's revision, or at its changes. */
-  readonly readMs: number
-  readonly wholeReadMs: number
-  /** How long a write waits for those before it in the same process. When this is over, the write has not been tried. */
-  readonly turnMs: number
-  /** A write with all its attempts, from the moment when its turn has come. */
-  readonly writeMs: number
-}
-
-export const STORE_DEADLINES: StoreDeadlines = {
+/** The longest times for calls, in milliseconds. The catalog waits less, so they also end calls that nobody waits for. */
+export const STORE_DEADLINES = {
+  /** For a read of a layer's revision, or of its changes. */
   readMs: 5_000,
   wholeReadMs: 30_000,
+  /** How long a write waits for earlier writes of the same process. After this time it is refused without an attempt. */
   turnMs: 30_000,
+  /** For a write with all its attempts, without the wait for its turn. */
   writeMs: 10_000,
 }
+export type StoreDeadlines = Readonly<typeof STORE_DEADLINES>
 
 /** Firestore of the project that the environment names. */
 export function firestoreConnection(env: NodeJS.ProcessEnv = process.env): FirestoreConnection {
@@ -27,16 +21,16 @@ export function firestoreConnection(env: NodeJS.ProcessEnv = process.env): Fires
 }
 
 /**
- * The settings of the client. Its own deadlines are up to five minutes, and ten with repetitions, so calls on a dead connection
- * would pile up. It would wait two minutes before it connects again after a long outage. Without pings it never notices a
- * connection that silently drops everything.
+ * The settings of the client. The defaults have three problems. Deadlines are up to five minutes, and ten with repetitions, so
+ * many calls would wait on a dead connection. After a long outage, the client would wait two minutes before it connects again.
+ * Without pings, it would never notice a connection that drops everything.
  */
 export function firestoreSettings({ readMs, wholeReadMs, writeMs } = STORE_DEADLINES): Settings {
   const methods = {
     BatchGetDocuments: { timeout_millis: readMs },
     RunQuery: { timeout_millis: wholeReadMs },
     RunAggregationQuery: { timeout_millis: readMs },
-    // The transaction itself is repeated, and only it can see whether an unanswered commit has happened.
+    // Only the transaction is repeated, because only it can find out whether an unanswered commit was done.
     Commit: { timeout_millis: writeMs, retry_codes_name: 'none' },
     Rollback: { timeout_millis: readMs, retry_codes_name: 'none' },
   }
@@ -52,17 +46,17 @@ export function firestoreSettings({ readMs, wholeReadMs, writeMs } = STORE_DEADL
   }
 }
 
-/** The client without firebase-admin around it, which would take a quarter longer to load. */
+/** Makes the client without firebase-admin, which would take a quarter longer to load. */
 async function connectFirestore(env: NodeJS.ProcessEnv): Promise<Firestore> {
-  // Against the emulator nobody has credentials, and looking for a metadata server only warns that there is none.
+  // The emulator needs no credentials. Without this setting, the client looks for a metadata server and warns that there is none.
   if (env['FIRESTORE_EMULATOR_HOST']) env['METADATA_SERVER_DETECTION'] ??= 'none'
   const { Firestore } = await import('@google-cloud/firestore')
   return new Firestore(firestoreSettings())
 }
 
 /**
- * REST, if the account is known: against the emulator, and on Cloud Run (which Cloud Functions use too) as the service
- * account of the instance. The client finds other credentials, such as a file of keys, by itself.
+ * REST, if the credentials are known: for the emulator, and on Cloud Run (which Cloud Functions use too) those of the instance's
+ * service account. Undefined for other credentials, such as a file of keys, which only the client can find.
  */
 function firestoreRest(env: NodeJS.ProcessEnv): FirestoreRest | undefined {
   const projectId = env['GOOGLE_CLOUD_PROJECT'] || env['GCLOUD_PROJECT']

@@ -1,27 +1,28 @@
+import { ToolrackError } from '@toolrack/contract'
 import type { Firestore } from 'firebase-admin/firestore'
-import { Deadline } from './deadline.ts'
+import { withinMs } from '../../within-ms.ts'
 import type { FirestoreRest } from './firestore-rest.ts'
 
-/** How long `close` waits for calls under way, in milliseconds. */
+/** How long `close` waits for calls that have not ended, in milliseconds. */
 const CLOSE_MS = 5_000
 
-/** The one way to Firestore: a client for everything, and REST for reads of layers where that is set. */
+/** The only connection to Firestore: a client for all calls, and REST for reads of layers if it is configured. */
 export class FirestoreConnection {
-  /** Reads layers. Without it the client reads them too. */
+  /** Reads layers. If it is undefined, the client reads them. */
   readonly rest: FirestoreRest | undefined
-  /** Every call belongs in here, so that nothing is closed before it has ended. */
+  /** Every call must be tracked here, so that the client is not closed before the call has ended. */
   readonly calls = new CallsUnderWay()
   readonly #connect: () => Promise<Firestore>
   #client: Promise<Firestore> | undefined
   #closed: Promise<void> | undefined
 
-  /** `connect` is called at the first use, because the client costs more to load than the rest of the service. It is called again after it has failed. */
+  /** `connect` loads the client, which costs more than the rest of the service. So it runs at the first use, and again after a failure. */
   constructor(connect: () => Promise<Firestore>, rest?: FirestoreRest) {
     this.#connect = connect
     this.rest = rest
   }
 
-  /** The same one each time. Rejects as `connect` does. */
+  /** Always the same client. Rejects with the error of `connect`. */
   client(): Promise<Firestore> {
     return (this.#client ??= this.#connect().catch((error: unknown) => {
       this.#client = undefined
@@ -29,7 +30,7 @@ export class FirestoreConnection {
     }))
   }
 
-  /** Closes the connection once, after the calls under way. Waits at most `CLOSE_MS` for that. */
+  /** Closes the connection once, after its calls have ended or after `CLOSE_MS`. */
   close(): Promise<void> {
     return (this.#closed ??= this.#close())
   }
@@ -40,27 +41,26 @@ export class FirestoreConnection {
       this.rest?.close()
       return client?.terminate()
     })
-    const deadline = new Deadline(CLOSE_MS)
-    await deadline.race(closed).catch(() => undefined)
-    deadline.end()
+    await withinMs(CLOSE_MS, closed).catch(() => undefined)
   }
 }
 
 /**
- * Calls to Firestore, whether somebody still waits for them or not. A client that is closed under a call which it would
- * repeat raises an error that nobody can catch (`ClientPool.run` in `Firestore.requestStream`).
+ * The calls to Firestore that have not ended, even if nobody waits for them any more. If a client is closed during a call that
+ * it would repeat, it raises an error that nobody can catch (`ClientPool.run` in `Firestore.requestStream`).
  */
 export class CallsUnderWay {
   readonly #calls = new Set<Promise<unknown>>()
 
-  /** The call's result, or STORE_FAILED when it takes longer. The call's signal is aborted when nobody waits any more. */
-  async within<T>(ms: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const deadline = new Deadline(ms)
-    try {
-      return await deadline.race(this.track(call(deadline.signal)))
-    } finally {
-      deadline.end()
-    }
+  /** The result of the call. If it takes longer than `ms`, its signal is aborted, and this rejects with STORE_FAILED. */
+  within<T>(ms: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const aborter = new AbortController()
+    return withinMs(ms, this.track(call(aborter.signal)), () => {
+      const cause = new Error(`no answer within ${ms} ms`)
+      const late = new ToolrackError('STORE_FAILED', undefined, { cause })
+      aborter.abort(late)
+      throw late
+    })
   }
 
   track<T>(call: Promise<T>): Promise<T> {
@@ -70,7 +70,6 @@ export class CallsUnderWay {
     return call
   }
 
-  /** Resolves when nothing is under way any more. */
   async ended(): Promise<void> {
     while (this.#calls.size > 0) await Promise.allSettled(this.#calls)
   }

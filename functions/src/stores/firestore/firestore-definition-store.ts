@@ -2,7 +2,6 @@ import type { DocumentReference, Transaction } from 'firebase-admin/firestore'
 import type { LayerSource, StoredLayer } from '../../tools/catalog/layer-source.ts'
 import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 import { ClientLayerReader, RestLayerReader } from './layer-readers.ts'
-import { Deadline } from './deadline.ts'
 import type { FirestoreConnection } from './firestore-connection.ts'
 import { firestoreError, unconfirmed } from './firestore-error.ts'
 import { FirestoreLayerSource } from './firestore-layer-source.ts'
@@ -12,19 +11,19 @@ import { Turns } from './turns.ts'
 import type { LayerWrite } from '../../tools/records/layer-write.ts'
 import { RecordStore, type LayerRecords } from '../../tools/records/record-store.ts'
 import { FirestoreWrite } from './firestore-write.ts'
-import { FirestoreRecords } from './firestore-records.ts'
+import { firestoreRecords } from './firestore-records.ts'
 
-/** Writers of one layer compete for its revision; each gets this many attempts before it gives up with STORE_BUSY. */
+/** The most attempts of one write, because writers of a layer compete for its revision. Then the writer gets STORE_BUSY. */
 const ATTEMPTS_MAX = 20
 
-export type FirestoreStoreParts = {
+type FirestoreStoreParts = {
   readonly connection: FirestoreConnection
   readonly compilers: SchemaCompilers
   readonly deadlines?: StoreDeadlines
   readonly now?: () => number
 }
 
-/** The store in the cloud: one document a definition, the layer's revision raised in the same transaction. */
+/** The store in the cloud. Each definition is a document. A transaction that writes it also raises the revision of its layer. */
 export class FirestoreDefinitionStore extends RecordStore {
   readonly #parts: FirestoreStoreParts
   readonly #deadlines: StoreDeadlines
@@ -56,61 +55,49 @@ export class FirestoreDefinitionStore extends RecordStore {
 
   protected async runWrite<Result>(layer: StoredLayer, layerWrite: LayerWrite<Result>): Promise<Result> {
     const { connection, compilers } = this.#parts
+    const { turnMs, writeMs } = this.#deadlines
     let write: FirestoreWrite<Result> | undefined
-    const act = async (): Promise<Result> => {
-      const deadline = new Deadline(this.#deadlines.writeMs)
-      try {
-        const document = await deadline.race(this.#layerDocument(layer))
+    const act = (): Promise<Result> =>
+      connection.calls.within(writeMs, async (signal) => {
+        const document = await this.#layerDocument(layer)
+        signal.throwIfAborted()
         write = new FirestoreWrite(document, layerWrite, compilers)
-        return await deadline.race(connection.calls.track(attempt(document, write, deadline)))
-      } finally {
-        deadline.end()
-      }
-    }
+        return attempt(document, write, signal)
+      })
     try {
-      // Cheaper than losing transactions to each other.
-      return await this.#turns.take(layerSegments(layer).join('/'), this.#deadlines.turnMs, act)
+      // Writers that wait for each other cost less than transactions that fail because of each other.
+      return await this.#turns.take(layerSegments(layer).join('/'), turnMs, act)
     } catch (error) {
       throw write?.isUnconfirmed ? unconfirmed(error) : firestoreError(error)
     }
   }
 
-  protected async readRecords<T>(
-    layer: StoredLayer,
-    read: (records: LayerRecords) => T | Promise<T>,
-  ): Promise<T> {
-    try {
-      return await this.#parts.connection.calls.within(this.#deadlines.readMs, async () =>
-        read(new FirestoreRecords(await this.#layerDocument(layer))),
-      )
-    } catch (error) {
+  protected readRecords<T>(layer: StoredLayer, read: (records: LayerRecords) => T | Promise<T>): Promise<T> {
+    const { calls } = this.#parts.connection
+    const reading = calls.within(this.#deadlines.readMs, async () =>
+      read(firestoreRecords(await this.#layerDocument(layer))),
+    )
+    return reading.catch((error: unknown) => {
       throw firestoreError(error)
-    }
+    })
   }
 
   async #layerDocument(layer: StoredLayer): Promise<DocumentReference> {
-    try {
-      return layerDocument(await this.#parts.connection.client(), layer)
-    } catch (error) {
-      throw firestoreError(error)
-    }
+    return layerDocument(await this.#parts.connection.client(), layer)
   }
 }
 
-/** Tries nothing after the deadline, because a write that was reported as failed must not happen later. */
+/** Tries nothing after the signal is aborted, because a write that was reported as failed must not happen later. */
 function attempt<Result>(
   document: DocumentReference,
   write: FirestoreWrite<Result>,
-  deadline: Deadline,
+  signal: AbortSignal,
 ): Promise<Result> {
   async function once(transaction: Transaction): Promise<Result> {
-    if (deadline.isOver) throw new LateError()
+    signal.throwIfAborted()
     const result = await write.attempt(transaction)
-    if (deadline.isOver) throw new LateError()
+    signal.throwIfAborted()
     return result
   }
   return document.firestore.runTransaction(once, { maxAttempts: ATTEMPTS_MAX })
 }
-
-/** Ends the attempts of a write after its deadline. */
-class LateError extends Error {}

@@ -1,10 +1,10 @@
 import { isToolrackError, ToolrackError } from '@toolrack/contract'
 
-/** The status codes of gRPC for a store that is asked too much. */
+/** The status codes of gRPC for a store that has too many requests. */
 const RESOURCE_EXHAUSTED = 8
 const ABORTED = 10
 
-/** An error of Firestore, of its credentials or of the network, as callers of the store know it. An error of ours passes through. */
+/** Converts an error of Firestore, its credentials or the network to a ToolrackError. Returns a ToolrackError or a bug unchanged. */
 export function firestoreError(error: unknown): unknown {
   if (isToolrackError(error) || isBug(error)) return error
   const { code } = error as { code?: unknown }
@@ -18,7 +18,7 @@ export function busyError(cause: unknown): ToolrackError {
   })
 }
 
-/** The error for a commit that was sent and not answered. Only the store knows whether it was done. */
+/** The error for a commit that was sent and not answered. It is not known whether the commit was done. */
 export function unconfirmed(error: unknown): unknown {
   const failed = firestoreError(error)
   if (!isToolrackError(failed) || failed.code !== 'STORE_FAILED') return failed

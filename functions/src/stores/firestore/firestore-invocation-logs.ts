@@ -3,30 +3,30 @@ import { LOG_BOUNDS, LOG_KEPT_MS, logBytes } from '../../calls/pipeline/invocati
 import type { InvocationLog, InvocationLogs, LogBounds } from '../../calls/pipeline/invocation-logs.ts'
 import type { FirestoreConnection } from './firestore-connection.ts'
 
-/** How long a call waits for the write of its log, and a reader for a log. A call that looks for old logs waits longer. */
+/** How long a call waits for the write of its log, and a reader for a log. A call that removes old logs waits longer. */
 const DEADLINE_MS = 2_000
 const LOOK_MS = 5_000
 
-/** An instance reads a user's logs again after it has kept an eighth of the bound for that user. */
+/** An instance checks the sum of a user's logs each time it has kept an eighth of the bound for this user. */
 const LOOKS_PER_BOUND = 8
 
-/** Logs that one look removes at most: more than the shortest logs between two looks. */
+/** The most logs that one check removes. This is more than the shortest logs that can be kept between two checks. */
 const REMOVED_MAX = 2_000
 const REMOVED_AT_ONCE = 500
 
-/** The number of users whose kept bytes an instance remembers. For any other user it looks at the next log. */
+/** The most users whose kept bytes an instance remembers. For any other user it checks the sum with the next log. */
 const USERS_MAX = 10_000
 
 /**
- * The logs of calls, below their user. Firestore deletes a document some time after its `expiresAt`. An instance does not count
- * with each log. It asks for the sum of a user's logs with the first log that it keeps for them, and then after each eighth of
- * the bound. So a user has at most the bound and, for each instance, an eighth of it and one log.
+ * The logs of calls, below their user. Firestore deletes a document some time after its `expiresAt`. An instance does not check
+ * the sum of a user's logs with each log, but with the first one that it keeps for the user, and then after each eighth of the
+ * bound. So a user may exceed the bound, for each instance by at most an eighth of the bound and one log.
  */
 export class FirestoreInvocationLogs implements InvocationLogs {
   readonly #connection: FirestoreConnection
   readonly #bounds: LogBounds
   readonly #now: () => number
-  /** How many bytes each user may still print until the next look. */
+  /** The bytes that each user may still print until the next check. */
   readonly #untilLook = new Map<string, number>()
 
   constructor(
@@ -46,9 +46,9 @@ export class FirestoreInvocationLogs implements InvocationLogs {
       const logs = await this.#logsOf(uid)
       await logs.doc(invocationId).set({ tool, at, text, truncated, expiresAt, bytes })
     })
-    const left = (this.#untilLook.get(uid) ?? 0) - bytes
-    this.#remember(uid, left)
-    if (left < 0) await this.#look(uid)
+    const bytesUntilLook = (this.#untilLook.get(uid) ?? 0) - bytes
+    this.#remember(uid, bytesUntilLook)
+    if (bytesUntilLook < 0) await this.#look(uid)
   }
 
   find = async (uid: string, invocationId: string): Promise<InvocationLog | undefined> => {
@@ -63,7 +63,7 @@ export class FirestoreInvocationLogs implements InvocationLogs {
 
   close = (): Promise<void> => this.#connection.close()
 
-  /** Looks once for all logs that come meanwhile. If this fails, the next log looks again. */
+  /** Removes the oldest logs above the bound. Logs that are kept meanwhile cause no second check, unless this one fails. */
   async #look(uid: string): Promise<void> {
     const { userBytes } = this.#bounds
     this.#remember(uid, userBytes / LOOKS_PER_BOUND)
@@ -77,16 +77,15 @@ export class FirestoreInvocationLogs implements InvocationLogs {
     }
   }
 
-  /** The user becomes the newest. If there are too many, the oldest is forgotten. */
-  #remember(uid: string, left: number): void {
+  /** Makes the user the newest one. If there are too many users, the oldest one is forgotten. */
+  #remember(uid: string, bytesUntilLook: number): void {
     this.#untilLook.delete(uid)
-    this.#untilLook.set(uid, left)
-    if (this.#untilLook.size <= USERS_MAX) return
-    const [oldest] = this.#untilLook.keys()
-    if (oldest !== undefined) this.#untilLook.delete(oldest)
+    this.#untilLook.set(uid, bytesUntilLook)
+    const [oldest = uid] = this.#untilLook.keys()
+    if (this.#untilLook.size > USERS_MAX) this.#untilLook.delete(oldest)
   }
 
-  /** Built segment by segment, so that no uid can lead elsewhere. */
+  /** The path is built segment by segment, so that no uid can change its meaning. */
   async #logsOf(uid: string): Promise<CollectionReference> {
     const user = (await this.#connection.client()).collection('users').doc(uid)
     return user.collection('tools').doc('invocations').collection('logs')
@@ -94,9 +93,9 @@ export class FirestoreInvocationLogs implements InvocationLogs {
 }
 
 /**
- * Removes the oldest logs of one user until the others have at most `bytesMax` bytes. If none is removed, this costs one read
- * for each thousand logs. Otherwise it costs about one more read and one removal for each removed log. The logs are chosen at
- * one moment, so that instances which look at the same time do not remove more together.
+ * Removes the oldest logs of one user until the others have at most `bytesMax` bytes. This costs one read for each thousand
+ * logs, and about one more read and one removal for each removed log. The logs are chosen in one transaction, so that instances
+ * at the same time choose the same logs.
  */
 async function dropOldestLogs(logs: CollectionReference, bytesMax: number): Promise<void> {
   const removed = await tooMany(logs, bytesMax)
@@ -119,7 +118,7 @@ async function tooMany(
       const { bytes, logs: count } = (await transaction.get(sums)).data()
       let over = bytes - bytesMax
       if (over <= 0) return []
-      // Twice as many as for logs of equal length. If that is too few, the next look removes more.
+      // Twice the number for logs of equal length. If this is too few, the next check removes more.
       const limit = Math.min(REMOVED_MAX, Math.ceil((2 * over * count) / bytes))
       const oldest = await transaction.get(oldestFirst.limit(limit))
       return oldest.docs.filter((log) => {

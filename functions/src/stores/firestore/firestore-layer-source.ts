@@ -10,10 +10,10 @@ import { itemDocument, type FoundDocument, type ItemDocument } from './stored-do
 import { storedDefinition } from '../../tools/records/stored-records.ts'
 import { revisionNumber, revisionText, type LayerState } from '../../tools/records/layer-state.ts'
 
-/** Other programs write without raising the revision. The store looks for their changes after this long, in milliseconds. */
+/** The time between reads of a whole layer, in milliseconds. They find changes of other programs, which do not raise the revision. */
 export const WHOLE_READ_MS = 5 * 60 * 1_000
 
-export type LayerSourceParts = {
+type LayerSourceParts = {
   readonly reader: LayerReader
   readonly compilers: SchemaCompilers
   readonly calls: CallsUnderWay
@@ -21,10 +21,10 @@ export type LayerSourceParts = {
   readonly now: () => number
 }
 
-/** The content of other programs that the last whole read found, and the marker that it adds to our revision. */
+/** The content of other programs in the last whole read, and the marker that this content adds to the revision. */
 type Seen = ForeignContent & { readonly marker: string }
 
-/** One layer in Firestore: one read to ask for its revision, then only the definitions with a newer one. */
+/** One layer in Firestore. A read asks for the revision of the layer, and then only for the definitions with a newer revision. */
 export class FirestoreLayerSource implements LayerSource {
   readonly #parts: LayerSourceParts
   readonly #readForeign: ReturnType<typeof foreignReader>
@@ -57,7 +57,7 @@ export class FirestoreLayerSource implements LayerSource {
     }
   }
 
-  /** Undefined if only a whole read can tell what has changed. */
+  /** The changes since a revision. Undefined if only a whole read can find them. */
   async #changes(look: LayerLook, since: string, signal: AbortSignal): Promise<LayerRead | undefined> {
     const { marker, skipped, touched } = this.#seen
     const { state } = look
@@ -136,7 +136,7 @@ function revisionOf(state: LayerState | undefined): string {
   return state ? revisionText(state.revision, state.epoch) : '0'
 }
 
-/** Empty if everything is ours and complete, so that every instance knows the layer under the same revision. */
+/** Empty if this service wrote all documents and none is missing. Then every instance has the same revision of the layer. */
 function markerOf(
   own: readonly ItemDocument[],
   foreign: ForeignContent,

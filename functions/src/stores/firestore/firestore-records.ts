@@ -1,72 +1,48 @@
 import type { JsonObject } from '@toolrack/contract'
 import type { DocumentReference, DocumentSnapshot } from 'firebase-admin/firestore'
-import { VERSIONS_KEPT, type DefinitionVersion } from '../../tools/definitions/definition-store.ts'
-import type {
-  ModulePage,
-  ModuleSummary,
-  ModuleVersion,
-  StoredModule,
-} from '../../tools/modules/module-store.ts'
+import { VERSIONS_KEPT } from '../../tools/definitions/definition-store.ts'
 import type { LayerRecords } from '../../tools/records/record-store.ts'
 import { definitionVersion, moduleSummary, moduleVersion } from '../../tools/records/stored-records.ts'
 import { blobsOf, itemsOf, modulesOf, versionsOf } from './layer-paths.ts'
-import {
-  blobDocument,
-  foundDocument,
-  layerState,
-  LISTED_FIELDS,
-  moduleDocument,
-  moduleRecord,
-  moduleVersionRecord,
-  versionRecord,
-} from './stored-documents.ts'
-import type { FoundDocument } from './stored-documents.ts'
+import { blobDocument, foundDocument, layerState, LISTED_FIELDS } from './stored-documents.ts'
+import { moduleDocument, moduleRecord, moduleVersionRecord, versionRecord } from './stored-documents.ts'
 
-/** The records of one layer in Firestore. Its list of definitions is read by `FirestoreLayerSource`. */
-export class FirestoreRecords implements LayerRecords {
-  readonly #layer: DocumentReference
-
-  constructor(layer: DocumentReference) {
-    this.#layer = layer
-  }
-
-  versions(name: string): Promise<readonly DefinitionVersion[]> {
-    return this.#newestVersions(itemsOf(this.#layer).doc(name), versionRecord, definitionVersion)
-  }
-
-  async module(name: string): Promise<StoredModule | undefined> {
-    const [state, found] = await this.#layer.firestore.getAll(this.#layer, modulesOf(this.#layer).doc(name))
-    const document = found && moduleDocument(foundDocument(found))
-    const summary = document && moduleSummary(document, epochIn(state))
-    return summary && { ...summary, report: JSON.parse(document.report) as JsonObject }
-  }
-
-  async modules({ after, limit }: ModulePage): Promise<readonly ModuleSummary[]> {
-    const fields = modulesOf(this.#layer).select(...LISTED_FIELDS)
-    const byName = fields.orderBy('listedAs').limit(limit)
-    const page = after === undefined ? byName : byName.startAfter(after)
-    const [state, found] = await Promise.all([this.#layer.get(), page.get()])
-    const records = found.docs.flatMap((document) => moduleRecord(foundDocument(document)) ?? [])
-    return records.flatMap((record) => moduleSummary(record, epochIn(state)) ?? [])
-  }
-
-  moduleVersions(name: string): Promise<readonly ModuleVersion[]> {
-    return this.#newestVersions(modulesOf(this.#layer).doc(name), moduleVersionRecord, moduleVersion)
-  }
-
-  async source(sha256: string): Promise<string | undefined> {
-    return blobDocument(foundDocument(await blobsOf(this.#layer).doc(sha256).get()))?.source
-  }
-
-  async #newestVersions<Record, Version>(
+/** The records of one layer in Firestore. `FirestoreLayerSource` reads the list of its definitions. */
+export function firestoreRecords(layer: DocumentReference): LayerRecords {
+  async function newestVersions<Record, Version>(
     of: DocumentReference,
-    recordIn: (found: FoundDocument) => Record | undefined,
+    recordIn: (document: DocumentSnapshot) => Record | undefined,
     versionOf: (record: Record, epoch: string) => Version,
   ): Promise<readonly Version[]> {
     const newest = versionsOf(of).orderBy('revision', 'desc').limit(VERSIONS_KEPT)
-    const [state, found] = await Promise.all([this.#layer.get(), newest.get()])
-    const records = found.docs.flatMap((document) => recordIn(foundDocument(document)) ?? [])
+    const [state, found] = await Promise.all([layer.get(), newest.get()])
+    const records = found.docs.flatMap((document) => recordIn(document) ?? [])
     return records.map((record) => versionOf(record, epochIn(state)))
+  }
+  return {
+    versions: (name) => newestVersions(itemsOf(layer).doc(name), versionRecord, definitionVersion),
+
+    async module(name) {
+      const [state, found] = await layer.firestore.getAll(layer, modulesOf(layer).doc(name))
+      const document = found && moduleDocument(found)
+      const summary = document && moduleSummary(document, epochIn(state))
+      return summary && { ...summary, report: JSON.parse(document.report) as JsonObject }
+    },
+
+    async modules({ after, limit }) {
+      const fields = modulesOf(layer).select(...LISTED_FIELDS)
+      const byName = fields.orderBy('listedAs').limit(limit)
+      const page = after === undefined ? byName : byName.startAfter(after)
+      const [state, found] = await Promise.all([layer.get(), page.get()])
+      const records = found.docs.flatMap((document) => moduleRecord(document) ?? [])
+      return records.flatMap((record) => moduleSummary(record, epochIn(state)) ?? [])
+    },
+
+    moduleVersions: (name) => newestVersions(modulesOf(layer).doc(name), moduleVersionRecord, moduleVersion),
+
+    async source(sha256) {
+      return blobDocument(await blobsOf(layer).doc(sha256).get())?.source
+    },
   }
 }
 

@@ -6,14 +6,14 @@ import type { AccessToken } from './metadata-token.ts'
 import { http, https } from '../../node-http.ts'
 import type { RestDocument } from './rest-data.ts'
 
-/** A connection that was idle for longer may be dead without a sign of it, in milliseconds. */
+/** The longest time for which an idle connection is kept, in milliseconds. Later it may be dead, and nothing would show it. */
 const IDLE_MS = 30_000
 const CONNECTIONS_MAX = 100
 
-/** A read that fails is repeated after these pauses, in milliseconds, as Firestore's client does. */
+/** The pauses before a failed read is repeated, in milliseconds. Firestore's client has the same pauses. */
 const PAUSES_MS = [50, 200]
 
-/** What Firestore's methods answer with, one element after the other. */
+/** An element of an answer. */
 export type RestElement = {
   readonly found?: RestDocument
   readonly document?: RestDocument
@@ -21,23 +21,19 @@ export type RestElement = {
   readonly error?: RestFault
 }
 
-type RestFault = {
-  readonly code?: number
-  readonly message?: string | undefined
-  readonly status?: string | undefined
-}
+type RestFault = { readonly code?: number; readonly message?: string; readonly status?: string }
 
-export type RestQuestion<T> = {
-  /** The document that the method is called on. No segment means the root of the database. */
+type RestQuestion<T> = {
+  /** The path of the document on which the method is called. Without segments, it is the root of the database. */
   readonly at: readonly string[]
   readonly method: 'batchGet' | 'runQuery'
   readonly body: object
-  /** The part of an element that is kept. */
+  /** Returns the part of an element that is kept. */
   readonly read: (element: RestElement) => readonly T[]
   readonly signal: AbortSignal
 }
 
-/** An error that Firestore itself answered. */
+/** An error in an answer of Firestore. */
 class RestError extends Error {
   readonly httpStatus: number
 
@@ -47,7 +43,7 @@ class RestError extends Error {
   }
 }
 
-/** Reads of one database by Firestore's REST interface. */
+/** Reads one database by Firestore's REST interface. */
 export class FirestoreRest {
   readonly #origin: string
   readonly #database: string
@@ -63,12 +59,12 @@ export class FirestoreRest {
     this.#agent = new this.#protocol.Agent({ keepAlive: true, timeout: IDLE_MS, maxSockets: CONNECTIONS_MAX })
   }
 
-  /** The name of a document in a question. */
+  /** The full name of a document. */
   name(segments: readonly string[]): string {
     return [this.#database, ...segments].join('/')
   }
 
-  /** What `read` keeps of the answer's elements, which are read as they come. Asks again after an error that may pass. */
+  /** Applies `read` to each element of the answer as soon as it has arrived. Repeats the request after a temporary error. */
   async ask<T>(question: RestQuestion<T>): Promise<readonly T[]> {
     const { signal } = question
     for (let attempt = 0; ; attempt += 1) {
@@ -76,13 +72,13 @@ export class FirestoreRest {
         return await this.#askOnce(question)
       } catch (error) {
         const pauseMs = PAUSES_MS[attempt]
-        if (pauseMs === undefined || signal.aborted || !mayPass(error)) throw readable(error)
+        if (pauseMs === undefined || signal.aborted || !isTemporary(error)) throw readable(error)
         await pause(pauseMs, undefined, { signal })
       }
     }
   }
 
-  /** To be called when nothing is asked any more. */
+  /** To be called after the last request has ended. */
   close(): void {
     this.#agent.destroy()
   }
@@ -91,7 +87,9 @@ export class FirestoreRest {
     const url = `${this.#origin}/v1/${this.name(at.map(encodeURIComponent))}:${method}`
     const token = await this.#token.get()
     const res = await this.#post(url, token, Buffer.from(JSON.stringify(body)), signal)
-    if (res.statusCode !== 200) throw await this.#errorOf(res)
+    const { statusCode: code = 0 } = res
+    if (code === 401) this.#token.forget()
+    if (code !== 200) throw new RestError({ ...faultIn(await text(res)), code })
     const elements = new ArrayElements()
     const kept: T[] = []
     for await (const piece of res as AsyncIterable<Buffer>) {
@@ -115,27 +113,21 @@ export class FirestoreRest {
       req.on('response', resolve).on('error', reject).end(body)
     })
   }
-
-  async #errorOf(res: IncomingMessage): Promise<RestError> {
-    const { statusCode: code = 0 } = res
-    if (code === 401) this.#token.forget()
-    return new RestError({ ...faultIn(await text(res)), code })
-  }
 }
 
-/** True for errors of the network and of a busy store. After a 401 the next attempt asks for a new token. */
-function mayPass(error: unknown): boolean {
+/** True for errors of the network and of a busy store, and for a 401, after which the next attempt uses a new token. */
+function isTemporary(error: unknown): boolean {
   if (error instanceof RestError) return error.httpStatus >= 500 || [401, 429].includes(error.httpStatus)
   return !(error instanceof TypeError)
 }
 
-/** An error of the network gets a sentence, because Node's own is empty for a host with several addresses. */
+/** Adds a sentence to an error of the network. Node's own message is empty for a host with several addresses. */
 function readable(error: unknown): unknown {
   const { code, message } = error as NodeJS.ErrnoException
   return typeof code === 'string' ? new Error(`Firestore could not be asked: ${message || code}`) : error
 }
 
-/** The error in an answer, which is an object or an array of one. The answer of a proxy in between is no JSON. */
+/** The error in an answer. The answer is an object, an array of one object, or text that is not JSON, which a proxy sends. */
 function faultIn(body: string): RestFault {
   try {
     const [element] = [JSON.parse(body) as RestElement | [RestElement]].flat()

@@ -1,30 +1,29 @@
 import { randomUUID } from 'node:crypto'
 import type { DocumentReference, DocumentSnapshot, Query, Transaction } from 'firebase-admin/firestore'
-import type { StoredDefinition } from '../../tools/catalog/layer-source.ts'
 import { AGES, type Age, type KeptName, type LayerChanges } from '../../tools/records/layer-changes.ts'
-import type { FoundDefinition, FoundModule, LayerWrite } from '../../tools/records/layer-write.ts'
+import type { RecordKind } from '../../tools/records/layer-changes.ts'
+import type { FoundDefinition, LayerWrite } from '../../tools/records/layer-write.ts'
 import { moduleSummary, storedDefinition } from '../../tools/records/stored-records.ts'
 import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 import { foreignDefinition } from './foreign-documents.ts'
 import { itemsOf, modulesOf, recordOf, versionsOf } from './layer-paths.ts'
-import { keptItemIn, keptModuleIn, readLayerState } from './read-layer-state.ts'
-import { foundDocument, itemDocument, keptItem, keptModule, moduleDocument } from './stored-documents.ts'
+import { readLayerState } from './read-layer-state.ts'
+import { foundDocument, itemDocument, keptItem } from './stored-documents.ts'
+import { keptModule, keptName, moduleDocument } from './stored-documents.ts'
 import { writeChanges, type ForeignDocument } from './write-changes.ts'
 
-/** Names in one query, and queries of one write for each age. If that makes too little room, the next write goes on. */
+/** The names in one query, and the queries of one write for each age. If these make too little room, the next write continues. */
 const NAMES_AT_ONCE = 50
 const QUESTIONS_MAX = 10
 
-/** What an attempt has handed to the commit. `proof` is a document that is there if the commit was done. */
-type Sent<Result> = { readonly result: Result; readonly proof: DocumentReference }
-
-/** One write. Firestore may run its attempts several times; at most one of them happens. */
+/** One write. Firestore may run several attempts of it. At most one attempt is committed. */
 export class FirestoreWrite<Result> {
   readonly #layer: DocumentReference
   readonly #write: LayerWrite<Result>
   readonly #compilers: SchemaCompilers
   readonly #id = randomUUID()
-  #sent: Sent<Result> | undefined
+  /** The last attempt that was sent to be committed. If it was done, the document `proof` has the id of this write. */
+  #sent: { readonly result: Result; readonly proof: DocumentReference } | undefined
 
   constructor(layer: DocumentReference, write: LayerWrite<Result>, compilers: SchemaCompilers) {
     this.#layer = layer
@@ -32,7 +31,7 @@ export class FirestoreWrite<Result> {
     this.#compilers = compilers
   }
 
-  /** True if a commit was sent and nobody knows whether it was done. */
+  /** True if a commit was sent and it is not known whether it was done. */
   get isUnconfirmed(): boolean {
     return this.#sent !== undefined
   }
@@ -51,7 +50,8 @@ export class FirestoreWrite<Result> {
     this.#sent = undefined
 
     const { state, uncounted } = await readLayerState(transaction, layer, document)
-    const module = isOfModule ? foundModule(found[0], state.epoch) : undefined
+    const stored = isOfModule && found[0] ? moduleDocument(found[0]) : undefined
+    const module = stored && { kept: keptModule(stored), summary: moduleSummary(stored, state.epoch) }
     const [first, ...rest] = isOfModule ? this.#items(write.definitions(module)) : []
     const items = isOfModule ? (first ? await transaction.getAll(first, ...rest) : []) : found
     const foreign = new Map<string, ForeignDocument>()
@@ -74,7 +74,7 @@ export class FirestoreWrite<Result> {
     return names.map((name) => itemsOf(this.#layer).doc(name))
   }
 
-  /** A document of another program under this name counts as its present content if it can. */
+  /** The present content of a name. A document of another program is the present content if it is a definition of this name. */
   async #definitionIn(
     snapshot: DocumentSnapshot,
     epoch: string,
@@ -85,25 +85,14 @@ export class FirestoreWrite<Result> {
     if (item) return { kept: keptItem(item), stored: storedDefinition(item, epoch) }
     if (!snapshot.exists) return {}
     const read = await foreignDefinition(found, this.#compilers)
-    const stored = definitionOf(snapshot.id, read)
+    const isOfName = 'definition' in read && read.definition.name === snapshot.id
+    const stored = isOfName ? read.definition : undefined
     foreign.set(snapshot.id, { snapshot, definition: stored })
     return { stored, isForeign: true }
   }
 }
 
-function definitionOf(
-  name: string,
-  read: Awaited<ReturnType<typeof foreignDefinition>>,
-): StoredDefinition | undefined {
-  return 'definition' in read && read.definition.name === name ? read.definition : undefined
-}
-
-function foundModule(snapshot: DocumentSnapshot | undefined, epoch: string): FoundModule | undefined {
-  const module = snapshot && moduleDocument(foundDocument(snapshot))
-  return module && { kept: keptModule(module), summary: moduleSummary(module, epoch) }
-}
-
-/** Reads names until there is room. Only the sources of modules are read after this. */
+/** Reads names and removes their oldest content until there is room. After this, the write reads only the sources of modules. */
 async function makeRoom(
   transaction: Transaction,
   layer: DocumentReference,
@@ -111,8 +100,8 @@ async function makeRoom(
 ): Promise<void> {
   for (const age of AGES) {
     const sources = [
-      oldestNames(transaction, itemsOf(layer), age, keptItemIn),
-      oldestNames(transaction, modulesOf(layer), age, keptModuleIn),
+      oldestNames(transaction, itemsOf(layer), age, 'definition'),
+      oldestNames(transaction, modulesOf(layer), age, 'module'),
     ]
     for (let questions = 0; questions < QUESTIONS_MAX && changes.isTooLarge(age); questions += 1) {
       let reached = Infinity
@@ -127,22 +116,22 @@ async function makeRoom(
   }
 }
 
-/** The names of one collection that have come, and the age up to which all have come. */
+/** `reached` is the age up to which all names of the collection have been read. */
 type Page = { readonly names: readonly KeptName[]; readonly reached: number }
 
-/** Each call asks for the next names of a collection, those with the oldest first, until all have come. */
+/** Returns a function that reads the next page of names, the oldest first. After the last page, it returns empty pages. */
 function oldestNames(
   transaction: Transaction,
   collection: Query,
   age: Age,
-  nameIn: (snapshot: DocumentSnapshot) => KeptName | undefined,
+  kind: RecordKind,
 ): () => Promise<Page> {
   let next: Query | undefined = collection.where(age, '>', 0).orderBy(age).limit(NAMES_AT_ONCE)
   return async () => {
     const { docs = [] } = next ? await transaction.get(next) : {}
     const last = docs.at(NAMES_AT_ONCE - 1)
     next = last && next?.startAfter(last)
-    const names = docs.flatMap((snapshot) => nameIn(snapshot) ?? [])
+    const names = docs.flatMap((snapshot) => keptName(kind, snapshot) ?? [])
     return { names, reached: last ? Number(last.get(age)) : Infinity }
   }
 }

@@ -9,10 +9,10 @@ import { ValueWithoutJson } from './rest-data.ts'
 
 const SCHEMA_KEYS = ['parameters', 'inputSchema', 'input_schema', 'parametersJsonSchema']
 
-/** A document without one of these keys is no tool, even if it has a name. */
+/** A document that has none of these keys is not a tool, even if it has a name. */
 const TOOL_KEYS = ['function', 'description', ...SCHEMA_KEYS]
 
-/** The keys that are read of a definition in the stored shape, and of one that was stored flat. Other programs keep more. */
+/** The keys that are read: of a definition in the stored shape, and of a flat definition. Documents may have other keys. */
 const KEYS = 'type function runner workflowName category tags annotations limits sealed'.split(' ')
 const FLAT_KEYS = [...KEYS, 'name', 'title', 'description', ...SCHEMA_KEYS]
 
@@ -21,22 +21,21 @@ const CHANGED = 'was written by this service and changed by another program; wri
 
 const SKIPPED_FAULTS_MAX = 3
 
-/** What a layer holds that this service did not write. */
+/** The content of a layer that other programs wrote. */
 export type ForeignContent = {
   readonly definitions: readonly StoredDefinition[]
   readonly skipped: readonly SkippedItem[]
-  /** The ids of the documents, and the names they define: a write to one of these changes more than its own item. */
+  /** The ids of the documents, and the names that they define. A write of one of these names changes more than its own item. */
   readonly touched: ReadonlySet<string>
 }
 
 export const NOTHING_FOREIGN: ForeignContent = { definitions: [], skipped: [], touched: new Set() }
 
-export type ForeignRead =
-  { readonly definition: StoredDefinition } | { readonly skipped: readonly SkippedItem[] }
+type ForeignRead = { readonly definition: StoredDefinition } | { readonly skipped: readonly SkippedItem[] }
 
 /**
- * Makes the function that reads other programs' documents of one layer, and each of them again only when it has changed. A
- * definition of ours wins over another program's of the same name. Of two of theirs the first id wins.
+ * Returns a function that reads the documents of other programs in one layer. It reads a document again only after a change. If
+ * documents define the same name, a definition of this service is used, or else the document with the first id.
  */
 export function foreignReader(compilers: SchemaCompilers) {
   let knownBefore = new Map<string, { updatedAt: string; read: ForeignRead }>()
@@ -49,8 +48,8 @@ export function foreignReader(compilers: SchemaCompilers) {
     for (const document of documents.toSorted((a, b) => (a.id < b.id ? -1 : 1))) {
       const { id, updatedAt } = document
       const before = knownBefore.get(id)
-      const isKnown = before?.updatedAt === updatedAt
-      const read = isKnown ? before.read : await foreignDefinition(document, compilers)
+      const read =
+        before?.updatedAt === updatedAt ? before.read : await foreignDefinition(document, compilers)
       known.set(id, { updatedAt, read })
       touched.add(id)
       if ('skipped' in read) {
@@ -59,8 +58,7 @@ export function foreignReader(compilers: SchemaCompilers) {
       }
       const { name, source = '' } = read.definition
       touched.add(name)
-      const isTaken = own.has(name) || definitions.has(name)
-      if (isTaken)
+      if (own.has(name) || definitions.has(name))
         skipped.push({ source, pointer: '', message: `the name ${name} is taken by another document`, name })
       else definitions.set(name, read.definition)
     }
@@ -69,7 +67,7 @@ export function foreignReader(compilers: SchemaCompilers) {
   }
 }
 
-/** Reads a document that another program wrote: a definition with its schema as a map, under any id. */
+/** Reads a document of another program: a definition, whose schema is a map. The document may have any id. */
 export async function foreignDefinition(
   document: FoundDocument,
   compilers: SchemaCompilers,
@@ -79,8 +77,7 @@ export async function foreignDefinition(
   const { name: sentName }: DocumentData = isObject(data['function']) ? data['function'] : data
   const named = typeof sentName === 'string' ? sentName : document.id
   const name = isToolName(named) ? { name: named } : {}
-  const isTool = TOOL_KEYS.some((key) => key in data)
-  if (!isTool)
+  if (!TOOL_KEYS.some((key) => key in data))
     return { skipped: [{ source, pointer: '', message: 'textHash' in data ? CHANGED : NO_TOOL, ...name }] }
   const keys = 'function' in data ? KEYS : FLAT_KEYS
   const read = documentJson(Object.fromEntries(Object.entries(data).filter(([key]) => keys.includes(key))))
@@ -93,7 +90,7 @@ export async function foreignDefinition(
   return { definition: { name: definition.function.name, text, digest, revision: digest.slice(-12), source } }
 }
 
-/** A document's fields as JSON, or the fields that have no form in JSON: a time, a place, a reference, bytes, NaN. */
+/** The fields as JSON, or a fault for each field that JSON cannot hold: a time, a place, a reference, bytes, NaN. */
 export function documentJson(
   data: DocumentData,
 ): { readonly json: JsonObject } | { readonly faults: readonly JsonFault[] } {
@@ -106,7 +103,7 @@ function jsonValue(value: unknown, path: readonly PropertyKey[], faults: JsonFau
   if (value === null || typeof value === 'string' || typeof value === 'boolean') return value
   if (typeof value === 'number' && Number.isFinite(value)) return value
   if (Array.isArray(value)) return value.map((item, index) => jsonValue(item, [...path, index], faults))
-  // Everything that Firestore keeps as something else than a map comes as an object of a class.
+  // A value of Firestore that is not a map is an object of a class.
   if (isObject(value) && Object.getPrototypeOf(value) === Object.prototype)
     return jsonObject(value, path, faults)
   faults.push({ pointer: jsonPointer(path), message: `is ${kindOf(value)}, which has no form in JSON` })

@@ -3,15 +3,15 @@ import type { StoredLayer } from '../../tools/catalog/layer-source.ts'
 import type { KeptName } from '../../tools/records/layer-changes.ts'
 
 /**
- * The document of a layer. `tools/defs` and `users/{uid}/tools/defs` are documents that hold the layer's revision; the
- * definitions are the documents of their collection `items`. Built segment by segment, so that no uid can lead elsewhere.
+ * The document of a layer: `tools/defs` or `users/{uid}/tools/defs`. It has the layer's revision. The definitions are the
+ * documents of its collection `items`. The path is built segment by segment, so that no uid can change its meaning.
  */
 export function layerDocument(firestore: Firestore, layer: StoredLayer): DocumentReference {
   const owner = layer.kind === 'global' ? undefined : firestore.collection('users').doc(layer.uid)
   return (owner ?? firestore).collection('tools').doc('defs')
 }
 
-/** The same as path segments, for REST. */
+/** The segments of the same path, for REST. */
 export function layerSegments(layer: StoredLayer): readonly string[] {
   return [...(layer.kind === 'global' ? [] : ['users', layer.uid]), 'tools', 'defs']
 }
@@ -22,22 +22,22 @@ export function itemsOf(layer: DocumentReference): CollectionReference {
   return layer.collection(ITEMS)
 }
 
-/** The versions of a definition lie below it, one document for each revision. */
+/** The versions of a definition or a module, one document for each revision. */
 export function versionsOf(item: DocumentReference): CollectionReference {
   return item.collection('versions')
 }
 
-/** Unchanged copies of the documents of other programs that a definition has replaced. */
+/** Copies of the documents of other programs that a definition has replaced. */
 export function replacedOf(item: DocumentReference): CollectionReference {
   return item.collection('replaced')
 }
 
-/** Modules lie beside the definitions of their layer, in `tools/modules/items/{module}`, with their versions below them. */
+/** The modules of a layer, in `tools/modules/items/{module}`. */
 export function modulesOf(layer: DocumentReference): CollectionReference {
   return layer.parent.doc('modules').collection(ITEMS)
 }
 
-/** The sources of modules, each by its sha256. */
+/** The sources of modules. The id of each is its sha256. */
 export function blobsOf(layer: DocumentReference): CollectionReference {
   return layer.parent.doc('modules').collection('blobs')
 }

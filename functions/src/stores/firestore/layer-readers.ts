@@ -6,22 +6,25 @@ import { ITEMS, itemsOf, layerSegments } from './layer-paths.ts'
 import { restData, type RestDocument } from './rest-data.ts'
 import { foundDocument, layerState, type FoundDocument } from './stored-documents.ts'
 
-/** The state of a layer, and its items at the same moment. */
+/** The state of a layer at one moment. */
 export type LayerLook = {
   readonly state: LayerState | undefined
-  /** All items, or those with a higher revision, as they were at that moment. So a revision never means two contents. */
+  /**
+   * Reads the items as they were at that moment: all items, or only those with a revision higher than `above`. So a revision
+   * always means the same content.
+   */
   readonly items: (signal: AbortSignal, above?: number) => Promise<readonly FoundDocument[]>
 }
 
-/** How the documents of one layer are read: by the client, or by REST without loading it. */
+/** Reads the documents of one layer, by Firestore's client or by REST. REST does not load the client. */
 export interface LayerReader {
-  /** Gets what every read needs. Never rejects. */
+  /** Prepares the reads. Never rejects. */
   readonly open?: () => Promise<void>
-  /** Costs one read. When the signal is aborted, nobody waits for the answer any more. */
+  /** Reads one document. After the signal is aborted, nobody waits for the answer. */
   readonly look: (signal: AbortSignal) => Promise<LayerLook>
 }
 
-/** Reads a layer by Firestore's client, which finds its credentials. The client's own deadlines end abandoned reads. */
+/** Reads a layer by Firestore's client, which finds its credentials. Its own deadlines end reads that nobody waits for. */
 export class ClientLayerReader implements LayerReader {
   readonly #layer: () => Promise<DocumentReference>
 
@@ -51,7 +54,7 @@ export class ClientLayerReader implements LayerReader {
   }
 }
 
-/** Reads a layer by REST. A new instance then lists without loading the client, which costs more than the rest of its start. */
+/** Reads a layer by REST, without the client. To load the client costs more than the rest of the start of an instance. */
 export class RestLayerReader implements LayerReader {
   readonly #rest: FirestoreRest
   readonly #layer: readonly string[]
@@ -62,15 +65,13 @@ export class RestLayerReader implements LayerReader {
   }
 
   async look(signal: AbortSignal): Promise<LayerLook> {
-    const body = { documents: [this.#rest.name(this.#layer)] }
-    const looked = await this.#rest.ask({
+    const [{ found, readTime } = {}] = await this.#rest.ask({
       at: [],
       method: 'batchGet',
-      body,
+      body: { documents: [this.#rest.name(this.#layer)] },
       read: (element) => [element],
       signal,
     })
-    const [{ found, readTime } = {}] = looked
     if (readTime === undefined) throw new Error('Firestore sent no time of the read')
     const state = layerState(found && restDocument(found))
     return { state, items: (itemsSignal, above) => this.#items(readTime, itemsSignal, above) }
@@ -88,7 +89,7 @@ export class RestLayerReader implements LayerReader {
   }
 }
 
-/** An answer without documents is one element that holds only the time. */
+/** If there are no documents, the answer is one element that has only the time. */
 function documentIn({ document }: RestElement): FoundDocument[] {
   return document ? [restDocument(document)] : []
 }

@@ -2,32 +2,30 @@ import type { IncomingMessage } from 'node:http'
 import { json } from 'node:stream/consumers'
 import { http } from '../../node-http.ts'
 
-/** Tells an instance of Google Cloud about itself. */
+/** The server from which an instance of Google Cloud gets its own tokens. */
 const METADATA_SERVER = 'http://169.254.169.254'
 const PATH = '/computeMetadata/v1/instance/service-accounts/default/token'
 
 const ANSWER_MS = 3_000
 
-/** The metadata server gives a new token when the old one ends in less than five minutes, and the old one before. */
+/** A token is renewed if it ends in less than this time. The metadata server makes a new one five minutes before the end. */
 const RENEWED_BEFORE_MS = 4 * 60 * 1_000
 
-/** The token that a request by REST carries. */
+/** The token of the requests by REST. */
 export type AccessToken = {
   readonly get: () => string | Promise<string>
-  /** Firestore has refused the token: the next `get` asks for a new one. */
+  /** To be called after Firestore has refused the token. The next `get` then asks for a new one. */
   readonly forget: () => void
 }
 
-/** The emulator lets the owner of a project do everything. */
+/** The emulator allows everything to the owner of a project. */
 export const EMULATOR_TOKEN: AccessToken = { get: () => 'owner', forget: () => undefined }
 
-type Known = { readonly token: string; readonly endsAt: number }
-
-/** The access token of the instance's service account, asked for once and again shortly before it ends. */
+/** The access token of the instance's service account. It is renewed shortly before it ends. */
 export class MetadataToken implements AccessToken {
   readonly #server: string
   readonly #now: () => number
-  #known: Known | undefined
+  #known: { readonly token: string; readonly endsAt: number } | undefined
   #asking: Promise<string> | undefined
 
   constructor({ server = METADATA_SERVER, now = Date.now }: { server?: string; now?: () => number } = {}) {
@@ -45,10 +43,10 @@ export class MetadataToken implements AccessToken {
     this.#known = undefined
   }
 
-  /** While the old token is good, it is used if the metadata server does not answer. */
+  /** If the metadata server does not answer, the old token is used as long as it is valid. */
   async #ask(): Promise<string> {
     try {
-      const { access_token: token, expires_in: seconds } = await askServer(this.#server)
+      const { token, seconds } = await askServer(this.#server)
       this.#known = { token, endsAt: this.#now() + seconds * 1_000 }
       return token
     } catch (error) {
@@ -58,14 +56,12 @@ export class MetadataToken implements AccessToken {
   }
 }
 
-/** Names the metadata server, because the log shows only the innermost error. */
+/** The message names the metadata server, because the log shows only the innermost error. */
 function noToken({ message, code }: NodeJS.ErrnoException): Error {
   return new Error(`the metadata server gave no access token: ${message || code}`)
 }
 
-type Answer = { readonly access_token: string; readonly expires_in: number }
-
-async function askServer(server: string): Promise<Answer> {
+async function askServer(server: string) {
   const res = await new Promise<IncomingMessage>((resolve, reject) => {
     const headers = { 'Metadata-Flavor': 'Google' }
     http.get(server + PATH, { headers, signal: AbortSignal.timeout(ANSWER_MS) }, resolve).on('error', reject)
@@ -74,7 +70,7 @@ async function askServer(server: string): Promise<Answer> {
     res.resume()
     throw new Error(`it answered ${res.statusCode}`)
   }
-  const { access_token: token, expires_in: seconds } = (await json(res)) as Partial<Answer>
+  const { access_token: token, expires_in: seconds } = (await json(res)) as Record<string, unknown>
   if (typeof token !== 'string' || typeof seconds !== 'number') throw new Error('it answered something else')
-  return { access_token: token, expires_in: seconds }
+  return { token, seconds }
 }

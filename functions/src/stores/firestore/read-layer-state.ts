@@ -3,16 +3,9 @@ import { totalsOf, type KeptName } from '../../tools/records/layer-changes.ts'
 import { newEpoch, newLayerState, type LayerState } from '../../tools/records/layer-state.ts'
 import { NO_TOTALS, replaced } from '../../tools/records/layer-totals.ts'
 import { itemsOf, modulesOf } from './layer-paths.ts'
-import {
-  foundDocument,
-  itemDocument,
-  keptItem,
-  keptModule,
-  layerState,
-  moduleDocument,
-} from './stored-documents.ts'
+import { foundDocument, keptName, layerState } from './stored-documents.ts'
 
-/** Above every revision of ours. What other programs call a revision cannot push the count beyond what numbers can hold. */
+/** Higher than every revision of this service. A higher revision was written by another program and is ignored. */
 const REVISION_MAX = 2 ** 40
 
 export type FoundState = {
@@ -21,7 +14,7 @@ export type FoundState = {
   readonly uncounted: readonly KeptName[]
 }
 
-/** The state of a layer from its own document, which the transaction has read. A layer that was never counted is counted. */
+/** The state of a layer. `document` is the layer's own document. A layer that was never counted is counted. */
 export async function readLayerState(
   transaction: Transaction,
   layer: DocumentReference,
@@ -32,8 +25,8 @@ export async function readLayerState(
 }
 
 /**
- * A layer that has no document of ours: it was never written, or somebody has removed the document. What it holds then
- * still counts, and its revisions are not given a second time.
+ * The state of a layer without a document of this service. Either the layer was never written, or the document was removed.
+ * In the second case its definitions still count, and no revision is used a second time.
  */
 async function lostState(transaction: Transaction, layer: DocumentReference): Promise<LayerState> {
   const items = itemsOf(layer)
@@ -52,9 +45,8 @@ async function lostState(transaction: Transaction, layer: DocumentReference): Pr
 }
 
 /**
- * Counts everything in a layer: once, if the layer was written before layers were counted, or if its document is
- * lost. A global layer that holds something stays uncounted: it may hold too much for one write to read, and only administrators
- * write it.
+ * Counts the content of a layer that was written before layers were counted, or whose document is lost. A global layer with
+ * content is never counted, because its content may be too large for one write to read. Only administrators write it.
  */
 async function countLayer(
   transaction: Transaction,
@@ -67,27 +59,13 @@ async function countLayer(
     transaction.get(itemsOf(layer)),
     transaction.get(modulesOf(layer)),
   ])
-  const found = [
-    ...items.docs.map((snapshot) => ({ snapshot, name: keptItemIn(snapshot) })),
-    ...modules.docs.map((snapshot) => ({ snapshot, name: keptModuleIn(snapshot) })),
-  ]
-  const totals = found.reduce(
-    (sum, { name }) => (name ? replaced(sum, NO_TOTALS, totalsOf(name)) : sum),
-    NO_TOTALS,
-  )
-  const uncounted = found.flatMap(({ snapshot, name }) =>
-    name && snapshot.get('sizes') === undefined ? name : [],
-  )
+  const uncounted: KeptName[] = []
+  let totals = NO_TOTALS
+  for (const [kind, { docs }] of [['definition', items] as const, ['module', modules] as const])
+    for (const snapshot of docs) {
+      const name = keptName(kind, snapshot)
+      if (name) totals = replaced(totals, NO_TOTALS, totalsOf(name))
+      if (name && snapshot.get('sizes') === undefined) uncounted.push(name)
+    }
   return { state: { ...state, totals }, uncounted }
-}
-
-/** The name in a document of ours, or undefined. */
-export function keptItemIn(snapshot: DocumentSnapshot): KeptName | undefined {
-  const item = itemDocument(foundDocument(snapshot))
-  return item && keptItem(item)
-}
-
-export function keptModuleIn(snapshot: DocumentSnapshot): KeptName | undefined {
-  const module = moduleDocument(foundDocument(snapshot))
-  return module && keptModule(module)
 }

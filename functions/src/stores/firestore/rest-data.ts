@@ -1,14 +1,14 @@
 import type { DocumentData } from 'firebase-admin/firestore'
 
-/** A document as REST writes it: each value names its kind. */
+/** A document in the format of REST. Each value names its kind. */
 export type RestDocument = {
   readonly name: string
   readonly fields?: RestFields
   readonly updateTime: string
 }
-export type RestFields = { readonly [field: string]: RestValue }
+type RestFields = { readonly [field: string]: RestValue }
 
-/** A value has one of these keys, or one of a kind that has no form in JSON. */
+/** A value has one of these keys, or the key of a kind that JSON cannot hold. */
 type RestValue = {
   readonly [kind: string]: unknown
   readonly stringValue?: string
@@ -16,13 +16,13 @@ type RestValue = {
   readonly nullValue?: null
   /** A string, because it has 64 bits. */
   readonly integerValue?: string
-  /** "NaN", "Infinity" and "-Infinity" are strings. */
+  /** A string only for "NaN", "Infinity" and "-Infinity". */
   readonly doubleValue?: number | string
   readonly arrayValue?: { readonly values?: readonly RestValue[] }
   readonly mapValue?: { readonly fields?: RestFields }
 }
 
-/** A value that has no form in JSON. Only its kind is kept. */
+/** A value that JSON cannot hold. Only its kind is kept. */
 export class ValueWithoutJson {
   readonly kind: string
 
@@ -31,7 +31,7 @@ export class ValueWithoutJson {
   }
 }
 
-/** The client's names of the kinds, so that both ways of reading give the same. */
+/** The names of the kinds in the client, so that the client and REST give the same. */
 const KINDS: { readonly [key: string]: string } = {
   timestampValue: 'Timestamp',
   geoPointValue: 'GeoPoint',
@@ -39,7 +39,7 @@ const KINDS: { readonly [key: string]: string } = {
   referenceValue: 'DocumentReference',
 }
 
-/** A document's fields as the client would give them, but for values that have no form in JSON. */
+/** The fields of a document, as the client would return them except for values that JSON cannot hold. */
 export function restData(fields: RestFields = {}): DocumentData {
   return Object.fromEntries(
     Object.entries(fields).map(([field, value]): [string, unknown] => [field, dataOf(value)]),
@@ -59,7 +59,7 @@ function dataOf(value: RestValue): unknown {
   return new ValueWithoutJson(KINDS[kind] ?? kind)
 }
 
-/** A vector is written as a map with a field name that no other map can have. */
+/** A vector is a map with a field name that no other map can have. */
 function isVector({ fields }: NonNullable<RestValue['mapValue']>): boolean {
   return fields?.['__type__']?.stringValue === '__vector__'
 }

@@ -1,8 +1,9 @@
 import { hash } from 'node:crypto'
 import type { DocumentData, DocumentSnapshot } from 'firebase-admin/firestore'
-import { pastVersions, type KeptName } from '../../tools/records/layer-changes.ts'
+import { pastVersions, type KeptName, type RecordKind } from '../../tools/records/layer-changes.ts'
 import type { LayerState } from '../../tools/records/layer-state.ts'
 import { RECORD_BYTES, recordBytes } from '../../tools/records/layer-totals.ts'
+import { either, isNull, isText, listOf, object, type Test } from '../../value-shape.ts'
 import type {
   DefinitionRecord,
   DefinitionVersionRecord,
@@ -13,39 +14,39 @@ import type {
 /** A document as it was read, by the client or by REST. */
 export type FoundDocument = {
   readonly id: string
-  /** Undefined when it is not there. What has no form in JSON is an object of a class. */
+  /** Undefined if the document does not exist. A value that JSON cannot hold is an object of a class. */
   readonly data: DocumentData | undefined
-  /** Differs after every change of it; the two ways of reading spell it differently. */
+  /** Changes with every change of the document. The client and REST write it differently. */
   readonly updatedAt: string
 }
 
 /** The fields by which the store finds versions that may be removed, in an item and in a module. */
 type NameDocument = {
-  /** The bytes of the versions, in their order. Not in a document that was last written before they were counted. */
+  /** The bytes of the versions, in their order. A document that was last written before they were counted has no sizes. */
   readonly sizes?: readonly number[]
-  /** The revision of the oldest version that may go, or null. */
+  /** The revision of the oldest version that may be removed, or null. */
   readonly oldest?: number | null
-  /** The revision of the deletion; null if the name is not deleted. */
+  /** The revision of the deletion, or null if the name is not deleted. */
   readonly deletedAt?: number | null
 }
 
 /** A definition that this service wrote. */
 export type ItemDocument = DefinitionRecord &
   NameDocument & {
-    /** Shows that a text was changed by hand. Null in a tombstone. */
+    /** A text that was changed by hand does not match this hash. Null in a tombstone. */
     readonly textHash: string | null
-    /** The revisions of the versions that are kept, the oldest first. */
+    /** The revisions of the kept versions, the oldest first. */
     readonly versions: readonly number[]
   }
 
 /** A module. The tombstone of a deleted one keeps its versions. */
 export type ModuleDocument = ModuleRecord &
   NameDocument & {
-    /** The name, but not in a tombstone: lists are ordered by it. */
+    /** The name, by which lists are ordered. A tombstone does not have this field. */
     readonly listedAs?: string
     /** JSON. */
     readonly report: string
-    /** Those that are kept, the oldest first. */
+    /** The kept versions, the oldest first. */
     readonly versions: readonly { readonly revision: number; readonly sha256: string | null }[]
   }
 
@@ -53,91 +54,93 @@ export type ModuleDocument = ModuleRecord &
 export const LISTED_FIELDS = ['name', 'listedAs', 'sha256', 'tools', 'revision', 'updatedAt', 'updatedBy']
 
 /**
- * A version of a definition or of a module. `writeId` names the write that it came with: a write whose commit was not answered
- * knows by it that it has happened.
+ * A version of a definition or of a module. `writeId` is the id of the write that made it. If a commit was not answered, the
+ * write looks for its id to find out whether the commit was done.
  */
 export type VersionDocument = (DefinitionVersionRecord | ModuleVersionRecord) & { readonly writeId: string }
 
-/** A source, and the versions of modules that have it. It is removed with the last of them. */
+/** A source, and the versions of modules that have it. The source is removed with the last of these versions. */
 export type BlobDocument = { readonly source: string; readonly keptBy: readonly string[] }
 
-/** What the client has read. */
 export function foundDocument(snapshot: DocumentSnapshot): FoundDocument {
   const { id, updateTime } = snapshot
   const updatedAt = updateTime ? `${updateTime.seconds}.${updateTime.nanoseconds}` : ''
   return { id, data: snapshot.data(), updatedAt }
 }
 
-type Fields = { readonly [field: string]: (value: unknown) => boolean }
+const isTextOrNull = either(isText, isNull)
+const UPDATED = { revision: isCount, updatedAt: isText, updatedBy: isText }
+const LISTED = { ...UPDATED, sha256: isTextOrNull, tools: listOf(isText) }
+const VERSION = { revision: isCount, at: isText, by: isText }
 
-const UPDATED: Fields = { revision: isCount, updatedAt: isText, updatedBy: isText }
-const ITEM: Fields = { ...UPDATED, text: isTextOrNull, digest: isText, versions: listOf(isCount) }
-const LISTED: Fields = { ...UPDATED, sha256: isTextOrNull, tools: listOf(isText) }
-const MODULE: Fields = { ...LISTED, report: isText, versions: listOf(isModuleVersion) }
-const VERSION: Fields = { revision: isCount, at: isText, by: isText }
-const ITEM_VERSION: Fields = { ...VERSION, text: isTextOrNull, digest: isTextOrNull }
-const MODULE_VERSION: Fields = { ...VERSION, sha256: isTextOrNull, tools: listOf(isText) }
-const BLOB: Fields = { source: isText, keptBy: listOf(isText) }
-const STATE: Fields = { epoch: isEpoch, revision: isCount, size: isCount }
-const TOTALS: Fields = { bytes: isCount, presentBytes: isCount, deleted: isCount }
+const isItem = object({ ...UPDATED, text: isTextOrNull, digest: isText, versions: listOf(isCount) })
+const isModuleVersion = object({ revision: isCount, sha256: isTextOrNull })
+const isModule = object({ ...LISTED, report: isText, versions: listOf(isModuleVersion) })
+const isState = object({ epoch: isEpoch, revision: isCount, size: isCount })
+const isTotals = object({ bytes: isCount, presentBytes: isCount, deleted: isCount })
 
-/** The state in the layer's own document. Other programs may add fields to it. */
+/** The state in the layer's own document. Other programs may add fields to this document. */
 export function layerState(document: FoundDocument | undefined): LayerState | undefined {
   const data = document?.data
-  if (!has(data, STATE)) return undefined
+  if (!isState(data)) return undefined
   const { epoch, revision, size, totals, floor } = data as LayerState
   return {
     epoch,
     revision,
     size,
     floor: isCount(floor) ? floor : 0,
-    totals: has(totals, TOTALS) ? totals : undefined,
+    totals: isTotals(totals) ? totals : undefined,
   }
 }
 
 /** The functions below return undefined for a document that another program wrote, or that was changed by hand. */
 export function itemDocument({ id, data }: FoundDocument): ItemDocument | undefined {
-  const item = has(data, ITEM) ? (data as ItemDocument) : undefined
+  const item = isItem(data) ? (data as ItemDocument) : undefined
   return item?.name === id && item.textHash === textHash(item.text) ? item : undefined
 }
 
-export function versionRecord({ data }: FoundDocument): DefinitionVersionRecord | undefined {
-  return has(data, ITEM_VERSION) ? (data as DefinitionVersionRecord) : undefined
+export const moduleDocument = reader<ModuleDocument>(isModule, ({ name }) => name)
+/** Reads a document with only the `LISTED_FIELDS`. */
+export const moduleRecord = reader<ModuleRecord>(object(LISTED), ({ name }) => name)
+export const versionRecord = reader<DefinitionVersionRecord>(
+  object({ ...VERSION, text: isTextOrNull, digest: isTextOrNull }),
+)
+export const moduleVersionRecord = reader<ModuleVersionRecord>(
+  object({ ...VERSION, sha256: isTextOrNull, tools: listOf(isText) }),
+)
+export const blobDocument = reader<BlobDocument>(object({ source: isText, keptBy: listOf(isText) }))
+
+/** `idOf` returns the id that the document must have. */
+function reader<T>(isValid: Test<object>, idOf?: (document: T) => string) {
+  return (snapshot: DocumentSnapshot): T | undefined => {
+    const data = snapshot.data()
+    return isValid(data) && (!idOf || idOf(data as T) === snapshot.id) ? (data as T) : undefined
+  }
 }
 
-export function moduleDocument({ id, data }: FoundDocument): ModuleDocument | undefined {
-  return has(data, MODULE) && data?.['name'] === id ? (data as ModuleDocument) : undefined
-}
-
-/** Reads the fields that a list asks for. */
-export function moduleRecord({ id, data }: FoundDocument): ModuleRecord | undefined {
-  return has(data, LISTED) && data?.['name'] === id ? (data as ModuleRecord) : undefined
-}
-
-export function moduleVersionRecord({ data }: FoundDocument): ModuleVersionRecord | undefined {
-  return has(data, MODULE_VERSION) ? (data as ModuleVersionRecord) : undefined
-}
-
-export function blobDocument({ data }: FoundDocument): BlobDocument | undefined {
-  return has(data, BLOB) ? (data as BlobDocument) : undefined
-}
-
-/** A definition and its versions. A version that was written before versions were counted counts as the present content. */
+/** A definition with its versions. A version without a size gets the size of the present content. */
 export function keptItem({ name, text, versions, sizes }: ItemDocument): KeptName {
   const ownBytes = recordBytes(text)
   const sized = versions.map((revision, index) => ({ revision, bytes: sizes?.[index] ?? ownBytes }))
   return { kind: 'definition', name, isDeleted: text === null, ownBytes, versions: sized }
 }
 
-/** A module and its versions. */
 export function keptModule({ name, sha256, tools, report, versions, sizes }: ModuleDocument): KeptName {
   const isDeleted = sha256 === null
   const ownBytes = isDeleted ? RECORD_BYTES : recordBytes(report, JSON.stringify(tools))
-  const sized = versions.map((version, index) => ({
-    ...version,
-    bytes: sizes?.[index] ?? recordBytes(report),
-  }))
+  const bytes = recordBytes(report)
+  const sized = versions.map((version, index) => ({ ...version, bytes: sizes?.[index] ?? bytes }))
   return { kind: 'module', name, isDeleted, ownBytes, versions: sized }
+}
+
+/** The name in the document of a definition or of a module. Undefined for a document of another program. */
+export function keptName(kind: RecordKind, snapshot: DocumentSnapshot): KeptName | undefined {
+  if (kind === 'definition') {
+    const item = itemDocument(foundDocument(snapshot))
+    return item && keptItem(item)
+  }
+  const module = moduleDocument(snapshot)
+  return module && keptModule(module)
 }
 
 /** The fields of a name's document that describe its versions. */
@@ -157,29 +160,8 @@ export function textHash(text: string | null): string | null {
   return text === null ? null : hash('sha256', text, 'base64url')
 }
 
-function has(value: unknown, fields: Fields): boolean {
-  const data: DocumentData = value ?? {}
-  return Object.entries(fields).every(([field, isRight]) => isRight(data[field]))
-}
-
-function isModuleVersion(value: unknown): boolean {
-  return has(value, { revision: isCount, sha256: isTextOrNull })
-}
-
-function isEpoch(value: unknown): boolean {
+function isEpoch(value: unknown): value is string {
   return isText(value) && /^[0-9a-f]{12}$/.test(value)
-}
-
-function listOf(isItem: (item: unknown) => boolean): (value: unknown) => boolean {
-  return (value) => Array.isArray(value) && value.every((item) => isItem(item))
-}
-
-function isTextOrNull(value: unknown): boolean {
-  return isText(value) || value === null
-}
-
-function isText(value: unknown): value is string {
-  return typeof value === 'string'
 }
 
 function isCount(value: unknown): value is number {

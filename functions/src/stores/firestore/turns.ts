@@ -1,35 +1,28 @@
-import { Deadline } from './deadline.ts'
+import { withinMs } from '../../within-ms.ts'
 import { busyError } from './firestore-error.ts'
 
-/** Runs acts on the same thing one after the other, in the order in which they came. */
+/** Runs the actions with the same key one after the other, in the order of their calls. */
 export class Turns {
   readonly #last = new Map<string, Promise<void>>()
 
-  /** The result of the act. Rejects with STORE_BUSY if its turn does not come in time; then it never runs. */
-  async take<T>(what: string, waitMs: number, act: () => Promise<T>): Promise<T> {
-    const before = this.#last.get(what) ?? Promise.resolve()
+  /** The result of the action. Rejects with STORE_BUSY if its turn does not come within `waitMs`; then it never runs. */
+  async take<T>(key: string, waitMs: number, act: () => Promise<T>): Promise<T> {
+    const before = this.#last.get(key) ?? Promise.resolve()
     const { promise: isOver, resolve: end } = Promise.withResolvers<void>()
-    // An act that gives up keeps its place in the queue, because those behind it wait for the one that runs now.
-    const mine: Promise<void> = before.then(() => isOver).then(() => this.#leave(what, mine))
-    this.#last.set(what, mine)
+    // An action that gives up keeps its place in the queue, because the actions behind it wait for the one that runs now.
+    const mine: Promise<void> = before.then(() => isOver).then(() => this.#leave(key, mine))
+    this.#last.set(key, mine)
     try {
-      await turnWithin(waitMs, before)
+      await withinMs(waitMs, before, () => {
+        throw busyError(new Error(`no turn to write within ${waitMs} ms`))
+      })
       return await act()
     } finally {
       end()
     }
   }
 
-  #leave(what: string, last: Promise<void>): void {
-    if (this.#last.get(what) === last) this.#last.delete(what)
-  }
-}
-
-async function turnWithin(ms: number, turn: Promise<void>): Promise<void> {
-  const waiting = new Deadline(ms, () => busyError(new Error(`no turn to write within ${ms} ms`)))
-  try {
-    await waiting.race(turn)
-  } finally {
-    waiting.end()
+  #leave(key: string, last: Promise<void>): void {
+    if (this.#last.get(key) === last) this.#last.delete(key)
   }
 }

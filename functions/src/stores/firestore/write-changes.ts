@@ -8,10 +8,10 @@ import type {
 } from '../../tools/records/layer-changes.ts'
 import type { DefinitionVersionRecord, ModuleVersionRecord } from '../../tools/records/stored-records.ts'
 import { blobsOf, recordOf, replacedOf, versionsOf } from './layer-paths.ts'
-import { blobDocument, foundDocument, nameDocument, textHash } from './stored-documents.ts'
+import { blobDocument, nameDocument, textHash } from './stored-documents.ts'
 import type { BlobDocument, ItemDocument, ModuleDocument, VersionDocument } from './stored-documents.ts'
 
-/** The author of versions that another program wrote. No uid has these characters. */
+/** The author of versions that another program wrote. No uid contains these characters. */
 const ANOTHER_PROGRAM = '(another program)'
 
 /** A document of another program under the name of a definition, and the definition in it. */
@@ -20,15 +20,15 @@ export type ForeignDocument = {
   readonly definition: StoredDefinition | undefined
 }
 
-export type WrittenChanges = {
+type WrittenChanges = {
   readonly changes: LayerChanges
-  /** Names whose documents have no counts yet. They get them, even if nothing else of them changes. */
+  /** Names whose documents have no counts yet. Their counts are written, even if nothing else in the documents changes. */
   readonly uncounted: readonly KeptName[]
   readonly foreign: ReadonlyMap<string, ForeignDocument>
   readonly writeId: string
 }
 
-/** Writes everything that a transaction changes in a layer. Reads only the sources of modules, before it writes. */
+/** Writes all changes of a transaction in a layer. Before it writes, it reads the sources of modules. */
 export async function writeChanges(
   transaction: Transaction,
   layer: DocumentReference,
@@ -39,10 +39,10 @@ export async function writeChanges(
   transaction.set(layer, changes.state, { merge: true })
   for (const change of records) {
     const { kind, name } = change.name
-    const left = kind === 'definition' ? foreign.get(name) : undefined
-    if (left && change.content) {
+    const replaced = kind === 'definition' ? foreign.get(name) : undefined
+    if (replaced && change.content) {
       const { updatedAt } = change.content.record
-      keepForeign(transaction, left, { revision: changes.state.revision - 1, at: updatedAt, writeId })
+      keepForeign(transaction, replaced, { revision: changes.state.revision - 1, at: updatedAt, writeId })
     }
     writeRecord(transaction, recordOf(layer, change.name), change, writeId)
   }
@@ -59,8 +59,8 @@ export async function writeChanges(
 }
 
 /**
- * Keeps a document that is about to be replaced: as it is, and as a version if it is a definition of that name.
- * The version may be one of those that go at once.
+ * Copies a document of another program before it is replaced. If it is a definition of its name, also keeps it as a version.
+ * The same transaction may remove this version again.
  */
 function keepForeign(
   transaction: Transaction,
@@ -107,7 +107,7 @@ function versionOf({ kind, record }: RecordContent): DefinitionVersionRecord | M
   return { revision, text, digest: text === null ? null : digest, at, by }
 }
 
-/** The sources of modules that a transaction changes. Each names its versions, so that it is removed with the last of them. */
+/** The documents of sources that a transaction changes. A source without versions is removed. */
 async function changedBlobs(
   transaction: Transaction,
   layer: DocumentReference,
@@ -126,16 +126,14 @@ async function changedBlobs(
   const hashes = new Set([...released, ...kept].map(({ sha256 }) => sha256))
   const [first, ...rest] = [...hashes].map((sha256) => blobsOf(layer).doc(sha256))
   const found = first ? await transaction.getAll(first, ...rest) : []
-  const blobs = new Map(
-    found.flatMap((snapshot): [string, BlobDocument][] => {
-      const blob = blobDocument(foundDocument(snapshot))
-      return blob ? [[snapshot.id, blob]] : []
-    }),
-  )
+  const blobs = new Map<string, BlobDocument>()
+  for (const snapshot of found) {
+    const blob = blobDocument(snapshot)
+    if (blob) blobs.set(snapshot.id, blob)
+  }
   for (const { sha256, version } of released) {
     const blob = blobs.get(sha256)
-    const keptBy = blob?.keptBy.filter((other) => other !== version) ?? []
-    if (blob) blobs.set(sha256, { ...blob, keptBy })
+    if (blob) blobs.set(sha256, { ...blob, keptBy: blob.keptBy.filter((other) => other !== version) })
   }
   for (const { sha256, source, version } of kept)
     blobs.set(sha256, { source, keptBy: [...(blobs.get(sha256)?.keptBy ?? []), version] })

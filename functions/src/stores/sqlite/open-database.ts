@@ -1,9 +1,9 @@
 import { statSync } from 'node:fs'
 import { DatabaseSync } from 'node:sqlite'
 import { RECORD_BYTES } from '../../tools/records/layer-totals.ts'
-import { isDamaged, sqliteError } from './transaction.ts'
+import { isDamaged, sqliteError, tablesVersion } from './transaction.ts'
 
-/** The version of the tables. A file with a higher number comes from a newer version of Toolrack. */
+/** The version of the tables. A newer version of Toolrack has written a file with a higher number. */
 const SCHEMA_VERSION = 3
 
 const DEFINITIONS = `
@@ -67,11 +67,11 @@ const MODULES = `
   ) STRICT;
 `
 
-/** The expressions count a row as `recordBytes` counts it. A deletion of a module has neither a source nor tools. */
+/** SQL expressions that count a row as `recordBytes` does. A deletion of a module has neither a source nor tools. */
 export const MODULE_VERSION_BYTES = `${RECORD_BYTES} + (CASE WHEN sha256 IS NULL THEN 0 ELSE octet_length(tools) + coalesce((SELECT octet_length(source)
   FROM blobs WHERE blobs.layer = module_versions.layer AND blobs.sha256 = module_versions.sha256), 0) END)`
 
-/** Of a definition and of a version of one. */
+/** For a definition, and for a version of a definition. */
 export const DEFINITION_BYTES = `${RECORD_BYTES} + coalesce(octet_length(text), 0)`
 export const MODULE_BYTES = `${RECORD_BYTES} + octet_length(report) + octet_length(tools)`
 const OF_LAYER = 'layer = layers.layer'
@@ -79,13 +79,13 @@ const OF_LAYER = 'layer = layers.layer'
 const PRESENT_VERSIONS = `versions WHERE ${OF_LAYER} AND NOT EXISTS (SELECT 1 FROM past_versions
   WHERE past_versions.layer = versions.layer AND past_versions.revision = versions.revision AND past_versions.name = versions.name)`
 
-/** A deleted module has no row of its own, but counts as a name as long as it has a version. */
+/** The number of deleted modules. A deleted module has no row in `modules`, but it counts as long as it has a version. */
 const DELETED_MODULES = `(SELECT count(DISTINCT name) FROM module_versions WHERE ${OF_LAYER} AND NOT EXISTS
   (SELECT 1 FROM modules WHERE modules.layer = module_versions.layer AND modules.name = module_versions.name))`
 
 const sum = (bytes: string, of: string): string => `(SELECT coalesce(sum(${bytes}), 0) FROM ${of})`
 
-/** Counts every layer from its rows, as `layer-totals.ts` counts. */
+/** Computes the totals of every layer from its rows, as `layer-totals.ts` counts them. */
 const COUNT_TOTALS = `UPDATE layers SET
   bytes = ${sum(DEFINITION_BYTES, `definitions WHERE ${OF_LAYER}`)} + ${sum(DEFINITION_BYTES, `versions WHERE ${OF_LAYER}`)}
     + ${sum(MODULE_BYTES, `modules WHERE ${OF_LAYER}`)} + ${sum(MODULE_VERSION_BYTES, `module_versions WHERE ${OF_LAYER}`)}
@@ -96,9 +96,9 @@ const COUNT_TOTALS = `UPDATE layers SET
   deleted = (SELECT count(*) FROM definitions WHERE ${OF_LAYER} AND text IS NULL) + ${DELETED_MODULES};`
 
 /**
- * The row of a layer counts what the layer holds. A version is past if a newer content or a deletion has replaced it. Only past
- * versions are removed for room, so only they are listed by age. Past versions of definitions have a table of their own, because a
- * mark in their rows would cause a second write of each row.
+ * The row of a layer has the totals of its content. A version is past if a newer version or a deletion has replaced it. Only past
+ * versions are removed to make room, so only they have an index by age. Past versions of definitions are listed in a separate
+ * table, because a mark in their rows would cause a second write of each row.
  */
 const TOTALS = `
   ALTER TABLE layers ADD COLUMN bytes INTEGER NOT NULL DEFAULT 0;
@@ -124,7 +124,7 @@ const TOTALS = `
   ${COUNT_TOTALS}
 `
 
-/** The changes of each version. A file of an older version gets the steps that it lacks. */
+/** The changes from each version to the next. An older file gets only the changes after its version. */
 const STEPS = [DEFINITIONS, MODULES, TOTALS]
 
 /** The smallest page of a database, in bytes (sqlite.org/fileformat.html). SQLite opens a shorter file as an empty database. */
@@ -144,11 +144,9 @@ export function openDatabase(path: string): DatabaseSync {
   const database = new DatabaseSync(path, { timeout: 0 })
   try {
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;')
-    const check = database.prepare('PRAGMA quick_check(1)').get() as { quick_check: string }
-    if (check.quick_check !== 'ok') throw new DatabaseFileError('the database file is damaged')
-    const { user_version: version } = database.prepare('PRAGMA user_version').get() as {
-      user_version: number
-    }
+    const check = database.prepare('PRAGMA quick_check(1)').get()
+    if (check?.['quick_check'] !== 'ok') throw new DatabaseFileError('the database file is damaged')
+    const version = tablesVersion(database)
     if (version > SCHEMA_VERSION)
       throw new DatabaseFileError('the database was written by a newer version of Toolrack')
     if (version < SCHEMA_VERSION) upgrade(database, version)

@@ -7,10 +7,10 @@ import type { LayerWrite } from '../../tools/records/layer-write.ts'
 import { openDatabase } from './open-database.ts'
 import { prepareStatements, type Statements } from './statements.ts'
 import { RecordStore } from '../../tools/records/record-store.ts'
-import { SqliteLayer } from './sqlite-layer.ts'
+import { sqliteLayer, type SqliteLayer } from './sqlite-layer.ts'
 import { SqliteLayerWriter } from './sqlite-layer-write.ts'
 
-/** How long a write waits for another program's lock, in milliseconds. */
+/** How long a read or a write waits for the lock of another program, in milliseconds. */
 const BUSY_WAIT_MS = 1_000
 const BUSY_STEP_MS = 20
 
@@ -21,7 +21,7 @@ export class SqliteDefinitionStore extends RecordStore {
   readonly #writer: SqliteLayerWriter
   readonly #busyWaitMs: number
 
-  /** `bytesMax` is for all layers together. */
+  /** `bytesMax` is the limit for all layers together. */
   constructor(path: string, options: { busyWaitMs?: number; bytesMax?: number } = {}) {
     super()
     this.#database = openDatabase(path)
@@ -40,14 +40,14 @@ export class SqliteDefinitionStore extends RecordStore {
   }
 
   protected readRecords<T>(layer: StoredLayer, read: (records: SqliteLayer) => T | Promise<T>): Promise<T> {
-    return this.#attempt('DEFERRED', () => read(new SqliteLayer(this.#statements, layerKey(layer))))
+    return this.#attempt('DEFERRED', () => read(sqliteLayer(this.#statements, layerKey(layer))))
   }
 
   protected runWrite<Result>(layer: StoredLayer, write: LayerWrite<Result>): Promise<Result> {
     return this.#attempt('IMMEDIATE', () => this.#writer.write(layerKey(layer), write))
   }
 
-  /** Tries again while another program holds the lock, without blocking the event loop. */
+  /** While another program holds the lock, tries again without blocking the event loop. */
   async #attempt<T>(mode: 'DEFERRED' | 'IMMEDIATE', act: () => T | Promise<T>): Promise<T> {
     const end = performance.now() + this.#busyWaitMs
     for (;;) {

@@ -1,12 +1,12 @@
-import { DatabaseSync, type StatementSync } from 'node:sqlite'
+import { DatabaseSync } from 'node:sqlite'
 import { LOG_BOUNDS, LOG_KEPT_MS, logBytes } from '../../calls/pipeline/invocation-logs.ts'
 import type { InvocationLog, InvocationLogs, LogBounds } from '../../calls/pipeline/invocation-logs.ts'
-import { inTransaction, isFull } from './transaction.ts'
+import { inTransaction, isFull, prepareAll, tablesVersion } from './transaction.ts'
 
-/** The version of the tables. The logs of an older file are not copied, because they are kept for a day only. */
+/** The version of the tables. The logs of an older file are not copied, because a log is kept for only a day. */
 const SCHEMA_VERSION = 1
 
-/** The numbers count up, so they give the order in which the logs came, even if the clock was set back. */
+/** The numbers increase, so they give the order of the logs even if the clock was set back. */
 const SCHEMA = `
   CREATE TABLE logs (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -40,10 +40,10 @@ const SCHEMA = `
   END;
 `
 
-/** Twice the longest journal of one log that comes or goes, measured over a thousand logs: 64 KB. */
+/** Twice 64 KB, the longest journal that was measured for adding or removing one log, over a thousand logs. */
 const JOURNAL_BYTES = 128 * 1024
 
-/** Gives the journal its final length, by overwriting a row whose pages all go into it. Then it frees the pages. */
+/** Gives the journal its final length, by overwriting a row, which writes all pages of the row to the journal. Then frees the pages. */
 const LENGTHEN_JOURNAL = `
   CREATE TABLE journal_room (bytes BLOB) STRICT;
   INSERT INTO journal_room VALUES (zeroblob(${JOURNAL_BYTES}));
@@ -53,7 +53,7 @@ const LENGTHEN_JOURNAL = `
 
 const SQL = {
   keep: 'INSERT INTO logs (uid, id, tool, at, text, truncated, kept_until, bytes) VALUES (?, ?, ?, ?, ?, ?, ?, ?)',
-  find: 'SELECT id, tool, at, text, truncated FROM logs WHERE uid = ? AND id = ? AND kept_until > ?',
+  find: 'SELECT id AS invocationId, tool, at, text, truncated FROM logs WHERE uid = ? AND id = ? AND kept_until > ?',
   forget: 'DELETE FROM logs WHERE kept_until <= ?',
   dropOldest: `DELETE FROM logs WHERE number = (SELECT number FROM logs WHERE uid = ? ORDER BY number LIMIT 1)
     RETURNING bytes`,
@@ -62,23 +62,15 @@ const SQL = {
   userWithMost: 'SELECT uid FROM user_sums ORDER BY bytes DESC LIMIT 1',
 } as const
 
-type LogStatements = Readonly<Record<keyof typeof SQL, StatementSync>>
-
-type Row = {
-  readonly id: string
-  readonly tool: string
-  readonly at: string
-  readonly text: string
-  readonly truncated: number
-}
+type Row = Omit<InvocationLog, 'truncated'> & { readonly truncated: number }
 
 /**
- * The logs of calls, in a separate file. No call waits for the disk, so a power cut may lose the last logs. New logs use the
- * pages of removed ones, so the file stays near the bound of all logs.
+ * The logs of calls, in a separate file. No call waits for the disk, so the last logs may be lost if the power fails. New logs
+ * use the pages of removed logs, so the file is not much larger than the bound for all logs.
  */
 export class SqliteInvocationLogs implements InvocationLogs {
   readonly #database: DatabaseSync
-  readonly #statements: LogStatements
+  readonly #statements: ReturnType<typeof prepareLogTables>
   readonly #now: () => number
   readonly #bounds: LogBounds
 
@@ -112,9 +104,7 @@ export class SqliteInvocationLogs implements InvocationLogs {
   find = async (uid: string, invocationId: string): Promise<InvocationLog | undefined> => {
     await Promise.resolve()
     const row = this.#statements.find.get(uid, invocationId, this.#now()) as Row | undefined
-    if (!row) return undefined
-    const { id, tool, at, text, truncated } = row
-    return { invocationId: id, tool, at, text, truncated: truncated === 1 }
+    return row && { ...row, truncated: row.truncated === 1 }
   }
 
   close = (): Promise<void> => {
@@ -128,20 +118,20 @@ export class SqliteInvocationLogs implements InvocationLogs {
     forget.run(nowMs)
     const { invocationId, tool, at, text, truncated } = log
     const bytes = logBytes(log)
-    // Room is made first, so that the log can use the pages of removed ones.
+    // Old logs are removed first, so that the new log can use their pages.
     while (sum(userSum.get(uid)) + bytes > this.#bounds.userBytes && dropOldest.get(uid)) continue
     while (sum(wholeSum.get()) + bytes > this.#bounds.allBytes && this.#dropOfMost() > 0) continue
     keep.run(uid, invocationId, tool, at, text, Number(truncated), nowMs + LOG_KEPT_MS, bytes)
   }
 
-  /** Drops the oldest log of the user who has most. Returns its bytes, or 0 if there is no log. */
+  /** Drops the oldest log of the user whose logs have the most bytes. Returns its bytes, or 0 if there is no log. */
   #dropOfMost(): number {
     const { userWithMost, dropOldest } = this.#statements
     const user = userWithMost.get() as { uid: string } | undefined
     return user ? sum(dropOldest.get(user.uid)) : 0
   }
 
-  /** On a full disk: drops so many bytes of the users who have most, one log in each transaction. False if no log was left. */
+  /** On a full disk, drops logs with together at least `bytes` bytes, each in its own transaction. False if there was no log. */
   #makeRoom(bytes: number): boolean {
     let dropped = 0
     while (dropped < bytes) {
@@ -158,20 +148,16 @@ function sum(row: unknown): number {
 }
 
 /**
- * Makes the tables in a new file. The journal keeps its length and is written over and over, so that logs can go and come on a full
- * disk: a WAL, and a journal that is made each time, would need room for that. Throws for a file that another version has made.
+ * Makes the tables in a new file. The journal keeps its length and is overwritten, so that logs can be removed and added on a full
+ * disk. A WAL, or a new journal each time, would need room on the disk. Throws if another version has made the file.
  */
-function prepareLogTables(database: DatabaseSync): LogStatements {
+function prepareLogTables(database: DatabaseSync) {
   database.exec('PRAGMA journal_mode = PERSIST; PRAGMA synchronous = OFF;')
-  const { user_version: version } = database.prepare('PRAGMA user_version').get() as { user_version: number }
-  const { tables } = database.prepare('SELECT count(*) AS tables FROM sqlite_schema').get() as {
-    tables: number
-  }
-  if (version !== SCHEMA_VERSION) {
-    if (tables > 0) throw new Error('the file is of another version')
+  if (tablesVersion(database) !== SCHEMA_VERSION) {
+    if (database.prepare('SELECT name FROM sqlite_schema').get())
+      throw new Error('the file is of another version')
     database.exec(LENGTHEN_JOURNAL)
     database.exec(`BEGIN IMMEDIATE; ${SCHEMA} PRAGMA user_version = ${SCHEMA_VERSION}; COMMIT;`)
   }
-  const prepared = Object.entries(SQL).map(([name, sql]) => [name, database.prepare(sql)])
-  return Object.fromEntries(prepared) as LogStatements
+  return prepareAll(database, SQL)
 }

@@ -8,13 +8,13 @@ import type {
   RecordKind,
 } from '../../tools/records/layer-changes.ts'
 import { newLayerState } from '../../tools/records/layer-state.ts'
-import { NO_TOTALS, RECORD_BYTES, recordBytes, type StoreRoom } from '../../tools/records/layer-totals.ts'
-import type { FoundDefinition, FoundModule, LayerWrite } from '../../tools/records/layer-write.ts'
+import { NO_TOTALS, RECORD_BYTES, recordBytes } from '../../tools/records/layer-totals.ts'
+import type { FoundDefinition, LayerWrite } from '../../tools/records/layer-write.ts'
 import { storedDefinition, type DefinitionRecord } from '../../tools/records/stored-records.ts'
-import { SqliteLayer } from './sqlite-layer.ts'
-import type { NameRow, PastRow, Statements, StoreRow } from './statements.ts'
+import { sqliteLayer } from './sqlite-layer.ts'
+import type { Statements, StoreRow } from './statements.ts'
 
-/** How many of the oldest versions are looked at first for room. Each further look is at twice as many. */
+/** The number of oldest versions that are read first to make room. Each further read has twice as many. */
 const FIRST_LOOK = 2
 
 /** Writes in the layers of the database, inside one transaction of the store. */
@@ -28,33 +28,25 @@ export class SqliteLayerWriter {
   }
 
   write<Result>(key: string, write: LayerWrite<Result>): Result {
-    const layer = new SqliteLayer(this.#statements, key)
-    const known = layer.state
+    const layer = sqliteLayer(this.#statements, key)
+    const known = layer.state()
     const state = known ?? newLayerState()
-    const module = write.module === undefined ? undefined : this.#foundModule(key, layer, write.module)
+    const kept = write.module === undefined ? undefined : this.#kept(key, 'module', write.module)
+    const module = kept && { kept, summary: layer.module(kept.name) }
     const names = write.definitions(module)
     const found = names.map((name): [string, FoundDefinition] => {
       const record = layer.definition(name)
       const stored = record && storedDefinition(record, state.epoch)
       return [name, { kept: record && this.#partial(key, record), stored }]
     })
-    const store = this.#storeRoom(known === undefined)
+    const { presentBytes, layers } = this.#statements.store.get() as StoreRow
+    const store = { presentBytes, bytesMax: this.#storeBytesMax, layers: known ? layers : layers + 1 }
     const { result, changes } = write.plan({ state, store, module, definitions: new Map(found) })
     if (changes) {
       this.#apply(key, changes)
       this.#shrinkStore()
     }
     return result
-  }
-
-  #storeRoom(isNewLayer: boolean): StoreRoom {
-    const { presentBytes, layers } = this.#statements.store.get() as StoreRow
-    return { presentBytes, bytesMax: this.#storeBytesMax, layers: layers + Number(isNewLayer) }
-  }
-
-  #foundModule(key: string, layer: SqliteLayer, name: string): FoundModule | undefined {
-    const kept = this.#kept(key, 'module', name)
-    return kept && { kept, summary: layer.module(name) }
   }
 
   /** A definition with the versions that a write of it affects. */
@@ -69,7 +61,8 @@ export class SqliteLayerWriter {
   #kept(key: string, kind: RecordKind, name: string): KeptName | undefined {
     const { definitionName, moduleName, keptVersions, keptModuleVersions } = this.#statements
     const isDefinition = kind === 'definition'
-    const row = (isDefinition ? definitionName : moduleName).get(key, name) as NameRow | undefined
+    const row = (isDefinition ? definitionName : moduleName).get(key, name) as
+      (Pick<KeptName, 'ownBytes'> & { isDeleted: number }) | undefined
     const versions = (isDefinition ? keptVersions : keptModuleVersions).all(key, name) as KeptVersion[]
     if (!row && versions.length === 0) return undefined
     const { isDeleted, ownBytes } = row ?? { isDeleted: 1, ownBytes: RECORD_BYTES }
@@ -89,12 +82,15 @@ export class SqliteLayerWriter {
     const { epoch, revision, size, floor, totals } = changes.state
     const { bytes = 0, presentBytes = 0, deleted = 0 } = totals ?? {}
     this.#statements.putLayer.run(key, epoch, revision, size, bytes, presentBytes, deleted, floor)
-    for (const record of changes.records) this.#writeRecord(key, record)
+    for (const change of changes.records) {
+      if (change.name.kind === 'definition') this.#writeDefinition(key, change)
+      else this.#writeModule(key, change)
+    }
     if (changes.records.some(({ name, forgotten }) => name.kind === 'module' && forgotten.length > 0))
       this.#statements.dropBlobs.run(key)
   }
 
-  /** Takes in the names that have the oldest `count` of each kind. Returns the age up to which no other name has one. */
+  /** Adds the names of the `count` oldest versions of each kind. Returns the age up to which all names have been added. */
   #consider(key: string, changes: LayerChanges, age: Age, count: number): number {
     const { deletedDefinitions, deletedModules, oldestVersions, oldestModuleVersions } = this.#statements
     const isDeletion = age === 'deletedAt'
@@ -103,69 +99,64 @@ export class SqliteLayerWriter {
       ['module', isDeletion ? deletedModules : oldestModuleVersions],
     ] as const
     const reached = sources.map(([kind, statement]) => {
-      const rows = statement.all(key, count) as PastRow[]
+      const rows = statement.all(key, count) as { name: string; revision: number }[]
       const names = new Set(rows.map(({ name }) => name))
       const unknown = [...names].filter((name) => !changes.knows({ kind, name }))
       changes.consider(unknown.flatMap((name) => this.#kept(key, kind, name) ?? []))
-      // Behind a full page there may be more of its last revision.
+      // If the page is full, the next page may have more rows of its last revision.
       return rows.length < count ? Infinity : (rows.at(-1)?.revision ?? Infinity) - 1
     })
     return Math.min(...reached)
   }
 
-  #writeRecord(key: string, change: RecordChange): void {
-    const { dropPast, dropVersion, dropDefinition, dropModuleVersion } = this.#statements
-    const { kind, name } = change.name
-    if (kind === 'definition') this.#writeDefinition(key, change)
-    else this.#writeModule(key, change)
-    for (const { revision } of change.forgotten) {
-      if (kind === 'definition') dropPast.run(key, name, revision)
-      ;(kind === 'definition' ? dropVersion : dropModuleVersion).run(key, name, revision)
+  #writeDefinition(key: string, { name: { name, versions }, left, forgotten, content }: RecordChange): void {
+    const { putDefinition, addVersion, addPast, dropPast, dropVersion, dropDefinition } = this.#statements
+    if (content?.kind === 'definition') {
+      const { revision, digest, text, updatedAt, updatedBy } = content.record
+      const before = versions.at(-2)
+      putDefinition.run(key, name, revision, digest, text, updatedAt, updatedBy)
+      addVersion.run(key, name, revision, text === null ? null : digest, text, updatedAt, updatedBy)
+      if (before) addPast.run(key, name, before.revision)
+      if (text === null) addPast.run(key, name, revision)
     }
-    if (kind === 'definition' && change.left.versions.length === 0) dropDefinition.run(key, name)
+    for (const { revision } of forgotten) {
+      dropPast.run(key, name, revision)
+      dropVersion.run(key, name, revision)
+    }
+    if (left.versions.length === 0) dropDefinition.run(key, name)
   }
 
-  #writeDefinition(key: string, { name: { versions }, content }: RecordChange): void {
-    if (content?.kind !== 'definition') return
-    const { putDefinition, addVersion, addPast } = this.#statements
-    const { name, revision, digest, text, updatedAt, updatedBy } = content.record
-    const before = versions.at(-2)
-    putDefinition.run(key, name, revision, digest, text, updatedAt, updatedBy)
-    addVersion.run(key, name, revision, text === null ? null : digest, text, updatedAt, updatedBy)
-    if (before) addPast.run(key, name, before.revision)
-    if (text === null) addPast.run(key, name, revision)
-  }
-
-  #writeModule(key: string, { content }: RecordChange): void {
-    if (content?.kind !== 'module') return
+  #writeModule(key: string, { name: { name }, forgotten, content }: RecordChange): void {
     const { putBlob, putModule, deleteModule, passModuleVersion, addModuleVersion } = this.#statements
-    const { name, revision, sha256, updatedAt, updatedBy } = content.record
-    const tools = JSON.stringify(content.record.tools)
-    if (sha256 === null || content.source === undefined) deleteModule.run(key, name)
-    else {
-      putBlob.run(key, sha256, content.source)
-      putModule.run(key, name, revision, sha256, tools, content.report, updatedAt, updatedBy)
+    if (content?.kind === 'module') {
+      const { revision, sha256, updatedAt, updatedBy } = content.record
+      const tools = JSON.stringify(content.record.tools)
+      if (sha256 === null || content.source === undefined) deleteModule.run(key, name)
+      else {
+        putBlob.run(key, sha256, content.source)
+        putModule.run(key, name, revision, sha256, tools, content.report, updatedAt, updatedBy)
+      }
+      passModuleVersion.run(key, name)
+      addModuleVersion.run(key, name, revision, sha256, tools, updatedAt, updatedBy, Number(sha256 === null))
     }
-    passModuleVersion.run(key, name)
-    addModuleVersion.run(key, name, revision, sha256, tools, updatedAt, updatedBy, Number(sha256 === null))
+    for (const { revision } of forgotten) this.#statements.dropModuleVersion.run(key, name, revision)
   }
 
-  /** The layers with the most past bytes give them up, each its oldest. One of them may be the layer that was just written. */
+  /** Removes past content while the store is too large: each time from the layer with the most past bytes, the oldest first. */
   #shrinkStore(): void {
     const { store, layerWithMostPast } = this.#statements
     for (;;) {
       const tooMany = (store.get() as StoreRow).bytes - this.#storeBytesMax
       if (tooMany <= 0) return
       const most = layerWithMostPast.get() as { layer: string } | undefined
-      if (!most) return
-      const { state } = new SqliteLayer(this.#statements, most.layer)
+      const state = most && sqliteLayer(this.#statements, most.layer).state()
       const { bytes, presentBytes } = state?.totals ?? NO_TOTALS
       if (!state || bytes <= presentBytes) return
-      // A part at a time, because then another layer may have the most.
+      // At most half of the past bytes are removed at once, because then another layer may have the most.
       const step = Math.min(tooMany, Math.ceil((bytes - presentBytes) / 2))
       const changes = new LayerChanges(state, { bytesMax: bytes - step, deletedMax: Infinity })
       this.#apply(most.layer, changes)
-      // A wrong count must not keep the writer here for ever.
+      // A wrong count must not cause an endless loop.
       if (changes.state.totals?.bytes === bytes) return
     }
   }

@@ -1,25 +1,18 @@
-import type { DatabaseSync, StatementSync } from 'node:sqlite'
+import type { DatabaseSync } from 'node:sqlite'
 import type { LayerState } from '../../tools/records/layer-state.ts'
 import type { LayerTotals } from '../../tools/records/layer-totals.ts'
 import type { ModuleRecord, ModuleVersionRecord } from '../../tools/records/stored-records.ts'
 import { DEFINITION_BYTES, MODULE_BYTES, MODULE_VERSION_BYTES } from './open-database.ts'
+import { prepareAll } from './transaction.ts'
 
 export type LayerRow = Omit<LayerState, 'totals'> & LayerTotals
 
 /** The sums over all layers. */
 export type StoreRow = Pick<LayerTotals, 'bytes' | 'presentBytes'> & { readonly layers: number }
 
-/** The record of a name without its versions. */
-export type NameRow = { readonly isDeleted: number; readonly ownBytes: number }
-
-/** A past version, or the deletion of a name. */
-export type PastRow = { readonly name: string; readonly revision: number }
-
 /** `tools` is a JSON array of names. */
 export type ModuleRow = Omit<ModuleRecord, 'tools'> & { readonly tools: string }
 export type ModuleVersionRow = Omit<ModuleVersionRecord, 'tools'> & { readonly tools: string }
-
-export type Statements = Readonly<Record<keyof typeof SQL, StatementSync>>
 
 const DEFINITION =
   'SELECT name, revision, digest, text, updated_at AS updatedAt, updated_by AS updatedBy FROM definitions'
@@ -87,7 +80,5 @@ const SQL = {
     (SELECT 1 FROM module_versions WHERE module_versions.layer = blobs.layer AND module_versions.sha256 = blobs.sha256)`,
 } as const
 
-export function prepareStatements(database: DatabaseSync): Statements {
-  const prepared = Object.entries(SQL).map(([name, sql]) => [name, database.prepare(sql)])
-  return Object.fromEntries(prepared) as Statements
-}
+export const prepareStatements = (database: DatabaseSync) => prepareAll(database, SQL)
+export type Statements = ReturnType<typeof prepareStatements>

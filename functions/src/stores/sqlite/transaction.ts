@@ -1,14 +1,14 @@
 import { ToolrackError } from '@toolrack/contract'
-import type { DatabaseSync } from 'node:sqlite'
+import type { DatabaseSync, StatementSync } from 'node:sqlite'
 
-/** SQLite's primary result codes (https://www.sqlite.org/rescode.html) that a caller can act on. */
+/** The primary result codes of SQLite (https://www.sqlite.org/rescode.html) that a caller can react to. */
 const BUSY = 5
 const LOCKED = 6
 const CORRUPT = 11
 const FULL = 13
 const NOT_A_DATABASE = 26
 
-/** Runs `act` in one transaction, which is rolled back when it throws; rethrows that. */
+/** Runs `act` in one transaction. If `act` throws, the transaction is rolled back and the error is thrown again. */
 export function inTransaction<T>(database: DatabaseSync, mode: 'DEFERRED' | 'IMMEDIATE', act: () => T): T {
   database.exec(`BEGIN ${mode}`)
   try {
@@ -16,13 +16,27 @@ export function inTransaction<T>(database: DatabaseSync, mode: 'DEFERRED' | 'IMM
     database.exec('COMMIT')
     return result
   } catch (error) {
-    // Some errors, such as a full disk, have rolled it back already.
+    // After some errors, such as a full disk, SQLite itself has rolled it back.
     if (database.isTransaction) database.exec('ROLLBACK')
     throw error
   }
 }
 
-/** An error of SQLite as callers of the store know it. An error that is ours already passes through. */
+/** Prepares each statement of `sql`. */
+export function prepareAll<Name extends string>(
+  database: DatabaseSync,
+  sql: Readonly<Record<Name, string>>,
+): Readonly<Record<Name, StatementSync>> {
+  const prepared = Object.entries<string>(sql).map(([name, text]) => [name, database.prepare(text)])
+  return Object.fromEntries(prepared) as Record<Name, StatementSync>
+}
+
+/** The number that the file was given as the version of its tables. 0 for a new file. */
+export function tablesVersion(database: DatabaseSync): number {
+  return Number(database.prepare('PRAGMA user_version').get()?.['user_version'])
+}
+
+/** Converts an error of SQLite to a ToolrackError. Other errors stay as they are. */
 export function sqliteError(error: unknown): unknown {
   const primary = primaryOf(error)
   if (primary === undefined) return error
@@ -35,7 +49,7 @@ export function isBusy(error: unknown): boolean {
   return primary === BUSY || primary === LOCKED
 }
 
-/** True if the disk is full, or the part of it that the account may use. */
+/** True if the disk or the account's quota is full. */
 export function isFull(error: unknown): boolean {
   return primaryOf(error) === FULL
 }

@@ -1,8 +1,0 @@
-import { writeFileSync } from 'node:fs'
-import { editorSchemaText } from './editor-schema.ts'
-
-/** `npm run editor-schema`: run from a checkout, after the shape of a definition has changed. */
-writeFileSync(
-  new URL('../../../workflows/tools/tool-definitions.schema.json', import.meta.url),
-  await editorSchemaText(),
-)

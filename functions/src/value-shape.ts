@@ -1,0 +1,23 @@
+import { isJsonObject } from '@toolrack/contract'
+
+/** Tells whether a value from outside has a type. */
+export type Test<T> = (value: unknown) => value is T
+
+export const isText: Test<string> = (value) => typeof value === 'string'
+export const isNull: Test<null> = (value) => value === null
+
+/** The object may have other keys too. */
+export function object<T extends object>(fields: {
+  readonly [K in keyof Required<T>]: Test<T[K]>
+}): Test<T> {
+  const tests = Object.entries<Test<unknown>>(fields)
+  return (value): value is T => isJsonObject(value) && tests.every(([key, test]) => test(value[key]))
+}
+
+export function listOf<T>(test: Test<T>): Test<readonly T[]> {
+  return (value): value is readonly T[] => Array.isArray(value) && value.every((item) => test(item))
+}
+
+export function either<A, B>(one: Test<A>, other: Test<B>): Test<A | B> {
+  return (value): value is A | B => one(value) || other(value)
+}
