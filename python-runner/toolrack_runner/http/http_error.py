@@ -1,4 +1,4 @@
-"""Errors of the HTTP routes, in Google's format. They are mistakes of the caller or of the runner, never of the tool."""
+"""Errors of the HTTP routes, in Google's format. The caller or the runner made the mistake, never the tool."""
 
 import logging
 
@@ -40,7 +40,7 @@ class HttpError(Exception):
 
 
 async def answer_error(request: Request, error: Exception) -> Response:
-    """The answer to a request that raised. The reason of an unexpected error goes to the log only."""
+    """The answer to a request whose handler raised `error`. Only the log gets the reason of an unexpected error."""
     if isinstance(error, HttpError):
         return error.response()
     if isinstance(error, HTTPException):  # No route has this path and method.

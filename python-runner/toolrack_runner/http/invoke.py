@@ -39,22 +39,17 @@ async def invoke(request: Request) -> Response:
         sentence = f"the spec of {call.tool} can't be used, and nothing was run: {spec_fault}, and upload the module again."
         return Response(_answer(failure("MODULE_BROKEN", sentence), level), media_type="application/json")
     pool = runner.require_pool()
-
-    async def run() -> CallOutcome:
-        async with runner.place(runner.calls, key.tenant, "calls"):
-            # Only with a place: a call that gets no place must not push out sources of other users.
-            runner.sources.keep(key.tenant, key.sha256, source)
-            outcome = await run_call(pool, call, source)
-            runner.pause_for_main(runner.calls, key.tenant, outcome.observed.main_seconds)
-            return outcome
-
-    outcome = await unless_gone(request, run())
+    async with unless_gone(request), runner.place(runner.calls, key.tenant, "calls"):
+        # Only with a place: a call that gets no place must not push out sources of other users.
+        runner.sources.keep(key.tenant, key.sha256, source)
+        outcome = await run_call(pool, call, source)
+        runner.pause_for_main(runner.calls, key.tenant, outcome.observed.main_seconds)
     if outcome.code == "WORKER_DIED":
         extra = {"invocationId": call.invocation_id, "reason": outcome.error}
         _log.warning("the worker of a call was lost", extra=extra)
-    # Runs after the answer is sent, so that it does not delay the answer.
-    behind = BackgroundTask(pool.refill, key)
-    return Response(_answer(outcome, level), media_type="application/json", background=behind)
+    # The task runs after the answer is sent, so that it does not delay the answer.
+    refill = BackgroundTask(pool.refill, key)
+    return Response(_answer(outcome, level), media_type="application/json", background=refill)
 
 
 async def forget(request: Request) -> Response:
@@ -76,11 +71,11 @@ def _answer(outcome: CallOutcome, level: str) -> bytes:
         answer["value"] = orjson.Fragment(outcome.value)
     else:
         answer["text"] = outcome.text
-    return orjson.dumps(answer | log_and_usage(outcome.observed) | {"isolation": level})
+    return orjson.dumps(answer | common_fields(outcome.observed, level))
 
 
-def log_and_usage(observed: Observed) -> dict[str, object]:
-    """The fields `log` and `usage` of `/invoke` and `/check`."""
+def common_fields(observed: Observed, level: str) -> dict[str, object]:
+    """The last fields of the answers to `/invoke` and `/check`."""
     return {
         "log": {"text": observed.log, "truncated": observed.log_is_truncated},
         "usage": {
@@ -88,4 +83,5 @@ def log_and_usage(observed: Observed) -> dict[str, object]:
             "cpuMs": round(observed.cpu_ms, 3),
             "maxRssBytes": observed.resident_bytes_max,
         },
+        "isolation": level,
     }

@@ -13,16 +13,15 @@ from toolrack_runner.pool.fair_queue import FairBudget, FairQueue, QueueFullErro
 from toolrack_runner.pool.pool import Pool
 from toolrack_runner.settings import LEVELS, Settings
 
-#: How many places checks have at least. If one check hangs, there is another place.
+#: The least number of places for checks. If one check hangs, another can still run.
 CHECKS_MIN: Final = 2
-#: How many of a user's calls may wait for each place that the user may have.
+#: How many of a user's calls or checks may wait for each place that the user may have.
 WAITING_PER_PLACE: Final = 2
-#: How many calls of all users may wait for each place. With the default shares that is room for 16 users.
+#: How many calls or checks of all users may wait for each place. With the default shares, 16 users can wait.
 WAITING_MAX_PER_PLACE: Final = 16
-#: How much of main's processor time one call or check may take. Most take 0.2 ms.
+#: How much of main's processor time one call or check may take without a pause of its user. Most take 0.2 ms.
 MAIN_SECONDS: Final = 0.003
-#: If a call took more, its user starts nothing for this many times the excess. So a user gets at most a ninth of main's
-#: thread.
+#: If it took more, its user pauses for this many times the excess. So a user gets at most a ninth of main's thread.
 PAUSE_TIMES: Final = 8
 MAIN_PAUSE_SECONDS_MAX: Final = 1.0
 #: The limit for all stored sources. 64 MB are enough for 250 modules of the largest size.
@@ -114,7 +113,7 @@ class Runner:
 
     @asynccontextmanager
     async def place(self, queue: FairQueue, tenant: str, what: str) -> AsyncIterator[None]:
-        """Waits for a place and holds it. `what` names the work in messages, as `calls`.
+        """Waits for a place and keeps it during the `with` block. `what` names the work in messages, such as `calls`.
 
         Raises HttpError if the user may not wait, or if no child can be made.
         """
@@ -128,16 +127,14 @@ class Runner:
                 if full.is_users_own
                 else f"{full.count} {what} of many users wait, which is the limit; try again"
             )
-            retry = full.retry_after_seconds
-            raise HttpError("RUNNER_BUSY", sentence, retry_after_seconds=retry) from None
+            raise HttpError("RUNNER_BUSY", sentence, retry_after_seconds=full.retry_after_seconds) from None
         except PoolError as error:
             raise HttpError("RUNNER_UNAVAILABLE", f"{error}", retry_after_seconds=1) from None
 
     def pause_for_main(self, queue: FairQueue, tenant: str, main_seconds: float) -> None:
-        """Pauses a user in this queue if a call or check took too much of main's time.
+        """Pauses a user in this queue if a call or check took too much of main's time, unless the runner is for one user.
 
-        Called before the call leaves its place: otherwise the user's next call would start in it. No effect if the runner
-        is for one user.
+        Call it before the call leaves its place: otherwise the user's next call would start in it.
         """
         excess = main_seconds - MAIN_SECONDS
         if excess > 0 and not self.settings.is_for_one_user:

@@ -32,7 +32,7 @@ CONNECTIONS_MAX = 256
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A parsed request to `/invoke`."""
+    """A call to run."""
 
     key: Key
     tool: str
@@ -60,25 +60,15 @@ async def run_call(pool: Pool, call: Call, source: str) -> CallOutcome:
 
 async def _outcome(pool: Pool, worker: Worker, call: Call, started: float, cpu_before: float) -> CallOutcome:
     worker.send(messages.Invocation(call.tool, call.arguments, call.context))
-    answer = await _watch(pool, worker, call, started + call.deadline_seconds)
-    before = time.thread_time()
-    outcome = (
-        answer
-        if isinstance(answer, CallOutcome)
-        else read_answer(answer, tool=call.tool, output_bytes_max=call.key.limits.output_bytes)
-    )
-    main_seconds = worker.channel.heard_seconds + time.thread_time() - before
+    outcome = await _watch(pool, worker, call, started + call.deadline_seconds)
     holding = worker.holding()
     reason = worker.ended_for or too_much(worker, holding)
     if outcome.code is None and reason is not None:
         outcome = await _held_too_much(worker, reason, call.tool)
-    observed = observe(
-        worker, holding, seconds=time.monotonic() - started, cpu_before=cpu_before, main_seconds=main_seconds
-    )
-    return replace(outcome, observed=observed)
+    return replace(outcome, observed=observe(worker, holding, started=started, cpu_before=cpu_before))
 
 
-async def _watch(pool: Pool, worker: Worker, call: Call, deadline: float) -> Answer | CallOutcome:
+async def _watch(pool: Pool, worker: Worker, call: Call, deadline: float) -> CallOutcome:
     try:
         async with asyncio.timeout(deadline - time.monotonic()):
             answer = await _answer(pool, worker, call)
@@ -102,7 +92,8 @@ async def _watch(pool: Pool, worker: Worker, call: Call, deadline: float) -> Ans
         return failure("WORKER_DIED", f"the worker could not be confined or fed: {answer.reason}")
     if worker.has_said_more:
         return no_result(call.tool, ProtocolError("something came after the answer"))
-    return answer
+    with worker.channel.timed():
+        return read_answer(answer, tool=call.tool, output_bytes_max=call.key.limits.output_bytes)
 
 
 async def _answer(pool: Pool, worker: Worker, call: Call) -> Answer | messages.Failed:
@@ -117,8 +108,8 @@ async def _answer(pool: Pool, worker: Worker, call: Call) -> Answer | messages.F
                 | messages.Failed() as answer
             ):
                 return answer
-            case messages.Imports() | messages.Ready() as told:
-                pool.learn(call.key, told)
+            case messages.Imports() | messages.Ready() as facts:
+                pool.learn(call.key, facts)
             case messages.Connect() if given >= CONNECTIONS_MAX:
                 worker.channel.reply(messages.ConnectReply(f"a call may make {CONNECTIONS_MAX} connections"))
             case messages.Connect() as wish:

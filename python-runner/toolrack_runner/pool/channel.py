@@ -11,8 +11,8 @@ import socket
 import struct
 import termios
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import orjson
 
@@ -29,11 +29,10 @@ from toolrack_runner.wire.frames import FrameSplitter, FrameTooLargeError, with_
 from toolrack_runner.wire.json_depth import is_too_heavy
 from toolrack_runner.wire.parse_child_message import parse_child_message
 
-#: How much larger than its result a frame may be: for keys, the names of a module's tools, or compiled code.
+#: How many bytes a frame may have beside its result: for keys, the names of a module's tools, or compiled code.
 FRAME_SLACK_BYTES = 1 << 20
 #: How many messages a child may send in total. A check sends one for each of 20 examples of 50 specs, and one for each of
-#: a few stages. A test compares the number with the module library. Main does not import that library, because the import
-#: takes long.
+#: a few stages. A test compares this number with the limits of the module library, which main does not import.
 MESSAGES_MAX = 1_010
 #: The send buffer of a channel. A call and its source fit into it, so one write sends both.
 CHANNEL_BYTES = 1 << 20
@@ -59,17 +58,17 @@ class Channel:
         self._splitter = FrameSplitter(frame_bytes)
         self._messages: list[ChildMessage] = []
         self._messages_left = MESSAGES_MAX
-        #: Processor time that main took to read the messages of this child.
-        self.heard_seconds = 0.0
+        #: Processor time that main took for the messages of this child.
+        self.main_seconds = 0.0
         self._bytes_left = frame_bytes + FRAME_SLACK_BYTES
         self._end: Exception | None = None
-        self._waiter: asyncio.Future[None] | None = None
+        #: Set when a message or the end arrives. `receive` clears it.
+        self._arrived = asyncio.Event()
         self._unsent: bytes = b""
-        self._loop.add_reader(self._ours.fileno(), self._hear_now)
+        self._loop.add_reader(self._ours.fileno(), self._hear)
 
     @property
     def childs_end(self) -> int:
-        """The descriptor for the child."""
         return self._theirs.fileno()
 
     @property
@@ -87,7 +86,7 @@ class Channel:
         self._theirs.close()
 
     def send(self, *orders: Order) -> None:
-        """Sends orders without blocking. Bytes that do not fit into the buffer are sent when the child has read."""
+        """Sends orders without blocking. Bytes that do not fit into the buffer are sent when the child has read others."""
         for order in orders:
             self.life.told(order)
         self._send(self._unsent + b"".join(map(_frame, orders)))
@@ -119,24 +118,29 @@ class Channel:
             if self._end is not None:
                 # A copy, because raising adds a traceback to the exception.
                 raise type(self._end)(*self._end.args)
-            self._waiter = self._loop.create_future()
-            try:
-                await self._waiter
-            finally:
-                self._waiter = None
+            self._arrived.clear()
+            await self._arrived.wait()
         return self._messages.pop(0)
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """Adds the processor time of the `with` block to `main_seconds`."""
+        before = time.thread_time()
+        try:
+            yield
+        finally:
+            self.main_seconds += time.thread_time() - before
 
     def hear_the_rest(self) -> None:
         """Reads everything that the child sent before it ended. The answer may be among it."""
-        while self._end is None and self._ours.fileno() >= 0 and self._hear_now():
+        while self._end is None and self._ours.fileno() >= 0 and self._hear():
             pass
         self.end(ChannelClosedError())
 
     def end(self, reason: Exception) -> None:
-        """Ends the channel for reading: `receive` raises the reason."""
-        if self._end is None:
-            self._end = reason
-        self._wake()
+        """Ends the channel for reading: `receive` raises the reason, unless the channel already ended for another."""
+        self._end = self._end or reason
+        self._arrived.set()
 
     def close(self) -> None:
         """Closes main's end, and the child's if main still has it."""
@@ -163,15 +167,12 @@ class Channel:
         self._loop.remove_writer(self._ours.fileno())
         self._send(rest)
 
-    def _hear_now(self) -> bool:
-        before = time.thread_time()
-        try:
-            return self._hear()
-        finally:
-            self.heard_seconds += time.thread_time() - before
-
     def _hear(self) -> bool:
         """Reads the bytes that have arrived. Returns whether there were any."""
+        with self.timed():
+            return self._hear_bytes()
+
+    def _hear_bytes(self) -> bool:
         try:
             data = self._ours.recv(_READ_BYTES)
         except BlockingIOError:
@@ -197,12 +198,13 @@ class Channel:
         except ProtocolError as broken:
             # A copy, because the traceback of the original would keep the data of this child in memory.
             self._stop(type(broken)(*broken.args))
-        self._wake()
+        self._arrived.set()
         return True
 
     def _require_read(self) -> None:
-        """Raises ProtocolError if the child has not read everything that main sent. An unread message may carry a
-        connection, which does not count as the child's before the child reads it.
+        """Raises ProtocolError if the child has not read everything that main sent.
+
+        An unread message may carry a connection. Until the child reads the message, the connection is not counted for it.
         """
         (unread,) = _COUNT.unpack(fcntl.ioctl(self._ours, termios.TIOCOUTQ, bytes(_COUNT.size)))
         if unread:
@@ -213,12 +215,8 @@ class Channel:
         if isinstance(reason, ProtocolError):
             self._splitter.clear()
         self._loop.remove_reader(self._ours.fileno())
-        self._wake()
+        self._arrived.set()
         self._on_end()
-
-    def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
 
 
 def written_bytes_max(result_bytes: int) -> int:
@@ -240,7 +238,7 @@ def _parse(payload: bytes, messages_left: int) -> ChildMessage:
     if is_too_heavy(payload):
         raise MessageTooLargeError("a message holds too many values")
     try:
-        value: Any = orjson.loads(payload)  # Refuses NaN, invalid UTF-8 and more than 1,024 levels.
+        value = orjson.loads(payload)  # Refuses NaN, invalid UTF-8 and more than 1,024 levels.
     except ValueError:
         raise ProtocolError("a message is not JSON") from None
     return parse_child_message(value)
