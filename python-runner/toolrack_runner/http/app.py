@@ -52,7 +52,6 @@ class Authentication:
         self._expected = None if secret is None else f"Bearer {secret}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """An ASGI application."""
         if scope["type"] == "http":
             token = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
             scope["is_trusted"] = self._expected is None or hmac.compare_digest(token, self._expected)
@@ -71,7 +70,8 @@ async def health(request: Request) -> Response:
     if level is None:
         answer["layers"] = []
     else:
-        answer |= {"status": "ok" if runner.is_ready else "degraded", "isolation": level.level}
+        is_ready = runner.pool is not None and runner.pool.zygotes.plain_is_ready.is_set()
+        answer |= {"status": "ok" if is_ready else "degraded", "isolation": level.level}
     if level is not None and request.scope["is_trusted"]:
         answer |= {
             "minIsolation": runner.settings.min_isolation,

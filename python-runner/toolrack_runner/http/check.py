@@ -12,7 +12,6 @@ from toolrack_runner.http.body import Body, read_body
 from toolrack_runner.http.http_error import HttpError
 from toolrack_runner.http.invoke import common_fields
 from toolrack_runner.http.runner import Runner
-from toolrack_runner.http.unless_gone import unless_gone
 from toolrack_runner.pool.fair_queue import THE_SERVICE
 
 #: The time for the import and all examples.
@@ -34,7 +33,7 @@ async def check(request: Request) -> Response:
     tenant = body.tenant() or THE_SERVICE
     level = await runner.require_level(None)
     pool = runner.require_pool()
-    async with unless_gone(request), runner.place(runner.checks, tenant, "module checks"):
+    async with runner.place(request, runner.checks, tenant, "module checks"):
         checked = await run_check(pool, name, source, tenant=tenant, seconds=deadline_ms / 1000)
         # Before this check leaves its place: otherwise the user's next check would start in it.
         if checked.ran_out_of_time and not runner.settings.is_for_one_user:

@@ -19,7 +19,6 @@ class HttpError(Exception):
     def __init__(self, code: str, message: str, *, retry_after_seconds: int | None = None) -> None:
         super().__init__(message)
         self.code = code
-        self.message = message
         self.retry_after_seconds = retry_after_seconds
 
     def response(self) -> Response:
@@ -29,7 +28,7 @@ class HttpError(Exception):
             "error": {
                 "code": kind.http_status,
                 "status": kind.status,
-                "message": self.message,
+                "message": str(self),
                 "details": [{"reason": self.code}],
             }
         }

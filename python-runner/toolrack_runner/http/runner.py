@@ -1,10 +1,13 @@
 """The state that all routes share, and how much of the runner one user may have."""
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
+
+from starlette.requests import Request
 
 from toolrack_runner.http.http_error import HttpError
 from toolrack_runner.level.measurement import ONLY_LINUX, Measurement, Unmeasured
@@ -26,6 +29,8 @@ PAUSE_TIMES: Final = 8
 MAIN_PAUSE_SECONDS_MAX: Final = 1.0
 #: The limit for all stored sources. 64 MB are enough for 250 modules of the largest size.
 SOURCES_BYTES_MAX: Final = 64 << 20
+#: The time before watching the connection of a caller begins. Most calls are answered sooner.
+LOOK_SECONDS: Final = 0.1
 
 
 def shares_of_calls(slots: int, user_slots: int | None) -> Shares:
@@ -83,8 +88,6 @@ class Sources:
 
 @dataclass
 class Runner:
-    """The state of the process."""
-
     settings: Settings
     #: None if this system cannot make children.
     pool: Pool | None
@@ -112,13 +115,13 @@ class Runner:
         return measured
 
     @asynccontextmanager
-    async def place(self, queue: FairQueue, tenant: str, what: str) -> AsyncIterator[None]:
+    async def place(self, request: Request, queue: FairQueue, tenant: str, what: str) -> AsyncIterator[None]:
         """Waits for a place and keeps it during the `with` block. `what` names the work in messages, such as `calls`.
 
-        Raises HttpError if the user may not wait, or if no child can be made.
+        Raises HttpError if the user may not wait, if no child can be made, or if the caller closes the connection.
         """
         try:
-            async with queue.place(tenant):
+            async with _unless_gone(request), queue.place(tenant):
                 yield
         except QueueFullError as full:
             sentence = (
@@ -140,13 +143,36 @@ class Runner:
         if excess > 0 and not self.settings.is_for_one_user:
             queue.pause(tenant, min(excess * PAUSE_TIMES, MAIN_PAUSE_SECONDS_MAX))
 
-    @property
-    def is_ready(self) -> bool:
-        """Whether the runner accepts calls now."""
-        return self.pool is not None and self.pool.zygotes.plain_is_ready.is_set()
-
     def close(self) -> None:
-        """Kills every child and removes the canaries."""
         self.measurement.close()
         if self.pool is not None:
             self.pool.close()
+
+
+@asynccontextmanager
+async def _unless_gone(request: Request) -> AsyncIterator[None]:
+    """Runs the `with` block. If the caller has gone, cancels the block, even if it still waits, and raises HttpError."""
+    working = asyncio.current_task()
+    assert working is not None
+    has_gone = False
+
+    async def watch() -> None:
+        nonlocal has_gone
+        await asyncio.sleep(LOOK_SECONDS)
+        # The body has been read, so the next message is the end of the connection.
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        has_gone = True
+        working.cancel()
+
+    watching = asyncio.create_task(watch())
+    try:
+        yield
+    except asyncio.CancelledError:
+        if not has_gone:
+            raise
+        raise HttpError("RUNNER_UNAVAILABLE", "the caller closed the connection before the answer") from None
+    finally:
+        watching.cancel()
+        if has_gone:
+            working.uncancel()

@@ -32,8 +32,6 @@ CONNECTIONS_MAX = 256
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A call to run."""
-
     key: Key
     tool: str
     arguments: JsonObject
@@ -51,21 +49,17 @@ async def run_call(pool: Pool, call: Call, source: str) -> CallOutcome:
         has_result = False
         try:
             with pool.at_work(call.key.tenant, worker) as cpu_before:
-                outcome = await _outcome(pool, worker, call, started, cpu_before)
+                worker.send(messages.Invocation(call.tool, call.arguments, call.context))
+                outcome = await _watch(pool, worker, call, started + call.deadline_seconds)
+                holding = worker.holding()
+                reason = worker.ended_for or too_much(worker, holding)
+                if outcome.code is None and reason is not None:
+                    outcome = await _held_too_much(worker, reason, call.tool)
+                observed = observe(worker, holding, started=started, cpu_before=cpu_before)
             has_result = outcome.code is None
-            return outcome
+            return replace(outcome, observed=observed)
         finally:
             pool.behind.kill(worker, has_result=has_result)
-
-
-async def _outcome(pool: Pool, worker: Worker, call: Call, started: float, cpu_before: float) -> CallOutcome:
-    worker.send(messages.Invocation(call.tool, call.arguments, call.context))
-    outcome = await _watch(pool, worker, call, started + call.deadline_seconds)
-    holding = worker.holding()
-    reason = worker.ended_for or too_much(worker, holding)
-    if outcome.code is None and reason is not None:
-        outcome = await _held_too_much(worker, reason, call.tool)
-    return replace(outcome, observed=observe(worker, holding, started=started, cpu_before=cpu_before))
 
 
 async def _watch(pool: Pool, worker: Worker, call: Call, deadline: float) -> CallOutcome:

@@ -60,8 +60,6 @@ async def run_check(pool: Pool, name: str, source: bytes, *, tenant: str, second
 
 
 class _Progress:
-    """The state of a running check."""
-
     def __init__(self, worker: Worker, module: str) -> None:
         self._worker = worker
         self._module = module

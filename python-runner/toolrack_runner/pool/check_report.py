@@ -47,20 +47,19 @@ def is_report(claims: object) -> bool:
 
 def refused_report(report: CheckReport | None, module: str, fault: Fault) -> CheckReport:
     """The report on a module whose import did not end by itself. `report` is the one of the stage `parsed`, if it came."""
-    refused: CheckReport = {
+    refused: CheckReport = report or {
         "stage": "loaded",
         "module": module,
         "ok": False,
-        "faults": [fault.as_json()],
-        "notes": report["notes"] if report else [],
-        "imports": report["imports"] if report else [],
-        "missingImports": report["missingImports"] if report else [],
+        "faults": [],
+        "notes": [],
+        "imports": [],
+        "missingImports": [],
         "tools": [],
     }
+    refused |= {"stage": "loaded", "ok": False, "faults": [fault.as_json()], "tools": []}
     if fault.line is not None:
         refused["line"] = fault.line
-    elif report and "line" in report:
-        refused["line"] = report["line"]
     return refused
 
 

@@ -90,7 +90,6 @@ class Children(Generic[Child, Zygote]):
         return zygote
 
     def born(self, born: Born, pidfd: int) -> None:
-        """Records that a zygote has forked a child."""
         child, _ = self._alive[born.child]
         child.born(pidfd)
 
@@ -104,7 +103,6 @@ class Children(Generic[Child, Zygote]):
             self._ended(number, None)
 
     def kill(self) -> None:
-        """Kills all children."""
         for child, _ in list(self._alive.values()):
             child.kill()
 

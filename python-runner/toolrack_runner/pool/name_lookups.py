@@ -1,7 +1,7 @@
 """Looks up the addresses of host names, in threads that users share.
 
-A look-up cannot be cancelled. It ends when the name server answers, or after half a minute. The owner of a domain can make
-its name server never answer.
+A look-up cannot be cancelled. It ends when the name server answers, or after half a minute. The owner of a domain can cause
+that its name server never answers.
 """
 
 import asyncio
@@ -58,16 +58,16 @@ class NameLookUps:
 
     def _look_up(self, turn: Turn, found: "asyncio.Future[list[Address]]", name: str, port: int) -> None:
         """Runs in its own thread."""
-        tell: Callable[[], None] = partial(found.set_exception, OSError("the look-up failed"))
+        report: Callable[[], None] = partial(found.set_exception, OSError("the look-up failed"))
         try:
-            tell = partial(found.set_result, self._resolve(name, port, type=socket.SOCK_STREAM))
+            report = partial(found.set_result, self._resolve(name, port, type=socket.SOCK_STREAM))
         except (OSError, ValueError) as error:
-            tell = partial(found.set_exception, error)
+            report = partial(found.set_exception, error)
         finally:
             with suppress(RuntimeError):  # The loop has ended.
-                self._loop.call_soon_threadsafe(self._over, turn, found, tell)
+                self._loop.call_soon_threadsafe(self._over, turn, found, report)
 
-    def _over(self, turn: Turn, found: "asyncio.Future[list[Address]]", tell: Callable[[], None]) -> None:
+    def _over(self, turn: Turn, found: "asyncio.Future[list[Address]]", report: Callable[[], None]) -> None:
         self._queue.leave(turn)
         if not found.done():
-            tell()
+            report()

@@ -22,7 +22,7 @@ YIELD_AGAIN_SECONDS = 0.002
 #: The time before main checks whether a child has stopped. It doubles after each check, up to STOP_LOOK_SECONDS_MAX.
 STOP_LOOK_SECONDS = 0.001
 STOP_LOOK_SECONDS_MAX = 0.008
-#: Main gives up on a child that does not stop in this time. On a loaded machine it can take long until a child runs.
+#: How long main waits for a child to stop. On a loaded machine it can take long until a child runs.
 STOP_SECONDS = 1.0
 
 
@@ -31,8 +31,6 @@ class HeldTooMuchError(Exception):
 
 
 class Worker:
-    """One child, from its order to its end."""
-
     def __init__(
         self,
         number: int,
@@ -44,7 +42,7 @@ class Worker:
         self.number = number
         self.slot = slot
         self.limits = limits
-        #: The anonymous memory that it shares with its zygote since the fork.
+        #: The anonymous memory that it has shared with its zygote since the fork.
         self.shared_anonymous_bytes = shared_anonymous_bytes
         #: The path of its own file system, if it has one.
         self.workplace = workplace
@@ -54,7 +52,7 @@ class Worker:
         self.gone: asyncio.Future[Gone | None] = asyncio.get_running_loop().create_future()
         self.output = Output()
         self.channel = Channel(limits.output_bytes, self._channel_ended)
-        #: The reason if it was killed for its memory or threads. Its answer may have come earlier.
+        #: Why it was killed, if the reason was its memory or threads. Its answer may have come earlier.
         self.ended_for: HeldTooMuchError | None = None
         self._is_killed = False
         self._is_stopped = False
@@ -71,20 +69,20 @@ class Worker:
         self.output.handed_over()
 
     def born(self, pidfd: int) -> None:
-        """The zygote has forked it."""
-        # Messages of the child may arrive before the zygote reports the fork.
+        """Records that the zygote has forked it. Its messages may have arrived before."""
         if self._is_killed:
             _kill(pidfd, signal.SIGKILL)
         elif self._is_stopped:
             _kill(pidfd, signal.SIGSTOP)
         self.pidfd = pidfd
-        self.pid = pid_of(pidfd)
+        # The pid as main sees it, whatever the namespace of the child; -1 after the child is reaped.
+        self.pid = int(field(read_whole(f"/proc/self/fdinfo/{pidfd}"), b"\nPid:") or -1)
         self._yield()
 
     def send(self, *orders: Order) -> None:
         """Sends orders and lets the child run again. Never blocks."""
         self.channel.send(*orders)
-        # After sending: otherwise the child would wake up, find nothing, and sleep again.
+        # It runs again only now: before the orders are sent, it would wake up, find nothing, and sleep again.
         self.resume()
 
     @property
@@ -124,11 +122,10 @@ class Worker:
         )
 
     def yield_to_others(self, steps: int) -> None:
-        """Makes the child nicer by this many steps than other children. Never makes it less nice."""
-        if steps > self._steps:  # Only root could make it less nice.
+        """Makes the child nicer than other children by this many steps. Never makes it less nice: only root could."""
+        if steps > self._steps:
             self._steps = steps
-            if self.pid > 0:
-                self._yield()
+            self._yield()
 
     def _yield(self) -> None:
         if self.pid <= 0 or self._is_killed or (self.pidfd >= 0 and self.has_exited):
@@ -143,8 +140,8 @@ class Worker:
             return
         except PermissionError:
             return  # It is nicer already, and only root could change that.
-        # If the kernel divides processor time between sessions (CONFIG_SCHED_AUTOGROUP, outside of cgroups), the niceness
-        # of the session counts. Only root may set it. A child may still be in main's session, which must not become nicer.
+        # If the kernel divides processor time between sessions (CONFIG_SCHED_AUTOGROUP, outside of cgroups), it uses the
+        # niceness of the session. Only root may set it. A child may still be in main's session, which must not become nicer.
         path = f"/proc/{self.pid}/autogroup"
         if read_whole(path).split()[:1] != read_whole("/proc/self/autogroup").split()[:1]:
             with suppress(OSError), open(path, "w") as file:
@@ -168,11 +165,11 @@ class Worker:
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether the kernel has stopped every thread of it."""
+        """Whether the kernel has stopped all its threads."""
         return is_stopped(self.pid)
 
     async def rest(self) -> bool:
-        """Stops it and waits until it is at rest, because it can take memory until then. False if it does not stop."""
+        """Stops it and waits until it is at rest. Until then it can take memory. Returns False if it does not stop."""
         self.stop()
         loop = asyncio.get_running_loop()
         until, pause = loop.time() + STOP_SECONDS, STOP_LOOK_SECONDS
@@ -205,15 +202,14 @@ class Worker:
         self.handed_over()
 
     def reaped(self, gone: Gone | None) -> None:
-        """The zygote has reaped it, or has died, which kills this child too."""
+        """Records that the zygote has reaped it. If the zygote has died, this child died too, and `gone` is None."""
         self.channel.hear_the_rest()
         self.kill()
         self.output.close()
         if self.pidfd >= 0:
             os.close(self.pidfd)
             self.pidfd = -1
-        if not self.gone.done():
-            self.gone.set_result(gone)
+        self.gone.set_result(gone)
 
     def _channel_ended(self) -> None:
         """Kills the child if it waits. A call or a check kills its child itself."""
@@ -221,15 +217,7 @@ class Worker:
             self.kill()
 
 
-def pid_of(pidfd: int) -> int:
-    """The pid as this process sees it, whatever the namespace of the child; -1 after the child is reaped."""
-    return int(field(read_whole(f"/proc/self/fdinfo/{pidfd}"), b"\nPid:") or -1)
-
-
 def _kill(pidfd: int, number: signal.Signals) -> None:
-    if pidfd < 0:
-        return
-    try:
-        signal.pidfd_send_signal(pidfd, number)
-    except ProcessLookupError:
-        pass
+    if pidfd >= 0:
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(pidfd, number)
