@@ -15,7 +15,7 @@ from toolrack_runner.http.runner import Runner
 from toolrack_runner.limits import HOSTS_MAX
 from toolrack_runner.network.hosts import Host, is_address, read_host, why_no_address
 from toolrack_runner.pool.call import Call, run_call
-from toolrack_runner.pool.outcome import CallOutcome, Observed, failure
+from toolrack_runner.pool.outcome import CallOutcome, Observed
 from toolrack_runner.pool.warm_queue import Key
 from toolrack_runner.settings import LEVELS
 from toolrack_runner.wire.frames import JsonObject, JsonValue
@@ -53,7 +53,8 @@ async def invoke(request: Request) -> Response:
     level = await runner.require_level(min_isolation)
     if spec_fault is not None:
         sentence = f"the spec of {call.tool} can't be used, and nothing was run: {spec_fault}, and upload the module again."
-        return Response(_answer(failure("MODULE_BROKEN", sentence), level), media_type="application/json")
+        outcome = CallOutcome(code="MODULE_BROKEN", error=sentence)
+        return Response(_answer(outcome, level), media_type="application/json")
     pool = runner.require_pool()
     async with runner.place(request, runner.calls, key.tenant, "calls"):
         # Only with a place: a call that gets no place must not push out sources of other users.

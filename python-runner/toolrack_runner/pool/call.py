@@ -9,15 +9,7 @@ from toolrack_runner.network.broker import ConnectError, connect
 from toolrack_runner.pool.channel import ChannelClosedError
 from toolrack_runner.pool.ending import REAPING_SECONDS, end_of, is_reaped, line_now
 from toolrack_runner.pool.memory_watch import too_much
-from toolrack_runner.pool.outcome import (
-    CallOutcome,
-    explain_end,
-    failure,
-    no_result,
-    observe,
-    read_answer,
-    too_large,
-)
+from toolrack_runner.pool.outcome import CallOutcome, explain_end, no_result, observe, read_answer, too_large
 from toolrack_runner.pool.pool import Pool
 from toolrack_runner.pool.warm_queue import Key
 from toolrack_runner.pool.worker import HeldTooMuchError, Worker
@@ -69,9 +61,9 @@ async def _watch(pool: Pool, worker: Worker, call: Call, deadline: float) -> Cal
     except TimeoutError:
         line = await line_now(worker, call.key.module)
         where = f" (line {line} was running)" if line else ""
-        return failure(
-            "DEADLINE_EXCEEDED",
-            f"{call.tool} did not answer within {call.deadline_seconds:g} s{where}; "
+        return CallOutcome(
+            code="DEADLINE_EXCEEDED",
+            error=f"{call.tool} did not answer within {call.deadline_seconds:g} s{where}; "
             "it was killed. Do less in one call, or raise timeoutSeconds in its spec",
         )
     except MessageTooLargeError:
@@ -83,7 +75,9 @@ async def _watch(pool: Pool, worker: Worker, call: Call, deadline: float) -> Cal
     except ChannelClosedError:
         return explain_end(await end_of(worker, call.key.module), call.tool)
     if isinstance(answer, messages.Failed):
-        return failure("WORKER_DIED", f"the worker could not be confined or fed: {answer.reason}")
+        return CallOutcome(
+            code="WORKER_DIED", error=f"the worker could not be confined or fed: {answer.reason}"
+        )
     if worker.has_said_more:
         return no_result(call.tool, ProtocolError("something came after the answer"))
     with worker.channel.timed():
@@ -94,14 +88,10 @@ async def _answer(pool: Pool, worker: Worker, call: Call) -> Answer | messages.F
     """Waits for the answer and handles the messages before it. `ChildLife` has checked the moment of each message."""
     given = 0
     while True:
-        match await worker.channel.receive():
-            case (
-                messages.TextResult()
-                | messages.JsonResult()
-                | messages.CallFailure()
-                | messages.Failed() as answer
-            ):
-                return answer
+        message = await worker.channel.receive()
+        if isinstance(message, Answer | messages.Failed):
+            return message
+        match message:
             case messages.Imports() | messages.Ready() as facts:
                 pool.learn(call.key, facts)
             case messages.Connect() if given >= CONNECTIONS_MAX:
@@ -124,9 +114,6 @@ async def _connect(pool: Pool, worker: Worker, key: Key, wish: messages.Connect)
 
 
 async def _held_too_much(worker: Worker, reason: HeldTooMuchError, tool: str) -> CallOutcome:
-    """The outcome of a call whose child was killed for its memory or threads.
-
-    Waits until the child is reaped, because its processor time and memory are reported then.
-    """
+    """Waits until the child is reaped, because its processor time and memory are reported then. Returns the outcome."""
     await is_reaped(worker, REAPING_SECONDS)
-    return failure("MEMORY_LIMIT", f"{tool} was ended: {reason}. Work on less at a time")
+    return CallOutcome(code="MEMORY_LIMIT", error=f"{tool} was ended: {reason}. Work on less at a time")

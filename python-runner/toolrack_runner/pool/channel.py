@@ -17,14 +17,8 @@ from contextlib import contextmanager
 import orjson
 
 from toolrack_runner.pool.child_life import ChildLife
-from toolrack_runner.wire.child_messages import (
-    ChildMessage,
-    Connect,
-    ConnectReply,
-    MessageTooLargeError,
-    Order,
-    ProtocolError,
-)
+from toolrack_runner.wire import child_messages as messages
+from toolrack_runner.wire.child_messages import ChildMessage, MessageTooLargeError, Order, ProtocolError
 from toolrack_runner.wire.frames import FrameSplitter, FrameTooLargeError, with_length
 from toolrack_runner.wire.json_depth import is_too_heavy
 from toolrack_runner.wire.parse_child_message import parse_child_message
@@ -95,10 +89,9 @@ class Channel:
         """Sets the largest size of a message. The default is computed from the limit of a result."""
         self._splitter.bytes_max = message_bytes
 
-    def reply(self, reply: ConnectReply, descriptor: int | None = None) -> None:
+    def reply(self, reply: messages.ConnectReply, *descriptors: int) -> None:
         """Answers a Connect, and passes the descriptor if there is one. If the kernel does not pass it, sends the reason."""
         self.life.told(reply)
-        descriptors = [] if descriptor is None else [descriptor]
         try:
             socket.send_fds(self._ours, [_frame(reply)], descriptors)
         except (BrokenPipeError, ConnectionResetError):
@@ -106,11 +99,11 @@ class Channel:
         except OSError as error:
             if self._ours.fileno() < 0:
                 return
-            if descriptor is None:
+            if not descriptors:
                 self.end(ProtocolError("the reply to 'connect' could not be sent"))
                 return
             reason = os.strerror(error.errno or 0)
-            self.reply(ConnectReply(f"the connection could not be handed over: {reason}"))
+            self.reply(messages.ConnectReply(f"the connection could not be handed over: {reason}"))
 
     async def receive(self) -> ChildMessage:
         """The child's next message; raises ChannelClosedError, MessageTooLargeError or another ProtocolError."""
@@ -187,7 +180,7 @@ class Channel:
             for payload in self._splitter.feed(data):
                 self._messages_left -= 1
                 message = _parse(payload, self._messages_left)
-                if isinstance(message, Connect):
+                if isinstance(message, messages.Connect):
                     self._require_read()
                 self.life.heard(message)
                 self._messages.append(message)

@@ -59,13 +59,13 @@ async def run_check(pool: Pool, name: str, source: bytes, *, tenant: str, second
         worker.kill()
 
 
+@dataclass
 class _Progress:
-    def __init__(self, worker: Worker, module: str) -> None:
-        self._worker = worker
-        self._module = module
-        self._report: CheckReport | None = None
-        self._example: messages.ExampleStarts | None = None
-        self.ran_out_of_time = False
+    _worker: Worker
+    _module: str
+    _report: CheckReport | None = None
+    _example: messages.ExampleStarts | None = None
+    ran_out_of_time: bool = False
 
     async def watch(self, seconds: float) -> CheckReport:
         """Waits for the last report. If the child ends earlier, completes the last one that it sent."""

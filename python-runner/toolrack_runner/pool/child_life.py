@@ -6,10 +6,10 @@ child, so the child's messages are trusted. The module may have written every la
 """
 
 from enum import Enum
-from typing import assert_never
+from typing import assert_never, get_args
 
 from toolrack_runner.wire import child_messages as messages
-from toolrack_runner.wire.child_messages import ChildMessage, Order, ProtocolError
+from toolrack_runner.wire.child_messages import Answer, ChildMessage, Order, ProtocolError
 
 
 class Moment(Enum):
@@ -40,9 +40,7 @@ _NEXT: dict[Moment, dict[object, Moment]] = {
     },
     Moment.ANNOUNCED: {messages.Failed: Moment.FAILED, messages.Starting: Moment.IMPORTING},
     Moment.IMPORTING: {messages.Ready: Moment.READY, messages.CallFailure: Moment.ANSWERED},
-    Moment.CALLED: dict.fromkeys(
-        (messages.TextResult, messages.JsonResult, messages.CallFailure), Moment.ANSWERED
-    ),
+    Moment.CALLED: dict.fromkeys(get_args(Answer), Moment.ANSWERED),
     Moment.READING: {messages.Failed: Moment.FAILED, "parsed": Moment.READ},
     Moment.READ: {"imported": Moment.EXAMPLES, "loaded": Moment.LOADED},
     Moment.EXAMPLES: {messages.ExampleStarts: Moment.EXAMPLES, "loaded": Moment.LOADED},

@@ -3,6 +3,7 @@
 import asyncio
 import re
 from contextlib import suppress
+from signal import SIGKILL, SIGXCPU
 from typing import NamedTuple
 
 from toolrack_runner.pool.worker import Worker
@@ -13,7 +14,6 @@ ENDING_SECONDS = 0.05
 REAPING_SECONDS = 2.0
 #: How long main waits until the child's interpreter has written which line runs. Other processes may run before the child.
 WHERE_SECONDS = 0.05
-SIGKILL, SIGXCPU = 9, 24
 
 
 class End(NamedTuple):

@@ -52,8 +52,6 @@ class QueueFullError(Exception):
 class State(Enum):
     WAITING = auto()
     RUNNING = auto()
-    #: It had to make room for the request of another user; `Turn.refused` has the reason.
-    REFUSED = auto()
     OVER = auto()
 
 
@@ -65,6 +63,7 @@ class Turn:
     since: float
     changed: Callable[[], object]
     state: State = State.WAITING
+    #: Set if it was refused after waiting: it had to make room for the request of another user.
     refused: QueueFullError | None = None
 
 
@@ -108,10 +107,7 @@ class Turns:
 
 
 class FairBudget:
-    """A limit for an amount that users share, such as bytes. One user alone may have all of it.
-
-    If the limit is exceeded, the user with the most has to make room.
-    """
+    """A limit of an amount for all users. Above it, the user with the most makes room. One user alone may have all."""
 
     def __init__(self, amount_max: int) -> None:
         self._amount_max = amount_max
@@ -239,7 +235,7 @@ class FairQueue:
             raise QueueFullError(is_users_own=False, count=self._waiting)
         refused = self._waiters[greediest][-1]
         refused.refused = self._excess_of(greediest)
-        refused.state = State.REFUSED
+        refused.state = State.OVER
         self._remove(refused)
         refused.changed()
 

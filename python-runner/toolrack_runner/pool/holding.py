@@ -12,8 +12,6 @@ STATUS_BYTES: Final = 8_192
 THREAD_BYTES: Final = 24 << 10
 #: These are standard input, output and error, and the channel.
 DESCRIPTORS_OF_EVERY_CHILD: Final = 4
-#: The size of a socket's buffer if the system does not report it.
-SOCKET_BYTES: Final = 212_992
 #: The states of a thread that is stopped or has ended.
 _STOPPED: Final = (b"T", b"Z", b"X")
 #: Whether the size of /proc/<pid>/fd is the number of descriptors (since Linux 6.2).
@@ -31,8 +29,8 @@ class Holding(NamedTuple):
     resident_bytes_max: int = 0
 
 
-def holding_of(pid: int, *, shared_anonymous_bytes: int, descriptors_max: int, workplace: str) -> Holding:
-    """Reads the memory and the threads of the child with this pid. The other parameters are those of `Worker`."""
+def holding_of(pid: int, shared_anonymous_bytes: int, descriptors_max: int, workplace: str) -> Holding:
+    """Reads the memory and the threads of the child with this pid. The parameters are fields of `Worker` and its limits."""
     status = read_whole(f"/proc/{pid}/status")
     if not status:
         return Holding()
@@ -98,4 +96,5 @@ def _bytes(status: bytes, name: bytes) -> int:
     return int(field(status, name) or 0) * 1024
 
 
-_SOCKET_BYTES: Final = int(read_whole("/proc/sys/net/core/wmem_default") or SOCKET_BYTES)
+#: The size of a socket's buffer, or the usual size if the system does not report it.
+_SOCKET_BYTES: Final = int(read_whole("/proc/sys/net/core/wmem_default") or 212_992)

@@ -49,15 +49,10 @@ def observe(worker: Worker, holding: Holding, *, started: float, cpu_before: flo
     )
 
 
-def failure(code: str, error: str) -> CallOutcome:
-    """The outcome of a call that gave no result."""
-    return CallOutcome(code=code, error=error)
-
-
 def read_answer(answer: Answer, *, tool: str, output_bytes_max: int) -> CallOutcome:
     """The outcome of a call with this answer; a failure if the result is too large, too deep, or not JSON."""
     if isinstance(answer, CallFailure):
-        return failure(answer.code, answer.error)
+        return CallOutcome(code=answer.code, error=answer.error)
     result = answer.text if isinstance(answer, TextResult) else answer.json
     data = result.encode("utf-8", "replace")
     if len(data) > output_bytes_max:
@@ -65,17 +60,17 @@ def read_answer(answer: Answer, *, tool: str, output_bytes_max: int) -> CallOutc
     if isinstance(answer, TextResult):
         return CallOutcome(text=data.decode())
     if is_too_heavy(data):
-        return failure(
-            "RESULT_TOO_LARGE",
-            f"{tool}: the result holds more than the {VALUES_MAX:,} values it may have. "
+        return CallOutcome(
+            code="RESULT_TOO_LARGE",
+            error=f"{tool}: the result holds more than the {VALUES_MAX:,} values it may have. "
             "Return less, or a part of it and a way to ask for the next",
         )
     try:
         read_json(data, RESULT_DEPTH_MAX)
     except TooDeepError:
-        return failure(
-            "RESULT_INVALID",
-            f"{tool}: the result is nested deeper than the {RESULT_DEPTH_MAX} levels it may have. Flatten it",
+        return CallOutcome(
+            code="RESULT_INVALID",
+            error=f"{tool}: the result is nested deeper than the {RESULT_DEPTH_MAX} levels it may have. Flatten it",
         )
     except ValueError:
         return no_result(tool, ProtocolError("the result is not JSON"))
@@ -84,9 +79,9 @@ def read_answer(answer: Answer, *, tool: str, output_bytes_max: int) -> CallOutc
 
 def no_result(tool: str, broken: ProtocolError) -> CallOutcome:
     """The outcome of a call whose child broke the protocol: the tool wrote to the channel."""
-    return failure(
-        "RESULT_INVALID",
-        f"{tool}: what came back over the channel is not a result ({broken}). A tool answers by returning; "
+    return CallOutcome(
+        code="RESULT_INVALID",
+        error=f"{tool}: what came back over the channel is not a result ({broken}). A tool answers by returning; "
         "it must not write to descriptors that it did not open",
     )
 
@@ -94,9 +89,9 @@ def no_result(tool: str, broken: ProtocolError) -> CallOutcome:
 def too_large(tool: str, size: int | None, output_bytes_max: int) -> CallOutcome:
     """The outcome of a call with a result above its limit. The size is None if main did not read all of it."""
     count = "more" if size is None else f"{size}"
-    return failure(
-        "RESULT_TOO_LARGE",
-        f"The result of {tool} has {count} bytes, and {output_bytes_max} are allowed; ask for less.",
+    return CallOutcome(
+        code="RESULT_TOO_LARGE",
+        error=f"The result of {tool} has {count} bytes, and {output_bytes_max} are allowed; ask for less.",
     )
 
 
@@ -108,4 +103,4 @@ def explain_end(end: End, tool: str) -> CallOutcome:
         "CPU_LIMIT": f"{tool} was ended: {end.how}, as much as a call may. Do less in one call",
         "WORKER_DIED": f"the worker was lost: {end.how}. Whether {tool} was done is not known",
     }
-    return failure(end.code, sentences[end.code])
+    return CallOutcome(code=end.code, error=sentences[end.code])

@@ -5,9 +5,8 @@ import os
 
 #: How many bytes of the output are kept.
 LOG_BYTES = 64 << 10
+#: The capacity of a pipe (pipe(7)), so that one read empties it.
 _READ_BYTES = 1 << 16
-#: The capacity of a pipe (pipe(7)).
-PIPE_BYTES = 1 << 16
 #: The time between two reads of dropped output. So a flood of output takes a few thousandths of main's time.
 _PAUSE_SECONDS = 0.002
 
@@ -56,10 +55,9 @@ class Output:
     def close(self) -> None:
         """Reads the rest of the pipe and closes the pipe. Main may learn of a child's end before it reads the last lines."""
         self.handed_over()
-        # The number of reads has a limit, because a process that outlives the child may still write.
-        for _ in range(PIPE_BYTES // _READ_BYTES + 1):
-            if not self._read():
-                break
+        # At most two reads, because a process that outlives the child may still write.
+        if self._read():
+            self._read()
         if self._pause is not None:
             self._pause.cancel()
         if self._ours >= 0:

@@ -124,8 +124,7 @@ class Pool:
         if queue is None:
             return
         if isinstance(facts, Ready):
-            if facts.places is not None:
-                queue.learn_places(facts.places)
+            queue.learn_places(facts.places)
             return
         self._queues.learn_code(queue, facts.code)
         packages = self._approved.intersection(facts.packages)

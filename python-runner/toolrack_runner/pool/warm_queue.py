@@ -66,9 +66,9 @@ class WarmQueue(Generic[Child]):
         """The code and the places for the next child, so that it neither compiles the module nor reads every spec."""
         return None if self.code is None or self.places is None else Known(self.code, self.places)
 
-    def learn_places(self, places: dict[str, int]) -> None:
-        """Keeps the places of the specs, if the code is kept."""
-        if self.code is not None:
+    def learn_places(self, places: dict[str, int] | None) -> None:
+        """Keeps the places of the specs, if a child sent them and the code is kept."""
+        if places is not None and self.code is not None:
             self.places = places
 
     @property
@@ -192,9 +192,8 @@ class WarmQueues(Generic[Child]):
 
     def discard(self, is_meant: Callable[[Child], bool]) -> None:
         """Kills the waiting children for which `is_meant` is true. Their queues remain."""
-        for queue in self._queues.values():
-            for child in list(filter(is_meant, queue.waiting)):
-                self._discard(child)
+        for child in [child for child, _, _ in self._places.values() if is_meant(child)]:
+            self._discard(child)
 
     def _discard(self, child: Child) -> None:
         self.remove(child)

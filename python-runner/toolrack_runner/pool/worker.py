@@ -6,6 +6,7 @@ import select
 import signal
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 
 from toolrack_runner.jail.hygiene import NICENESS
 from toolrack_runner.jail.namespaces import WORKPLACES
@@ -30,28 +31,23 @@ class HeldTooMuchError(Exception):
     """The child was killed because it held too much memory or had too many threads."""
 
 
+@dataclass(eq=False)
 class Worker:
-    def __init__(
-        self,
-        number: int,
-        slot: int,
-        limits: Limits,
-        shared_anonymous_bytes: int = 0,
-        workplace: str = WORKPLACES[0],
-    ) -> None:
-        self.number = number
-        self.slot = slot
-        self.limits = limits
-        #: The anonymous memory that it has shared with its zygote since the fork.
-        self.shared_anonymous_bytes = shared_anonymous_bytes
-        #: The path of its own file system, if it has one.
-        self.workplace = workplace
+    number: int
+    slot: int
+    limits: Limits
+    #: The anonymous memory that it has shared with its zygote since the fork.
+    shared_anonymous_bytes: int = 0
+    #: The path of its own file system, if it has one.
+    workplace: str = WORKPLACES[0]
+
+    def __post_init__(self) -> None:
         self.pidfd = -1
         self.pid = 0
         #: Set when the zygote has reaped it.
         self.gone: asyncio.Future[Gone | None] = asyncio.get_running_loop().create_future()
         self.output = Output()
-        self.channel = Channel(limits.output_bytes, self._channel_ended)
+        self.channel = Channel(self.limits.output_bytes, self._channel_ended)
         #: Why it was killed, if the reason was its memory or threads. Its answer may have come earlier.
         self.ended_for: HeldTooMuchError | None = None
         self._is_killed = False
@@ -95,12 +91,10 @@ class Worker:
         if self.gone.done():
             gone = self.gone.result()
             return 0.0 if gone is None else gone.cpu_seconds
-        if self.pid <= 0:
-            return 0.0  # The clock of process 0 would be main's own.
-        try:
-            return time.clock_gettime(((~self.pid) << 3) | 2)
-        except OSError:
-            return 0.0
+        if self.pid > 0:  # The clock of process 0 would be main's own.
+            with suppress(OSError):
+                return time.clock_gettime(((~self.pid) << 3) | 2)
+        return 0.0
 
     @property
     def is_alive(self) -> bool:
@@ -114,12 +108,7 @@ class Worker:
 
     def holding(self) -> Holding:
         """Its memory and threads, as the kernel reports them; all 0 after it is reaped."""
-        return holding_of(
-            self.pid,
-            shared_anonymous_bytes=self.shared_anonymous_bytes,
-            descriptors_max=self.limits.open_files,
-            workplace=self.workplace,
-        )
+        return holding_of(self.pid, self.shared_anonymous_bytes, self.limits.open_files, self.workplace)
 
     def yield_to_others(self, steps: int) -> None:
         """Makes the child nicer than other children by this many steps. Never makes it less nice: only root could."""

@@ -124,8 +124,6 @@ class Zygotes:
 
     def prepare(self, user: str, packages: Packages) -> None:
         """Starts a zygote with those packages for a user's module, if there is none."""
-        if self._is_closed:
-            return
         if packages in self._by_packages:
             self._owners.asked(user, packages)
             return
