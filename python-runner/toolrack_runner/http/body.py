@@ -60,7 +60,6 @@ class Body:
         return None if self.get("tenant") is None else self.text("tenant", characters_max=256)
 
     def digest(self, name: str) -> str:
-        """A sha256 in hexadecimal digits."""
         value = self.text(name, characters_max=64)
         if not _SHA256.fullmatch(value):
             raise _invalid(f"{name} must be 64 lower-case hexadecimal digits")

@@ -8,7 +8,7 @@ import asyncio
 import fcntl
 import os
 import socket
-import struct
+import sys
 import termios
 import time
 from collections.abc import Callable, Iterator
@@ -31,7 +31,6 @@ MESSAGES_MAX = 1_010
 #: The send buffer of a channel. A call and its source fit into it, so one write sends both.
 CHANNEL_BYTES = 1 << 20
 _READ_BYTES = 1 << 18
-_COUNT = struct.Struct("i")
 
 
 class ChannelClosedError(Exception):
@@ -80,7 +79,7 @@ class Channel:
         self._theirs.close()
 
     def send(self, *orders: Order) -> None:
-        """Sends orders without blocking. Bytes that do not fit into the buffer are sent when the child has read others."""
+        """Sends orders without blocking. Bytes that do not fit into the buffer are sent after the child has read others."""
         for order in orders:
             self.life.told(order)
         self._send(self._unsent + b"".join(map(_frame, orders)))
@@ -199,7 +198,7 @@ class Channel:
 
         An unread message may carry a connection. Until the child reads the message, the connection is not counted for it.
         """
-        (unread,) = _COUNT.unpack(fcntl.ioctl(self._ours, termios.TIOCOUTQ, bytes(_COUNT.size)))
+        unread = int.from_bytes(fcntl.ioctl(self._ours, termios.TIOCOUTQ, bytes(4)), sys.byteorder)
         if unread:
             raise ProtocolError("'connect' came before the child read what it was sent")
 

@@ -68,7 +68,7 @@ class _Progress:
     ran_out_of_time: bool = False
 
     async def watch(self, seconds: float) -> CheckReport:
-        """Waits for the last report. If the child ends earlier, completes the last one that it sent."""
+        """Waits for the last report. If the child ends earlier, completes the latest report that it sent."""
         module = self._module
         try:
             async with asyncio.timeout(seconds):

@@ -18,7 +18,7 @@ from toolrack_runner.wire.child_messages import ExampleStarts, ProtocolError, St
 from toolrack_runner.wire.frames import JsonObject
 
 #: How many levels a report may have. A field of a spec, such as a schema, may have 32. The spec, the list of specs and the
-#: report add theirs. orjson, which writes the answer, can write 254 levels.
+#: report add a few. orjson, which writes the answer, can write 254 levels.
 REPORT_DEPTH_MAX = 40
 _validator = jsonschema_rs.validator_for(json.loads(SCHEMA_FILE.read_bytes()), offline=True)
 
@@ -46,7 +46,7 @@ def is_report(claims: object) -> bool:
 
 
 def refused_report(report: CheckReport | None, module: str, fault: Fault) -> CheckReport:
-    """The report on a module whose import did not end by itself. `report` is the one of the stage `parsed`, if it came."""
+    """The report on a module whose import did not end by itself. `report` is the report of the stage `parsed`, if it came."""
     refused: CheckReport = report or {
         "stage": "loaded",
         "module": module,

@@ -1,7 +1,7 @@
 """Looks up the addresses of host names, in threads that users share.
 
-A look-up cannot be cancelled. It ends when the name server answers, or after half a minute. The owner of a domain can cause
-that its name server never answers.
+A look-up cannot be cancelled. It ends when the name server answers, or after half a minute. The owner of a domain can run a
+name server that never answers.
 """
 
 import asyncio

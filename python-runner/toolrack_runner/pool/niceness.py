@@ -51,11 +51,10 @@ class LongCalls:
 
     def remove(self, user: str, child: Yielding) -> None:
         """Removes a call, whether it was long or not. Other calls keep their niceness: only root could lower it."""
-        children = self._of_user.get(user)
-        if children is not None:
-            children.discard(child)
-            if not children:
-                del self._of_user[user]
+        children = self._of_user.get(user, set())
+        children.discard(child)
+        if not children:
+            self._of_user.pop(user, None)
 
     @contextmanager
     def once_long(self, user: str, child: Yielding) -> Iterator[None]:

@@ -1,7 +1,7 @@
 """Decides which child is made next and when.
 
 The processors are first for calls that came together, then for the caller that reads an answer. So `BehindAnswers` delays
-other work: it kills children that answered later, and new children are made later.
+other work: to kill children that answered, and to make new children.
 """
 
 from collections import deque
@@ -33,7 +33,6 @@ class BehindAnswers:
 
     @contextmanager
     def busy(self) -> Iterator[None]:
-        """Counts a call while it runs."""
         self._calls += 1
         try:
             yield

@@ -1,7 +1,7 @@
 """Children that have imported their module and wait for a call, in one queue for each key, within a budget of memory.
 
-A queue begins with one child. Each time a call finds no child, the queue gets twice as many. A queue is dropped if others
-need the room, or after some time without a call. The user whose children take the most makes room first.
+A queue begins with one child. Each time a call finds no child, the queue gets twice as many. A queue is dropped after some
+time without a call, or if others need the room. The user whose children take the most memory makes room first.
 """
 
 from collections import OrderedDict, deque
@@ -43,7 +43,7 @@ class Key:
 
 @dataclass(slots=True)
 class WarmQueue(Generic[Child]):
-    """The children that wait for one key, and the facts for making more of them."""
+    """The children that wait for one key, and the data for making more."""
 
     key: Key
     source: str

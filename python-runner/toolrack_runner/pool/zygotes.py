@@ -66,7 +66,7 @@ class ZygoteOwners:
             self._owners[packages] = user
 
     def add(self, user: str, packages: Packages) -> Packages | None:
-        """Adds a zygote of the user; returns the one that has to end for it."""
+        """Adds a zygote of the user. If there are too many, returns the packages of the one that has to end."""
         ends = self._in_excess(user) if len(self._owners) >= self._most else None
         if ends is not None:
             self.remove(ends)
@@ -124,6 +124,8 @@ class Zygotes:
 
     def prepare(self, user: str, packages: Packages) -> None:
         """Starts a zygote with those packages for a user's module, if there is none."""
+        if self._is_closed:
+            return
         if packages in self._by_packages:
             self._owners.asked(user, packages)
             return
@@ -135,7 +137,7 @@ class Zygotes:
         self._start(packages)
 
     def probe_no_more(self) -> None:
-        """Zygotes that start after this try no attacks, because the level is already measured."""
+        """Zygotes that start later try no attacks, because the level is already measured."""
         self._opening = self._opening._replace(canaries=None)
 
     def close(self) -> None:
