@@ -52,6 +52,5 @@ def _source(body: Body) -> bytes:
     if isinstance(encoded, str) and source is None:
         with suppress(ValueError):
             return base64.b64decode(encoded, validate=True)
-    raise HttpError(
-        "BODY_INVALID", "the body must have source, a string, or sourceBase64, the file in base64"
-    )
+    sentence = "the body must have source, a string, or sourceBase64, the file in base64"
+    raise HttpError("BODY_INVALID", sentence)

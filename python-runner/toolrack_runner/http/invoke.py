@@ -44,10 +44,8 @@ async def invoke(request: Request) -> Response:
     if source is None:
         source = runner.sources.find(key.sha256)
         if source is None:
-            raise HttpError(
-                "MODULE_UNKNOWN",
-                "this instance has no source with this sha256: repeat the request with source",
-            )
+            sentence = "this instance has no source with this sha256: repeat the request with source"
+            raise HttpError("MODULE_UNKNOWN", sentence)
     elif hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest() != key.sha256:
         raise HttpError("BODY_INVALID", "sha256 is not the digest of source")
     level = await runner.require_level(min_isolation)

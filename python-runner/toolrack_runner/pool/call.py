@@ -67,7 +67,7 @@ async def _watch(pool: Pool, worker: Worker, call: Call, deadline: float) -> Cal
             "it was killed. Do less in one call, or raise timeoutSeconds in its spec",
         )
     except MessageTooLargeError:
-        return too_large(call.tool, None, call.key.limits.output_bytes)
+        return too_large(call.tool, "more", call.key.limits.output_bytes)
     except ProtocolError as broken:
         return no_result(call.tool, broken)
     except HeldTooMuchError as reason:
@@ -75,9 +75,8 @@ async def _watch(pool: Pool, worker: Worker, call: Call, deadline: float) -> Cal
     except ChannelClosedError:
         return explain_end(await end_of(worker, call.key.module), call.tool)
     if isinstance(answer, messages.Failed):
-        return CallOutcome(
-            code="WORKER_DIED", error=f"the worker could not be confined or fed: {answer.reason}"
-        )
+        error = f"the worker could not be confined or fed: {answer.reason}"
+        return CallOutcome(code="WORKER_DIED", error=error)
     if worker.has_said_more:
         return no_result(call.tool, ProtocolError("something came after the answer"))
     with worker.channel.timed():

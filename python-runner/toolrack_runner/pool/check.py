@@ -81,9 +81,8 @@ class _Progress:
         except HeldTooMuchError as reason:
             return self._ended("MEMORY_LIMIT", f"{reason}", import_too_large(module, f"{reason}"))
         except MessageTooLargeError:
-            return self._ended(
-                "RESULT_TOO_LARGE", "it reported too much", specs_too_large(module, REPORT_BYTES_MAX)
-            )
+            fault = specs_too_large(module, REPORT_BYTES_MAX)
+            return self._ended("RESULT_TOO_LARGE", "it reported too much", fault)
         except ProtocolError as broken:
             how = f"it wrote to the channel of the report ({broken})"
         except ChannelClosedError:

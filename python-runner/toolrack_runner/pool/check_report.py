@@ -46,7 +46,7 @@ def is_report(claims: object) -> bool:
 
 
 def refused_report(report: CheckReport | None, module: str, fault: Fault) -> CheckReport:
-    """The report on a module whose import did not end by itself. `report` is the report of the stage `parsed`, if it came."""
+    """The report on a module whose import did not end by itself. `report` is that of the stage `parsed`, if it came."""
     refused: CheckReport = report or {
         "stage": "loaded",
         "module": module,

@@ -22,10 +22,6 @@ WAITING_PER_USER = 32
 WAITING_MAX = 256
 #: How long a look-up waits for a place. Most look-ups take less than a second.
 WAIT_SECONDS = 5.0
-TOO_MANY = (
-    "too many look-ups of names are under way for you: "
-    "each takes a place until the name server answers, or for half a minute"
-)
 
 Resolve = Callable[..., list[Any]]
 
@@ -45,7 +41,10 @@ class NameLookUps:
             async with asyncio.timeout(WAIT_SECONDS):
                 turn = await self._queue.take(user)
         except (TimeoutError, QueueFullError):
-            raise ConnectError(TOO_MANY) from None
+            raise ConnectError(
+                "too many look-ups of names are under way for you: "
+                "each takes a place until the name server answers, or for half a minute"
+            ) from None
         found: asyncio.Future[list[Address]] = self._loop.create_future()
         # Not an executor, because the runner would wait for the executor's threads before it ends.
         thread = threading.Thread(target=self._look_up, args=(turn, found, name, port), daemon=True)

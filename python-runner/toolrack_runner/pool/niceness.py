@@ -77,11 +77,8 @@ class RecentUse:
 
     def add(self, user: str, seconds: float) -> None:
         if len(self._used) >= USERS_MAX and user not in self._used:
-            self._used = {
-                other: used
-                for other, used in self._used.items()
-                if self._processors(other) > _FORGOTTEN_PROCESSORS
-            }
+            for other in [each for each in self._used if self._processors(each) <= _FORGOTTEN_PROCESSORS]:
+                del self._used[other]
         self._used[user] = (self._seconds(user) + max(seconds, 0.0), self._clock.time())
 
     def steps(self, user: str) -> int:

@@ -2,6 +2,7 @@
 
 import time
 from dataclasses import dataclass
+from typing import Literal
 
 from toolrack_runner.limits import RESULT_DEPTH_MAX
 from toolrack_runner.pool.ending import End
@@ -86,12 +87,11 @@ def no_result(tool: str, broken: ProtocolError) -> CallOutcome:
     )
 
 
-def too_large(tool: str, size: int | None, output_bytes_max: int) -> CallOutcome:
-    """The outcome of a call with a result above its limit. The size is None if main did not read all of it."""
-    count = "more" if size is None else f"{size}"
+def too_large(tool: str, size: int | Literal["more"], output_bytes_max: int) -> CallOutcome:
+    """The outcome of a call with a result above its limit. The size is `more` if main did not read all of it."""
     return CallOutcome(
         code="RESULT_TOO_LARGE",
-        error=f"The result of {tool} has {count} bytes, and {output_bytes_max} are allowed; ask for less.",
+        error=f"The result of {tool} has {size} bytes, and {output_bytes_max} are allowed; ask for less.",
     )
 
 

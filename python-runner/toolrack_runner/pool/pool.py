@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from toolrack_runner.jail.namespaces import workplace_beside
 from toolrack_runner.network.public_address import Network
@@ -183,11 +183,9 @@ class Pool:
 
     def _add_blanks(self) -> None:
         zygote = self.zygotes.choose(PLAIN)
-        while zygote is not None and len(self._blanks) < BLANKS:
-            try:
+        with suppress(PoolError):
+            while zygote is not None and len(self._blanks) < BLANKS:
                 self._blanks.append(self._children.spawn(Limits(), zygote))
-            except PoolError:
-                return
 
     async def _refill_one(self, key: Key) -> None:
         try:

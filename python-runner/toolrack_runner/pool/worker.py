@@ -60,7 +60,6 @@ class Worker:
         return self.channel.childs_end, self.output.child_end
 
     def handed_over(self) -> None:
-        """Closes main's copies of the child's descriptors."""
         self.channel.handed_over()
         self.output.handed_over()
 
@@ -83,7 +82,6 @@ class Worker:
 
     @property
     def has_said_more(self) -> bool:
-        """Whether it sent anything after the messages that were received."""
         return self.channel.has_more
 
     def cpu_seconds(self) -> float:
@@ -145,10 +143,7 @@ class Worker:
             _kill(self.pidfd, signal.SIGUSR1)
 
     def stop(self) -> None:
-        """Stops it until the next order, so that threads of its module take no processor time and no more memory.
-
-        A child that sends anything while it waits is killed.
-        """
+        """Stops it until the next order. Until then, threads of its module take no processor time and no more memory."""
         self._is_stopped = True
         _kill(self.pidfd, signal.SIGSTOP)
 
@@ -201,7 +196,7 @@ class Worker:
         self.gone.set_result(gone)
 
     def _channel_ended(self) -> None:
-        """Kills the child if it waits. A call or a check kills its child itself."""
+        """Kills a child that waits, if it sent anything or has ended. A call or a check kills its child itself."""
         if self._is_stopped:
             self.kill()
 

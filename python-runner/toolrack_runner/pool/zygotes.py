@@ -143,10 +143,9 @@ class Zygotes:
     def close(self) -> None:
         """Closes all zygotes, and waits until they end, because they may make or remove folders until then."""
         self._is_closed = True
-        zygotes = list(self._by_packages.values())
-        for zygote in zygotes:
+        for zygote in self._by_packages.values():
             zygote.close()
-        for zygote in zygotes:
+        for zygote in self._by_packages.values():
             zygote.wait()
 
     def _start(self, packages: Packages, started: tuple[int, ZygoteChannel] | None = None) -> None:
