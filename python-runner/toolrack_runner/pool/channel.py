@@ -26,7 +26,7 @@ from toolrack_runner.wire.parse_child_message import parse_child_message
 #: How many bytes a frame may have beside its result: for keys, the names of a module's tools, or compiled code.
 FRAME_SLACK_BYTES = 1 << 20
 #: How many messages a child may send in total. A check sends one for each of 20 examples of 50 specs, and one for each of
-#: a few stages. A test compares this number with the limits of the module library, which main does not import.
+#: a few stages. A test compares the number with the module library. Main does not import it, because the import takes long.
 MESSAGES_MAX = 1_010
 #: The send buffer of a channel. A call and its source fit into it, so one write sends both.
 CHANNEL_BYTES = 1 << 20
