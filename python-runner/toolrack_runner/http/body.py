@@ -73,7 +73,6 @@ class Body:
         return value
 
     def an_object(self, name: str, *, default: JsonObject | None = None) -> JsonObject:
-        """A JSON object; `default` if the field is absent."""
         value = self.get(name, default)
         if not isinstance(value, dict):
             raise _invalid(f"{name} must be an object")
