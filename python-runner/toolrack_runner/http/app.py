@@ -28,7 +28,6 @@ def make_app(
     lifespan: Callable[[Starlette], AbstractAsyncContextManager[None]], secret: str | None
 ) -> "Authentication":
     """Makes the app. `lifespan` sets `app.state.runner`."""
-    errors = dict.fromkeys((HttpError, HTTPException, Exception), answer_error)
     app = Starlette(
         routes=[
             Route("/invoke", invoke, methods=["POST"]),
@@ -37,7 +36,7 @@ def make_app(
             Route("/health", health, methods=["GET"]),
         ],
         lifespan=lifespan,
-        exception_handlers=errors,
+        exception_handlers=dict.fromkeys((HttpError, HTTPException, Exception), answer_error),
     )
     return Authentication(app, secret)
 
@@ -53,7 +52,6 @@ class Authentication:
         self._expected = None if secret is None else f"Bearer {secret}".encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """An ASGI application."""
         if scope["type"] == "http":
             token = next((value for name, value in scope["headers"] if name == b"authorization"), b"")
             scope["is_trusted"] = self._expected is None or hmac.compare_digest(token, self._expected)
@@ -68,12 +66,12 @@ async def health(request: Request) -> Response:
     """`GET /health`: status, version and level for anybody, and everything for a caller with the secret."""
     runner: Runner = request.app.state.runner
     level = await runner.measurement.known(WAIT_SECONDS)
-    answer: dict[str, object]
+    answer: dict[str, object] = {"status": "starting", "version": VERSION, "isolation": "L0"}
     if level is None:
-        answer = {"status": "starting", "version": VERSION, "isolation": "L0", "layers": []}
+        answer["layers"] = []
     else:
-        status = "ok" if runner.is_ready else "degraded"
-        answer = {"status": status, "version": VERSION, "isolation": level.level}
+        is_ready = runner.pool is not None and runner.pool.zygotes.plain_is_ready.is_set()
+        answer |= {"status": "ok" if is_ready else "degraded", "isolation": level.level}
     if level is not None and request.scope["is_trusted"]:
         answer |= {
             "minIsolation": runner.settings.min_isolation,

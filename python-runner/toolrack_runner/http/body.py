@@ -8,7 +8,7 @@ from toolrack_runner.http.http_error import HttpError
 from toolrack_runner.wire.frames import JsonObject, JsonValue
 from toolrack_runner.wire.json_depth import TooDeepError, read_json
 
-#: Enough for a source of 256 KB with every byte escaped, and for arguments of 256 KB.
+#: Enough for a source of 256 KB in which each byte is escaped, and for arguments of 256 KB.
 BODY_BYTES_MAX = 2 << 20
 #: Arguments may have 32 levels, and the body adds two.
 DEPTH_MAX = 34
@@ -60,21 +60,19 @@ class Body:
         return None if self.get("tenant") is None else self.text("tenant", characters_max=256)
 
     def digest(self, name: str) -> str:
-        """A sha256 in hexadecimal digits."""
         value = self.text(name, characters_max=64)
         if not _SHA256.fullmatch(value):
             raise _invalid(f"{name} must be 64 lower-case hexadecimal digits")
         return value
 
-    def whole_number(self, name: str, *, lowest: int, highest: int, default: int) -> int:
-        """An integer within its bounds; `default` if the field is absent."""
+    def whole_number(self, name: str, lowest: int, highest: int, *, default: int) -> int:
+        """An integer from `lowest` to `highest`; `default` if the field is absent."""
         value = self.get(name, default)
         if not isinstance(value, int) or isinstance(value, bool) or not lowest <= value <= highest:
             raise _invalid(f"{name} must be a whole number from {lowest} to {highest}")
         return value
 
     def an_object(self, name: str, *, default: JsonObject | None = None) -> JsonObject:
-        """A JSON object; `default` if the field is absent."""
         value = self.get(name, default)
         if not isinstance(value, dict):
             raise _invalid(f"{name} must be an object")

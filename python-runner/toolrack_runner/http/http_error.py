@@ -1,4 +1,4 @@
-"""Errors of the HTTP routes, in Google's format. They are mistakes of the caller or of the runner, never of the tool."""
+"""Errors of the HTTP routes, in Google's format. The caller or the runner made the mistake, never the tool."""
 
 import logging
 
@@ -19,7 +19,6 @@ class HttpError(Exception):
     def __init__(self, code: str, message: str, *, retry_after_seconds: int | None = None) -> None:
         super().__init__(message)
         self.code = code
-        self.message = message
         self.retry_after_seconds = retry_after_seconds
 
     def response(self) -> Response:
@@ -29,7 +28,7 @@ class HttpError(Exception):
             "error": {
                 "code": kind.http_status,
                 "status": kind.status,
-                "message": self.message,
+                "message": str(self),
                 "details": [{"reason": self.code}],
             }
         }
@@ -40,7 +39,7 @@ class HttpError(Exception):
 
 
 async def answer_error(request: Request, error: Exception) -> Response:
-    """The answer to a request that raised. The reason of an unexpected error goes to the log only."""
+    """The answer to a request whose handler raised `error`. Only the log gets the reason of an unexpected error."""
     if isinstance(error, HttpError):
         return error.response()
     if isinstance(error, HTTPException):  # No route has this path and method.

@@ -2,59 +2,69 @@
 
 import hashlib
 import logging
+from typing import NamedTuple
 
 import orjson
 from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import Response
 
-from toolrack_runner.http.body import read_body
+from toolrack_runner.http.body import Body, read_body
 from toolrack_runner.http.http_error import HttpError
-from toolrack_runner.http.invoke_body import read_invoke_body
 from toolrack_runner.http.runner import Runner
-from toolrack_runner.http.unless_gone import unless_gone
-from toolrack_runner.pool.call import run_call
-from toolrack_runner.pool.outcome import CallOutcome, Observed, failure
+from toolrack_runner.limits import HOSTS_MAX
+from toolrack_runner.network.hosts import Host, is_address, read_host, why_no_address
+from toolrack_runner.pool.call import Call, run_call
+from toolrack_runner.pool.outcome import CallOutcome, Observed
+from toolrack_runner.pool.warm_queue import Key
+from toolrack_runner.settings import LEVELS
+from toolrack_runner.wire.frames import JsonObject, JsonValue
+from toolrack_runner.zygote.messages import Limits
+
+DEADLINE_MS = 30_000
+DEADLINE_MS_MAX = 3_600_000
 
 _log = logging.getLogger("toolrack_runner")
+
+
+class _InvokeBody(NamedTuple):
+    call: Call
+    source: str | None
+    min_isolation: str | None
+    #: Why the tool's spec cannot be used; None if it can. Earlier versions stored specs that are not accepted now.
+    spec_fault: str | None
 
 
 async def invoke(request: Request) -> Response:
     """Answers 200 with the outcome, even if the tool failed."""
     runner: Runner = request.app.state.runner
-    call, source, min_isolation, spec_fault = await read_invoke_body(request)
+    call, source, min_isolation, spec_fault = await _read(request)
     request.state.invocation_id = call.invocation_id
     key = call.key
     if source is None:
         source = runner.sources.find(key.sha256)
         if source is None:
-            raise HttpError(
-                "MODULE_UNKNOWN",
-                "this instance has no source with this sha256: repeat the request with source",
-            )
+            sentence = "this instance has no source with this sha256: repeat the request with source"
+            raise HttpError("MODULE_UNKNOWN", sentence)
     elif hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest() != key.sha256:
         raise HttpError("BODY_INVALID", "sha256 is not the digest of source")
     level = await runner.require_level(min_isolation)
     if spec_fault is not None:
         sentence = f"the spec of {call.tool} can't be used, and nothing was run: {spec_fault}, and upload the module again."
-        return Response(_answer(failure("MODULE_BROKEN", sentence), level), media_type="application/json")
+        outcome = CallOutcome(code="MODULE_BROKEN", error=sentence)
+        return Response(_answer(outcome, level), media_type="application/json")
     pool = runner.require_pool()
-
-    async def run() -> CallOutcome:
-        async with runner.place(runner.calls, key.tenant, "calls"):
-            # Only with a place: a call that gets no place must not push out sources of other users.
-            runner.sources.keep(key.tenant, key.sha256, source)
-            outcome = await run_call(pool, call, source)
-            runner.pause_for_main(runner.calls, key.tenant, outcome.observed.main_seconds)
-            return outcome
-
-    outcome = await unless_gone(request, run())
+    async with runner.place(request, runner.calls, key.tenant, "calls"):
+        # Only with a place: a call that gets no place must not push out sources of other users.
+        runner.sources.keep(key.tenant, key.sha256, source)
+        outcome = await run_call(pool, call, source)
+        runner.pause_for_main(runner.calls, key.tenant, outcome.observed.main_seconds)
     if outcome.code == "WORKER_DIED":
         extra = {"invocationId": call.invocation_id, "reason": outcome.error}
         _log.warning("the worker of a call was lost", extra=extra)
-    # Runs after the answer is sent, so that it does not delay the answer.
-    behind = BackgroundTask(pool.refill, key)
-    return Response(_answer(outcome, level), media_type="application/json", background=behind)
+    # The task runs after the answer is sent, so that it does not delay the answer.
+    refill = BackgroundTask(pool.refill, key)
+    return Response(_answer(outcome, level), media_type="application/json", background=refill)
 
 
 async def forget(request: Request) -> Response:
@@ -68,6 +78,63 @@ async def forget(request: Request) -> Response:
     return Response(status_code=204)
 
 
+async def _read(request: Request) -> _InvokeBody:
+    """The body of a request to `/invoke`; raises HttpError."""
+    body = await read_body(
+        request,
+        *("module", "sha256", "tool", "source", "arguments", "context", "deadlineMs"),
+        *("limits", "network", "tenant", "invocationId"),
+    )
+    sha256 = body.digest("sha256")
+    limits, min_isolation = _limits(body.an_object("limits", default={}))
+    hosts, spec_fault = _network(body.get("network", []))
+    call = Call(
+        key=Key(
+            tenant=body.text("tenant", characters_max=256),
+            module=body.text("module", characters_max=128),
+            sha256=sha256,
+            limits=limits,
+            network=hosts,
+        ),
+        tool=body.text("tool", characters_max=128),
+        arguments=body.an_object("arguments"),
+        context=body.an_object("context", default={}),
+        deadline_seconds=body.whole_number("deadlineMs", 1, DEADLINE_MS_MAX, default=DEADLINE_MS) / 1000,
+        invocation_id=body.text("invocationId", characters_max=128),
+    )
+    return _InvokeBody(call, body.optional_text("source"), min_isolation, spec_fault)
+
+
+def _network(value: JsonValue) -> tuple[tuple[Host, ...], str | None]:
+    """The hosts, or none and the `spec_fault`."""
+    if not isinstance(value, list) or len(value) > HOSTS_MAX:
+        raise HttpError("BODY_INVALID", f"network must be a list of at most {HOSTS_MAX} hosts")
+    texts = [text for text in value if isinstance(text, str)]
+    spec_fault = next((why_no_address(at) for at, text in enumerate(texts) if is_address(text)), None)
+    hosts = tuple(host for text in texts if (host := read_host(text)) is not None)
+    if len(texts) < len(value) or (spec_fault is None and len(hosts) < len(value)):
+        sentence = "network must name hosts, as api.example.com or api.example.com:8443"
+        raise HttpError("BODY_INVALID", sentence)
+    return (hosts if spec_fault is None else ()), spec_fault
+
+
+def _limits(given: JsonObject) -> tuple[Limits, str | None]:
+    """The limits, and the lowest level of isolation."""
+    names = ("memoryBytes", "cpuSeconds", "outputBytes", "fileBytes", "minIsolation")
+    body = Body(given, *names, where="limits: ")
+    level = body.optional_text("minIsolation")
+    if level is not None and level not in LEVELS:
+        raise HttpError("BODY_INVALID", f"limits.minIsolation must be one of {', '.join(LEVELS)}")
+    usual = Limits()
+    limits = Limits(
+        memory_bytes=body.whole_number("memoryBytes", 1 << 20, 4 << 30, default=usual.memory_bytes),
+        cpu_seconds=body.whole_number("cpuSeconds", 1, 3600, default=usual.cpu_seconds),
+        output_bytes=body.whole_number("outputBytes", 1, usual.output_bytes, default=usual.output_bytes),
+        file_bytes=body.whole_number("fileBytes", 0, 1 << 30, default=usual.file_bytes),
+    )
+    return limits, level
+
+
 def _answer(outcome: CallOutcome, level: str) -> bytes:
     answer: dict[str, object] = {"outcome": "failure" if outcome.code else "success"}
     if outcome.code:
@@ -76,11 +143,11 @@ def _answer(outcome: CallOutcome, level: str) -> bytes:
         answer["value"] = orjson.Fragment(outcome.value)
     else:
         answer["text"] = outcome.text
-    return orjson.dumps(answer | log_and_usage(outcome.observed) | {"isolation": level})
+    return orjson.dumps(answer | common_fields(outcome.observed, level))
 
 
-def log_and_usage(observed: Observed) -> dict[str, object]:
-    """The fields `log` and `usage` of `/invoke` and `/check`."""
+def common_fields(observed: Observed, level: str) -> dict[str, object]:
+    """The last fields of the answers to `/invoke` and `/check`."""
     return {
         "log": {"text": observed.log, "truncated": observed.log_is_truncated},
         "usage": {
@@ -88,4 +155,5 @@ def log_and_usage(observed: Observed) -> dict[str, object]:
             "cpuMs": round(observed.cpu_ms, 3),
             "maxRssBytes": observed.resident_bytes_max,
         },
+        "isolation": level,
     }

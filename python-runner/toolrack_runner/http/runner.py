@@ -1,10 +1,13 @@
 """The state that all routes share, and how much of the runner one user may have."""
 
+import asyncio
 from collections import OrderedDict
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
 from typing import Final
+
+from starlette.requests import Request
 
 from toolrack_runner.http.http_error import HttpError
 from toolrack_runner.level.measurement import ONLY_LINUX, Measurement
@@ -13,20 +16,21 @@ from toolrack_runner.pool.fair_queue import FairBudget, FairQueue, QueueFullErro
 from toolrack_runner.pool.pool import Pool
 from toolrack_runner.settings import LEVELS, Settings
 
-#: How many places checks have at least. If one check hangs, there is another place.
+#: The least number of places for checks. If one check hangs, another can still run.
 CHECKS_MIN: Final = 2
-#: How many of a user's calls may wait for each place that the user may have.
+#: How many of a user's calls or checks may wait for each place that the user may have.
 WAITING_PER_PLACE: Final = 2
-#: How many calls of all users may wait for each place. With the default shares that is room for 16 users.
+#: How many calls or checks of all users may wait for each place. With the default shares, 16 users can wait.
 WAITING_MAX_PER_PLACE: Final = 16
-#: How much of main's processor time one call or check may take. Most take 0.2 ms.
+#: How much of main's processor time one call or check may take without a pause of its user. Most take 0.2 ms.
 MAIN_SECONDS: Final = 0.003
-#: If a call took more, its user starts nothing for this many times the excess. So a user gets at most a ninth of main's
-#: thread.
+#: If it took more, its user pauses for this many times the excess. So a user gets at most a ninth of main's thread.
 PAUSE_TIMES: Final = 8
 MAIN_PAUSE_SECONDS_MAX: Final = 1.0
 #: The limit for all stored sources. 64 MB are enough for 250 modules of the largest size.
 SOURCES_BYTES_MAX: Final = 64 << 20
+#: The time before watching the connection of a caller begins. Most calls are answered sooner.
+LOOK_SECONDS: Final = 0.1
 
 
 def shares_of_calls(slots: int, user_slots: int | None) -> Shares:
@@ -84,8 +88,6 @@ class Sources:
 
 @dataclass
 class Runner:
-    """The state of the process."""
-
     settings: Settings
     #: None if this system cannot make children.
     pool: Pool | None
@@ -113,13 +115,13 @@ class Runner:
         return measured
 
     @asynccontextmanager
-    async def place(self, queue: FairQueue, tenant: str, what: str) -> AsyncIterator[None]:
-        """Waits for a place and holds it. `what` names the work in messages, as `calls`.
+    async def place(self, request: Request, queue: FairQueue, tenant: str, what: str) -> AsyncIterator[None]:
+        """Waits for a place and keeps it during the `with` block. `what` names the work in messages, such as `calls`.
 
-        Raises HttpError if the user may not wait, or if no child can be made.
+        Raises HttpError if the user may not wait, if no child can be made, or if the caller closes the connection.
         """
         try:
-            async with queue.place(tenant):
+            async with _unless_gone(request), queue.place(tenant):
                 yield
         except QueueFullError as full:
             sentence = (
@@ -128,28 +130,49 @@ class Runner:
                 if full.is_users_own
                 else f"{full.count} {what} of many users wait, which is the limit; try again"
             )
-            retry = full.retry_after_seconds
-            raise HttpError("RUNNER_BUSY", sentence, retry_after_seconds=retry) from None
+            raise HttpError("RUNNER_BUSY", sentence, retry_after_seconds=full.retry_after_seconds) from None
         except PoolError as error:
             raise HttpError("RUNNER_UNAVAILABLE", f"{error}", retry_after_seconds=1) from None
 
     def pause_for_main(self, queue: FairQueue, tenant: str, main_seconds: float) -> None:
-        """Pauses a user in this queue if a call or check took too much of main's time.
+        """Pauses a user in this queue if a call or check took too much of main's time, unless the runner is for one user.
 
-        Called before the call leaves its place: otherwise the user's next call would start in it. No effect if the runner
-        is for one user.
+        Call it before the call leaves its place: otherwise the user's next call would start in it.
         """
         excess = main_seconds - MAIN_SECONDS
         if excess > 0 and not self.settings.is_for_one_user:
             queue.pause(tenant, min(excess * PAUSE_TIMES, MAIN_PAUSE_SECONDS_MAX))
 
-    @property
-    def is_ready(self) -> bool:
-        """Whether the runner accepts calls now."""
-        return self.pool is not None and self.pool.zygotes.plain_is_ready.is_set()
-
     def close(self) -> None:
-        """Kills every child and removes the canaries."""
         self.measurement.close()
         if self.pool is not None:
             self.pool.close()
+
+
+@asynccontextmanager
+async def _unless_gone(request: Request) -> AsyncIterator[None]:
+    """Runs the `with` block. If the caller has gone, cancels the block, even if it still waits, and raises HttpError."""
+    working = asyncio.current_task()
+    assert working is not None
+    has_gone = False
+
+    async def watch() -> None:
+        nonlocal has_gone
+        await asyncio.sleep(LOOK_SECONDS)
+        # The body has been read, so the next message is the end of the connection.
+        while (await request.receive())["type"] != "http.disconnect":
+            pass
+        has_gone = True
+        working.cancel()
+
+    watching = asyncio.create_task(watch())
+    try:
+        yield
+    except asyncio.CancelledError:
+        if not has_gone:
+            raise
+        raise HttpError("RUNNER_UNAVAILABLE", "the caller closed the connection before the answer") from None
+    finally:
+        watching.cancel()
+        if has_gone:
+            working.uncancel()

@@ -9,15 +9,7 @@ from toolrack_runner.network.broker import ConnectError, connect
 from toolrack_runner.pool.channel import ChannelClosedError
 from toolrack_runner.pool.ending import REAPING_SECONDS, end_of, is_reaped, line_now
 from toolrack_runner.pool.memory_watch import too_much
-from toolrack_runner.pool.outcome import (
-    CallOutcome,
-    explain_end,
-    failure,
-    no_result,
-    observe,
-    read_answer,
-    too_large,
-)
+from toolrack_runner.pool.outcome import CallOutcome, explain_end, no_result, observe, read_answer, too_large
 from toolrack_runner.pool.pool import Pool
 from toolrack_runner.pool.warm_queue import Key
 from toolrack_runner.pool.worker import HeldTooMuchError, Worker
@@ -32,8 +24,6 @@ CONNECTIONS_MAX = 256
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A parsed request to `/invoke`."""
-
     key: Key
     tool: str
     arguments: JsonObject
@@ -51,47 +41,33 @@ async def run_call(pool: Pool, call: Call, source: str) -> CallOutcome:
         has_result = False
         try:
             with pool.at_work(call.key.tenant, worker) as cpu_before:
-                outcome = await _outcome(pool, worker, call, started, cpu_before)
+                worker.send(messages.Invocation(call.tool, call.arguments, call.context))
+                outcome = await _watch(pool, worker, call, started + call.deadline_seconds)
+                holding = worker.holding()
+                reason = worker.ended_for or too_much(worker, holding)
+                if outcome.code is None and reason is not None:
+                    outcome = await _held_too_much(worker, reason, call.tool)
+                observed = observe(worker, holding, started=started, cpu_before=cpu_before)
             has_result = outcome.code is None
-            return outcome
+            return replace(outcome, observed=observed)
         finally:
             pool.behind.kill(worker, has_result=has_result)
 
 
-async def _outcome(pool: Pool, worker: Worker, call: Call, started: float, cpu_before: float) -> CallOutcome:
-    worker.send(messages.Invocation(call.tool, call.arguments, call.context))
-    answer = await _watch(pool, worker, call, started + call.deadline_seconds)
-    before = time.thread_time()
-    outcome = (
-        answer
-        if isinstance(answer, CallOutcome)
-        else read_answer(answer, tool=call.tool, output_bytes_max=call.key.limits.output_bytes)
-    )
-    main_seconds = worker.channel.heard_seconds + time.thread_time() - before
-    holding = worker.holding()
-    reason = worker.ended_for or too_much(worker, holding)
-    if outcome.code is None and reason is not None:
-        outcome = await _held_too_much(worker, reason, call.tool)
-    observed = observe(
-        worker, holding, seconds=time.monotonic() - started, cpu_before=cpu_before, main_seconds=main_seconds
-    )
-    return replace(outcome, observed=observed)
-
-
-async def _watch(pool: Pool, worker: Worker, call: Call, deadline: float) -> Answer | CallOutcome:
+async def _watch(pool: Pool, worker: Worker, call: Call, deadline: float) -> CallOutcome:
     try:
         async with asyncio.timeout(deadline - time.monotonic()):
             answer = await _answer(pool, worker, call)
     except TimeoutError:
         line = await line_now(worker, call.key.module)
         where = f" (line {line} was running)" if line else ""
-        return failure(
-            "DEADLINE_EXCEEDED",
-            f"{call.tool} did not answer within {call.deadline_seconds:g} s{where}; "
+        return CallOutcome(
+            code="DEADLINE_EXCEEDED",
+            error=f"{call.tool} did not answer within {call.deadline_seconds:g} s{where}; "
             "it was killed. Do less in one call, or raise timeoutSeconds in its spec",
         )
     except MessageTooLargeError:
-        return too_large(call.tool, None, call.key.limits.output_bytes)
+        return too_large(call.tool, "more", call.key.limits.output_bytes)
     except ProtocolError as broken:
         return no_result(call.tool, broken)
     except HeldTooMuchError as reason:
@@ -99,26 +75,24 @@ async def _watch(pool: Pool, worker: Worker, call: Call, deadline: float) -> Ans
     except ChannelClosedError:
         return explain_end(await end_of(worker, call.key.module), call.tool)
     if isinstance(answer, messages.Failed):
-        return failure("WORKER_DIED", f"the worker could not be confined or fed: {answer.reason}")
+        error = f"the worker could not be confined or fed: {answer.reason}"
+        return CallOutcome(code="WORKER_DIED", error=error)
     if worker.has_said_more:
         return no_result(call.tool, ProtocolError("something came after the answer"))
-    return answer
+    with worker.channel.timed():
+        return read_answer(answer, tool=call.tool, output_bytes_max=call.key.limits.output_bytes)
 
 
 async def _answer(pool: Pool, worker: Worker, call: Call) -> Answer | messages.Failed:
     """Waits for the answer and handles the messages before it. `ChildLife` has checked the moment of each message."""
     given = 0
     while True:
-        match await worker.channel.receive():
-            case (
-                messages.TextResult()
-                | messages.JsonResult()
-                | messages.CallFailure()
-                | messages.Failed() as answer
-            ):
-                return answer
-            case messages.Imports() | messages.Ready() as told:
-                pool.learn(call.key, told)
+        message = await worker.channel.receive()
+        if isinstance(message, Answer | messages.Failed):
+            return message
+        match message:
+            case messages.Imports() | messages.Ready() as facts:
+                pool.learn(call.key, facts)
             case messages.Connect() if given >= CONNECTIONS_MAX:
                 worker.channel.reply(messages.ConnectReply(f"a call may make {CONNECTIONS_MAX} connections"))
             case messages.Connect() as wish:
@@ -139,9 +113,6 @@ async def _connect(pool: Pool, worker: Worker, key: Key, wish: messages.Connect)
 
 
 async def _held_too_much(worker: Worker, reason: HeldTooMuchError, tool: str) -> CallOutcome:
-    """The outcome of a call whose child was killed for its memory or threads.
-
-    Waits until the child is reaped, because its processor time and memory are reported then.
-    """
+    """Waits until the child is reaped, because its processor time and memory are reported then. Returns the outcome."""
     await is_reaped(worker, REAPING_SECONDS)
-    return failure("MEMORY_LIMIT", f"{tool} was ended: {reason}. Work on less at a time")
+    return CallOutcome(code="MEMORY_LIMIT", error=f"{tool} was ended: {reason}. Work on less at a time")

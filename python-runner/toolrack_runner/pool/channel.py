@@ -8,37 +8,29 @@ import asyncio
 import fcntl
 import os
 import socket
-import struct
+import sys
 import termios
 import time
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import orjson
 
 from toolrack_runner.pool.child_life import ChildLife
-from toolrack_runner.wire.child_messages import (
-    ChildMessage,
-    Connect,
-    ConnectReply,
-    MessageTooLargeError,
-    Order,
-    ProtocolError,
-)
+from toolrack_runner.wire import child_messages as messages
+from toolrack_runner.wire.child_messages import ChildMessage, MessageTooLargeError, Order, ProtocolError
 from toolrack_runner.wire.frames import FrameSplitter, FrameTooLargeError, with_length
 from toolrack_runner.wire.json_depth import is_too_heavy
 from toolrack_runner.wire.parse_child_message import parse_child_message
 
-#: How much larger than its result a frame may be: for keys, the names of a module's tools, or compiled code.
+#: How many bytes a frame may have beside its result: for keys, the names of a module's tools, or compiled code.
 FRAME_SLACK_BYTES = 1 << 20
 #: How many messages a child may send in total. A check sends one for each of 20 examples of 50 specs, and one for each of
-#: a few stages. A test compares the number with the module library. Main does not import that library, because the import
-#: takes long.
+#: a few stages. A test compares the number with the module library. Main does not import it, because the import takes long.
 MESSAGES_MAX = 1_010
 #: The send buffer of a channel. A call and its source fit into it, so one write sends both.
 CHANNEL_BYTES = 1 << 20
 _READ_BYTES = 1 << 18
-_COUNT = struct.Struct("i")
 
 
 class ChannelClosedError(Exception):
@@ -59,17 +51,17 @@ class Channel:
         self._splitter = FrameSplitter(frame_bytes)
         self._messages: list[ChildMessage] = []
         self._messages_left = MESSAGES_MAX
-        #: Processor time that main took to read the messages of this child.
-        self.heard_seconds = 0.0
+        #: Processor time that main took for the messages of this child.
+        self.main_seconds = 0.0
         self._bytes_left = frame_bytes + FRAME_SLACK_BYTES
         self._end: Exception | None = None
-        self._waiter: asyncio.Future[None] | None = None
+        #: Set when a message or the end arrives. `receive` clears it.
+        self._arrived = asyncio.Event()
         self._unsent: bytes = b""
-        self._loop.add_reader(self._ours.fileno(), self._hear_now)
+        self._loop.add_reader(self._ours.fileno(), self._hear)
 
     @property
     def childs_end(self) -> int:
-        """The descriptor for the child."""
         return self._theirs.fileno()
 
     @property
@@ -87,7 +79,7 @@ class Channel:
         self._theirs.close()
 
     def send(self, *orders: Order) -> None:
-        """Sends orders without blocking. Bytes that do not fit into the buffer are sent when the child has read."""
+        """Sends orders without blocking. Bytes that do not fit into the buffer are sent after the child has read others."""
         for order in orders:
             self.life.told(order)
         self._send(self._unsent + b"".join(map(_frame, orders)))
@@ -96,10 +88,9 @@ class Channel:
         """Sets the largest size of a message. The default is computed from the limit of a result."""
         self._splitter.bytes_max = message_bytes
 
-    def reply(self, reply: ConnectReply, descriptor: int | None = None) -> None:
+    def reply(self, reply: messages.ConnectReply, *descriptors: int) -> None:
         """Answers a Connect, and passes the descriptor if there is one. If the kernel does not pass it, sends the reason."""
         self.life.told(reply)
-        descriptors = [] if descriptor is None else [descriptor]
         try:
             socket.send_fds(self._ours, [_frame(reply)], descriptors)
         except (BrokenPipeError, ConnectionResetError):
@@ -107,11 +98,11 @@ class Channel:
         except OSError as error:
             if self._ours.fileno() < 0:
                 return
-            if descriptor is None:
+            if not descriptors:
                 self.end(ProtocolError("the reply to 'connect' could not be sent"))
                 return
             reason = os.strerror(error.errno or 0)
-            self.reply(ConnectReply(f"the connection could not be handed over: {reason}"))
+            self.reply(messages.ConnectReply(f"the connection could not be handed over: {reason}"))
 
     async def receive(self) -> ChildMessage:
         """The child's next message; raises ChannelClosedError, MessageTooLargeError or another ProtocolError."""
@@ -119,24 +110,29 @@ class Channel:
             if self._end is not None:
                 # A copy, because raising adds a traceback to the exception.
                 raise type(self._end)(*self._end.args)
-            self._waiter = self._loop.create_future()
-            try:
-                await self._waiter
-            finally:
-                self._waiter = None
+            self._arrived.clear()
+            await self._arrived.wait()
         return self._messages.pop(0)
+
+    @contextmanager
+    def timed(self) -> Iterator[None]:
+        """Adds the processor time of the `with` block to `main_seconds`."""
+        before = time.thread_time()
+        try:
+            yield
+        finally:
+            self.main_seconds += time.thread_time() - before
 
     def hear_the_rest(self) -> None:
         """Reads everything that the child sent before it ended. The answer may be among it."""
-        while self._end is None and self._ours.fileno() >= 0 and self._hear_now():
+        while self._end is None and self._ours.fileno() >= 0 and self._hear():
             pass
         self.end(ChannelClosedError())
 
     def end(self, reason: Exception) -> None:
-        """Ends the channel for reading: `receive` raises the reason."""
-        if self._end is None:
-            self._end = reason
-        self._wake()
+        """Ends the channel for reading: `receive` raises the reason, unless the channel already ended for another."""
+        self._end = self._end or reason
+        self._arrived.set()
 
     def close(self) -> None:
         """Closes main's end, and the child's if main still has it."""
@@ -163,15 +159,12 @@ class Channel:
         self._loop.remove_writer(self._ours.fileno())
         self._send(rest)
 
-    def _hear_now(self) -> bool:
-        before = time.thread_time()
-        try:
-            return self._hear()
-        finally:
-            self.heard_seconds += time.thread_time() - before
-
     def _hear(self) -> bool:
         """Reads the bytes that have arrived. Returns whether there were any."""
+        with self.timed():
+            return self._hear_bytes()
+
+    def _hear_bytes(self) -> bool:
         try:
             data = self._ours.recv(_READ_BYTES)
         except BlockingIOError:
@@ -186,7 +179,7 @@ class Channel:
             for payload in self._splitter.feed(data):
                 self._messages_left -= 1
                 message = _parse(payload, self._messages_left)
-                if isinstance(message, Connect):
+                if isinstance(message, messages.Connect):
                     self._require_read()
                 self.life.heard(message)
                 self._messages.append(message)
@@ -197,14 +190,15 @@ class Channel:
         except ProtocolError as broken:
             # A copy, because the traceback of the original would keep the data of this child in memory.
             self._stop(type(broken)(*broken.args))
-        self._wake()
+        self._arrived.set()
         return True
 
     def _require_read(self) -> None:
-        """Raises ProtocolError if the child has not read everything that main sent. An unread message may carry a
-        connection, which does not count as the child's before the child reads it.
+        """Raises ProtocolError if the child has not read everything that main sent.
+
+        An unread message may carry a connection. Until the child reads the message, the connection is not counted for it.
         """
-        (unread,) = _COUNT.unpack(fcntl.ioctl(self._ours, termios.TIOCOUTQ, bytes(_COUNT.size)))
+        unread = int.from_bytes(fcntl.ioctl(self._ours, termios.TIOCOUTQ, bytes(4)), sys.byteorder)
         if unread:
             raise ProtocolError("'connect' came before the child read what it was sent")
 
@@ -213,12 +207,8 @@ class Channel:
         if isinstance(reason, ProtocolError):
             self._splitter.clear()
         self._loop.remove_reader(self._ours.fileno())
-        self._wake()
+        self._arrived.set()
         self._on_end()
-
-    def _wake(self) -> None:
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
 
 
 def written_bytes_max(result_bytes: int) -> int:
@@ -240,7 +230,7 @@ def _parse(payload: bytes, messages_left: int) -> ChildMessage:
     if is_too_heavy(payload):
         raise MessageTooLargeError("a message holds too many values")
     try:
-        value: Any = orjson.loads(payload)  # Refuses NaN, invalid UTF-8 and more than 1,024 levels.
+        value = orjson.loads(payload)  # Refuses NaN, invalid UTF-8 and more than 1,024 levels.
     except ValueError:
         raise ProtocolError("a message is not JSON") from None
     return parse_child_message(value)

@@ -27,7 +27,7 @@ from toolrack_runner.zygote.messages import Limits
 
 #: The libraries that a check needs. A zygote preloads them, because importing them takes 60 ms.
 LIBRARIES = frozenset({"docstring_parser", "jsonschema_rs", "pydantic"})
-#: The largest report. The service accepts definitions of up to 2 MB from one module; the rest is for faults, notes and
+#: The largest report. The service accepts definitions of up to 2 MB from one module. The rest is for faults, notes and
 #: outcomes of examples. The limit is low, because main and the service each parse a report on their only thread.
 REPORT_BYTES_MAX = 3 << 20
 
@@ -53,32 +53,22 @@ async def run_check(pool: Pool, name: str, source: bytes, *, tenant: str, second
             worker.send(messages.CheckOrder(name, base64.b64encode(source).decode()))
             progress = _Progress(worker, name)
             report = await progress.watch(seconds)
-        observed = observe(
-            worker,
-            worker.holding(),
-            seconds=time.monotonic() - started,
-            cpu_before=0.0,
-            main_seconds=progress.main_seconds + worker.channel.heard_seconds,
-        )
+        observed = observe(worker, worker.holding(), started=started, cpu_before=0.0)
         return Checked(report, observed, progress.ran_out_of_time)
     finally:
         worker.kill()
 
 
+@dataclass
 class _Progress:
-    """The state of a running check."""
-
-    def __init__(self, worker: Worker, module: str) -> None:
-        self._worker = worker
-        self._module = module
-        self._report: CheckReport | None = None
-        self._example: messages.ExampleStarts | None = None
-        self.ran_out_of_time = False
-        #: Processor time that main took to check the reports.
-        self.main_seconds = 0.0
+    _worker: Worker
+    _module: str
+    _report: CheckReport | None = None
+    _example: messages.ExampleStarts | None = None
+    ran_out_of_time: bool = False
 
     async def watch(self, seconds: float) -> CheckReport:
-        """Waits for the last report. If the child ends earlier, completes the last one that it sent."""
+        """Waits for the last report. If the child ends earlier, completes the latest report that it sent."""
         module = self._module
         try:
             async with asyncio.timeout(seconds):
@@ -91,14 +81,13 @@ class _Progress:
         except HeldTooMuchError as reason:
             return self._ended("MEMORY_LIMIT", f"{reason}", import_too_large(module, f"{reason}"))
         except MessageTooLargeError:
-            return self._ended(
-                "RESULT_TOO_LARGE", "it reported too much", specs_too_large(module, REPORT_BYTES_MAX)
-            )
+            fault = specs_too_large(module, REPORT_BYTES_MAX)
+            return self._ended("RESULT_TOO_LARGE", "it reported too much", fault)
         except ProtocolError as broken:
             how = f"it wrote to the channel of the report ({broken})"
         except ChannelClosedError:
             end = await end_of(self._worker, module)
-            self.ran_out_of_time = end.by == "processor limit"
+            self.ran_out_of_time = end.code == "CPU_LIMIT"
             how = end.how
         return self._ended("TOOL_CRASHED", how, import_crashed(module, None, how))
 
@@ -106,11 +95,8 @@ class _Progress:
         while self._report is None or self._report["stage"] != "loaded":
             match await self._worker.channel.receive():
                 case messages.StageReport() as stage:
-                    before = time.thread_time()
-                    try:
+                    with self._worker.channel.timed():
                         self._report = as_report(stage, self._module)
-                    finally:
-                        self.main_seconds += time.thread_time() - before
                 case messages.ExampleStarts() as example:
                     self._example = example
                 case messages.Failed() as failed:

@@ -18,7 +18,7 @@ from toolrack_runner.wire.child_messages import ExampleStarts, ProtocolError, St
 from toolrack_runner.wire.frames import JsonObject
 
 #: How many levels a report may have. A field of a spec, such as a schema, may have 32. The spec, the list of specs and the
-#: report add theirs. orjson, which writes the answer, can write 254 levels.
+#: report add a few. orjson, which writes the answer, can write 254 levels.
 REPORT_DEPTH_MAX = 40
 _validator = jsonschema_rs.validator_for(json.loads(SCHEMA_FILE.read_bytes()), offline=True)
 
@@ -46,21 +46,20 @@ def is_report(claims: object) -> bool:
 
 
 def refused_report(report: CheckReport | None, module: str, fault: Fault) -> CheckReport:
-    """The report on a module whose import did not end by itself. `report` is the one of the stage `parsed`, if it came."""
-    refused: CheckReport = {
+    """The report on a module whose import did not end by itself. `report` is that of the stage `parsed`, if it came."""
+    refused: CheckReport = report or {
         "stage": "loaded",
         "module": module,
         "ok": False,
-        "faults": [fault.as_json()],
-        "notes": report["notes"] if report else [],
-        "imports": report["imports"] if report else [],
-        "missingImports": report["missingImports"] if report else [],
+        "faults": [],
+        "notes": [],
+        "imports": [],
+        "missingImports": [],
         "tools": [],
     }
+    refused |= {"stage": "loaded", "ok": False, "faults": [fault.as_json()], "tools": []}
     if fault.line is not None:
         refused["line"] = fault.line
-    elif report and "line" in report:
-        refused["line"] = report["line"]
     return refused
 
 

@@ -1,28 +1,26 @@
 """Checks that each message of a child comes at an allowed moment.
 
-The moments of a call are UNTOLD, ORDERED, (ANNOUNCED,) IMPORTING, READY, CALLED, ANSWERED. Those of a check are UNTOLD,
-READING, READ, EXAMPLES, LOADED, DONE. Up to ANNOUNCED, and in READING, only the runner's own code has run in the child, so
-the child's messages are trusted. The module may have written every later message.
+The moments of a call are UNTOLD, ORDERED, (ANNOUNCED,) IMPORTING, READY, CALLED, ANSWERED. The moments of a check are
+UNTOLD, READING, READ, EXAMPLES, LOADED, DONE. Up to ANNOUNCED, and in READING, only the runner's own code has run in the
+child, so the child's messages are trusted. The module may have written every later message.
 """
 
 from enum import Enum
-from typing import assert_never
+from typing import assert_never, get_args
 
 from toolrack_runner.wire import child_messages as messages
-from toolrack_runner.wire.child_messages import ChildMessage, Order, ProtocolError
+from toolrack_runner.wire.child_messages import Answer, ChildMessage, Order, ProtocolError
 
 
 class Moment(Enum):
-    """A moment in the life of a child."""
-
     UNTOLD = "it has no order yet, and may not be confined yet"
-    ORDERED = "it was told to import a module, and has not started"
+    ORDERED = "it has the order to import a module, and has not started"
     ANNOUNCED = "it has sent what the module imports"
     IMPORTING = "the module's code runs"
     READY = "the module is imported, and it has no invocation yet"
     CALLED = "the module is imported, and its tool runs"
     ANSWERED = "the call is over"
-    READING = "it was told to check a module, and is reading it"
+    READING = "it has the order to check a module, and is reading it"
     READ = "the module was read, and its code runs"
     EXAMPLES = "the module is imported, and its examples run"
     LOADED = "the last report has come"
@@ -30,7 +28,8 @@ class Moment(Enum):
     FAILED = "it could not follow its order: the runner's fault"
 
 
-#: The messages that may come at each moment, and the moment after each. `heard` handles Connect itself.
+#: The messages that may come at each moment, and the moment after each. At other moments no message may come. `heard`
+#: handles Connect itself.
 _NEXT: dict[Moment, dict[object, Moment]] = {
     Moment.UNTOLD: {messages.Failed: Moment.FAILED},
     Moment.ORDERED: {
@@ -41,21 +40,12 @@ _NEXT: dict[Moment, dict[object, Moment]] = {
     },
     Moment.ANNOUNCED: {messages.Failed: Moment.FAILED, messages.Starting: Moment.IMPORTING},
     Moment.IMPORTING: {messages.Ready: Moment.READY, messages.CallFailure: Moment.ANSWERED},
-    Moment.READY: {},
-    Moment.CALLED: dict.fromkeys(
-        (messages.TextResult, messages.JsonResult, messages.CallFailure), Moment.ANSWERED
-    ),
-    Moment.ANSWERED: {},
+    Moment.CALLED: dict.fromkeys(get_args(Answer), Moment.ANSWERED),
     Moment.READING: {messages.Failed: Moment.FAILED, "parsed": Moment.READ},
     Moment.READ: {"imported": Moment.EXAMPLES, "loaded": Moment.LOADED},
     Moment.EXAMPLES: {messages.ExampleStarts: Moment.EXAMPLES, "loaded": Moment.LOADED},
     Moment.LOADED: {messages.Done: Moment.DONE},
-    Moment.DONE: {},
-    Moment.FAILED: {},
 }
-
-#: The moments before any code of the module runs.
-_BEFORE_THE_MODULE = frozenset({Moment.UNTOLD, Moment.ORDERED, Moment.ANNOUNCED, Moment.READING})
 
 
 class ChildLife:
@@ -70,7 +60,7 @@ class ChildLife:
     @property
     def has_begun(self) -> bool:
         """Whether code of the module may have run."""
-        return self.moment not in _BEFORE_THE_MODULE
+        return self.moment not in (Moment.UNTOLD, Moment.ORDERED, Moment.ANNOUNCED, Moment.READING)
 
     def told(self, order: Order) -> None:
         """Records an order that main sent. Main may send the invocation directly after the order to import."""
@@ -101,7 +91,7 @@ class ChildLife:
             self._is_connecting = True
             return
         said = message.stage if isinstance(message, messages.StageReport) else kind
-        following = _NEXT[self.moment].get(said)
+        following = _NEXT.get(self.moment, {}).get(said)
         if following is None:
             raise ProtocolError(f"'{kind.__name__}' came at the wrong time")
         self.moment = Moment.CALLED if following is Moment.READY and self._is_called else following

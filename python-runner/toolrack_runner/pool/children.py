@@ -66,31 +66,28 @@ class Children(Generic[Child, Zygote]):
         """Asks a zygote for a child; raises PoolError."""
         if not self._free_slots:
             raise PoolError("every slot has a living child")
-        slot = self._free_slots.popleft()
+        slot = self._free_slots[0]
         self._number += 1
         try:
             child = self._make(self._number, slot, limits, zygote)
         except OSError as error:
-            self._free_slots.append(slot)
             raise PoolError(f"no channel to a child could be made: {error.strerror}") from None
         try:
             channel, output = child.descriptors
             zygote.spawn(child.number, slot, limits, channel=channel, output=output)
         except OSError as error:
             child.reaped(None)
-            self._free_slots.append(slot)
             raise PoolError(f"no child could be asked for: {error.strerror}") from None
         child.handed_over()
+        self._free_slots.popleft()
         self._alive[child.number] = (child, zygote)
         return child
 
     def zygote_of(self, child: Child) -> Zygote | None:
         """The zygote that forked the child; None after the child is reaped."""
-        _, zygote = self._alive.get(child.number, (None, None))
-        return zygote
+        return self._alive.get(child.number, (None, None))[1]
 
     def born(self, born: Born, pidfd: int) -> None:
-        """Records that a zygote has forked a child."""
         child, _ = self._alive[born.child]
         child.born(pidfd)
 
@@ -104,7 +101,6 @@ class Children(Generic[Child, Zygote]):
             self._ended(number, None)
 
     def kill(self) -> None:
-        """Kills all children."""
         for child, _ in list(self._alive.values()):
             child.kill()
 

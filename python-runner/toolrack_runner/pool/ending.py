@@ -1,9 +1,10 @@
-"""Finds out why a child ended without an answer, and which line it was running."""
+"""Finds out why a child ended without an answer, and which line of its module ran."""
 
 import asyncio
 import re
 from contextlib import suppress
-from typing import Literal, NamedTuple
+from signal import SIGKILL, SIGXCPU
+from typing import NamedTuple
 
 from toolrack_runner.pool.worker import Worker
 
@@ -11,22 +12,21 @@ from toolrack_runner.pool.worker import Worker
 ENDING_SECONDS = 0.05
 #: How long main waits until the zygote reports the end of a child.
 REAPING_SECONDS = 2.0
-#: How long main waits until the child's interpreter has written which line it runs. Other processes may run before the
-#: child.
+#: How long main waits until the child's interpreter has written which line runs. Other processes may run before the child.
 WHERE_SECONDS = 0.05
-SIGKILL, SIGXCPU = 9, 24
 
 
 class End(NamedTuple):
     """How a child without an answer ended."""
 
-    by: Literal["itself", "silence", "processor limit", "somebody outside"]
+    #: The error code of its call.
+    code: str
     #: Such as `exit code 3` or `signal 11 in line 7`.
     how: str
 
 
 async def end_of(worker: Worker, module: str) -> End:
-    """Waits for the end of a child that closed its channel, and kills it if it does not end.
+    """Waits until a child that closed its channel ends, and kills it if it does not end.
 
     A tool cannot send SIGKILL or SIGXCPU, not even to itself (seccomp). So the kernel or an operator sent such a signal.
     """
@@ -35,31 +35,29 @@ async def end_of(worker: Worker, module: str) -> End:
     ):
         worker.kill()
         await is_reaped(worker, REAPING_SECONDS)
-        return End("silence", "it closed the channel of its answer")
+        return End("RESULT_INVALID", "it closed the channel of its answer")
     gone = worker.gone.result()
     if gone is None:
-        return End("somebody outside", "the process it was forked from died")
+        return End("WORKER_DIED", "the process it was forked from died")
     is_at_limit = gone.cpu_seconds > worker.limits.cpu_seconds - 0.5
     if gone.exit_code == -SIGXCPU or (gone.exit_code == -SIGKILL and is_at_limit):
-        return End("processor limit", f"it used up {worker.limits.cpu_seconds} s of processor time")
+        return End("CPU_LIMIT", f"it used up {worker.limits.cpu_seconds} s of processor time")
     if gone.exit_code == -SIGKILL:
-        return End("somebody outside", "it was killed from outside")
+        return End("WORKER_DIED", "it was killed from outside")
     if gone.exit_code < 0:
         line = _crash_line(worker, module)
-        return End("itself", f"signal {-gone.exit_code}" + (f" in line {line}" if line else ""))
-    return End("itself", f"exit code {gone.exit_code}")
+        return End("TOOL_CRASHED", f"signal {-gone.exit_code}" + (f" in line {line}" if line else ""))
+    return End("TOOL_CRASHED", f"exit code {gone.exit_code}")
 
 
 async def is_reaped(worker: Worker, seconds: float) -> bool:
     """Waits at most `seconds` for the child to be reaped. Returns whether it is."""
-    with suppress(TimeoutError):
-        async with asyncio.timeout(seconds):
-            await asyncio.shield(worker.gone)
+    await asyncio.wait([worker.gone], timeout=seconds)
     return worker.gone.done()
 
 
 async def line_now(worker: Worker, module: str) -> int | None:
-    """The line of the module that runs now, as the interpreter reports it. Ends the child's log before this report."""
+    """The line of the module that runs now, as the interpreter reports it. The child's log ends before this report."""
     output, line = worker.output, None
     before = output.length
     if before >= output.bytes_max:

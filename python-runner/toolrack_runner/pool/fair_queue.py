@@ -1,7 +1,7 @@
 """A queue for places that users share. One user may have only a part of the places. The user with the fewest comes first.
 
-The cases in test/support/fair-queue.json define which request starts, waits or is refused. The queue of the service is
-tested with the same cases.
+The cases in test/support/fair-queue.json define which request starts, waits or is refused. They are also the cases of the
+service's queue.
 """
 
 import asyncio
@@ -12,7 +12,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from enum import Enum, auto
 from functools import partial
-from typing import NamedTuple, Protocol, TypedDict
+from typing import NamedTuple, Protocol
 
 #: The user name for work that no user requested. It is never paused. Its waiting requests have no limit of their own, only
 #: the limit for all users.
@@ -38,54 +38,39 @@ class Shares(NamedTuple):
     waiting_max: int
 
 
+@dataclass(eq=False, kw_only=True)
 class QueueFullError(Exception):
-    """The queue is full. `retry_after_seconds` says when to try again."""
+    """The queue is full."""
 
-    def __init__(self, *, is_users_own: bool, count: int, retry_after_seconds: int = 1) -> None:
-        super().__init__()
-        #: Whether this user has too many requests; otherwise all users together have.
-        self.is_users_own = is_users_own
-        #: If `is_users_own`, how many requests of the user run or wait; otherwise how many requests of all users wait.
-        self.count = count
-        self.retry_after_seconds = retry_after_seconds
+    #: Whether this user has too many requests; otherwise all users together have.
+    is_users_own: bool
+    #: If `is_users_own`, how many requests of the user run or wait; otherwise how many requests of all users wait.
+    count: int
+    retry_after_seconds: int = 1
 
 
 class State(Enum):
-    """The state of a request."""
-
     WAITING = auto()
     RUNNING = auto()
-    #: It had to make room for the request of another user; `Turn.refused` has the reason.
-    REFUSED = auto()
     OVER = auto()
 
 
 @dataclass(eq=False)
 class Turn:
-    """One request for a place. `changed` is called when it starts or is refused after waiting."""
+    """One request for a place. If it has to wait, `changed` is called when it starts or is refused."""
 
     user: str
     since: float
     changed: Callable[[], object]
     state: State = State.WAITING
+    #: Set if it was refused after waiting: it had to make room for the request of another user.
     refused: QueueFullError | None = None
-
-
-class Snapshot(TypedDict):
-    """The state of the queue, as `/health` reports it."""
-
-    places: int
-    placesPerUser: int
-    running: int
-    waiting: int
-    usersWaiting: int
-    longestWaitMs: int
 
 
 class Turns:
     """Counts the running requests of each user. The next user is the one with the fewest.
 
-    Among users with equally many, it is the one whose last start was longest ago.
+    If several users have the fewest, the next user is the one whose last start was longest ago.
     """
 
     def __init__(self, remembered_max: int = REMEMBERED_MAX) -> None:
@@ -102,13 +87,12 @@ class Turns:
         return self._running[user]
 
     def next_of(self, users: Iterable[str]) -> str | None:
-        """The next of these users; None if there are none. A user who never started comes before users with equally many."""
+        """The next of these users; None if there are none. A user who never started counts as started longest ago."""
         return min(
             users, key=lambda user: (self._running[user], self._last_start.get(user, -1)), default=None
         )
 
     def started(self, user: str) -> None:
-        """Records that one more request of this user runs."""
         self._running[user] += 1
         self._starts += 1
         self._last_start[user] = self._starts
@@ -117,17 +101,13 @@ class Turns:
             self._last_start.popitem(last=False)
 
     def ended(self, user: str) -> None:
-        """Records that a request of this user has ended."""
         self._running[user] -= 1
         if not self._running[user]:
             del self._running[user]
 
 
 class FairBudget:
-    """A limit for an amount that users share, such as bytes. One user alone may have all of it.
-
-    If the limit is exceeded, the user with the most has to make room.
-    """
+    """A limit of an amount for all users. Above it, the user with the most makes room. One user alone may have all."""
 
     def __init__(self, amount_max: int) -> None:
         self._amount_max = amount_max
@@ -161,7 +141,7 @@ class FairQueue:
 
     @asynccontextmanager
     async def place(self, user: str) -> AsyncIterator[None]:
-        """Waits for a place and holds it; raises QueueFullError. A cancelled waiter leaves the queue."""
+        """Waits for a place and keeps it during the `with` block; raises QueueFullError. Can be cancelled."""
         turn = await self.take(user)
         try:
             yield
@@ -169,7 +149,7 @@ class FairQueue:
             self.leave(turn)
 
     async def take(self, user: str) -> Turn:
-        """Waits for a place, as `place` does. The caller must call `leave`."""
+        """Waits for a place, as `place` does. The caller must call `leave` at the end."""
         changed = asyncio.Event()
         turn = self.ask(user, changed.set)
         try:
@@ -193,7 +173,7 @@ class FairQueue:
         return turn
 
     def leave(self, turn: Turn) -> None:
-        """Ends a turn, whether it runs or waits. Others may start in its place."""
+        """Ends a turn, whether it runs or waits. Requests that wait may start in its place."""
         was, turn.state = turn.state, State.OVER
         if was is State.WAITING:
             self._remove(turn)
@@ -202,7 +182,7 @@ class FairQueue:
             self._start_waiting()
 
     def pause(self, user: str, seconds: float) -> None:
-        """Starts no request of the user for `seconds`. Requests keep waiting. Does not shorten a longer pause."""
+        """Starts no request of the user for `seconds`. The requests keep waiting. Does not shorten a longer pause."""
         if user == THE_SERVICE:
             return
         now = self._clock.time()
@@ -210,17 +190,18 @@ class FairQueue:
         self._paused_until[user] = max(self._paused_until.get(user, 0.0), now + seconds)
         self._clock.call_later(seconds, partial(self._pause_over, user))
 
-    def snapshot(self) -> Snapshot:
+    def snapshot(self) -> dict[str, int]:
+        """The state of the queue, as `/health` reports it."""
         firsts = [turns[0].since for turns in self._waiters.values()]
         longest = self._clock.time() - min(firsts) if firsts else 0.0
-        return Snapshot(
-            places=self.shares.places,
-            placesPerUser=self.shares.places_per_user,
-            running=self._turns.running,
-            waiting=self._waiting,
-            usersWaiting=len(firsts),
-            longestWaitMs=round(longest * 1000),
-        )
+        return {
+            "places": self.shares.places,
+            "placesPerUser": self.shares.places_per_user,
+            "running": self._turns.running,
+            "waiting": self._waiting,
+            "usersWaiting": len(firsts),
+            "longestWaitMs": round(longest * 1000),
+        }
 
     @property
     def _waiting(self) -> int:
@@ -230,17 +211,16 @@ class FairQueue:
         return (
             self._turns.running < self.shares.places
             and self._turns.running_of(user) < self.shares.places_per_user
-            and self._pause_left(user) <= 0
+            and self._rest_of_pause(user) <= 0
         )
 
-    def _pause_left(self, user: str) -> float:
-        until = self._paused_until.get(user)
-        return 0.0 if until is None else until - self._clock.time()
+    def _rest_of_pause(self, user: str) -> float:
+        return self._paused_until.get(user, 0.0) - self._clock.time()
 
     def _pause_over(self, user: str) -> None:
-        left = self._pause_left(user)
-        if left > 0:  # The user was paused again, or the timer was early.
-            self._clock.call_later(left, partial(self._pause_over, user))
+        rest = self._rest_of_pause(user)
+        if rest > 0:  # The user was paused again, or the timer was early.
+            self._clock.call_later(rest, partial(self._pause_over, user))
         else:
             self._start_waiting()
 
@@ -255,7 +235,7 @@ class FairQueue:
             raise QueueFullError(is_users_own=False, count=self._waiting)
         refused = self._waiters[greediest][-1]
         refused.refused = self._excess_of(greediest)
-        refused.state = State.REFUSED
+        refused.state = State.OVER
         self._remove(refused)
         refused.changed()
 
@@ -263,7 +243,7 @@ class FairQueue:
         return QueueFullError(
             is_users_own=True,
             count=self._turns.running_of(user) + len(self._waiters[user]),
-            retry_after_seconds=max(1, math.ceil(self._pause_left(user))),
+            retry_after_seconds=max(1, math.ceil(self._rest_of_pause(user))),
         )
 
     def _start(self, turn: Turn) -> None:

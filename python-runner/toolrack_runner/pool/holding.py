@@ -1,7 +1,4 @@
-"""Reads from the kernel how much memory one child uses: its own memory, and the kernel's memory for it.
-
-`memory_watch.py` and `warm_queue.py` use it.
-"""
+"""Reads from the kernel how much memory one child uses: its own memory, and the kernel's memory for it."""
 
 import os
 from contextlib import suppress
@@ -15,8 +12,6 @@ STATUS_BYTES: Final = 8_192
 THREAD_BYTES: Final = 24 << 10
 #: These are standard input, output and error, and the channel.
 DESCRIPTORS_OF_EVERY_CHILD: Final = 4
-#: The size of a socket's buffer if the system does not report it.
-SOCKET_BYTES: Final = 212_992
 #: The states of a thread that is stopped or has ended.
 _STOPPED: Final = (b"T", b"Z", b"X")
 #: Whether the size of /proc/<pid>/fd is the number of descriptors (since Linux 6.2).
@@ -26,20 +21,16 @@ _HAS_COUNT: Final = os.path.exists("/proc/self/fd") and os.stat("/proc/self/fd")
 class Holding(NamedTuple):
     """The memory and the threads of a child; all 0 after it is reaped."""
 
-    #: The sum, in bytes, of: anonymous memory, also in swap, without the part that existed at the fork; files in memory,
-    #: either mapped or written, whichever is more; page tables; threads; and the most that its descriptors can hold.
+    #: The sum, in bytes, of: anonymous memory, also in swap, without the part that existed at the fork; mapped files or
+    #: files in its own file system, whichever is more; page tables; threads; and the most that its descriptors can hold.
     held_bytes: int = 0
     threads: int = 0
-    #: The most resident memory that it had at any time, in bytes, with shared pages.
+    #: The most resident memory that it had at any time, in bytes, including shared pages.
     resident_bytes_max: int = 0
 
 
-def holding_of(pid: int, *, shared_anonymous_bytes: int, descriptors_max: int, workplace: str) -> Holding:
-    """Reads the memory and the threads of the child with this pid.
-
-    `shared_anonymous_bytes` is the anonymous memory that the child already had at the fork. `workplace` is the path of its
-    own file system.
-    """
+def holding_of(pid: int, shared_anonymous_bytes: int, descriptors_max: int, workplace: str) -> Holding:
+    """Reads the memory and the threads of the child with this pid. The parameters are fields of `Worker` and its limits."""
     status = read_whole(f"/proc/{pid}/status")
     if not status:
         return Holding()
@@ -62,12 +53,9 @@ def is_stopped(pid: int) -> bool:
         threads = os.listdir(f"/proc/{pid}/task")
     except OSError:
         return True
-    for thread in threads:
-        stat = read_whole(f"/proc/{pid}/task/{thread}/stat")
-        # The name of the thread is in brackets and may contain brackets.
-        if stat and stat.rpartition(b")")[2].split(None, 1)[0] not in _STOPPED:
-            return False
-    return True
+    stats = filter(None, (read_whole(f"/proc/{pid}/task/{thread}/stat") for thread in threads))
+    # The name of a thread comes before its state. The name is in brackets and may contain brackets.
+    return all(stat.rpartition(b")")[2].split(None, 1)[0] in _STOPPED for stat in stats)
 
 
 def _descriptors(pid: int, descriptors_max: int) -> int:
@@ -84,10 +72,10 @@ def _descriptors(pid: int, descriptors_max: int) -> int:
 def _written_bytes(pid: int, workplace: str) -> int:
     """The bytes in the child's own file system; 0 if it has none, or if this process is not root and cannot read it."""
     with suppress(OSError):
-        told = os.statvfs(f"/proc/{pid}/root{workplace}")
+        system = os.statvfs(f"/proc/{pid}/root{workplace}")
         # A file system of another size is not the child's own.
-        if (told.f_blocks * told.f_frsize, told.f_files) == (QUOTA_BYTES, QUOTA_INODES):
-            return (told.f_blocks - told.f_bfree) * told.f_frsize
+        if (system.f_blocks * system.f_frsize, system.f_files) == (QUOTA_BYTES, QUOTA_INODES):
+            return (system.f_blocks - system.f_bfree) * system.f_frsize
     return 0
 
 
@@ -99,20 +87,14 @@ def field(text: bytes, name: bytes) -> bytes:
 
 def read_whole(path: str) -> bytes:
     """The content of a short file of /proc; empty if it cannot be read."""
-    try:
-        file = os.open(path, os.O_RDONLY)
-    except OSError:
-        return b""
-    try:
-        return os.read(file, STATUS_BYTES)
-    except OSError:
-        return b""
-    finally:
-        os.close(file)
+    with suppress(OSError), open(path, "rb", buffering=0) as file:
+        return file.read(STATUS_BYTES)
+    return b""
 
 
 def _bytes(status: bytes, name: bytes) -> int:
     return int(field(status, name) or 0) * 1024
 
 
-_SOCKET_BYTES: Final = int(read_whole("/proc/sys/net/core/wmem_default") or SOCKET_BYTES)
+#: The size of a socket's buffer, or the usual size if the system does not report it.
+_SOCKET_BYTES: Final = int(read_whole("/proc/sys/net/core/wmem_default") or 212_992)

@@ -1,8 +1,8 @@
 """Kills children that hold too much memory or have too many threads.
 
-RLIMIT_DATA does not count all memory of a process, for example not memory that became read-only later. RLIMIT_AS counts it,
-but must leave room for shared libraries. Neither limit counts the kernel's own memory. The kernel limits the number of
-threads only if each child has its own user. So main checks each child while it works.
+The kernel's limits are not enough. RLIMIT_DATA does not count all memory of a process, such as memory that became read-only
+later. RLIMIT_AS counts it, but must leave room for shared libraries. Neither counts the kernel's own memory. The number of
+threads is limited only if each child has its own user. So main checks each child while the child works.
 """
 
 import asyncio
@@ -20,7 +20,7 @@ FIRST_SECONDS: Final = 0.02
 #: 1.1 GB with one thread, 1.4 GB with two, 6 GB with two and huge pages.
 BYTES_PER_SECOND: Final = 4 << 30
 #: The shortest and the longest time between two checks. A check takes 20 microseconds. In the shortest time a child takes
-#: 40 MB at BYTES_PER_SECOND. In the longest time it can start 2,000 threads, which take 48 MB.
+#: 40 MB at BYTES_PER_SECOND. In the longest time a child can start 2,000 threads, which take 48 MB.
 SHORTEST_SECONDS: Final = 0.01
 LONGEST_SECONDS: Final = 0.025
 
@@ -39,8 +39,8 @@ def watched(worker: Worker) -> Iterator[None]:
         if (reason := too_much(worker, holding)) is not None:
             worker.end_for(reason)
             return
-        left = worker.limits.memory_bytes + BESIDE_BYTES - holding.held_bytes
-        timer = loop.call_later(min(max(left / BYTES_PER_SECOND, SHORTEST_SECONDS), LONGEST_SECONDS), look)
+        rest = worker.limits.memory_bytes + BESIDE_BYTES - holding.held_bytes
+        timer = loop.call_later(min(max(rest / BYTES_PER_SECOND, SHORTEST_SECONDS), LONGEST_SECONDS), look)
 
     timer = loop.call_later(FIRST_SECONDS, look)
     try:

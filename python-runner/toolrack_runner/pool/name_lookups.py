@@ -1,7 +1,7 @@
 """Looks up the addresses of host names, in threads that users share.
 
-A look-up cannot be cancelled. It ends when the name server answers, or after half a minute. The owner of a domain can make
-its name server never answer.
+A look-up cannot be cancelled. It ends when the name server answers, or after half a minute. The owner of a domain can run a
+name server that never answers.
 """
 
 import asyncio
@@ -22,10 +22,6 @@ WAITING_PER_USER = 32
 WAITING_MAX = 256
 #: How long a look-up waits for a place. Most look-ups take less than a second.
 WAIT_SECONDS = 5.0
-TOO_MANY = (
-    "too many look-ups of names are under way for you: "
-    "each takes a place until the name server answers, or for half a minute"
-)
 
 Resolve = Callable[..., list[Any]]
 
@@ -45,7 +41,10 @@ class NameLookUps:
             async with asyncio.timeout(WAIT_SECONDS):
                 turn = await self._queue.take(user)
         except (TimeoutError, QueueFullError):
-            raise ConnectError(TOO_MANY) from None
+            raise ConnectError(
+                "too many look-ups of names are under way for you: "
+                "each takes a place until the name server answers, or for half a minute"
+            ) from None
         found: asyncio.Future[list[Address]] = self._loop.create_future()
         # Not an executor, because the runner would wait for the executor's threads before it ends.
         thread = threading.Thread(target=self._look_up, args=(turn, found, name, port), daemon=True)
@@ -58,16 +57,16 @@ class NameLookUps:
 
     def _look_up(self, turn: Turn, found: "asyncio.Future[list[Address]]", name: str, port: int) -> None:
         """Runs in its own thread."""
-        tell: Callable[[], None] = partial(found.set_exception, OSError("the look-up failed"))
+        report: Callable[[], None] = partial(found.set_exception, OSError("the look-up failed"))
         try:
-            tell = partial(found.set_result, self._resolve(name, port, type=socket.SOCK_STREAM))
+            report = partial(found.set_result, self._resolve(name, port, type=socket.SOCK_STREAM))
         except (OSError, ValueError) as error:
-            tell = partial(found.set_exception, error)
+            report = partial(found.set_exception, error)
         finally:
             with suppress(RuntimeError):  # The loop has ended.
-                self._loop.call_soon_threadsafe(self._over, turn, found, tell)
+                self._loop.call_soon_threadsafe(self._over, turn, found, report)
 
-    def _over(self, turn: Turn, found: "asyncio.Future[list[Address]]", tell: Callable[[], None]) -> None:
+    def _over(self, turn: Turn, found: "asyncio.Future[list[Address]]", report: Callable[[], None]) -> None:
         self._queue.leave(turn)
         if not found.done():
-            tell()
+            report()

@@ -1,7 +1,7 @@
 """Makes children nicer, so that other children get more of the processors.
 
-`LongCalls` does so for children that run long, `RecentUse` for users with many short calls. Checks, and imports ahead of
-calls, count like calls.
+`LongCalls` makes children nicer that run long, `RecentUse` the children of users with many short calls. Checks, and imports
+ahead of calls, are treated like calls.
 """
 
 import asyncio
@@ -14,16 +14,16 @@ from toolrack_runner.pool.fair_queue import Clock
 
 #: The kernel divides the weight of a process by this for each step of niceness.
 STEP: Final = 1.25
-#: A call that takes longer counts as long. Most calls end sooner.
+#: A call that takes longer is a long call. Most calls end sooner.
 LONG_SECONDS: Final = 0.02
-#: After this time, used processor time counts half.
+#: The weight of used processor time halves in this time.
 HALF_LIFE_SECONDS: Final = 1.0
 #: How many processors a user may use before the user's children become nicer. A user who calls a small tool without pauses
-#: uses about as many.
+#: uses about this many.
 FREE_PROCESSORS: Final = 0.2
 #: The most steps. With the niceness that every child has, they reach the maximum of the kernel.
 STEPS_MAX: Final = 14
-#: If so many users are remembered, those that used almost nothing are forgotten.
+#: If this many users are remembered, those that used almost nothing are forgotten.
 USERS_MAX: Final = 1_000
 _FORGOTTEN_PROCESSORS: Final = 0.01
 
@@ -35,7 +35,7 @@ class Yielding(Protocol):
 class LongCalls:
     """The long calls of each user. Together they get about as much processor time as one call of another user.
 
-    So if a user has n long calls, each becomes nicer by as many steps as the logarithm of n to the base 1.25.
+    For this, each of n long calls becomes nicer by log(n) steps, with the logarithm to the base 1.25.
     """
 
     def __init__(self) -> None:
@@ -51,15 +51,14 @@ class LongCalls:
 
     def remove(self, user: str, child: Yielding) -> None:
         """Removes a call, whether it was long or not. Other calls keep their niceness: only root could lower it."""
-        children = self._of_user.get(user)
-        if children is not None:
-            children.discard(child)
-            if not children:
-                del self._of_user[user]
+        children = self._of_user.get(user, set())
+        children.discard(child)
+        if not children:
+            self._of_user.pop(user, None)
 
     @contextmanager
     def once_long(self, user: str, child: Yielding) -> Iterator[None]:
-        """Adds the child if the `with` block takes long, and removes it at the end."""
+        """Adds the child if the `with` block takes longer than LONG_SECONDS, and removes it at the end."""
         late = asyncio.get_running_loop().call_later(LONG_SECONDS, self.add, user, child)
         try:
             yield
@@ -69,7 +68,7 @@ class LongCalls:
 
 
 class RecentUse:
-    """The processor time of each user's children. Older use counts less."""
+    """The processor time of each user's children. Older use has less weight."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -77,13 +76,9 @@ class RecentUse:
         self._used: dict[str, tuple[float, float]] = {}
 
     def add(self, user: str, seconds: float) -> None:
-        """Adds processor time to that of a user."""
         if len(self._used) >= USERS_MAX and user not in self._used:
-            self._used = {
-                other: used
-                for other, used in self._used.items()
-                if self._processors(other) > _FORGOTTEN_PROCESSORS
-            }
+            for other in [each for each in self._used if self._processors(each) <= _FORGOTTEN_PROCESSORS]:
+                del self._used[other]
         self._used[user] = (self._seconds(user) + max(seconds, 0.0), self._clock.time())
 
     def steps(self, user: str) -> int:

@@ -1,14 +1,13 @@
-"""Keeps the output of a child up to a limit. Main reads and drops the rest slowly, so that the rest takes little time."""
+"""Keeps the output of a child up to a limit. Main reads and drops the rest slowly, which takes little of main's time."""
 
 import asyncio
 import os
 
-#: How much of the output is kept.
+#: How many bytes of the output are kept.
 LOG_BYTES = 64 << 10
+#: The capacity of a pipe (pipe(7)), so that one read empties it.
 _READ_BYTES = 1 << 16
-#: The capacity of a pipe (pipe(7)).
-PIPE_BYTES = 1 << 16
-#: The time between two reads of output that is dropped. A flood of output then takes a few thousandths of main's time.
+#: The time between two reads of dropped output. So a flood of output takes a few thousandths of main's time.
 _PAUSE_SECONDS = 0.002
 
 
@@ -21,7 +20,7 @@ class Output:
         self._kept = bytearray()
         self.bytes_max = LOG_BYTES
         self.is_truncated = False
-        self._waiter: asyncio.Future[None] | None = None
+        self._arrived = asyncio.Event()
         self._pause: asyncio.TimerHandle | None = None
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(self._ours, self._read)
@@ -45,24 +44,20 @@ class Output:
 
     async def more(self) -> None:
         """Waits until the child prints more."""
-        self._waiter = self._loop.create_future()
-        try:
-            await self._waiter
-        finally:
-            self._waiter = None
+        self._arrived.clear()
+        await self._arrived.wait()
 
     def end_at(self, position: int) -> None:
-        """Ends the log at the byte `position`: drops the output after it, also output that comes later."""
+        """Ends the log at the byte `position`: drops all output after it, also later output."""
         del self._kept[position:]
         self.bytes_max = position
 
     def close(self) -> None:
-        """Reads the rest of the pipe and closes it. Main may learn of a child's end before it reads the last lines."""
+        """Reads the rest of the pipe and closes the pipe. Main may learn of a child's end before it reads the last lines."""
         self.handed_over()
-        # Bounded, because a process that outlives the child may still write.
-        for _ in range(PIPE_BYTES // _READ_BYTES + 1):
-            if not self._read():
-                break
+        # At most two reads, because a process that outlives the child may still write.
+        if self._read():
+            self._read()
         if self._pause is not None:
             self._pause.cancel()
         if self._ours >= 0:
@@ -91,6 +86,5 @@ class Output:
         if len(data) > room and self._pause is None:
             self._loop.remove_reader(self._ours)
             self._pause = self._loop.call_later(_PAUSE_SECONDS, self._go_on)
-        if self._waiter is not None and not self._waiter.done():
-            self._waiter.set_result(None)
+        self._arrived.set()
         return True

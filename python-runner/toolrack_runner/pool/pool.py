@@ -8,7 +8,7 @@ import asyncio
 import logging
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from toolrack_runner.jail.namespaces import workplace_beside
 from toolrack_runner.network.public_address import Network
@@ -30,12 +30,12 @@ BLANKS = 2
 #: The longest import ahead of a call.
 IMPORT_SECONDS = 10.0
 #: After this time without a call of a module, its waiting children end. A call that finds no child takes only some
-#: milliseconds more. If a module is deleted or replaced, at most one instance of the service reports this to the runner.
+#: milliseconds more. A module that is deleted or replaced is reported to the runner by at most one instance of the service.
 IDLE_SECONDS = 600.0
-#: How often main looks for modules without a call.
+#: How often main searches for modules without a call.
 IDLE_LOOK_SECONDS = 60.0
-#: How often the memory of each waiting child is measured. A system call that was running when the child was stopped can take
-#: memory later. Measuring WEIGHED_AT_ONCE children takes half a millisecond.
+#: How often the memory of each waiting child is measured. A system call that was running when the child was stopped can
+#: take memory later. Measuring WEIGHED_AT_ONCE children takes half a millisecond.
 WEIGH_SECONDS = 1.0
 WEIGHED_AT_ONCE = 16
 
@@ -43,7 +43,7 @@ _log = logging.getLogger("toolrack_runner")
 
 
 class Pool:
-    """Gives out children and makes new ones after the answers."""
+    """Gives children to calls and checks, and makes new ones after the answers. Zygotes may preload `approved` packages."""
 
     def __init__(
         self,
@@ -72,17 +72,18 @@ class Pool:
         self._blanks: deque[Worker] = deque()
         self._tasks: set[asyncio.Task[None]] = set()
         self._is_closed = False
-        self.zygotes = Zygotes(opening, approved, first, self._children, self._retired)
+        self._approved = approved
+        self.zygotes = Zygotes(opening, first, self._children, self._retired)
         self._end_idle()
         self._weigh_again()
 
     @property
     def snapshot(self) -> dict[str, int]:
-        """How many children are not reaped yet, and how many of them wait for a call, as `/health` reports it."""
+        """How many children are not reaped yet, and how many of them wait for a call, for `/health`."""
         return {"alive": self._children.alive, "waiting": self._queues.waiting}
 
     async def take(self, key: Key, source: str) -> Worker:
-        """A child for one call. It has imported the module, or gets the order to import it now. Raises PoolError."""
+        """A child for one call. It has imported the module, or has the order to import it. Raises PoolError."""
         queue = self._queues.called(key, source, self._loop.time())
         worker = self._queues.take(queue)
         if worker is None:
@@ -102,7 +103,7 @@ class Pool:
 
     @contextmanager
     def at_work(self, tenant: str, worker: Worker) -> Iterator[float]:
-        """While code of this user runs in a child, watches the child's memory and the user's share of the processors.
+        """Watches the child's memory and the user's share of the processors, while code of the user runs in the child.
 
         Yields the processor time that the child took before, in seconds.
         """
@@ -114,20 +115,19 @@ class Pool:
         finally:
             self._recent_use.add(tenant, worker.cpu_seconds() - cpu_before)
 
-    def learn(self, key: Key, told: Imports | Ready) -> None:
-        """Stores what a child sent about its module: the code and the imports, or the places of the specs.
+    def learn(self, key: Key, facts: Imports | Ready) -> None:
+        """Stores the facts of a child about its module: the code and the imports, or the places of the specs.
 
         The next children of the module are forked from a zygote that has preloaded the imports.
         """
         queue = self._queues.find(key)
         if queue is None:
             return
-        if isinstance(told, Ready):
-            if told.places is not None:
-                queue.learn_places(told.places)
+        if isinstance(facts, Ready):
+            queue.learn_places(facts.places)
             return
-        self._queues.learn_code(queue, told.code)
-        packages = self.zygotes.packages_of(told.packages)
+        self._queues.learn_code(queue, facts.code)
+        packages = self._approved.intersection(facts.packages)
         if packages != queue.packages:
             queue.packages = packages
             if packages:
@@ -135,8 +135,7 @@ class Pool:
 
     async def refill(self, key: Key | None = None) -> None:
         """Starts to make the missing children of the key, and blanks. Called after an answer is sent."""
-        queue = None if key is None else self._queues.find(key)
-        if key is not None and queue is not None:
+        if key is not None and (queue := self._queues.find(key)) is not None:
             for _ in range(queue.missing):
                 queue.coming += 1
                 self._refills.ask(key, self._loop.time())
@@ -148,7 +147,6 @@ class Pool:
         self._queues.drop_of(module, sha256, tenant)
 
     def close(self) -> None:
-        """Kills every child and closes the zygotes."""
         self._is_closed = True
         self._children.kill()
         self.zygotes.close()
@@ -185,11 +183,9 @@ class Pool:
 
     def _add_blanks(self) -> None:
         zygote = self.zygotes.choose(PLAIN)
-        while zygote is not None and len(self._blanks) < BLANKS:
-            try:
+        with suppress(PoolError):
+            while zygote is not None and len(self._blanks) < BLANKS:
                 self._blanks.append(self._children.spawn(Limits(), zygote))
-            except PoolError:
-                return
 
     async def _refill_one(self, key: Key) -> None:
         try:
@@ -227,7 +223,7 @@ class Pool:
                             self.learn(key, message)
         except (TimeoutError, ChannelClosedError, ProtocolError, HeldTooMuchError):
             message = None
-        # Its memory is checked here, because an import can end before the first check of `watched`.
+        # The memory is checked here, because an import can end before the first check of `watched`.
         if isinstance(message, Ready) and await worker.rest() and too_much(worker, worker.holding()) is None:
             self.learn(key, message)
             return worker

@@ -1,7 +1,7 @@
 """Decides which child is made next and when.
 
-Calls that came together get the processors first, then the caller that reads an answer. So `BehindAnswers` delays other
-work: children that answered are killed later, and new children are made later.
+The processors are first for calls that came together, then for the caller that reads an answer. So `BehindAnswers` delays
+other work: to kill children that answered, and to make new children.
 """
 
 from collections import deque
@@ -15,11 +15,11 @@ from toolrack_runner.pool.warm_queue import Key
 #: If calls run and children of the key still wait, a new child is made only after this time. So calls that come together
 #: are answered first. A model often makes several calls at once.
 HOLD_SECONDS = 0.02
-#: The same if no calls run: the caller that reads the answer gets the processors first.
+#: If no calls run, a new child is made only after this time. So the caller that reads the answer gets the processors first.
 PAUSE_SECONDS = 0.002
 #: How many imports ahead of one user's calls may run at once. More would take processor time from calls.
 REFILLS_OF_ONE = 2
-#: The same for all users together. It is more than one user may have, so a long import does not delay those of other users.
+#: How many may run for all users. One user may have fewer, so a user's long imports do not delay those of other users.
 REFILLS_AT_ONCE = 3
 
 
@@ -33,7 +33,6 @@ class BehindAnswers:
 
     @contextmanager
     def busy(self) -> Iterator[None]:
-        """Counts a call while it runs."""
         self._calls += 1
         try:
             yield
@@ -43,7 +42,7 @@ class BehindAnswers:
                 self._clock.call_later(PAUSE_SECONDS, self._kill_answered)
 
     def kill(self, child: AnyChild, *, has_result: bool) -> None:
-        """Kills a child after its answer. If it gave a result, waits until no call runs, but at most HOLD_SECONDS."""
+        """Kills a child after its answer. If it gave a result, first waits until no call runs, at most HOLD_SECONDS."""
         if has_result:
             self._answered.append(child)
             self._clock.call_later(HOLD_SECONDS, self._kill_answered)
@@ -55,7 +54,7 @@ class BehindAnswers:
         return has_waiting and self._clock.time() - since < (HOLD_SECONDS if self._calls else PAUSE_SECONDS)
 
     def when_not_held(self, act: Callable[[], object]) -> None:
-        """Calls `act` at both times when the delay of a child that is requested now may end."""
+        """Calls `act` at both times at which the delay of a child that is requested now may end."""
         for seconds in (PAUSE_SECONDS, HOLD_SECONDS):
             self._clock.call_later(seconds, act)
 
@@ -65,7 +64,7 @@ class BehindAnswers:
 
 
 class Refills:
-    """The children to be made. Users take turns as they do for calls. One user's children are made in order.
+    """The children to be made. Users take turns as they do for calls. One user's children are made in order of request.
 
     `is_held` gets a key and the time of the request, and returns whether it is too early to make that child.
     """
@@ -85,7 +84,6 @@ class Refills:
         return bool(self._asked)
 
     def ask(self, key: Key, now: float) -> None:
-        """Requests one more child for this key."""
         self._asked.setdefault(key.tenant, deque()).append((key, now))
 
     def begin(self) -> Key | None:
@@ -106,7 +104,6 @@ class Refills:
         return key
 
     def ended(self, key: Key) -> None:
-        """Records that the child for this key is made or cannot be made."""
         self._turns.ended(key.tenant)
 
     def _may_begin(self, tenant: str) -> bool:

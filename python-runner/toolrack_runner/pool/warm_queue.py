@@ -1,7 +1,7 @@
 """Children that have imported their module and wait for a call, in one queue for each key, within a budget of memory.
 
-A queue begins with one child. Each time a call finds no child, the queue gets twice as many. A queue is dropped if others
-need the room, or after some time without a call. The user whose children take the most makes room first.
+A queue begins with one child. Each time a call finds no child, the queue gets twice as many. A queue is dropped after some
+time without a call, or if others need the room. The user whose children take the most memory makes room first.
 """
 
 from collections import OrderedDict, deque
@@ -19,9 +19,9 @@ from toolrack_runner.zygote.messages import Limits
 
 #: How many children may wait for one key.
 WAITING_OF_ONE_MAX = 8
-#: The least that is counted for a waiting child: its page tables, and the pages that it wrote after the fork.
+#: A waiting child counts as at least this large: it has page tables, and pages that it wrote after the fork.
 WAITING_BYTES_MIN = 4 << 20
-#: How many children may wait in total. Children that run, are being made or end need slots too.
+#: How many children may wait in total. The other slots are for children that run, end or are being made.
 WAITING_MAX = SLOTS_MAX // 2
 #: How many modules may have a queue.
 MODULES_MAX = 1_000
@@ -43,7 +43,7 @@ class Key:
 
 @dataclass(slots=True)
 class WarmQueue(Generic[Child]):
-    """The children that wait for one key, and how many should wait."""
+    """The children that wait for one key, and the data for making more."""
 
     key: Key
     source: str
@@ -55,7 +55,7 @@ class WarmQueue(Generic[Child]):
     wanted: int = 1
     #: How many children are being made.
     coming: int = 0
-    #: The compiled module, which a child sent before the module ran; None if there is none, or if others needed the room.
+    #: The compiled module, which a child sent before the module ran. None if there is none, or if others needed the room.
     code: str | None = None
     #: The places of the specs, which a child sent after the module ran. The module may have forged them, so only calls of
     #: this key use them.
@@ -66,9 +66,9 @@ class WarmQueue(Generic[Child]):
         """The code and the places for the next child, so that it neither compiles the module nor reads every spec."""
         return None if self.code is None or self.places is None else Known(self.code, self.places)
 
-    def learn_places(self, places: dict[str, int]) -> None:
-        """Keeps the places of the specs, if the code is kept."""
-        if self.code is not None:
+    def learn_places(self, places: dict[str, int] | None) -> None:
+        """Keeps the places of the specs, if a child sent them and the code is kept."""
+        if places is not None and self.code is not None:
             self.places = places
 
     @property
@@ -111,7 +111,7 @@ class WarmQueues(Generic[Child]):
             queue = self._queues[key] = WarmQueue(key, source)
             self._modules.add(key.tenant, 1)
             while (user := self._modules.greediest) is not None:
-                self.drop(next(held for held in self._queues if held.tenant == user))
+                self.drop(next(other for other in self._queues if other.tenant == user))
         else:
             self._queues.move_to_end(key)
         queue.called_at = now
@@ -127,8 +127,8 @@ class WarmQueues(Generic[Child]):
             queue.code = code
             self._code_bytes.add(queue.key.tenant, len(code))
             while (user := self._code_bytes.greediest) is not None:
-                kept = (held for held in self._queues.values() if held.code is not None)
-                self._forget_code(next(held for held in kept if held.key.tenant == user))
+                kept = (other for other in self._queues.values() if other.code is not None)
+                self._forget_code(next(other for other in kept if other.key.tenant == user))
 
     def take(self, queue: WarmQueue[Child]) -> Child | None:
         """The first child that can be called. Kills those before it that cannot."""
@@ -142,12 +142,10 @@ class WarmQueues(Generic[Child]):
 
     def put(self, queue: WarmQueue[Child], child: Child, bytes_used: int) -> None:
         """Adds a waiting child, then drops queues until all fit into the budget. This queue may be dropped too."""
-        cost = max(bytes_used, WAITING_BYTES_MIN)
         queue.waiting.append(child)
-        self._places[child.number] = (child, queue, cost)
-        self._bytes.add(queue.key.tenant, cost)
+        self._places[child.number] = (child, queue, 0)
         self._children.add(queue.key.tenant, 1)
-        self._make_room()
+        self.weigh(child, bytes_used)
 
     def weighed_longest_ago(self, count: int) -> list[Child]:
         """The `count` waiting children whose memory was measured longest ago, or fewer."""
@@ -156,13 +154,12 @@ class WarmQueues(Generic[Child]):
     def weigh(self, child: Child, bytes_used: int) -> None:
         """Records the measured memory of a waiting child. Then drops queues until all fit into the budget."""
         place = self._places.pop(child.number, None)
-        if place is None:
-            return
-        _, queue, before = place
-        cost = max(bytes_used, WAITING_BYTES_MIN)
-        self._places[child.number] = (child, queue, cost)
-        self._bytes.add(queue.key.tenant, cost - before)
-        self._make_room()
+        if place is not None:
+            _, queue, before = place
+            cost = max(bytes_used, WAITING_BYTES_MIN)
+            self._places[child.number] = (child, queue, cost)
+            self._bytes.add(queue.key.tenant, cost - before)
+            self._make_room()
 
     def remove(self, child: Child) -> None:
         """Removes a child, if it waits."""
@@ -176,12 +173,11 @@ class WarmQueues(Generic[Child]):
     def drop(self, key: Key) -> None:
         """Kills the children that wait for this key and drops its queue, until the key is called again."""
         queue = self._queues.pop(key, None)
-        if queue is None:
-            return
-        self._modules.add(key.tenant, -1)
-        self._forget_code(queue)
-        for child in list(queue.waiting):
-            self._discard(child)
+        if queue is not None:
+            self._modules.add(key.tenant, -1)
+            self._forget_code(queue)
+            for child in list(queue.waiting):
+                self._discard(child)
 
     def drop_of(self, module: str, sha256: str, tenant: str | None) -> None:
         """Drops the queues of a module's source, of one user or, without a tenant, of all."""
@@ -191,17 +187,13 @@ class WarmQueues(Generic[Child]):
 
     def drop_not_called_since(self, then: float) -> None:
         """Drops the queues whose last call was before `then`."""
-        while self._queues:
-            key, queue = next(iter(self._queues.items()))
-            if queue.called_at >= then:
-                return
+        for key in [key for key, queue in self._queues.items() if queue.called_at < then]:
             self.drop(key)
 
     def discard(self, is_meant: Callable[[Child], bool]) -> None:
         """Kills the waiting children for which `is_meant` is true. Their queues remain."""
-        for queue in self._queues.values():
-            for child in list(filter(is_meant, queue.waiting)):
-                self._discard(child)
+        for child in [child for child, _, _ in self._places.values() if is_meant(child)]:
+            self._discard(child)
 
     def _discard(self, child: Child) -> None:
         self.remove(child)
@@ -209,12 +201,9 @@ class WarmQueues(Generic[Child]):
 
     def _make_room(self) -> None:
         while (user := self._bytes.greediest or self._children.greediest) is not None:
-            oldest = next(
-                (key for key, held in self._queues.items() if key.tenant == user and held.waiting), None
-            )
-            if oldest is None:
-                return
-            self.drop(oldest)
+            # A user has an amount only if children of the user wait.
+            keys = (key for key, queue in self._queues.items() if key.tenant == user and queue.waiting)
+            self.drop(next(keys))
 
     def _forget_code(self, queue: WarmQueue[Child]) -> None:
         if queue.code is not None:

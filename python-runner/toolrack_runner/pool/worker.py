@@ -6,6 +6,7 @@ import select
 import signal
 import time
 from contextlib import suppress
+from dataclasses import dataclass
 
 from toolrack_runner.jail.hygiene import NICENESS
 from toolrack_runner.jail.namespaces import WORKPLACES
@@ -22,7 +23,7 @@ YIELD_AGAIN_SECONDS = 0.002
 #: The time before main checks whether a child has stopped. It doubles after each check, up to STOP_LOOK_SECONDS_MAX.
 STOP_LOOK_SECONDS = 0.001
 STOP_LOOK_SECONDS_MAX = 0.008
-#: Main gives up on a child that does not stop in this time. On a loaded machine it can take long until a child runs.
+#: How long main waits for a child to stop. On a loaded machine it can take long until a child runs.
 STOP_SECONDS = 1.0
 
 
@@ -30,31 +31,24 @@ class HeldTooMuchError(Exception):
     """The child was killed because it held too much memory or had too many threads."""
 
 
+@dataclass(eq=False)
 class Worker:
-    """One child, from its order to its end."""
+    number: int
+    slot: int
+    limits: Limits
+    #: The anonymous memory that it has shared with its zygote since the fork.
+    shared_anonymous_bytes: int = 0
+    #: The path of its own file system, if it has one.
+    workplace: str = WORKPLACES[0]
 
-    def __init__(
-        self,
-        number: int,
-        slot: int,
-        limits: Limits,
-        shared_anonymous_bytes: int = 0,
-        workplace: str = WORKPLACES[0],
-    ) -> None:
-        self.number = number
-        self.slot = slot
-        self.limits = limits
-        #: The anonymous memory that it shares with its zygote since the fork.
-        self.shared_anonymous_bytes = shared_anonymous_bytes
-        #: The path of its own file system, if it has one.
-        self.workplace = workplace
+    def __post_init__(self) -> None:
         self.pidfd = -1
         self.pid = 0
         #: Set when the zygote has reaped it.
         self.gone: asyncio.Future[Gone | None] = asyncio.get_running_loop().create_future()
         self.output = Output()
-        self.channel = Channel(limits.output_bytes, self._channel_ended)
-        #: The reason if it was killed for its memory or threads. Its answer may have come earlier.
+        self.channel = Channel(self.limits.output_bytes, self._channel_ended)
+        #: Why it was killed, if the reason was its memory or threads. Its answer may have come earlier.
         self.ended_for: HeldTooMuchError | None = None
         self._is_killed = False
         self._is_stopped = False
@@ -66,30 +60,28 @@ class Worker:
         return self.channel.childs_end, self.output.child_end
 
     def handed_over(self) -> None:
-        """Closes main's copies of the child's descriptors."""
         self.channel.handed_over()
         self.output.handed_over()
 
     def born(self, pidfd: int) -> None:
-        """The zygote has forked it."""
-        # Messages of the child may arrive before the zygote reports the fork.
+        """Records that the zygote has forked it. Its messages may have arrived before."""
         if self._is_killed:
             _kill(pidfd, signal.SIGKILL)
         elif self._is_stopped:
             _kill(pidfd, signal.SIGSTOP)
         self.pidfd = pidfd
-        self.pid = pid_of(pidfd)
+        # The pid as main sees it, whatever the namespace of the child; -1 after the child is reaped.
+        self.pid = int(field(read_whole(f"/proc/self/fdinfo/{pidfd}"), b"\nPid:") or -1)
         self._yield()
 
     def send(self, *orders: Order) -> None:
         """Sends orders and lets the child run again. Never blocks."""
         self.channel.send(*orders)
-        # After sending: otherwise the child would wake up, find nothing, and sleep again.
+        # It runs again only now: before the orders are sent, it would wake up, find nothing, and sleep again.
         self.resume()
 
     @property
     def has_said_more(self) -> bool:
-        """Whether it sent anything after the messages that were received."""
         return self.channel.has_more
 
     def cpu_seconds(self) -> float:
@@ -97,12 +89,10 @@ class Worker:
         if self.gone.done():
             gone = self.gone.result()
             return 0.0 if gone is None else gone.cpu_seconds
-        if self.pid <= 0:
-            return 0.0  # The clock of process 0 would be main's own.
-        try:
-            return time.clock_gettime(((~self.pid) << 3) | 2)
-        except OSError:
-            return 0.0
+        if self.pid > 0:  # The clock of process 0 would be main's own.
+            with suppress(OSError):
+                return time.clock_gettime(((~self.pid) << 3) | 2)
+        return 0.0
 
     @property
     def is_alive(self) -> bool:
@@ -116,19 +106,13 @@ class Worker:
 
     def holding(self) -> Holding:
         """Its memory and threads, as the kernel reports them; all 0 after it is reaped."""
-        return holding_of(
-            self.pid,
-            shared_anonymous_bytes=self.shared_anonymous_bytes,
-            descriptors_max=self.limits.open_files,
-            workplace=self.workplace,
-        )
+        return holding_of(self.pid, self.shared_anonymous_bytes, self.limits.open_files, self.workplace)
 
     def yield_to_others(self, steps: int) -> None:
-        """Makes the child nicer by this many steps than other children. Never makes it less nice."""
-        if steps > self._steps:  # Only root could make it less nice.
+        """Makes the child nicer than other children by this many steps. Never makes it less nice: only root could."""
+        if steps > self._steps:
             self._steps = steps
-            if self.pid > 0:
-                self._yield()
+            self._yield()
 
     def _yield(self) -> None:
         if self.pid <= 0 or self._is_killed or (self.pidfd >= 0 and self.has_exited):
@@ -143,8 +127,8 @@ class Worker:
             return
         except PermissionError:
             return  # It is nicer already, and only root could change that.
-        # If the kernel divides processor time between sessions (CONFIG_SCHED_AUTOGROUP, outside of cgroups), the niceness
-        # of the session counts. Only root may set it. A child may still be in main's session, which must not become nicer.
+        # If the kernel divides processor time between sessions (CONFIG_SCHED_AUTOGROUP, outside of cgroups), it uses the
+        # niceness of the session. Only root may set it. A child may still be in main's session, which must not become nicer.
         path = f"/proc/{self.pid}/autogroup"
         if read_whole(path).split()[:1] != read_whole("/proc/self/autogroup").split()[:1]:
             with suppress(OSError), open(path, "w") as file:
@@ -159,20 +143,17 @@ class Worker:
             _kill(self.pidfd, signal.SIGUSR1)
 
     def stop(self) -> None:
-        """Stops it until the next order, so that threads of its module take no processor time and no more memory.
-
-        A child that sends anything while it waits is killed.
-        """
+        """Stops it until the next order. Until then, threads of its module take no processor time and no more memory."""
         self._is_stopped = True
         _kill(self.pidfd, signal.SIGSTOP)
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether the kernel has stopped every thread of it."""
+        """Whether the kernel has stopped all its threads."""
         return is_stopped(self.pid)
 
     async def rest(self) -> bool:
-        """Stops it and waits until it is at rest, because it can take memory until then. False if it does not stop."""
+        """Stops it and waits until it is at rest. Until then it can take memory. Returns False if it does not stop."""
         self.stop()
         loop = asyncio.get_running_loop()
         until, pause = loop.time() + STOP_SECONDS, STOP_LOOK_SECONDS
@@ -205,31 +186,22 @@ class Worker:
         self.handed_over()
 
     def reaped(self, gone: Gone | None) -> None:
-        """The zygote has reaped it, or has died, which kills this child too."""
+        """Records that the zygote has reaped it. If the zygote has died, this child died too, and `gone` is None."""
         self.channel.hear_the_rest()
         self.kill()
         self.output.close()
         if self.pidfd >= 0:
             os.close(self.pidfd)
             self.pidfd = -1
-        if not self.gone.done():
-            self.gone.set_result(gone)
+        self.gone.set_result(gone)
 
     def _channel_ended(self) -> None:
-        """Kills the child if it waits. A call or a check kills its child itself."""
+        """Kills a child that waits, if it sent anything or has ended. A call or a check kills its child itself."""
         if self._is_stopped:
             self.kill()
 
 
-def pid_of(pidfd: int) -> int:
-    """The pid as this process sees it, whatever the namespace of the child; -1 after the child is reaped."""
-    return int(field(read_whole(f"/proc/self/fdinfo/{pidfd}"), b"\nPid:") or -1)
-
-
 def _kill(pidfd: int, number: signal.Signals) -> None:
-    if pidfd < 0:
-        return
-    try:
-        signal.pidfd_send_signal(pidfd, number)
-    except ProcessLookupError:
-        pass
+    if pidfd >= 0:
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(pidfd, number)

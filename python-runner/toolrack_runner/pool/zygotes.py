@@ -4,7 +4,7 @@ import asyncio
 import logging
 import sys
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from pathlib import Path
 
 from toolrack_runner.pool.children import Children
@@ -31,14 +31,12 @@ def installed_packages() -> Packages:
     """The top-level names of installed packages, without the standard library. Imports nothing."""
     names: set[str] = set()
     for folder in map(Path, sys.path):
-        if folder.name not in ("site-packages", "dist-packages") or not folder.is_dir():
-            continue
-        for entry in folder.iterdir():
-            name = entry.name.partition(".")[0]
-            is_package = entry.is_dir() and "." not in entry.name
-            if name.isidentifier() and (is_package or entry.suffix in (".py", ".so")):
-                names.add(name)
-    return frozenset(names - sys.stdlib_module_names)
+        if folder.name in ("site-packages", "dist-packages") and folder.is_dir():
+            for entry in folder.iterdir():
+                is_package = entry.is_dir() and "." not in entry.name
+                if is_package or entry.suffix in (".py", ".so"):
+                    names.add(entry.name.partition(".")[0])
+    return frozenset(filter(str.isidentifier, names - sys.stdlib_module_names))
 
 
 class ZygoteOwners:
@@ -59,21 +57,21 @@ class ZygoteOwners:
             self._owners.move_to_end(packages)
 
     def asked(self, user: str, packages: Packages) -> None:
-        """Records that a user wants an existing zygote. If this user has fewer zygotes than its owner, its owner changes.
+        """Records that a user wants an existing zygote. If the owner has more zygotes than this user, the owner changes.
 
-        Without this, new zygotes of the old owner could make it end.
+        Otherwise the zygote could end because of new zygotes of the old owner.
         """
         owned = Counter(self._owners.values())
         if owned[user] < owned[self._owners[packages]]:
             self._owners[packages] = user
 
     def add(self, user: str, packages: Packages) -> Packages | None:
-        """Adds a zygote of the user; returns the one that has to end for it."""
-        goes = self._in_excess(user) if len(self._owners) >= self._most else None
-        if goes is not None:
-            self.remove(goes)
+        """Adds a zygote of the user. If there are too many, returns the packages of the one that has to end."""
+        ends = self._in_excess(user) if len(self._owners) >= self._most else None
+        if ends is not None:
+            self.remove(ends)
         self._owners[packages] = user
-        return goes
+        return ends
 
     def remove(self, packages: Packages) -> None:
         self._owners.pop(packages, None)
@@ -85,7 +83,7 @@ class ZygoteOwners:
             users = {other for other, count in owned.items() if count == most}
         else:
             users = {user} if owned[user] else set(owned)
-        return next(held for held, owner in self._owners.items() if owner in users)
+        return next(packages for packages, owner in self._owners.items() if owner in users)
 
 
 class Zygotes:
@@ -94,13 +92,11 @@ class Zygotes:
     def __init__(
         self,
         opening: Opening,
-        approved: Packages,
         first: tuple[int, ZygoteChannel] | None,
         children: Children[Worker, ZygoteProcess],
         on_retired: Callable[[ZygoteProcess], None],
     ) -> None:
         self._opening = opening
-        self._approved = approved
         self._children = children
         self._on_retired = on_retired
         self._by_packages: dict[Packages, ZygoteProcess] = {}
@@ -111,10 +107,6 @@ class Zygotes:
         self._loop = asyncio.get_running_loop()
         self.plain_is_ready = asyncio.Event()
         self._start(PLAIN, first)
-
-    def packages_of(self, imports: Iterable[str]) -> Packages:
-        """The imports of a module that a zygote should preload: the installed packages."""
-        return self._approved.intersection(imports)
 
     async def plain_ready(self) -> Ready:
         """The answer of the plain zygote to its opening; waits until one is ready."""
@@ -137,24 +129,23 @@ class Zygotes:
         if packages in self._by_packages:
             self._owners.asked(user, packages)
             return
-        goes = self._owners.add(user, packages)
-        if goes is not None:
-            retired = self._by_packages.pop(goes)
+        ends = self._owners.add(user, packages)
+        if ends is not None:
+            retired = self._by_packages.pop(ends)
             self._on_retired(retired)
             retired.retire()
         self._start(packages)
 
     def probe_no_more(self) -> None:
-        """Zygotes that start after this try no attacks, because the level is already measured."""
+        """Zygotes that start later try no attacks, because the level is already measured."""
         self._opening = self._opening._replace(canaries=None)
 
     def close(self) -> None:
         """Closes all zygotes, and waits until they end, because they may make or remove folders until then."""
         self._is_closed = True
-        zygotes = list(self._by_packages.values())
-        for zygote in zygotes:
+        for zygote in self._by_packages.values():
             zygote.close()
-        for zygote in zygotes:
+        for zygote in self._by_packages.values():
             zygote.wait()
 
     def _start(self, packages: Packages, started: tuple[int, ZygoteChannel] | None = None) -> None:
@@ -183,7 +174,7 @@ class Zygotes:
 
     def _lost(self, zygote: ZygoteProcess) -> None:
         self._children.lost(zygote)
-        packages = next((held for held, other in self._by_packages.items() if other is zygote), None)
+        packages = next((key for key, other in self._by_packages.items() if other is zygote), None)
         if packages is None or self._is_closed:
             return
         del self._by_packages[packages]

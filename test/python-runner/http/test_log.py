@@ -17,7 +17,7 @@ from toolrack_runner.http.app import make_app
 from toolrack_runner.http.runner import Runner, shares_of_calls
 from toolrack_runner.log import JsonFormatter
 from toolrack_runner.pool.fair_queue import FairQueue
-from toolrack_runner.pool.outcome import failure
+from toolrack_runner.pool.outcome import CallOutcome
 from toolrack_runner.settings import read_settings
 
 SOURCE = "TOOL_SPECS = []\n"
@@ -67,7 +67,7 @@ def test_the_line_of_a_call_whose_worker_was_lost_has_its_invocation_id(
     monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def lost(*_: object) -> object:
-        return failure("WORKER_DIED", "the worker was lost: it was killed from outside")
+        return CallOutcome(code="WORKER_DIED", error="the worker was lost: it was killed from outside")
 
     monkeypatch.setattr(invoke, "run_call", lost)
     with caplog.at_level(logging.WARNING, "toolrack_runner"):

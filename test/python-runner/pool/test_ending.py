@@ -13,22 +13,22 @@ SIGKILL, SIGXCPU = 9, 24
 
 
 @pytest.mark.parametrize(
-    ("signal", "cpu_seconds", "by"),
+    ("signal", "cpu_seconds", "code"),
     [
         # The kernel's count for the limit is higher than the one it reports for the process: by a second with many threads.
-        (SIGXCPU, 10.0, "processor limit"),
-        (SIGXCPU, 8.7, "processor limit"),
-        (SIGKILL, 10.9, "processor limit"),
-        (SIGKILL, 1.0, "somebody outside"),
+        (SIGXCPU, 10.0, "CPU_LIMIT"),
+        (SIGXCPU, 8.7, "CPU_LIMIT"),
+        (SIGKILL, 10.9, "CPU_LIMIT"),
+        (SIGKILL, 1.0, "WORKER_DIED"),
     ],
 )
 def test_a_child_can_not_end_by_its_limit_of_processor_time_or_from_outside_by_itself(
-    signal: int, cpu_seconds: float, by: str
+    signal: int, cpu_seconds: float, code: str
 ) -> None:
     async def ended() -> str:
         gone: asyncio.Future[Gone] = asyncio.get_running_loop().create_future()
         gone.set_result(Gone(1, -signal, cpu_seconds, 0))
         worker = SimpleNamespace(gone=gone, has_exited=True, limits=Limits(cpu_seconds=10))
-        return (await end_of(cast("Any", worker), "module")).by
+        return (await end_of(cast("Any", worker), "module")).code
 
-    assert asyncio.run(ended()) == by
+    assert asyncio.run(ended()) == code

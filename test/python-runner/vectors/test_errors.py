@@ -20,6 +20,6 @@ def test_a_code_of_the_runner_means_what_the_contract_says(code: str) -> None:
 def test_every_code_that_is_raised_or_answered_is_on_the_list() -> None:
     runner = Path(__file__).parents[3] / "python-runner" / "toolrack_runner"
     text = "".join(path.read_text() for path in runner.rglob("*.py"))
-    said = set(re.findall(r"\b(?:HttpError|Fault|failure)\(\s*\"([A-Z_]+)\"", text))
+    said = set(re.findall(r"\b(?:HttpError|Fault|failure|CallOutcome|End)\(\s*(?:code=)?\"([A-Z_]+)\"", text))
     assert {"RUNNER_UNAVAILABLE", "WORKER_DIED", "BODY_INVALID"} <= said
     assert said <= set(ERROR_CODES)
