@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http'
 
-/** How long a reader may read nothing of an answer, in milliseconds. Then its connection is cut, and its memory is freed. */
+/** If a client reads nothing of an answer for so many milliseconds, its connection is closed and the answer's memory freed. */
 export const READER_PATIENCE_MS = 30_000
 
-/** Aborted when the connection ends before the whole answer was sent, so that nobody works for a caller who has gone. */
+/** Returns a signal that is aborted if the connection ends before the whole answer was sent. */
 export function callerGone(res: ServerResponse): AbortSignal {
   const gone = new AbortController()
-  // A handler may ask after the caller has gone, and 'close' comes only once.
+  // The caller may have disconnected already. Then there is no further 'close'.
   if (res.closed && !res.writableFinished) gone.abort()
   res.once('close', () => {
     if (!res.writableFinished) gone.abort()
@@ -14,12 +14,12 @@ export function callerGone(res: ServerResponse): AbortSignal {
   return gone.signal
 }
 
-/** Resolves when a whole answer has been read, or the reader has gone. Call it before the answer is ended. */
+/** Resolves when the whole answer has been read, or the client has disconnected. Call it before the answer is ended. */
 export async function whenOver(res: ServerResponse): Promise<void> {
   if (!isGone(res) && !res.writableFinished) await firstOf(res, 'finish')
 }
 
-/** Resolves when the reader can take more, or has gone. */
+/** Resolves when more can be written, or the client has disconnected. */
 export async function drained(res: ServerResponse): Promise<void> {
   if (!isGone(res)) await firstOf(res, 'drain')
 }
@@ -28,7 +28,7 @@ export function isGone(res: ServerResponse): boolean {
   return res.destroyed || res.req.socket.destroyed
 }
 
-/** The socket is watched too, because an answer that waits behind another one gets no event when the connection ends. */
+/** Resolves at the event, or when the connection ends: an answer that waits behind another one gets no event for that. */
 function firstOf(res: ServerResponse, event: 'drain' | 'finish'): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>()
   const { socket } = res.req

@@ -5,8 +5,8 @@ import type { Log } from '../../log.ts'
 import { sendJson } from './send-json.ts'
 
 /**
- * Answers an error in the shape that all errors have. An unexpected error is logged in full, and its answer is INTERNAL. If the
- * answer has begun, the connection is cut and the error is logged, because an answer that ends normally would look complete.
+ * Answers with an error. An unexpected error is logged in full and answered as INTERNAL. If an answer has begun already, the error
+ * is logged and the connection closed, because an answer that ends normally would look complete.
  */
 export function sendError(res: ServerResponse, thrown: unknown, log: Log): void {
   const error = toolrackError(thrown, log)
@@ -22,7 +22,7 @@ export function sendError(res: ServerResponse, thrown: unknown, log: Log): void 
   })
 }
 
-/** True if the body was refused for its size or that of others. Then the client need not send the rest of it. */
+/** True if a body was refused because it, or all bodies together, are too large. The client need not send the rest of it. */
 export function isBodyRefused(code: ErrorCode): boolean {
   return ERROR_CODES[code].httpStatus === 413 || code === 'SERVICE_BUSY'
 }

@@ -5,13 +5,13 @@ import { drained, isGone, READER_PATIENCE_MS } from './caller.ts'
 import { isNotModified } from './entity-tag.ts'
 import { holdAnswer } from './unread-answers.ts'
 
-const JSON_HEADERS = {
+export const JSON_HEADERS = {
   'Content-Type': 'application/json; charset=utf-8',
   'Cache-Control': 'private, no-cache',
   'X-Content-Type-Options': 'nosniff',
 } as const
 
-/** Sends a value as JSON. Throws SERVICE_BUSY if too many bytes wait for the reader of a GET. */
+/** Sends a value as JSON. Throws SERVICE_BUSY if this is a GET and too many bytes of the user's answers are unread. */
 export function sendJson(
   res: ServerResponse,
   httpStatus: number,
@@ -26,7 +26,7 @@ export function sendJson(
   res.end(body)
 }
 
-/** Sends a value under the entity tag `digest`, or a 304 to a reader that has it. */
+/** Sends a value with the entity tag `digest`, or a 304 if the client has this version already. */
 export function sendTagged(
   { req, res }: { readonly req: IncomingMessage; readonly res: ServerResponse },
   digest: string,
@@ -38,15 +38,16 @@ export function sendTagged(
   else sendJson(res, 200, value(), { ETag: etag })
 }
 
-/** How many UTF-16 code units of JSON are made at once, in less than a millisecond. A single text may be longer. */
+/** The UTF-16 code units of JSON that are made at once, in less than a millisecond. A single text may be longer. */
 const AT_ONCE = 64 * 1024
 
-/** The depth of the values in a dispatched call's result: results, item, result, member. Deeper values are written at once. */
+/** Values at this depth are made JSON at once. They are the members of a call's result in the answer to a dispatch. */
 const DEPTH = 4
 
 /**
- * Sends a value as `sendJson` does, but gives other requests turns while it makes the JSON, and makes only as much as the reader
- * takes. Without turns the results of 64 calls took 40 to 500 ms. Resolves when everything is written, or the reader has gone.
+ * Sends a value as JSON in pieces. Each piece is made when the client has taken the one before it, and other requests have a turn
+ * in between. Without turns, the results of 64 calls took 40 to 500 ms. Resolves when everything is written, or the client has
+ * disconnected.
  */
 export async function sendInTurns(
   res: ServerResponse,
@@ -54,7 +55,7 @@ export async function sendInTurns(
   headers: Record<string, string>,
   patienceMs = READER_PATIENCE_MS,
 ): Promise<void> {
-  // Node itself does not count the time of a slow write.
+  // Node itself has no time limit for a slow write.
   res.setTimeout(patienceMs, () => void res.req.socket.destroy())
   let text = ''
   for (const piece of piecesOf(value, 0)) {
@@ -76,22 +77,16 @@ export async function sendInTurns(
 function* piecesOf(value: unknown, depth: number): Generator<string> {
   if (depth === DEPTH || typeof value !== 'object' || value === null || value instanceof JsonText) {
     yield jsonOf(value)
-  } else if (Array.isArray(value)) {
-    let before = '['
-    for (const item of value as readonly unknown[]) {
-      yield before
-      yield* piecesOf(item, depth + 1)
-      before = ','
-    }
-    yield before === '[' ? '[]' : ']'
-  } else {
-    let before = '{'
-    for (const [key, member] of Object.entries(value)) {
-      if (member === undefined) continue
-      yield `${before}${JSON.stringify(key)}:`
-      yield* piecesOf(member, depth + 1)
-      before = ','
-    }
-    yield before === '{' ? '{}' : '}'
+    return
   }
+  const isArray = Array.isArray(value)
+  const [open, close] = isArray ? ['[', ']'] : ['{', '}']
+  let before = open
+  for (const [key, member] of Object.entries(value)) {
+    if (member === undefined) continue
+    yield isArray ? before : `${before}${JSON.stringify(key)}:`
+    yield* piecesOf(member, depth + 1)
+    before = ','
+  }
+  yield before === open ? open + close : close
 }

@@ -44,7 +44,7 @@ export function callRoutes({ invoker, logs, heldResults = new HeldResults() }: C
     route({
       method: 'GET',
       path: '/tools/invocations/:id/log',
-      ask: ({ search }) => refuseParameters(search),
+      ask: refuseParameters,
       action: { verb: 'read' },
       async handle({ principal, params: { id }, res }) {
         const log = INVOCATION_ID.test(id) ? await logs.find(principal.uid, id) : undefined
@@ -58,14 +58,14 @@ export function callRoutes({ invoker, logs, heldResults = new HeldResults() }: C
 
 /** One call. The body of the answer is always a ToolResult that a model can read. */
 async function invokeTool(pipeline: Pipeline, request: KnownRequest): Promise<void> {
-  const { principal, search, req, res } = request
+  const { principal, req, res } = request
   const { result, retryAfterSeconds } = await pipeline.invoke({
     principal,
     headers: callHeaders(req),
     signal: callerGone(res),
     async read() {
       try {
-        refuseParameters(search)
+        refuseParameters(request)
         return parseCallRequest(await readBody(request, 'single', CALL_DEPTH_MAX))
       } catch (error) {
         throw requestError(error) ?? error
@@ -84,8 +84,8 @@ async function invokeTool(pipeline: Pipeline, request: KnownRequest): Promise<vo
 
 /** A model's raw tool calls. The answer has the messages to append to its conversation. */
 async function dispatchCalls(pipeline: Pipeline, results: HeldResults, request: KnownRequest): Promise<void> {
-  const { principal, search, req, res } = request
-  refuseParameters(search)
+  const { principal, req, res } = request
+  refuseParameters(request)
   const calls = parseCalls(await readBody(request, 'bulk', CALL_DEPTH_MAX))
   const held = results.begin(principal.uid)
   try {

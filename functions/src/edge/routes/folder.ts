@@ -2,7 +2,7 @@ import { aliasOf, ToolrackError, type ErrorDetail } from '@toolrack/contract'
 import { folderAnswer, refreshed, skipAnswer, toolAnswer } from '../../tools/folder/folder-answer.ts'
 import type { FolderLayer, MergedModules } from '../../tools/folder/folder-layer.ts'
 import { refuseParameters } from '../http/query.ts'
-import { route, type FoundRequest, type Route } from '../http/route.ts'
+import { route, type Route } from '../http/route.ts'
 import { sendJson } from '../http/send-json.ts'
 
 export type FolderParts = { readonly folder?: FolderLayer | undefined }
@@ -10,7 +10,7 @@ export type FolderParts = { readonly folder?: FolderLayer | undefined }
 /** Only callers who may read the modules get the folder's path, tracebacks and reports. */
 const SHARED = {
   isRoot: true,
-  ask: ({ search }: FoundRequest) => refuseParameters(search),
+  ask: refuseParameters,
   inFull: { verb: 'read-modules', layer: 'file' },
 } as const
 

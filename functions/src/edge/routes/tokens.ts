@@ -26,7 +26,7 @@ export function tokenRoute({ catalog, signJobToken: sign, now }: TokenParts): Ro
     method: 'POST',
     path: '/jobs/tokens',
     takesBody: true,
-    ask: ({ search }) => refuseParameters(search),
+    ask: refuseParameters,
     action: { verb: 'mint' },
     async handle(request) {
       const { principal, res } = request
