@@ -13,7 +13,7 @@ const PATIENCE = { deadlineMs: 3_000, graceMs: 5_000 }
 
 type Lookup = { readonly endpoint?: CloudRunEndpoint; readonly againMs?: number }
 
-/** The runner that the environment names, if any. No request is sent before the first call. */
+/** The runner that the environment names. Undefined if it names none. No request is sent before the first call. */
 export function namedRunner(
   { address, service }: Config['runner'],
   log: Log,
@@ -24,17 +24,15 @@ export function namedRunner(
   return runnerOf(new ServiceEndpoint(() => findService(service, cloudRun), patience), log)
 }
 
-/** A runner with a secret, or on this machine, checks callers itself. Any other runner is behind Google, which requires ID tokens. */
-function runnerAt({ url, secret }: NonNullable<Config['runner']['address']>, log: Log): Runner {
-  if (secret !== undefined || url.startsWith('http:')) {
-    const endpoint = { url, secret }
-    return new HttpRunner({ endpoint: () => endpoint })
-  }
+/** A runner with a secret, or on this machine, checks callers itself. Any other one is behind Google, which needs ID tokens. */
+function runnerAt(address: NonNullable<Config['runner']['address']>, log: Log): Runner {
+  const { url, secret } = address
+  if (secret !== undefined || url.startsWith('http:')) return new HttpRunner({ endpoint: () => address })
   const { endpointAt, forget } = behindGoogle(log)
   return new HttpRunner({ endpoint: () => endpointAt(url), failed: forget, patience: PATIENCE })
 }
 
-/** A runner whose address is looked up. It is looked up again if the runner no longer answers at that address. */
+/** A runner whose address is looked up, and again if the runner no longer answers there. */
 function runnerOf(service: ServiceEndpoint, log: Log): Runner {
   const { endpointAt, forget } = behindGoogle(log)
   async function found(finding: Promise<string>): Promise<PresentEndpoint> {
@@ -59,10 +57,7 @@ function runnerOf(service: ServiceEndpoint, log: Log): Runner {
   })
 }
 
-/**
- * Makes endpoints of runners behind Google. Requests get ID tokens for the origin of the endpoint. `endpointAt` returns the same
- * object for the same address.
- */
+/** Makes endpoints with ID tokens for their origins. `endpointAt` returns the same object for the same address. */
 function behindGoogle(log: Log) {
   const tokens = new IdTokens()
   let last: RunnerEndpoint | undefined

@@ -29,6 +29,8 @@ export function bodyBudget(heapBytesMax?: number): number {
   return shareOfHeap(HEAP_SHARE, 2 * LARGEST_BYTES, heapBytesMax)
 }
 
+const ONE_PER_USER = { placesPerUser: 1, waitingMax: Infinity }
+
 type Share = { readonly user: string; readonly bytes: number }
 
 /** Limits the bytes of all bodies in use, because a parsed body takes many times its bytes. Each server has one instance. */
@@ -38,13 +40,10 @@ export class BodiesInFlight {
   readonly #shares = new Map<object, Share>()
   readonly #bytes = new UserBytes()
   /** Bodies that wait here are counted already, so the limit of bytes also limits how many wait. */
-  readonly #parses = new FairQueue(
-    { places: 1, placesPerUser: 1, waitingPerUser: Infinity, waitingMax: Infinity },
-    refusal,
-  )
+  readonly #parses = new FairQueue({ ...ONE_PER_USER, places: 1, waitingPerUser: Infinity }, refusal)
 
   readonly #refused = new FairQueue(
-    { places: Infinity, placesPerUser: 1, waitingPerUser: REFUSED_WAITING_MAX, waitingMax: Infinity },
+    { ...ONE_PER_USER, places: Infinity, waitingPerUser: REFUSED_WAITING_MAX },
     refusal,
   )
 

@@ -14,27 +14,21 @@ export function callerGone(res: ServerResponse): AbortSignal {
   return gone.signal
 }
 
-/** Resolves when the whole answer has been read, or the client has disconnected. Call it before the answer is ended. */
-export async function whenOver(res: ServerResponse): Promise<void> {
-  if (!isGone(res) && !res.writableFinished) await firstOf(res, 'finish')
-}
-
-/** Resolves when more can be written, or the client has disconnected. */
-export async function drained(res: ServerResponse): Promise<void> {
-  if (!isGone(res)) await firstOf(res, 'drain')
-}
-
 export function isGone(res: ServerResponse): boolean {
   return res.destroyed || res.req.socket.destroyed
 }
 
-/** Resolves at the event, or when the connection ends: an answer that waits behind another one gets no event for that. */
-function firstOf(res: ServerResponse, event: 'drain' | 'finish'): Promise<void> {
+/**
+ * Resolves when more can be written (`drain`), or when a whole answer was read (`finish`). Also resolves when the connection ends:
+ * the socket is watched too, because an answer that waits behind another one gets no event for that.
+ */
+export async function eventOrEnd(res: ServerResponse, event: 'drain' | 'finish'): Promise<void> {
+  if (isGone(res) || res.writableFinished) return
   const { promise, resolve } = Promise.withResolvers<void>()
   const { socket } = res.req
   res.once(event, resolve).once('close', resolve)
   socket.once('close', resolve)
-  return promise.finally(() => {
+  await promise.finally(() => {
     res.off(event, resolve).off('close', resolve)
     socket.off('close', resolve)
   })

@@ -81,14 +81,15 @@ export function route<const Path extends string, Asked = undefined>(checked: Rou
   return checked as unknown as Route
 }
 
-/** An address of a route, and the family whose tokens are valid there. */
-export type Address = { readonly address: string; readonly family: Family }
-
 /**
  * The addresses of a route. A Cloud Function serves one family, `direct`. Addresses have the family's prefix if the function is
- * called through Hosting, but not if it is called directly. The function `jobs` does not serve routes for users at the root.
+ * called through Hosting, but not if it is called directly. The function `jobs` does not serve routes for users at the root. The
+ * tokens of `family` are valid at the address.
  */
-export function addressesOf({ path, isRoot, action }: TableRow, direct?: Family): readonly Address[] {
+export function addressesOf(
+  { path, isRoot, action }: TableRow,
+  direct?: Family,
+): readonly { readonly address: string; readonly family: Family }[] {
   if (isRoot) return direct === 'jobs' && action !== 'anybody' ? [] : [{ address: path, family: 'workflows' }]
   const families = direct ? [direct] : FAMILIES
   const addresses = families.map((family) => ({ address: `/${family}${path}`, family }))

@@ -29,32 +29,26 @@ export function isBodyRefused(code: ErrorCode): boolean {
 
 function toolrackError(thrown: unknown, log: Log): ToolrackError {
   if (isToolrackError(thrown)) {
-    if (ERROR_CODES[thrown.code].httpStatus >= 500)
-      log.error(thrown.message, {
-        code: thrown.code,
-        cause: thrown.cause instanceof Error ? thrown.cause.message : '',
-      })
+    const { code, message, cause } = thrown
+    if (ERROR_CODES[code].httpStatus >= 500)
+      log.error(message, { code, cause: cause instanceof Error ? cause.message : '' })
     return thrown
   }
   const fromExpress = requestError(thrown)
   if (fromExpress) return fromExpress
   const requestId = randomUUID()
-  log.error('request failed', {
-    requestId,
-    error: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown),
-  })
+  const error = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)
+  log.error('request failed', { requestId, error })
   return new ToolrackError('INTERNAL', undefined, { details: [{ reason: 'INTERNAL', requestId }] })
 }
+
+const ENCODING_UNKNOWN = 'The Content-Encoding is not known; send gzip, deflate, br or none.'
 
 /** The error of a request that Express or its body parser refused. Undefined for other errors. */
 export function requestError(thrown: unknown): ToolrackError | undefined {
   const { type, status } = (thrown ?? {}) as { type?: string; status?: number }
   if (type === 'entity.too.large') return new ToolrackError('BODY_TOO_LARGE')
-  if (type === 'encoding.unsupported')
-    return new ToolrackError(
-      'BODY_INVALID',
-      'The Content-Encoding is not known; send gzip, deflate, br or none.',
-    )
+  if (type === 'encoding.unsupported') return new ToolrackError('BODY_INVALID', ENCODING_UNKNOWN)
   if (status !== undefined && status >= 400 && status < 500) return new ToolrackError('REQUEST_MALFORMED')
   return undefined
 }

@@ -1,7 +1,7 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { ServerResponse } from 'node:http'
 import { setImmediate } from 'node:timers/promises'
 import { jsonOf, JsonText } from '../../tools/json/json-text.ts'
-import { drained, isGone, READER_PATIENCE_MS } from './caller.ts'
+import { eventOrEnd, isGone, READER_PATIENCE_MS } from './caller.ts'
 import { isNotModified } from './entity-tag.ts'
 import { holdAnswer } from './unread-answers.ts'
 
@@ -27,13 +27,9 @@ export function sendJson(
 }
 
 /** Sends a value with the entity tag `digest`, or a 304 if the client has this version already. */
-export function sendTagged(
-  { req, res }: { readonly req: IncomingMessage; readonly res: ServerResponse },
-  digest: string,
-  value: () => unknown,
-): void {
+export function sendTagged(res: ServerResponse, digest: string, value: () => unknown): void {
   const etag = `"${digest}"`
-  if (isNotModified(req.headers['if-none-match'], etag))
+  if (isNotModified(res.req.headers['if-none-match'], etag))
     res.writeHead(304, { ETag: etag, 'Cache-Control': 'private, no-cache' }).end()
   else sendJson(res, 200, value(), { ETag: etag })
 }
@@ -62,7 +58,7 @@ export async function sendInTurns(
     text += piece
     if (text.length < AT_ONCE) continue
     if (!res.headersSent) res.writeHead(200, { ...JSON_HEADERS, ...headers })
-    if (!res.write(text)) await drained(res)
+    if (!res.write(text)) await eventOrEnd(res, 'drain')
     if (isGone(res)) return
     text = ''
     await setImmediate()

@@ -38,17 +38,17 @@ export function serveRoutes(
       return { method: row.method, address, handle: handleAndGiveBack }
     }),
   )
-  const exact = new Map(
-    places
-      .filter((place) => !hasParameter(place))
-      .map(({ method, address, handle }) => [`${method} ${address}`, handle]),
+  const { exact = [], named = [] } = Object.groupBy(places, ({ address }) =>
+    address.includes(':') ? 'named' : 'exact',
   )
-  const app = expressApp(places, { bodies, unread }, log)
+  const exactHandles = new Map(exact.map(({ method, address, handle }) => [`${method} ${address}`, handle]))
+  // Exact addresses come first in Express too, so that every spelling of an address finds the same route.
+  const app = expressApp([...exact, ...named], { bodies, unread }, log)
 
   /** Looks up the documented spelling of an address. Express, which takes longer, finds all other spellings. */
   function serve(req: IncomingMessage, res: ServerResponse): void {
     const { path, search } = addressOf(req)
-    const handle = exact.get(`${req.method} ${path}`)
+    const handle = exactHandles.get(`${req.method} ${path}`)
     if (handle)
       void answer(res, log, () => handle({ path, search, params: NO_PARAMS, req, res, bodies, unread }))
     else app(req, res)
@@ -59,11 +59,6 @@ export function serveRoutes(
 }
 
 const NO_PARAMS = {}
-
-/** Whether the address has a parameter, such as `:name`. */
-function hasParameter({ address }: Place): boolean {
-  return address.includes(':')
-}
 
 /** An answer with the methods that are known at its address. */
 type Refused = Response<unknown, { known?: Method[] }>
@@ -76,9 +71,7 @@ function expressApp(
 ): Express {
   const app = express()
   app.disable('x-powered-by').disable('etag').set('query parser', false)
-  // Addresses without a parameter come first, as in `exact`, so that every spelling of an address finds the same route.
-  const inOrder = places.toSorted((a, b) => Number(hasParameter(a)) - Number(hasParameter(b)))
-  for (const { method, address, handle } of inOrder)
+  for (const { method, address, handle } of places)
     app.route(address)[method.toLowerCase() as Lowercase<Method>]((req, res) => {
       const { search } = addressOf(req)
       return handle({ path: req.path, search, params: req.params, req, res, ...counted })

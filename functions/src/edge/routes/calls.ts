@@ -4,27 +4,22 @@ import { maySee } from '../../access/visible.ts'
 import { dispatch, parseCalls } from '../../calls/dispatch/dispatcher.ts'
 import { HeldResults } from '../../calls/dispatch/held-results.ts'
 import type { CallHeaders, Pipeline } from '../../calls/pipeline/call.ts'
-import type { InvocationLogs } from '../../calls/pipeline/invocation-logs.ts'
-import type { Invoker } from '../../calls/pipeline/invoker.ts'
 import { parseCallRequest } from '../../calls/pipeline/parse-call-request.ts'
-import { callerGone, whenOver } from '../http/caller.ts'
+import { callerGone, eventOrEnd } from '../http/caller.ts'
 import { refuseParameters } from '../http/query.ts'
 import { readBody } from '../http/read-body.ts'
 import { route, type KnownRequest, type Route } from '../http/route.ts'
 import { isBodyRefused, requestError } from '../http/send-error.ts'
 import { sendInTurns, sendJson } from '../http/send-json.ts'
+import type { RouteParts } from './route-parts.ts'
 
-export type CallParts = {
-  readonly invoker: Invoker
-  readonly logs: InvocationLogs
-  readonly heldResults?: HeldResults
-}
+type Parts = Pick<RouteParts, 'invoker' | 'logs' | 'heldResults'>
 
 const NOT_STORED = { 'Cache-Control': 'private, no-store' }
 
 const INVOCATION_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-export function callRoutes({ invoker, logs, heldResults = new HeldResults() }: CallParts): readonly Route[] {
+export function callRoutes({ invoker, logs, heldResults = new HeldResults() }: Parts): readonly Route[] {
   return [
     route({
       method: 'POST',
@@ -40,7 +35,7 @@ export function callRoutes({ invoker, logs, heldResults = new HeldResults() }: C
       action: { verb: 'call' },
       handle: (request) => dispatchCalls(invoker, heldResults, request),
     }),
-    // What a call of the caller's own has printed. A job token reads only the logs of tools that it names.
+    // The output of one of the caller's calls. With a job token, only for tools that the token names.
     route({
       method: 'GET',
       path: '/tools/invocations/:id/log',
@@ -56,7 +51,7 @@ export function callRoutes({ invoker, logs, heldResults = new HeldResults() }: C
   ]
 }
 
-/** One call. The body of the answer is always a ToolResult that a model can read. */
+/** Runs one call. The body of the answer is always a ToolResult that a model can read. */
 async function invokeTool(pipeline: Pipeline, request: KnownRequest): Promise<void> {
   const { principal, req, res } = request
   const { result, retryAfterSeconds } = await pipeline.invoke({
@@ -82,7 +77,7 @@ async function invokeTool(pipeline: Pipeline, request: KnownRequest): Promise<vo
   })
 }
 
-/** A model's raw tool calls. The answer has the messages to append to its conversation. */
+/** Runs a model's raw tool calls. The answer has the messages to append to the model's conversation. */
 async function dispatchCalls(pipeline: Pipeline, results: HeldResults, request: KnownRequest): Promise<void> {
   const { principal, req, res } = request
   refuseParameters(request)
@@ -91,7 +86,7 @@ async function dispatchCalls(pipeline: Pipeline, results: HeldResults, request: 
   try {
     const sender = { principal, headers: callHeaders(req), signal: callerGone(res) }
     const answer = await dispatch(pipeline, sender, calls, held)
-    const over = whenOver(res)
+    const over = eventOrEnd(res, 'finish')
     await sendInTurns(res, answer, NOT_STORED)
     // The answer is in memory until the reader has read it.
     await over
@@ -100,7 +95,7 @@ async function dispatchCalls(pipeline: Pipeline, results: HeldResults, request: 
   }
 }
 
-/** More than arguments may have, because their own check names the argument that is too deep. */
+/** More levels than arguments may have, so that the check of the arguments can name the one that is too deep. */
 const CALL_DEPTH_MAX = 64
 
 function callHeaders({ headers }: IncomingMessage): CallHeaders {

@@ -2,7 +2,6 @@ import { dialectRules, DIALECTS, isToolName, parseNameFilter, ToolrackError } fr
 import type { Dialect } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import type { Catalog } from '../../tools/catalog/catalog.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
 import { ENVELOPES, FILTER_VALUES_MAX, PAGE_MAX, readCursor } from '../../tools/catalog/list-query.ts'
 import { dialectAnswer } from '../../tools/catalog/dialect-answer.ts'
@@ -17,9 +16,10 @@ import { invalidParameter, Query } from '../http/query.ts'
 import { route, type FoundRequest, type KnownRequest, type Route } from '../http/route.ts'
 import { VERSION } from '../../version.ts'
 import { explainName } from '../../tools/catalog/explain-name.ts'
-import { sendJson } from '../http/send-json.ts'
+import { JSON_HEADERS, sendJson } from '../http/send-json.ts'
+import type { RouteParts } from './route-parts.ts'
 
-/** A list as it is sent. It is made once for a revision and an address, then only looked up. */
+/** A list as it is sent. It is made once for a revision and an address. */
 type SentList = {
   readonly etag: string
   readonly body: Buffer
@@ -27,26 +27,18 @@ type SentList = {
   readonly bodyHeaders: string[]
 }
 
-/** How many bytes of ready lists a server keeps. The list of its whole catalog always fits. */
+/** The most bytes of ready lists that a server keeps. The list of the whole catalog always fits. */
 const SENT_BYTES_MAX = 64 * 1024 * 1024
 
-/** How many lists may wait to be made for one user. */
+/** The most lists of one user that may wait to be made. */
 const WAITING_MAX = 100
 const TOO_MANY = 'Too many of your lists are being made; ask for fewer at a time.'
 
-export type ListParts = {
-  readonly catalog: Catalog
-  /** The envelope of a list whose query names none. */
-  readonly envelope: Envelope
-  /** The `workflowName` of items whose runner names none. */
-  readonly defaultWorkflow: string
-}
-
 /**
- * `GET /tools/list`: the definitions that the caller's model may get. Callers without their own definitions share their lists. A
- * ready list is found by its address, so the query is only read when a list is made.
+ * `GET /tools/list`: the definitions for the caller's model. Callers without their own definitions share lists. A ready list is
+ * found by its address. The query is read only when a list is made.
  */
-export function listRoute(parts: ListParts): Route {
+export function listRoute(parts: RouteParts): Route {
   const lists = new LRUCache<string, SentList>({ maxSize: SENT_BYTES_MAX, sizeCalculation: sentBytes })
   /** The time for a list depends on the user's own definitions, so each user's lists are made one at a time. */
   const making = new FairQueue(
@@ -91,8 +83,8 @@ export function listRoute(parts: ListParts): Route {
   })
 }
 
-/** `GET /tools/explain`: what each layer has under a name, and which definition is used. */
-export function explainRoute({ catalog }: Pick<ListParts, 'catalog'>): Route {
+/** `GET /tools/explain`: the definition of a name in each layer, and which of them is used. */
+export function explainRoute({ catalog }: RouteParts): Route {
   return route({
     method: 'GET',
     path: '/tools/explain',
@@ -111,10 +103,8 @@ function askedName({ search }: FoundRequest): string {
 }
 
 function sendList({ principal, req, res, unread }: KnownRequest, list: SentList): void {
-  if (isNotModified(req.headers['if-none-match'], list.etag)) {
-    res.writeHead(304, list.headers).end()
-    return
-  }
+  if (isNotModified(req.headers['if-none-match'], list.etag))
+    return void res.writeHead(304, list.headers).end()
   unread.hold(principal.uid, res, list.body.length)
   res.writeHead(200, list.bodyHeaders).end(list.body)
 }
@@ -126,7 +116,7 @@ function sentBytes({ body, headers, bodyHeaders }: SentList, key: string): numbe
 }
 
 function makeList(
-  { envelope, defaultWorkflow }: ListParts,
+  { envelope, defaultWorkflow }: RouteParts,
   view: CatalogView,
   search: string,
   path: string,
@@ -153,12 +143,7 @@ function makeList(
     ...(quarantined !== undefined && { 'X-Tools-Quarantined': quarantined }),
     ...(nextCursor !== undefined && { Link: nextLink(path, search, nextCursor) }),
   }
-  const bodyHeaders = {
-    'Content-Type': 'application/json; charset=utf-8',
-    'X-Content-Type-Options': 'nosniff',
-    ...headers,
-    'Content-Length': String(body.length),
-  }
+  const bodyHeaders = { ...JSON_HEADERS, ...headers, 'Content-Length': String(body.length) }
   return {
     etag,
     body,
@@ -169,7 +154,7 @@ function makeList(
 
 const FILTERS = ['names', 'name', 'only', 'tags', 'category', 'dialect', 'envelope', 'strict']
 
-/** Reads the query of a list. Anything unknown is an error, because ignoring it could list everything. */
+/** Reads the query of a list. An unknown parameter is an error, because without it the list could contain everything. */
 export function parseListQuery(search: string, envelope: Envelope): ListQuery {
   const query = new Query(search, [...FILTERS, 'limit', 'cursor'])
   const cursor = query.one('cursor')
@@ -194,10 +179,8 @@ function envelopeIn(dialect: Dialect, query: Query): Envelope {
   const envelope = query.choice('envelope', ENVELOPES, 'array')
   if (envelope === 'items' && !dialectRules(dialect).allowsItems) {
     const allowed = DIALECTS.filter((one) => dialectRules(one).allowsItems)
-    throw invalidParameter(
-      'envelope',
-      `must be array in this dialect; items go with ${allowed.join(' and ')}`,
-    )
+    const fault = `must be array in this dialect; items go with ${allowed.join(' and ')}`
+    throw invalidParameter('envelope', fault)
   }
   return envelope
 }
