@@ -35,19 +35,14 @@ function runnerAt(address: NonNullable<Config['runner']['address']>, log: Log): 
 /** A runner whose address is looked up, and again if the runner no longer answers there. */
 function runnerOf(service: ServiceEndpoint, log: Log): Runner {
   const { endpointAt, forget } = behindGoogle(log)
-  async function found(finding: Promise<string>): Promise<PresentEndpoint> {
-    try {
-      return endpointAt(await finding)
-    } catch (error) {
-      const { message: reason } = error as ServiceNotFoundError
-      log.error('the runner was not found', { reason, cause: reasonOf(error as ServiceNotFoundError) })
-      return { status: 'unreachable', reason }
-    }
+  function notFound(error: ServiceNotFoundError): PresentEndpoint {
+    log.error('the runner was not found', { reason: error.message, cause: reasonOf(error) })
+    return { status: 'unreachable', reason: error.message }
   }
   return new HttpRunner({
     endpoint() {
       const url = service.get()
-      return typeof url === 'string' ? endpointAt(url) : found(url)
+      return typeof url === 'string' ? endpointAt(url) : url.then(endpointAt).catch(notFound)
     },
     failed(endpoint) {
       forget(endpoint)
@@ -61,16 +56,12 @@ function runnerOf(service: ServiceEndpoint, log: Log): Runner {
 function behindGoogle(log: Log) {
   const tokens = new IdTokens()
   let last: RunnerEndpoint | undefined
-  async function idTokenFor(audience: string): Promise<string> {
-    try {
-      return await tokens.get(audience)
-    } catch (error) {
-      log.error('no ID token for the runner', { reason: reasonOf(error as Error) })
-      throw error
-    }
+  function noToken(error: Error): never {
+    log.error('no ID token for the runner', { reason: reasonOf(error) })
+    throw error
   }
   function endpointAt(url: string): RunnerEndpoint {
-    if (last?.url !== url) last = { url, idToken: () => idTokenFor(new URL(url).origin) }
+    if (last?.url !== url) last = { url, idToken: () => tokens.get(new URL(url).origin).catch(noToken) }
     return last
   }
   return { endpointAt, forget: ({ url }: RunnerEndpoint) => tokens.forget(new URL(url).origin) }

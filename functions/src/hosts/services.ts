@@ -33,7 +33,6 @@ export type ServiceParts = Pick<RouteParts, HostParts> &
 
 export type Services = ReturnType<typeof createServices>
 
-/** Creates the services from the parts of a host. */
 export function createServices({ store: storeWith, files, ...parts }: ServiceParts) {
   const { runner, logs, log, toolsFolder, now = Date.now, deadlineMsMax = Infinity } = parts
   const compilers = new SchemaCompilers({ log })

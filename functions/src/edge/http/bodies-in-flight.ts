@@ -78,10 +78,9 @@ export class BodiesInFlight {
   }
 
   /**
-   * Parses one large body at a time. Users take turns, and other requests get time between two bodies. `parse` may await
-   * `giveTurn`, so that other requests get time within one body too. A user whose body blocked others for long has to pause.
-   * A body that comes alone does not wait. Rejects with the error of `parse`, or with SERVICE_BUSY if the caller disconnects
-   * before its turn.
+   * Parses one large body at a time. Users take turns. Other requests get time between two bodies and whenever `parse` awaits
+   * `giveTurn`. A user whose body blocked others for long has to pause. A body that comes alone does not wait. Rejects with the
+   * error of `parse`, or with SERVICE_BUSY if the caller disconnects before its turn.
    */
   async parseInTurn<Value>(
     user: string,

@@ -19,8 +19,8 @@ export function isGone(res: ServerResponse): boolean {
 }
 
 /**
- * Resolves when more can be written (`drain`), or when a whole answer was read (`finish`). Also resolves when the connection ends:
- * the socket is watched too, because an answer that waits behind another one gets no event for that.
+ * Resolves at the event or when the connection ends. `drain`: more can be written. `finish`: the whole answer has been read. The
+ * socket is watched too, because an answer that waits behind another one gets no event when the connection ends.
  */
 export async function eventOrEnd(res: ServerResponse, event: 'drain' | 'finish'): Promise<void> {
   if (isGone(res) || res.writableFinished) return

@@ -28,8 +28,7 @@ function answerIfAllowed(route: Route, found: FoundRequest, principal: Principal
   answerTo(found.res, found.unread, principal.uid)
   if (typeof action !== 'function') authorise(principal, action)
   const asked = ask?.(found)
-  const isInFull = inFull !== undefined && decide(principal, inFull).allowed
-  const request = { ...found, principal, asked, inFull: isInFull }
+  const request = { ...found, principal, asked, inFull: !!inFull && decide(principal, inFull).allowed }
   if (typeof action === 'function') {
     const wanted = action(asked)
     if (hide && !decide(principal, wanted).allowed) return hide(request)

@@ -72,7 +72,6 @@ export class Query {
   }
 }
 
-/** Reads the query of a route without parameters. */
 export function refuseParameters({ search }: { readonly search: string }): void {
   void new Query(search, [])
 }

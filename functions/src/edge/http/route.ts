@@ -19,7 +19,6 @@ type NamesIn<Path extends string> = Path extends `${infer Head}/${infer Tail}`
 /** The percent-decoded parameters of a path: `{ name }` for `/tools/defs/:name`. */
 type Params<Path extends string> = { readonly [Name in NamesIn<Path>]: string }
 
-/** A request to the address of a route. */
 export type FoundRequest<Path extends string = string> = {
   /** The address up to its `?`. */
   readonly path: string
@@ -37,7 +36,6 @@ export type FoundRequest<Path extends string = string> = {
 /** A request whose sender is known and may do the action of the route. */
 export type KnownRequest<Path extends string = string, Asked = unknown> = FoundRequest<Path> & {
   readonly principal: Principal
-  /** The result of the route's `ask`. */
   readonly asked: Asked
   /** True if the sender may do the route's `inFull` action. */
   readonly inFull: boolean
@@ -57,7 +55,7 @@ export type Route<Path extends string = string, Asked = unknown> = {
   readonly hide?: (request: KnownRequest<Path, Asked>) => void
   /** A sender who may do this action too gets the full answer. `handle` finds the decision in the request's `inFull`. */
   readonly inFull?: Action
-  /** `handle` reads the body. Without this flag, a route other than a GET first receives the whole request and discards its body. */
+  /** `handle` reads the body. Without this flag, a route other than a GET first receives and discards the whole body. */
   readonly takesBody?: true
   /** May answer at once, later, or over time. Everything that it writes to `res` is sent directly. */
   readonly handle: (request: KnownRequest<Path, Asked>) => void | Promise<void>
@@ -69,9 +67,7 @@ export type PublicRoute = {
   readonly path: string
   readonly isRoot: true
   readonly action: 'anybody'
-  readonly handle: (
-    request: FoundRequest & { readonly principal: Principal | undefined },
-  ) => void | Promise<void>
+  handle(request: FoundRequest & { readonly principal: Principal | undefined }): void | Promise<void>
 }
 
 export type TableRow = Route | PublicRoute
@@ -81,15 +77,14 @@ export function route<const Path extends string, Asked = undefined>(checked: Rou
   return checked as unknown as Route
 }
 
+/** An address of a route, and the family whose tokens are valid there. */
+type Address = { readonly address: string; readonly family: Family }
+
 /**
  * The addresses of a route. A Cloud Function serves one family, `direct`. Addresses have the family's prefix if the function is
- * called through Hosting, but not if it is called directly. The function `jobs` does not serve routes for users at the root. The
- * tokens of `family` are valid at the address.
+ * called through Hosting, but not if it is called directly. The function `jobs` does not serve routes for users at the root.
  */
-export function addressesOf(
-  { path, isRoot, action }: TableRow,
-  direct?: Family,
-): readonly { readonly address: string; readonly family: Family }[] {
+export function addressesOf({ path, isRoot, action }: TableRow, direct?: Family): readonly Address[] {
   if (isRoot) return direct === 'jobs' && action !== 'anybody' ? [] : [{ address: path, family: 'workflows' }]
   const families = direct ? [direct] : FAMILIES
   const addresses = families.map((family) => ({ address: `/${family}${path}`, family }))

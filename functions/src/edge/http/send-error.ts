@@ -5,8 +5,8 @@ import type { Log } from '../../log.ts'
 import { sendJson } from './send-json.ts'
 
 /**
- * Answers with an error. An unexpected error is logged in full and answered as INTERNAL. If an answer has begun already, the error
- * is logged and the connection closed, because an answer that ends normally would look complete.
+ * Answers with an error. An unexpected error is logged in full and answered as INTERNAL. If an answer has already begun, the
+ * connection is closed and the error logged, because an answer that ends normally would look complete.
  */
 export function sendError(res: ServerResponse, thrown: unknown, log: Log): void {
   const error = toolrackError(thrown, log)

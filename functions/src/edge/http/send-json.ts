@@ -41,9 +41,8 @@ const AT_ONCE = 64 * 1024
 const DEPTH = 4
 
 /**
- * Sends a value as JSON in pieces. Each piece is made when the client has taken the one before it, and other requests have a turn
- * in between. Without turns, the results of 64 calls took 40 to 500 ms. Resolves when everything is written, or the client has
- * disconnected.
+ * Sends a value as JSON in pieces. Each is made when the client has taken the one before, and other requests have a turn between
+ * them. Without turns, 64 results took 40 to 500 ms. Resolves when all is written, or the client has disconnected.
  */
 export async function sendInTurns(
   res: ServerResponse,

@@ -11,7 +11,6 @@ import { addressesOf, METHODS, type Family, type FoundRequest, type Method, type
 import { sendError } from './send-error.ts'
 import { UnreadAnswers } from './unread-answers.ts'
 
-/** The parts that the edge needs itself. The handlers of the routes need others. */
 export type EdgeParts = {
   readonly authenticate: Authenticate
   readonly corsOrigins: readonly string[]
@@ -31,24 +30,20 @@ export function serveRoutes(
   const places = table.flatMap((row) =>
     addressesOf(row, direct).map(({ address, family }): Place => {
       const handle = handlerOf(row, family, authenticate)
-      // A handler may continue after its client has disconnected, so its body counts until it ends. One that returns no promise
-      // has read no body.
+      // A handler may run longer than its connection, so its body counts until it ends. Without a promise, it has read no body.
       const handleAndGiveBack: Handle = (request) =>
         handle(request)?.finally(() => bodies.giveBack(request.req))
       return { method: row.method, address, handle: handleAndGiveBack }
     }),
   )
-  const { exact = [], named = [] } = Object.groupBy(places, ({ address }) =>
-    address.includes(':') ? 'named' : 'exact',
-  )
-  const exactHandles = new Map(exact.map(({ method, address, handle }) => [`${method} ${address}`, handle]))
-  // Exact addresses come first in Express too, so that every spelling of an address finds the same route.
-  const app = expressApp([...exact, ...named], { bodies, unread }, log)
+  const plain = places.filter((place) => !hasParameter(place))
+  const exact = new Map(plain.map(({ method, address, handle }) => [`${method} ${address}`, handle]))
+  const app = expressApp(places, { bodies, unread }, log)
 
   /** Looks up the documented spelling of an address. Express, which takes longer, finds all other spellings. */
   function serve(req: IncomingMessage, res: ServerResponse): void {
     const { path, search } = addressOf(req)
-    const handle = exactHandles.get(`${req.method} ${path}`)
+    const handle = exact.get(`${req.method} ${path}`)
     if (handle)
       void answer(res, log, () => handle({ path, search, params: NO_PARAMS, req, res, bodies, unread }))
     else app(req, res)
@@ -60,7 +55,11 @@ export function serveRoutes(
 
 const NO_PARAMS = {}
 
-/** An answer with the methods that are known at its address. */
+/** Whether the address has a parameter, such as `:name`. */
+function hasParameter({ address }: Place): boolean {
+  return address.includes(':')
+}
+
 type Refused = Response<unknown, { known?: Method[] }>
 
 /** Serves every route with every spelling of its path, and refuses all other addresses and methods. */
@@ -71,7 +70,9 @@ function expressApp(
 ): Express {
   const app = express()
   app.disable('x-powered-by').disable('etag').set('query parser', false)
-  for (const { method, address, handle } of places)
+  // Addresses without a parameter come first, as in `exact`, so that every spelling of an address finds the same route.
+  const inOrder = places.toSorted((a, b) => Number(hasParameter(a)) - Number(hasParameter(b)))
+  for (const { method, address, handle } of inOrder)
     app.route(address)[method.toLowerCase() as Lowercase<Method>]((req, res) => {
       const { search } = addressOf(req)
       return handle({ path: req.path, search, params: req.params, req, res, ...counted })

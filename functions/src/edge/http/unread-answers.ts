@@ -12,7 +12,7 @@ export function unreadBudget(heapBytesMax?: number): number {
 
 export type UnreadState = { readonly bytes: number; readonly users: number; readonly bytesMaxPerUser: number }
 
-/** Limits the bytes of large answers that each user has not read yet, because they are in memory. Each server has one instance. */
+/** Limits the memory for large answers that a user has not read yet. Each server has one instance. */
 export class UnreadAnswers {
   readonly #bytesMax: number
   readonly #bytes = new UserBytes()
@@ -31,9 +31,9 @@ export class UnreadAnswers {
   }
 
   /**
-   * Counts the bytes of an answer until it is read or its connection ends. Call it before the answer is sent. Throws SERVICE_BUSY
-   * for a GET if the user would have too many unread bytes. The only unread answer of a user always fits. Other methods may have
-   * changed something, so their answers are always sent.
+   * Counts an answer, before it is sent, until it is read or its connection ends. Throws SERVICE_BUSY for a GET if the user would
+   * have too many unread bytes. The only unread answer of a user always fits. Other methods may have changed something, so their
+   * answers are always sent.
    */
   hold(user: string, res: ServerResponse, bytes: number): void {
     if (bytes <= SMALL_ANSWER_BYTES) return

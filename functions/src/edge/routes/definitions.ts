@@ -28,7 +28,6 @@ import type { RouteParts } from './route-parts.ts'
 
 export function definitionRoutes({ catalog, store, writer }: RouteParts): readonly Route[] {
   return [
-    // The definitions of a layer, by name, a page at a time.
     route({
       method: 'GET',
       path: '/tools/defs',
@@ -70,7 +69,6 @@ export function definitionRoutes({ catalog, store, writer }: RouteParts): readon
         sendTagged(res, entry.digest, () => shownDefinition(entry))
       },
     }),
-    // Creates a definition or replaces it.
     route({
       method: 'PUT',
       path: '/tools/defs/:name',

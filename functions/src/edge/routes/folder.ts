@@ -13,7 +13,6 @@ const SHARED = {
   inFull: { verb: 'read-modules', layer: 'file' },
 } as const
 
-/** The watched folder of modules, for users. */
 export function folderRoutes({ folder }: RouteParts): readonly Route[] {
   return [
     // The tools of the folder with their files, and what was skipped and why.

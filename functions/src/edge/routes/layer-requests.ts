@@ -25,7 +25,6 @@ export function askedWrite(request: FoundRequest) {
   return { precondition: preconditionOf(request.req.headers), ...askedLayer(request) }
 }
 
-/** The record that a write is about, and its conditions. */
 export function targetOf({ asked, params, res }: KnownRequest<'/:name', ReturnType<typeof askedWrite>>) {
   return { ...asked, name: params.name, signal: callerGone(res) }
 }

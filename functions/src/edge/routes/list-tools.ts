@@ -47,7 +47,7 @@ export function listRoute(parts: RouteParts): Route {
   )
 
   function send(request: KnownRequest, view: CatalogView): void | Promise<void> {
-    const { principal, path, search, req, res } = request
+    const { principal, req, res } = request
     const owner = view.hasOwn ? `${principal.uid} ` : ''
     const key = `${owner}${view.revision} ${req.url}`
     const ready = lists.get(key)
@@ -59,7 +59,7 @@ export function listRoute(parts: RouteParts): Route {
       list ??= await fragments.whole(() => {
         const sinceMs = performance.now()
         try {
-          return makeList(parts, view, search, path, fragments)
+          return makeList(parts, view, request, fragments)
         } finally {
           longestMs = Math.max(longestMs, performance.now() - sinceMs)
         }
@@ -118,8 +118,7 @@ function sentBytes({ body, headers, bodyHeaders }: SentList, key: string): numbe
 function makeList(
   { envelope, defaultWorkflow }: RouteParts,
   view: CatalogView,
-  search: string,
-  path: string,
+  { path, search }: FoundRequest,
   fragments: FragmentsInTurns,
 ): SentList {
   const query = parseListQuery(search, envelope)
@@ -133,7 +132,8 @@ function makeList(
       ? listAnswer(view, query, defaultWorkflow)
       : dialectAnswer(view, query, dialectRules(dialect), defaultWorkflow, fragments)
   const { body, layers, unknown, quarantined, nextCursor } = answer
-  const etag = `"${hashOf([VERSION, view.revision, envelope, defaultWorkflow, search].join('\n'))}"`
+  const version = [VERSION, view.revision, envelope, defaultWorkflow, search].join('\n')
+  const etag = `"${createHash('sha256').update(version).digest('base64url').slice(0, 27)}"`
   const headers = {
     ETag: etag,
     'Cache-Control': 'private, no-cache',
@@ -201,8 +201,4 @@ function nextLink(path: string, search: string, cursor: string): string {
   const link = `<${path.startsWith('/tools/') ? '' : path}?${next.toString()}>; rel="next"`
   if (link.length <= LINK_LENGTH_MAX) return link
   throw invalidParameter('limit', 'cannot be used with so many names; leave it out')
-}
-
-function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('base64url').slice(0, 27)
 }

@@ -20,7 +20,6 @@ const DEADLINE_MS_MAX = 50_000
 
 const NO_RUNNER = 'No runner is named: set RUNNER_URL, or RUNNER_SERVICE and RUNNER_REGION.'
 
-/** Creates the services for the cloud, with Firestore, Firebase's tokens and the built file layer. */
 export function cloudServices(config: Config, log: Log): Services {
   const connection = firestoreConnection()
   const isBuilt = config.isShippedDefinitions && existsSync(BUILT_FILE_LAYER)

@@ -20,7 +20,7 @@ export function serving(family: Family): Handler {
   }
 }
 
-/** Creates the app. Both to read the layers and to verify a token take long in a new instance, so they happen at the same time. */
+/** Creates the app. The layers are read while the first token is verified, because both take long in a new instance. */
 function open(family: Family): RequestListener {
   warnOfUnknownVariables(cloudLog)
   const services = cloudServices(cloudConfig(), cloudLog)

@@ -75,7 +75,7 @@ export class Connections {
   }
 }
 
-/** Handles a request, or refuses it if it has no Host. Node itself would refuse it without a body, as it does an unknown Expect. */
+/** Handles a request, or refuses it if it has no Host. For a missing Host or an unknown Expect, Node would send no body. */
 function handle(app: RequestListener, req: IncomingMessage, res: ServerResponse): void {
   if (req.headers.host === undefined && req.httpVersion === '1.1') refuse(res, 'REQUEST_MALFORMED')
   else app(req, res)

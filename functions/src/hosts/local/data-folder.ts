@@ -64,12 +64,11 @@ export function openStore(folder: string, bytesMax: number): SqliteDefinitionSto
     makePrivateFile(path)
     return new SqliteDefinitionStore(path, { bytesMax })
   } catch (error) {
-    if (error instanceof DatabaseFileError) {
+    if (error instanceof DatabaseFileError)
       throw new StartError(
         `${path}: ${error.message}; put a copy of it back, or move the file away to start with an empty store.`,
         EXIT.damagedData,
       )
-    }
     const reason = (error as Error).message.replace(/\.$/, '')
     throw new StartError(
       `${path} cannot be opened: ${reason}; make it writable, or set TOOLRACK_DATA to another folder.`,
