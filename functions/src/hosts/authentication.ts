@@ -14,10 +14,7 @@ import { jobTokens, jobTokenSigner } from '../platform/jose/job-tokens.ts'
 export type Authentication = ReturnType<typeof localAccess>
 
 /** The authentication of the configuration. Only the embedded server has a `localToken`. */
-export function authenticationOf(
-  { auth, jobKeys }: Pick<Config, 'auth' | 'jobKeys'>,
-  localToken?: string,
-): Authentication {
+export function authenticationOf({ auth, jobKeys }: Pick<Config, 'auth' | 'jobKeys'>, localToken?: string) {
   if (auth.kind === 'firebase') return firebaseAccess(auth, jobKeys)
   if (localToken === undefined) throw new Error('only the embedded server has a local token')
   return localAccess(localToken, jobKeys)

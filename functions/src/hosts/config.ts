@@ -14,6 +14,8 @@ const DEFS_DIR = fileURLToPath(new URL('workflows/tools/defs', FUNCTIONS))
 
 /** Without a path or a query, because they would be ignored. Over plain HTTP on a network, others could read the secret. */
 const RUNNER_URL = /^(?:https:\/\/[^/\s?#@]+|http:\/\/(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?)\/?$/
+const ACCOUNTS_RULE = 'must be e-mail addresses of service accounts, separated by commas'
+const ORIGINS_RULE = 'must be origins such as https://app.example, separated by commas'
 const RUNNER_URL_RULE = 'must be https://host, or http:// and an address of this machine, without a path'
 
 const MB = 1024 * 1024
@@ -37,10 +39,7 @@ const TABLE = {
   TOOLRACK_LOGS_MB: wholeNumber(LOG_BOUNDS.allBytes / MB, 1, 1_000_000),
   TOOLRACK_USER_LOGS_MB: wholeNumber(LOG_BOUNDS.userBytes / MB, 1, 1_000_000),
   TOOLRACK_AUTH: choice(['local', 'firebase'], 'local'),
-  TOOLRACK_JOB_ACCOUNTS: list(
-    /^[^@\s]+@[^@\s]+$/,
-    'must be e-mail addresses of service accounts, separated by commas',
-  ),
+  TOOLRACK_JOB_ACCOUNTS: list(/^[^@\s]+@[^@\s]+$/, ACCOUNTS_RULE),
   TOOLRACK_JOB_AUDIENCES: list(),
   TOOLRACK_JOB_KEYS: parsed(parseJobKeys, JOB_KEYS_RULE),
   GOOGLE_CLOUD_PROJECT: optional,
@@ -52,10 +51,7 @@ const TABLE = {
   TOOLRACK_TOOLS_DIR: optional,
   LIST_ENVELOPE: choice(ENVELOPES, 'array'),
   TOOLRACK_DEFAULT_WORKFLOW: text('tools-CliTools', 256),
-  TOOLRACK_CORS_ORIGINS: list(
-    /^https?:\/\/[^/\s,]+$/,
-    'must be origins such as https://app.example, separated by commas',
-  ),
+  TOOLRACK_CORS_ORIGINS: list(/^https?:\/\/[^/\s,]+$/, ORIGINS_RULE),
   RUNNER_URL: matching(RUNNER_URL, RUNNER_URL_RULE),
   RUNNER_SECRET: matching(/^[!-~]+$/, 'must be printable characters without a blank'),
   RUNNER_SERVICE: matching(/^[a-z](?:[a-z0-9-]{0,47}[a-z0-9])?$/, 'must be the name of a Cloud Run service'),

@@ -44,7 +44,7 @@ function announcesBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
 }
 
-function publicHandler({ handle }: PublicRoute, authenticate: Authenticate): Handle {
+function publicHandler(route: PublicRoute, authenticate: Authenticate): Handle {
   return async (found) => {
     const { authorization } = found.req.headers
     let principal: Principal | undefined
@@ -54,6 +54,6 @@ function publicHandler({ handle }: PublicRoute, authenticate: Authenticate): Han
       // A health check must not fail because its token is missing or not valid.
       if (!isToolrackError(error)) throw error
     }
-    return handle({ ...found, principal })
+    return route.handle({ ...found, principal })
   }
 }

@@ -22,8 +22,7 @@ export function sendJson(
   const caching = httpStatus >= 400 ? { 'Cache-Control': 'private, no-store' } : {}
   holdAnswer(res, body.length)
   const length = { 'Content-Length': String(body.length) }
-  res.writeHead(httpStatus, { ...JSON_HEADERS, ...caching, ...headers, ...length })
-  res.end(body)
+  res.writeHead(httpStatus, { ...JSON_HEADERS, ...caching, ...headers, ...length }).end(body)
 }
 
 /** Sends a value with the entity tag `digest`, or a 304 if the client has this version already. */

@@ -67,7 +67,6 @@ function isNamed({ name }: ErrorDetail, wanted: string): boolean {
   return typeof name === 'string' && (name === wanted || aliasOf(name) === wanted)
 }
 
-/** The report of the check about the tool's spec. */
 function reportOf({ specs }: MergedModules['tools'][number]['module']['report'], name: string): unknown {
   const all = Array.isArray(specs) ? (specs as readonly { readonly name?: unknown }[]) : []
   return all.find((spec) => spec.name === name) ?? null

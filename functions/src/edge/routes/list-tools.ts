@@ -88,18 +88,16 @@ export function explainRoute({ catalog }: RouteParts): Route {
   return route({
     method: 'GET',
     path: '/tools/explain',
-    ask: askedName,
+    ask({ search }) {
+      const name = new Query(search, ['name']).required('name')
+      if (!isToolName(name)) throw invalidParameter('name', 'must be one tool name or alias')
+      return name
+    },
     action: { verb: 'read' },
     async handle({ principal, asked: name, res }) {
       sendJson(res, 200, explainName(await catalog.view(principal), name))
     },
   })
-}
-
-function askedName({ search }: FoundRequest): string {
-  const name = new Query(search, ['name']).required('name')
-  if (!isToolName(name)) throw invalidParameter('name', 'must be one tool name or alias')
-  return name
 }
 
 function sendList({ principal, req, res, unread }: KnownRequest, list: SentList): void {

@@ -16,9 +16,9 @@ export class Connections {
   readonly #malformed = new WeakSet<Socket>()
 
   /**
-   * Handles a request of a connection when the answer to the request before it is written. Node itself would handle all requests
-   * that have arrived, and keep every answer in memory until it is read. Here, at most the requests from one read of the
-   * connection wait. A client that waits for each answer is not slowed down.
+   * Handles each request of a connection when the answer before it is written. Node itself would handle all requests that have
+   * arrived, and keep every answer in memory until it is read. Here, at most the requests from one read of the connection wait. A
+   * client that waits for each answer is not slowed down.
    */
   inOrder(app: RequestListener): RequestListener {
     return (req, res) => {

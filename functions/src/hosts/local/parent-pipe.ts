@@ -9,10 +9,8 @@ export function watchParent(args: readonly string[], onGone: () => void): (line:
   if (argument === undefined) return () => undefined
   const pipe = openPipe(Number(argument.slice('--parent-pipe='.length)))
   if (!pipe) setImmediate(onGone)
-  pipe
-    ?.on('error', () => undefined)
-    .on('close', onGone)
-    .resume()
+  pipe?.on('error', () => undefined).on('close', onGone)
+  pipe?.resume()
   return (line) => void pipe?.write(`${line}\n`)
 }
 
