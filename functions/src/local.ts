@@ -1,22 +1,22 @@
-import { ConfigError, isProduction, parseConfig, unknownVariables } from './hosts/config.ts'
+import { isProduction, parseConfig, warnOfUnknownVariables } from './hosts/config.ts'
 import { banner, restartLine } from './hosts/local/banner.ts'
 import { watchParent } from './hosts/local/parent-pipe.ts'
 import { pythonChoice } from './hosts/local/open-runner.ts'
 import { serve } from './hosts/local/serve.ts'
 import { EXIT, StartError } from './hosts/local/start-error.ts'
+import { ConfigError } from './hosts/variables.ts'
 import { jsonLog, textLog } from './log.ts'
 
 /** The embedded server, which `npm start` runs. */
 async function main(): Promise<void> {
   const log = isProduction() ? jsonLog(process.stderr) : textLog(process.stderr)
-  for (const name of unknownVariables())
-    log.warn('environment variable is not known and has no effect', { name })
+  warnOfUnknownVariables(log)
   const serving = await serve(parseConfig(), log, pythonChoice(process.argv))
   let stopping: Promise<never> | undefined
   const stop = (): void => void (stopping ??= serving.stop().then(() => process.exit(0), fail))
   process.on('SIGINT', stop).on('SIGTERM', stop).on('SIGHUP', stop)
   // The parent process gets the address before it is printed, so that after a crash the next start uses the same port.
-  watchParent(process.argv, stop).tell(serving.url)
+  watchParent(process.argv, stop)(serving.url)
   const say = process.argv.includes('--restarted') ? restartLine : banner
   console.log(say(serving, performance.now()))
 }

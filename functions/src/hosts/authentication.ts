@@ -1,33 +1,27 @@
-import { tokenInvalid, type Authenticate } from '../access/authenticate.ts'
+import { tokenInvalid } from '../access/authenticate.ts'
 import { firebaseUser, serviceAccount } from '../access/claims.ts'
 import { identifyBy, identifyByType, tokenAuthentication } from '../access/token-authentication.ts'
 import type { Identify } from '../access/token-authentication.ts'
 import type { JobKeys } from '../access/job-keys.ts'
-import { JOB_TOKEN, tokenJob, type SignJobToken } from '../access/job-token.ts'
+import { JOB_TOKEN, tokenJob } from '../access/job-token.ts'
 import { localAuthentication } from '../access/local-token.ts'
 import type { Config, FirebaseAuth } from './config.ts'
 import { emulatorTokens } from '../platform/firebase-auth/emulator-tokens.ts'
 import { accountTokens, firebaseTokens, type KeySource } from '../platform/jose/jwt-verifier.ts'
 import { jobTokens, jobTokenSigner } from '../platform/jose/job-tokens.ts'
 
-/** How senders are authenticated and job tokens are signed. A server without keys signs none. */
-export type Authentication = {
-  readonly authenticate: Authenticate
-  readonly signJobToken: SignJobToken | undefined
-}
+/** Authenticates senders and signs job tokens. A server without keys signs none. */
+export type Authentication = ReturnType<typeof localAccess>
 
-/** The authentication that the configuration names. Only the embedded server has a `localToken`. */
-export function authenticationOf(
-  { auth, jobKeys }: Pick<Config, 'auth' | 'jobKeys'>,
-  localToken?: string,
-): Authentication {
+/** The authentication of the configuration. Only the embedded server has a `localToken`. */
+export function authenticationOf({ auth, jobKeys }: Pick<Config, 'auth' | 'jobKeys'>, localToken?: string) {
   if (auth.kind === 'firebase') return firebaseAccess(auth, jobKeys)
   if (localToken === undefined) throw new Error('only the embedded server has a local token')
   return localAccess(localToken, jobKeys)
 }
 
 /** `TOOLRACK_AUTH=local`: both route families accept the token of the embedded server. `/jobs` also accepts job tokens. */
-export function localAccess(token: string, jobKeys: JobKeys | undefined, now = Date.now): Authentication {
+export function localAccess(token: string, jobKeys: JobKeys | undefined, now = Date.now) {
   const others = tokenAuthentication({ jobs: identifyJobToken(jobKeys, now) }, now)
   return {
     authenticate: localAuthentication(token, others),
@@ -35,10 +29,7 @@ export function localAccess(token: string, jobKeys: JobKeys | undefined, now = D
   }
 }
 
-/**
- * `TOOLRACK_AUTH=firebase`: users send ID tokens, jobs send OIDC tokens or job tokens. Tests replace Google's public keys by
- * `keys`.
- */
+/** `TOOLRACK_AUTH=firebase`: users send ID tokens, jobs OIDC tokens or job tokens. Tests replace Google's keys by `keys`. */
 export function firebaseAccess(
   { projectId, emulator, jobAccounts, jobAudiences }: FirebaseAuth,
   jobKeys: JobKeys | undefined,

@@ -3,19 +3,19 @@ import { fileURLToPath } from 'node:url'
 import { JOB_KEYS_RULE, parseJobKeys } from '../access/job-keys.ts'
 import { LOG_BOUNDS } from '../calls/pipeline/invocation-logs.ts'
 import { ENVELOPES } from '../tools/catalog/list-query.ts'
+import type { Log } from '../log.ts'
 import { STORE_BYTES_MAX } from '../tools/records/layer-totals.ts'
-import { choice, list, matching, optional, parsed, readVariables, text, wholeNumber } from './variables.ts'
-import type { VariableValues } from './variables.ts'
+import { ConfigError, readVariables, type VariableValues } from './variables.ts'
+import { choice, list, matching, optional, parsed, text, wholeNumber } from './variables.ts'
 
 /** The folder `functions`, as seen from this file and from the bundle in `functions/dist`. */
 const FUNCTIONS = new URL(import.meta.url.endsWith('.ts') ? '../../' : '../', import.meta.url)
 const DEFS_DIR = fileURLToPath(new URL('workflows/tools/defs', FUNCTIONS))
 
-/**
- * An address without a path or a query, because they would be ignored. Plain HTTP is only for this machine: on a network, others
- * could read the secret and every call.
- */
+/** Without a path or a query, because they would be ignored. Over plain HTTP on a network, others could read the secret. */
 const RUNNER_URL = /^(?:https:\/\/[^/\s?#@]+|http:\/\/(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?)\/?$/
+const ACCOUNTS_RULE = 'must be e-mail addresses of service accounts, separated by commas'
+const ORIGINS_RULE = 'must be origins such as https://app.example, separated by commas'
 const RUNNER_URL_RULE = 'must be https://host, or http:// and an address of this machine, without a path'
 
 const MB = 1024 * 1024
@@ -29,7 +29,7 @@ const RUNNER_SETTINGS = {
   TOOLRACK_RUNNER_NETWORK_ALLOW: optional,
 }
 
-/** Every variable, and how it is read. zod is not used, because it takes 50 ms to load at every start. */
+/** Reads every variable. zod is not used, because it would take 50 ms of every start. */
 const TABLE = {
   PORT: wholeNumber(8787, 0, 65_535),
   HOST: text('127.0.0.1'),
@@ -39,10 +39,7 @@ const TABLE = {
   TOOLRACK_LOGS_MB: wholeNumber(LOG_BOUNDS.allBytes / MB, 1, 1_000_000),
   TOOLRACK_USER_LOGS_MB: wholeNumber(LOG_BOUNDS.userBytes / MB, 1, 1_000_000),
   TOOLRACK_AUTH: choice(['local', 'firebase'], 'local'),
-  TOOLRACK_JOB_ACCOUNTS: list(
-    /^[^@\s]+@[^@\s]+$/,
-    'must be e-mail addresses of service accounts, separated by commas',
-  ),
+  TOOLRACK_JOB_ACCOUNTS: list(/^[^@\s]+@[^@\s]+$/, ACCOUNTS_RULE),
   TOOLRACK_JOB_AUDIENCES: list(),
   TOOLRACK_JOB_KEYS: parsed(parseJobKeys, JOB_KEYS_RULE),
   GOOGLE_CLOUD_PROJECT: optional,
@@ -54,10 +51,7 @@ const TABLE = {
   TOOLRACK_TOOLS_DIR: optional,
   LIST_ENVELOPE: choice(ENVELOPES, 'array'),
   TOOLRACK_DEFAULT_WORKFLOW: text('tools-CliTools', 256),
-  TOOLRACK_CORS_ORIGINS: list(
-    /^https?:\/\/[^/\s,]+$/,
-    'must be origins such as https://app.example, separated by commas',
-  ),
+  TOOLRACK_CORS_ORIGINS: list(/^https?:\/\/[^/\s,]+$/, ORIGINS_RULE),
   RUNNER_URL: matching(RUNNER_URL, RUNNER_URL_RULE),
   RUNNER_SECRET: matching(/^[!-~]+$/, 'must be printable characters without a blank'),
   RUNNER_SERVICE: matching(/^[a-z](?:[a-z0-9-]{0,47}[a-z0-9])?$/, 'must be the name of a Cloud Run service'),
@@ -69,30 +63,14 @@ const TABLE = {
 
 export const VARIABLES = Object.keys(TABLE)
 
-export type FirebaseAuth = {
-  readonly kind: 'firebase'
-  readonly projectId: string
-  /** True if users send the unsigned tokens of the Auth emulator. */
-  readonly emulator: boolean
-  /** The service accounts that may act as a job. */
-  readonly jobAccounts: readonly string[]
-  /** The audiences that the tokens of these accounts may have. */
-  readonly jobAudiences: readonly string[]
-}
-
-/** The environment has variables with values that are not valid. The message names the variables, and never repeats a value. */
-export class ConfigError extends Error {}
+export type FirebaseAuth = ReturnType<typeof firebaseAuth>
 
 export type Config = ReturnType<typeof parseConfig>
 
-/** Reads the environment once. An empty variable counts as not set. */
+/** Reads the environment. An empty variable is the same as one that is not set. */
 export function parseConfig(env: NodeJS.ProcessEnv = process.env) {
-  const set = Object.fromEntries(
-    Object.entries(env).filter(([, value]) => value !== undefined && value !== ''),
-  )
-  const read = readVariables(TABLE, set)
-  if ('faults' in read) throw new ConfigError(read.faults.join('; '))
-  const { values } = read
+  const set = Object.fromEntries(Object.entries(env).filter(([, value]) => value))
+  const values = readVariables(TABLE, set)
   refuseEmulators(set)
   const { RUNNER_URL: url, TOOLRACK_DEFS_DIR: definitionsFolder } = values
   const settings = Object.entries(set).filter(([name]) => Object.hasOwn(RUNNER_SETTINGS, name))
@@ -123,10 +101,7 @@ export function parseConfig(env: NodeJS.ProcessEnv = process.env) {
   }
 }
 
-/**
- * The folder of modules: the one that `TOOLRACK_TOOLS_DIR` names, or `.toolrack/tools` in the home folder. Undefined if neither
- * variable is set. A folder that was named must exist.
- */
+/** The folder of modules, by default `.toolrack/tools` in the home folder. Only a folder that was named must exist. */
 function toolsFolder(named: string | undefined, home: string | undefined) {
   if (named !== undefined) return { path: resolve(named), isNamed: true }
   return home === undefined ? undefined : { path: join(home, '.toolrack', 'tools'), isNamed: false }
@@ -139,22 +114,22 @@ function runnerService(values: VariableValues<typeof TABLE>) {
   return { projectId: projectIdOf(values, 'if RUNNER_SERVICE is set'), region, service }
 }
 
-/**
- * Throws if the environment of production names an emulator. With an emulator, tokens need no signature, and data is stored
- * elsewhere.
- */
+/** Throws if production would use an emulator, with which tokens need no signature and data is stored elsewhere. */
 function refuseEmulators(set: NodeJS.ProcessEnv): void {
   const emulators = Object.keys(set).filter((name) => name.endsWith('_EMULATOR_HOST'))
   if (isProduction(set) && emulators.length > 0)
     throw new ConfigError(`${emulators.join(' and ')} must not be set in production`)
 }
 
-function firebaseAuth(values: VariableValues<typeof TABLE>): FirebaseAuth {
+function firebaseAuth(values: VariableValues<typeof TABLE>) {
   return {
-    kind: 'firebase',
+    kind: 'firebase' as const,
     projectId: projectIdOf(values, 'if TOOLRACK_AUTH is firebase'),
+    /** True if users send the unsigned tokens of the Auth emulator. */
     emulator: values.FIREBASE_AUTH_EMULATOR_HOST !== undefined,
+    /** The service accounts that may act as a job. */
     jobAccounts: values.TOOLRACK_JOB_ACCOUNTS,
+    /** The audiences that the tokens of these accounts may have. */
     jobAudiences: values.TOOLRACK_JOB_AUDIENCES,
   }
 }
@@ -170,7 +145,9 @@ export function isProduction(env: NodeJS.ProcessEnv = process.env): boolean {
   return (env['K_SERVICE'] ?? '') !== '' && env['FUNCTIONS_EMULATOR'] !== 'true'
 }
 
-/** The variables whose names begin with `TOOLRACK_` but are not known: mistyped, or of another version. */
-export function unknownVariables(env: NodeJS.ProcessEnv = process.env): readonly string[] {
-  return Object.keys(env).filter((name) => name.startsWith('TOOLRACK_') && !VARIABLES.includes(name))
+/** Logs the variables that begin with `TOOLRACK_` and are not known: they are mistyped, or of another version. */
+export function warnOfUnknownVariables(log: Log): void {
+  for (const name of Object.keys(process.env))
+    if (name.startsWith('TOOLRACK_') && !VARIABLES.includes(name))
+      log.warn('environment variable is not known and has no effect', { name })
 }

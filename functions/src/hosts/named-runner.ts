@@ -13,7 +13,7 @@ const PATIENCE = { deadlineMs: 3_000, graceMs: 5_000 }
 
 type Lookup = { readonly endpoint?: CloudRunEndpoint; readonly againMs?: number }
 
-/** The runner that the environment names, if any. No request is sent before the first call. */
+/** The runner that the environment names. Undefined if it names none. No request is sent before the first call. */
 export function namedRunner(
   { address, service }: Config['runner'],
   log: Log,
@@ -24,32 +24,25 @@ export function namedRunner(
   return runnerOf(new ServiceEndpoint(() => findService(service, cloudRun), patience), log)
 }
 
-/** A runner with a secret, or on this machine, checks callers itself. Any other runner is behind Google, which requires ID tokens. */
-function runnerAt({ url, secret }: NonNullable<Config['runner']['address']>, log: Log): Runner {
-  if (secret !== undefined || url.startsWith('http:')) {
-    const endpoint = { url, secret }
-    return new HttpRunner({ endpoint: () => endpoint })
-  }
+/** A runner with a secret, or on this machine, checks callers itself. Any other one is behind Google, which needs ID tokens. */
+function runnerAt(address: NonNullable<Config['runner']['address']>, log: Log): Runner {
+  const { url, secret } = address
+  if (secret !== undefined || url.startsWith('http:')) return new HttpRunner({ endpoint: () => address })
   const { endpointAt, forget } = behindGoogle(log)
   return new HttpRunner({ endpoint: () => endpointAt(url), failed: forget, patience: PATIENCE })
 }
 
-/** A runner whose address is looked up. It is looked up again if the runner no longer answers at that address. */
+/** A runner whose address is looked up, and again if the runner no longer answers there. */
 function runnerOf(service: ServiceEndpoint, log: Log): Runner {
   const { endpointAt, forget } = behindGoogle(log)
-  async function found(finding: Promise<string>): Promise<PresentEndpoint> {
-    try {
-      return endpointAt(await finding)
-    } catch (error) {
-      const { message: reason } = error as ServiceNotFoundError
-      log.error('the runner was not found', { reason, cause: reasonOf(error as ServiceNotFoundError) })
-      return { status: 'unreachable', reason }
-    }
+  function notFound(error: ServiceNotFoundError): PresentEndpoint {
+    log.error('the runner was not found', { reason: error.message, cause: reasonOf(error) })
+    return { status: 'unreachable', reason: error.message }
   }
   return new HttpRunner({
     endpoint() {
       const url = service.get()
-      return typeof url === 'string' ? endpointAt(url) : found(url)
+      return typeof url === 'string' ? endpointAt(url) : url.then(endpointAt).catch(notFound)
     },
     failed(endpoint) {
       forget(endpoint)
@@ -59,23 +52,16 @@ function runnerOf(service: ServiceEndpoint, log: Log): Runner {
   })
 }
 
-/**
- * Makes endpoints of runners behind Google. Requests get ID tokens for the origin of the endpoint. `endpointAt` returns the same
- * object for the same address.
- */
+/** Makes endpoints with ID tokens for their origins. `endpointAt` returns the same object for the same address. */
 function behindGoogle(log: Log) {
   const tokens = new IdTokens()
   let last: RunnerEndpoint | undefined
-  async function idTokenFor(audience: string): Promise<string> {
-    try {
-      return await tokens.get(audience)
-    } catch (error) {
-      log.error('no ID token for the runner', { reason: reasonOf(error as Error) })
-      throw error
-    }
+  function noToken(error: Error): never {
+    log.error('no ID token for the runner', { reason: reasonOf(error) })
+    throw error
   }
   function endpointAt(url: string): RunnerEndpoint {
-    if (last?.url !== url) last = { url, idToken: () => idTokenFor(new URL(url).origin) }
+    if (last?.url !== url) last = { url, idToken: () => tokens.get(new URL(url).origin).catch(noToken) }
     return last
   }
   return { endpointAt, forget: ({ url }: RunnerEndpoint) => tokens.forget(new URL(url).origin) }

@@ -1,16 +1,13 @@
-import type { SignJobToken } from '../access/job-token.ts'
 import { Catalog } from '../tools/catalog/catalog.ts'
 import type { Layer } from '@toolrack/contract'
 import type { EdgeParts } from '../edge/http/serve-routes.ts'
-import type { ListParts } from '../edge/routes/list-tools.ts'
+import type { RouteParts } from '../edge/routes/route-parts.ts'
 import type { DefinitionStore } from '../tools/definitions/definition-store.ts'
 import { DefinitionWriter, storedLayer } from '../tools/definitions/definition-writer.ts'
 import { FolderLayer } from '../tools/folder/folder-layer.ts'
 import { ModuleFolder } from '../tools/folder/module-folder.ts'
-import type { InvocationLogs } from '../calls/pipeline/invocation-logs.ts'
 import { Invoker } from '../calls/pipeline/invoker.ts'
 import type { SourceOf } from '../calls/pipeline/run-tool.ts'
-import type { Runner } from '../tools/modules/runner.ts'
 import type { LayerRead, LayerSource } from '../tools/catalog/layer-source.ts'
 import type { Log } from '../log.ts'
 import { ModuleReader } from '../tools/modules/module-reader.ts'
@@ -18,42 +15,35 @@ import { ModuleWriter } from '../tools/modules/module-writer.ts'
 import { ArgumentValidator } from '../tools/schemas/argument-validator.ts'
 import { SchemaCompilers } from '../tools/schemas/schema-compilers.ts'
 
+type HostParts = 'envelope' | 'defaultWorkflow' | 'runner' | 'logs' | 'signJobToken'
+
 /** The parts that differ between hosts, and between hosts and tests. */
-export type ServiceParts = Omit<ListParts, 'catalog'> &
+export type ServiceParts = Pick<RouteParts, HostParts> &
   Omit<EdgeParts, 'bodies' | 'unread'> & {
     readonly store: (compilers: SchemaCompilers) => DefinitionStore
     readonly files: (compilers: SchemaCompilers) => LayerSource
     /** The path of a watched folder of modules, which are part of the file layer. Only the embedded server has one. */
     readonly toolsFolder?: string | undefined
-    readonly runner: Runner
-    readonly logs: InvocationLogs
     /** Replaces the lookup of sources in the store and the folder. */
     readonly sourceOf?: SourceOf
-    /** The longest time that the platform allows for a call, in milliseconds. By default there is no such limit. */
+    /** The longest time that the platform allows for a call, in milliseconds. By default there is no limit. */
     readonly deadlineMsMax?: number
-    /** Undefined on a server that has no keys for job tokens. */
-    readonly signJobToken?: SignJobToken | undefined
-    /** Milliseconds since 1970. */
-    readonly now?: () => number
+    readonly now?: RouteParts['now']
   }
 
-/** Everything that a route may use. */
 export type Services = ReturnType<typeof createServices>
 
-/** Creates the services from the parts of a host. */
 export function createServices({ store: storeWith, files, ...parts }: ServiceParts) {
   const { runner, logs, log, toolsFolder, now = Date.now, deadlineMsMax = Infinity } = parts
   const compilers = new SchemaCompilers({ log })
   const store = storeWith(compilers)
   const definitions = files(compilers)
   const changed = (): void => catalog.markWritten({ kind: 'file' })
+  const modules = { runner, compiler: compilers.own, log, changed }
   const folder =
     toolsFolder === undefined
       ? undefined
-      : new FolderLayer(
-          definitions,
-          new ModuleFolder({ path: toolsFolder, runner, compiler: compilers.own, log, changed }),
-        )
+      : new FolderLayer(definitions, new ModuleFolder({ path: toolsFolder, ...modules }))
   const catalog: Catalog = new Catalog(
     {
       file: logged(folder ?? definitions, log),
@@ -73,7 +63,6 @@ export function createServices({ store: storeWith, files, ...parts }: ServicePar
     compilers,
     argumentValidator,
     catalog,
-    /** The watched folder of modules, as a part of the file layer. */
     folder,
     invoker: new Invoker(calls),
     writer: new DefinitionWriter({ store, catalog, compilers }),
@@ -98,15 +87,15 @@ function reportLayer(log: Log, layer: Layer, event: { readonly lost: unknown } |
   else log.error('layer could not be read', { layer, reason: reasonOf(event.lost) })
 }
 
-/** The message of the innermost cause, because the errors around it only say that the store failed. */
+/** The message of the innermost cause. The errors around it only say that the store failed. */
 function reasonOf(lost: unknown): string {
   if (!(lost instanceof Error)) return 'unknown'
   return lost.cause instanceof Error ? reasonOf(lost.cause) : lost.message
 }
 
-/** Logs each item that a source skips, once. */
+/** Returns a source that logs each skipped item once. */
 function logged(source: LayerSource, log: Log): LayerSource {
-  let told = new Set<string>()
+  let known = new Set<string>()
   let last: LayerRead['skipped'] | undefined
   return {
     async open() {
@@ -116,15 +105,11 @@ function logged(source: LayerSource, log: Log): LayerSource {
       const read = await source.read(since)
       if (read.skipped === last) return read
       last = read.skipped
-      const now = new Set<string>()
-      for (const item of read.skipped) {
-        const { source: file, pointer, message } = item
-        const key = JSON.stringify(item)
-        if (!told.has(key) && !now.has(key))
+      const skipped = new Map(read.skipped.map((item) => [JSON.stringify(item), item]))
+      for (const [key, { source: file, pointer, message }] of skipped)
+        if (!known.has(key))
           log.warn('definition skipped', { at: `${file}${pointer && `#${pointer}`}`, message })
-        now.add(key)
-      }
-      told = now
+      known = new Set(skipped.keys())
       return read
     },
   }

@@ -1,29 +1,27 @@
-/** Reads the text of a variable, which is undefined if it is not set. Throws a VariableError. */
+/** Reads the text of a variable, which is undefined if it is not set. Throws a ConfigError with the rule for the text. */
 export type ReadVariable<Value> = (text: string | undefined) => Value
 
 type Table = { readonly [name: string]: ReadVariable<unknown> }
 
 export type VariableValues<T extends Table> = { readonly [Name in keyof T]: ReturnType<T[Name]> }
 
-/** A variable has a value that is not valid. The message says what is allowed, and never repeats the value. */
-class VariableError extends Error {}
+/** Variables have values that are not valid. The message says what is allowed, and never repeats a value. */
+export class ConfigError extends Error {}
 
-/** Reads every variable of a table. If some are not valid, lists the faults of all of them. */
-export function readVariables<T extends Table>(
-  table: T,
-  env: NodeJS.ProcessEnv,
-): { readonly values: VariableValues<T> } | { readonly faults: readonly string[] } {
+/** Reads every variable of a table. Throws one ConfigError for all variables that are not valid. */
+export function readVariables<T extends Table>(table: T, env: NodeJS.ProcessEnv): VariableValues<T> {
   const faults: string[] = []
   const values = Object.entries(table).map(([name, read]): [string, unknown] => {
     try {
       return [name, read(env[name])]
     } catch (error) {
-      if (!(error instanceof VariableError)) throw error
+      if (!(error instanceof ConfigError)) throw error
       faults.push(`${name} ${error.message}`)
       return [name, undefined]
     }
   })
-  return faults.length > 0 ? { faults } : { values: Object.fromEntries(values) as VariableValues<T> }
+  if (faults.length > 0) throw new ConfigError(faults.join('; '))
+  return Object.fromEntries(values) as VariableValues<T>
 }
 
 export const optional: ReadVariable<string | undefined> = (text) => text
@@ -36,7 +34,7 @@ export function parsed<Value>(
   return (text) => {
     if (text === undefined) return undefined
     const value = parse(text)
-    if (value === undefined) throw new VariableError(rule)
+    if (value === undefined) throw new ConfigError(rule)
     return value
   }
 }
@@ -60,11 +58,11 @@ export function choice<const Choice extends string>(
   return (value) => read(value) ?? fallback
 }
 
-/** Entries separated by commas and blanks. `rule` says what an entry must be. */
+/** Entries that are separated by commas and blanks. Each must match the pattern. */
 export function list(pattern = /^/, rule = ''): ReadVariable<readonly string[]> {
   return (value = '') => {
     const entries = value.split(',').flatMap((entry) => (entry.trim() === '' ? [] : [entry.trim()]))
-    if (!entries.every((entry) => pattern.test(entry))) throw new VariableError(rule)
+    if (!entries.every((entry) => pattern.test(entry))) throw new ConfigError(rule)
     return entries
   }
 }
@@ -72,9 +70,9 @@ export function list(pattern = /^/, rule = ''): ReadVariable<readonly string[]> 
 export function wholeNumber(fallback: number, min: number, max: number): ReadVariable<number> {
   return (value) => {
     const number = value === undefined ? fallback : Number(value.trim() || 'none')
-    if (Number.isNaN(number)) throw new VariableError('must be a number')
-    if (!Number.isInteger(number)) throw new VariableError('must be a whole number')
-    if (number < min || number > max) throw new VariableError(`must be from ${min} to ${max}`)
+    if (Number.isNaN(number)) throw new ConfigError('must be a number')
+    if (!Number.isInteger(number)) throw new ConfigError('must be a whole number')
+    if (number < min || number > max) throw new ConfigError(`must be from ${min} to ${max}`)
     return number
   }
 }

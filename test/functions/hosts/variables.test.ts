@@ -1,6 +1,7 @@
 import { describe, expect, test } from '@jest/globals'
 import {
   choice,
+  ConfigError,
   list,
   optional,
   parsed,
@@ -12,8 +13,12 @@ import type { ReadVariable } from '../../../functions/src/hosts/variables.ts'
 
 /** A value as it is read, or the sentence that refuses it. */
 function readAs(read: ReadVariable<unknown>, value: string | undefined): unknown {
-  const result = readVariables({ IT: read }, { IT: value })
-  return 'faults' in result ? result.faults.join() : result.values.IT
+  try {
+    return readVariables({ IT: read }, { IT: value }).IT
+  } catch (error) {
+    if (error instanceof ConfigError) return error.message
+    throw error
+  }
 }
 
 const port = wholeNumber(8787, 0, 65_535)
@@ -61,9 +66,9 @@ describe('a variable', () => {
 
 test('every variable that is wrong is told, in the order of the table', () => {
   const table = { B: port, A: choice(['x'], 'x'), C: optional }
-  expect(readVariables(table, { A: 'y', B: 'z', C: 'w' })).toEqual({
-    faults: ['B must be a number', 'A must be x'],
-  })
+  expect(() => readVariables(table, { A: 'y', B: 'z', C: 'w' })).toThrow(
+    new ConfigError('B must be a number; A must be x'),
+  )
 })
 
 test('a mistake in the reading is no fault of the variable', () => {

@@ -4,47 +4,46 @@ import { FairQueue, type NotRun, type QueueState } from '../../fair-queue.ts'
 import { ownTurn, pauseMsAfter, STRETCH_MS } from '../../loop-turn.ts'
 import { shareOfHeap, UserBytes } from '../../user-bytes.ts'
 
-/** Bodies up to this size, in bytes, are parsed at once and not counted. So ordinary calls are never refused or delayed. */
+/** Bodies up to this size, in bytes, are parsed at once and not counted, so ordinary calls are never refused or delayed. */
 export const SMALL_BODY_BYTES = 16 * 1024
 
 /** The largest body that a route accepts, in bytes. */
 const LARGEST_BYTES = 1024 * 1024
 
-/** A parsed body was measured at 25 times its bytes. With 1/64 of the heap, bodies take less than 40 % of it. */
+/** A parsed body takes 25 times its bytes (measured). With this share, parsed bodies take less than 40 % of the heap. */
 const HEAP_SHARE = 1 / 64
 
 /**
- * How long others have a turn, in milliseconds. One turn of the event loop is not enough, because it accepts only one
- * connection: behind 64 other connections, a list on a new connection waited for 32 parses.
+ * The pause between two parses, in milliseconds. One turn of the event loop is too short, because it accepts only one connection:
+ * behind 64 other connections, a list on a new connection waited for 32 parses.
  */
 const TURN_MS = 5
 
-/** Milliseconds between two refused bodies of one user, who could send the next at once. Discarding 1 MB takes 2 ms. */
+/** The pause between two refused bodies of one user, who could send the next at once. To discard 1 MB takes 2 ms. */
 const REFUSED_PAUSE_MS = 50
-/** The last of so many waits 5 s. A connection on which nothing is read is cut after 30 s. */
+/** The last of 100 bodies waits 5 s. A connection on which nothing is read is closed after 30 s. */
 const REFUSED_WAITING_MAX = 100
 
-/** The bytes of all bodies together, in a heap up to `heapBytesMax`. One user's half must hold the largest body. */
+/** The most bytes of all bodies, in a heap up to `heapBytesMax`. One user gets half of them, enough for the largest body. */
 export function bodyBudget(heapBytesMax?: number): number {
   return shareOfHeap(HEAP_SHARE, 2 * LARGEST_BYTES, heapBytesMax)
 }
 
+const ONE_PER_USER = { placesPerUser: 1, waitingMax: Infinity }
+
 type Share = { readonly user: string; readonly bytes: number }
 
-/** Bounds the bytes of the bodies in work, because a parsed body takes many times its bytes. One for each server. */
+/** Limits the bytes of all bodies in use, because a parsed body takes many times its bytes. Each server has one instance. */
 export class BodiesInFlight {
   readonly #bytesMax: number
   readonly #bytesPerUser: number
   readonly #shares = new Map<object, Share>()
   readonly #bytes = new UserBytes()
-  /** A body that waits here has been read, so the bytes bound how many wait. */
-  readonly #parses = new FairQueue(
-    { places: 1, placesPerUser: 1, waitingPerUser: Infinity, waitingMax: Infinity },
-    refusal,
-  )
+  /** Bodies that wait here are counted already, so the limit of bytes also limits how many wait. */
+  readonly #parses = new FairQueue({ ...ONE_PER_USER, places: 1, waitingPerUser: Infinity }, refusal)
 
   readonly #refused = new FairQueue(
-    { places: Infinity, placesPerUser: 1, waitingPerUser: REFUSED_WAITING_MAX, waitingMax: Infinity },
+    { ...ONE_PER_USER, places: Infinity, waitingPerUser: REFUSED_WAITING_MAX },
     refusal,
   )
 
@@ -54,38 +53,34 @@ export class BodiesInFlight {
     this.#bytesPerUser = isShared ? Math.max(LARGEST_BYTES, Math.floor(bytesMax / 2)) : bytesMax
   }
 
-  get bytes(): number {
-    return this.#bytes.total
-  }
-
   get state(): QueueState & { readonly bytes: number; readonly bytesMax: number } {
-    return { ...this.#parses.state, bytes: this.bytes, bytesMax: this.#bytesMax }
+    return { ...this.#parses.state, bytes: this.#bytes.total, bytesMax: this.#bytesMax }
   }
 
-  /** Counts a request's body before it is read. Throws SERVICE_BUSY if the bytes of its user, or of all users, become too many. */
+  /** Counts a request's body before it is read. Throws SERVICE_BUSY if its user, or all users together, have too many bytes. */
   take(request: object, user: string, bytes: number): void {
     if (bytes <= SMALL_BODY_BYTES) return
     if (this.#bytes.of(user) + bytes > this.#bytesPerUser) throw new ToolrackError('SERVICE_BUSY', USER_FULL)
-    if (this.bytes + bytes > this.#bytesMax) throw refusal('full')
+    if (this.#bytes.total + bytes > this.#bytesMax) throw refusal('full')
     this.#set(request, { user, bytes })
   }
 
-  /** Lowers a request's share to what was read. Before that, only the maximum was known. */
+  /** Lowers a request's share to the bytes that were read. Until then, the most that could come was counted. */
   lower(request: object, bytes: number): void {
     const share = this.#shares.get(request)
     if (share && bytes < share.bytes)
       this.#set(request, { ...share, bytes: bytes <= SMALL_BODY_BYTES ? 0 : bytes })
   }
 
-  /** Frees a request's share when its body is no longer used. Does nothing for a request without a share. */
+  /** Removes a request's share, if it has one, when its body is no longer used. */
   giveBack(request: object): void {
     this.lower(request, 0)
   }
 
   /**
-   * Parses one large body at a time, users in turn, and gives other requests a turn before the next one. `parse` may await
-   * `giveTurn` to let others go on. A user whose body has blocked others for long has to pause. A body that comes alone does not
-   * wait. Rejects with what `parse` throws, and with SERVICE_BUSY if the caller goes before its turn.
+   * Parses one large body at a time. Users take turns. Other requests get time between two bodies and whenever `parse` awaits
+   * `giveTurn`. A user whose body blocked others for long has to pause. A body that comes alone does not wait. Rejects with the
+   * error of `parse`, or with SERVICE_BUSY if the caller disconnects before its turn.
    */
   async parseInTurn<Value>(
     user: string,
@@ -97,7 +92,7 @@ export class BodiesInFlight {
       let sinceMs = processorMs()
       let longestMs = 0
       const endStretch = (): void => void (longestMs = Math.max(longestMs, processorMs() - sinceMs))
-      const giveTurn = async (): Promise<void> => {
+      async function giveTurn(): Promise<void> {
         endStretch()
         await ownTurn()
         sinceMs = processorMs()
@@ -116,7 +111,7 @@ export class BodiesInFlight {
     return promise
   }
 
-  /** Discards refused bodies of a user in turn. Rejects with SERVICE_BUSY if too many wait, or the caller has gone. */
+  /** Discards a user's refused bodies in turn. Rejects with SERVICE_BUSY if too many wait, or the caller disconnects. */
   async discardInTurn(
     user: string,
     signal: AbortSignal | undefined,
@@ -133,7 +128,7 @@ export class BodiesInFlight {
   }
 }
 
-/** The processor time of this thread, so that other programs on a busy machine do not count against a user. */
+/** The processor time of this thread. Unlike the clock, it does not count the time of other programs against a user. */
 function processorMs(): number {
   const { user, system } = process.threadCpuUsage()
   return (user + system) / 1_000

@@ -1,10 +1,11 @@
 import { ToolrackError } from '@toolrack/contract'
+import type { IncomingHttpHeaders } from 'node:http'
 import type { Precondition } from '../../tools/definitions/definition-change.ts'
 
 const LIST = /^\s*(?:W\/)?"[^"]*"(?:\s*,\s*(?:W\/)?"[^"]*")*\s*$/
 const TAG = /"([^"]*)"/g
 
-/** The tags of an `If-Match` or `If-None-Match` header, without quotes. A weak mark, which a proxy may add, is ignored. */
+/** The tags of a header, without quotes. The weak mark `W/`, which a proxy may add, is ignored. */
 function entityTags(header: string | undefined, name: string): '*' | ReadonlySet<string> | undefined {
   if (header === undefined) return undefined
   if (header.trim() === '*') return '*'
@@ -13,17 +14,14 @@ function entityTags(header: string | undefined, name: string): '*' | ReadonlySet
   return new Set(Array.from(header.matchAll(TAG), ([, tag]) => tag ?? ''))
 }
 
-/** The preconditions of a write. A header that is not valid is an error, because ignoring it could destroy something. */
-export function preconditionOf(headers: {
-  'if-match'?: string | undefined
-  'if-none-match'?: string | undefined
-}): Precondition {
+/** The preconditions of a write. A header that is not valid is an error: without it, the write could overwrite something. */
+export function preconditionOf(headers: IncomingHttpHeaders): Precondition {
   const ifMatch = entityTags(headers['if-match'], 'If-Match')
   const ifNoneMatch = entityTags(headers['if-none-match'], 'If-None-Match')
   return { ...(ifMatch && { ifMatch }), ...(ifNoneMatch && { ifNoneMatch }) }
 }
 
-/** Whether the reader already has this version. A header that is not valid means no. */
+/** True if the header `If-None-Match` contains the tag. False if the header is not valid. */
 export function isNotModified(header: string | undefined, etag: string): boolean {
   if (header === undefined) return false
   if (header === etag || header.trim() === '*') return true

@@ -9,7 +9,7 @@ import { answerTo } from './unread-answers.ts'
 
 export type Handle = (request: FoundRequest) => void | Promise<void>
 
-/** Authenticates and authorises each request of a route, then lets the route handle it. */
+/** Returns a function that authenticates and authorises a request and then calls the route's handler. */
 export function handlerOf(row: TableRow, family: Family, authenticate: Authenticate): Handle {
   if (row.action === 'anybody') return publicHandler(row, authenticate)
   return function handleRoute(found) {
@@ -21,15 +21,14 @@ export function handlerOf(row: TableRow, family: Family, authenticate: Authentic
   }
 }
 
-/** Decides whether a request may be answered, and answers it. Its body is not read yet. */
+/** Authorises a request before its body is read, and handles it. */
 function answerIfAllowed(route: Route, found: FoundRequest, principal: Principal): void | Promise<void> {
   const { action, ask, hide, inFull } = route
   found.unread.refuseIfTooMuch(principal.uid)
   answerTo(found.res, found.unread, principal.uid)
   if (typeof action !== 'function') authorise(principal, action)
   const asked = ask?.(found)
-  const isInFull = inFull !== undefined && decide(principal, inFull).allowed
-  const request = { ...found, principal, asked, inFull: isInFull }
+  const request = { ...found, principal, asked, inFull: !!inFull && decide(principal, inFull).allowed }
   if (typeof action === 'function') {
     const wanted = action(asked)
     if (hide && !decide(principal, wanted).allowed) return hide(request)
@@ -45,16 +44,16 @@ function announcesBody({ headers }: IncomingMessage): boolean {
   return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
 }
 
-function publicHandler({ handle }: PublicRoute, authenticate: Authenticate): Handle {
+function publicHandler(route: PublicRoute, authenticate: Authenticate): Handle {
   return async (found) => {
     const { authorization } = found.req.headers
     let principal: Principal | undefined
     try {
       principal = await authenticate({ authorization, userId: undefined, family: 'workflows' })
     } catch (error) {
-      // A health check must not fail because its token is missing or bad.
+      // A health check must not fail because its token is missing or not valid.
       if (!isToolrackError(error)) throw error
     }
-    return handle({ ...found, principal })
+    return route.handle({ ...found, principal })
   }
 }

@@ -1,13 +1,13 @@
 import { ToolrackError } from '@toolrack/contract'
 
-/** Parameters of the contract that this version does not support yet. If they were ignored, a list would not be filtered. */
+/** Parameters that this version does not support yet. They are refused, because without them a list would not be filtered. */
 const UNAVAILABLE = new Set(['scope', 'budget', 'session', 'q'])
 
 /** A request's query, read strictly: an unknown parameter or value is an error that says what is allowed. */
 export class Query {
-  readonly #values = new Map<string, string[]>()
+  readonly #values = new URLSearchParams()
 
-  /** `search` is what follows the `?`; `x[]` counts as `x`. */
+  /** `search` is the part of the address after the `?`. A parameter `x[]` is read as `x`. */
   constructor(search: string, known: readonly string[]) {
     for (const [key, value] of new URLSearchParams(search)) {
       const name = key.endsWith('[]') ? key.slice(0, -2) : key
@@ -17,17 +17,15 @@ export class Query {
         throw new ToolrackError('PARAMETER_UNAVAILABLE', message, { details })
       }
       if (!known.includes(name)) throw unknownParameter(name, known)
-      const values = this.#values.get(name)
-      if (values) values.push(value)
-      else this.#values.set(name, [value])
+      this.#values.append(name, value)
     }
   }
 
   all(name: string): readonly string[] {
-    return this.#values.get(name) ?? []
+    return this.#values.getAll(name)
   }
 
-  /** The distinct values, which commas may separate too. At most `max`, because the catalog is searched for each. */
+  /** The distinct values, also of lists with commas. There may be at most `max`, because the catalog is searched for each. */
   set(name: string, max: number): ReadonlySet<string> {
     const values = new Set(this.all(name).flatMap((value) => value.split(',').map((entry) => entry.trim())))
     values.delete('')
@@ -61,8 +59,7 @@ export class Query {
   }
 
   flag(name: string): boolean {
-    const choice = this.choice(name, ['0', '1', 'false', 'true'], '0')
-    return choice === '1' || choice === 'true'
+    return ['1', 'true'].includes(this.choice(name, ['0', '1', 'false', 'true'], '0'))
   }
 
   integer(name: string, min: number, max: number): number | undefined {
@@ -75,12 +72,11 @@ export class Query {
   }
 }
 
-/** For a route that takes no parameter. */
-export function refuseParameters(search: string): void {
+export function refuseParameters({ search }: { readonly search: string }): void {
   void new Query(search, [])
 }
 
-/** `fault` says what is allowed and never repeats the value. */
+/** The error for a bad value. `fault` says which values are allowed and never repeats the bad one. */
 export function invalidParameter(parameter: string, fault: string): ToolrackError {
   return new ToolrackError('PARAMETER_INVALID', `The parameter ${parameter} ${fault}.`, {
     details: [{ reason: 'PARAMETER_INVALID', parameter }],

@@ -16,81 +16,73 @@ type NamesIn<Path extends string> = Path extends `${infer Head}/${infer Tail}`
     ? Name
     : never
 
-/** What a path names, percent-decoded: `/tools/defs/:name` gives `{ name }`. */
+/** The percent-decoded parameters of a path: `{ name }` for `/tools/defs/:name`. */
 type Params<Path extends string> = { readonly [Name in NamesIn<Path>]: string }
 
-/** A request that has arrived at a route's address. */
 export type FoundRequest<Path extends string = string> = {
   /** The address up to its `?`. */
   readonly path: string
-  /** What follows the `?`. */
+  /** The address after its `?`. */
   readonly search: string
   readonly params: Params<Path>
   readonly req: IncomingMessage
   readonly res: ServerResponse
-  /** Counts the request's body while it is worked on. */
+  /** Counts the request's body while it is used. */
   readonly bodies: BodiesInFlight
-  /** Counts the answer until its reader has read it. */
+  /** Counts the answer until the client has read it. */
   readonly unread: UnreadAnswers
 }
 
-/** A request whose sender is known and may do what the route does. */
+/** A request whose sender is known and may do the action of the route. */
 export type KnownRequest<Path extends string = string, Asked = unknown> = FoundRequest<Path> & {
   readonly principal: Principal
-  /** What the route's `ask` has read. */
   readonly asked: Asked
-  /** Whether the sender may do what the route's `inFull` says. */
+  /** True if the sender may do the route's `inFull` action. */
   readonly inFull: boolean
 }
 
-/** A method on a path, what it does, and its handler. */
 export type Route<Path extends string = string, Asked = unknown> = {
   readonly method: Method
-  /** As in docs/api.md: below `/workflows` and `/jobs`, unless the route is at the root. */
+  /** The path as in docs/api.md. It is below `/workflows` and `/jobs`, unless `isRoot` is set. */
   readonly path: Path
-  /** The path is the whole address, and takes the tokens of `/workflows`. */
+  /** The path is the whole address. Tokens of `/workflows` are valid there. */
   readonly isRoot?: true
   /** Reads the query and the headers. Throws if they are not valid. */
   readonly ask?: (request: FoundRequest<Path>) => Asked
-  /**
-   * What the sender must be allowed to do. A fixed action is authorised before `ask`, one that depends on what was asked after
-   * it. Both are authorised before the body is read.
-   */
+  /** The action that the sender needs permission for. It is authorised before `ask`, or, if it is a function, after `ask`. */
   readonly action: Action | ((asked: Asked) => Action)
-  /** Answers instead of a 403, as if there were nothing to read. Only for an action that depends on what was asked. */
+  /** Answers instead of a 403, as if there were nothing to read. Only used if `action` is a function. */
   readonly hide?: (request: KnownRequest<Path, Asked>) => void
-  /** A sender who may do this too gets the full answer. `inFull` of the request tells `handle` whether they may. */
+  /** A sender who may do this action too gets the full answer. `handle` finds the decision in the request's `inFull`. */
   readonly inFull?: Action
-  /** `handle` reads the body. Otherwise a route other than a GET waits for the whole request and throws its body away. */
+  /** `handle` reads the body. Without this flag, a route other than a GET first receives and discards the whole body. */
   readonly takesBody?: true
-  /** May answer at once, later, or over time. What it writes to `res` goes to the connection directly. */
+  /** May answer at once, later, or over time. Everything that it writes to `res` is sent directly. */
   readonly handle: (request: KnownRequest<Path, Asked>) => void | Promise<void>
 }
 
-/** A route at the root for everybody. Its principal is undefined without a token that is valid below `/workflows`. */
+/** A route at the root for everybody. The principal is undefined if the request has no token that is valid for `/workflows`. */
 export type PublicRoute = {
   readonly method: Method
   readonly path: string
   readonly isRoot: true
   readonly action: 'anybody'
-  readonly handle: (
-    request: FoundRequest & { readonly principal: Principal | undefined },
-  ) => void | Promise<void>
+  handle(request: FoundRequest & { readonly principal: Principal | undefined }): void | Promise<void>
 }
 
 export type TableRow = Route | PublicRoute
 
-/** Checks a route's types against the names in its path and what it asks. The table of all routes does not know them. */
+/** Checks a route's types against its path and its `ask`. The table of all routes does not have these types. */
 export function route<const Path extends string, Asked = undefined>(checked: Route<Path, Asked>): Route {
   return checked as unknown as Route
 }
 
 /** An address of a route, and the family whose tokens are valid there. */
-export type Address = { readonly address: string; readonly family: Family }
+type Address = { readonly address: string; readonly family: Family }
 
 /**
- * The addresses of a route. A function serves one family, `direct`. It sees the family's prefix when it is called through
- * Hosting, but not when it is called directly. The function of the jobs does not serve routes for users at the root.
+ * The addresses of a route. A Cloud Function serves one family, `direct`. Addresses have the family's prefix if the function is
+ * called through Hosting, but not if it is called directly. The function `jobs` does not serve routes for users at the root.
  */
 export function addressesOf({ path, isRoot, action }: TableRow, direct?: Family): readonly Address[] {
   if (isRoot) return direct === 'jobs' && action !== 'anybody' ? [] : [{ address: path, family: 'workflows' }]

@@ -5,8 +5,8 @@ import type { Log } from '../../log.ts'
 import { sendJson } from './send-json.ts'
 
 /**
- * Answers an error in the shape that all errors have. An unexpected error is logged in full, and its answer is INTERNAL. If the
- * answer has begun, the connection is cut and the error is logged, because an answer that ends normally would look complete.
+ * Answers with an error. An unexpected error is logged in full and answered as INTERNAL. If an answer has already begun, the
+ * connection is closed and the error logged, because an answer that ends normally would look complete.
  */
 export function sendError(res: ServerResponse, thrown: unknown, log: Log): void {
   const error = toolrackError(thrown, log)
@@ -22,39 +22,33 @@ export function sendError(res: ServerResponse, thrown: unknown, log: Log): void 
   })
 }
 
-/** True if the body was refused for its size or that of others. Then the client need not send the rest of it. */
+/** True if a body was refused because it, or all bodies together, are too large. The client need not send the rest of it. */
 export function isBodyRefused(code: ErrorCode): boolean {
   return ERROR_CODES[code].httpStatus === 413 || code === 'SERVICE_BUSY'
 }
 
 function toolrackError(thrown: unknown, log: Log): ToolrackError {
   if (isToolrackError(thrown)) {
-    if (ERROR_CODES[thrown.code].httpStatus >= 500)
-      log.error(thrown.message, {
-        code: thrown.code,
-        cause: thrown.cause instanceof Error ? thrown.cause.message : '',
-      })
+    const { code, message, cause } = thrown
+    if (ERROR_CODES[code].httpStatus >= 500)
+      log.error(message, { code, cause: cause instanceof Error ? cause.message : '' })
     return thrown
   }
   const fromExpress = requestError(thrown)
   if (fromExpress) return fromExpress
   const requestId = randomUUID()
-  log.error('request failed', {
-    requestId,
-    error: thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown),
-  })
+  const error = thrown instanceof Error ? (thrown.stack ?? thrown.message) : String(thrown)
+  log.error('request failed', { requestId, error })
   return new ToolrackError('INTERNAL', undefined, { details: [{ reason: 'INTERNAL', requestId }] })
 }
+
+const ENCODING_UNKNOWN = 'The Content-Encoding is not known; send gzip, deflate, br or none.'
 
 /** The error of a request that Express or its body parser refused. Undefined for other errors. */
 export function requestError(thrown: unknown): ToolrackError | undefined {
   const { type, status } = (thrown ?? {}) as { type?: string; status?: number }
   if (type === 'entity.too.large') return new ToolrackError('BODY_TOO_LARGE')
-  if (type === 'encoding.unsupported')
-    return new ToolrackError(
-      'BODY_INVALID',
-      'The Content-Encoding is not known; send gzip, deflate, br or none.',
-    )
+  if (type === 'encoding.unsupported') return new ToolrackError('BODY_INVALID', ENCODING_UNKNOWN)
   if (status !== undefined && status >= 400 && status < 500) return new ToolrackError('REQUEST_MALFORMED')
   return undefined
 }

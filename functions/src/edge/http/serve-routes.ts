@@ -11,7 +11,6 @@ import { addressesOf, METHODS, type Family, type FoundRequest, type Method, type
 import { sendError } from './send-error.ts'
 import { UnreadAnswers } from './unread-answers.ts'
 
-/** The parts of the edge itself, without those of the handlers. */
 export type EdgeParts = {
   readonly authenticate: Authenticate
   readonly corsOrigins: readonly string[]
@@ -20,13 +19,9 @@ export type EdgeParts = {
   readonly unread?: UnreadAnswers
 }
 
-/** A row of the table at one of its addresses. */
 type Place = { readonly method: Method; readonly address: string; readonly handle: Handle }
 
-/**
- * Serves a table of routes. Everything is derived from the table: the addresses that are looked up, Express's routes, the 405s
- * with their `Allow`, and the methods for CORS. `direct` is as in `addressesOf`.
- */
+/** Serves a table of routes. Addresses, 405 answers with their `Allow`, and the methods for CORS are derived from the table. */
 export function serveRoutes(
   table: readonly TableRow[],
   { authenticate, corsOrigins, log, bodies = new BodiesInFlight(), unread = new UnreadAnswers() }: EdgeParts,
@@ -35,20 +30,17 @@ export function serveRoutes(
   const places = table.flatMap((row) =>
     addressesOf(row, direct).map(({ address, family }): Place => {
       const handle = handlerOf(row, family, authenticate)
-      // A handler may go on after its client has gone, and keeps the body until it ends. One that ends at once has read no body.
+      // A handler may run longer than its connection, so its body counts until it ends. Without a promise, it has read no body.
       const handleAndGiveBack: Handle = (request) =>
         handle(request)?.finally(() => bodies.giveBack(request.req))
       return { method: row.method, address, handle: handleAndGiveBack }
     }),
   )
-  const exact = new Map(
-    places
-      .filter((place) => !hasParameter(place))
-      .map(({ method, address, handle }) => [`${method} ${address}`, handle]),
-  )
+  const plain = places.filter((place) => !hasParameter(place))
+  const exact = new Map(plain.map(({ method, address, handle }) => [`${method} ${address}`, handle]))
   const app = expressApp(places, { bodies, unread }, log)
 
-  /** Looks up an address as it is documented. Express, which takes longer, finds all other spellings. */
+  /** Looks up the documented spelling of an address. Express, which takes longer, finds all other spellings. */
   function serve(req: IncomingMessage, res: ServerResponse): void {
     const { path, search } = addressOf(req)
     const handle = exact.get(`${req.method} ${path}`)
@@ -70,7 +62,7 @@ function hasParameter({ address }: Place): boolean {
 
 type Refused = Response<unknown, { known?: Method[] }>
 
-/** Every route with every spelling of its path, and the errors for all other addresses and methods. */
+/** Serves every route with every spelling of its path, and refuses all other addresses and methods. */
 function expressApp(
   places: readonly Place[],
   counted: Pick<FoundRequest, 'bodies' | 'unread'>,
@@ -85,7 +77,7 @@ function expressApp(
       const { search } = addressOf(req)
       return handle({ path: req.path, search, params: req.params, req, res, ...counted })
     })
-  // Requests that no route has answered come here. Each place with the same address adds its method.
+  // Requests that no route has answered come here. Each place at the address adds its method.
   for (const { method, address } of places)
     app.all(address, (_req, res: Refused, next) => {
       res.locals.known = [...(res.locals.known ?? []), method]
@@ -96,7 +88,7 @@ function expressApp(
   return app
 }
 
-/** No route has answered: the address is unknown, or known with other methods. */
+/** Throws the error of a request without a route: its address is unknown, or known with other methods. */
 function refuse(res: Response, known: readonly Method[] = []): void {
   if (known.length === 0) throw new ToolrackError('ROUTE_NOT_FOUND')
   const methods = [...new Set(known)].join(', ')
@@ -104,7 +96,7 @@ function refuse(res: Response, known: readonly Method[] = []): void {
   throw new ToolrackError('METHOD_NOT_ALLOWED', `The route knows ${methods}.`)
 }
 
-/** Allows pages of these origins to send requests, with the methods of the table and the headers of the API. */
+/** CORS for pages of these origins, with the methods of the table and the headers of the API. */
 function allowOrigins(origins: readonly string[], table: readonly TableRow[]) {
   const known = new Set(table.map(({ method }) => method))
   return cors({
@@ -118,19 +110,16 @@ function allowOrigins(origins: readonly string[], table: readonly TableRow[]) {
   })
 }
 
-/** Answers what a handler throws, at once or later, as an error. */
+/** Runs a handler, and answers with its error if it throws or rejects. */
 async function answer(res: ServerResponse, log: Log, handle: () => void | Promise<void>): Promise<void> {
   try {
-    const answering = handle()
-    if (answering) await answering
+    await handle()
   } catch (error) {
     sendError(res, error, log)
   }
 }
 
 function addressOf({ url = '' }: IncomingMessage): { readonly path: string; readonly search: string } {
-  const question = url.indexOf('?')
-  return question === -1
-    ? { path: url, search: '' }
-    : { path: url.slice(0, question), search: url.slice(question + 1) }
+  const end = url.includes('?') ? url.indexOf('?') : url.length
+  return { path: url.slice(0, end), search: url.slice(end + 1) }
 }

@@ -4,27 +4,22 @@ import { maySee } from '../../access/visible.ts'
 import { dispatch, parseCalls } from '../../calls/dispatch/dispatcher.ts'
 import { HeldResults } from '../../calls/dispatch/held-results.ts'
 import type { CallHeaders, Pipeline } from '../../calls/pipeline/call.ts'
-import type { InvocationLogs } from '../../calls/pipeline/invocation-logs.ts'
-import type { Invoker } from '../../calls/pipeline/invoker.ts'
 import { parseCallRequest } from '../../calls/pipeline/parse-call-request.ts'
-import { callerGone, whenOver } from '../http/caller.ts'
+import { callerGone, eventOrEnd } from '../http/caller.ts'
 import { refuseParameters } from '../http/query.ts'
 import { readBody } from '../http/read-body.ts'
 import { route, type KnownRequest, type Route } from '../http/route.ts'
 import { isBodyRefused, requestError } from '../http/send-error.ts'
 import { sendInTurns, sendJson } from '../http/send-json.ts'
+import type { RouteParts } from './route-parts.ts'
 
-export type CallParts = {
-  readonly invoker: Invoker
-  readonly logs: InvocationLogs
-  readonly heldResults?: HeldResults
-}
+type Parts = Pick<RouteParts, 'invoker' | 'logs' | 'heldResults'>
 
 const NOT_STORED = { 'Cache-Control': 'private, no-store' }
 
 const INVOCATION_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-export function callRoutes({ invoker, logs, heldResults = new HeldResults() }: CallParts): readonly Route[] {
+export function callRoutes({ invoker, logs, heldResults = new HeldResults() }: Parts): readonly Route[] {
   return [
     route({
       method: 'POST',
@@ -40,11 +35,11 @@ export function callRoutes({ invoker, logs, heldResults = new HeldResults() }: C
       action: { verb: 'call' },
       handle: (request) => dispatchCalls(invoker, heldResults, request),
     }),
-    // What a call of the caller's own has printed. A job token reads only the logs of tools that it names.
+    // The output of one of the caller's calls. With a job token, only for tools that the token names.
     route({
       method: 'GET',
       path: '/tools/invocations/:id/log',
-      ask: ({ search }) => refuseParameters(search),
+      ask: refuseParameters,
       action: { verb: 'read' },
       async handle({ principal, params: { id }, res }) {
         const log = INVOCATION_ID.test(id) ? await logs.find(principal.uid, id) : undefined
@@ -56,16 +51,16 @@ export function callRoutes({ invoker, logs, heldResults = new HeldResults() }: C
   ]
 }
 
-/** One call. The body of the answer is always a ToolResult that a model can read. */
+/** Runs one call. The body of the answer is always a ToolResult that a model can read. */
 async function invokeTool(pipeline: Pipeline, request: KnownRequest): Promise<void> {
-  const { principal, search, req, res } = request
+  const { principal, req, res } = request
   const { result, retryAfterSeconds } = await pipeline.invoke({
     principal,
     headers: callHeaders(req),
     signal: callerGone(res),
     async read() {
       try {
-        refuseParameters(search)
+        refuseParameters(request)
         return parseCallRequest(await readBody(request, 'single', CALL_DEPTH_MAX))
       } catch (error) {
         throw requestError(error) ?? error
@@ -82,16 +77,16 @@ async function invokeTool(pipeline: Pipeline, request: KnownRequest): Promise<vo
   })
 }
 
-/** A model's raw tool calls. The answer has the messages to append to its conversation. */
+/** Runs a model's raw tool calls. The answer has the messages to append to the model's conversation. */
 async function dispatchCalls(pipeline: Pipeline, results: HeldResults, request: KnownRequest): Promise<void> {
-  const { principal, search, req, res } = request
-  refuseParameters(search)
+  const { principal, req, res } = request
+  refuseParameters(request)
   const calls = parseCalls(await readBody(request, 'bulk', CALL_DEPTH_MAX))
   const held = results.begin(principal.uid)
   try {
     const sender = { principal, headers: callHeaders(req), signal: callerGone(res) }
     const answer = await dispatch(pipeline, sender, calls, held)
-    const over = whenOver(res)
+    const over = eventOrEnd(res, 'finish')
     await sendInTurns(res, answer, NOT_STORED)
     // The answer is in memory until the reader has read it.
     await over
@@ -100,7 +95,7 @@ async function dispatchCalls(pipeline: Pipeline, results: HeldResults, request: 
   }
 }
 
-/** More than arguments may have, because their own check names the argument that is too deep. */
+/** More levels than arguments may have, so that the check of the arguments can name the one that is too deep. */
 const CALL_DEPTH_MAX = 64
 
 function callHeaders({ headers }: IncomingMessage): CallHeaders {

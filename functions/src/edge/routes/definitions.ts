@@ -1,14 +1,7 @@
 import { isJsonObject, ToolrackError, type JsonObject, type JsonValue, type Layer } from '@toolrack/contract'
-import type { Catalog } from '../../tools/catalog/catalog.ts'
 import { readCursor, writeCursor } from '../../tools/catalog/list-query.ts'
 import { ON_CONFLICT } from '../../tools/definitions/definition-change.ts'
-import type { DefinitionStore } from '../../tools/definitions/definition-store.ts'
-import {
-  BULK_MAX,
-  keptVersions,
-  storedLayer,
-  type DefinitionWriter,
-} from '../../tools/definitions/definition-writer.ts'
+import { BULK_MAX, keptVersions, storedLayer } from '../../tools/definitions/definition-writer.ts'
 import { JsonText } from '../../tools/json/json-text.ts'
 import { callerGone } from '../http/caller.ts'
 import { invalidParameter, Query } from '../http/query.ts'
@@ -21,6 +14,7 @@ import {
   nextPage,
   pageQuery,
   readLayer,
+  targetOf,
   versionChoice,
   write,
   writtenLayer,
@@ -29,16 +23,10 @@ import type { CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
 import type { LayerSnapshot } from '../../tools/catalog/layer-snapshot.ts'
 import { withFamily } from '../../tools/definitions/loose-shape.ts'
+import type { RouteParts } from './route-parts.ts'
 
-export type DefinitionParts = {
-  readonly catalog: Catalog
-  readonly store: DefinitionStore
-  readonly writer: DefinitionWriter
-}
-
-export function definitionRoutes({ catalog, store, writer }: DefinitionParts): readonly Route[] {
+export function definitionRoutes({ catalog, store, writer }: RouteParts): readonly Route[] {
   return [
-    // The definitions of a layer, by name, a page at a time.
     route({
       method: 'GET',
       path: '/tools/defs',
@@ -74,13 +62,12 @@ export function definitionRoutes({ catalog, store, writer }: DefinitionParts): r
       path: '/tools/defs/:name',
       ask: ({ search }) => readLayer(new Query(search, ['layer'])),
       action: { verb: 'read' },
-      async handle({ principal, asked: layer, params: { name }, req, res }) {
+      async handle({ principal, asked: layer, params: { name }, res }) {
         const entry = snapshotOf(await catalog.view(principal), layer).byName.get(name)
         if (!entry) throw new ToolrackError('TOOL_NOT_FOUND')
-        sendTagged({ req, res }, entry.digest, () => shownDefinition(entry))
+        sendTagged(res, entry.digest, () => shownDefinition(entry))
       },
     }),
-    // Creates a definition or replaces it.
     route({
       method: 'PUT',
       path: '/tools/defs/:name',
@@ -88,10 +75,9 @@ export function definitionRoutes({ catalog, store, writer }: DefinitionParts): r
       ask: askedWrite,
       action: write,
       async handle(request) {
-        const { principal, asked, params, res } = request
+        const { principal, res } = request
         const sent = await readObject(request, 'single')
-        const target = { ...asked, name: params.name, signal: callerGone(res) }
-        const answer = await writer.put(principal, target, sent)
+        const answer = await writer.put(principal, targetOf(request), sent)
         sendJson(res, answer.outcome === 'created' ? 201 : 200, answer, { ETag: `"${answer.digest}"` })
       },
     }),
@@ -113,14 +99,10 @@ export function definitionRoutes({ catalog, store, writer }: DefinitionParts): r
       action: { verb: 'read-versions' },
       async handle({ principal, asked: { layer }, params: { name }, res }) {
         const versions = await keptVersions(store, storedLayer(layer, principal.uid), name)
-        const items = versions.map(({ revision, digest, text, at, by }) => ({
-          revision,
-          at,
-          by,
-          deleted: text === undefined,
-          ...(digest !== undefined && { digest }),
-          ...(text !== undefined && { definition: new JsonText(text) }),
-        }))
+        const items = versions.map(({ revision, digest, text, at, by }) => {
+          const definition = text === undefined ? undefined : new JsonText(text)
+          return { revision, at, by, deleted: text === undefined, digest, definition }
+        })
         sendJson(res, 200, { name, layer, items })
       },
     }),
@@ -132,11 +114,9 @@ export function definitionRoutes({ catalog, store, writer }: DefinitionParts): r
       ask: askedWrite,
       action: write,
       async handle(request) {
-        const { principal, asked, params, res } = request
         const choice = versionChoice(await readObject(request, 'single'), 'digest', 'sha256:…')
-        const target = { ...asked, name: params.name, signal: callerGone(res) }
-        const answer = await writer.rollback(principal, target, choice)
-        sendJson(res, 200, answer, { ETag: `"${answer.digest}"` })
+        const answer = await writer.rollback(request.principal, targetOf(request), choice)
+        sendJson(request.res, 200, answer, { ETag: `"${answer.digest}"` })
       },
     }),
   ]
@@ -161,29 +141,20 @@ function askedBulk({ search, req }: FoundRequest) {
   throw new ToolrackError('HEADER_INVALID', fault)
 }
 
-/** A layer's last good state. Throws LAYER_UNAVAILABLE if there has been none. */
+/** The last good state of a layer. Throws LAYER_UNAVAILABLE if the layer was never read. */
 function snapshotOf(view: CatalogView, layer: Layer): LayerSnapshot {
   const { snapshot } = view.layers[layer]
   if (snapshot) return snapshot
   throw new ToolrackError('LAYER_UNAVAILABLE', `The ${layer} layer could not be read; try again.`)
 }
 
-/** The stored text is sent unchanged, because parsing and writing those of a large layer took 300 ms. */
+/** The stored text is sent unchanged. To parse and write the texts of a large layer took 300 ms. */
 function shownDefinition({ name, layer, digest, stored }: CatalogEntry) {
-  const { revision, updatedAt, updatedBy, source } = stored
-  return {
-    name,
-    layer,
-    digest,
-    revision,
-    ...(updatedAt !== undefined && { updatedAt }),
-    ...(updatedBy !== undefined && { updatedBy }),
-    ...(source !== undefined && { source }),
-    definition: new JsonText(stored.text),
-  }
+  const { revision, updatedAt, updatedBy, source, text } = stored
+  return { name, layer, digest, revision, updatedAt, updatedBy, source, definition: new JsonText(text) }
 }
 
-/** One definition, an array of them, or a whole definitions file: `{"family": …, "tools": [ … ]}`. */
+/** The definitions in a body: one, an array, or a whole definitions file, `{"family": …, "tools": [ … ]}`. */
 function sentDefinitions(body: JsonValue): readonly JsonValue[] {
   const definitions = isJsonObject(body) ? (fileTools(body) ?? [body]) : body
   if (!isArray(definitions))

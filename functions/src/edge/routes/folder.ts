@@ -1,21 +1,19 @@
 import { aliasOf, ToolrackError, type ErrorDetail } from '@toolrack/contract'
 import { folderAnswer, refreshed, skipAnswer, toolAnswer } from '../../tools/folder/folder-answer.ts'
-import type { FolderLayer, MergedModules } from '../../tools/folder/folder-layer.ts'
+import type { MergedModules } from '../../tools/folder/folder-layer.ts'
 import { refuseParameters } from '../http/query.ts'
-import { route, type FoundRequest, type Route } from '../http/route.ts'
+import { route, type Route } from '../http/route.ts'
 import { sendJson } from '../http/send-json.ts'
-
-export type FolderParts = { readonly folder?: FolderLayer | undefined }
+import type { RouteParts } from './route-parts.ts'
 
 /** Only callers who may read the modules get the folder's path, tracebacks and reports. */
 const SHARED = {
   isRoot: true,
-  ask: ({ search }: FoundRequest) => refuseParameters(search),
+  ask: refuseParameters,
   inFull: { verb: 'read-modules', layer: 'file' },
 } as const
 
-/** The watched folder of modules, for users. */
-export function folderRoutes({ folder }: FolderParts): readonly Route[] {
+export function folderRoutes({ folder }: RouteParts): readonly Route[] {
   return [
     // The tools of the folder with their files, and what was skipped and why.
     route({
@@ -44,7 +42,7 @@ export function folderRoutes({ folder }: FolderParts): readonly Route[] {
       action: { verb: 'read' },
       ...SHARED,
       async handle({ inFull, params: { name }, res }) {
-        const { tools, skipped } = (await folder?.modules()) ?? NONE
+        const { tools = [], skipped = [] } = (await folder?.modules()) ?? {}
         const tool = tools.find((one) => one.name === name) ?? tools.find((one) => aliasOf(one.name) === name)
         if (!tool) throw whyNone(skipped, name, inFull)
         const { definition } = tool.admitted
@@ -55,14 +53,13 @@ export function folderRoutes({ folder }: FolderParts): readonly Route[] {
   ]
 }
 
-const NONE: MergedModules = { tools: [], skipped: [] }
 const NOT_THERE = 'The folder of modules has no tool of that name.'
 
 function whyNone(skipped: MergedModules['skipped'], name: string, inFull: boolean): ToolrackError {
-  const left = skipped.filter(({ detail }) => isNamed(detail, name))
-  const [first] = left.map(({ detail }) => detail['message'])
+  const found = skipped.filter(({ detail }) => isNamed(detail, name))
+  const [first] = found.map(({ detail }) => detail['message'])
   return new ToolrackError('TOOL_NOT_FOUND', typeof first === 'string' ? first : NOT_THERE, {
-    details: left.map((skip) => ({ ...skipAnswer(skip, inFull), reason: skip.detail.reason })),
+    details: found.map((skip) => ({ ...skipAnswer(skip, inFull), reason: skip.detail.reason })),
   })
 }
 
@@ -70,7 +67,6 @@ function isNamed({ name }: ErrorDetail, wanted: string): boolean {
   return typeof name === 'string' && (name === wanted || aliasOf(name) === wanted)
 }
 
-/** The report of the check about the tool's spec. */
 function reportOf({ specs }: MergedModules['tools'][number]['module']['report'], name: string): unknown {
   const all = Array.isArray(specs) ? (specs as readonly { readonly name?: unknown }[]) : []
   return all.find((spec) => spec.name === name) ?? null

@@ -1,21 +1,13 @@
-import { LAYERS } from '@toolrack/contract'
-import type { Catalog } from '../../tools/catalog/catalog.ts'
+import { LAYERS, type Layer } from '@toolrack/contract'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
 import type { PublicRoute } from '../http/route.ts'
 import { sendJson } from '../http/send-json.ts'
-import type { QueueState } from '../../fair-queue.ts'
-import type { IsolationLevel, Runner, RunnerHealth } from '../../tools/modules/runner.ts'
+import type { IsolationLevel, RunnerHealth } from '../../tools/modules/runner.ts'
 import { VERSION } from '../../version.ts'
+import type { RouteParts } from './route-parts.ts'
 
-export type HealthParts = {
-  readonly catalog: Catalog
-  readonly runner: Pick<Runner, 'health'>
-  readonly compilers: { readonly state: QueueState }
-  readonly argumentValidator: { readonly state: QueueState }
-}
-
-/** `GET /health`: whether the service works. With a token also its layers, its queues and its runner. */
-export function healthRoute({ catalog, runner, compilers, argumentValidator }: HealthParts): PublicRoute {
+/** `GET /health`: whether the service works. With a token, the answer also has the layers, the queues and the runner. */
+export function healthRoute({ catalog, runner, compilers, argumentValidator }: RouteParts): PublicRoute {
   return {
     method: 'GET',
     path: '/health',
@@ -29,7 +21,7 @@ export function healthRoute({ catalog, runner, compilers, argumentValidator }: H
       const isolation: IsolationLevel = known.status === 'ready' ? known.isolation : 'L0'
       const head = { status: statusOf(view, known), version: VERSION, isolation }
       if (!principal) return sendJson(res, 200, head)
-      const layers = Object.fromEntries(LAYERS.map((layer) => [layer, layerHealth(view, layer)]))
+      const layers = Object.fromEntries(LAYERS.map((layer) => [layer, layerHealth(view.layers[layer])]))
       const queues = {
         schemas: compilers.state,
         arguments: argumentValidator.state,
@@ -47,8 +39,7 @@ function statusOf({ layers }: CatalogView, runner: RunnerHealth): 'ok' | 'degrad
   return isLost || runner.status === 'unreachable' ? 'degraded' : 'ok'
 }
 
-function layerHealth(view: CatalogView, layer: (typeof LAYERS)[number]) {
-  const { status, snapshot } = view.layers[layer]
+function layerHealth({ status, snapshot }: CatalogView['layers'][Layer]) {
   return {
     status,
     definitions: snapshot?.byName.size ?? 0,

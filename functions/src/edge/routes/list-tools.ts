@@ -2,7 +2,6 @@ import { dialectRules, DIALECTS, isToolName, parseNameFilter, ToolrackError } fr
 import type { Dialect } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 import { LRUCache } from 'lru-cache'
-import type { Catalog } from '../../tools/catalog/catalog.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
 import { ENVELOPES, FILTER_VALUES_MAX, PAGE_MAX, readCursor } from '../../tools/catalog/list-query.ts'
 import { dialectAnswer, layersText, listAnswer } from '../../tools/catalog/list-answer.ts'
@@ -16,9 +15,10 @@ import { invalidParameter, Query } from '../http/query.ts'
 import { route, type FoundRequest, type KnownRequest, type Route } from '../http/route.ts'
 import { VERSION } from '../../version.ts'
 import { explainName } from '../../tools/catalog/explain-name.ts'
-import { sendJson } from '../http/send-json.ts'
+import { JSON_HEADERS, sendJson } from '../http/send-json.ts'
+import type { RouteParts } from './route-parts.ts'
 
-/** A list as it is sent. It is made once for a revision and an address, then only looked up. */
+/** A list as it is sent. It is made once for a revision and an address. */
 type SentList = {
   readonly etag: string
   readonly body: Buffer
@@ -26,26 +26,18 @@ type SentList = {
   readonly bodyHeaders: string[]
 }
 
-/** How many bytes of ready lists a server keeps. The list of its whole catalog always fits. */
+/** The most bytes of ready lists that a server keeps. The list of the whole catalog always fits. */
 const SENT_BYTES_MAX = 64 * 1024 * 1024
 
-/** How many lists may wait to be made for one user. */
+/** The most lists of one user that may wait to be made. */
 const WAITING_MAX = 100
 const TOO_MANY = 'Too many of your lists are being made; ask for fewer at a time.'
 
-export type ListParts = {
-  readonly catalog: Catalog
-  /** The envelope of a list whose query names none. */
-  readonly envelope: Envelope
-  /** The `workflowName` of items whose runner names none. */
-  readonly defaultWorkflow: string
-}
-
 /**
- * `GET /tools/list`: the definitions that the caller's model may get. Callers without their own definitions share their lists. A
- * ready list is found by its address, so the query is only read when a list is made.
+ * `GET /tools/list`: the definitions for the caller's model. Callers without their own definitions share lists. A ready list is
+ * found by its address. The query is read only when a list is made.
  */
-export function listRoute(parts: ListParts): Route {
+export function listRoute(parts: RouteParts): Route {
   const lists = new LRUCache<string, SentList>({ maxSize: SENT_BYTES_MAX, sizeCalculation: sentBytes })
   /** The time for a list depends on the user's own definitions, so each user's lists are made one at a time. */
   const making = new FairQueue(
@@ -54,7 +46,7 @@ export function listRoute(parts: ListParts): Route {
   )
 
   function send(request: KnownRequest, view: CatalogView): void | Promise<void> {
-    const { principal, path, search, req, res } = request
+    const { principal, req, res } = request
     const owner = view.hasOwn ? `${principal.uid} ` : ''
     const key = `${owner}${view.revision} ${req.url}`
     const ready = lists.get(key)
@@ -66,7 +58,7 @@ export function listRoute(parts: ListParts): Route {
       list ??= await fragments.whole(() => {
         const sinceMs = performance.now()
         try {
-          return makeList(parts, view, search, path, fragments)
+          return makeList(parts, view, request, fragments)
         } finally {
           longestMs = Math.max(longestMs, performance.now() - sinceMs)
         }
@@ -90,12 +82,16 @@ export function listRoute(parts: ListParts): Route {
   })
 }
 
-/** `GET /tools/explain`: what each layer has under a name, and which definition is used. */
-export function explainRoute({ catalog }: Pick<ListParts, 'catalog'>): Route {
+/** `GET /tools/explain`: the definition of a name in each layer, and which of them is used. */
+export function explainRoute({ catalog }: RouteParts): Route {
   return route({
     method: 'GET',
     path: '/tools/explain',
-    ask: askedName,
+    ask({ search }) {
+      const name = new Query(search, ['name']).required('name')
+      if (!isToolName(name)) throw invalidParameter('name', 'must be one tool name or alias')
+      return name
+    },
     action: { verb: 'read' },
     async handle({ principal, asked: name, res }) {
       sendJson(res, 200, explainName(await catalog.view(principal), name))
@@ -103,17 +99,9 @@ export function explainRoute({ catalog }: Pick<ListParts, 'catalog'>): Route {
   })
 }
 
-function askedName({ search }: FoundRequest): string {
-  const name = new Query(search, ['name']).required('name')
-  if (!isToolName(name)) throw invalidParameter('name', 'must be one tool name or alias')
-  return name
-}
-
 function sendList({ principal, req, res, unread }: KnownRequest, list: SentList): void {
-  if (isNotModified(req.headers['if-none-match'], list.etag)) {
-    res.writeHead(304, list.headers).end()
-    return
-  }
+  if (isNotModified(req.headers['if-none-match'], list.etag))
+    return void res.writeHead(304, list.headers).end()
   unread.hold(principal.uid, res, list.body.length)
   res.writeHead(200, list.bodyHeaders).end(list.body)
 }
@@ -125,10 +113,9 @@ function sentBytes({ body, headers, bodyHeaders }: SentList, key: string): numbe
 }
 
 function makeList(
-  { envelope, defaultWorkflow }: ListParts,
+  { envelope, defaultWorkflow }: RouteParts,
   view: CatalogView,
-  search: string,
-  path: string,
+  { path, search }: FoundRequest,
   fragments: FragmentsInTurns,
 ): SentList {
   const query = parseListQuery(search, envelope)
@@ -142,7 +129,8 @@ function makeList(
       ? listAnswer(view, query, defaultWorkflow)
       : dialectAnswer(view, query, dialectRules(dialect), defaultWorkflow, fragments)
   const { body, layers, unknown, quarantined, nextCursor } = answer
-  const etag = `"${hashOf([VERSION, view.revision, envelope, defaultWorkflow, search].join('\n'))}"`
+  const version = [VERSION, view.revision, envelope, defaultWorkflow, search].join('\n')
+  const etag = `"${createHash('sha256').update(version).digest('base64url').slice(0, 27)}"`
   const headers = {
     ETag: etag,
     'Cache-Control': 'private, no-cache',
@@ -152,12 +140,7 @@ function makeList(
     ...(quarantined !== undefined && { 'X-Tools-Quarantined': quarantined }),
     ...(nextCursor !== undefined && { Link: nextLink(path, search, nextCursor) }),
   }
-  const bodyHeaders = {
-    'Content-Type': 'application/json; charset=utf-8',
-    'X-Content-Type-Options': 'nosniff',
-    ...headers,
-    'Content-Length': String(body.length),
-  }
+  const bodyHeaders = { ...JSON_HEADERS, ...headers, 'Content-Length': String(body.length) }
   return {
     etag,
     body,
@@ -168,7 +151,7 @@ function makeList(
 
 const FILTERS = ['names', 'name', 'only', 'tags', 'category', 'dialect', 'envelope', 'strict']
 
-/** Reads the query of a list. Anything unknown is an error, because ignoring it could list everything. */
+/** Reads the query of a list. An unknown parameter is an error, because without it the list could contain everything. */
 export function parseListQuery(search: string, envelope: Envelope): ListQuery {
   const query = new Query(search, [...FILTERS, 'limit', 'cursor'])
   const cursor = query.one('cursor')
@@ -193,10 +176,8 @@ function envelopeIn(dialect: Dialect, query: Query): Envelope {
   const envelope = query.choice('envelope', ENVELOPES, 'array')
   if (envelope === 'items' && !dialectRules(dialect).allowsItems) {
     const allowed = DIALECTS.filter((one) => dialectRules(one).allowsItems)
-    throw invalidParameter(
-      'envelope',
-      `must be array in this dialect; items go with ${allowed.join(' and ')}`,
-    )
+    const fault = `must be array in this dialect; items go with ${allowed.join(' and ')}`
+    throw invalidParameter('envelope', fault)
   }
   return envelope
 }
@@ -217,8 +198,4 @@ function nextLink(path: string, search: string, cursor: string): string {
   const link = `<${path.startsWith('/tools/') ? '' : path}?${next.toString()}>; rel="next"`
   if (link.length <= LINK_LENGTH_MAX) return link
   throw invalidParameter('limit', 'cannot be used with so many names; leave it out')
-}
-
-function hashOf(text: string): string {
-  return createHash('sha256').update(text).digest('base64url').slice(0, 27)
 }

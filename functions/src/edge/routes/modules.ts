@@ -1,9 +1,7 @@
 import { ToolrackError } from '@toolrack/contract'
 import type { Action } from '../../access/principal.ts'
 import type { WritableLayer } from '../../tools/definitions/definition-writer.ts'
-import { isModuleName, type ModuleReader } from '../../tools/modules/module-reader.ts'
-import type { ModuleWriter } from '../../tools/modules/module-writer.ts'
-import { callerGone } from '../http/caller.ts'
+import { isModuleName } from '../../tools/modules/module-reader.ts'
 import { invalidParameter } from '../http/query.ts'
 import { BODY_BYTES_MAX, bodyInvalid, readBytes, readObject, type Sent } from '../http/read-body.ts'
 import { route, type FoundRequest, type Route } from '../http/route.ts'
@@ -13,17 +11,15 @@ import {
   askedWrite,
   nextPage,
   pageQuery,
+  targetOf,
   versionChoice,
   write,
   writtenLayer,
 } from './layer-requests.ts'
-
-export type ModuleParts = {
-  readonly modules: { readonly reader: ModuleReader; readonly writer: ModuleWriter }
-}
+import type { RouteParts } from './route-parts.ts'
 
 /** Modules that a caller may not read are hidden, as if there were none. */
-export function moduleRoutes({ modules: { reader, writer } }: ModuleParts): readonly Route[] {
+export function moduleRoutes({ modules: { reader, writer } }: RouteParts): readonly Route[] {
   return [
     // The modules of a layer by name, without their sources and reports, a page at a time.
     route({
@@ -33,7 +29,7 @@ export function moduleRoutes({ modules: { reader, writer } }: ModuleParts): read
       action: readModules,
       hide: ({ asked: { layer }, res }) => sendJson(res, 200, { layer, items: [] }),
       async handle({ principal, asked: { layer, limit, after }, path, res }) {
-        // One module more than the page holds tells whether there is another page.
+        // The module after the page shows whether there is another page.
         const found = await reader.modules(principal, layer, { after, limit: limit + 1 })
         const items = found.slice(0, limit)
         const cursor = found.length > limit ? items.at(-1)?.name : undefined
@@ -47,9 +43,9 @@ export function moduleRoutes({ modules: { reader, writer } }: ModuleParts): read
       ask: askedLayer,
       action: readModules,
       hide: notFound,
-      async handle({ principal, asked: { layer }, params: { name }, req, res }) {
+      async handle({ principal, asked: { layer }, params: { name }, res }) {
         const module = await reader.module(principal, layer, name)
-        sendTagged({ req, res }, module.sha256, () => ({ ...module, layer }))
+        sendTagged(res, module.sha256, () => ({ ...module, layer }))
       },
     }),
     // Checks a Python file, and makes its tools the module's definitions.
@@ -60,10 +56,9 @@ export function moduleRoutes({ modules: { reader, writer } }: ModuleParts): read
       ask: askedWrite,
       action: write,
       async handle(request) {
-        const { principal, asked, params, res } = request
+        const { principal, res } = request
         const source = await moduleSource(request)
-        const upload = { ...asked, name: params.name, source, signal: callerGone(res) }
-        const answer = await writer.put(principal, upload)
+        const answer = await writer.put(principal, { ...targetOf(request), source })
         sendJson(res, answer.outcome === 'created' ? 201 : 200, answer, { ETag: `"${answer.sha256}"` })
       },
     }),
@@ -89,7 +84,7 @@ export function moduleRoutes({ modules: { reader, writer } }: ModuleParts): read
         const items = versions.map(({ sha256, ...version }) => ({
           ...version,
           deleted: sha256 === undefined,
-          ...(sha256 !== undefined && { sha256 }),
+          sha256,
         }))
         sendJson(res, 200, { name, layer, items })
       },
@@ -102,11 +97,9 @@ export function moduleRoutes({ modules: { reader, writer } }: ModuleParts): read
       ask: askedWrite,
       action: write,
       async handle(request) {
-        const { principal, asked, params, res } = request
         const choice = versionChoice(await readObject(request, 'single'), 'sha256', '…')
-        const rollback = { ...asked, name: params.name, choice, signal: callerGone(res) }
-        const answer = await writer.rollback(principal, rollback)
-        sendJson(res, 200, answer, { ETag: `"${answer.sha256}"` })
+        const answer = await writer.rollback(request.principal, { ...targetOf(request), choice })
+        sendJson(request.res, 200, answer, { ETag: `"${answer.sha256}"` })
       },
     }),
   ]
@@ -127,10 +120,10 @@ function askedPage(request: FoundRequest) {
   return { layer, limit, after }
 }
 
-/** The types that clients send files as. `curl --data-binary` says that it sends a form. */
+/** The content types with which clients send files. `curl --data-binary` sends the type of a form. */
 const PYTHON = /^(?:text\/[a-z.+-]+|application\/(?:octet-stream|x-python(?:-code)?|x-www-form-urlencoded))$/
 
-/** The Python source in a request's body, as it is or as `{"source"}` in JSON. */
+/** The Python source in a body: the body itself, or `source` in a JSON body. */
 async function moduleSource(sent: Sent): Promise<Uint8Array> {
   const [head = ''] = (sent.req.headers['content-type'] ?? '').toLowerCase().split(';', 1)
   const type = head.trim()
@@ -141,7 +134,7 @@ async function moduleSource(sent: Sent): Promise<Uint8Array> {
   throw new ToolrackError('HEADER_INVALID', `The Content-Type must be ${types}, ${remedy}`)
 }
 
-/** JSON may take more bytes than the source in it, so the limit of a bulk body applies to the JSON. */
+/** JSON may take more bytes than the source in it, so a bulk body is allowed. */
 async function sourceInJson(sent: Sent): Promise<Uint8Array> {
   const { source, ...rest } = await readObject(sent, 'bulk')
   if (typeof source !== 'string' || Object.keys(rest).length > 0)

@@ -1,19 +1,12 @@
 import type { TableRow } from '../http/route.ts'
-import { callRoutes, type CallParts } from './calls.ts'
-import { definitionRoutes, type DefinitionParts } from './definitions.ts'
-import { folderRoutes, type FolderParts } from './folder.ts'
-import { healthRoute, type HealthParts } from './health.ts'
-import { explainRoute, listRoute, type ListParts } from './list-tools.ts'
-import { moduleRoutes, type ModuleParts } from './modules.ts'
-import { tokenRoute, type TokenParts } from './tokens.ts'
-
-export type RouteParts = ListParts &
-  CallParts &
-  DefinitionParts &
-  ModuleParts &
-  TokenParts &
-  FolderParts &
-  HealthParts
+import { callRoutes } from './calls.ts'
+import { definitionRoutes } from './definitions.ts'
+import { folderRoutes } from './folder.ts'
+import { healthRoute } from './health.ts'
+import { explainRoute, listRoute } from './list-tools.ts'
+import { moduleRoutes } from './modules.ts'
+import type { RouteParts } from './route-parts.ts'
+import { tokenRoute } from './tokens.ts'
 
 /** Every route. The list comes first, because it is requested before each call of a model. */
 export function routeTable(parts: RouteParts): readonly TableRow[] {

@@ -1,32 +1,25 @@
 import { isJsonObject, ToolrackError, type JsonObject, type JsonValue } from '@toolrack/contract'
 import { isDigest, JOB_TOKEN_SECONDS, JOB_TOKEN_TOOLS_MAX } from '../../access/job-token.ts'
-import type { SignJobToken } from '../../access/job-token.ts'
 import { mintJobToken, type MintRequest } from '../../access/mint-job-token.ts'
 import type { GrantedTool } from '../../access/principal.ts'
-import type { Catalog } from '../../tools/catalog/catalog.ts'
 import { refuseParameters } from '../http/query.ts'
 import { readObject } from '../http/read-body.ts'
 import { route, type Route } from '../http/route.ts'
 import { sendJson } from '../http/send-json.ts'
+import type { RouteParts } from './route-parts.ts'
 
 const WORKFLOW_ID = /^[A-Za-z0-9][A-Za-z0-9_.:/@-]{0,255}$/
+const WORKFLOW_ID_RULE = 'it must be 1 to 256 letters, digits, _ . : / @ or -, a letter or digit first'
+const TOOL_RULE = 'it must be {"name": "…", "digest": "sha256:…"}, as explain shows them'
 const NO_KEY = 'This server has no key that signs job tokens; set TOOLRACK_JOB_KEYS.'
 
-export type TokenParts = {
-  readonly catalog: Catalog
-  /** Undefined on a server that has no keys for job tokens. */
-  readonly signJobToken?: SignJobToken | undefined
-  /** Milliseconds since 1970. */
-  readonly now: () => number
-}
-
-/** `POST /jobs/tokens`: a short-lived token, with which a workflow acts for the user with the named tools only. */
-export function tokenRoute({ catalog, signJobToken: sign, now }: TokenParts): Route {
+/** `POST /jobs/tokens`: makes a short-lived token for a workflow that acts for the user, only with the named tools. */
+export function tokenRoute({ catalog, signJobToken: sign, now }: RouteParts): Route {
   return route({
     method: 'POST',
     path: '/jobs/tokens',
     takesBody: true,
-    ask: ({ search }) => refuseParameters(search),
+    ask: refuseParameters,
     action: { verb: 'mint' },
     async handle(request) {
       const { principal, res } = request
@@ -43,10 +36,7 @@ function mintRequest(body: JsonObject): MintRequest {
   const { workflowId, tools, ttl = JOB_TOKEN_SECONDS.standard, ...rest } = body
   if (Object.keys(rest).length > 0) throw invalid('', 'it takes workflowId, tools and ttl, and nothing else')
   if (typeof workflowId !== 'string' || !WORKFLOW_ID.test(workflowId))
-    throw invalid(
-      '/workflowId',
-      'it must be 1 to 256 letters, digits, _ . : / @ or -, a letter or digit first',
-    )
+    throw invalid('/workflowId', WORKFLOW_ID_RULE)
   if (typeof ttl !== 'number' || !Number.isInteger(ttl) || ttl < 1 || ttl > JOB_TOKEN_SECONDS.max)
     throw invalid('/ttl', `it must be a whole number of seconds from 1 to ${JOB_TOKEN_SECONDS.max}`)
   if (!Array.isArray(tools) || tools.length < 1 || tools.length > JOB_TOKEN_TOOLS_MAX)
@@ -57,11 +47,7 @@ function mintRequest(body: JsonObject): MintRequest {
 function grantedTool(value: JsonValue, index: number): GrantedTool {
   const { name, digest, ...rest } = isJsonObject(value) ? value : {}
   if (typeof name !== 'string' || !isDigest(digest) || Object.keys(rest).length > 0)
-    throw invalid(
-      `/tools/${index}`,
-      'it must be {"name": "…", "digest": "sha256:…"}, as explain shows them',
-      index,
-    )
+    throw invalid(`/tools/${index}`, TOOL_RULE, index)
   return { name, digest }
 }
 

@@ -10,39 +10,36 @@ import { LAYER_LIMITS } from '../../tools/records/layer-totals.ts'
 import type { DefinitionWriteResult } from '../../tools/definitions/definition-change.ts'
 import { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 
-/** `npm run seed -- <folder>`: exit code 0 if the folder's definitions are in the global layer, else 1. */
+/**
+ * `npm run seed -- <folder>`: exit code 0 if the folder's definitions are in the global layer, else 1. It exits at once, because
+ * calls without an answer would keep the process alive for half a minute.
+ */
 const { positionals } = parseArgs({ allowPositionals: true })
 const compilers = new SchemaCompilers()
 const store = new FirestoreDefinitionStore({ compilers, connection: firestoreConnection() })
 // For missing credentials, the Firestore client throws an error that no caller can catch.
-process.on('unhandledRejection', (error) => leave(failed(notSeeded(error as Error))))
-leave(await seed(resolve(positionals[0] ?? '')))
+process.on('unhandledRejection', (error) => process.exit(notSeeded(error as Error)))
+process.exit(await seed(resolve(positionals[0] ?? '')))
 
 async function seed(folder: string): Promise<number> {
   try {
     const { definitions, skipped } = await new FileLayer(folder, compilers).read()
     for (const { source, pointer, message } of skipped)
-      say(process.stderr, `${source}${pointer && `#${pointer}`}: ${message}`)
+      console.error(`${source}${pointer && `#${pointer}`}: ${message}`)
     if (skipped.length > 0) return failed(`Nothing was written: correct the ${skipped.length} faults first.`)
     const outcomes = await seedLayer(definitions)
-    for (const { name, outcome } of outcomes)
-      if (outcome !== 'unchanged') say(process.stdout, `${outcome} ${name}`)
-    const changed = outcomes.filter(({ outcome }) => outcome !== 'unchanged').length
-    say(
-      process.stdout,
-      `${changed} of ${outcomes.length} definitions changed in the global layer of ${target()}.`,
-    )
+    const changed = outcomes.filter(({ outcome }) => outcome !== 'unchanged')
+    for (const { name, outcome } of changed) console.log(`${outcome} ${name}`)
+    const counts = `${changed.length} of ${outcomes.length} definitions`
+    console.log(`${counts} changed in the global layer of ${target()}.`)
     return 0
   } catch (error) {
     const cause = error instanceof ToolrackError ? (error.cause as Error | undefined) : undefined
-    return failed(notSeeded(cause ?? (error as Error)))
+    return notSeeded(cause ?? (error as Error))
   }
 }
 
-/**
- * Upserts definitions into the global layer in groups. A group has as many definitions as one request may have, and is written
- * completely or not at all.
- */
+/** Upserts definitions into the global layer in groups as large as one request. A group is written completely or not at all. */
 async function seedLayer(
   definitions: readonly StoredDefinition[],
 ): Promise<readonly DefinitionWriteResult[]> {
@@ -57,13 +54,8 @@ async function seedLayer(
   return outcomes
 }
 
-function notSeeded(error: Error): string {
-  return `The global layer of ${target()} could not be seeded: ${error.message}`
-}
-
-/** Exits at once, because calls without an answer would keep the process alive for half a minute. */
-function leave(code: number): never {
-  process.exit(code)
+function notSeeded(error: Error): number {
+  return failed(`The global layer of ${target()} could not be seeded: ${error.message}`)
 }
 
 function target(): string {
@@ -72,10 +64,6 @@ function target(): string {
 }
 
 function failed(sentence: string): number {
-  say(process.stderr, sentence)
+  console.error(sentence)
   return 1
-}
-
-function say(stream: NodeJS.WriteStream, line: string): void {
-  stream.write(`${line}\n`)
 }

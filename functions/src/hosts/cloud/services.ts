@@ -12,15 +12,14 @@ import type { Config } from '../config.ts'
 import { namedRunner } from '../named-runner.ts'
 import { createServices, type Services } from '../services.ts'
 
-/** The file layer that the build has read. The build puts the file beside the bundle; beside the source there is none. */
+/** The file layer as built. The build writes this file beside the bundle. Beside the source there is none. */
 const BUILT_FILE_LAYER = fileURLToPath(new URL('./file-layer.json', import.meta.url))
 
-/** The longest deadline of a call. Hosting waits 60 seconds for a function, so a call must be answered earlier. */
+/** The longest deadline of a call. Hosting waits 60 s for a function, so a call must be answered earlier. */
 const DEADLINE_MS_MAX = 50_000
 
 const NO_RUNNER = 'No runner is named: set RUNNER_URL, or RUNNER_SERVICE and RUNNER_REGION.'
 
-/** Creates the services for the cloud, with Firestore, Firebase's tokens, and the file layer that the build has read. */
 export function cloudServices(config: Config, log: Log): Services {
   const connection = firestoreConnection()
   const isBuilt = config.isShippedDefinitions && existsSync(BUILT_FILE_LAYER)

@@ -2,19 +2,20 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { VERSION } from '../../version.ts'
 
-type Served = {
+export type Served = {
   readonly url: string
+  /** The local token. Undefined if users have Firebase tokens. */
   readonly token: string | undefined
+  /** Why Python tools cannot run here. Undefined if they can. */
   readonly withoutRunner?: string | undefined
+  /** The path of the watched folder of modules. */
   readonly watched?: string | undefined
 }
 
 /** An example module. A bundle does not contain it. */
 const EXAMPLE = fileURLToPath(new URL('../../../../docs/examples/weather.py', import.meta.url))
 
-/**
- * The text that `npm start` prints when the server is ready: its address, the local token, missing parts, and commands to copy.
- */
+/** The text that `npm start` prints when the server is ready: address, local token, missing parts, and commands to copy. */
 export function banner({ url, token, withoutRunner, watched }: Served, readyMs: number): string {
   const head = `Toolrack ${VERSION} is ready at ${url} (${Math.round(readyMs)} ms)`
   const missing = withoutRunner === undefined ? '' : `\nPython tools do not run here. ${withoutRunner}\n`

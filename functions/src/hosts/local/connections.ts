@@ -3,25 +3,22 @@ import { STATUS_CODES, type IncomingMessage, type RequestListener, type ServerRe
 import type { Socket } from 'node:net'
 import { sendJson } from '../../edge/http/send-json.ts'
 
-/** How long a client may take to close a connection after its last answer, in milliseconds. */
+/** After so many milliseconds, a connection that the client does not close after its last answer is closed. */
 const CLOSING_MS = 2_000
 
-/**
- * The connections of one server, handled more strictly than by Node. With Node's own handling, a client could keep many answers
- * in memory, or get an error without a body.
- */
+/** Handles connections more strictly than Node, with which a client could keep many answers in memory, or get no error body. */
 export class Connections {
   /** The answer to the latest request of each connection. */
   readonly #latest = new WeakMap<Socket, ServerResponse>()
-  /** Connections that are not read while one of their requests waits. */
+  /** Connections that are not read, because one of their requests waits. */
   readonly #paused = new WeakSet<Socket>()
   /** Connections with malformed data. Node reports the fault again for each later piece of data. */
   readonly #malformed = new WeakSet<Socket>()
 
   /**
-   * Handles the requests of one connection one after another: each one when the answer to the request before it is written. Node
-   * itself would handle all requests that have arrived, and keep every answer in memory until it is read. Here, at most the
-   * requests from one read of the connection wait. A client that waits for each answer is not slowed down.
+   * Handles each request of a connection when the answer before it is written. Node itself would handle all requests that have
+   * arrived, and keep every answer in memory until it is read. Here, at most the requests from one read of the connection wait. A
+   * client that waits for each answer is not slowed down.
    */
   inOrder(app: RequestListener): RequestListener {
     return (req, res) => {
@@ -56,15 +53,15 @@ export class Connections {
   }
 
   /**
-   * Closes a connection that was idle for too long: if the client reads nothing of an answer, if the client did not close the
-   * connection after the last answer, or between two requests. While a request is being handled, its connection is not closed.
+   * Closes an idle connection, unless one of its requests is being handled. It is idle between two requests, if the client reads
+   * nothing of an answer, or if the client did not close it after the last answer.
    */
   readonly cutIfIdle = (socket: Socket): void => {
     const last = this.#latest.get(socket)
     if (socket.writableLength > 0 || !socket.writable || !last || last.closed) socket.destroy()
   }
 
-  /** Answers data that Node's HTTP parser refuses: once for each connection, and after the answer to the request before it. */
+  /** Answers malformed data once for each connection, after the answer to the request before it. */
   readonly refuseMalformed = (error: NodeJS.ErrnoException, socket: Socket): void => {
     const isSilent = error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && socket.bytesRead === 0
     if (error.code === 'ECONNRESET' || isSilent || !socket.writable) return void socket.destroy()
@@ -78,10 +75,7 @@ export class Connections {
   }
 }
 
-/**
- * Handles a request, but refuses one without a Host. Node itself would answer a missing Host, and an unknown Expect, with an
- * empty body.
- */
+/** Handles a request, or refuses it if it has no Host. For a missing Host or an unknown Expect, Node would send no body. */
 function handle(app: RequestListener, req: IncomingMessage, res: ServerResponse): void {
   if (req.headers.host === undefined && req.httpVersion === '1.1') refuse(res, 'REQUEST_MALFORMED')
   else app(req, res)

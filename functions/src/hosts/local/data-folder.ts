@@ -1,4 +1,4 @@
-import { accessSync, constants, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { newJobKeys, parseJobKeys, type JobKeys } from '../../access/job-keys.ts'
@@ -11,13 +11,11 @@ import { SqliteInvocationLogs } from '../../stores/sqlite/sqlite-invocation-logs
 import { keepFolderPrivate, makePrivateFile } from './private-files.ts'
 import { EXIT, StartError } from './start-error.ts'
 
-/** A data folder that only this process may use. */
 export type DataFolder = { readonly path: string; readonly release: () => void }
 
 /**
- * Makes the folder if it does not exist, makes it and its files private, and claims it. The claim is an open transaction on a
- * separate file. The operating system ends the claim when the process ends, also after `kill -9`, so a dead server never prevents
- * a start.
+ * Creates the folder if it does not exist, makes it and its files private, and claims it for this process. The claim is an open
+ * transaction on a separate file. It ends with the process, even after `kill -9`, so a dead server never prevents a start.
  */
 export function claimDataFolder(path: string, log: Pick<Log, 'warn'>): DataFolder {
   try {
@@ -66,12 +64,11 @@ export function openStore(folder: string, bytesMax: number): SqliteDefinitionSto
     makePrivateFile(path)
     return new SqliteDefinitionStore(path, { bytesMax })
   } catch (error) {
-    if (error instanceof DatabaseFileError) {
+    if (error instanceof DatabaseFileError)
       throw new StartError(
         `${path}: ${error.message}; put a copy of it back, or move the file away to start with an empty store.`,
         EXIT.damagedData,
       )
-    }
     const reason = (error as Error).message.replace(/\.$/, '')
     throw new StartError(
       `${path} cannot be opened: ${reason}; make it writable, or set TOOLRACK_DATA to another folder.`,
@@ -101,7 +98,7 @@ export function openToken(folder: string): string {
   return usable(join(folder, 'token'), ' for a new token', () => readLocalToken(folder))
 }
 
-/** The keys of job tokens. They are made at the first start, and only this account can read them. */
+/** Reads the keys of job tokens, or makes them at the first start. Only this account can read the file. */
 export function openJobKeys(folder: string): JobKeys {
   const path = join(folder, 'job-keys.json')
   const keys = parseJobKeys(usable(path, ' for a new key', () => jobKeysText(path)))
@@ -113,14 +110,8 @@ export function openJobKeys(folder: string): JobKeys {
 }
 
 function jobKeysText(path: string): string {
-  try {
-    return readFileSync(path, 'utf8')
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-  }
-  const text = newJobKeys()
-  writeFileSync(path, text, { mode: 0o600 })
-  return text
+  if (!existsSync(path)) writeFileSync(path, newJobKeys(), { mode: 0o600 })
+  return readFileSync(path, 'utf8')
 }
 
 function usable<Opened>(path: string, remedy: string, open: () => Opened): Opened {
@@ -134,7 +125,7 @@ function usable<Opened>(path: string, remedy: string, open: () => Opened): Opene
   }
 }
 
-/** The code of a system error, such as EACCES. For other errors the message says more than the code. */
+/** The code of a system error, such as EACCES, or the message of another error. */
 function reasonOf(error: unknown): string {
   const { syscall, code, message } = error as NodeJS.ErrnoException
   return syscall !== undefined && code !== undefined ? code : message

@@ -6,15 +6,15 @@ import { READER_PATIENCE_MS } from '../../edge/http/caller.ts'
 import { Connections } from './connections.ts'
 import { EXIT, StartError } from './start-error.ts'
 
-/** Room for 200 percent-encoded names of 128 characters, and a token. */
+/** The address and the headers may have 200 percent-encoded names of 128 characters, and a token. */
 const HEADER_BYTES_MAX = 96 * 1024
 
-/** How long a connection may take to send the head of a request, in milliseconds. */
+/** The most milliseconds until a connection has sent the head of a request. */
 const FIRST_REQUEST_MS = 10_000
 
 type Listening = { readonly server: Server; readonly url: string }
 
-/** Tests replace these limits of the service. */
+/** Limits of the service that tests replace. */
 export type Limits = { readonly unreadMs?: number; readonly connections?: number }
 
 /** Serves on the address. Port 0 means a free port. Rejects with a StartError. */
@@ -63,10 +63,7 @@ export async function stopListening({ server }: Listening): Promise<void> {
   clearTimeout(cut)
 }
 
-/**
- * Allows at most `max` connections that have not sent a request. Above that, the oldest of them is closed, so that silent clients
- * cannot shut out others.
- */
+/** If more than `max` connections have sent no request, closes the oldest, so that silent clients cannot shut out others. */
 function boundSilent(server: Server, max: number): void {
   const silent = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
@@ -82,10 +79,7 @@ function boundSilent(server: Server, max: number): void {
 const KEPT = 256
 const CONNECTIONS_MAX = 10_000
 
-/**
- * How many connections the server may have: the process's soft limit of descriptors without the reserved ones, but at least half
- * of that limit and at most 10,000.
- */
+/** The soft limit of descriptors without the reserved ones, but at least half of the limit, and at most 10,000. */
 export function connectionsMax(limitsText = readLimits()): number {
   const [, soft] = /^Max open files\s+(\d+|unlimited)\s/m.exec(limitsText) ?? []
   const descriptors = soft === undefined || soft === 'unlimited' ? Infinity : Number(soft)

@@ -1,25 +1,17 @@
 import { Socket } from 'node:net'
 
-/** The pipe to the program that started this one. */
-type ParentPipe = {
-  /** Writes a line. Does nothing without a pipe, or if nobody reads it any more. */
-  readonly tell: (line: string) => void
-}
-
-/** Calls `onGone` when the program at the other end of the pipe, `--parent-pipe=<descriptor>`, has ended. */
-export function watchParent(args: readonly string[], onGone: () => void): ParentPipe {
+/**
+ * Calls `onGone` when the program at the other end of the pipe, `--parent-pipe=<descriptor>`, has ended. Returns a function that
+ * writes a line to that program. It does nothing without a pipe, or if nobody reads the pipe any more.
+ */
+export function watchParent(args: readonly string[], onGone: () => void): (line: string) => void {
   const argument = args.find((candidate) => /^--parent-pipe=\d+$/.test(candidate))
-  if (argument === undefined) return { tell: () => undefined }
+  if (argument === undefined) return () => undefined
   const pipe = openPipe(Number(argument.slice('--parent-pipe='.length)))
-  if (!pipe) {
-    setImmediate(onGone)
-    return { tell: () => undefined }
-  }
-  pipe
-    .on('error', () => undefined)
-    .on('close', onGone)
-    .resume()
-  return { tell: (line) => void pipe.write(`${line}\n`) }
+  if (!pipe) setImmediate(onGone)
+  pipe?.on('error', () => undefined).on('close', onGone)
+  pipe?.resume()
+  return (line) => void pipe?.write(`${line}\n`)
 }
 
 /** Opens a socket, because the blocked read of a file stream would prevent the process from exiting. */

@@ -11,19 +11,16 @@ const FILES = [
   'job-keys.json',
 ]
 
-/**
- * The names in a folder that only the server uses: its files, the logs of `npm run dev`, modules, and `lost+found`, which a new
- * disk has.
- */
+/** The names in a folder that only the server uses. `emulators` has the logs of `npm run dev`; a new disk has `lost+found`. */
 const EXPECTED = new Set([...FILES, 'emulators', 'tools', 'lost+found'])
 
 const OF_OTHERS = 0o077
 const WRITTEN_BY_ALL = 0o002
 
 /**
- * Makes the data folder and its files private to this account. If the folder's mode cannot be changed, logs a warning. Throws a
- * StartError if another account could read one of the files, or if every account could replace the token with its own. Does
- * nothing on Windows, which has no file modes.
+ * Makes the data folder and its files private to this account. Logs a warning if the folder's mode is not changed. Throws a
+ * StartError if another account could read a file, or if every account could replace the token by its own. Does nothing on
+ * Windows, which has no file modes.
  */
 export function keepFolderPrivate(path: string, log: Pick<Log, 'warn'>): void {
   if (process.platform === 'win32') return
@@ -45,7 +42,8 @@ function tightenFolder(path: string, log: Pick<Log, 'warn'>): void {
   const { mode } = statSync(path)
   if ((mode & OF_OTHERS) === 0) return
   // The folder may be /tmp or the folder of the program, with files that other accounts need. Then its mode is not changed.
-  const reason = holdsOtherThings(path) ? 'it holds other things too' : changeMode(path, mode & 0o700)
+  const isShared = readdirSync(path).some((name) => !EXPECTED.has(name))
+  const reason = isShared ? 'it holds other things too' : changeMode(path, mode & 0o700)
   if (reason === undefined) return
   if ((mode & WRITTEN_BY_ALL) !== 0)
     throw new StartError(
@@ -57,10 +55,6 @@ function tightenFolder(path: string, log: Pick<Log, 'warn'>): void {
     mode: (mode & 0o777).toString(8),
     reason,
   })
-}
-
-function holdsOtherThings(path: string): boolean {
-  return readdirSync(path).some((name) => !EXPECTED.has(name))
 }
 
 function tightenFile(path: string): void {
@@ -80,10 +74,7 @@ function tightenFile(path: string): void {
   )
 }
 
-/**
- * Changes the mode of a file or folder. Returns undefined, or the reason why the mode was not changed. Some file systems accept
- * every mode, but do not store it.
- */
+/** Returns the reason if the mode was not changed. Some file systems accept every mode, but do not store it. */
 function changeMode(path: string, mode: number): string | undefined {
   try {
     chmodSync(path, mode)

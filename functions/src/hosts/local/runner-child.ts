@@ -17,25 +17,21 @@ export type RunnerCommand = {
 }
 
 export type RunnerEnd = {
-  /** How the process ended, in words that follow "The runner". */
+  /** How the process ended, as the end of a sentence that begins with "The runner". */
   readonly how: string
-  /** True if the next process would end in the same way, because the operator has to correct something first. */
+  /** True if the operator has to correct something first. Until then, the next process would end in the same way. */
   readonly isFinal: boolean
 }
 
-/** How long to wait for the last lines of a process that has ended, in milliseconds. */
+/** The most milliseconds to wait for the last lines of a process that has ended. */
 const LAST_LINES_MS = 200
 
 /**
- * One process of the runner. It gets its secret as the first line of its standard input, which then stays open. When this server
- * ends in any way, the input closes, and the runner ends too. The process has its own session, so that a Ctrl-C at the terminal
- * does not reach it.
+ * One process of the runner. It gets its secret as the first line of its standard input, which stays open. When this server ends,
+ * the input closes and the runner ends too. The process has its own session, so a Ctrl-C at the terminal does not reach it.
  */
 export class RunnerChild {
-  /**
-   * The endpoint of the process. Undefined if the process ended before it wrote its address, or if its first line was something
-   * else.
-   */
+  /** Undefined if the process ended before it wrote its address, or if its first line was something else. */
   readonly ready: Promise<RunnerEndpoint | undefined>
   readonly ended: Promise<RunnerEnd>
   readonly #child: ChildProcessWithoutNullStreams
@@ -122,10 +118,7 @@ const LEVELS: ReadonlyMap<unknown, keyof Log> = new Map([
   ['WARNING', 'warn'],
 ])
 
-/**
- * Writes a line of the runner's log to the log of this server. Returns the message of a warning or an error, otherwise an empty
- * text.
- */
+/** Writes a line of the runner's log to this server's log. Returns the message of a warning or an error, or an empty text. */
 function forwardLine(log: Log, line: string): string {
   // A line that is not a JSON object comes from Python itself.
   const entry = parseObject(line) ?? { severity: 'WARNING', message: line.trimEnd() }

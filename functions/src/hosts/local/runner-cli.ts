@@ -6,8 +6,8 @@ import { RunnerProcess } from './runner-process.ts'
 import { EXIT } from './start-error.ts'
 
 /**
- * Runs the runner beside the emulators: `runner-cli.ts --python=<path> --parent-pipe=3`. The functions read RUNNER_URL and
- * RUNNER_SECRET once, so each process of the runner gets the port and the secret from these variables.
+ * Runs the runner beside the emulators: `runner-cli.ts --python=<path> --parent-pipe=3`. Each process of the runner gets the same
+ * port and secret, from RUNNER_URL and RUNNER_SECRET, because the functions read these variables once.
  */
 const { address, environment } = parseConfig().runner
 const { python } = pythonChoice(process.argv)
@@ -19,7 +19,7 @@ const running = new RunnerProcess(
   textLog(process.stderr),
 )
 
-// If the runner ends without being stopped, it has logged the reason, and would end in the same way again.
+// A runner that ends without being stopped has logged the reason, and would end in the same way again.
 let exitCode: number = EXIT.badConfig
 
 function stop(): void {

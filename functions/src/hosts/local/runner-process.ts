@@ -81,12 +81,11 @@ export class RunnerProcess {
   }
 }
 
-type BackoffLimits = Pick<RunnerPatience, 'againMs' | 'againMsMax' | 'healthyMs'>
-
 /** Returns a function that gives the milliseconds to wait before a restart, after a process that was ready for `healthMs`. */
-export function backoff({ againMs, againMsMax, healthyMs }: BackoffLimits): (healthMs: number) => number {
+export function backoff(limits: Pick<RunnerPatience, 'againMs' | 'againMsMax' | 'healthyMs'>) {
+  const { againMs, againMsMax, healthyMs } = limits
   let nextMs = againMs
-  return function waitMs(healthMs) {
+  return function waitMs(healthMs: number): number {
     const waitMs = healthMs > healthyMs ? againMs : nextMs
     nextMs = Math.min(waitMs * 2, againMsMax)
     return waitMs

@@ -6,6 +6,7 @@ import type { Config } from '../config.ts'
 import { FileLayer } from '../../stores/files/file-layer.ts'
 import type { Log } from '../../log.ts'
 import { closeServices, createServices } from '../services.ts'
+import type { Served } from './banner.ts'
 import { listen, stopListening } from './listen.ts'
 import { openRunner, type PythonChoice } from './open-runner.ts'
 import { EXIT, StartError } from './start-error.ts'
@@ -16,16 +17,8 @@ import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 import { authenticationOf } from '../authentication.ts'
 import { claimDataFolder, openJobKeys, openLogs, openStore, openToken } from './data-folder.ts'
 
-type Serving = {
-  readonly url: string
-  /** The local token; undefined if users have Firebase tokens. */
-  readonly token: string | undefined
-  /** Why Python tools cannot run here; undefined if they can. */
-  readonly withoutRunner: string | undefined
-  readonly watched: string | undefined
-  /** Waits for unfinished answers, then closes everything. */
-  readonly stop: () => Promise<void>
-}
+/** `stop` waits for unfinished answers, then closes everything. */
+type Serving = Served & { readonly stop: () => Promise<void> }
 
 /** Starts the embedded server: one process, one port. Rejects with a StartError. */
 export async function serve(config: Config, log: Log, python: PythonChoice = {}): Promise<Serving> {
@@ -74,7 +67,7 @@ export async function serve(config: Config, log: Log, python: PythonChoice = {})
   }
 }
 
-/** Opens the stores and keys. With Firestore and Firebase's tokens there is no data folder, so any number of servers may run. */
+/** Opens the stores and keys. With Firestore and Firebase's tokens, there is no data folder and any number of servers may run. */
 function openData(config: Config, log: Log) {
   if (config.store === 'firestore' && config.auth.kind === 'firebase') {
     const connection = firestoreConnection()
@@ -103,10 +96,7 @@ function firestoreStore(connection: ReturnType<typeof firestoreConnection>) {
   return (compilers: SchemaCompilers) => new FirestoreDefinitionStore({ compilers, connection })
 }
 
-/**
- * Reads the layers for the first time. The embedded store may take any time. Firestore may never answer, so it gets only as much
- * time as for a request.
- */
+/** Reads the layers for the first time. Firestore may never answer, so it gets only as much time as for a request. */
 async function firstLook(catalog: Catalog, { store, auth }: Config): Promise<void> {
   const loading = catalog.load()
   await (store === 'sqlite' ? loading : catalog.shared())

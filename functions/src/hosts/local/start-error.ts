@@ -10,16 +10,10 @@ export class StartError extends Error {
 
 /** Exit codes, as sysexits.h names them. */
 export const EXIT = {
-  /** EX_DATAERR: the database file is damaged. */
-  damagedData: 65,
-  /** EX_UNAVAILABLE: the port or address cannot be used. */
-  addressTaken: 69,
-  /** EX_SOFTWARE: the service crashed repeatedly (scripts/toolchain/supervise.mjs uses it). */
-  crashLoop: 70,
-  /** EX_CANTCREAT: the data folder cannot be written. */
-  unwritableData: 73,
-  /** EX_TEMPFAIL: another server uses the data. */
-  dataInUse: 75,
-  /** EX_CONFIG: a variable has a value that cannot be used. */
-  badConfig: 78,
+  damagedData: 65, // EX_DATAERR: the database file is damaged.
+  addressTaken: 69, // EX_UNAVAILABLE: the port or address cannot be used.
+  crashLoop: 70, // EX_SOFTWARE: the service crashed repeatedly (scripts/toolchain/supervise.mjs uses it).
+  unwritableData: 73, // EX_CANTCREAT: the data folder cannot be written.
+  dataInUse: 75, // EX_TEMPFAIL: another server uses the data.
+  badConfig: 78, // EX_CONFIG: a variable has a value that cannot be used.
 } as const

@@ -27,10 +27,10 @@ test('bodies are taken up to the budget, and the next is refused until a share w
   bodies.take(first, 'ann', MB)
   bodies.take(second, 'ann', MB)
   expect(refusal(() => bodies.take(third, 'ann', 17 * KB))).toBe('SERVICE_BUSY')
-  expect(bodies.bytes).toBe(2 * MB)
+  expect(bodies.state.bytes).toBe(2 * MB)
   bodies.giveBack(first)
   expect(refusal(() => bodies.take(third, 'ann', MB))).toBeUndefined()
-  expect(bodies.bytes).toBe(2 * MB)
+  expect(bodies.state.bytes).toBe(2 * MB)
 })
 
 test('a share is given back once, and one that was refused has none', () => {
@@ -39,17 +39,17 @@ test('a share is given back once, and one that was refused has none', () => {
   bodies.take(taken, 'ann', 2 * MB)
   expect(refusal(() => bodies.take(refused, 'ann', MB))).toBe('SERVICE_BUSY')
   bodies.giveBack(refused)
-  expect(bodies.bytes).toBe(2 * MB)
+  expect(bodies.state.bytes).toBe(2 * MB)
   bodies.giveBack(taken)
   bodies.giveBack(taken)
-  expect(bodies.bytes).toBe(0)
+  expect(bodies.state.bytes).toBe(0)
 })
 
 test('small bodies are taken when nothing else is, and are not counted', () => {
   const bodies = new BodiesInFlight(2 * MB, false)
   bodies.take({}, 'ann', 2 * MB)
   expect(refusal(() => bodies.take({}, 'ann', SMALL_BODY_BYTES))).toBeUndefined()
-  expect(bodies.bytes).toBe(2 * MB)
+  expect(bodies.state.bytes).toBe(2 * MB)
   expect(refusal(() => bodies.take({}, 'ann', SMALL_BODY_BYTES + 1))).toBe('SERVICE_BUSY')
 })
 
@@ -58,11 +58,11 @@ test('a share is lowered to what was read, and never raised', () => {
   const request = {}
   bodies.take(request, 'ann', MB)
   bodies.lower(request, 100 * KB)
-  expect(bodies.bytes).toBe(100 * KB)
+  expect(bodies.state.bytes).toBe(100 * KB)
   bodies.lower(request, MB)
-  expect(bodies.bytes).toBe(100 * KB)
+  expect(bodies.state.bytes).toBe(100 * KB)
   bodies.lower(request, SMALL_BODY_BYTES)
-  expect(bodies.bytes).toBe(0)
+  expect(bodies.state.bytes).toBe(0)
 })
 
 test('the budget is 1/64 of the heap, and holds the largest body twice in the smallest', () => {

@@ -47,7 +47,7 @@ async function handle(request: KnownRequest): Promise<void> {
     if (signal.aborted) work.sawCallerGo.resolve()
     await work.goesOn.promise
   }
-  sendJson(res, 200, { counted: request.bodies.bytes })
+  sendJson(res, 200, { counted: request.bodies.state.bytes })
 }
 
 const TABLE = ['/exact', '/named/:name'].map((path) =>
@@ -80,12 +80,12 @@ const post = (
 const bodyOf = (bytes: number): string => '1'.padEnd(bytes)
 const nothingIsCounted = (): Promise<number> =>
   until(
-    () => Promise.resolve(bodies.bytes),
+    () => Promise.resolve(bodies.state.bytes),
     (bytes) => bytes === 0,
   )
 const counted = (bytes: number): Promise<number> =>
   until(
-    () => Promise.resolve(bodies.bytes),
+    () => Promise.resolve(bodies.state.bytes),
     (taken) => taken === bytes,
   )
 
@@ -112,7 +112,7 @@ test.each([
   async (_what, path, body, headers, bytes) => {
     const answer = await post(path, body, headers)
     expect([answer.status, await answer.json()]).toEqual([200, { counted: bytes }])
-    expect(bodies.bytes).toBe(0)
+    expect(bodies.state.bytes).toBe(0)
   },
 )
 
@@ -125,7 +125,7 @@ test.each([
   ['a compression that is none', '/workflows/exact', bodyOf(MB), { 'Content-Encoding': 'gzip' }, 400],
 ])('%s gives its share back', async (_what, path, body, headers, status) => {
   expect((await post(path, body, headers)).status).toBe(status)
-  expect(bodies.bytes).toBe(0)
+  expect(bodies.state.bytes).toBe(0)
 })
 
 test('a client that goes while it sends gives its share back', async () => {
@@ -140,7 +140,7 @@ test('when the client has gone, the share is given back only when the work has e
   await counted(MB)
   socket.destroy()
   await work.sawCallerGo.promise
-  expect(bodies.bytes).toBe(MB)
+  expect(bodies.state.bytes).toBe(MB)
   work.goesOn.resolve()
   expect(await nothingIsCounted()).toBe(0)
 })
@@ -153,7 +153,7 @@ test.each(['/workflows/exact', '/workflows/exact?raw', '/workflows/named/x'])(
     const refused = await post(path, bodyOf(MB))
     expect([refused.headers.get('retry-after'), refused.headers.get('connection')]).toEqual(['1', 'close'])
     expect(await errorAnswer(refused)).toMatchObject({ httpStatus: 429, reason: 'SERVICE_BUSY' })
-    expect(bodies.bytes).toBe(2 * MB)
+    expect(bodies.state.bytes).toBe(2 * MB)
     expect((await post(path, bodyOf(16 * KB))).status).toBe(200)
     expect((await post(path, bodyOf(3 * MB))).status).toBe(413)
     work.goesOn.resolve()
@@ -208,6 +208,6 @@ test('nobody who is not known has a body counted or read', async () => {
   socket.write(`POST /workflows/exact HTTP/1.1\r\nHost: x\r\nContent-Length: ${MB}\r\n\r\n{`)
   const [said] = (await once(socket, 'data')) as [Buffer]
   expect(said.toString()).toMatch(/^HTTP\/1\.1 401 /)
-  expect(bodies.bytes).toBe(0)
+  expect(bodies.state.bytes).toBe(0)
   socket.destroy()
 })

@@ -1,0 +1,37 @@
+import type { SignJobToken } from '../../access/job-token.ts'
+import type { HeldResults } from '../../calls/dispatch/held-results.ts'
+import type { InvocationLogs } from '../../calls/pipeline/invocation-logs.ts'
+import type { Invoker } from '../../calls/pipeline/invoker.ts'
+import type { QueueState } from '../../fair-queue.ts'
+import type { Catalog } from '../../tools/catalog/catalog.ts'
+import type { Envelope } from '../../tools/catalog/list-query.ts'
+import type { DefinitionStore } from '../../tools/definitions/definition-store.ts'
+import type { DefinitionWriter } from '../../tools/definitions/definition-writer.ts'
+import type { FolderLayer } from '../../tools/folder/folder-layer.ts'
+import type { ModuleReader } from '../../tools/modules/module-reader.ts'
+import type { ModuleWriter } from '../../tools/modules/module-writer.ts'
+import type { Runner } from '../../tools/modules/runner.ts'
+
+/** The parts of the service that the handlers of the routes use. */
+export type RouteParts = {
+  readonly catalog: Catalog
+  /** The envelope of a list whose query names none. */
+  readonly envelope: Envelope
+  /** The `workflowName` of items whose runner names none. */
+  readonly defaultWorkflow: string
+  readonly invoker: Invoker
+  readonly logs: InvocationLogs
+  readonly heldResults?: HeldResults
+  readonly store: DefinitionStore
+  readonly writer: DefinitionWriter
+  readonly modules: { readonly reader: ModuleReader; readonly writer: ModuleWriter }
+  /** The watched folder of modules, as a part of the file layer. */
+  readonly folder?: FolderLayer | undefined
+  /** Undefined on a server that has no keys for job tokens. */
+  readonly signJobToken?: SignJobToken | undefined
+  /** Milliseconds since 1970. */
+  readonly now: () => number
+  readonly runner: Runner
+  readonly compilers: { readonly state: QueueState }
+  readonly argumentValidator: { readonly state: QueueState }
+}
