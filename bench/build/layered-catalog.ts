@@ -60,7 +60,7 @@ function state(layer: Layer, definitions: readonly ToolDefinition[]) {
   return { status: 'fresh', snapshot: LayerSnapshot.after(layer, undefined, read) } as const
 }
 
-/** How such a list is commonly built: merge every layer, keep the wanted names, normalise, stringify. */
+/** The common way to build a list of tools: merge every layer, keep the wanted names, normalise, stringify. */
 function mergeAndFilter(
   layers: readonly ReadonlyMap<string, ToolDefinition>[],
   names: readonly string[],

@@ -39,7 +39,7 @@ class Proof(TypedDict):
     #: The possible observations if a layer that is on holds the attack.
     expected: list[str]
     saw: str
-    #: The layers that are on and explain the observation.
+    #: The layers that are switched on and cause the observed refusal.
     by: tuple[str, ...]
 
 

@@ -8,7 +8,7 @@ import { moduleRoutes } from './modules.ts'
 import type { RouteParts } from './route-parts.ts'
 import { tokenRoute } from './tokens.ts'
 
-/** Every route. The list comes first, because it is requested before each call of a model. */
+/** Every route. The route that lists tools comes first, because it is requested before each call of a model. */
 export function routeTable(parts: RouteParts): readonly TableRow[] {
   return [
     listRoute(parts),

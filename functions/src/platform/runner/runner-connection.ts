@@ -124,7 +124,7 @@ export class RunnerConnections {
   }
 }
 
-/** Returns a function that tells whether the request was connected. If it was not, no part of it has reached the runner. */
+/** Returns a function that tells whether the request got a connection. If it got none, no part of it has reached the runner. */
 function watchSending(sent: ClientRequest): () => boolean {
   let isConnected = false
   sent.on('error', () => undefined)

@@ -8,7 +8,7 @@ import type { SchemaCompiler } from '../schemas/schema-compilers.ts'
 export type CheckOutcome =
   { readonly module: AdmittedModule } | { readonly faults: readonly ErrorDetail[] } | NotChecked
 
-/** The reason why nothing was checked. If `isLasting` is true, a person has to remove the reason. */
+/** The reason why nothing was checked. If `isLasting` is true, the check cannot succeed until a person removes the cause. */
 export type NotChecked = { readonly refusal: string; readonly isLasting: boolean }
 
 export type CheckParts = { readonly runner: Runner; readonly compiler: SchemaCompiler; readonly log: Log }
