@@ -204,7 +204,7 @@ test('closing does not wait for a process that has not started yet, and starts n
   )
   const asked = Promise.allSettled([it.ask('')])
   await until(
-    () => Promise.resolve(existsSync(it.at('starts'))),
+    () => Promise.resolve(existsSync(it.at('starts')) && it.count('starts') > 0),
     (isStarting) => isStarting,
   )
   await it.pool.close()
