@@ -11,11 +11,14 @@ const FOLDERS = [
 
 /** A constant at the top of a file whose name says that it is a limit. */
 const LIMIT = /(?:_MAX|_KEPT|AT_ONCE|_PER_USER|_PER_PLACE|DEADLINE_MS|DEADLINE_SECONDS)$/
+/** A constant that is an object with several limits. */
+const OBJECT = /^(?:export )?const ([A-Z_][A-Z0-9_]*)(?:: \w+)? = \{([^{}]*)\}/gm
 const CONSTANT = /^(?:(?:export )?const )?([A-Z_][A-Z0-9_]*)(?:: [\w.[\]]+)? = (.+)$/gm
 
 /**
  * Every limit in the code with its value, as `["access/claims.ts NAME", 5]`. The path is relative to the source folder of its
- * part. A limit is a number, or computed by + - * / ** << from numbers and other constants of its file. Other values are ignored.
+ * part, or `NAME.key` for a limit in an object. A limit is a number, or computed by + - * / ** << from numbers and other constants
+ * of its file. Other values are ignored.
  */
 export function limitsInCode(root: string): [string, number][] {
   return FOLDERS.flatMap((folder) =>
@@ -31,7 +34,15 @@ function limitsOf(text: string, file: string): [string, number][] {
     const value = valueOf(expression.replace(file.endsWith('.py') ? /\s+#.*$/ : /\s+\/\/.*$/, ''), values)
     if (value !== undefined) values.set(name, value)
   }
-  return [...values].filter(([name]) => LIMIT.test(name)).map(([name, value]) => [`${file} ${name}`, value])
+  for (const [, name = '', members = ''] of text.matchAll(OBJECT)) {
+    for (const [, key, expression = ''] of members.matchAll(/(\w+): ([^,\n]+)/g)) {
+      const value = valueOf(expression.trim(), values)
+      if (value !== undefined) values.set(`${name}.${key}`, value)
+    }
+  }
+  return [...values]
+    .filter(([name]) => LIMIT.test(name.split('.')[0] ?? ''))
+    .map(([name, value]) => [`${file} ${name}`, value])
 }
 
 /** TypeScript and Python write numbers, sums, products, powers and shifts the same way. */
