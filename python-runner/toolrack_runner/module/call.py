@@ -82,7 +82,8 @@ def _called(
     except BaseException as error:  # noqa: BLE001 - a handler may raise anything
         came_up = error
         return failure(*module.trusted.keep(lambda: raised(came_up, module.name, module.lines)))
-    size = len(str(result["text"]).encode())
+    text: Any = result["text"]
+    size = len(text.encode())
     if size > bytes_max:
         # Main and the service use the same sentence. It is written for the model that made the call.
         sentence = f"The result of {tool} has {size} bytes, and {bytes_max} are allowed; ask for less."

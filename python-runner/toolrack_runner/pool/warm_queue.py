@@ -201,9 +201,11 @@ class WarmQueues(Generic[Child]):
 
     def _make_room(self) -> None:
         while (user := self._bytes.greediest or self._children.greediest) is not None:
-            # A user has an amount only if children of the user wait.
             keys = (key for key, queue in self._queues.items() if key.tenant == user and queue.waiting)
-            self.drop(next(keys))
+            oldest = next(keys, None)
+            if oldest is None:
+                return
+            self.drop(oldest)
 
     def _forget_code(self, queue: WarmQueue[Child]) -> None:
         if queue.code is not None:

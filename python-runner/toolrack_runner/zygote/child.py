@@ -78,8 +78,6 @@ def live(
                 _check(channel, order)
             case messages.ProbeOrder():
                 _probe(channel, order)
-        # Waits until main kills this process. Main first reads the usage of the call, which needs a living process.
-        _read(channel, 1)
     except FrameError:
         pass  # Main closed the channel, because it does not need this child.
     except BaseException as error:  # noqa: BLE001 - main must learn of every error
@@ -108,6 +106,7 @@ def _call(channel: int, order: messages.CallOrder, output_bytes_max: int) -> Non
             module, call.tool, call.arguments, call.context, output_bytes_max=output_bytes_max
         )
         _say(channel, _answer(outcome))
+    _wait_for_the_end(channel)
 
 
 def _rehearse() -> None:
@@ -156,16 +155,26 @@ def _check(channel: int, order: messages.CheckOrder) -> None:
     check_module(order.module, a2b_base64(order.source), send=send)
     _flush()
     _say(channel, messages.Done())
+    _wait_for_the_end(channel)
 
 
 def _probe(channel: int, order: messages.ProbeOrder) -> None:
     canaries = Canaries(**order.canaries | {"workdir": os.getcwd()})  # type: ignore[arg-type] # as the zygote sent them
     probes = {probe.name: probe for probe in PROBES}
     _say(channel, messages.Sights({name: probes[name].try_it(canaries) for name in order.probes}))
+    _wait_for_the_end(channel)
 
 
 def _say(channel: int, message: ChildMessage) -> None:
     write_frame(channel, message.as_json())
+
+
+def _wait_for_the_end(channel: int) -> None:
+    """Waits until main kills this process. Main first reads the usage of the call, which needs a living process.
+
+    The caller must not return before: objects of the module would be freed, and their `__del__` would run after the answer.
+    """
+    _read(channel, 1)
 
 
 def _flush() -> None:
