@@ -79,7 +79,7 @@ class Channel:
         self._theirs.close()
 
     def send(self, *orders: Order) -> None:
-        """Sends orders without blocking. Bytes that do not fit into the buffer are sent after the child has read earlier bytes."""
+        """Sends orders without blocking. Bytes beyond the buffer are sent after the child has read earlier bytes."""
         for order in orders:
             self.life.told(order)
         self._send(self._unsent + b"".join(map(_frame, orders)))
