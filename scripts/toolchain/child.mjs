@@ -42,9 +42,10 @@ export async function runChild(command, args, { onSpawn, ...options } = {}) {
   for (const signal of signals) process.on(signal, forward)
   for (const stream of [child.stdout, child.stderr])
     stream?.setEncoding('utf8').on('data', (text) => (output += text))
-  if (child.pid !== undefined) onSpawn?.(child)
+  const closed = once(child, 'close')
   try {
-    const [code, signal] = await once(child, 'close')
+    if (child.pid !== undefined) onSpawn?.(child)
+    const [code, signal] = await closed
     return { code: code ?? exitCodeOf(signal), endedBy: signal, interruptedBy, output }
   } finally {
     for (const signal of signals) process.off(signal, forward)

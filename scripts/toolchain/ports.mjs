@@ -1,14 +1,15 @@
 import { randomInt } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
 const host = '127.0.0.1'
 
-/** A program that asked for ports listens on them within this time. */
+/** A program that asked for ports listens on them within this time. A claim is kept for one to two times as long. */
 const claimMs = 600_000
+const claims = join(tmpdir(), `toolrack-ports-${process.getuid?.() ?? 'user'}`)
 
 /** True if nobody listens on the port. */
 export async function isFree(port) {
@@ -25,13 +26,13 @@ export async function isFree(port) {
 
 /** Claims the port with a file, so that two programs that look for free ports at the same time get different ones. */
 function claim(port) {
-  const folder = join(tmpdir(), `toolrack-ports-${process.getuid()}`)
-  const path = join(folder, String(port))
-  mkdirSync(folder, { recursive: true, mode: 0o700 })
-  const claimed = statSync(path, { throwIfNoEntry: false })
-  if (claimed !== undefined && Date.now() - claimed.mtimeMs > claimMs) rmSync(path, { force: true })
+  const period = Math.floor(Date.now() / claimMs)
+  const [older, before, now] = [2, 1, 0].map((age) => join(claims, String(period - age)))
+  rmSync(older, { recursive: true, force: true })
+  mkdirSync(now, { recursive: true, mode: 0o700 })
+  if (existsSync(join(before, String(port)))) return false
   try {
-    writeFileSync(path, '', { flag: 'wx' })
+    writeFileSync(join(now, String(port)), '', { flag: 'wx' })
     return true
   } catch (error) {
     if (error.code === 'EEXIST') return false

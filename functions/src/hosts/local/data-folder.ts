@@ -1,4 +1,4 @@
-import { accessSync, constants, existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { accessSync, constants, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { DatabaseSync } from 'node:sqlite'
 import { newJobKeys, parseJobKeys, type JobKeys } from '../../access/job-keys.ts'
@@ -110,8 +110,14 @@ export function openJobKeys(folder: string): JobKeys {
 }
 
 function jobKeysText(path: string): string {
-  if (!existsSync(path)) writeFileSync(path, newJobKeys(), { mode: 0o600 })
-  return readFileSync(path, 'utf8')
+  try {
+    return readFileSync(path, 'utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
+  const text = newJobKeys()
+  writeFileSync(path, text, { mode: 0o600 })
+  return text
 }
 
 function usable<Opened>(path: string, remedy: string, open: () => Opened): Opened {

@@ -53,7 +53,7 @@ export class CallsUnderWay {
   readonly #calls = new Set<Promise<unknown>>()
 
   /** The result of the call. If it takes longer than `ms`, its signal is aborted, and this rejects with STORE_FAILED. */
-  within<T>(ms: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
+  async within<T>(ms: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const aborter = new AbortController()
     return withinMs(ms, this.track(call(aborter.signal)), () => {
       const cause = new Error(`no answer within ${ms} ms`)
