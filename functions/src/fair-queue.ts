@@ -45,9 +45,7 @@ type User = {
   pausedUntilMs: number
 }
 
-/**
- * How many users are remembered while work waits, in about 100 KB. If there are more (rare), users without work are forgotten.
- */
+/** How many users are remembered while work waits, in about 100 KB. Above this (rare), users without work are forgotten. */
 export const IDLE_USERS_MAX = 1_000
 
 const SYSTEM_CLOCK: QueueClock = {
@@ -69,9 +67,7 @@ export class FairQueue {
   #running = 0
   #waiting = 0
   #starts = 0
-  /**
-   * The highest `started` of the users who were forgotten while work waited. The `started` of a new user begins at this number.
-   */
+  /** The highest `started` of the users who were forgotten while work waited. A new user gets it as `started`. */
   #forgottenStart = 0
 
   /** `refusal` makes the error for work that is not run. */

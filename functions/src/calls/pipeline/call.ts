@@ -21,10 +21,7 @@ export type CallRequest = {
   readonly arguments: JsonObject
   readonly context: JsonObject
   readonly expectedDigest: Digest | undefined
-  /**
-   * True if null means that an argument was omitted. In strict mode, a model must write all parameters, and null for omitted
-   * ones.
-   */
+  /** True if null means that an argument was omitted. In strict mode, a model must write every parameter, if need be as null. */
   readonly nullMeansOmitted?: boolean
 }
 
@@ -50,9 +47,7 @@ export type Asked = {
   readonly headers?: CallHeaders
   /** The id of the call that makes this one, if a step makes it. */
   readonly parentInvocationId?: string
-  /**
-   * Aborted when the caller has disconnected. Then the runner kills the call's process, and a waiting check of arguments ends.
-   */
+  /** Aborted when the caller has disconnected. Then the runner kills the call's process, and a waiting check is refused. */
   readonly signal: AbortSignal
   /** Receives the events of the call. An error that it throws is logged and does not change the call. */
   readonly listen?: (event: CallEvent) => void

@@ -14,7 +14,7 @@ type Narrowing = { readonly grantId: string; readonly of: CatalogView; readonly 
 /** The merged catalog of one principal at one moment. Only this class decides which definition a name means. */
 export class CatalogView {
   readonly layers: Layers
-  /** Differs after a change of the catalog, if a layer is stale or cannot be read, and between grants. */
+  /** Differs after a change of the catalog, for each grant, and if the status of a layer is `stale` or `error`. */
   readonly revision: string
   readonly isWhole: boolean
   /** The layers of which nothing could be read. A tool that is not found may be in one of them. */
@@ -38,7 +38,7 @@ export class CatalogView {
     return this.layers.user === user && this.layers.global === global && this.layers.file === file
   }
 
-  /** The view for the holder of a grant. Its layers contain only the tools that `maySee` shows. It is made once for each grant. */
+  /** The view for the holder of a grant. Its layers contain only the tools that `maySee` shows. Made once for each grant. */
   narrowedTo(grant: Grant): CatalogView {
     const known = this.#narrowed.get(grant)
     if (known) return known

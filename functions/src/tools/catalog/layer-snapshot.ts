@@ -38,7 +38,7 @@ export class LayerSnapshot {
     return (this.#sorted ??= [...this.byName.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1)))
   }
 
-  /** The entries by alias, except names that equal their alias. If two names have the same alias, the first is used. */
+  /** The entries by alias, without the names that equal their alias. If two names have the same alias, the first name is used. */
   get byAlias(): ReadonlyMap<string, CatalogEntry> {
     return (this.#byAlias ??= new Map(
       this.sorted

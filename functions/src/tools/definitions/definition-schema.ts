@@ -2,7 +2,7 @@ import { isJsonObject, RUNNER_KINDS, TOOL_NAME_RULE, toolNameFault } from '@tool
 import type { JsonObject } from '@toolrack/contract'
 import type { z as Zod } from 'zod'
 
-/** The limit of unknown fields. They are stored unchanged, because a later runner or client may use them. */
+/** The limit of unknown fields. These are stored unchanged, because a later runner or client may use them. */
 const SHALLOW = { message: 'is nested deeper than 6 levels or holds more than 500 values', abort: true }
 
 let schemas: Promise<ReturnType<typeof schemasWith>> | undefined

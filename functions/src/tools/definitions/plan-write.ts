@@ -9,11 +9,11 @@ export type PlannedChange = {
 }
 
 /**
- * Decides the outcome of each change, from the definitions that the transaction has read. `module` is set if the write
- * uploads or deletes a module. Only such a write may change definitions of the module. `presentGrowth` is the number of
- * bytes that the module adds in addition to those of its definitions.
- * Throws PRECONDITION_FAILED, NAME_TAKEN, TOOL_NOT_FOUND or MANAGED_BY_MODULE with a detail for every change that has a
- * fault, and the errors of `refuseOverflow`.
+ * Decides the outcome of each change, from the definitions that the transaction has read. `module` is set if the write uploads or
+ * deletes a module. Only such a write may change definitions of that module. `presentGrowth` is the number of bytes that the
+ * module adds, without those of its definitions.
+ * Throws PRECONDITION_FAILED, NAME_TAKEN, TOOL_NOT_FOUND or MANAGED_BY_MODULE with a detail for every change that has a fault,
+ * and the errors of `refuseOverflow`.
  */
 export function planWrite(
   changes: readonly DefinitionChange[],

@@ -56,13 +56,13 @@ export type ModuleWriteResult = {
   readonly tools: readonly DefinitionWriteResult[]
 }
 
-/** A part of a list by name: at most `limit` names after the name `after`. */
+/** A page of a list that is ordered by name: at most `limit` names after the name `after`. */
 export type ModulePage = { readonly after?: string | undefined; readonly limit: number }
 
 /** The part of a `DefinitionStore` that keeps modules. Every implementation passes `test/support/module-store.contract.ts`. */
 export interface ModuleStore {
   /**
-   * Writes the module, its source, a version, and all its changes of definitions in one transaction. Raises the layer's
+   * Writes the module, its source, a version, and all changes of the module's definitions in one transaction. Raises the layer's
    * revision once if anything has changed. Rejects with the errors of `planModuleWrite`.
    */
   writeModule(layer: StoredLayer, change: ModuleChange, context: WriteContext): Promise<ModuleWriteResult>

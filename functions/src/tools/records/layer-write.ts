@@ -85,7 +85,7 @@ function roomIn({ state, store }: FoundInLayer, { limits }: WriteContext) {
   return { size: state.size, totals: state.totals, limits, store }
 }
 
-/** The changes at the next revision. Content of another program first becomes a version with a revision of its own. */
+/** The changes at the next revision. Replaced content of another program first becomes a version with a revision of its own. */
 function changesOf(planned: readonly PlannedChange[], found: FoundInLayer, { limits }: WriteContext) {
   const isForeign = written(planned).some(({ change }) => found.definitions.get(change.name)?.isForeign)
   return new LayerChanges(found.state, limits, found.state.revision + (isForeign ? 2 : 1))

@@ -5,7 +5,7 @@ import { createCompileSchema } from './compile-schema.ts'
 // A separate program. A question is the text of a schema.
 const compileSchema = createCompileSchema()
 
-// Compiles the meta-schema before the first question. It takes longer than most schemas, and must not count against the
-// deadline of the first one.
+// Compiles the meta-schema before the first question. This takes more time than most schemas, and must not count against the
+// deadline of the first question.
 compileSchema({})
 answerQuestions((text: string) => compileSchema(JSON.parse(text) as JsonObject))
