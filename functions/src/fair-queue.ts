@@ -78,8 +78,8 @@ export class FairQueue {
   }
 
   /**
-   * Runs `act` when it is the user's turn, or at once if a place is free. Rejects with the error of `act`. Rejects with the
-   * refusal if too much work waits, or if `signal` is aborted before the turn comes.
+   * Runs `act` when it is the user's turn, or at once if a place is free. Rejects with the error of `act`. If too much work
+   * waits, or if `signal` is aborted before the turn comes, rejects with the error that `refusal` makes.
    */
   async run<T>(user: QueueUser, act: () => T | Promise<T>, signal?: AbortSignal): Promise<T> {
     if (signal?.aborted) throw this.#refusal('gone')

@@ -40,7 +40,7 @@ export function parseCalls(body: JsonValue): ReadCalls<CallFormatName> {
   return read
 }
 
-/** Runs a model's calls, each like a call that is sent alone, AT_ONCE at a time. `held` counts the bytes of the results. */
+/** Runs a model's calls, each like a single call, at most AT_ONCE at a time. `held` counts the bytes of the results. */
 export async function dispatch(
   pipeline: Pipeline,
   sender: Required<Pick<Asked, 'principal' | 'signal' | 'headers'>>,
@@ -83,7 +83,7 @@ function forModel(answered: AnsweredCall<InvocationResult<ResultData>>): Answere
   return result.data.isExact() ? answered : { call, result: { ...result, data: undefined } }
 }
 
-/** Gives each call its own idempotency key: the key of the request, a line feed (which no header has), and the id of the call. */
+/** Gives each call its own idempotency key: the request's key, a line feed (no header has one), and the call's id or index. */
 function headersOf({ id, index }: ToolCall, headers: CallHeaders): CallHeaders {
   const key = headers.idempotencyKey
   return key === undefined ? headers : { ...headers, idempotencyKey: `${key}\n${id ?? index}` }

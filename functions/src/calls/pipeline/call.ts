@@ -21,7 +21,7 @@ export type CallRequest = {
   readonly arguments: JsonObject
   readonly context: JsonObject
   readonly expectedDigest: Digest | undefined
-  /** True if null means that an argument was omitted. In strict mode, a model must write every parameter, if need be as null. */
+  /** True if null means that an argument was omitted. In strict mode, a model must write null for an omitted parameter. */
   readonly nullMeansOmitted?: boolean
 }
 

@@ -27,7 +27,7 @@ export function callSteps(parts: StepParts, failures: StepFailures): Next<Receiv
 export const readRequest: Step<Received, Requested> = (call, next) => {
   const proceed = (request: CallRequest): Promise<CallOutcome> => next({ ...call, request })
   const request = call.read()
-  // The request of a dispatched call is not a promise. An `await` would take a tenth of a warm call.
+  // The request of a dispatched call is not a promise. An `await` would take a tenth of a warm call's time.
   return request instanceof Promise ? request.then(proceed) : proceed(request)
 }
 

@@ -8,7 +8,7 @@ import { inOrder, type Position } from './list-query.ts'
 
 type Layers = Readonly<Record<Layer, LayerState>>
 
-/** The data for the view of a grant. `changed` has the names whose definitions no longer have the granted digest. */
+/** What narrows the view `of` to a grant. `changed` has the names whose digests are no longer those of the grant. */
 type Narrowing = { readonly grantId: string; readonly of: CatalogView; readonly changed: readonly string[] }
 
 /** The merged catalog of one principal at one moment. Only this class decides which definition a name means. */
@@ -19,7 +19,7 @@ export class CatalogView {
   readonly isWhole: boolean
   /** The layers of which nothing could be read. A tool that is not found may be in one of them. */
   readonly lostLayers: readonly Layer[]
-  /** True if the user has definitions in the user layer, visible or not. Then no other user has the same view. */
+  /** True if the user has definitions in the user layer, visible or not. If it is true, no other user has the same view. */
   readonly hasOwn: boolean
   readonly #changed: readonly string[]
   readonly #narrowed = new WeakMap<Grant, CatalogView>()
@@ -59,7 +59,7 @@ export class CatalogView {
     return view
   }
 
-  /** True if the grant names the tool with this name or alias, but with another digest than its present one. */
+  /** True if the grant names the tool with this name or alias, but with another digest than the tool has now. */
   hasChanged(nameOrAlias: string): boolean {
     return this.#changed.some((name) => name === nameOrAlias || aliasOf(name) === nameOrAlias)
   }

@@ -56,7 +56,7 @@ export class Catalog {
     return Promise.all(layers.map((layer) => layer.current())).then(() => this.#view(user, viewer))
   }
 
-  /** Reads the layers that all users share for the first time, without a deadline. Never rejects. */
+  /** The first read of the layers that all users share. It has no deadline. Never rejects. */
   async load(): Promise<void> {
     await Promise.all([this.#global.load(), this.#file.load()])
   }

@@ -17,7 +17,9 @@ export type LayerReport = (layer: Layer, event: { readonly lost: unknown } | 'ba
 
 type Options = { readonly now: () => number; readonly report: LayerReport }
 
-/** Keeps one layer in memory. Asks for the revision at most once a second. If this fails, the last good state remains. */
+/**
+ * Keeps one layer in memory. Asks the source for the revision once a second at most. If this fails, the last good state remains.
+ */
 export class LayerCache {
   readonly #layer: Layer
   readonly #source: LayerSource

@@ -5,7 +5,7 @@ import type { LayerRead, SkippedItem, StoredDefinition } from './layer-source.ts
 /** Bytes of an entry without its texts. Measured: a small definition with its texts takes 2 KB. */
 const ENTRY_BYTES = 1_024
 
-/** One layer at one revision. It never changes. */
+/** One layer at one revision. A snapshot never changes. */
 export class LayerSnapshot {
   readonly layer: Layer
   readonly revision: string

@@ -1,6 +1,6 @@
 import type { Digest } from '@toolrack/contract'
 
-/** A layer that is written through the service. The file layer is not one. */
+/** A layer that is written through the service. The file layer is not such a layer. */
 export type StoredLayer = { readonly kind: 'global' } | { readonly kind: 'user'; readonly uid: string }
 
 /** An item of a layer that was left out because of a fault. */
@@ -37,7 +37,7 @@ export type StoredDefinition = {
   readonly name: string
   readonly text: string
   readonly digest: Digest
-  /** The layer's revision at the write of this content. */
+  /** The layer's revision when this content was written. */
   readonly revision: string
   /** ISO 8601, UTC. Absent in the file layer. */
   readonly updatedAt?: string

@@ -18,7 +18,7 @@ export type ListAnswer = {
   readonly nextCursor: string | undefined
 }
 
-/** Builds a list from the fragments. They were serialised when the definitions were read. */
+/** Makes a list from the fragments of definitions, which were serialised when the definitions were read. */
 export function listAnswer(view: CatalogView, query: ListQuery, defaultWorkflow: string): ListAnswer {
   return answer(view, query, defaultWorkflow, (entry) => entry)
 }

@@ -24,8 +24,8 @@ export type DefinitionDelete = {
 export type DefinitionChange = DefinitionPut | DefinitionDelete
 
 /**
- * The required state of a record. `ifMatch`: it exists (`*`), or has one of these entity tags. `ifNoneMatch`: it does not exist
- * (`*`), or has none of these entity tags.
+ * The required state of a record. `ifMatch`: the record exists (`*`), or has one of these entity tags. `ifNoneMatch`: the record
+ * does not exist (`*`), or has none of these entity tags.
  */
 export type Precondition = {
   readonly ifMatch?: '*' | ReadonlySet<string>

@@ -127,10 +127,7 @@ export async function keptVersions(store: DefinitionStore, layer: StoredLayer, n
   return versions
 }
 
-/**
- * Runs a write of a layer, and marks the layer as written in the catalog. A write that fails may still have been done, so it is
- * marked too.
- */
+/** Runs a write of a layer. Afterwards marks the layer as written, even after an error, because the write may have been done. */
 export async function writeLayer<Result>(
   catalog: Catalog,
   { uid }: Principal,
@@ -182,7 +179,7 @@ export function putOf(
   return { kind: 'put', name: definition.function.name, text, digest, onConflict, precondition }
 }
 
-/** The body of the request with the name from its path. Throws NAME_MISMATCH if the body has another name. */
+/** The body of a request, with the name from the path of the request. Throws NAME_MISMATCH if the body has another name. */
 function withName(sent: JsonValue, name: string): JsonValue {
   const own = sentName(sent)
   if (own !== undefined && own !== name) throw new ToolrackError('NAME_MISMATCH')

@@ -74,7 +74,7 @@ function refuseManaged(module: string): Decision {
   return refuse('MANAGED_BY_MODULE', message, { module })
 }
 
-/** Refuses a tool of a module if its name belongs to another definition of the layer that is not from this module. */
+/** Refuses a tool of a module, because its name already belongs to a definition of the layer that is not from this module. */
 function refuseTaken(name: string, owner: string | undefined): Decision {
   const whose = owner === undefined ? 'as a definition of its own' : `as a tool of the module ${owner}`
   const message = `The layer has ${name} already, ${whose}: delete that, or rename the tool. Nothing was written.`

@@ -5,12 +5,10 @@ import { lstat, open, realpath, stat } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import type { AdmittedModule } from '../modules/admit-module.ts'
 
-/** The same limit as for an upload. */
+/** The most bytes of a file. An upload has the same limit. */
 export const FILE_BYTES_MAX = 256 * 1024
 
-/**
- * If the last change is more recent, the stamp is empty: the file may change again in the same tick of the file system's clock.
- */
+/** A file that changed less than this time ago gets no stamp: it may change again in the same tick of the file system's clock. */
 const TRUSTED_AFTER_MS = 100
 
 /** A link is refused, because `realpath` has already followed links. A pipe in place of the file does not block the open. */

@@ -1,13 +1,13 @@
 import { watch, type FSWatcher } from 'node:fs'
 
 export type WatchPatience = {
-  /** From the last event to the scan. There is a pause because a program that saves a file causes several events. */
+  /** Milliseconds from the last event to the scan. A program that saves a file causes several events. */
   readonly quietMs: number
-  /** The longest wait for a scan while events continue. */
+  /** The most milliseconds from the first event to the scan, while events continue. */
   readonly busyMs: number
-  /** From one scan to the next if there are no events. Network file systems cause no events. */
+  /** Milliseconds from one scan to the next if there are no events. Network file systems cause none. */
   readonly pollMs: number
-  /** From one scan to the next if there is no folder, or no watch on it. */
+  /** Milliseconds from one scan to the next if there is no folder, or no watch on it. */
   readonly blindMs: number
 }
 

@@ -57,7 +57,7 @@ export class ModuleChecks {
     if (this.#waiting.delete(file)) this.#notify()
   }
 
-  /** Continues at once, even if the runner has just refused a check. */
+  /** Ends the pause after a refusal, and continues with the checks at once. */
   hurry(): void {
     clearTimeout(this.#pause)
     this.#pause = undefined
@@ -65,7 +65,7 @@ export class ModuleChecks {
     this.#next()
   }
 
-  /** Resolves when nothing waits, when a refusal is lasting, or after `waitMsMax` milliseconds. */
+  /** Resolves when nothing waits, when a refusal is lasting (`isLasting`), or after `waitMsMax` milliseconds. */
   async settled(waitMsMax: number): Promise<void> {
     await withinMs(waitMsMax, this.#settled(), () => undefined)
   }

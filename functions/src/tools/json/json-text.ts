@@ -3,7 +3,7 @@ import { holdsLargeInteger, type JsonValue, type ToolResult } from '@toolrack/co
 /** The most UTF-16 code units of a short text. A text of this length is parsed in less than a millisecond. */
 const SHORT_LENGTH = 8_192
 
-/** A number of 16 digits or more, or one with an exponent; 2^53 has 16 digits. */
+/** Matches a number with an exponent, or with 16 digits or more. The first integer that may be inexact, 2^53, has 16 digits. */
 const MAYBE_LARGE = /(?:^|[[,:])\s*-?(?:\d{16}|\d[\d.]*[eE])/
 
 /** For the `jsonOf` that runs: `toJSON` adds texts to it. Nothing else runs meanwhile, because JSON.stringify is synchronous. */

@@ -15,9 +15,9 @@ export type ModuleSummary = {
   readonly name: string
   /** The digest of the source, in hexadecimal digits. */
   readonly sha256: string
-  /** The names of its definitions. */
+  /** The names of the module's definitions. */
   readonly tools: readonly string[]
-  /** The layer's revision at the write of this content. */
+  /** The layer's revision when this content was written. */
   readonly revision: string
   readonly updatedAt: string
   readonly updatedBy: string

@@ -72,7 +72,7 @@ export class ModuleWriter {
   }
 }
 
-/** The digest of the source that no call uses any more. */
+/** The digest of the source that the write has replaced or deleted, so that no call uses it any more. */
 function unusedAfter({ outcome, sha256, replaced }: ModuleWriteResult): string | undefined {
   if (outcome === 'deleted') return sha256
   return replaced === sha256 ? undefined : replaced

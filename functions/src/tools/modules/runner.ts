@@ -11,7 +11,7 @@ export type Runner = {
   readonly check: (module: ModuleCheck) => Promise<CheckReport>
   /** Ends the processes that wait for calls of a module. Never rejects. A process that cannot be reached ends by itself later. */
   readonly forget: (module: ForgottenModule) => Promise<void>
-  /** Ends everything that was started for the runner. */
+  /** Closes the connections to the runner, and ends its process if the service started it. */
   readonly close: () => Promise<void>
 }
 
@@ -58,7 +58,7 @@ export type RunnerCall = {
   readonly resultBytesMax: number
   /** The hosts that the call may connect to. If there are no hosts, the call has no network. */
   readonly network: readonly string[]
-  /** Reads the source of the module, if the runner does not have it. Undefined if the module was deleted. */
+  /** Called if the runner does not have the source of the module. Resolves to undefined if the module was deleted. */
   readonly source: () => Promise<string | undefined>
   /** Aborted when nobody waits for the call. */
   readonly signal: AbortSignal

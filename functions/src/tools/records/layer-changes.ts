@@ -7,7 +7,7 @@ export type RecordKind = 'definition' | 'module'
 
 export type KeptVersion = {
   readonly revision: number
-  /** Counted like `recordBytes` does. */
+  /** Counted by `recordBytes`. */
   readonly bytes: number
   /** The digest of a module's source. A deletion and a version of a definition have none. */
   readonly sha256?: string | null
@@ -18,13 +18,13 @@ export type KeptName = {
   readonly kind: RecordKind
   readonly name: string
   readonly isDeleted: boolean
-  /** The bytes of the name's own record, without its versions. Counted like `recordBytes` does. */
+  /** The bytes of the name's own record, without its versions. Counted by `recordBytes`. */
   readonly ownBytes: number
   /** The oldest first. The last one is the present content, or the deletion. */
   readonly versions: readonly KeptVersion[]
   /**
    * True if `versions` has only the versions that are needed to add a new one: the last one, and those older than the newest
-   * `VERSIONS_KEPT - 1`, which the new one displaces. To read all versions of 200 names took more time than to write 200.
+   * `VERSIONS_KEPT - 1`, which the new one displaces. To read all versions of 200 names took more time than to write the names.
    */
   readonly isPartial?: boolean | undefined
 }

@@ -16,7 +16,7 @@ export type FoundDefinition = {
   readonly kept?: KeptName | undefined
   /** The present content: a definition that this service or another program has written under this name. */
   readonly stored?: StoredDefinition | undefined
-  /** True if another program has written the document. Its content becomes a version before it is replaced. */
+  /** True if another program has written the document. The document becomes a version before a write replaces it. */
   readonly isForeign?: boolean
 }
 

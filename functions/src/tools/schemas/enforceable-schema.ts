@@ -87,7 +87,7 @@ export function enforceableSchema(root: JsonObject): CompileReport & { readonly 
     return hasDropped
   }
 
-  /** Removes the keywords from every schema, because it is no longer known which values the other keywords evaluate. */
+  /** Removes the given keywords from every schema, because it is no longer known which values the other keywords evaluate. */
   function dropUnevaluated(...keywords: readonly string[]): void {
     function visit(schema: Mutable, path: SchemaPath): boolean {
       anyBelow(schema, path, visit)

@@ -21,7 +21,7 @@ export type RequestCompiler = SchemaCompiler & {
   readonly goOn: (checked: number, all: number) => void
 }
 
-/** Makes schema compilers that share processes. If a schema takes too long, its process is killed and replaced. */
+/** Makes schema compilers that share processes. If a compilation takes too much time, its process is killed and replaced. */
 export class SchemaCompilers extends WorkerPool<string, CompileReport> {
   /** For files and documents that the service reads by itself. This work takes turns with users. Any amount of it may wait. */
   readonly own: SchemaCompiler = { compile: (schema) => this.#compile(schema, { user: null }) }

@@ -4,14 +4,14 @@ import { once } from 'node:events'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Log } from '../../log.ts'
 
-/** The worker's report, or a fault: the reason for no report, as a part of a sentence, such as "within 500 ms". */
+/** The worker's report, or the reason why there is none: a part of a sentence, such as "within 500 ms". */
 export type WorkerAnswer<Report> = { readonly report: Report } | { readonly fault: string }
 
 export type WorkerOptions = {
   readonly deadlineMs: number
   /** Milliseconds without a question after which the process is killed. */
   readonly idleMs?: number
-  /** Milliseconds that the start of the process may take. It takes 100 ms, and much longer on a busy machine. */
+  /** Milliseconds that the start of the process may take. A start takes 100 ms, and much more on a busy machine. */
   readonly startMs?: number
   readonly log?: Log | undefined
 }
