@@ -5,7 +5,7 @@ import type { Handler } from './hosts/cloud/serving.ts'
 
 /**
  * The parameters of a deployment. The service gets them as environment variables of the same names, which `hosts/config.ts` reads
- * and checks. `functions/.env` has the default values, so that a deployment never stops to ask for one.
+ * and checks. `functions/.env` has their default values, so that a deployment never stops to ask for a value.
  */
 const PARAMETERS = {
   LIST_ENVELOPE: ['array', 'The envelope of a list whose query names none: array or items.'],
@@ -37,7 +37,7 @@ setGlobalOptions({
   secrets: [jobKeys],
 })
 
-/** Declares a function. `cors` is false because the app checks origins itself. Otherwise the emulator would allow every origin. */
+/** Declares a function. `cors` is false: the app checks origins itself, and the emulator would otherwise allow every origin. */
 export function declare(handler: Handler): HttpsFunction {
   return onRequest({ cors: false }, handler)
 }

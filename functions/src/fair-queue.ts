@@ -2,11 +2,11 @@
 export type QueueBounds = {
   /** How many pieces of work run at the same time. */
   readonly places: number
-  /** The most places of one user, even if nobody else waits. Running work is not stopped when another user needs a place. */
+  /** How many places one user may have at once, even if nobody else waits: running work is never stopped to free a place. */
   readonly placesPerUser: number
   /** How many pieces of work of one user may wait. */
   readonly waitingPerUser: number
-  /** How many pieces of work may wait for all users together. The service's own work is not included. */
+  /** How many pieces of work of all users together may wait. The service's own work does not count. */
   readonly waitingMax: number
 }
 
@@ -16,7 +16,7 @@ export type QueueClock = {
   readonly later: (ms: number, act: () => void) => void
 }
 
-/** The user whose work it is. Null is the service itself: it takes turns like a user, but any amount of its work may wait. */
+/** The user who sends the work. Null is the service: it takes turns like a user, but any amount of its work may wait. */
 export type QueueUser = string | null
 
 /** Why work was not run: too much work waits (`full`), or the caller has disconnected (`gone`). */
@@ -40,12 +40,12 @@ type Waiter = {
 type User = {
   readonly waiting: Set<Waiter>
   running: number
-  /** The number of the user's last start; 0 before the first. */
+  /** The number of the user's last start, counted over all users. Before the user's first start: `#forgottenStart`. */
   started: number
   pausedUntilMs: number
 }
 
-/** The most users that are remembered, in about 100 KB. Above this number, which is rare, users without work are forgotten. */
+/** How many users are remembered while work waits, in about 100 KB. Above this (rare), users without work are forgotten. */
 export const IDLE_USERS_MAX = 1_000
 
 const SYSTEM_CLOCK: QueueClock = {
@@ -54,19 +54,20 @@ const SYSTEM_CLOCK: QueueClock = {
 }
 
 /**
- * A queue in which users share places. A free place goes to the user with the fewest places, and among equals to the user whose
- * last start was longest ago. If one user sends too much work, only that user's work is refused.
+ * A queue in which users share places. A free place goes to the waiting user who has the fewest places. If several users have
+ * equally few, it goes to the one whose last start was longest ago. If one user sends too much work, only that user's work is
+ * refused.
  */
 export class FairQueue {
   readonly #bounds: QueueBounds
   readonly #refusal: (why: NotRun) => Error
   readonly #clock: QueueClock
-  /** In the order of their last starts. */
+  /** The users in the order of their last starts. */
   readonly #users = new Map<QueueUser, User>()
   #running = 0
   #waiting = 0
   #starts = 0
-  /** The highest `started` of a user who was forgotten while others waited. New users begin with this number. */
+  /** The highest `started` of the users who were forgotten while work waited. A new user gets it as `started`. */
   #forgottenStart = 0
 
   /** `refusal` makes the error for work that is not run. */
@@ -77,8 +78,8 @@ export class FairQueue {
   }
 
   /**
-   * Runs `act` when it is the user's turn, or at once if a place is free. Rejects with the error of `act`. Rejects with the
-   * refusal if too much work waits, or if `signal` is aborted before the turn comes.
+   * Runs `act` when it is the user's turn, or at once if a place is free. Rejects with the error of `act`. If too much work
+   * waits, or if `signal` is aborted before the turn comes, rejects with the error that `refusal` makes.
    */
   async run<T>(user: QueueUser, act: () => T | Promise<T>, signal?: AbortSignal): Promise<T> {
     if (signal?.aborted) throw this.#refusal('gone')
@@ -183,8 +184,8 @@ export class FairQueue {
   }
 
   /**
-   * Makes room for one more waiter, if necessary by refusing the newest waiter of the user who has the most. Throws the refusal
-   * if there is no room.
+   * Makes room for one more waiter, if necessary by refusing the newest waiter of the user who has the most waiters. Throws the
+   * refusal if no room can be made.
    */
   #makeRoom({ waiting }: User): void {
     const { waitingPerUser, waitingMax } = this.#bounds
@@ -211,9 +212,9 @@ export class FairQueue {
   }
 
   /**
-   * Forgets users without work: all of them if nobody waits, otherwise only as many as are above the maximum, those with the
-   * earliest last start first. If a user were forgotten at once, their next work would always be first. When a forgotten user
-   * comes back, waiters with an earlier last start are served first.
+   * Forgets users without work. If nothing waits, all of them are forgotten. If work waits, only as many are forgotten as exceed
+   * `IDLE_USERS_MAX`, the earliest last start first. If a user were forgotten at once, their next work would always be first.
+   * When a forgotten user comes back, waiters with an earlier last start are served first.
    */
   #forgetIdle(): void {
     const max = this.#waiting > 0 ? IDLE_USERS_MAX : 0

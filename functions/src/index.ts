@@ -9,10 +9,10 @@ export const workflows = declared(serving('workflows'))
 export const jobs = declared(serving('jobs'))
 
 /**
- * Returns the handler itself if the function only has to serve: then the platform sets FUNCTION_TARGET. This avoids
- * firebase-functions, which takes 100 ms of a new instance, nearly all for firebase-admin, and does nothing for a request.
+ * Returns the handler itself if the function only has to serve requests. In this case, the platform sets FUNCTION_TARGET. Then
+ * firebase-functions is not loaded: it takes 100 ms of the start, nearly all for firebase-admin, and does nothing for a request.
  *
- * A deployment gets the declaration. It is loaded by `require`, because the emulator cannot load a module that awaits.
+ * A deployment gets the declaration. `require` loads `declaration.ts`, because the emulator cannot load a module that awaits.
  */
 function declared(handler: Handler): Handler | ReturnType<typeof declaration.declare> {
   if (process.env['FUNCTION_TARGET'] !== undefined) return handler

@@ -15,13 +15,13 @@ async function main(): Promise<void> {
   let stopping: Promise<never> | undefined
   const stop = (): void => void (stopping ??= serving.stop().then(() => process.exit(0), fail))
   process.on('SIGINT', stop).on('SIGTERM', stop).on('SIGHUP', stop)
-  // The parent process gets the address before it is printed, so that after a crash the next start uses the same port.
+  // The parent process gets the address before the banner is printed. So after a crash, the next start uses the same port.
   watchParent(process.argv, stop)(serving.url)
   const say = process.argv.includes('--restarted') ? restartLine : banner
   console.log(say(serving, performance.now()))
 }
 
-/** Ends the program. An error that a person can correct is printed as one sentence, any other one with its stack. */
+/** Ends the program. An error that a person can correct is printed as one sentence, any other error with its stack. */
 function fail(error: unknown): never {
   if (error instanceof StartError) exit(error.message, error.exitCode)
   if (error instanceof ConfigError) exit(`The environment cannot be used: ${error.message}.`, EXIT.badConfig)

@@ -3,11 +3,13 @@ import { setImmediate } from 'node:timers/promises'
 /** Milliseconds that work may take before other requests get a turn. */
 export const STRETCH_MS = 5
 
-/** Milliseconds of pause for each millisecond of too long work. With 16, a user delays less than one in 16 requests of others. */
+/**
+ * Milliseconds of pause for each millisecond of too long work. With 16, a user delays less than 1 in 16 requests of other users.
+ */
 const PAUSE_FACTOR = 16
 const PAUSE_MS_MAX = 1_000
 
-/** Milliseconds that a user has to pause after work that has blocked others for `tooLongMs` more than the time allowed. */
+/** Milliseconds that a user must pause after work that has blocked other requests for `tooLongMs` more than the time allowed. */
 export function pauseMsAfter(tooLongMs: number): number {
   return Math.max(0, Math.min(PAUSE_MS_MAX, PAUSE_FACTOR * tooLongMs))
 }
@@ -15,13 +17,13 @@ export function pauseMsAfter(tooLongMs: number): number {
 /** The last turn that was given. The process has one event loop, so it has one queue of turns. */
 let last = Promise.resolve()
 
-/** Resolves in a later turn of the event loop. Each caller gets a different turn, so other requests wait for one caller at most. */
+/** Resolves in a later turn of the event loop. Each caller gets another turn, so a request waits for one caller at most. */
 export function ownTurn(): Promise<void> {
   last = last.then(() => setImmediate())
   return last
 }
 
-/** Work in many pieces that never await anything. Without turns in between, other requests would wait for all of it. */
+/** Work in many pieces that never await anything. Without turns between the pieces, other requests would wait for all pieces. */
 export class LongWork {
   #sinceMs = performance.now()
 

@@ -26,7 +26,7 @@ export class UserBytes {
   }
 }
 
-/** A share of the heap's maximum size in bytes, but at least `bytesMin`. The maximum is V8's limit, unless it is given. */
+/** The part `share` of the heap's maximum size, in bytes, but at least `bytesMin`. The default maximum size is V8's limit. */
 export function shareOfHeap(
   share: number,
   bytesMin: number,

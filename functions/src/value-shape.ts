@@ -1,12 +1,12 @@
 import { isJsonObject } from '@toolrack/contract'
 
-/** Tells whether a value from outside has a type. */
+/** Tells whether a value from outside the service has the type `T`. */
 export type Test<T> = (value: unknown) => value is T
 
 export const isText: Test<string> = (value) => typeof value === 'string'
 export const isNull: Test<null> = (value) => value === null
 
-/** The object may have other keys too. */
+/** A test for objects that have these fields. The object may have other keys too. */
 export function object<T extends object>(fields: {
   readonly [K in keyof Required<T>]: Test<T[K]>
 }): Test<T> {

@@ -1,4 +1,4 @@
-/** The result of `work`, or of `late` if the work takes longer than `ms` milliseconds. The work itself is not stopped. */
+/** The result of `work`, or of `late` if the work takes more than `ms` milliseconds. The work itself is not stopped. */
 export async function withinMs<T, Late = never>(
   ms: number,
   work: Promise<T>,

@@ -15,17 +15,17 @@ import { LongWork } from '../../loop-turn.ts'
 import { JsonText } from '../../tools/json/json-text.ts'
 import { readJson } from '../../tools/json/read-json.ts'
 
-/** Calls of one request that run at the same time. A runner has the same number of slots. */
+/** How many calls of one request run at the same time. A runner has the same number of slots. */
 export const AT_ONCE = 8
 
-/** UTF-8 bytes of one call's arguments, as for a single call. */
+/** The UTF-8 bytes that the arguments of one call may have. A call that is sent alone has the same limit. */
 const ARGUMENTS_BYTES_MAX = 256 * 1024
 
 type DispatchAnswer = {
   readonly format: CallFormatName
   /** The messages to append to the conversation, without answers to calls that run at the client. */
   readonly messages: readonly JsonObject[]
-  /** One for each call, in order. The result is null for a call that runs at the client. */
+  /** One entry for each call, in the order of the calls. The result is null for a call that runs at the client. */
   readonly results: readonly (Identity & { readonly result: InvocationResult<ResultData> | null })[]
   /** The calls of tools that run at the client, with their canonical names. */
   readonly pending: readonly (Identity & { readonly call: JsonObject })[]
@@ -40,7 +40,7 @@ export function parseCalls(body: JsonValue): ReadCalls<CallFormatName> {
   return read
 }
 
-/** Runs a model's calls, each like a single call, and a few at a time. `held` counts the bytes of the results. */
+/** Runs a model's calls, each like a single call, at most AT_ONCE at a time. `held` counts the bytes of the results. */
 export async function dispatch(
   pipeline: Pipeline,
   sender: Required<Pick<Asked, 'principal' | 'signal' | 'headers'>>,
@@ -56,7 +56,7 @@ export async function dispatch(
       const pending = [{ index, id, name: result.meta.tool ?? name, call: item }]
       return { result: { index, id, name, result: null }, pending, answered: [] }
     }
-    // `forModel` takes a part of a millisecond for a large result, so not all results are prepared in one turn.
+    // `forModel` takes a fraction of a millisecond for a large result. So each result is prepared here, and not all in one turn.
     return { result: { index, id, name, result }, pending: [], answered: [forModel({ call, result })] }
   })
   return {
@@ -67,7 +67,7 @@ export async function dispatch(
   }
 }
 
-/** Runs a call. If there is no room for its result, it is not run, and the model reads a failure. */
+/** Runs a call. If there is no room for its result, the call is not run, and the model reads a failure. */
 async function invokeHeld(pipeline: Pipeline, asked: Asked, held: Holding) {
   try {
     return await held.run(() => pipeline.invoke(asked))
@@ -76,14 +76,14 @@ async function invokeHeld(pipeline: Pipeline, asked: Asked, held: Holding) {
   }
 }
 
-/** The call with its result for the model. If JavaScript cannot read the value exactly, the model gets only its text. */
+/** The call with its result for the model. If JavaScript cannot read the value exactly, the model gets only the value's text. */
 function forModel(answered: AnsweredCall<InvocationResult<ResultData>>): AnsweredCall {
   const { call, result } = answered
   if (result.resultType === 'failure' || !(result.data instanceof JsonText)) return answered
   return result.data.isExact() ? answered : { call, result: { ...result, data: undefined } }
 }
 
-/** Each call gets its own key: the key of the header, and the call's id. They are separated by a line feed, which no header has. */
+/** Gives each call its own idempotency key: the request's key, a line feed (no header has one), and the call's id or index. */
 function headersOf({ id, index }: ToolCall, headers: CallHeaders): CallHeaders {
   const key = headers.idempotencyKey
   return key === undefined ? headers : { ...headers, idempotencyKey: `${key}\n${id ?? index}` }
@@ -125,7 +125,7 @@ async function eachInTurn<Result>(
   const reading = new LongWork()
   async function work(): Promise<void> {
     for (const [index, call] of waiting) {
-      // Large arguments take long to read, and the first calls all begin in the same turn of the event loop.
+      // Other requests get a turn: reading large arguments takes time, and the first calls all begin in the same turn.
       if (reading.isLong) await reading.giveTurn()
       results[index] = await act(call)
     }

@@ -3,17 +3,17 @@ import { shareOfHeap, UserBytes } from '../../user-bytes.ts'
 import type { Invocation } from '../pipeline/call.ts'
 import { RESULT_BYTES_MAX } from '../pipeline/run-tool.ts'
 
-/** Room for two of the largest answers, which have 64 calls. */
+/** Room for two of the largest answers. The largest answer has the results of 64 calls. */
 const BYTES_MIN = 32 * 1024 * 1024
 
 /** The results of one dispatch. */
 export type Holding = {
   /**
-   * Runs a call and counts its result until `giveBack`. While the call runs, the bytes of the largest possible result are counted,
-   * so that simultaneous calls stay within the bound together. Throws SERVICE_BUSY, and runs nothing, if there is no room.
+   * Runs a call and counts its result until `giveBack`. During the call, the bytes of the largest possible result are counted, so
+   * that simultaneous calls together stay within the limit. Throws SERVICE_BUSY, and runs nothing, if there is no room.
    */
   readonly run: (call: () => Promise<Invocation>) => Promise<Invocation>
-  /** To be called when the answer has been read, or when nobody will read it. */
+  /** Stops counting the results. To be called when the answer has been read, or when nobody will read it. */
   readonly giveBack: () => void
 }
 
@@ -44,7 +44,7 @@ export class HeldResults {
         let bytes = 0
         try {
           const invocation = await call()
-          // A JsonText shares the text of its result, so only the text is counted.
+          // If `data` is a JsonText, it shares the string of `textResultForLlm`. So only this string is counted.
           bytes = Math.min(RESULT_BYTES_MAX, invocation.result.textResultForLlm.length)
           return invocation
         } finally {

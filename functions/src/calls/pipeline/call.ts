@@ -21,18 +21,18 @@ export type CallRequest = {
   readonly arguments: JsonObject
   readonly context: JsonObject
   readonly expectedDigest: Digest | undefined
-  /** True if null means that the parameter was omitted. In strict mode, a model must write every parameter. */
+  /** True if null means that an argument was omitted. In strict mode, a model must write null for an omitted parameter. */
   readonly nullMeansOmitted?: boolean
 }
 
-/** Headers as they were sent. No step reads them yet, so a repeated `Idempotency-Key` runs the tool again. */
+/** The headers as they were sent. No step reads them yet, so a repeated `Idempotency-Key` does not prevent a second run. */
 export type CallHeaders = {
-  /** Each call of a dispatch has its own key. */
+  /** The calls of a dispatch have different keys. */
   readonly idempotencyKey: string | undefined
   readonly traceparent: string | undefined
 }
 
-/** An event that a streaming caller receives while the call runs. The result is no event, but the answer. */
+/** An event that a streaming caller receives while the call runs. The result is not an event: it is the answer. */
 export type CallEvent =
   | { readonly type: 'start'; readonly invocationId: string }
   | { readonly type: 'log'; readonly text: string }
@@ -47,9 +47,9 @@ export type Asked = {
   readonly headers?: CallHeaders
   /** The id of the call that makes this one, if a step makes it. */
   readonly parentInvocationId?: string
-  /** Aborted when the caller has disconnected. Only the runner reacts: it kills the child. The other steps continue. */
+  /** Aborted when the caller has disconnected. Then the runner kills the call's process, and a waiting check is refused. */
   readonly signal: AbortSignal
-  /** Receives the events of the call. Its errors are logged and change nothing. */
+  /** Receives the events of the call. An error that it throws is logged and does not change the call. */
   readonly listen?: (event: CallEvent) => void
 }
 
@@ -61,9 +61,9 @@ export type Received = Pick<Asked, 'principal' | 'read' | 'signal'> & {
   readonly invocationId: string
   readonly parentInvocationId: string | null
   readonly headers: CallHeaders
-  /** Sends an event to a streaming caller. Never throws and never waits. Does nothing after the answer. */
+  /** Sends an event to a streaming caller. Never throws and never waits. Does nothing after the end of the call. */
   readonly emit: (event: CallEvent) => void
-  /** A step makes another call here, with `parentInvocationId: call.invocationId`. */
+  /** Through this pipeline, a step makes another call, with `parentInvocationId: call.invocationId`. */
   readonly pipeline: Pipeline
 }
 
@@ -79,12 +79,12 @@ export type Resolved = Requested & {
 /** A call with the facts that are known so far. */
 export type Known = Received & Partial<Resolved>
 
-/** The value of a result. The value of a Python tool is never parsed here: `jsonOf` writes its text into the answer. */
+/** The value of a result. The value of a Python tool stays JSON text, which `jsonOf` writes unchanged into the answer. */
 export type ResultData = JsonValue | JsonText
 
 /** The outcome of a call. A step returns it unchanged, or a changed copy. */
 export type CallOutcome = {
-  /** The call with all known facts, so the outer steps can read those of the inner steps. */
+  /** The call with all known facts, so that the outer steps can read the facts that the inner steps have added. */
   readonly call: Known
   readonly result: ToolResult<ResultData>
   /** The level of isolation in which the runner ran the tool; null if no runner ran it. */

@@ -11,17 +11,17 @@ export type InvocationLog = {
 /** The time for which a log is kept. */
 export const LOG_KEPT_MS = 24 * 60 * 60 * 1_000
 
-/** The most bytes of logs, counted by `logBytes`. Above `userBytes`, the user's oldest logs are deleted at once. */
+/** The most bytes of logs, counted by `logBytes`. If a user's logs have more than `userBytes`, the oldest are deleted at once. */
 export type LogBounds = {
   readonly userBytes: number
-  /** For all users together. Above it, the oldest logs of the user who has the most are deleted. Firestore does not use it. */
+  /** For all users together. Above it, the oldest logs of the user with the most bytes are deleted. Firestore does not use it. */
   readonly allBytes: number
 }
 
-/** A user has room for 64 of the longest logs, or 7,000 of one line. All users together have room for 64 such users. */
+/** `userBytes` is enough for 64 of the longest logs, or for 7,000 of one line. `allBytes` is enough for 64 such users. */
 export const LOG_BOUNDS: LogBounds = { userBytes: 4 * 1024 * 1024, allBytes: 256 * 1024 * 1024 }
 
-/** The bytes of a log besides its text and its tool's name: ids, times, and entries in the indexes of a store. */
+/** Bytes that are counted in addition to the text and the tool's name: for ids, times, and entries in the indexes of a store. */
 const LOG_RECORD_BYTES = 512
 
 export function logBytes({ tool, text }: InvocationLog): number {

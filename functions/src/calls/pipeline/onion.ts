@@ -27,7 +27,7 @@ export type StepFailures = {
   readonly countAfterNext: () => void
 }
 
-/** Nested steps. `Call` has the facts that the steps so far have added, so a step can read only the facts of outer steps. */
+/** Nested steps. `Call` has the facts that the steps so far have added. So each step can read only the facts of outer steps. */
 export class Onion<Call extends Received> {
   readonly #failures: StepFailures
   readonly #around: (rest: Rest<Call>) => Rest<Received>
@@ -58,7 +58,7 @@ type Open = { count: number }
 
 type Rest<Call> = (call: Call, open: Open) => Promise<CallOutcome>
 
-/** A step with its inner steps. It never rejects, and never ends before them. */
+/** A step together with its inner steps. The function never rejects, and never resolves before the inner steps have ended. */
 function guarded<Call extends Received, Inner extends Received>(
   name: string,
   step: Step<Call, Inner>,
@@ -87,7 +87,7 @@ function guarded<Call extends Received, Inner extends Received>(
       failures.log.error('step failed after the call; its outcome is unchanged', fieldsOf(error, call, name))
       return inside.then(finish)
     }
-    // No async functions: one for each step would take a third more processor time in a warm call.
+    // Not an async function: one for each step would increase the processor time of a warm call by a third.
     try {
       return step(call, next).then(finish, finishFailed)
     } catch (error) {

@@ -41,7 +41,7 @@ function invalid(pointer: string, fault: string): ToolrackError {
 /** Levels of arrays and objects. The arguments themselves are the first level. */
 const ARGUMENTS_DEPTH_MAX = 32
 
-/** Keys with which a program that copies objects can change a prototype. */
+/** Keys that are refused, because they can change a prototype in a program that copies objects. */
 const REFUSED = new Set(['__proto__', 'constructor', 'prototype'])
 
 /** JSON can contain a lone surrogate, but UTF-8 cannot, so no other process could receive it. */
@@ -49,7 +49,7 @@ const LONE_SURROGATE = 'a lone surrogate, which is no text; send the whole chara
 
 type Visit = readonly [value: JsonValue, argument: string, depth: number]
 
-/** A fault that no schema can permit, with its argument. Uses no recursion, because arguments may be nested deeply. */
+/** A fault that no schema can permit, and the argument that has it. Not recursive, because arguments may be nested deeply. */
 function unsafeArgument(args: JsonObject): string | undefined {
   const names = Object.keys(args)
   const refused = names.find((name) => REFUSED.has(name))
@@ -64,7 +64,7 @@ function unsafeArgument(args: JsonObject): string | undefined {
     if (typeof value !== 'object' || value === null) continue
     if (depth === ARGUMENTS_DEPTH_MAX)
       return `${quoted(argument)} is nested deeper than ${ARGUMENTS_DEPTH_MAX} levels`
-    // The keys of an array are only numbers. To list them would take most of the time.
+    // The keys of an array are only numbers and need no check. To list them would take most of the time.
     const keys = Array.isArray(value) ? [] : Object.keys(value)
     for (const key of keys) {
       if (REFUSED.has(key)) return `${quoted(argument)} holds the key ${key}, which is never allowed`

@@ -22,7 +22,7 @@ export type ResolveParts = { readonly catalog: Pick<Catalog, 'view'> }
 export function resolveTool({ catalog }: ResolveParts): Step<Requested, Resolved> {
   return (call, next) => {
     const view = catalog.view(call.principal)
-    // If the layers were checked a moment ago, the view is not a promise. To await it would take a tenth of a warm call.
+    // If the layers were checked a moment ago, the view is not a promise. An `await` would take a tenth of a warm call's time.
     return view instanceof Promise
       ? view.then((read) => resolveIn(read, call, next))
       : resolveIn(view, call, next)

@@ -5,10 +5,10 @@ import { outcomeOf, type CallOutcome, type Resolved } from './call.ts'
 import { ISOLATION_LEVELS, type IsolationLevel } from '../../tools/modules/runner.ts'
 import type { Runner, RunnerOutcome } from '../../tools/modules/runner.ts'
 
-/** UTF-8 bytes of a result. A larger one is refused, because results cannot be kept as artifacts yet. */
+/** The UTF-8 bytes that a result may have. A larger result is refused, because results cannot be kept as artifacts yet. */
 export const RESULT_BYTES_MAX = 256 * 1024
 
-/** Finds the source of a definition's module. `uid` is the owner of a user layer. Undefined if there is no source any more. */
+/** Finds the source of a definition's module. For a user layer, `uid` is the owner. Undefined if there is no source any more. */
 export type SourceOf = (
   owner: { readonly layer: Layer; readonly uid: string },
   sha256: string,
@@ -68,7 +68,7 @@ async function runPython(
 /** The deadline of a call whose definition has none, in milliseconds. */
 const DEADLINE_MS = 30_000
 
-/** The deadline of the definition, or the platform's if that is shorter. */
+/** The deadline of a call in milliseconds: that of its definition or the default, but never more than the platform allows. */
 function deadlineOf({ timeoutSeconds }: ToolLimits, deadlineMsMax: number): number {
   const wantedMs = timeoutSeconds === undefined ? DEADLINE_MS : Math.round(timeoutSeconds * 1_000)
   return Math.min(Math.max(1, wantedMs), deadlineMsMax)

@@ -23,11 +23,11 @@ export function callSteps(parts: StepParts, failures: StepFailures): Next<Receiv
     .run('run the tool', runTool(parts))
 }
 
-/** A request that is not valid ends here. */
+/** Reads the request. If the request is not valid, the call ends here. */
 export const readRequest: Step<Received, Requested> = (call, next) => {
   const proceed = (request: CallRequest): Promise<CallOutcome> => next({ ...call, request })
   const request = call.read()
-  // The request of a dispatched call is not a promise. To await it would take a tenth of a warm call.
+  // The request of a dispatched call is not a promise. An `await` would take a tenth of a warm call's time.
   return request instanceof Promise ? request.then(proceed) : proceed(request)
 }
 
@@ -58,11 +58,11 @@ export function keepLog({ logs, now }: Pick<StepParts, 'logs' | 'now'>): Step<Re
   }
 }
 
-/** Turns a result above the limit into a failure. The runner knows the limit and sends no such result; a built-in tool can. */
+/** Turns a result above the limit into a failure. Only a built-in tool can have one, because the runner knows the limit. */
 export const boundResult: Step<Resolved> = async (call, next) => {
   const outcome = await next(call)
   const { resultType, textResultForLlm: text } = outcome.result
-  // One UTF-16 code unit becomes at most three bytes, so most texts need not be encoded.
+  // One UTF-16 code unit becomes at most three bytes, so the bytes of most texts need not be counted.
   if (resultType === 'failure' || text.length * 3 <= RESULT_BYTES_MAX) return outcome
   const bytes = Buffer.byteLength(text)
   if (bytes <= RESULT_BYTES_MAX) return outcome

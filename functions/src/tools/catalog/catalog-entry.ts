@@ -24,7 +24,7 @@ export type CatalogEntry = {
 const NO_TAGS: readonly string[] = []
 const NO_LIMITS: ToolLimits = {}
 
-/** Does not check the text again, because it was admitted before it was stored. */
+/** The entry of a stored definition. Does not check the text again, because it was admitted before it was stored. */
 export function catalogEntry(stored: StoredDefinition, layer: Layer): CatalogEntry {
   const definition = definitionOf({ stored })
   const run = howRun(definition.runner)

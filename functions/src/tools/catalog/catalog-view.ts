@@ -8,18 +8,18 @@ import { inOrder, type Position } from './list-query.ts'
 
 type Layers = Readonly<Record<Layer, LayerState>>
 
-/** The data for the view of a grant. `changed` has the names whose definitions no longer have the granted digest. */
+/** What narrows the view `of` to a grant. `changed` has the names whose digests are no longer those of the grant. */
 type Narrowing = { readonly grantId: string; readonly of: CatalogView; readonly changed: readonly string[] }
 
 /** The merged catalog of one principal at one moment. Only this class decides which definition a name means. */
 export class CatalogView {
   readonly layers: Layers
-  /** Differs after a change of the catalog, if a layer is stale or cannot be read, and between grants. */
+  /** Differs after a change of the catalog, for each grant, and if the status of a layer is `stale` or `error`. */
   readonly revision: string
   readonly isWhole: boolean
   /** The layers of which nothing could be read. A tool that is not found may be in one of them. */
   readonly lostLayers: readonly Layer[]
-  /** True if the user has definitions in the user layer, visible or not. Then no other user has the same view. */
+  /** True if the user has definitions in the user layer, visible or not. If it is true, no other user has the same view. */
   readonly hasOwn: boolean
   readonly #changed: readonly string[]
   readonly #narrowed = new WeakMap<Grant, CatalogView>()
@@ -38,7 +38,7 @@ export class CatalogView {
     return this.layers.user === user && this.layers.global === global && this.layers.file === file
   }
 
-  /** The view for the holder of a grant. Its layers contain only the tools that `maySee` shows. It is made once for each grant. */
+  /** The view for the holder of a grant. Its layers contain only the tools that `maySee` shows. Made once for each grant. */
   narrowedTo(grant: Grant): CatalogView {
     const known = this.#narrowed.get(grant)
     if (known) return known
@@ -59,7 +59,7 @@ export class CatalogView {
     return view
   }
 
-  /** True if the grant names the tool with this name or alias, but with another digest than its present one. */
+  /** True if the grant names the tool with this name or alias, but with another digest than the tool has now. */
   hasChanged(nameOrAlias: string): boolean {
     return this.#changed.some((name) => name === nameOrAlias || aliasOf(name) === nameOrAlias)
   }

@@ -56,7 +56,7 @@ export class Catalog {
     return Promise.all(layers.map((layer) => layer.current())).then(() => this.#view(user, viewer))
   }
 
-  /** Reads the layers that all users share for the first time, without a deadline. Never rejects. */
+  /** The first read of the layers that all users share. It has no deadline. Never rejects. */
   async load(): Promise<void> {
     await Promise.all([this.#global.load(), this.#file.load()])
   }
@@ -67,7 +67,7 @@ export class Catalog {
     return new CatalogView({ user: { status: 'error' }, global: this.#global.state, file: this.#file.state })
   }
 
-  /** To be called after a change of a layer, so that the next list shows it. */
+  /** To be called after a change of a layer, so that the next list shows the change. */
   markWritten(layer: StoredLayer | { readonly kind: 'file' }): void {
     if (layer.kind === 'file') this.#file.markWritten()
     else if (layer.kind === 'global') this.#global.markWritten()
@@ -77,7 +77,7 @@ export class Catalog {
   #view({ layer, view: last }: UserCatalog, { uid, grant }: Viewer): CatalogView {
     const layers = { user: layer.state, global: this.#global.state, file: this.#file.state }
     const view = last?.isOf(layers) ? last : new CatalogView(layers)
-    // The cache measures the size of the layer only when the entry is set.
+    // The entry is set again, because only then the cache measures the size of the layer.
     if (view !== last) this.#users.set(uid, { layer, view })
     return grant ? view.narrowedTo(grant) : view
   }

@@ -28,7 +28,7 @@ export class DialectFragments {
     return this.#known.calculatedSize
   }
 
-  /** The UTF-8 JSON of a definition in a dialect. Undefined if the vendor would refuse it. */
+  /** The UTF-8 JSON of a definition in a dialect. Undefined if the vendor would refuse the definition. */
   of(entry: CatalogEntry, dialect: DialectRules): Buffer | undefined {
     const key = `${dialect.name} ${entry.digest}` as const
     const { text } = entry.stored
@@ -45,7 +45,7 @@ function bytesOf({ text, fragment }: Known): number {
   return OVERHEAD_BYTES + text.length + (fragment?.length ?? 0)
 }
 
-/** Thrown to stop the work, so that other requests get a turn. It never leaves `FragmentsInTurns`. */
+/** `of` throws it to stop the work, so that other requests get a turn. `whole` always catches it. */
 const TURN = new Error('others have a turn')
 
 /** Makes the fragments of one list in several steps. In one step, the fragments of a large layer took 900 ms. */

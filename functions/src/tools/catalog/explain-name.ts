@@ -81,7 +81,7 @@ function explainLayer(
   return { layer, status: 'found', stale, ...facts, ...skipped }
 }
 
-/** The role of a definition that a layer holds. If a layer below wins, it has sealed the name. */
+/** The role of a definition that a layer holds. If the winner is in a layer below, that layer has sealed the name. */
 function roleOf(entry: CatalogEntry, winner?: CatalogEntry): NonNullable<LayerExplanation['role']> {
   if (entry === winner) return 'winner'
   const isBelow = winner && LAYERS.indexOf(winner.layer) > LAYERS.indexOf(entry.layer)

@@ -7,7 +7,7 @@ export type HowRun =
       readonly by: 'python'
       readonly module: string
       readonly sha256: string
-      /** The hosts that its calls may connect to. */
+      /** The hosts that calls of the tool may connect to. */
       readonly network: readonly string[]
     }
   | { readonly by: 'builtin'; readonly builtin: Builtin }
@@ -22,7 +22,7 @@ const WITHOUT_BUILTIN: HowRun = { by: 'nobody', reason: 'its definition names no
 const NO_HOSTS: readonly string[] = []
 const NOT_SERVED = new Map(RUNNER_KINDS.map((kind) => [kind, notServed(kind)]))
 
-/** Reads a definition's `runner`; nothing else reads it. If the tool cannot be run, the result has the reason. */
+/** Decides how a definition's tool is run; nothing else decides this. If it cannot be run, the result has the reason. */
 export function howRun(runner: ToolRunner | undefined): HowRun {
   if (!runner) return CLIENT
   const { kind, module, sha256, builtin, network } = runner

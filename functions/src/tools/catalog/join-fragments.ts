@@ -18,7 +18,7 @@ export function joinFragments(ends: Ends, listed: readonly Listed[]): Buffer {
   return join(ends, listed, 0, () => NOTHING)
 }
 
-/** An item is the listed tool with one more key. So the closing brace of its fragment is replaced by the key and a brace. */
+/** An item is the listed tool with one more key, `workflowName`. The key and a brace replace the fragment's closing brace. */
 export function joinItems(listed: readonly Listed[], defaultWorkflow: string): Buffer {
   const tails = new Map<string, Buffer>()
   function tailOf({ workflowName = defaultWorkflow }: Listed): Buffer {

@@ -5,7 +5,7 @@ import { LayerSnapshot } from './layer-snapshot.ts'
 
 /** Milliseconds for which a layer is used before its revision is checked again. */
 export const REVISION_CHECK_MS = 1_000
-/** Milliseconds that a request waits for a layer: if an older state of it is in memory, and if there is none. */
+/** Milliseconds that a request waits for a layer: `withLastGood` if an older state is in memory, `without` if there is none. */
 export const READ_DEADLINE_MS = { withLastGood: 300, without: 1_500 } as const
 
 /** The state of a layer: the newest (`fresh`), the last one that could be read (`stale`), or none (`error`). */
@@ -17,7 +17,9 @@ export type LayerReport = (layer: Layer, event: { readonly lost: unknown } | 'ba
 
 type Options = { readonly now: () => number; readonly report: LayerReport }
 
-/** Keeps one layer in memory. Asks for the revision at most once a second. If this fails, the last good state remains. */
+/**
+ * Keeps one layer in memory. Asks the source for the revision once a second at most. If this fails, the last good state remains.
+ */
 export class LayerCache {
   readonly #layer: Layer
   readonly #source: LayerSource
@@ -61,13 +63,13 @@ export class LayerCache {
     return (this.#reading ??= this.#read().finally(() => (this.#reading = undefined)))
   }
 
-  /** To be called after a change, so that the next list shows it. */
+  /** To be called after a change of the layer, so that the next list shows the change. */
   markWritten(): void {
     this.#written += 1
     this.#checkedAt = -Infinity
   }
 
-  /** Reads the layer. Reads again if there was a write meanwhile, because the read may not contain it. */
+  /** Reads the layer. If there was a write during the read, reads again, because the first read may not contain the change. */
   async #read(): Promise<void> {
     try {
       for (let seen = -1; seen !== this.#written;) {

@@ -5,7 +5,7 @@ import type { LayerRead, SkippedItem, StoredDefinition } from './layer-source.ts
 /** Bytes of an entry without its texts. Measured: a small definition with its texts takes 2 KB. */
 const ENTRY_BYTES = 1_024
 
-/** One layer at one revision. It never changes. */
+/** One layer at one revision. A snapshot never changes. */
 export class LayerSnapshot {
   readonly layer: Layer
   readonly revision: string
@@ -38,7 +38,7 @@ export class LayerSnapshot {
     return (this.#sorted ??= [...this.byName.values()].toSorted((a, b) => (a.name < b.name ? -1 : 1)))
   }
 
-  /** The entries by alias, except names that equal their alias. If two names have the same alias, the first is used. */
+  /** The entries by alias, without the names that equal their alias. If two names have the same alias, the first name is used. */
   get byAlias(): ReadonlyMap<string, CatalogEntry> {
     return (this.#byAlias ??= new Map(
       this.sorted

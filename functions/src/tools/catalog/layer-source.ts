@@ -1,15 +1,15 @@
 import type { Digest } from '@toolrack/contract'
 
-/** A layer that is written through the service. The file layer is not one. */
+/** A layer that is written through the service. The file layer is not such a layer. */
 export type StoredLayer = { readonly kind: 'global' } | { readonly kind: 'user'; readonly uid: string }
 
 /** An item of a layer that was left out because of a fault. */
 export type SkippedItem = {
-  /** A file or document, never an absolute path. */
+  /** The file or document of the item, never an absolute path. */
   readonly source: string
   readonly pointer: string
   readonly message: string
-  /** The name that it would define, if that is known. */
+  /** The name that the item would define, if the name is known. */
   readonly name?: string
 }
 
@@ -19,7 +19,7 @@ export type LayerRead = {
   readonly revision: string
   readonly whole: boolean
   readonly definitions: readonly StoredDefinition[]
-  /** Names that were deleted since that revision. Empty if `whole` is true. */
+  /** Names that were deleted since the revision that the reader has. Empty if `whole` is true. */
   readonly deleted: readonly string[]
   readonly skipped: readonly SkippedItem[]
 }
@@ -37,7 +37,7 @@ export type StoredDefinition = {
   readonly name: string
   readonly text: string
   readonly digest: Digest
-  /** The layer's revision at the write of this content. */
+  /** The layer's revision when this content was written. */
   readonly revision: string
   /** ISO 8601, UTC. Absent in the file layer. */
   readonly updatedAt?: string

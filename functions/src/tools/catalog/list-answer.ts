@@ -7,7 +7,7 @@ import { ARRAY, inOneTool, joinFragments, joinItems } from './join-fragments.ts'
 import { writeCursor, type ListQuery } from './list-query.ts'
 import { selectEntries, type Listed } from './select-entries.ts'
 
-/** A list that is ready to be sent. The texts are values of headers. An undefined text means that the header is not sent. */
+/** A list that is ready to be sent. The texts are values of headers. If a text is undefined, its header is not sent. */
 export type ListAnswer = {
   readonly body: Buffer
   /** The number of definitions in each layer before merge and filter, for example `user=3,global=41,file=14`. */
@@ -18,7 +18,7 @@ export type ListAnswer = {
   readonly nextCursor: string | undefined
 }
 
-/** Builds a list from the fragments. They were serialised when the definitions were read. */
+/** Makes a list from the fragments of definitions, which were serialised when the definitions were read. */
 export function listAnswer(view: CatalogView, query: ListQuery, defaultWorkflow: string): ListAnswer {
   return answer(view, query, defaultWorkflow, (entry) => entry)
 }
@@ -69,7 +69,7 @@ export function layersText(view: CatalogView): string {
 
 const NAMES_IN_HEADER = 20
 
-/** At most 20 names, then the number of the others, for example `+3`. Omits invalid names that a caller may have sent. */
+/** At most 20 names, then the number of names that are not shown, for example `+3`. Names that are not valid are never shown. */
 function namesText(names: readonly string[]): string | undefined {
   if (names.length === 0) return undefined
   const shown = names.filter(isToolName).slice(0, NAMES_IN_HEADER)

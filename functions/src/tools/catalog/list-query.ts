@@ -19,7 +19,7 @@ export type ListQuery = {
   readonly after: Position | undefined
 }
 
-/** A position in the order of the catalog: after this layer and name. It remains valid if the definition is deleted. */
+/** A position in the order of the catalog: after this layer and name. Remains valid if the definition is deleted. */
 export type Position = { readonly layer: Layer; readonly name: string }
 
 /** The order of the catalog: by layer, then by code unit of the name. */

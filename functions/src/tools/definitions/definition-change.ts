@@ -1,7 +1,7 @@
 import type { Digest } from '@toolrack/contract'
 import type { LayerLimits } from '../records/layer-totals.ts'
 
-/** The action if a definition with the same name exists already. */
+/** What a write does if a definition with the same name exists already. */
 export const ON_CONFLICT = ['upsert', 'skip', 'error'] as const
 export type OnConflict = (typeof ON_CONFLICT)[number]
 
@@ -23,7 +23,10 @@ export type DefinitionDelete = {
 
 export type DefinitionChange = DefinitionPut | DefinitionDelete
 
-/** The required state of a record. `ifMatch`: it exists (`*`) or has one of these entity tags. `ifNoneMatch`: the opposite. */
+/**
+ * The required state of a record. `ifMatch`: the record exists (`*`), or has one of these entity tags. `ifNoneMatch`: the record
+ * does not exist (`*`), or has none of these entity tags.
+ */
 export type Precondition = {
   readonly ifMatch?: '*' | ReadonlySet<string>
   readonly ifNoneMatch?: '*' | ReadonlySet<string>

@@ -5,11 +5,11 @@ import type { JsonFault } from '../json/json-fault.ts'
 /** One fault of a definition. `pointer` points into the JSON that the author sent. */
 export type DefinitionFault = JsonFault & {
   readonly reason: ErrorCode
-  /** The layer of the other definition, if the fault is about one. */
+  /** The layer of the other definition, if the fault names another definition. */
   readonly layer?: Layer
 }
 
-/** The faults of a name that cannot be written. If it looks like the name of another tool, the message names that tool. */
+/** The faults of a name that cannot be written. If the name looks like that of another tool, the message names the other tool. */
 export function nameFaults(view: CatalogView, name: string, pointer: string): DefinitionFault[] {
   const message = toolNameFault(name)
   if (message === undefined) return []

@@ -2,17 +2,17 @@ import { isJsonObject, RUNNER_KINDS, TOOL_NAME_RULE, toolNameFault } from '@tool
 import type { JsonObject } from '@toolrack/contract'
 import type { z as Zod } from 'zod'
 
-/** The limit of unknown fields. They are stored unchanged, because a later runner or client may use them. */
+/** The limit of unknown fields. These are stored unchanged, because a later runner or client may use them. */
 const SHALLOW = { message: 'is nested deeper than 6 levels or holds more than 500 values', abort: true }
 
 let schemas: Promise<ReturnType<typeof schemasWith>> | undefined
 
-/** Makes the schemas when they are first needed, because loading zod takes longer than the first list of a new instance. */
+/** Makes the schemas when they are first needed: to load zod takes more time than the first list of a new instance. */
 export function definitionSchemas() {
   return (schemas ??= import('zod').then(({ z }) => schemasWith(z)))
 }
 
-/** The stored shape of a definition, the shape of the definition files, and the source of their editor schema. */
+/** The schema of a stored definition, the schema of a definitions file, and the schema that editors use for such files. */
 function schemasWith(z: typeof Zod) {
   const labelRule = 'must be 1 to 64 characters without a comma, and not start or end with a blank'
   const label = z.string().regex(/^[^\s,]([^,]{0,62}[^\s,])?$/, labelRule)

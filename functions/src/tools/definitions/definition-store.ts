@@ -16,9 +16,9 @@ export type DefinitionVersion = {
 export const VERSIONS_KEPT = 50
 
 /**
- * Keeps the user layers and the global layer: definitions, and the modules that some of them belong to.
- * Every method rejects with STORE_BUSY, STORE_FULL or STORE_FAILED if the store cannot do its work. Then nothing has
- * changed, unless the message says that a write was not confirmed.
+ * Keeps the user layers and the global layer: their definitions, and the modules that some definitions belong to.
+ * Every method rejects with STORE_BUSY, STORE_FULL or STORE_FAILED if the store cannot do its work. Then nothing has changed,
+ * unless the message says that a write was not confirmed.
  * Every implementation passes `test/support/definition-store.contract.ts`.
  */
 export interface DefinitionStore extends ModuleStore {

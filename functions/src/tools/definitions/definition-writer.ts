@@ -45,7 +45,7 @@ export class DefinitionWriter {
     this.#parts = { store, catalog, compilers }
   }
 
-  /** Writes one definition. Its name may be omitted in `sent`. */
+  /** Writes one definition. `sent` may omit its name. */
   async put(principal: Principal, target: WriteTarget, sent: JsonValue): Promise<WriteAnswer> {
     const { layer, name, precondition, signal } = target
     const { catalog, compilers } = this.#parts
@@ -61,7 +61,7 @@ export class DefinitionWriter {
 
   /**
    * Writes up to 200 definitions, all or none. With `onInvalid: 'skip'` it writes only the valid ones. Rejects, and writes
-   * nothing, if the checks take too long, or if the caller disconnects before the end of the checks.
+   * nothing, if the checks take too much time, or if the caller disconnects before the end of the checks.
    */
   async putAll(
     principal: Principal,
@@ -78,7 +78,7 @@ export class DefinitionWriter {
     const admitting = new LongWork()
     for (const [index, item] of sent.entries()) {
       compiler.goOn(index, sent.length)
-      // Other requests get a turn here, because a definition that is refused before its compilation never waits.
+      // Other requests get a turn here: if definitions are refused before their compilation, the loop waits for nothing else.
       if (admitting.isLong) await admitting.giveTurn()
       const admission = await admitNamed(view, layer, item, compiler)
       const faults = 'faults' in admission ? admission.faults : twiceFaults(admission, indexByName, index)
@@ -127,7 +127,7 @@ export async function keptVersions(store: DefinitionStore, layer: StoredLayer, n
   return versions
 }
 
-/** Runs a write of a layer and marks the layer as written in the catalog, even if the write fails: it may have been done. */
+/** Runs a write of a layer. Afterwards marks the layer as written, even after an error, because the write may have been done. */
 export async function writeLayer<Result>(
   catalog: Catalog,
   { uid }: Principal,
@@ -179,7 +179,7 @@ export function putOf(
   return { kind: 'put', name: definition.function.name, text, digest, onConflict, precondition }
 }
 
-/** The body of the request with the name from its path. Throws NAME_MISMATCH if the body has another name. */
+/** The body of a request, with the name from the path of the request. Throws NAME_MISMATCH if the body has another name. */
 function withName(sent: JsonValue, name: string): JsonValue {
   const own = sentName(sent)
   if (own !== undefined && own !== name) throw new ToolrackError('NAME_MISMATCH')

@@ -12,7 +12,7 @@ export type Reshaped = {
   readonly locate: (path: Path) => Path
 }
 
-/** The keys that vendors use for the schema of a flat tool, and the name of each kind of tool. */
+/** The keys that vendors use for the schema of a flat tool (one without the key `function`), and a name for each kind of tool. */
 const SCHEMA_KEYS = new Map([
   ['parameters', 'bare OpenAI function'],
   ['inputSchema', 'MCP tool'],
@@ -20,7 +20,7 @@ const SCHEMA_KEYS = new Map([
   ['parametersJsonSchema', 'Gemini declaration'],
 ])
 
-/** Keys of vendors that are not a part of a definition. They are removed, and the answer reports it. */
+/** Keys of vendors that are not a part of a definition. They are removed, and the answer reports the removal. */
 const LEFT_OUT = new Set(
   ['strict', 'cache_control', 'defer_loading', 'allowed_callers', 'input_examples', 'eager_input_streaming']
     .concat(['outputSchema', 'output_schema', 'icons', 'execution', '_meta'])

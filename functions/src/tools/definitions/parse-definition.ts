@@ -13,7 +13,7 @@ type ParsedDefinition =
     }
   | { readonly faults: readonly DefinitionFault[] }
 
-/** Turns unknown JSON into a ToolDefinition; nothing else does. `admitSchema` checks the `parameters` afterwards. */
+/** The only function that turns unknown JSON into a ToolDefinition. `admitSchema` checks the `parameters` afterwards. */
 export async function parseDefinition(sent: JsonValue): Promise<ParsedDefinition> {
   const message = 'a definition must be a JSON object'
   if (!isJsonObject(sent)) return { faults: [{ reason: 'DEFINITION_INVALID', pointer: '', message }] }

@@ -9,11 +9,11 @@ export type PlannedChange = {
 }
 
 /**
- * Decides the outcome of each change, from the definitions that the transaction has read. `module` is set if the write
- * uploads or deletes a module. Only such a write may change definitions of the module. `presentGrowth` is the number of
- * bytes that the module adds in addition to those of its definitions.
- * Throws PRECONDITION_FAILED, NAME_TAKEN, TOOL_NOT_FOUND or MANAGED_BY_MODULE with a detail for every change that has a
- * fault, and the errors of `refuseOverflow`.
+ * Decides the outcome of each change, from the definitions that the transaction has read. `module` is set if the write uploads or
+ * deletes a module. Only such a write may change definitions of that module. `presentGrowth` is the number of bytes that the
+ * module adds, without those of its definitions.
+ * Throws PRECONDITION_FAILED, NAME_TAKEN, TOOL_NOT_FOUND or MANAGED_BY_MODULE with a detail for every change that has a fault,
+ * and the errors of `refuseOverflow`.
  */
 export function planWrite(
   changes: readonly DefinitionChange[],
@@ -74,7 +74,7 @@ function refuseManaged(module: string): Decision {
   return refuse('MANAGED_BY_MODULE', message, { module })
 }
 
-/** Refuses a tool of a module if its name belongs to another definition of the layer that is not from this module. */
+/** Refuses a tool of a module, because its name already belongs to a definition of the layer that is not from this module. */
 function refuseTaken(name: string, owner: string | undefined): Decision {
   const whose = owner === undefined ? 'as a definition of its own' : `as a tool of the module ${owner}`
   const message = `The layer has ${name} already, ${whose}: delete that, or rename the tool. Nothing was written.`

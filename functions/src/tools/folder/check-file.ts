@@ -33,7 +33,7 @@ export async function checkFile(module: ModuleSource, parts: CheckParts): Promis
     const { code, message, details } = error
     if (!NOT_CHECKED.has(code)) return { faults: details.map((detail) => ({ message, ...detail })) }
     const health = await parts.runner.health()
-    // The message of this error is for a user who uploads a module.
+    // The message of RUNNER_UNAVAILABLE is for a user who uploads a module. The reason of `health` is for the operator.
     const isAway = code === 'RUNNER_UNAVAILABLE' && health.status !== 'ready'
     const isLasting = code === 'ISOLATION_UNAVAILABLE' || health.status === 'absent'
     return { refusal: isAway ? health.reason : message, isLasting }

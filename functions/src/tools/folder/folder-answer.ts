@@ -1,7 +1,7 @@
 import { aliasOf } from '@toolrack/contract'
 import type { FolderLayer, FolderSkip, FolderTool } from './folder-layer.ts'
 
-/** Longer than the check of a module that hangs, and shorter than a client or a proxy waits for an answer. */
+/** More time than the check of a module that hangs, and less than a client or a proxy waits for an answer. */
 const REFRESH_MS_MAX = 30_000
 
 const NO_FOLDER = {

@@ -5,13 +5,13 @@ import { lstat, open, realpath, stat } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import type { AdmittedModule } from '../modules/admit-module.ts'
 
-/** The same limit as for an upload. */
+/** The most bytes of a file. An upload has the same limit. */
 export const FILE_BYTES_MAX = 256 * 1024
 
-/** A file that has just changed may change again within the same tick of the file system's clock. */
+/** A file that changed less than this time ago gets no stamp: it may change again in the same tick of the file system's clock. */
 const TRUSTED_AFTER_MS = 100
 
-/** Refuses a link, because `realpath` has already followed links. A pipe in place of the file does not block. */
+/** A link is refused, because `realpath` has already followed links. A pipe in place of the file does not block the open. */
 const FLAGS = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK
 
 export type LoadedModule = AdmittedModule & { readonly loadedAt: Date }
@@ -21,7 +21,7 @@ export type FolderFile = {
   readonly stamp: string
   /** The digest of the content that was last read. Undefined if the last read failed. */
   readonly sha256?: string | undefined
-  /** The last content that passed its check. It is used as long as a file of this name exists. */
+  /** The last content that passed its check. This module is used as long as a file of this name exists. */
   readonly loaded?: LoadedModule | undefined
   /** The faults of the present content. */
   readonly faults: readonly ErrorDetail[]
@@ -56,8 +56,8 @@ export async function readModuleFile(folder: string, entry: Dirent, stamp = ''):
 type AfterRead = { readonly next: FolderFile; readonly check: 'want' | 'drop' | 'leave' }
 
 /**
- * The file after a read, and whether its content must be checked. `next` is the same object if nothing has changed. Checked
- * content is not checked again, except refused content if `retry` is true.
+ * The file after a read, and whether its content must be checked. `next` is the same object if nothing has changed. Content that
+ * was checked is not checked again, unless it was refused and `retry` is true.
  */
 export function afterRead(known: FolderFile, read: FileRead, retry: boolean): AfterRead {
   if (read.found === 'same' || read.found === 'gone') return { next: known, check: 'leave' }

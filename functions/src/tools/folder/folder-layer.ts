@@ -38,7 +38,7 @@ export class FolderLayer implements LayerSource {
   #filesRead = NOTHING_READ
   #joined: Joined | undefined
   #readLast: Sources | undefined
-  /** The sources of the last two reads, by sha256, so that a call that began before the last read finds its source. */
+  /** The sources of the last two reads, by sha256, so that a call that began before the last read finds its module's source. */
   #sources: readonly ReadonlyMap<string, string>[] = []
 
   constructor(files: LayerSource, folder: ModuleFolder) {
@@ -62,7 +62,10 @@ export class FolderLayer implements LayerSource {
     return read.revision === since ? { ...read, whole: false, definitions: [] } : read
   }
 
-  /** The tools that the folder adds to the layer, and its skipped files and specs. Uses the last read of the definition files. */
+  /**
+   * The tools that the folder adds to the layer, and its skipped files and specs. If the definition files cannot be read, uses
+   * their last read.
+   */
   async modules(): Promise<MergedModules> {
     await this.#readFiles().catch(() => undefined)
     return this.#current()
@@ -88,8 +91,9 @@ export class FolderLayer implements LayerSource {
 }
 
 /**
- * The tools of all files, by file name. A name belongs to the first file that has it. The names in `taken` belong to the
- * definition files; the map has their places. Other tools with the name are skipped, with a fault that names the first place.
+ * The tools of all files, in the order of the file names. If several tools have the same name, the first one has it and the
+ * others are skipped, with a fault that names the place of the first. The names in `taken` belong to the definition files. The
+ * map has the places of these definitions.
  */
 export function mergeModules(files: Iterable<FolderFile>, taken: ReadonlyMap<string, string>): MergedModules {
   const tools = new Map<string, FolderTool>()

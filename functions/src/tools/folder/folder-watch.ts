@@ -1,13 +1,13 @@
 import { watch, type FSWatcher } from 'node:fs'
 
 export type WatchPatience = {
-  /** From the last event to the scan. A program that saves a file causes several events. */
+  /** Milliseconds from the last event to the scan. A program that saves a file causes several events. */
   readonly quietMs: number
-  /** The longest wait for a scan while events continue. */
+  /** The most milliseconds from the first event to the scan, while events continue. */
   readonly busyMs: number
-  /** From one scan to the next without events. Network file systems cause no events. */
+  /** Milliseconds from one scan to the next if there are no events. Network file systems cause none. */
   readonly pollMs: number
-  /** From one scan to the next if there is no folder, or no watch on it. */
+  /** Milliseconds from one scan to the next if there is no folder, or no watch on it. */
   readonly blindMs: number
 }
 
@@ -65,7 +65,7 @@ export class FolderWatch {
     this.#scanIn(this.#watcher ? this.#patience.pollMs : this.#patience.blindMs)
   }
 
-  /** A watch ends with its folder. A new watch costs less than a check whether the old one still works. */
+  /** Sets a new watch at each scan, because a watch ends with its folder, and a check whether it still works costs more. */
   #watchAgain(): void {
     const old = this.#watcher
     this.#watcher = undefined
@@ -78,7 +78,7 @@ export class FolderWatch {
       })
       this.#watcher = watcher
     } catch {
-      // There is no folder, or the system has no free watch. Then scans are more frequent.
+      // There is no folder, or the system has no free watch. Scans are more frequent without a watch.
     }
     old?.close()
   }

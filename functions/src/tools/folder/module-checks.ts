@@ -18,11 +18,11 @@ type Waiting = Unchecked & { tries: number }
 
 type Parts = {
   readonly check: (file: string, source: Uint8Array) => Promise<CheckOutcome>
-  /** Called with the outcome of a check, unless newer content of the file waits. That content is checked next. */
+  /** Called with the outcome of a check. Not called if newer content of the file waits, which is then checked next. */
   readonly ended: (file: string, content: Unchecked, outcome: Exclude<CheckOutcome, NotChecked>) => void
 }
 
-/** Checks a few files at a time, and one content of each file. Repeats a check until the runner does not refuse it. */
+/** Checks a few files at a time, but never two contents of one file. Repeats a check until the runner does not refuse it. */
 export class ModuleChecks {
   readonly #parts: Parts
   readonly #waiting = new Map<string, Waiting>()
@@ -47,7 +47,7 @@ export class ModuleChecks {
     return this.#waiting.has(file)
   }
 
-  /** Requests a check of this content. It replaces older content of the file. */
+  /** Requests a check of this content, which replaces older content of the file that waits. */
   want(file: string, content: Unchecked): void {
     this.#waiting.set(file, { ...content, tries: 0 })
     this.#next()
@@ -57,7 +57,7 @@ export class ModuleChecks {
     if (this.#waiting.delete(file)) this.#notify()
   }
 
-  /** Continues at once, even if the runner has just refused a check. */
+  /** Ends the pause after a refusal, and continues with the checks at once. */
   hurry(): void {
     clearTimeout(this.#pause)
     this.#pause = undefined
@@ -65,7 +65,7 @@ export class ModuleChecks {
     this.#next()
   }
 
-  /** Resolves when nothing waits, when a refusal is lasting, or after `waitMsMax` milliseconds. */
+  /** Resolves when nothing waits, when a refusal is lasting (`isLasting`), or after `waitMsMax` milliseconds. */
   async settled(waitMsMax: number): Promise<void> {
     await withinMs(waitMsMax, this.#settled(), () => undefined)
   }
@@ -123,7 +123,7 @@ export class ModuleChecks {
   }
 }
 
-/** Refused content comes last. Otherwise the newest content comes first, because its author waits. */
+/** Content that the runner has refused to check comes last. Other content: the newest first, because its author waits. */
 function byTurn([fileA, a]: readonly [string, Waiting], [fileB, b]: readonly [string, Waiting]): number {
   return a.tries - b.tries || b.changedMs - a.changedMs || (fileA < fileB ? -1 : 1)
 }

@@ -5,7 +5,7 @@ import { FolderWatch, type WatchPatience } from './folder-watch.ts'
 import { ModuleChecks } from './module-checks.ts'
 import { FILES_MAX, moduleNameOf, scanFolder } from './scan-folder.ts'
 
-/** Milliseconds for which the tools of a missing folder remain. A folder that is missing for less is being replaced. */
+/** Milliseconds for which the tools of a missing folder remain. A folder that is missing for less time is being replaced. */
 const GONE_AFTER_MS = 1_000
 
 /** `starting` until the first scan has ended. The reason is a sentence for the operator. */
@@ -56,7 +56,7 @@ export class ModuleFolder {
     })
   }
 
-  /** The files by name. The same object as long as nothing has changed. */
+  /** The files by name. The map is the same object as long as nothing has changed. */
   get files(): ReadonlyMap<string, FolderFile> {
     return this.#files
   }

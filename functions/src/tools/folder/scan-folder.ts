@@ -1,7 +1,7 @@
 import { readdir } from 'node:fs/promises'
 import { readModuleFile, type FileRead } from './folder-file.ts'
 
-/** How many modules a folder may have. Modules beyond this number are left out, and the layer reports it. */
+/** How many modules a folder may have. Modules beyond this number are left out, and the layer reports how many. */
 export const FILES_MAX = 2_000
 
 const READS_AT_ONCE = 16
@@ -15,7 +15,7 @@ export type FolderScan =
   | { readonly found: 'nothing' }
   | { readonly found: 'fault'; readonly reason: string }
 
-/** Reads every module of the folder, by file name, except modules that still have the stamp of `stampOf`. Never rejects. */
+/** Reads every module of the folder, by file name. A module that still has the stamp of `stampOf` is not read. Never rejects. */
 export async function scanFolder(
   folder: string,
   stampOf: (file: string) => string | undefined,
@@ -42,7 +42,7 @@ export function isModuleFile(name: string): boolean {
   return MODULE_FILE.test(name)
 }
 
-/** The name of the module in a file. The runner decides whether a module can have it. */
+/** The name of the module in a file. The runner decides whether a module can have this name. */
 export function moduleNameOf(file: string): string {
   return file.slice(0, -'.py'.length)
 }

@@ -1,17 +1,17 @@
 import { holdsLargeInteger, type JsonValue, type ToolResult } from '@toolrack/contract'
 
-/** UTF-16 code units. A text of this length is parsed in less than a millisecond. */
+/** The most UTF-16 code units of a short text. A text of this length is parsed in less than a millisecond. */
 const SHORT_LENGTH = 8_192
 
-/** A number of 16 digits or more, or one with an exponent; 2^53 has 16 digits. */
+/** Matches a number with an exponent, or with 16 digits or more. The first integer that may be inexact, 2^53, has 16 digits. */
 const MAYBE_LARGE = /(?:^|[[,:])\s*-?(?:\d{16}|\d[\d.]*[eE])/
 
-/** The texts of the `jsonOf` that runs. JSON.stringify calls `toJSON`, and returns before anything else can run. */
+/** For the `jsonOf` that runs: `toJSON` adds texts to it. Nothing else runs meanwhile, because JSON.stringify is synchronous. */
 let writing: { readonly mark: string; readonly texts: string[] } | undefined
 
 /**
- * A JSON value that is kept as its text. The service does not read it, and to parse and write 256 KiB again took 15 to 40 ms, in
- * which no other request is answered. `jsonOf` writes the text as it is; JSON.stringify writes the value.
+ * A JSON value that is kept as its text, because the service does not use the value. To parse 256 KiB and write them again took
+ * 15 to 40 ms, in which no other request is answered. `jsonOf` writes the text; JSON.stringify alone writes the parsed value.
  */
 export class JsonText {
   readonly text: string
@@ -21,8 +21,8 @@ export class JsonText {
   }
 
   /**
-   * True if the value is not null and JavaScript reads its integers exactly. Only a short text is parsed for this. In a longer
-   * text, a string that looks like a large number is treated as a number.
+   * True if the value is not null and JavaScript reads its integers exactly. Only a short text is parsed for this answer. In a
+   * longer text, the answer is false even if only a string contains what looks like a large number.
    */
   isExact(): boolean {
     if (this.text === 'null') return false

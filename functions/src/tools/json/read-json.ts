@@ -6,7 +6,7 @@ export type ReadJson = { readonly value: JsonValue } | { readonly fault: JsonFau
 
 /**
  * Reads JSON bytes strictly. Refuses a byte order mark, bytes that are not UTF-8, an empty text, a key twice in one object, the
- * key `__proto__`, and more than `depthMax` levels outside of schemas. JSON.parse accepts these or explains them badly.
+ * key `__proto__`, and more than `depthMax` levels outside of schemas. JSON.parse accepts these or reports them unclearly.
  */
 export function readJson(bytes: Uint8Array, depthMax = JSON_DEPTH_MAX): ReadJson {
   const parsed = parse(bytes)
@@ -15,7 +15,7 @@ export function readJson(bytes: Uint8Array, depthMax = JSON_DEPTH_MAX): ReadJson
   return fault ? { fault } : { value: parsed.value }
 }
 
-/** The same with pauses in which other requests have a turn. The parse comes first, without a pause. */
+/** Reads JSON like `readJson`, with pauses in which other requests have a turn. The parse at the beginning has no pause. */
 export async function readJsonInSteps(
   bytes: Uint8Array,
   depthMax = JSON_DEPTH_MAX,
@@ -54,7 +54,7 @@ function placeOf(error: unknown, text: string): string {
   return `(line ${before.length}, column ${(before.at(-1)?.length ?? 0) + 1})`
 }
 
-/** The position in V8's message. Only `Unexpected token 'N', "{"a":NaN}" is not valid JSON` has none. */
+/** The position in V8's message. Only a message such as `Unexpected token 'N', "{"a":NaN}" is not valid JSON` has none. */
 function errorPosition(error: unknown, text: string): number | undefined {
   const { message } = error as Error
   const position = / at position (\d+)/.exec(message)?.[1]
@@ -62,7 +62,7 @@ function errorPosition(error: unknown, text: string): number | undefined {
   return message === 'Unexpected end of JSON input' ? text.length : undefined
 }
 
-/** The length of the longest beginning that could still become JSON, found by halving. */
+/** The position of the first fault: the length of the longest beginning that could still become JSON. Found by halving. */
 function firstFault(text: string): number {
   let low = 0
   let high = text.length

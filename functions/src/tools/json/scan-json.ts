@@ -1,6 +1,6 @@
 import { faultAt, type JsonFault } from './json-fault.ts'
 
-/** Nesting outside of schemas. A schema's own depth is checked when it is admitted. */
+/** The most levels outside of schemas. `admitSchema` checks the depth of a schema itself. */
 export const JSON_DEPTH_MAX = 32
 
 /** The keys that hold a tool's schema, in every shape in which a definition may be sent. */
@@ -17,13 +17,13 @@ type Frame = {
   expectsKey: boolean
 }
 
-/** Finds the faults that JSON.parse accepts, in a text that it has accepted. Uses no recursion, so any depth is safe. */
+/** Finds the first fault that JSON.parse accepts, in a text that it has accepted. Not recursive, so any depth is safe. */
 export function scanJson(text: string, depthMax = JSON_DEPTH_MAX): JsonFault | undefined {
   for (const fault of scanJsonInSteps(text, depthMax)) if (fault) return fault
   return undefined
 }
 
-/** The same in steps: yields undefined where other requests may have a turn, and a fault as the last value. */
+/** Does the same as `scanJson` in steps: yields undefined where other requests may have a turn, and a fault as the last value. */
 export function* scanJsonInSteps(text: string, depthMax: number): Generator<JsonFault | undefined, void> {
   const fault = yield* scan(text, depthMax)
   if (fault) yield fault

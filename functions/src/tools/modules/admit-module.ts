@@ -9,14 +9,14 @@ import { isModuleName } from './module-reader.ts'
 import { moduleReport } from './module-report.ts'
 import type { CheckReport, ModuleFault } from './check-report.ts'
 
-/** Bytes of all definitions of one module. Each is written twice, and a transaction of Firestore may have 10 MB. */
+/** Bytes of all definitions of one module. Each definition is written twice, and a transaction of Firestore may have 10 MB. */
 export const MODULE_DEFINITIONS_BYTES_MAX = 2 * 1024 * 1024
 
 /** A module that has passed the check and the admission. */
 export type AdmittedModule = ModuleIdentity & {
   readonly source: string
   readonly specs: readonly AdmittedSpec[]
-  /** The definitions of its accepted specs; at least one. */
+  /** The definitions of the accepted specs; at least one. */
   readonly tools: readonly AdmittedDefinition[]
   readonly report: JsonObject
 }
@@ -29,7 +29,7 @@ type Parts = {
 }
 
 /**
- * Checks a file in the runner. Then admits its specs one after another, so that a module has one place in the queue for a
+ * Checks a file in the runner. Then admits the specs one after another, so that a module has only one place in the queue for a
  * compiler. Rejects with MODULE_INVALID and all faults, or with the errors of `Runner.check`, `SchemaCompiler.compile` and
  * `goOn`.
  */
@@ -43,7 +43,7 @@ export async function admitModule(
   const admitting = new LongWork()
   for (const spec of checked.tools) {
     goOn?.(specs.length, checked.tools.length)
-    // Other requests get a turn here, because a spec that is refused before its compilation never waits.
+    // Other requests get a turn here: if specs are refused before their compilation, the loop waits for nothing else.
     if (admitting.isLong) await admitting.giveTurn()
     specs.push(await admitSpec(spec, { name, sha256 }, compiler))
   }

@@ -4,7 +4,7 @@ import type { DefinitionFault } from '../definitions/definition-fault.ts'
 import type { SchemaCompiler } from '../schemas/schema-compilers.ts'
 import type { AcceptedSpec, CheckedSpec, ModuleFault } from './check-report.ts'
 
-/** A spec of the runner's report, and its definition. A spec without a definition is refused. */
+/** A spec of the runner's report, and its definition. If there is no definition, the spec was refused. */
 export type AdmittedSpec = {
   readonly spec: CheckedSpec
   readonly admitted?: AdmittedDefinition
@@ -25,7 +25,7 @@ export async function admitSpec(
   return { spec, faults: admission.faults.map((fault) => moduleFault(fault, spec, module.name)) }
 }
 
-/** With the sha256, the digest of the definition also depends on the source. */
+/** The definition of a spec. It has the sha256 of the source, so its digest changes when the source changes. */
 function definitionOf(spec: AcceptedSpec, { name: module, sha256 }: ModuleIdentity): JsonObject {
   const { name, description, parameters, annotations, timeoutSeconds, network } = spec
   return {
@@ -63,7 +63,7 @@ function moduleFault(fault: DefinitionFault, { name, line }: AcceptedSpec, modul
   }
 }
 
-/** The kinds are in docs/modules.md. */
+/** Returns one of the kinds that `docs/modules.md` lists. */
 function kindOf(reason: ErrorCode, pointer: string): string {
   if (reason === 'NAME_INVALID') return 'name_invalid'
   if (pointer.startsWith('/parameters')) return 'parameters_invalid'

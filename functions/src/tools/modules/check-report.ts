@@ -24,7 +24,7 @@ export type AcceptedSpec = SpecFacts & {
   readonly name: string
   readonly description: string
   readonly parameters: JsonObject
-  /** Contains `description` or `parameters` if it was read from the handler. */
+  /** Names `description` and `parameters`, if the runner read them from the handler. */
   readonly derived: readonly string[]
   readonly annotations: JsonObject | null
   readonly timeoutSeconds: number | null
@@ -48,6 +48,6 @@ export type ModuleFault = ModuleNote & {
   readonly code: ErrorCode
   /** The lines of the module that led to the fault. */
   readonly traceback?: string
-  /** The place in the spec. Only if the service found the fault. */
+  /** The place in the spec. Missing if the runner found the fault, and not the service. */
   readonly pointer?: string
 }

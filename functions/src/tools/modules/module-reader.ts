@@ -3,10 +3,10 @@ import type { Principal } from '../../access/principal.ts'
 import { isChosen, storedLayer, type WritableLayer } from '../definitions/definition-writer.ts'
 import type { ModulePage, ModuleStore } from './module-store.ts'
 
-/** 1 to 64 letters, digits and `_`. The runner refuses more names, such as Python's keywords. */
+/** 1 to 64 letters, digits and `_`. The runner also refuses some of these names, such as Python's keywords. */
 const NAME = /^(?!__)[A-Za-z_][A-Za-z0-9_]{0,63}$/
 
-/** True if a module can have this name. Other names are never passed to a store. */
+/** True if a module can have this name. Names for which it is false are never passed to a store. */
 export function isModuleName(name: string): boolean {
   return NAME.test(name)
 }
@@ -41,7 +41,7 @@ export class ModuleReader {
     return versions
   }
 
-  /** The source of a version that is still kept. Rejects with VERSION_NOT_FOUND, also for a deletion. */
+  /** The source of a version that is still kept. Rejects with VERSION_NOT_FOUND if there is none, also for a deletion. */
   async sourceOf(principal: Principal, layer: WritableLayer, name: string, choice: ModuleVersionChoice) {
     const versions = await this.versions(principal, layer, name)
     const sha256 = versions.find((candidate) => isChosen(candidate, choice))?.sha256

@@ -2,10 +2,10 @@ import type { JsonObject } from '@toolrack/contract'
 import type { AdmittedSpec } from './admit-spec.ts'
 import type { CheckReport } from './check-report.ts'
 
-/** How many bytes a stored report may have. A document of Firestore may have 1 MB. */
+/** The most bytes of a stored report. A document of Firestore may have 1 MB. */
 export const REPORT_BYTES_MAX = 256 * 1024
 
-/** The report on a module, which is answered and stored. A report that is too large omits prints and results of examples. */
+/** The report on a module, which is stored and sent. If it is too large, the prints and the results of examples are left out. */
 export function moduleReport(
   { imports, notes, log }: CheckReport,
   specs: readonly AdmittedSpec[],

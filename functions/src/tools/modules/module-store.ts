@@ -15,9 +15,9 @@ export type ModuleSummary = {
   readonly name: string
   /** The digest of the source, in hexadecimal digits. */
   readonly sha256: string
-  /** The names of its definitions. */
+  /** The names of the module's definitions. */
   readonly tools: readonly string[]
-  /** The layer's revision at the write of this content. */
+  /** The layer's revision when this content was written. */
   readonly revision: string
   readonly updatedAt: string
   readonly updatedBy: string
@@ -56,13 +56,13 @@ export type ModuleWriteResult = {
   readonly tools: readonly DefinitionWriteResult[]
 }
 
-/** A part of a list by name: at most `limit` names after the name `after`. */
+/** A page of a list that is ordered by name: at most `limit` names after the name `after`. */
 export type ModulePage = { readonly after?: string | undefined; readonly limit: number }
 
 /** The part of a `DefinitionStore` that keeps modules. Every implementation passes `test/support/module-store.contract.ts`. */
 export interface ModuleStore {
   /**
-   * Writes the module, its source, a version, and all its changes of definitions in one transaction. Raises the layer's
+   * Writes the module, its source, a version, and all changes of the module's definitions in one transaction. Raises the layer's
    * revision once if anything has changed. Rejects with the errors of `planModuleWrite`.
    */
   writeModule(layer: StoredLayer, change: ModuleChange, context: WriteContext): Promise<ModuleWriteResult>

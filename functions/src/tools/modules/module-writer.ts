@@ -32,7 +32,7 @@ export class ModuleWriter {
     this.#parts = parts
   }
 
-  /** Writes a module and all of its definitions. Rejects if the runner refuses the module; then the old version remains. */
+  /** Writes a module and all of its definitions. Rejects if the runner refuses the module. Then the old version remains. */
   async put(principal: Principal, { layer, name, source, precondition, signal }: Upload) {
     const { runner, compilers, catalog } = this.#parts
     const compiler = compilers.forCaller({ user: principal.uid, signal })
@@ -64,7 +64,7 @@ export class ModuleWriter {
     return writeLayer(catalog, principal, layer, async (target, context) => {
       const result = await store.writeModule(target, change, context)
       const sha256 = unusedAfter(result)
-      // Only the processes of a user run the user's modules. Processes that `forget` does not reach end by themselves later.
+      // Modules of a user layer run only in processes of that user. Processes that `forget` does not reach end later.
       const tenant = target.kind === 'user' ? target.uid : undefined
       if (sha256 !== undefined) void runner.forget({ tenant, module: change.name, sha256 })
       return result
@@ -72,7 +72,7 @@ export class ModuleWriter {
   }
 }
 
-/** The digest of the source that no call uses any more. */
+/** The digest of the source that the write has replaced or deleted, so that no call uses it any more. */
 function unusedAfter({ outcome, sha256, replaced }: ModuleWriteResult): string | undefined {
   if (outcome === 'deleted') return sha256
   return replaced === sha256 ? undefined : replaced

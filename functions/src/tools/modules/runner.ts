@@ -3,15 +3,15 @@ import type { CheckReport } from './check-report.ts'
 
 /** The runner that runs tools in isolation, as the service uses it. */
 export type Runner = {
-  /** The present state of the runner. Never rejects, and never takes longer than a caller of `/health` waits. */
+  /** The present state of the runner. Never rejects. Never takes more time than a caller of `/health` waits. */
   readonly health: () => Promise<RunnerHealth>
   /** Runs one call, at most once. Rejects only if the call's `source` rejects. */
   readonly invoke: (call: RunnerCall) => Promise<RunnerOutcome>
   /** Checks a module. Rejects with RUNNER_UNAVAILABLE, RUNNER_BUSY or ISOLATION_UNAVAILABLE. */
   readonly check: (module: ModuleCheck) => Promise<CheckReport>
-  /** Ends the processes that wait for calls of a module. Never rejects. Processes that are not reached end by themselves later. */
+  /** Ends the processes that wait for calls of a module. Never rejects. A process that cannot be reached ends by itself later. */
   readonly forget: (module: ForgottenModule) => Promise<void>
-  /** Ends everything that was started for the runner. */
+  /** Closes the connections to the runner, and ends its process if the service started it. */
   readonly close: () => Promise<void>
 }
 
@@ -21,7 +21,7 @@ export type ModuleSource = { readonly name: string; readonly source: Uint8Array 
 /** A module to check, and the user who uploaded it. Modules of the watched folder have no user. */
 export type ModuleCheck = ModuleSource & { readonly tenant?: string | undefined }
 
-/** A module that one user no longer calls. Without a tenant: that no user calls. */
+/** A module that the user `tenant` no longer calls. Without a tenant, no user calls the module any more. */
 export type ForgottenModule = {
   readonly tenant?: string | undefined
   readonly module: string
@@ -32,7 +32,7 @@ export type ForgottenModule = {
 export const ISOLATION_LEVELS = ['L0', 'L1', 'L2', 'L3', 'L4'] as const
 export type IsolationLevel = (typeof ISOLATION_LEVELS)[number]
 
-/** A runner that accepts calls has other facts too. They are shown unchanged. */
+/** The facts of a runner that accepts calls. Facts that are not in this type are shown unchanged. */
 export type RunnerHealth =
   | { readonly status: 'ready'; readonly isolation: IsolationLevel; readonly [fact: string]: unknown }
   | RunnerAway
@@ -56,9 +56,9 @@ export type RunnerCall = {
   readonly minIsolation: IsolationLevel | undefined
   /** The UTF-8 bytes that a result may have. The runner answers RESULT_TOO_LARGE for a larger one. */
   readonly resultBytesMax: number
-  /** The hosts that the call may connect to. If there are none, it has no network. */
+  /** The hosts that the call may connect to. If there are no hosts, the call has no network. */
   readonly network: readonly string[]
-  /** Reads the source of the module, if the runner does not have it. Undefined if the module was deleted. */
+  /** Called if the runner does not have the source of the module. Resolves to undefined if the module was deleted. */
   readonly source: () => Promise<string | undefined>
   /** Aborted when nobody waits for the call. */
   readonly signal: AbortSignal

@@ -7,9 +7,9 @@ export type RecordKind = 'definition' | 'module'
 
 export type KeptVersion = {
   readonly revision: number
-  /** Counted like `recordBytes` does. */
+  /** Counted by `recordBytes`. */
   readonly bytes: number
-  /** The digest of a module's source; a deletion has none. */
+  /** The digest of a module's source. A deletion and a version of a definition have none. */
   readonly sha256?: string | null
 }
 
@@ -18,13 +18,13 @@ export type KeptName = {
   readonly kind: RecordKind
   readonly name: string
   readonly isDeleted: boolean
-  /** The bytes of the name's own record, without its versions. Counted like `recordBytes` does. */
+  /** The bytes of the name's own record, without its versions. Counted by `recordBytes`. */
   readonly ownBytes: number
   /** The oldest first. The last one is the present content, or the deletion. */
   readonly versions: readonly KeptVersion[]
   /**
-   * True if `versions` has only the versions that are needed to add a new one: the last one, and all before the newest
-   * `VERSIONS_KEPT - 1`. The new version displaces these. Reading all versions of 200 names took longer than writing 200.
+   * True if `versions` has only the versions that are needed to add a new one: the last one, and those older than the newest
+   * `VERSIONS_KEPT - 1`, which the new one displaces. To read all versions of 200 names took more time than to write the names.
    */
   readonly isPartial?: boolean | undefined
 }
@@ -42,7 +42,7 @@ export type RecordContent =
 export type RecordChange = {
   /** The name with all versions, including the new one. */
   readonly name: KeptName
-  /** The same name after versions were removed to make room. A name without any version is removed. */
+  /** The same name after versions were removed to make room. If no version is left, the name is removed too. */
   readonly left: KeptName
   /** The versions that are removed. */
   readonly forgotten: readonly KeptVersion[]
@@ -50,7 +50,7 @@ export type RecordChange = {
   readonly content: RecordContent | undefined
 }
 
-/** The order in which content is removed: the names that were deleted first, or the oldest versions. */
+/** How content is removed: the names that were deleted first (`deletedAt`), or the oldest past versions (`oldest`). */
 export const AGES = ['deletedAt', 'oldest'] as const
 export type Age = (typeof AGES)[number]
 
@@ -65,7 +65,7 @@ export class LayerChanges {
   readonly #names = new Map<string, Changed>()
   #state: LayerState
 
-  /** `revision` is that of all records that are written. */
+  /** `revision` is the revision of all records that the transaction writes. */
   constructor(
     { epoch, revision: last, size, floor, totals }: LayerState,
     limits: Omit<LayerLimits, 'definitionsMax'>,
@@ -80,7 +80,7 @@ export class LayerChanges {
     return this.#state
   }
 
-  /** Adds a record to write. `name` has the new version as its last one. Only the newest `VERSIONS_KEPT` versions remain. */
+  /** Adds a record to write. The last version of `name` is the new one. Only the newest `VERSIONS_KEPT` versions remain. */
   write(before: KeptName | undefined, name: KeptName, content: RecordContent): void {
     const left = withoutSurplus(name)
     this.#names.set(keyOf(name), { name, left, content })
@@ -91,7 +91,7 @@ export class LayerChanges {
     this.#state = { ...this.#state, size }
   }
 
-  /** Adds names with all their versions, which may be removed. Only missing versions are added to a known name. */
+  /** Adds names with all their versions, so that these may be removed. A known name only gets the versions that it lacks. */
   consider(names: readonly KeptName[]): void {
     for (const name of names) {
       const known = this.#names.get(keyOf(name))
@@ -113,7 +113,7 @@ export class LayerChanges {
     return this.#names.has(keyOf(name))
   }
 
-  /** True if content has to be removed in the order of this age. */
+  /** True if content must be removed, because there are too many deleted names (`deletedAt`) or too many bytes (`oldest`). */
   isTooLarge(age: Age): boolean {
     const { totals } = this.#state
     if (!totals) return false
@@ -122,8 +122,8 @@ export class LayerChanges {
   }
 
   /**
-   * Removes the oldest content until the layer is small enough. All names up to the revision `reached` have been considered,
-   * so nothing newer is removed.
+   * Removes content in the order of `age`, until the layer is small enough. Removes nothing newer than the revision `reached`,
+   * because only the names up to this revision have been considered.
    */
   forget(age: Age, reached: number): void {
     const oldestFirst = [...this.#names.values()]
@@ -136,7 +136,7 @@ export class LayerChanges {
     }
   }
 
-  /** The changes that the store has to write. To be read after room was made. */
+  /** The changes that the store has to write. To be read after the last call of `forget`. */
   get records(): readonly RecordChange[] {
     const records = [...this.#names.values()].map(({ name, left, content }) => {
       const forgotten = name.versions.slice(0, name.versions.length - left.versions.length)
@@ -163,7 +163,7 @@ export class LayerChanges {
   }
 }
 
-/** The part of one name in the totals of its layer. */
+/** What one name adds to the totals of its layer. */
 export function totalsOf({ isDeleted, ownBytes, versions }: KeptName): LayerTotals {
   if (isDeleted && versions.length === 0) return NO_TOTALS
   return {
@@ -183,10 +183,10 @@ export function pastVersions({ isDeleted, versions }: KeptName): readonly KeptVe
   return isDeleted ? versions : versions.slice(0, -1)
 }
 
-/** The `count` oldest versions of a name, which are removed together. `revision` is their age. */
+/** The `count` oldest versions of a name, which are removed together. Those with the lowest `revision` are removed first. */
 type Removable = { readonly changed: Changed; readonly revision: number; readonly count: number }
 
-/** The versions that may be removed: by `deletedAt` all versions of a name together, by `oldest` each version alone. */
+/** `deletedAt`: all versions of a deleted name together, and none of another name. `oldest`: each past version alone. */
 function removableFrom(changed: Changed, age: Age): readonly Removable[] {
   const past = pastVersions(changed.left)
   if (age === 'oldest') return past.map(({ revision }) => ({ changed, revision, count: 1 }))

@@ -1,6 +1,6 @@
 import { ToolrackError } from '@toolrack/contract'
 
-/** Bytes that are added to the texts of each name and each version: for times, author, and entries in a store's indexes. */
+/** Bytes that are counted for each name and each version besides its texts: for times, author, and index entries of a store. */
 export const RECORD_BYTES = 512
 
 /** How much a layer may hold. */
@@ -12,7 +12,7 @@ export type LayerLimits = {
   readonly deletedMax: number
 }
 
-/** A user's layer has room for 2,000 definitions of 8 KB with one more version each. */
+/** A user's layer has room for 2,000 definitions of 8 KB, each with one older version. */
 export const LAYER_LIMITS = {
   user: { definitionsMax: 2_000, bytesMax: 64 * 1024 * 1024, deletedMax: 2_000 },
   // Only administrators write the global layer, so it may be larger.
@@ -23,9 +23,9 @@ export const LAYER_LIMITS = {
 export const STORE_BYTES_MAX = 2 * 1024 * 1024 * 1024
 
 /**
- * The size of a layer's content. Each transaction that changes the layer updates these counts.
- * Definitions, modules and their present versions are never removed to make room. All other content is past, and the oldest
- * of it is removed if there is no room.
+ * The size of a layer's content. Each transaction that changes the layer updates these counts. Definitions, modules and their
+ * present versions are never removed to make room. All other content is past content: if there is no room, its oldest part is
+ * removed.
  */
 export type LayerTotals = {
   readonly bytes: number
@@ -36,7 +36,7 @@ export type LayerTotals = {
 
 export const NO_TOTALS: LayerTotals = { bytes: 0, presentBytes: 0, deleted: 0 }
 
-/** The totals after their part `before` was replaced by `after`. */
+/** The totals after the content counted in `before` was replaced by that in `after`. */
 export function replaced(totals: LayerTotals, before: LayerTotals, after: LayerTotals): LayerTotals {
   return {
     bytes: totals.bytes - before.bytes + after.bytes,
@@ -53,7 +53,7 @@ export function recordBytes(...texts: readonly (string | null)[]): number {
   return texts.reduce((sum, text) => sum + (text === null ? 0 : Buffer.byteLength(text)), RECORD_BYTES)
 }
 
-/** The bytes of a module. A source is counted for each version that has it, although the store keeps it once. */
+/** The bytes of a module. A source is counted for each version that has it, although the store keeps it only once. */
 export function moduleBytes(module: {
   readonly source: string
   readonly report: string

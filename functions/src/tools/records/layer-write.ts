@@ -16,7 +16,7 @@ export type FoundDefinition = {
   readonly kept?: KeptName | undefined
   /** The present content: a definition that this service or another program has written under this name. */
   readonly stored?: StoredDefinition | undefined
-  /** True if another program has written the document. Its content becomes a version before it is replaced. */
+  /** True if another program has written the document. The document becomes a version before a write replaces it. */
   readonly isForeign?: boolean
 }
 
@@ -85,7 +85,7 @@ function roomIn({ state, store }: FoundInLayer, { limits }: WriteContext) {
   return { size: state.size, totals: state.totals, limits, store }
 }
 
-/** The changes at the next revision. Content of another program first becomes a version with a revision of its own. */
+/** The changes at the next revision. Replaced content of another program first becomes a version with a revision of its own. */
 function changesOf(planned: readonly PlannedChange[], found: FoundInLayer, { limits }: WriteContext) {
   const isForeign = written(planned).some(({ change }) => found.definitions.get(change.name)?.isForeign)
   return new LayerChanges(found.state, limits, found.state.revision + (isForeign ? 2 : 1))

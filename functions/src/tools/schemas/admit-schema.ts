@@ -7,10 +7,10 @@ import { normaliseTypeNames, type TypeChange } from './type-names.ts'
 
 // Each bound refuses one known attack on validators.
 const BYTES_MAX = 32 * 1024
-/** Nesting of objects and arrays. The root is level 1. */
+/** The most levels of objects and arrays. The root is level 1. */
 const DEPTH_MAX = 32
 const VALUES_MAX = 2_000
-/** Characters of the JSON Pointer to a value. An answer repeats the pointer of each fault. */
+/** The most characters of the JSON Pointer to a value. An answer repeats the pointer of each fault. */
 const POINTER_MAX = 1_024
 
 export type SchemaAdmission = CompileReport & {
@@ -37,7 +37,7 @@ export function measureSchema(schema: JsonObject): JsonFault | undefined {
 
 type Visit = readonly [value: JsonValue, path: readonly string[]]
 
-/** Has its own stack, because the schema may be nested too deeply for recursion. */
+/** Checks each value. Uses a stack of its own, because the schema may be nested too deeply for recursion. */
 function treeFault(schema: JsonObject): JsonFault | undefined {
   const stack: Visit[] = [[schema, []]]
   let values = 0

@@ -2,8 +2,8 @@ import { writeFileSync } from 'node:fs'
 import { Worker } from 'node:worker_threads'
 
 /**
- * Runs in a thread of the child process, and kills the child when its standard input ends. Only the parent keeps the input open, so
- * it also ends if the parent is killed. A thread can do this while the child's main thread is busy.
+ * Runs in a thread of the child process, and kills the child when its standard input ends. Only the parent keeps the input open,
+ * so the input also ends if the parent is killed. A thread can react while the child's main thread is busy.
  */
 const END_WITH_PARENT = `
   const { Socket } = require('node:net')
@@ -15,7 +15,7 @@ const END_WITH_PARENT = `
 export function answerQuestions(report: (question: never) => unknown): void {
   new Worker(END_WITH_PARENT, { eval: true }).unref()
   try {
-    // If the machine runs out of memory, Linux then kills this process before the service.
+    // If the machine runs out of memory, Linux then kills this process before it kills the service.
     writeFileSync('/proc/self/oom_score_adj', '1000')
   } catch {
     // Not Linux, or the system forbids the write. V8's own memory limit still applies.

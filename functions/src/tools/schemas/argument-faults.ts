@@ -1,13 +1,13 @@
 import { isJsonObject, pointerKeys, type JsonObject } from '@toolrack/contract'
 import type { ErrorObject } from 'ajv'
 
-/** Sentences of one answer. More would not help a model. */
+/** The most sentences of one answer. More sentences would not help a model. */
 const FAULTS_MAX = 5
-/** Characters of the author's schema that one sentence repeats, for example of an `enum`. */
+/** The most characters of the author's schema that one sentence repeats, for example of an `enum`. */
 const RULE_LENGTH_MAX = 300
-/** Argument names that a sentence lists. */
+/** The most argument names that a sentence lists. */
 const NAMES_TOLD = 8
-/** Characters of a name for which similar names are suggested. A longer name is rarely a typing error, and slow to compare. */
+/** Similar names are suggested for names up to this length. A longer one is rarely a typing error, and it is slow to compare. */
 const NEAR_LENGTH_MAX = 64
 
 type Names = Readonly<Record<'known' | 'sentButUnknown' | 'knownButUnsent', readonly string[]>>

@@ -5,12 +5,12 @@ import { lightArguments, lightDefinition, type LightDefinition } from './light-w
 import type { ArgumentQuestion, ArgumentReport, createValidateArguments } from './validate-arguments.ts'
 import { WorkerPool, workerUrlOf, type Asker, type PoolParts } from './worker-pool.ts'
 
-/** Milliseconds that a check of arguments may take. Even a schema within all limits can need minutes. */
+/** Milliseconds that a check of arguments may take. Even with a schema within all limits, a check can need minutes. */
 const DEADLINE_MS = 1_000
 const KNOWN_MAX = 1_000
 /**
- * The number of calls of a definition before the service compiles its schema in its own process. All requests wait during
- * that time, and most definitions are hardly called.
+ * How many calls of a definition are checked in the other process before the service compiles the schema in its own. All requests
+ * wait during the compilation, and most definitions are hardly called.
  */
 const CALLS_BEFORE = 2
 
@@ -18,12 +18,12 @@ type Validate = ReturnType<typeof createValidateArguments>
 type Known = { readonly light: LightDefinition | undefined; calls: number }
 
 /**
- * Checks arguments against the schema of their definition. Both come from strangers: a schema that compares each element
- * with each other needs minutes, and one that finds many errors in each element fills the memory. So the check runs in
- * another process, which keeps the compiled schemas.
+ * Checks arguments against the schema of their definition. Both come from strangers: a schema that compares each element with
+ * each other element needs minutes, and one that finds many errors in each element fills the memory. So another process makes the
+ * check and keeps the compiled schemas.
  *
- * The service checks in its own process if a definition is called often and its checks are certainly cheap
- * (`light-work.ts`), because the exchange with the other process takes a third of the time of a call.
+ * If a definition is called often and its checks are certainly cheap (`light-work.ts`), the service makes them in its own
+ * process, because the exchange with the other process takes a third of the time of a call.
  */
 export class ArgumentValidator extends WorkerPool<ArgumentQuestion, ArgumentReport> {
   readonly #known = new LRUCache<string, Known>({ max: KNOWN_MAX })
@@ -58,7 +58,7 @@ export class ArgumentValidator extends WorkerPool<ArgumentQuestion, ArgumentRepo
   }
 }
 
-/** Loads the module when it is first needed, because a service that only lists tools does not need Ajv. */
+/** Loads `validate-arguments` when it is first needed, because a service that only lists tools does not need Ajv. */
 async function loadValidate(): Promise<Validate> {
   const { createValidateArguments } = (await import(workerUrlOf('validate-arguments').href)) as {
     readonly createValidateArguments: () => Validate

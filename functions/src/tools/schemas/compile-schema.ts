@@ -5,13 +5,13 @@ import { enforceableSchema, type CompileReport } from './enforceable-schema.ts'
 import { expandedWeight } from './expanded-weight.ts'
 import { anonymous, DRAFT_RULE, draftOf, newAjv, newCompiler, type Draft } from './schema-draft.ts'
 
-/** How many schema values one Ajv instance compiles before it is replaced. Ajv keeps everything that it compiles. */
+/** How many schema values one Ajv instance compiles before it is replaced. An instance keeps all schemas that it has compiled. */
 const WEIGHT_PER_COMPILER = 2_000
 const FAULTS_MAX = 10
 
 /**
- * Compiles schemas one after the other and keeps none. A compilation may take long, never end, or fill the memory, so this
- * runs in the schema worker.
+ * Compiles schemas one after the other and keeps none. A compilation may take minutes, never end, or fill the memory, so this
+ * function runs in the schema worker.
  */
 export function createCompileSchema(): (schema: JsonObject) => CompileReport {
   const metaValidators = new Map<Draft, Ajv>()

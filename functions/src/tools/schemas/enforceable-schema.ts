@@ -3,7 +3,7 @@ import type { JsonObject, JsonValue, SchemaPath } from '@toolrack/contract'
 import { faultAt, type JsonFault } from '../json/json-fault.ts'
 import { patternFault } from './re2-pattern.ts'
 
-/** A keyword that the service does not enforce, and the reason. It stays in the schema that the model gets. */
+/** A keyword that the service does not enforce, and the reason. The model still gets the keyword in the schema. */
 export type Unenforced = { readonly pointer: string; readonly reason: string }
 
 export type CompileReport = {
@@ -14,8 +14,8 @@ export type CompileReport = {
 type Mutable = { [key: string]: JsonValue }
 
 /**
- * A keyword, and the keywords that refuse more values if the schema below the first one admits more. For example, `not` refuses
- * every value that its schema admits. A schema that loses a pattern admits more.
+ * A keyword, and the keywords that refuse more values if the schema below the first keyword admits more values. For example,
+ * `not` refuses every value that its schema admits. A schema from which a pattern is removed admits more values.
  */
 const REFUSING: readonly (readonly [string, readonly string[]])[] = [
   ['not', ['not']],
@@ -74,7 +74,7 @@ export function enforceableSchema(root: JsonObject): CompileReport & { readonly 
     return true
   }
 
-  /** Removes the keywords of REFUSING if the schema below has lost a pattern, or has a `$ref` to a schema that may have. */
+  /** Removes the keywords of REFUSING if the schema below has lost a pattern, or has a `$ref` whose target may have lost one. */
   function dropRefusing(schema: Mutable, path: SchemaPath): boolean {
     let hasDropped = anyBelow(schema, path, dropRefusing)
     for (const [admitting, refusing] of REFUSING) {
@@ -87,7 +87,7 @@ export function enforceableSchema(root: JsonObject): CompileReport & { readonly 
     return hasDropped
   }
 
-  /** Removes the keywords from every schema, because the values that other schemas evaluate are no longer known. */
+  /** Removes the given keywords from every schema, because it is no longer known which values the other keywords evaluate. */
   function dropUnevaluated(...keywords: readonly string[]): void {
     function visit(schema: Mutable, path: SchemaPath): boolean {
       anyBelow(schema, path, visit)
@@ -103,7 +103,7 @@ export function enforceableSchema(root: JsonObject): CompileReport & { readonly 
   return { schema: copy, unenforced, faults }
 }
 
-/** True if the value contains a `$ref`. The schema that it points to may have lost a pattern too. */
+/** True if the value contains a `$ref`, whose target may have lost a pattern. */
 function hasRef(value: JsonValue): boolean {
   if (typeof value !== 'object' || value === null) return false
   return '$ref' in value || Object.values(value).some((child: JsonValue) => hasRef(child))

@@ -2,10 +2,12 @@ import type { JsonObject, JsonValue, SchemaPath } from '@toolrack/contract'
 import { isJsonObject, pointerKeys, subschemas, valueAt } from '@toolrack/contract'
 import { faultAt, type JsonFault } from '../json/json-fault.ts'
 
-/** JSON values after every `$ref` is replaced. Definitions that refer twice to the next one double the number with each level. */
+/**
+ * The most JSON values after every `$ref` is replaced. Where each definition refers twice to the next, each doubles the number.
+ */
 const WEIGHT_MAX = 10_000
 
-/** Keywords whose target is known only during validation, or that change what `#` means. A tool's parameters need none. */
+/** Keywords whose target is known only during validation, or that change what `#` means. The parameters of a tool need none. */
 const DYNAMIC = ['$dynamicRef', '$recursiveRef', '$dynamicAnchor', '$recursiveAnchor', '$vocabulary'] as const
 
 class WeightError extends Error {
@@ -22,7 +24,8 @@ type Place = { readonly schema: JsonObject; readonly path: SchemaPath }
  * The number of JSON values in a schema after every `$ref` is replaced by its target. The weight is Infinity, with a fault, if a
  * reference is not a local JSON Pointer to a schema, if there is a cycle, or if there are more than 10,000 values.
  *
- * Visits each schema once. The caller has checked the depth, which bounds the recursion together with the number of references.
+ * Each schema is visited once. The recursion is bounded by the depth, which the caller has checked, and by the number of
+ * references.
  */
 export function expandedWeight(root: JsonObject): { readonly weight: number; readonly fault?: JsonFault } {
   const weights = new Map<JsonObject, number>()
@@ -66,7 +69,7 @@ export function schemasOf(schema: JsonObject): JsonObject[] {
   return [schema, ...subschemas(schema).flatMap((child) => schemasOf(child.schema))]
 }
 
-/** The number of JSON values in a value, with itself. Recursive, so the value must not be nested too deeply. */
+/** The number of JSON values in a value, including the value itself. Recursive, so the value must not be nested too deeply. */
 export function valuesIn(value: JsonValue): number {
   if (typeof value !== 'object' || value === null) return 1
   return Object.values(value).reduce<number>((sum, child: JsonValue) => sum + valuesIn(child), 1)

@@ -1,16 +1,16 @@
 import { isJsonObject, type JsonObject, type JsonValue, type ToolDefinition } from '@toolrack/contract'
 import { expandedWeight, schemasOf } from './expanded-weight.ts'
 
-/** Characters of a definition's text: enough for 600 branches, which compile in 30 ms. */
+/** The most characters of a light definition. They are enough for 600 branches, which compile in 30 ms. */
 const TEXT_MAX = 4_096
 /**
  * Bounds the time of a check: characters of a definition times the weight of the arguments. The weight of a value is 8, plus the
- * characters of the value and of its name. In the worst case each value fails everywhere, which takes 10 ms.
+ * characters of the value and of its name. In the worst case, each value fails every check of the schema. This takes 10 ms.
  */
 const WORK_MAX = 2_000_000
 /**
- * Bounds the memory of a check: values of a schema times values of the arguments. There are never more errors, because no
- * value is checked twice against the same part of a schema. 20,000 errors take 5 MB.
+ * Bounds the memory of a check: values of a schema times values of the arguments. There are never more errors than this product,
+ * because no value is checked twice against the same part of a schema. 20,000 errors take 5 MB.
  */
 const ERRORS_MAX = 20_000
 
@@ -27,8 +27,8 @@ const LIGHT = new Set(
 export type LightDefinition = { readonly characters: number; readonly weight: number }
 
 /**
- * The cost of checks against a definition, or undefined if the cost may be large. It is small if the definition is short, and has
- * no references, no patterns, and no keywords that compare elements with each other.
+ * The cost of checks against a definition, or undefined if the cost may be large. The cost is small if the definition is short,
+ * and has no references, no patterns, and no keywords that compare elements with each other.
  */
 export function lightDefinition(text: string): LightDefinition | undefined {
   if (text.length > TEXT_MAX) return undefined

@@ -2,7 +2,7 @@ import { RE2JS } from 're2js'
 
 const PATTERN_LENGTH_MAX = 1_024
 
-/** Ajv uses this in place of RegExp. Every pattern runs on RE2, in time linear in its input. */
+/** Ajv uses this function in place of RegExp. So RE2 runs every pattern, in time linear in its input. */
 export function re2Pattern(source: string): { test(text: string): boolean; toString(): string } {
   const compiled = RE2JS.compile(source)
   return { test: (text) => compiled.matcher(text).find(), toString: () => `re2:${source}` }

@@ -21,16 +21,16 @@ export type RequestCompiler = SchemaCompiler & {
   readonly goOn: (checked: number, all: number) => void
 }
 
-/** Makes schema compilers that share processes. If a schema takes too long, its process is killed and replaced. */
+/** Makes schema compilers that share processes. If a compilation takes too much time, its process is killed and replaced. */
 export class SchemaCompilers extends WorkerPool<string, CompileReport> {
-  /** For files and documents that the service reads by itself. They take turns with users. Any number of them may wait. */
+  /** For files and documents that the service reads by itself. This work takes turns with users. Any amount of it may wait. */
   readonly own: SchemaCompiler = { compile: (schema) => this.#compile(schema, { user: null }) }
 
   constructor({ workerUrl = workerUrlOf('schema-worker'), ...options }: PoolParts = {}) {
     super(workerUrl, { deadlineMs: DEADLINE_MS, ...options })
   }
 
-  /** For one request. `signal` is aborted when the caller has disconnected. */
+  /** The compiler of one request. `signal` is aborted when the caller has disconnected. */
   forCaller(caller: { readonly user: string; readonly signal?: AbortSignal | undefined }): RequestCompiler {
     let spentMs = 0
     const spent = (ms: number): void => void (spentMs += ms)

@@ -17,8 +17,8 @@ export function draftOf({
 }
 
 /**
- * Compiles schemas that the meta-schema admits. An instance keeps everything that it has compiled. So each validator that is kept
- * has its own instance, which takes 0.2 ms and 18 kB.
+ * Makes an instance that compiles schemas which the meta-schema admits. An instance keeps all that it has compiled. So each
+ * validator that is kept has its own instance, which takes 0.2 ms and 18 kB.
  */
 export function newCompiler(draft: Draft, { allErrors }: { readonly allErrors: boolean }): Ajv {
   return newAjv(draft, { allErrors, meta: false, validateSchema: false })

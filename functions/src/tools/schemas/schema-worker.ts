@@ -2,10 +2,10 @@ import type { JsonObject } from '@toolrack/contract'
 import { answerQuestions } from './answer-questions.ts'
 import { createCompileSchema } from './compile-schema.ts'
 
-// A separate program. A question is the text of a schema.
+// A separate program, which `SchemaCompilers` starts. A question is the text of a schema.
 const compileSchema = createCompileSchema()
 
-// Compiles the meta-schema before the first question. It takes longer than most schemas, and must not count against the
-// deadline of the first one.
+// Compiles the meta-schema before the first question. This takes more time than most schemas, and must not count against the
+// deadline of the first question.
 compileSchema({})
 answerQuestions((text: string) => compileSchema(JSON.parse(text) as JsonObject))

@@ -18,10 +18,10 @@ export type ArgumentReport = {
   readonly faults: readonly string[]
 }
 
-/** Schema values of all kept validators together: enough for 800 ordinary schemas. The costliest known schemas take 25 MB. */
+/** Schema values of all kept validators: 800 ordinary schemas, or 25 MB of the costliest schemas that were found. */
 const VALUES_KEPT = 20_000
 
-/** Errors that a check may collect: 100,000 take 40 MB. If more are possible (see `light-work.ts`), only the first is reported. */
+/** Errors that a check may collect: 100,000 take 40 MB. If a check could have more errors, only the first one is reported. */
 const ERRORS_MAX = 100_000
 
 type Known = {
@@ -34,7 +34,7 @@ type Known = {
 /** Which errors a validator reports. */
 type Reported = 'all' | 'first'
 
-/** Checks arguments, and compiles each schema once. A check may take long or never end, unless `light-work.ts` admits it. */
+/** Checks arguments, and compiles each schema once. A check may take minutes or never end, unless `light-work.ts` admits it. */
 export function createValidateArguments(): (question: ArgumentQuestion, values?: number) => ArgumentReport {
   const known = new LRUCache<string, Known>({
     maxSize: VALUES_KEPT,

@@ -14,23 +14,23 @@ export type Asker = {
   readonly user: QueueUser
   /** Aborted when nobody needs the answer any more. A waiting question is then not asked. */
   readonly signal?: AbortSignal | undefined
-  /** Called with the milliseconds of the check, without the time that the question waited for others. */
+  /** Called with the milliseconds of the check, without the time that the question waited for other questions. */
   readonly spent?: (ms: number) => void
 }
 
 /** Each user has at most one process, so one user never occupies both. */
 const PROCESSES = 2
 /**
- * Questions that may wait for one user, and for all users together. The last question of a user waits up to 83 s: each question
- * before it may take 1 s until its deadline, 0.6 s for the start of the next process, and 1 s of pause. A waiting question keeps
- * its parsed body in memory, which the limit of bodies in flight bounds.
+ * How many questions of one user, and of all users together, may wait. The last question of a user waits up to 83 s: each
+ * question before it may take 1 s until its deadline, 0.6 s for the start of the next process, and 1 s of pause. A waiting
+ * question keeps its parsed body in memory. The limit of bodies in flight bounds this memory.
  */
 export const WAITING_PER_USER = 32
 const WAITING_MAX = 4 * WAITING_PER_USER
 
 /**
  * Up to two processes that answer questions about data of strangers. The second process starts if another user asks while the
- * first is busy. Users take turns. If a check takes too much time or memory, its user has to pause.
+ * first process is busy. Users take turns. If a check takes too much time or memory, its user has to pause.
  */
 export class WorkerPool<Question extends Serializable, Report> {
   readonly #nowMs: () => number
@@ -83,7 +83,7 @@ export class WorkerPool<Question extends Serializable, Report> {
       if ('fault' in answer && user !== null) this.#queue.pause(user, tookMs)
       return answer
     } catch (error) {
-      // If no process can be started, the waiting questions are refused too. Each would wait as long for another start.
+      // If no process can be started, the waiting questions are refused too, because each would wait for another failed start.
       if (!this.#processes.some(({ isStarted }) => isStarted)) this.#queue.refuseWaiting(error as Error)
       throw error
     } finally {
@@ -97,7 +97,7 @@ export function workerUrlOf(name: string): URL {
   return new URL(`./${name}.${import.meta.url.endsWith('.ts') ? 'ts' : 'js'}`, import.meta.url)
 }
 
-/** The error of a question that was not asked. Errors of other classes are logged as failures of the service. */
+/** The error of a question that was not asked: a ToolrackError, because other errors are logged as failures of the service. */
 export function notAsked(why: NotRun): ToolrackError {
   const message =
     why === 'full'

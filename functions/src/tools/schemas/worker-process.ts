@@ -4,21 +4,21 @@ import { once } from 'node:events'
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import type { Log } from '../../log.ts'
 
-/** The worker's report, or a fault: the reason for no report, as a part of a sentence, such as "within 500 ms". */
+/** The worker's report, or the reason why there is none: a part of a sentence, such as "within 500 ms". */
 export type WorkerAnswer<Report> = { readonly report: Report } | { readonly fault: string }
 
 export type WorkerOptions = {
   readonly deadlineMs: number
   /** Milliseconds without a question after which the process is killed. */
   readonly idleMs?: number
-  /** Milliseconds that the start of the process may take. It takes 100 ms, and much longer on a busy machine. */
+  /** Milliseconds that the start of the process may take. A start takes 100 ms, and much more on a busy machine. */
   readonly startMs?: number
   readonly log?: Log | undefined
 }
 
 const DEFAULTS = { idleMs: 60_000, startMs: 10_000 }
 
-/** V8's heap, in MB: twice the need of the costliest schema. With other memory, such as RE2's, a process has 190 to 334 MB. */
+/** V8's heap, in MB: twice the need of the costliest schema. With memory such as RE2's, the whole process has 190 to 334 MB. */
 const HEAP_MB = 96
 /** V8's stack, in kilobytes. A chain of references within the limits is 600 calls deep. The main thread's own stack has 8 MB. */
 const STACK_KB = 3_900
@@ -26,8 +26,8 @@ const STACK_KB = 3_900
 const EXEC_ARGV = [`--max-old-space-size=${HEAP_MB}`, '--max-semi-space-size=4', `--stack-size=${STACK_KB}`]
 
 /**
- * A process that answers questions about data of strangers. It starts with the first question, and is killed if there is no
- * question for some time. If a question takes too long, the process is killed and replaced. A thread is not safe enough: V8 ends
+ * A process that answers questions about data of strangers. It starts with the first question, and is killed after `idleMs`
+ * without a question. If a question takes too much time, the process is killed and replaced. A thread is not safe enough: V8 ends
  * the whole process if a thread fills its heap before V8 notices the limit.
  */
 export class WorkerProcess<Question extends Serializable, Report> {
@@ -43,12 +43,12 @@ export class WorkerProcess<Question extends Serializable, Report> {
     this.#options = { ...DEFAULTS, ...options }
   }
 
-  /** True if the process runs. A question then does not wait for its start. */
+  /** True if the process runs, so that a question does not wait for the start of the process. */
   get isStarted(): boolean {
     return this.#child !== undefined
   }
 
-  /** Starts the process if it does not run, so that its start uses no time of the next question. Rejects with SERVICE_BUSY. */
+  /** Starts the process if it does not run, so that the next question loses no time to the start. Rejects with SERVICE_BUSY. */
   async ready(): Promise<ChildProcess> {
     clearTimeout(this.#idle)
     return (this.#child ??= await this.#start())
@@ -102,8 +102,8 @@ export class WorkerProcess<Question extends Serializable, Report> {
 
   /**
    * The child process, or the reason why it could not be started. The child gets no environment, and only two pipes: the message
-   * channel, and a standard input to which nothing is sent. The input ends with the service, and the child then ends too. The
-   * child has its own session, so a Ctrl-C at the terminal does not reach it.
+   * channel, and a standard input to which nothing is sent. When the service ends, this input ends, and then the child ends too.
+   * The child has its own session, so a Ctrl-C at the terminal does not reach it.
    */
   async #startOnce(): Promise<ChildProcess | string> {
     if (this.#isClosed) return 'closed'
@@ -156,7 +156,7 @@ async function kill(child: ChildProcess): Promise<string> {
   return child.signalCode ?? `exit code ${child.exitCode}`
 }
 
-/** True if a signal from outside ended the process. With SIGABRT, V8 ends its own process when the heap is full. */
+/** True if a signal from outside ended the process. SIGABRT comes from V8, which ends its own process when the heap is full. */
 function isKilled(end: string): boolean {
   return end.startsWith('SIG') && end !== 'SIGABRT'
 }
@@ -172,7 +172,7 @@ export function stopping(): ToolrackError {
   return new ToolrackError('SERVICE_BUSY', 'The service is stopping; nothing was done. Try again.')
 }
 
-/** The next message, even if the process has ended after it; `late` if none arrives in time, `gone` if the process ends first. */
+/** The next message, even if the process ended after it; `late` if none arrives in time, `gone` if the process ends first. */
 function nextMessage<T>(child: ChildProcess, timeoutMs: number): Promise<T | 'late' | 'gone'> {
   return new Promise((resolve) => {
     // After a busy turn of the event loop, the timer may be due although a message has arrived. Then the message is read first.
