@@ -52,7 +52,7 @@ def plan_limits(limits: Limits, *, processes: int | None, in_use: MemoryInUse) -
       read-only.
     - `cpu_seconds`: the kernel sends SIGXCPU at this time, and SIGKILL a second later.
     - `file_bytes`: writing beyond this size fails with EFBIG, because Python ignores SIGXFSZ.
-    - `processes`: the threads of the uid. None sets no limit, because the user has other processes too.
+    - `processes` (RLIMIT_NPROC): all threads of the uid together. None means no limit: the user has other processes too.
     """
     data = in_use.data_bytes + limits.memory_bytes
     mapped = in_use.mapped_bytes + limits.memory_bytes + BESIDE_BYTES + MAPPED_FILES_BYTES
