@@ -13,7 +13,7 @@ from toolrack_runner.jail.linux import syscall
 from toolrack_runner.level.canaries import Canaries
 
 MUCH = 700 << 20
-#: The number of parts. Each part is smaller than the memory limit of a call.
+#: The number of parts of MUCH in `hide_by_mprotect`. Each part is smaller than the memory limit of a call.
 HIDDEN_PARTS = 7
 OWN_MEMORY = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
 READ_WRITE = mmap.PROT_READ | mmap.PROT_WRITE
