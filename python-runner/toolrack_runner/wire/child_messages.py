@@ -40,7 +40,7 @@ _HOST = re.compile(r"[!-~]+")
 
 
 class ProtocolError(Exception):
-    """A child sent no message, or a message at the wrong time. The text repeats nothing that the child sent."""
+    """A child sent what is no message, or a message at the wrong time. The text repeats nothing that the child sent."""
 
 
 class MessageTooLargeError(ProtocolError):
@@ -168,7 +168,7 @@ class Starting(NamedTuple):
 class Ready(NamedTuple):
     """The module is imported, and the child waits for its invocation."""
 
-    #: The index of each tool's spec in TOOL_SPECS; None from a child that got `Known`, because main has it already.
+    #: The index of each tool's spec in TOOL_SPECS; None if the child got `Known`: main has the indexes already.
     places: dict[str, int] | None = None
 
     def as_json(self) -> Json:

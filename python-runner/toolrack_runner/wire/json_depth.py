@@ -24,7 +24,7 @@ def read_json(data: bytes, levels: int) -> Any:
     """The value, nested at most `levels` deep; raises TooDeepError, and ValueError if it is not JSON.
 
     Puts the data into so many arrays that orjson itself fails if the data has one level too many. A search through the
-    parsed value would take longer than parsing it.
+    parsed value would take more time than parsing it.
     """
     if data.count(b"[") + data.count(b"{") <= levels:
         return orjson.loads(data)
