@@ -100,7 +100,10 @@ async def _answer(pool: Pool, worker: Worker, call: Call) -> Answer | messages.F
 
 
 async def _connect(pool: Pool, worker: Worker, key: Key, wish: messages.Connect) -> bool:
-    """Makes the connection that a tool requested. Sends it, or the reason of the refusal. Returns whether it was made."""
+    """Makes the connection that a tool requested, and passes it to the child; or sends the reason of the refusal.
+
+    Returns whether the connection was made.
+    """
     try:
         look_up = partial(pool.names.find, key.tenant)
         connected = await connect(key.network, pool.network_allowed, wish, look_up)

@@ -26,7 +26,7 @@ from toolrack_runner.wire.parse_child_message import parse_child_message
 #: How many bytes a frame may have beside its result: for keys, the names of a module's tools, or compiled code.
 FRAME_SLACK_BYTES = 1 << 20
 #: How many messages a child may send in total. A check sends one for each of 20 examples of 50 specs, and one for each of
-#: a few stages. A test compares the number with the module library. Main does not import it, because the import takes long.
+#: a few stages. A test compares this number with the limits of a module (`limits.py`).
 MESSAGES_MAX = 1_010
 #: The send buffer of a channel. A call and its source fit into it, so one write sends both.
 CHANNEL_BYTES = 1 << 20
@@ -38,7 +38,7 @@ class ChannelClosedError(Exception):
 
 
 class Channel:
-    """The channel of one child. `on_end` is called once, when main stops reading it."""
+    """The channel of one child. `on_end` is called once, when main stops reading the channel."""
 
     def __init__(self, output_bytes: int, on_end: Callable[[], None]) -> None:
         self._loop = asyncio.get_running_loop()
@@ -130,12 +130,12 @@ class Channel:
         self.end(ChannelClosedError())
 
     def end(self, reason: Exception) -> None:
-        """Ends the channel for reading: `receive` raises the reason, unless the channel already ended for another."""
+        """Ends the channel for reading: `receive` raises the reason, or an earlier reason if there was one."""
         self._end = self._end or reason
         self._arrived.set()
 
     def close(self) -> None:
-        """Closes main's end, and the child's if main still has it."""
+        """Closes main's end, and main's copy of the child's end if it is still open."""
         if self._ours.fileno() < 0:
             return
         self._loop.remove_reader(self._ours.fileno())
@@ -196,7 +196,8 @@ class Channel:
     def _require_read(self) -> None:
         """Raises ProtocolError if the child has not read everything that main sent.
 
-        An unread message may carry a connection. Until the child reads the message, the connection is not counted for it.
+        An unread message may pass the descriptor of a connection. Until the child reads the message, this descriptor does
+        not count against the child's limit of open files.
         """
         unread = int.from_bytes(fcntl.ioctl(self._ours, termios.TIOCOUTQ, bytes(4)), sys.byteorder)
         if unread:
@@ -215,7 +216,7 @@ def written_bytes_max(result_bytes: int) -> int:
     """The bytes that a frame may need for a result of `result_bytes`.
 
     JSON needs two bytes for a quote and six for a control character. A result of up to 1 MB may have any characters. The
-    frame of a larger result may have only twice its size, because main has to keep the frame in memory.
+    frame of a larger result may have only twice the size of the result, because main has to keep the frame in memory.
     """
     return result_bytes * (6 if result_bytes <= 1 << 20 else 2)
 

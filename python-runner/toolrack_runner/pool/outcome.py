@@ -88,7 +88,7 @@ def no_result(tool: str, broken: ProtocolError) -> CallOutcome:
 
 
 def too_large(tool: str, size: int | Literal["more"], output_bytes_max: int) -> CallOutcome:
-    """The outcome of a call with a result above its limit. The size is `more` if main did not read all of it."""
+    """The outcome of a call with a result above its limit. `size` is `more` if main did not read the whole result."""
     return CallOutcome(
         code="RESULT_TOO_LARGE",
         error=f"The result of {tool} has {size} bytes, and {output_bytes_max} are allowed; ask for less.",
