@@ -31,7 +31,7 @@ def check_module(name: str, source: bytes, *, send: Send) -> None:
 
     Before each example it sends `running`, so that main can name the example if it has to end the check.
     """
-    # Imported now, because the module can replace names that these libraries use during their import.
+    # The libraries are imported before the module, which can replace names that they use during their import.
     for library in ("docstring_parser", "jsonschema_rs", "pydantic.json_schema"):
         import_module(library)
     parsed = parse_module(name, source)
