@@ -14,7 +14,7 @@ export type Contender = {
   readonly call: () => Promise<unknown>
 }
 
-/** Times the calls of each contender in turn, round after round. */
+/** In each round, times the calls of one contender after the calls of the other. */
 export async function timedRounds(contenders: readonly Contender[], count: number): Promise<Round[]> {
   const rounds: Round[] = []
   while (rounds.length < count) {
