@@ -31,7 +31,7 @@ _plan_limits = lru_cache(PLANS_MAX)(plan_limits)
 
 @dataclass(slots=True)
 class Confinement:
-    """The layers that are on, with everything that is prepared once for all children."""
+    """The layers that are on, with the data that is prepared once for all children."""
 
     base: str
     first_uid: int | Unavailable
@@ -56,7 +56,7 @@ class Confinement:
         return {name: layer.reason for name, layer in layers.items() if isinstance(layer, Unavailable)}
 
     def settle(self) -> None:
-        """Finishes the preparation, once the zygote has imported everything that its children share."""
+        """Finishes the preparation, after the zygote has imported all modules that its children share."""
         if self._has_uid:
             identity.drop_bounding_set()
         if not isinstance(self.namespaces, Unavailable):

@@ -119,5 +119,5 @@ def _open(path: str) -> int | None:
     try:
         return os.open(path, os.O_PATH | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError, PermissionError):
-        # If the zygote cannot open it, its children cannot either.
+        # If the zygote cannot open the path, its children cannot either.
         return None

@@ -162,9 +162,9 @@ CONDITIONAL: Final[Mapping[str, Rule]] = {
     # A call with MS_SYNC is not made and reports success. The kernel would write out a file system that other processes use,
     # as with fsync (see ANSWERS). The other flags are allowed: programs use them to check whether memory is mapped.
     "msync": (when(has_only(2, MS_ASYNC | MS_INVALIDATE)), when(answer=PRETEND)),
-    # The first case is for SETLK, SETLKW, OFD_SETLK and OFD_SETLKW. They only report success. Two tenants can open the same
-    # file, such as /dev/null or a library. One tenant would see a lock of the other and wait for it, and no limit counts the
-    # kernel's memory for a lock. A child's own files need no lock, because no other process uses them.
+    # The first case is for SETLK, SETLKW, OFD_SETLK and OFD_SETLKW: the call reports success, but sets no lock. Two tenants
+    # can open the same file, such as /dev/null or a library. One tenant would see a lock of the other and wait for it, and
+    # no limit counts the kernel's memory for a lock. A child's own files need no lock: no other process uses them.
     # The second case is for DUPFD, GETFD, SETFD, GETFL, SETFL, GETLK, OFD_GETLK, DUPFD_CLOEXEC and GETPIPE_SZ. GETLK is
     # allowed because a seccomp program cannot write its answer. No lock exists, so the answer is "free", as sqlite3 expects.
     # SETPIPE_SZ is denied, so a pipe keeps its 64 KB. SETOWN and SETSIG are denied, because with them the kernel sends any
@@ -209,8 +209,8 @@ CONDITIONAL: Final[Mapping[str, Rule]] = {
     "sendto": (when(has_only(3, SENDING), *is_null(4)),),
     "recvfrom": (when(has_only(3, RECEIVING)),),
     "recvmsg": (when(has_only(2, RECEIVING)),),
-    # The first case is for SO_SNDBUF and SO_RCVBUF. They report success, but the socket keeps its buffer size. A buffer is
-    # memory of the kernel that no limit counts, up to 4 MB for a socket.
+    # The first case is for SO_SNDBUF and SO_RCVBUF: the call reports success, but the socket keeps its buffer size. A buffer
+    # is memory of the kernel that no limit counts, up to 4 MB for a socket.
     # The other cases allow SO_REUSEADDR, KEEPALIVE, RCVTIMEO and SNDTIMEO, and TCP_NODELAY. SO_ATTACH_FILTER and similar
     # options are denied.
     "setsockopt": (

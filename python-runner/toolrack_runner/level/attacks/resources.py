@@ -79,7 +79,7 @@ def _lowest_page_of_the_stack() -> int:
 
 
 def queue_signals(_: Canaries) -> None:
-    """Queues two hundred signals to this process, and removes them. Each uses memory of the kernel."""
+    """Queues two hundred signals to this process, and removes them. Each signal uses memory of the kernel."""
     number = signal.SIGRTMIN + 1
     held = signal.pthread_sigmask(signal.SIG_BLOCK, {number})
     details = ctypes.create_string_buffer(struct.pack("iii", number, 0, SI_QUEUE), SIGINFO_BYTES)
