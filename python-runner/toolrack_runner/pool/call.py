@@ -17,7 +17,7 @@ from toolrack_runner.wire import child_messages as messages
 from toolrack_runner.wire.child_messages import Answer, MessageTooLargeError, ProtocolError
 from toolrack_runner.wire.frames import JsonObject
 
-#: How many connections one call may make. The limit of descriptors does not bound them, because a tool can keep a
+#: How many connections one call may make. The limit of open files does not limit this number, because a tool can keep a
 #: connection without a descriptor.
 CONNECTIONS_MAX = 256
 

@@ -124,7 +124,7 @@ class Channel:
             self.main_seconds += time.thread_time() - before
 
     def hear_the_rest(self) -> None:
-        """Reads everything that the child sent before it ended. The answer may be among it."""
+        """Reads all messages that the child sent before it ended. The answer may be one of them."""
         while self._end is None and self._ours.fileno() >= 0 and self._hear():
             pass
         self.end(ChannelClosedError())

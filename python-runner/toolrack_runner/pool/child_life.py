@@ -77,7 +77,7 @@ class ChildLife:
             case messages.CheckOrder():
                 self.moment = Moment.READING
             case messages.ProbeOrder():
-                pass  # The zygote sends it, and reads the answer itself.
+                pass  # Only the zygote sends this order, and it reads the answer itself.
             case _:
                 assert_never(order)
 

@@ -14,8 +14,8 @@ from enum import Enum, auto
 from functools import partial
 from typing import NamedTuple, Protocol
 
-#: The user name for work that no user requested. It is never paused. Its waiting requests have no limit of their own, only
-#: the limit for all users.
+#: The user name for work that no user requested. This work is never paused. Its waiting requests count only against the
+#: limit for all users.
 THE_SERVICE = ""
 #: For how many users the last start is remembered. A forgotten user comes first, like a user who has never started.
 REMEMBERED_MAX = 1_000

@@ -86,7 +86,7 @@ class Pool:
         return {"alive": self._children.alive, "waiting": self._queues.waiting}
 
     async def take(self, key: Key, source: str) -> Worker:
-        """A child for one call. It has imported the module, or has the order to import it. Raises PoolError."""
+        """A child for one call. The child has imported the module, or has the order to import it. Raises PoolError."""
         queue = self._queues.called(key, source, self._loop.time())
         worker = self._queues.take(queue)
         if worker is None:

@@ -1,8 +1,7 @@
 """Children that have imported their module and wait for a call, in one queue for each key, within a budget of memory.
 
 A queue begins with one child. Each time a call finds no child, the queue gets twice as many children. A queue is dropped
-after some time without a call, or if other queues need the room. The user whose children take the most memory makes room
-first.
+after some time without a call, or to make room for other queues. The user whose children take the most memory loses one.
 """
 
 from collections import OrderedDict, deque
@@ -56,7 +55,8 @@ class WarmQueue(Generic[Child]):
     wanted: int = 1
     #: How many children are being made.
     coming: int = 0
-    #: The compiled module, which a child sent before the module ran. None if no child sent it, or if others needed the room.
+    #: The compiled module, which a child sent before the module ran. None if no child sent it, or if the compiled modules of
+    #: other queues needed the room.
     code: str | None = None
     #: The places of the specs, which a child sent after the module ran. The module may have forged them, so only calls of
     #: this key use them.
@@ -83,7 +83,10 @@ class WarmQueue(Generic[Child]):
 
 
 class WarmQueues(Generic[Child]):
-    """The queues of all keys. If there is no room, the user who has the most loses a queue: the one called longest ago."""
+    """The queues of all keys, within limits for memory, children and modules.
+
+    Above a limit, the user with the largest amount loses a queue: the one whose last call was longest ago.
+    """
 
     def __init__(
         self, bytes_max: int, modules_max: int = MODULES_MAX, code_bytes_max: int = CODE_BYTES_MAX
