@@ -87,7 +87,7 @@ def run_server(
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
     server = uvicorn.Server(config)
-    # uvicorn handles SIGTERM, shuts down, and then sends the signal to itself again. This handler ignores it.
+    # uvicorn handles SIGTERM, shuts down, and then sends the signal to itself again. This handler ignores the second signal.
     signal.signal(signal.SIGTERM, lambda *_: None)
     # Ctrl-C reaches this process too, but its parent decides when it ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)

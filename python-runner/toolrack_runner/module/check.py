@@ -1,4 +1,4 @@
-"""The check of one module: a report after reading it, then after importing it, then after running its examples."""
+"""The check of one module. Sends a report after reading the module, after importing it, and after running its examples."""
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -100,7 +100,7 @@ def _run(module: LoadedModule, tool: Tool, parameters: JsonObject, example: Exam
         sentence = f"the example's arguments break the tool's own parameters: {mismatch}"
         outcome = failure("ARGUMENTS_INVALID", sentence)
     else:
-        # Copies, because a handler can change its arguments, and the report shows the original ones.
+        # The handler gets copies, because it can change its arguments, and the report shows the original arguments.
         arguments = plain_object(example.arguments, "arguments", depth_max=_DEPTH_MAX)
         context = plain_object(example.context, "context", depth_max=_DEPTH_MAX)
         outcome = call_tool(module, tool.name, arguments, context, output_bytes_max=_OUTPUT_BYTES_MAX)

@@ -23,7 +23,7 @@ _error = partial(SpecError, "parameters_underivable")
 def checked_tool(module: LoadedModule, tool: Tool) -> SpecReport:
     """The report on a spec, before its examples run. Never raises.
 
-    The spec is accepted unless a part of it cannot be derived, or its schema does not compile.
+    The spec is accepted unless its description or parameters cannot be derived, or its schema does not compile.
     """
     faults: list[FaultJson] = []
     try:

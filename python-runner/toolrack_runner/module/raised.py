@@ -1,4 +1,4 @@
-"""From an exception of the module to the failure of a call, with a hint if the jail caused the exception."""
+"""Makes the failure of a call from an exception of the module. Adds a hint if the jail caused the exception."""
 
 import errno
 import re

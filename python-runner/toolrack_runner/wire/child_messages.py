@@ -25,7 +25,7 @@ REASON_CHARACTERS_MAX = 500
 HOST_CHARACTERS_MAX = 254
 LABEL_CHARACTERS_MAX = 63
 PROBES_MAX = 200
-#: The codes that a child may send. Only main uses the other ones.
+#: The error codes that a child may send. Only main uses the other error codes.
 CHILD_CODES = frozenset(
     (
         *("MODULE_BROKEN", "TOOL_NOT_FOUND", "ARGUMENTS_INVALID", "TOOL_RAISED", "TOOL_CRASHED"),

@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-#: How many levels of arrays and objects orjson reads. A test checks it.
+#: How many levels of arrays and objects orjson reads. A test checks this number.
 READER_LEVELS = 1_024
 #: How many values one message or result may contain. As Python objects they take at most about 100 MB. Parsing them takes
 #: at most a tenth of a second. The objects of `[[],[],...]` take thirty times the bytes of its text.
