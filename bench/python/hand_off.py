@@ -51,7 +51,7 @@ Attempt = Callable[[], Awaitable[Callable[[], Awaitable[None]]]]
 
 
 class Confined:
-    """The runner's pool, as its HTTP side uses it."""
+    """The runner's pool, used as the runner's HTTP routes use it."""
 
     def __init__(self, order: Order) -> None:
         opening = Opening(
@@ -149,7 +149,7 @@ async def times_of(attempt: Attempt, order: Order) -> list[float]:
 
 
 async def measure(order: Order) -> dict[str, Any]:
-    """Measures all rounds. In a round, one contender makes all its calls after the other."""
+    """Measures all rounds. In a round, each contender makes all its calls before the next contender starts."""
     confined = Confined(order)
     missing = await confined.warm()
     contenders: dict[str, Attempt] = {
