@@ -34,7 +34,7 @@ class Call:
 
 
 async def run_call(pool: Pool, call: Call, source: str) -> CallOutcome:
-    """Runs a call in its own child. Raises PoolError only if nothing ran."""
+    """Runs a call in its own child. Raises PoolError only if no code of the module ran for this call."""
     with pool.behind.busy():
         started = time.monotonic()
         worker = await pool.take(call.key, source)

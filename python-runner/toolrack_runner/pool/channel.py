@@ -108,7 +108,7 @@ class Channel:
         """The child's next message; raises ChannelClosedError, MessageTooLargeError or another ProtocolError."""
         while not self._messages:
             if self._end is not None:
-                # A copy, because raising adds a traceback to the exception.
+                # Raises a copy, because raising adds a traceback to the exception.
                 raise type(self._end)(*self._end.args)
             self._arrived.clear()
             await self._arrived.wait()
@@ -188,7 +188,7 @@ class Channel:
         except FrameTooLargeError:
             self._stop(MessageTooLargeError("a message is larger than the limit"))
         except ProtocolError as broken:
-            # A copy, because the traceback of the original would keep the data of this child in memory.
+            # Stores a copy, because the traceback of the original would keep the data of this child in memory.
             self._stop(type(broken)(*broken.args))
         self._arrived.set()
         return True

@@ -30,7 +30,7 @@ class Clock(Protocol):
 
 
 class Shares(NamedTuple):
-    """How many places there are, and how much one user may have."""
+    """How many requests may run and wait, in total and for one user. A place is for one running request."""
 
     places: int
     places_per_user: int

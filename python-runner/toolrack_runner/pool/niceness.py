@@ -23,7 +23,7 @@ HALF_LIFE_SECONDS: Final = 1.0
 FREE_PROCESSORS: Final = 0.2
 #: The most steps. With the niceness that every child has, they reach the maximum of the kernel.
 STEPS_MAX: Final = 14
-#: If this many users are remembered, those that used almost nothing are forgotten.
+#: If this many users are remembered, those that used at most _FORGOTTEN_PROCESSORS are forgotten.
 USERS_MAX: Final = 1_000
 _FORGOTTEN_PROCESSORS: Final = 0.01
 
@@ -72,7 +72,7 @@ class RecentUse:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        #: Used seconds, and the time for which they were computed.
+        #: For each user, the used seconds with their weight, and the time at which this number was computed.
         self._used: dict[str, tuple[float, float]] = {}
 
     def add(self, user: str, seconds: float) -> None:

@@ -21,7 +21,7 @@ class Observed:
     wall_ms: float = 0.0
     cpu_ms: float = 0.0
     resident_bytes_max: int = 0
-    #: Processor time that main took for the messages of the child. Answers do not contain it.
+    #: Processor time that main took for the messages of the child. The answers of the routes do not contain this time.
     main_seconds: float = 0.0
 
 

@@ -29,8 +29,9 @@ from toolrack_runner.zygote.messages import Limits, Opening, ZygoteChannel
 BLANKS = 2
 #: The most time that an import ahead of a call may take.
 IMPORT_SECONDS = 10.0
-#: After this time without a call of a module, its waiting children end. A call that finds no child takes only some
-#: milliseconds more. A module that is deleted or replaced is reported to the runner by at most one instance of the service.
+#: After this time without a call of a module, its waiting children end. This also ends the children of a deleted or replaced
+#: module, which at most one instance of the service reports to the runner. A call that finds no child takes only some
+#: milliseconds more.
 IDLE_SECONDS = 600.0
 #: How often main searches for modules without a call.
 IDLE_LOOK_SECONDS = 60.0

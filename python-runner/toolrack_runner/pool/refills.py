@@ -17,7 +17,7 @@ from toolrack_runner.pool.warm_queue import Key
 HOLD_SECONDS = 0.02
 #: If no calls run, a new child is made only after this time. So the caller that reads the answer gets the processors first.
 PAUSE_SECONDS = 0.002
-#: How many imports ahead of one user's calls may run at once. More would take processor time from calls.
+#: How many imports ahead of one user's calls may run at once. More imports would take processor time from calls.
 REFILLS_OF_ONE = 2
 #: How many imports ahead of calls may run at once for all users. One user may have fewer of them, so a user's long imports
 #: do not delay the imports of other users.
