@@ -103,7 +103,7 @@ def enter_namespaces(read_only: Sequence[str]) -> Namespaces | Unavailable:
 
 
 def workplace_beside(read_only: Sequence[str]) -> str:
-    """The path of the workplace: /tmp, where programs expect to write. Another one if a readable path is below /tmp."""
+    """The path of the workplace: /tmp, where programs expect to write. Another of WORKPLACES if /tmp has a readable path."""
     return next(
         place for place in WORKPLACES if not any(f"{path}/".startswith(f"{place}/") for path in read_only)
     )

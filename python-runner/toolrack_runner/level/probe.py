@@ -1,4 +1,4 @@
-"""A probe: one attack that is tried at boot, without harm, to measure the jail, and the layers that hold the attack."""
+"""A probe: one attack that is tried at boot, without harm, to measure the jail. A layer that makes it fail holds it."""
 
 import errno
 from collections.abc import Callable, Collection, Mapping
