@@ -35,8 +35,8 @@ TCP_RIGHTS: Final = 0b11
 #: With these scopes, from ABI 6 on, abstract unix sockets and signals reach only processes with the same Landlock rules.
 SCOPES: Final = 0b11
 
-#: The rights that a child may have. It never has the right to execute, to make a device, FIFO, socket or symbolic link, or to
-#: use ioctl on a device.
+#: The rights that a child may have. It never has the right to execute, to make a device, FIFO, socket or symbolic link, or
+#: to use ioctl on a device.
 READ: Final = READ_FILE | READ_DIR
 READ_WRITE: Final = READ | WRITE_FILE | TRUNCATE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | REFER
 

@@ -128,7 +128,8 @@ class Worker:
         except PermissionError:
             return  # The child is nicer already, and only root could change that.
         # If the kernel divides processor time between sessions (CONFIG_SCHED_AUTOGROUP, outside of cgroups), it uses the
-        # niceness of the session, which only root may set. A child may still be in main's session: main must not become nicer.
+        # niceness of the session, which only root may set. A child may still be in main's session, and main must not become
+        # nicer.
         path = f"/proc/{self.pid}/autogroup"
         if read_whole(path).split()[:1] != read_whole("/proc/self/autogroup").split()[:1]:
             with suppress(OSError), open(path, "w") as file:
