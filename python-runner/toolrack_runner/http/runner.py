@@ -152,7 +152,7 @@ class Runner:
 
 @asynccontextmanager
 async def _unless_gone(request: Request) -> AsyncIterator[None]:
-    """Runs the `with` block. If the caller closes the connection, cancels the block and raises HttpError."""
+    """Runs the `with` block. If the caller disconnects, even while the block waits, cancels it and raises HttpError."""
     working = asyncio.current_task()
     assert working is not None
     has_gone = False

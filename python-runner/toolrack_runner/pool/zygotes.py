@@ -40,11 +40,11 @@ def installed_packages() -> Packages:
 
 
 class ZygoteOwners:
-    """The user that owns each zygote with packages. Decides which zygote ends when there are too many.
+    """The user that owns each zygote with packages. Decides which zygote ends when there are too many:
 
-    - If another user has more zygotes than the user of the new zygote would have: one of the user with the most zygotes.
-    - Otherwise one of the user of the new zygote or, if this user has none, one of any user.
-    - If several zygotes could end by this rule: the one that was used longest ago.
+    - If another user has more zygotes than the user of the new zygote would have: a zygote of the user with the most.
+    - Otherwise a zygote of the user of the new zygote or, if this user has none, a zygote of any user.
+    - If several zygotes could end by these rules: the one of them that was used longest ago.
     """
 
     def __init__(self, most: int) -> None:

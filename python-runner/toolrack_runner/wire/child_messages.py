@@ -40,7 +40,7 @@ _HOST = re.compile(r"[!-~]+")
 
 
 class ProtocolError(Exception):
-    """A child sent what is no message, or a message at the wrong time. The text repeats nothing that the child sent."""
+    """A child sent data that is no message, or a message at the wrong time. The text repeats nothing of what was sent."""
 
 
 class MessageTooLargeError(ProtocolError):

@@ -2,7 +2,7 @@
 
 `threading`, `logging`, `random` and `concurrent.futures` register hooks that run in each child. The hooks took a tenth of a
 child's processor time, because a child copies each page that they write. Most hooks repair locks and forget threads of the
-parent. They are not needed, because a zygote has only one thread. `be_another_process` does the work of the other hooks.
+parent. These are not needed, because a zygote has only one thread. `be_another_process` does the work of the other hooks.
 """
 
 import importlib

@@ -49,7 +49,7 @@ def main() -> NoReturn:
             canaries = as_seen_here(opening.canaries, fork_victim(), connections)
         confinement = prepare_confinement(opening)
         if opening.preload:
-            # Before the packages, because they would import the standard library with its hooks.
+            # The standard library comes before the packages, because they would import it with its hooks.
             preload_standard(STANDARD)
         not_preloaded = preload(opening.preload)
         sys.stdout.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]
