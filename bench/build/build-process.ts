@@ -7,7 +7,7 @@ import { checkSame, layeredCatalog } from './layered-catalog.ts'
 
 /** Runs on the server's core: times how long it takes to build a list of 5 names, without HTTP and without a cache. */
 const SIZES = [753, 10_000]
-/** The number of different lists that are built in turn. The definitions of `few` fit into the processor's cache, those of `many` do not. */
+/** How many different lists are built. The definitions of `few` fit into the processor's cache, those of `many` do not. */
 const LISTS = { few: 100, many: 1_000 }
 
 type Task = { readonly name: string; readonly measure: () => Sample }

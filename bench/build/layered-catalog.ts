@@ -40,7 +40,7 @@ export function layeredCatalog(definitions: readonly ToolDefinition[]): LayeredC
   }
 }
 
-/** Throws unless both ways give the same tools. Only Toolrack sorts them. */
+/** Throws unless both ways to build the list give the same tools. Only Toolrack sorts them. */
 export function checkSame(catalog: LayeredCatalog, names: readonly string[]): void {
   assert.deepEqual(toolsOf(catalog.prepare(names)()), toolsOf(catalog.mergeAndFilter(names)))
 }
@@ -60,7 +60,7 @@ function state(layer: Layer, definitions: readonly ToolDefinition[]) {
   return { status: 'fresh', snapshot: LayerSnapshot.after(layer, undefined, read) } as const
 }
 
-/** The common way to build a list of tools: merge every layer, keep the wanted names, normalise, stringify. */
+/** How a list of names is commonly built from layers: merge every layer, keep the wanted names, normalise, stringify. */
 function mergeAndFilter(
   layers: readonly ReadonlyMap<string, ToolDefinition>[],
   names: readonly string[],

@@ -89,7 +89,7 @@ async function askFor(
   return { list, invoke }
 }
 
-/** A wrong answer is measured as an answer at the end of the longest wait. */
+/** The figures of each kind. A wrong answer is measured as an answer that took PATIENCE_MS. */
 function sampleOf(asked: Readonly<Record<Kind, readonly Asked[]>>): Sample {
   const figures = KINDS.flatMap((kind) => {
     const ms = asked[kind].map((each) => (each.isRight ? each.ms : PATIENCE_MS))
@@ -104,7 +104,7 @@ function sampleOf(asked: Readonly<Record<Kind, readonly Asked[]>>): Sample {
   return Object.fromEntries(figures)
 }
 
-/** The p95 of each kind as a share of its limit. The limit is exceeded if the share is more than 1. */
+/** The p95 of each kind, divided by the limit of this p95. A quotient above 1 exceeds the limit. */
 function allowedShares(alone: Sample, besideIt: Sample): Sample {
   return Object.fromEntries(
     KINDS.map((kind) => {

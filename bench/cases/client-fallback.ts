@@ -20,7 +20,7 @@ const DIED = 'service stopped'
 const SILENT = 'service that never answers'
 const LOCAL = 'service stopped, nothing remembered'
 
-/** The time of a client's list after its service has died: with the 753 BFCL definitions, and with the client's own. */
+/** The time of a client's list after its service has died: with 753 remembered definitions, or with only the client's own. */
 export async function clientFallback(folder: string, { rounds: count }: Effort): Promise<Measured> {
   const env = await makeData(folder, bfclDefinitions())
   const rounds: Round[] = []

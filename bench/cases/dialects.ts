@@ -13,7 +13,7 @@ import type { ServerProcess } from '../processes/server-process.ts'
 
 const DEFAULT = 'Toolrack, no dialect'
 
-/** The whole list in each vendor's dialect against the list without one, from one warm server. */
+/** The whole list in each vendor's dialect against the list without a dialect, from one warm server. */
 export function dialects(folder: string, effort: Effort): Promise<Measured> {
   const definitions = bfclDefinitions()
   return withServers(async (start) => {

@@ -13,10 +13,10 @@ import { withServers } from '../processes/server-process.ts'
 const [SMALL, LARGE] = [753, 10_000]
 const FIVE = [0, 150, 300, 450, 600]
 const EMPTY = 'Express ending the same Buffer, 5 tools'
-/** The number of different lists. It exceeds the service's cache of answers, so no list is found in the cache. */
+/** The number of different lists. The service's cache holds fewer answers, so no list is found in the cache. */
 const NEW_LISTS = 40_000
 
-/** Five names of a large catalog against five of a small one: over HTTP, and only building the answer. */
+/** A list of five tools of a large catalog against five of a small catalog: requested over HTTP, and built without HTTP. */
 export async function filter(folder: string, effort: Effort): Promise<Measured> {
   const built = await buildRounds(effort.rounds)
   const loaded = await loadedRounds(folder, effort)

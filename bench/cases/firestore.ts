@@ -16,13 +16,13 @@ import { functionEnvironment, served } from '../processes/framework.ts'
 import { withServers } from '../processes/server-process.ts'
 import type { ServerProcess, StartServer } from '../processes/server-process.ts'
 
-/** The factor by which a load lasts longer here, because the emulator needs seconds for 32 reads of 753 documents at once. */
+/** The duration of a load is multiplied by this: the emulator needs seconds for 32 reads of 753 documents at once. */
 const PATIENCE = 3
 
 const OURS = "Toolrack's function, 753 tools"
 const TYPICAL = 'a function reading Firestore each time, 753 tools'
 
-/** The whole list of a deployed function, warm, against a function that reads the same Firestore for each list. */
+/** The whole list of a warm, deployed function, against a function that reads the same Firestore for each list. */
 export function firestore(folder: string, effort: Effort): Promise<Measured | NotRun> {
   return withEmulators(folder, (emulators) =>
     withServers((start) => measure(folder, effort, emulators, start)),

@@ -17,7 +17,7 @@ import { withServers } from '../processes/server-process.ts'
 import type { ServerProcess } from '../processes/server-process.ts'
 
 const MODULES = 20
-/** The pause before each call. In it the runner prepares the next children, and the service scans the folder after a removal. */
+/** The pause before each call. Meanwhile the runner prepares the next children, and the service scans the changed folder. */
 const PAUSE_MS = 300
 /** The pause after a call whose tool does not exist yet. */
 const POLL_MS = 2

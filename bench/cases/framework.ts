@@ -13,7 +13,7 @@ import { functionEnvironment, served } from '../processes/framework.ts'
 import { withServers } from '../processes/server-process.ts'
 import type { StartServer } from '../processes/server-process.ts'
 
-/** The whole list of a deployed function, warm, with its token checked, against a function that only sends the same bytes. */
+/** The whole list of a warm, deployed function that checks the token, against a function that only sends the same bytes. */
 export function framework(folder: string, effort: Effort): Promise<Measured | NotRun> {
   return withEmulators(folder, (emulators) =>
     withServers((start) => measure(folder, effort, emulators, start)),

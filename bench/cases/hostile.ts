@@ -18,7 +18,7 @@ const CLIENTS = 8
 const DEADLINE_MS = 100
 const HONEST_SHARE = 0.25
 
-/** The error codes that a hostile tool may get, besides that of its deadline. */
+/** The error codes that a call of each hostile tool may get, in addition to DEADLINE_EXCEEDED. */
 const ENDS: Readonly<Record<string, readonly string[]>> = {
   hang: [],
   spin: [],
@@ -52,7 +52,7 @@ type Answer = {
 
 const OURS = 'Toolrack, 3 of 4 calls hostile'
 
-/** Most calls attack the runner. Measures how the others end, how far deadlines are exceeded, and what remains afterwards. */
+/** Most calls attack the runner. Measures failed honest calls, exceeded deadlines, and what remains, such as processes. */
 export function hostile(folder: string, { rounds: count }: Effort): Promise<Measured | NotRun> {
   const temporary = join(folder, 'temporary')
   mkdirSync(temporary)

@@ -27,7 +27,7 @@ const DISPATCH = `Toolrack, dispatch of ${AT_ONCE}`
 const BUILT_IN = 'Toolrack, invoke of a built-in tool'
 const FRESH = 'python -I, json'
 
-/** A warm call through the whole service, against the same call on the runner alone, and against a new interpreter for each call. */
+/** A warm call through the whole service, against the same call on the runner alone, and against a new interpreter per call. */
 export function invoke(folder: string, { rounds: count }: Effort): Promise<Measured | NotRun> {
   return withBenchPython((python) =>
     withRunner(python, (runner) =>
@@ -63,7 +63,7 @@ export function invoke(folder: string, { rounds: count }: Effort): Promise<Measu
           { name: SERVICE, calls: CALLS, call: invokes },
           { name: ALONE, calls: CALLS, call: callAlone },
           { name: BUILT_IN, calls: CALLS, call: echoes },
-          // The runner prepares eight new children after the answer. Their preparation is not measured.
+          // During the pause, the runner prepares the eight new children. So their preparation is not measured.
           { name: DISPATCH, calls: 30, pauseMs: 100, call: dispatches },
           { name: FRESH, calls: FRESH_CALLS, call: () => callFreshInterpreter(python, order) },
         ]
@@ -111,7 +111,7 @@ const COMPARISONS: readonly Comparison[] = [
   { what: 'built-in tool, median', metric: 'p50Us', unit: 'µs', ours: BUILT_IN },
 ]
 
-/** The medians of one round. */
+/** One round, with `moreUs`: the median of a call through the service minus the median of a call on the runner alone. */
 function withDifference(round: Awaited<ReturnType<typeof timedRounds>>[number]): typeof round {
   const [ours, alone] = [round[SERVICE], round[ALONE]]
   assert.ok(ours && alone)

@@ -40,7 +40,7 @@ export function isolatedThroughput(
   )
 }
 
-/** The number of calls per second, until the last of them ended. */
+/** The calls per second: all calls, divided by the time until the last call ended. */
 async function callsPerSecond(
   clients: readonly (() => Promise<unknown>)[],
   seconds: number,

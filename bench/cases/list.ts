@@ -8,7 +8,7 @@ import type { Measured } from '../measure/result.ts'
 import { withServers } from '../processes/server-process.ts'
 import type { ServerProcess } from '../processes/server-process.ts'
 
-/** The whole list, warm, with its token checked, against a handler that only sends the same bytes. */
+/** The whole list of a warm server that checks the token, against a handler that only sends the same bytes. */
 export function list(folder: string, effort: Effort): Promise<Measured> {
   const all = bfclDefinitions()
   const catalogs = [nearestInSize(all, 30, 20_000 / 30), all]

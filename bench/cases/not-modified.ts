@@ -37,7 +37,7 @@ export function notModified(folder: string, effort: Effort): Promise<Measured> {
   })
 }
 
-/** A server whose requests have the ETag of the list. */
+/** A server, and requests to it that have the ETag of its list. */
 async function contender(name: string, server: ServerProcess, token = ''): Promise<Contender> {
   const { etag } = await ask(server, LIST_PATH)
   await ask(server, LIST_PATH, { httpStatus: 304, ifNoneMatch: etag })

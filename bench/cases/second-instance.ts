@@ -27,7 +27,7 @@ const LAYERS = 2
 const WRITE = 'a write by another instance'
 const IDLE = 'a list that nobody writes to'
 
-/** The time until one instance lists the write of another one to a layer of 753 definitions, and the number of reads for it. */
+/** The time until one instance lists what another instance wrote to a layer of 753 definitions, and the reads for this. */
 export function secondInstance(folder: string, effort: Effort): Promise<Measured | NotRun> {
   return withEmulators(folder, (emulators) =>
     withServers((start) => measure(folder, effort, emulators, start)),
@@ -68,7 +68,7 @@ async function measure(
     const idle = await readsDuring(reader, () => pollFor(reader, path, IDLE_MS))
     const text = `Written as number ${rounds.length}.`
     let [writtenMs, seenMs] = [0, 0]
-    // The reader checks once a second. Each write must come at another moment of that second.
+    // The reader checks for writes once a second. Each write must come at another moment between two checks.
     await pollFor(reader, path, (rounds.length * 370) % 1_000)
     const written = await readsDuring(reader, async () => {
       const name = encodeURIComponent(changed.function.name)

@@ -10,7 +10,7 @@ export function bfclDefinitions(): ToolDefinition[] {
   return lines.map((line) => JSON.parse(line) as ToolDefinition)
 }
 
-/** The definitions whose listed tools are nearest to a number of bytes: a typical small catalog of a known size. */
+/** The `count` definitions whose listed tools are nearest to `bytes` in size: a typical small catalog of a known size. */
 export function nearestInSize(
   definitions: readonly ToolDefinition[],
   count: number,

@@ -8,7 +8,7 @@ import type { Emulators } from '../processes/emulators.ts'
 
 type Layer = 'user' | 'global' | 'file'
 
-/** Writes definitions into a layer of a running service, as the user of its token. */
+/** Writes definitions into a layer of a running service, as the user of the server's token. */
 export async function putDefinitions(
   server: Address,
   layer: 'user' | 'global',

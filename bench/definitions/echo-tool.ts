@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
-/** The folder of the tools that both sides run. */
+/** The folder of the tools that both Toolrack and its peers run. */
 export const TOOLS = fileURLToPath(new URL('../python/tools', import.meta.url))
 
 /** 1 kB of JSON, which the tool returns. */

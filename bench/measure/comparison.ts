@@ -2,7 +2,7 @@ import { median } from './median.ts'
 import { valueOf } from './round.ts'
 import type { Round } from './round.ts'
 
-/** The goal of the ratio of `ours` to `against`, or of the figure of `ours` without `against`. */
+/** The goal for the ratio of `ours` to `against` or, if there is no `against`, for the figure of `ours`. */
 export type Goal = { readonly atLeast: number } | { readonly atMost: number }
 
 /** One line of the report: a metric of one contender beside the same metric of another. */

@@ -9,7 +9,7 @@ import type { Round, Sample } from './round.ts'
 export type Contender = {
   readonly name: string
   readonly server: ServerProcess
-  /** Called before each load. Returns the paths that are requested in turn. */
+  /** Called before each load. Returns the paths that are requested one after the other. */
   readonly paths: () => readonly string[]
   readonly headers: Readonly<Record<string, string>>
   /** Sent by POST. Without a body the requests are GETs. */
@@ -26,10 +26,10 @@ export type Effort = {
 const MANY = 32
 const ONE = 1
 const WARM_UP_SECONDS = 2
-/** A server is idle if it used at most `used` of processor time in `observed`. The wait for an idle server ends after `atMost`. */
+/** A server is idle if it used at most `used` of processor time in `observed`. The wait for this ends after `atMost`. */
 const IDLE_MS = { used: 10, observed: 100, atMost: 10_000 }
 
-/** Loads the contenders in turn, round after round, first for throughput, then for latency. */
+/** In each round, loads one contender after the other: first all of them for throughput, then all for latency. */
 export async function loadRounds(contenders: readonly Contender[], effort: Effort): Promise<Round[]> {
   for (const contender of contenders) await load(contender, MANY, { ...effort, seconds: WARM_UP_SECONDS })
   const rounds: Round[] = []
@@ -51,8 +51,8 @@ export async function loadRounds(contenders: readonly Contender[], effort: Effor
 }
 
 /**
- * `busy` is the share of its core that the server used. If `busy` is well below 1, something else was the limit. `cpuUs` is
- * the processor time of one request. On a machine with other work `cpuUs` is more reliable than requests per second.
+ * `busy` is the fraction of its core's time that the server used. If `busy` is well below 1, the server was not the limit.
+ * `cpuUs` is the processor time of one request. If the machine has other work, `cpuUs` is more reliable than requests per second.
  */
 async function load(contender: Contender, connections: number, { generator, seconds }: Effort) {
   const { server, paths, headers, body } = contender

@@ -14,7 +14,7 @@ export type Contender = {
   readonly call: () => Promise<unknown>
 }
 
-/** Times the calls of each contender in turn, round after round. */
+/** Times calls. In a round, each contender makes all its calls before the next contender starts. */
 export async function timedRounds(contenders: readonly Contender[], count: number): Promise<Round[]> {
   const rounds: Round[] = []
   while (rounds.length < count) {

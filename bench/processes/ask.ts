@@ -20,7 +20,7 @@ export async function ask(
   expected: { readonly httpStatus: number; readonly ifNoneMatch?: string } = { httpStatus: 200 },
 ): Promise<Answer> {
   const { httpStatus, ifNoneMatch } = expected
-  // Not `fetch`, which adds Cache-Control: no-cache to a conditional request. Express would not answer it with a 304.
+  // Not `fetch`, which adds Cache-Control: no-cache to a conditional request. Express never answers this header with a 304.
   const req = get(url + path, { headers: headersFor(token, ifNoneMatch) })
   const [res] = (await once(req, 'response')) as [IncomingMessage]
   const body = await buffer(res)

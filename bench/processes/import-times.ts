@@ -10,7 +10,7 @@ export type ImportGroup = readonly [name: string, specifiers: readonly string[]]
 
 const IMPORT = /^import\s[^'"]*['"](?<specifier>[^'"]+)['"];?$/gm
 
-/** The imports of a new instance of the function, in order: first those before it listens, then those for its first request. */
+/** The imports of a new instance in order: those before the instance listens, then those for its first request. */
 export function importsOf(ours: string): readonly ImportGroup[] {
   const bundle = readFileSync(join(ours, 'dist/index.js'), 'utf8')
   const found = [...bundle.matchAll(IMPORT)].flatMap(({ groups }) => groups?.['specifier'] ?? [])

@@ -12,7 +12,7 @@ export type NodeProcessOptions = {
   readonly env?: NodeJS.ProcessEnv
 }
 
-/** Starts a file of this folder in a new process, on the server's core. It ends when the IPC channel closes. */
+/** Starts a file of `bench/` in a new process, on the server's core. The process ends when the IPC channel closes. */
 export function startNodeProcess(
   file: string,
   { args = [], nodeArgs = [], env = {} }: NodeProcessOptions,

@@ -1,9 +1,9 @@
 import { spawnSync } from 'node:child_process'
 
-/** The core of each side. So neither side uses the other's processor time. */
+/** The core of the server and the core of the generator. So neither of them uses the other's processor time. */
 export const CORE = { server: 0, generator: 1 } as const
 
-/** True if each side can have its core. Without `taskset` both share all cores, and `pinned` in the result is false. */
+/** True if both can have their own core. Without `taskset` they share all cores, and `pinned` in the result is false. */
 export const isPinned = Object.values(CORE).every(
   (core) => spawnSync('taskset', ['-c', String(core), 'true']).status === 0,
 )

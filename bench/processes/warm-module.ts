@@ -5,7 +5,7 @@ import type { Invocation } from '../definitions/echo-tool.ts'
 import type { KeepAliveClient } from './keep-alive-client.ts'
 import type { PythonRunner } from './python-runner.ts'
 
-/** The number of calls without a pause. They find no waiting child, so the pool learns to hold as many as it may. */
+/** The number of calls without a pause. They find no waiting child, so the pool then keeps as many children as it may. */
 const BURST = 50
 /** The time to start a process that has imported the packages of a module. */
 const PACKAGES_MS = 3_000

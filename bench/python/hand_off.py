@@ -29,7 +29,7 @@ from toolrack_runner.zygote.messages import Limits, Opening
 
 TOOL = "echo_json:echo"
 WORKER = str(Path(__file__).parent / "unconfined_worker.py")
-#: The number of calls without a pause. They find no waiting child, so the pool learns to hold as many as it may.
+#: The number of calls without a pause. They find no waiting child, so the pool then keeps as many children as it may.
 BURST = 50
 MESSAGE_BYTES_MAX = 1 << 16
 
@@ -51,7 +51,7 @@ Attempt = Callable[[], Awaitable[Callable[[], Awaitable[None]]]]
 
 
 class Confined:
-    """The runner's pool, as its HTTP side uses it."""
+    """The runner's pool, used as the runner's HTTP routes use it."""
 
     def __init__(self, order: Order) -> None:
         opening = Opening(
@@ -82,7 +82,7 @@ class Confined:
         return self._refill
 
     async def bare(self) -> Callable[[], Awaitable[None]]:
-        """Only the hand-off to the child and back."""
+        """Only takes a child, sends it the call, and receives the result."""
         worker = await self.pool.take(self._key, self._source)
         worker.send(Invocation(TOOL, self._arguments, {}))
         message = await worker.channel.receive()
@@ -149,7 +149,7 @@ async def times_of(attempt: Attempt, order: Order) -> list[float]:
 
 
 async def measure(order: Order) -> dict[str, Any]:
-    """Measures all rounds. In a round the contenders take turns."""
+    """Measures all rounds. In a round, each contender makes all its calls before the next contender starts."""
     confined = Confined(order)
     missing = await confined.warm()
     contenders: dict[str, Attempt] = {

@@ -1,4 +1,4 @@
-"""The smallest possible cost of a call: the handler as a function of this process, with the same JSON around it.
+"""The smallest possible cost of a call: this process calls the handler as a function, and parses and writes the same JSON.
 
 Reads `{"calls", "pauseMs", "folder", "tool", "arguments"}` from standard input and prints the times in microseconds.
 """

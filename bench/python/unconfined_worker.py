@@ -1,4 +1,7 @@
-"""The peer of a hand-off: one process for all calls, without a jail, with a new connection for each call."""
+"""The peer of the confined children in `hand_off.py`: one process for all calls, without a jail.
+
+Each call comes over a new connection.
+"""
 
 import json
 import socket

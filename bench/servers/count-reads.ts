@@ -10,8 +10,8 @@ const LINE =
   /\[Firestore\.request(?:Stream)?\]: (?:(?<sent>Sending request)|Received response): (?<json>.*)$/s
 
 /**
- * Counts the reads in the Firestore client's log and in the REST traffic, from now on. Both cost time, so no other figure
- * is measured in such a process.
+ * Counts the reads in the Firestore client's log and in the REST traffic, from now on. Counting costs time, so no other
+ * figure is measured in a process that counts.
  */
 export async function countReads(): Promise<Reads> {
   const { setLogFunction } = await import('@google-cloud/firestore')

@@ -4,7 +4,7 @@ import { getFirestore } from 'firebase-admin/firestore'
 import { https } from 'firebase-functions'
 import { z } from 'zod'
 
-/** The usual function. It imports everything at the start, reads Firestore for each list, and checks no token. */
+/** The usual function. It imports all its packages at the start, reads Firestore for each list, and checks no token. */
 const listQuery = z.object({ category: z.string().optional() })
 
 initializeApp()

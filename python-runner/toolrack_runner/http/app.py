@@ -63,7 +63,7 @@ class Authentication:
 
 
 async def health(request: Request) -> Response:
-    """`GET /health`: status, version and level for anybody, and everything for a caller with the secret."""
+    """`GET /health`: status, version and level for every caller, and all other fields for a caller with the secret."""
     runner: Runner = request.app.state.runner
     level = await runner.measurement.known(WAIT_SECONDS)
     answer: dict[str, object] = {"status": "starting", "version": VERSION, "isolation": "L0"}

@@ -14,7 +14,7 @@ from toolrack_runner.http.invoke import common_fields
 from toolrack_runner.http.runner import Runner
 from toolrack_runner.pool.fair_queue import THE_SERVICE
 
-#: The time for the import and all examples.
+#: The default time for the import and all examples together.
 DEADLINE_MS = 20_000
 #: A check that ran out of time pauses its user for as long as the check took, but at most for this time.
 PAUSE_SECONDS_MAX = 30.0
@@ -22,7 +22,7 @@ PAUSE_SECONDS_MAX = 30.0
 
 async def check(request: Request) -> Response:
     """Answers 200 with a report, even if the module is wrong."""
-    # Not imported at the start, because these libraries take longer to import than all others together.
+    # Not imported at the start, because the libraries of `run_check` take more time to import than all others together.
     from toolrack_runner.pool.check import run_check
 
     runner: Runner = request.app.state.runner
@@ -35,7 +35,7 @@ async def check(request: Request) -> Response:
     pool = runner.require_pool()
     async with runner.place(request, runner.checks, tenant, "module checks"):
         checked = await run_check(pool, name, source, tenant=tenant, seconds=deadline_ms / 1000)
-        # Before this check leaves its place: otherwise the user's next check would start in it.
+        # The pause must start before this check leaves its place: otherwise the user's next check would start there.
         if checked.ran_out_of_time and not runner.settings.is_for_one_user:
             runner.checks.pause(tenant, min(checked.observed.wall_ms / 1000, PAUSE_SECONDS_MAX))
         runner.pause_for_main(runner.checks, tenant, checked.observed.main_seconds)
@@ -45,7 +45,7 @@ async def check(request: Request) -> Response:
 
 
 def _source(body: Body) -> bytes:
-    """The bytes of the file. A file that is not UTF-8 is sent in base64, so that the report can name its fault."""
+    """The bytes of the file. A file that is not UTF-8 is sent in base64, so that the report can name this fault."""
     source, encoded = body.get("source"), body.get("sourceBase64")
     if isinstance(source, str) and encoded is None:
         return source.encode()

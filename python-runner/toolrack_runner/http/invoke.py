@@ -55,7 +55,8 @@ async def invoke(request: Request) -> Response:
         return Response(_answer(outcome, level), media_type="application/json")
     pool = runner.require_pool()
     async with runner.place(request, runner.calls, key.tenant, "calls"):
-        # Only with a place: a call that gets no place must not push out sources of other users.
+        # The source is stored only here, after the wait for a place: a call without a place must not push out sources of
+        # other users.
         runner.sources.keep(key.tenant, key.sha256, source)
         outcome = await run_call(pool, call, source)
         runner.pause_for_main(runner.calls, key.tenant, outcome.observed.main_seconds)
@@ -106,7 +107,7 @@ async def _read(request: Request) -> _InvokeBody:
 
 
 def _network(value: JsonValue) -> tuple[tuple[Host, ...], str | None]:
-    """The hosts, or none and the `spec_fault`."""
+    """The hosts, and None. If one of them is a numeric address: no hosts, and the `spec_fault`."""
     if not isinstance(value, list) or len(value) > HOSTS_MAX:
         raise HttpError("BODY_INVALID", f"network must be a list of at most {HOSTS_MAX} hosts")
     texts = [text for text in value if isinstance(text, str)]

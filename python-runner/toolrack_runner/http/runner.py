@@ -24,12 +24,13 @@ WAITING_PER_PLACE: Final = 2
 WAITING_MAX_PER_PLACE: Final = 16
 #: How much of main's processor time one call or check may take without a pause of its user. Most take 0.2 ms.
 MAIN_SECONDS: Final = 0.003
-#: If it took more, its user pauses for this many times the excess. So a user gets at most a ninth of main's thread.
+#: If a call or check took more than MAIN_SECONDS, its user pauses for this many times the excess. So a user gets at most a
+#: ninth of the time of main's thread.
 PAUSE_TIMES: Final = 8
 MAIN_PAUSE_SECONDS_MAX: Final = 1.0
 #: The limit for all stored sources. 64 MB are enough for 250 modules of the largest size.
 SOURCES_BYTES_MAX: Final = 64 << 20
-#: The time before watching the connection of a caller begins. Most calls are answered sooner.
+#: How long a call or check runs before the runner starts to watch its connection. Most calls are answered sooner.
 LOOK_SECONDS: Final = 0.1
 
 
@@ -39,7 +40,7 @@ def shares_of_calls(slots: int, user_slots: int | None) -> Shares:
 
 
 def shares_of_checks(slots: int, user_slots: int | None) -> Shares:
-    """The shares of checks: half as many places as calls have, and the same part of them for one user.
+    """The shares of checks: half as many places as calls have, and the same fraction of the places for one user.
 
     Checks have their own places, so uploads that hang never hold the place of a call.
     """
@@ -137,7 +138,7 @@ class Runner:
     def pause_for_main(self, queue: FairQueue, tenant: str, main_seconds: float) -> None:
         """Pauses a user in this queue if a call or check took too much of main's time, unless the runner is for one user.
 
-        Call it before the call leaves its place: otherwise the user's next call would start in it.
+        Call it before the call or check leaves its place: otherwise the user's next one would start there.
         """
         excess = main_seconds - MAIN_SECONDS
         if excess > 0 and not self.settings.is_for_one_user:
@@ -151,7 +152,7 @@ class Runner:
 
 @asynccontextmanager
 async def _unless_gone(request: Request) -> AsyncIterator[None]:
-    """Runs the `with` block. If the caller has gone, cancels the block, even if it still waits, and raises HttpError."""
+    """Runs the `with` block. If the caller disconnects, even while the block waits, cancels it and raises HttpError."""
     working = asyncio.current_task()
     assert working is not None
     has_gone = False

@@ -30,7 +30,7 @@ GRACE_SECONDS = 8
 def make_runner(
     settings: Settings, opening: Opening, first: tuple[int, ZygoteChannel] | None, clear: Callable[[], None]
 ) -> Runner:
-    """Makes the runner with the zygote `first`. If it is None, no calls run, and each answer gives the reason.
+    """Makes the runner with the zygote `first`. If `first` is None, no calls run, and each answer gives the reason.
 
     `clear` removes the canaries after the level is measured.
     """
@@ -87,7 +87,7 @@ def run_server(
         timeout_graceful_shutdown=GRACE_SECONDS,
     )
     server = uvicorn.Server(config)
-    # uvicorn handles SIGTERM, shuts down, and then sends the signal to itself again. This handler ignores it.
+    # uvicorn handles SIGTERM, shuts down, and then sends the signal to itself again. This handler ignores the second signal.
     signal.signal(signal.SIGTERM, lambda *_: None)
     # Ctrl-C reaches this process too, but its parent decides when it ends.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -95,7 +95,7 @@ def run_server(
 
 
 def _tell_address(listener: socket.socket) -> None:
-    """Writes the only line of standard output."""
+    """Writes the runner's address and pid, the only line of standard output."""
     host, port = listener.getsockname()[:2]
     host = f"[{host}]" if ":" in host else host
     sys.stdout.write(orjson.dumps({"listening": f"http://{host}:{port}", "pid": os.getpid()}).decode() + "\n")

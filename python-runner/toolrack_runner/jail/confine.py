@@ -1,6 +1,6 @@
 """The jail of one child: its layers, in the order that the kernel requires.
 
-Everything is prepared once in the zygote, so that a child only makes a few dozen system calls. If a layer that is reported
+The zygote prepares all layers once, so that a child only makes a few dozen system calls. If a layer that is reported
 as on fails in a child, the child ends. So user code never runs in a weaker jail than `/health` shows.
 """
 
@@ -31,7 +31,7 @@ _plan_limits = lru_cache(PLANS_MAX)(plan_limits)
 
 @dataclass(slots=True)
 class Confinement:
-    """The layers that are on, with everything that is prepared once for all children."""
+    """The layers that are on, with the data that is prepared once for all children."""
 
     base: str
     first_uid: int | Unavailable
@@ -56,7 +56,7 @@ class Confinement:
         return {name: layer.reason for name, layer in layers.items() if isinstance(layer, Unavailable)}
 
     def settle(self) -> None:
-        """Finishes the preparation, once the zygote has imported everything that its children share."""
+        """Finishes the preparation, after the zygote has imported all modules that its children share."""
         if self._has_uid:
             identity.drop_bounding_set()
         if not isinstance(self.namespaces, Unavailable):
@@ -69,7 +69,7 @@ class Confinement:
             self.in_use = memory_in(os.pread(self.status, STATUS_BYTES, 0))
 
     def make_workplace(self, slot: int, limits: Limits) -> Workplace:
-        """The workplace of the next child of a slot. Makes its directory, unless the child mounts one itself."""
+        """The workplace of the next child of a slot. Makes the directory, unless the child mounts it (namespaces)."""
         uid, gid = self._user_of(slot)
         processes = THREADS_MAX if self._has_uid else None
         planned = _plan_limits(limits, processes=processes, in_use=self.in_use)
@@ -112,8 +112,8 @@ class Confinement:
         if not isinstance(self.landlock, Unavailable):
             self.landlock.apply(writable=workplace.path)
         hygiene.close_all_except((0, 1, 2, *keep))
-        # Not before `close_all_except`: the child inherits the descriptors of other children from the zygote, and their
-        # number is above its own limit.
+        # The limits come after `close_all_except`. Before it, this child also has descriptors of other children, inherited
+        # from the zygote. Together they can be more than its limit of open files (RLIMIT_NOFILE) allows.
         if self.rlimits:
             set_limits(workplace.limits)
         if not isinstance(self.seccomp, Unavailable):
@@ -125,7 +125,10 @@ class Confinement:
 
 
 def prepare_confinement(opening: Opening) -> Confinement:
-    """Prepares, in the zygote, the layers that can be on. Returns in a new process with namespaces (`enter_namespaces`)."""
+    """Prepares, in the zygote, the layers that can be on.
+
+    If namespaces are on, the function returns in a new process (`enter_namespaces`).
+    """
     without = opening.without
     namespaces = SWITCHED_OFF if "namespaces" in without else enter_namespaces(opening.read_only)
     landlock = SWITCHED_OFF if "landlock" in without else LandlockRules.prepare(opening.read_only)

@@ -15,8 +15,8 @@ from toolrack_runner.jail.linux import ON_LINUX, prctl, syscall
 PR_SET_PDEATHSIG: Final = 1
 PR_SET_DUMPABLE: Final = 4
 PR_SET_NO_NEW_PRIVS: Final = 38
-#: The niceness of every child. With it, a child gets a third of the processor time of a process at 0, such as the runner or
-#: the service.
+#: The niceness of every child. With it, a child gets a third of the processor time of a process with niceness 0, such as
+#: the runner or the service.
 NICENESS: Final = 5
 #: The highest possible descriptor: `close_range` takes an unsigned int as the end of a range.
 LAST: Final = 2**32 - 1
@@ -34,7 +34,7 @@ def come_after_the_runner() -> None:
     """Lets the runner and the service run before this child if all processors are busy.
 
     Every call waits for the runner and the service, and each of them has only one thread. If the kernel divides processor
-    time between sessions, main sets the niceness of the session through a file in /proc, which the child does not see.
+    time between sessions, main sets the niceness of the session through a file in /proc, which the child cannot see.
     """
     if os.getpriority(os.PRIO_PROCESS, 0) < NICENESS:
         # Main may set a higher niceness between the two calls, and only root may lower it.
@@ -54,7 +54,10 @@ def die_with(zygote: int) -> None:
 
 
 def hide_memory() -> None:
-    """Forbids core files. Root owns `/proc/<pid>`, so no process of this uid may attach to this one or read its memory."""
+    """Forbids core files, and makes root the owner of `/proc/<pid>`.
+
+    So no process of this uid may attach to this process or read its memory.
+    """
     prctl(PR_SET_DUMPABLE, 0)
 
 

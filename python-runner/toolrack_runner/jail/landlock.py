@@ -30,13 +30,13 @@ TRUNCATE: Final = 1 << 14
 FILE_RIGHTS: Final = {1: 13, 2: 14, 3: 15, 4: 15, 5: 16}
 FILE_RIGHTS_LATEST: Final = 16
 
-#: From ABI 4 on: to bind and to connect TCP sockets.
+#: The rights to bind and to connect TCP sockets, from ABI 4 on.
 TCP_RIGHTS: Final = 0b11
-#: From ABI 6 on: abstract unix sockets and signals can reach only processes with the same Landlock rules.
+#: With these scopes, from ABI 6 on, abstract unix sockets and signals reach only processes with the same Landlock rules.
 SCOPES: Final = 0b11
 
-#: The rights that a child may have. Never granted: to execute, to make a device, FIFO, socket or symbolic link, and to use
-#: ioctl on a device.
+#: The rights that a child may have. It never has the right to execute, to make a device, FIFO, socket or symbolic link, or
+#: to use ioctl on a device.
 READ: Final = READ_FILE | READ_DIR
 READ_WRITE: Final = READ | WRITE_FILE | TRUNCATE | REMOVE_DIR | REMOVE_FILE | MAKE_DIR | MAKE_REG | REFER
 
@@ -119,5 +119,5 @@ def _open(path: str) -> int | None:
     try:
         return os.open(path, os.O_PATH | os.O_CLOEXEC)
     except (FileNotFoundError, NotADirectoryError, PermissionError):
-        # If the zygote cannot open it, its children cannot either.
+        # If the zygote cannot open the path, its children cannot either.
         return None

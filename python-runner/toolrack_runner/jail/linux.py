@@ -25,8 +25,8 @@ SYSCALLS: Final[Mapping[str, int]] = TABLES.get(MACHINE, {}) if ON_LINUX and sys
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _syscall = _libc.syscall
-# The number and six arguments, as unsigned long. As plain ints, ctypes would pass only 32 bits of each. The upper half of
-# the register would then be random, and the kernel would answer with EINVAL.
+# ctypes passes the number and the six arguments as unsigned long. Without this declaration it would pass only 32 bits of
+# each. The upper half of the register would then be random, and the kernel would answer with EINVAL.
 _syscall.argtypes = (ctypes.c_ulong,) * 7
 _syscall.restype = ctypes.c_long
 _ZEROS: Final = (0,) * 6

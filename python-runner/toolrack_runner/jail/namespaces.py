@@ -2,11 +2,11 @@
 
 The zygote does the expensive part once: it makes a network without interfaces, and a root directory that contains only the
 files that children may read. Each child then makes a mount namespace and an IPC namespace with a small tmpfs as its
-workplace. The size of this tmpfs is the disk quota of the child. The kernel removes it with the child.
+workplace. The size of this tmpfs is the disk quota of the child. The kernel removes the tmpfs when the child ends.
 
 A user other than root can do all this in a user namespace.
 
-Numbers: `linux/sched.h`, `linux/mount.h`.
+The numbers come from `linux/sched.h` and `linux/mount.h`.
 """
 
 import ctypes
@@ -42,7 +42,8 @@ MOUNT_ATTR_RDONLY_NOSUID: Final = 0x1 | 0x2
 #: The directory at which the new root is mounted. Every Linux has it, and it contains nothing that children may read. The
 #: mount exists only in the zygote's own mount namespace, so nothing can remain in the real /proc.
 NEW_ROOT: Final = "/proc"
-#: The possible places of a child's own file system. The first one at which it would hide no readable path is used.
+#: The possible places of a child's own file system. The child uses the first place at which the file system hides no
+#: readable path.
 WORKPLACES: Final = ("/tmp", "/workplace", "/toolrack-workplace")  # noqa: S108 - the child's own
 #: A child's quota: a file of 10 MB must fit, and the file system needs some space for itself.
 QUOTA_BYTES: Final = 16 << 20
@@ -58,7 +59,7 @@ DEVICES: Final = ("/dev/null", "/dev/full", "/dev/random", "/dev/urandom")
 class Namespaces:
     """The namespaces of this process, which is the first process in them.
 
-    `status` is a descriptor of /proc/self/status. This process opened it before it left the root that has a /proc.
+    `status` is a descriptor of /proc/self/status, opened while this process had the old root: the new root has no /proc.
     `workplace` is the path at which each child has a file system of its own.
     """
 
@@ -102,7 +103,7 @@ def enter_namespaces(read_only: Sequence[str]) -> Namespaces | Unavailable:
 
 
 def workplace_beside(read_only: Sequence[str]) -> str:
-    """The path of the workplace: /tmp, where programs expect to write. Another one if a readable path is below /tmp."""
+    """The path of the workplace: /tmp, where programs expect to write. Another of WORKPLACES if /tmp has a readable path."""
     return next(
         place for place in WORKPLACES if not any(f"{path}/".startswith(f"{place}/") for path in read_only)
     )

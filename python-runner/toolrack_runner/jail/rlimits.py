@@ -1,4 +1,4 @@
-"""How much a child may use: the kernel's limits per process."""
+"""How much memory, processor time and other resources a child may use: the kernel's limits per process."""
 
 import resource
 from typing import Final, NamedTuple
@@ -8,7 +8,7 @@ from toolrack_runner.zygote.messages import Limits
 
 MIB: Final = 1024 * 1024
 
-#: The limit of the main thread's stack, which is the usual one of a Linux system. RLIMIT_DATA does not count the stack.
+#: The limit of the main thread's stack, the same as usual on Linux. RLIMIT_DATA does not count the stack.
 STACK_BYTES: Final = 8 * MIB
 #: The address space for files that are mapped after the fork, mainly the code of shared libraries. RLIMIT_DATA does not
 #: count them. numpy takes 40 MB, and pandas 26 MB more. Libraries that the zygote imported before the fork do not count.
@@ -52,7 +52,7 @@ def plan_limits(limits: Limits, *, processes: int | None, in_use: MemoryInUse) -
       read-only.
     - `cpu_seconds`: the kernel sends SIGXCPU at this time, and SIGKILL a second later.
     - `file_bytes`: writing beyond this size fails with EFBIG, because Python ignores SIGXFSZ.
-    - `processes`: the threads of the uid. None sets no limit, because the user has other processes too.
+    - `processes` (RLIMIT_NPROC): all threads of the uid together. None means no limit: the user has other processes too.
     """
     data = in_use.data_bytes + limits.memory_bytes
     mapped = in_use.mapped_bytes + limits.memory_bytes + BESIDE_BYTES + MAPPED_FILES_BYTES

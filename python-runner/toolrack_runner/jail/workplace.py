@@ -29,7 +29,7 @@ def name_workplace(path: str) -> None:
 
 
 def make_directory(base: str, slot: int, uid: int, gid: int) -> str:
-    """Makes the directory of a slot, if it does not exist, and returns its path. It has mode 0700 and belongs to `uid`.
+    """Makes the directory of a slot, if it does not exist, and returns its path. Its mode is 0700, its owner `uid`.
 
     Does not make `base`: a runner that ends removes `base`, and nothing may remain after that.
     """

@@ -13,7 +13,7 @@ class Canaries:
     """The targets of the attacks. Paths and numbers are those that the confined child sees."""
 
     victim: int
-    """The pid of a process outside the jail, which the runner's user owns. This user may read its memory (dumpable)."""
+    """The pid of a process outside the jail, owned by the runner's user, who may read its memory (dumpable)."""
     open_file: str
     """A file outside the jail, mode 0644, owned by the runner's user, like /etc/passwd."""
     private_file: str
@@ -31,7 +31,7 @@ class Canaries:
     socket_file: str
     """The path of a unix socket (datagrams) that main receives on. Everyone may write to it."""
     passed: int
-    """A TCP connection, passed to the child as by the broker. Its peer keeps it open and never answers."""
+    """A TCP connection, passed to the child as the broker would pass it. Its peer keeps it open and never answers."""
     severed: int
     """A TCP connection like `passed`, but its peer has closed it by RST."""
     inherited: int

@@ -1,4 +1,4 @@
-"""A probe: one attack that is tried at boot, without harm, to measure the jail, and the layers that hold the attack."""
+"""A probe: one attack that is tried at boot, without harm, to measure the jail. A layer that makes it fail holds it."""
 
 import errno
 from collections.abc import Callable, Collection, Mapping
@@ -24,11 +24,11 @@ class Probe:
     """One attack. `both`, `root` and `user` have the observation of the probe for each layer that holds it."""
 
     attempt: Callable[[Canaries], None]
-    """Returns if the attack succeeded, after undoing it. Raises OSError if it failed. The docstring describes the attack."""
+    """Tries the attack described by its docstring. Undoes it and returns if it succeeded. Raises OSError if it failed."""
     level: Level
     """The level that needs this attack to fail."""
     both: Mapping[Layer, str]
-    """If the runner is root or an ordinary user."""
+    """The observations that do not depend on the runner's user."""
     root: Mapping[Layer, str] = field(default_factory=dict)
     """In addition to `both`, if the runner is root and each child has a uid of its own (the layer `identity`)."""
     user: Mapping[Layer, str] = field(default_factory=dict)
@@ -41,9 +41,9 @@ class Probe:
         return self.attempt.__name__
 
     def try_it(self, canaries: Canaries) -> str:
-        """Runs in the confined child. Returns ESCAPED, UNCHANGED, the name of an errno, or another exception.
+        """Runs in the confined child. Returns ESCAPED, UNCHANGED, the name of an errno, or the text of another exception.
 
-        If the child ends without an answer, the attack has succeeded.
+        If the child ends without an answer, the attack counts as successful.
         """
         try:
             self.attempt(canaries)
@@ -68,6 +68,6 @@ def expected(probe: Probe, layers_on: Collection[str], *, as_root: bool) -> Mapp
 
 
 def held_by(probe: Probe, saw: str, layers_on: Collection[str], *, as_root: bool) -> tuple[Layer, ...]:
-    """The layers that explain an observation. If there is none, the attack escaped, or its failure proves nothing."""
+    """The layers that cause this observation. If there is none, the attack escaped, or its failure proves nothing."""
     held = expected(probe, layers_on, as_root=as_root)
     return tuple(layer for layer, explained in held.items() if explained == saw)

@@ -1,6 +1,7 @@
 """All probes, each with the layers that hold it.
 
-From `change_mode` on, each probe passes one layer in a way that is easily overlooked. It shows why another layer is needed.
+From `change_mode` on, each attack gets past one layer in a way that is easily overlooked. The probe shows that another layer
+is needed.
 """
 
 from functools import partial
@@ -9,14 +10,14 @@ from typing import Final
 from toolrack_runner.level.attacks import files, network, processes, resources
 from toolrack_runner.level.probe import UNCHANGED, Layer, Probe
 
-#: A probe that does not share its child with others.
+#: Makes a probe that does not share its child with other probes.
 _alone = partial(Probe, is_combinable=False)
 
-#: Opening a path for which Landlock has no rule, and which is not in the root of the namespaces.
+#: How opening a path fails for which Landlock has no rule, and which is not in the root of the namespaces.
 OUT_OF_SIGHT: Final[dict[Layer, str]] = {"landlock": "EACCES", "namespaces": "ENOENT"}
-#: Reaching a process of the runner.
+#: How reaching a process of the runner fails.
 OTHER_PROCESS: Final[dict[Layer, str]] = {"landlock": "EPERM", "seccomp": "EPERM", "namespaces": "ESRCH"}
-#: If the runner is root, the victim has another uid, and capabilities that the child has dropped.
+#: How an attack fails if the runner is root. The victim has another uid, and capabilities that the child has dropped.
 LESSER: Final[dict[Layer, str]] = {"hygiene": "EPERM", "identity": "EPERM"}
 
 PROBES: Final[tuple[Probe, ...]] = (

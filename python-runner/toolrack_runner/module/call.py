@@ -48,7 +48,7 @@ def failure(code: str, error: str) -> JsonObject:
 
 
 def arguments_fault(handler: Handler, arguments: Mapping[str, object]) -> str | None:
-    """A sentence about names of arguments that are missing or unexpected; None if the handler can be called with them."""
+    """A sentence about names of arguments that are missing or unexpected; None if the handler takes them."""
     if handler.takes_context and CONTEXT in arguments:
         return f"{handler.title}() gets '{CONTEXT}' from the runner; it is no argument. Leave it out."
     missing = [name for name in handler.required if name not in arguments]
@@ -92,7 +92,7 @@ def _called(
 
 
 def _await(awaitable: Awaitable[Any]) -> object:
-    import asyncio  # Its first import costs 70 ms, and most tools do not need it.
+    import asyncio  # The first import of asyncio costs 70 ms, and most tools do not need it.
 
     async def awaited() -> object:
         return await awaitable

@@ -1,4 +1,4 @@
-"""The check of one module: a report after reading it, then after importing it, then after running its examples."""
+"""The check of one module. Sends a report after reading the module, after importing it, and after running its examples."""
 
 from collections.abc import Callable, Mapping, Sequence
 from importlib import import_module
@@ -31,7 +31,7 @@ def check_module(name: str, source: bytes, *, send: Send) -> None:
 
     Before each example it sends `running`, so that main can name the example if it has to end the check.
     """
-    # Imported now, because the module can replace names that these libraries use during their import.
+    # The libraries are imported before the module, which can replace names that they use during their import.
     for library in ("docstring_parser", "jsonschema_rs", "pydantic.json_schema"):
         import_module(library)
     parsed = parse_module(name, source)
@@ -100,7 +100,7 @@ def _run(module: LoadedModule, tool: Tool, parameters: JsonObject, example: Exam
         sentence = f"the example's arguments break the tool's own parameters: {mismatch}"
         outcome = failure("ARGUMENTS_INVALID", sentence)
     else:
-        # Copies, because a handler can change its arguments, and the report shows the original ones.
+        # The handler gets copies, because it can change its arguments, and the report shows the original arguments.
         arguments = plain_object(example.arguments, "arguments", depth_max=_DEPTH_MAX)
         context = plain_object(example.context, "context", depth_max=_DEPTH_MAX)
         outcome = call_tool(module, tool.name, arguments, context, output_bytes_max=_OUTPUT_BYTES_MAX)

@@ -23,7 +23,7 @@ _error = partial(SpecError, "parameters_underivable")
 def checked_tool(module: LoadedModule, tool: Tool) -> SpecReport:
     """The report on a spec, before its examples run. Never raises.
 
-    The spec is accepted unless a part of it cannot be derived, or its schema does not compile.
+    The spec is accepted unless its description or parameters cannot be derived, or its schema does not compile.
     """
     faults: list[FaultJson] = []
     try:
@@ -49,7 +49,7 @@ def checked_tool(module: LoadedModule, tool: Tool) -> SpecReport:
 
 
 def _completed(module: LoadedModule, tool: Tool) -> tuple[str, JsonObject, list[str]]:
-    """The description, the parameters, and the names of those of the two that were derived. Raises SpecError."""
+    """The description, the parameters, and which of the two fields were derived. Raises SpecError."""
     description = _derived_description(tool) if tool.description is None else tool.description
     parameters = _derived_parameters(module, tool) if tool.parameters is None else tool.parameters
     derived = [key for key in ("description", "parameters") if getattr(tool, key) is None]

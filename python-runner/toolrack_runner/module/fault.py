@@ -94,7 +94,7 @@ class Fault:
 
 
 class ModuleError(Exception):
-    """The whole module cannot be used. One bad spec does not raise it: the other specs still load."""
+    """The whole module cannot be used. One bad spec does not raise this error: the other specs still load."""
 
     def __init__(self, fault: Fault) -> None:
         super().__init__(fault.message)

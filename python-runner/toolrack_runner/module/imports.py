@@ -25,7 +25,7 @@ class ImportedPackage:
 
 
 def imported_packages(tree: ast.Module) -> tuple[ImportedPackage, ...]:
-    """Each package once, in the order of the source, with the imports inside functions."""
+    """Each package once, in the order of the source, including the imports inside functions."""
     found: dict[str, ImportedPackage] = {}
     optional_lines = _optional_lines(tree)
     for node in sorted(_imports(tree), key=lambda node: (node.lineno, node.col_offset)):

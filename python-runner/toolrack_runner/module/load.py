@@ -24,7 +24,7 @@ from toolrack_runner.module.specs import read_specs
 from toolrack_runner.module.trusted_names import Names, NamesLeftAlone, TrustedNames
 from toolrack_runner.module.user_traceback import exception_line, user_line, user_traceback
 
-#: Each child compiles a module again whose code is larger than this.
+#: If the compiled code of a module is larger than this, each child compiles the module again.
 CODE_BYTES_MAX = 512 << 10
 
 

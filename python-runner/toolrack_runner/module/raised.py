@@ -1,4 +1,4 @@
-"""From an exception of the module to the failure of a call, with a hint if the jail caused the exception."""
+"""Makes the failure of a call from an exception of the module. Adds a hint if the jail caused the exception."""
 
 import errno
 import re
@@ -61,7 +61,7 @@ def denied(error: BaseException, module_file: str, lines: Sequence[str]) -> str 
         files = [file for file, _, _ in frames(traceback_of(found))]
         line = user_line(found, module_file)
         source = lines[line - 1] if line and line <= len(lines) else ""
-        # These libraries always want processes, whatever the errno. For example, they also fail without /dev/shm.
+        # An error of these libraries always concerns processes, whatever the errno: for example, they fail without /dev/shm.
         if any(map(_PROCESS_FILES.search, files)) or (number in _DENIED and _PROCESS_CALLS.search(source)):
             return PROCESSES
         # A negative number is an error of getaddrinfo.

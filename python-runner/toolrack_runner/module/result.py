@@ -1,4 +1,4 @@
-"""From the value that a handler returned to the text that the model reads, or to an error if JSON has no form for it."""
+"""Makes the text that the model reads from the value that a handler returned. Raises if JSON has no form for the value."""
 
 from collections.abc import Iterable
 from json import JSONDecoder, JSONEncoder

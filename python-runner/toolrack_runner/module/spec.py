@@ -20,7 +20,7 @@ from toolrack_runner.wire.frames import JsonObject
 
 T = TypeVar("T")
 
-#: The number of faults of one kind in a report. The first ones help the author, and the report of a large spec stays small.
+#: The most faults of one kind in a report. The first faults help the author, and the report of a large spec stays small.
 _SHOWN_MAX = 10
 
 KEYS = (

@@ -18,8 +18,8 @@ CONNECT_SECONDS = 10.0
 #: the child. With these sizes, a tool can send 0.6 MB/s to a host that is 100 ms away, and receive 1.3 MB/s.
 SEND_BYTES = 64 << 10
 RECEIVE_BYTES = 128 << 10
-#: How long the kernel tries to send data that the peer does not accept. Then the kernel discards the data, also if the child
-#: has ended.
+#: How long the kernel tries to send data that the peer does not accept. Then the kernel discards the data. The time is the
+#: same if the child has ended.
 SENDING_MS = 60_000
 
 #: One result of getaddrinfo: family, kind, protocol, canonical name, and the address to connect to.
@@ -91,7 +91,7 @@ def confirm_connected(connected: socket.socket, address: Any) -> None:
     MSG_FASTOPEN does it without a call of `connect`. The second `connect` changes the state to SS_CONNECTED. Then
     MSG_FASTOPEN fails with EISCONN, even after the peer has closed the connection.
 
-    Raises OSError if the socket is not connected any more. The caller closes it.
+    Raises OSError if the socket is not connected any more. The caller closes the socket.
     """
     code = connected.connect_ex(address)
     if code not in (0, errno.EISCONN):

@@ -19,7 +19,10 @@ _INET = (socket.AF_INET, socket.AF_INET6)
 
 
 class BrokeredSocket(socket.socket):
-    """A TCP socket. Until `connect`, its descriptor is one end of a closed pair; then it is the broker's connection."""
+    """A TCP socket. `connect` makes its descriptor the broker's connection.
+
+    Before that, the descriptor is one end of a pair of sockets whose other end is closed.
+    """
 
     channel = -1
 

@@ -17,7 +17,7 @@ from toolrack_runner.wire import child_messages as messages
 from toolrack_runner.wire.child_messages import Answer, MessageTooLargeError, ProtocolError
 from toolrack_runner.wire.frames import JsonObject
 
-#: How many connections one call may make. The limit of descriptors does not bound them, because a tool can keep a
+#: How many connections one call may make. The limit of open files does not limit this number, because a tool can keep a
 #: connection without a descriptor.
 CONNECTIONS_MAX = 256
 
@@ -34,7 +34,7 @@ class Call:
 
 
 async def run_call(pool: Pool, call: Call, source: str) -> CallOutcome:
-    """Runs a call in its own child. Raises PoolError only if nothing ran."""
+    """Runs a call in its own child. Raises PoolError only if no code of the module ran for this call."""
     with pool.behind.busy():
         started = time.monotonic()
         worker = await pool.take(call.key, source)
@@ -100,7 +100,10 @@ async def _answer(pool: Pool, worker: Worker, call: Call) -> Answer | messages.F
 
 
 async def _connect(pool: Pool, worker: Worker, key: Key, wish: messages.Connect) -> bool:
-    """Makes the connection that a tool requested. Sends it, or the reason of the refusal. Returns whether it was made."""
+    """Makes the connection that a tool requested, and passes it to the child; or sends the reason of the refusal.
+
+    Returns whether the connection was made.
+    """
     try:
         look_up = partial(pool.names.find, key.tenant)
         connected = await connect(key.network, pool.network_allowed, wish, look_up)

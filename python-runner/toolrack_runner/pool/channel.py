@@ -26,7 +26,7 @@ from toolrack_runner.wire.parse_child_message import parse_child_message
 #: How many bytes a frame may have beside its result: for keys, the names of a module's tools, or compiled code.
 FRAME_SLACK_BYTES = 1 << 20
 #: How many messages a child may send in total. A check sends one for each of 20 examples of 50 specs, and one for each of
-#: a few stages. A test compares the number with the module library. Main does not import it, because the import takes long.
+#: a few stages. A test compares this number with the limits of a module (`limits.py`).
 MESSAGES_MAX = 1_010
 #: The send buffer of a channel. A call and its source fit into it, so one write sends both.
 CHANNEL_BYTES = 1 << 20
@@ -38,7 +38,7 @@ class ChannelClosedError(Exception):
 
 
 class Channel:
-    """The channel of one child. `on_end` is called once, when main stops reading it."""
+    """The channel of one child. `on_end` is called once, when main stops reading the channel."""
 
     def __init__(self, output_bytes: int, on_end: Callable[[], None]) -> None:
         self._loop = asyncio.get_running_loop()
@@ -108,7 +108,7 @@ class Channel:
         """The child's next message; raises ChannelClosedError, MessageTooLargeError or another ProtocolError."""
         while not self._messages:
             if self._end is not None:
-                # A copy, because raising adds a traceback to the exception.
+                # Raises a copy, because raising adds a traceback to the exception.
                 raise type(self._end)(*self._end.args)
             self._arrived.clear()
             await self._arrived.wait()
@@ -124,18 +124,18 @@ class Channel:
             self.main_seconds += time.thread_time() - before
 
     def hear_the_rest(self) -> None:
-        """Reads everything that the child sent before it ended. The answer may be among it."""
+        """Reads all messages that the child sent before it ended. The answer may be one of them."""
         while self._end is None and self._ours.fileno() >= 0 and self._hear():
             pass
         self.end(ChannelClosedError())
 
     def end(self, reason: Exception) -> None:
-        """Ends the channel for reading: `receive` raises the reason, unless the channel already ended for another."""
+        """Ends the channel for reading: `receive` raises the reason, or an earlier reason if there was one."""
         self._end = self._end or reason
         self._arrived.set()
 
     def close(self) -> None:
-        """Closes main's end, and the child's if main still has it."""
+        """Closes main's end, and main's copy of the child's end if it is still open."""
         if self._ours.fileno() < 0:
             return
         self._loop.remove_reader(self._ours.fileno())
@@ -188,7 +188,7 @@ class Channel:
         except FrameTooLargeError:
             self._stop(MessageTooLargeError("a message is larger than the limit"))
         except ProtocolError as broken:
-            # A copy, because the traceback of the original would keep the data of this child in memory.
+            # Stores a copy, because the traceback of the original would keep the data of this child in memory.
             self._stop(type(broken)(*broken.args))
         self._arrived.set()
         return True
@@ -196,7 +196,8 @@ class Channel:
     def _require_read(self) -> None:
         """Raises ProtocolError if the child has not read everything that main sent.
 
-        An unread message may carry a connection. Until the child reads the message, the connection is not counted for it.
+        An unread message may pass the descriptor of a connection. Until the child reads the message, this descriptor does
+        not count against the child's limit of open files.
         """
         unread = int.from_bytes(fcntl.ioctl(self._ours, termios.TIOCOUTQ, bytes(4)), sys.byteorder)
         if unread:
@@ -215,7 +216,7 @@ def written_bytes_max(result_bytes: int) -> int:
     """The bytes that a frame may need for a result of `result_bytes`.
 
     JSON needs two bytes for a quote and six for a control character. A result of up to 1 MB may have any characters. The
-    frame of a larger result may have only twice its size, because main has to keep the frame in memory.
+    frame of a larger result may have only twice the size of the result, because main has to keep the frame in memory.
     """
     return result_bytes * (6 if result_bytes <= 1 << 20 else 2)
 

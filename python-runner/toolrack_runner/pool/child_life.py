@@ -77,7 +77,7 @@ class ChildLife:
             case messages.CheckOrder():
                 self.moment = Moment.READING
             case messages.ProbeOrder():
-                pass  # The zygote sends it, and reads the answer itself.
+                pass  # Only the zygote sends this order, and it reads the answer itself.
             case _:
                 assert_never(order)
 
@@ -85,7 +85,7 @@ class ChildLife:
         """Records a message of the child; raises ProtocolError if the message may not come at this moment."""
         kind = type(message)
         if kind is messages.Connect:
-            # Only one at a time: the runner's code in the child waits for the reply.
+            # Only one Connect at a time: the runner's code in the child waits for the reply.
             if self.moment is not Moment.CALLED or not self._has_network or self._is_connecting:
                 raise ProtocolError("'connect' came at the wrong time")
             self._is_connecting = True

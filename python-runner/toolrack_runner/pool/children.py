@@ -53,7 +53,7 @@ class Children(Generic[Child, Zygote]):
     ) -> None:
         self._make = make
         self._on_end = on_end
-        #: The slot that has been free longest comes first.
+        #: The slot that has been free for the most time comes first.
         self._free_slots = deque(range(slots))
         self._number = 0
         self._alive: dict[int, tuple[Child, Zygote]] = {}

@@ -1,4 +1,4 @@
-"""A queue for places that users share. One user may have only a part of the places. The user with the fewest comes first.
+"""A queue for places that users share. Each user may have a fraction of them. The user who has the fewest comes first.
 
 The cases in test/support/fair-queue.json define which request starts, waits or is refused. They are also the cases of the
 service's queue.
@@ -14,8 +14,8 @@ from enum import Enum, auto
 from functools import partial
 from typing import NamedTuple, Protocol
 
-#: The user name for work that no user requested. It is never paused. Its waiting requests have no limit of their own, only
-#: the limit for all users.
+#: The user name for work that no user requested. This work is never paused. Its waiting requests count only against the
+#: limit for all users.
 THE_SERVICE = ""
 #: For how many users the last start is remembered. A forgotten user comes first, like a user who has never started.
 REMEMBERED_MAX = 1_000
@@ -30,7 +30,7 @@ class Clock(Protocol):
 
 
 class Shares(NamedTuple):
-    """How many places there are, and how much one user may have."""
+    """How many requests may run and wait, in total and for one user. A place is for one running request."""
 
     places: int
     places_per_user: int
@@ -42,7 +42,7 @@ class Shares(NamedTuple):
 class QueueFullError(Exception):
     """The queue is full."""
 
-    #: Whether this user has too many requests; otherwise all users together have.
+    #: True if this user has too many requests; False if all users together have too many.
     is_users_own: bool
     #: If `is_users_own`, how many requests of the user run or wait; otherwise how many requests of all users wait.
     count: int
@@ -63,12 +63,12 @@ class Turn:
     since: float
     changed: Callable[[], object]
     state: State = State.WAITING
-    #: Set if it was refused after waiting: it had to make room for the request of another user.
+    #: Set if the request waited and was then refused, to make room for the request of another user.
     refused: QueueFullError | None = None
 
 
 class Turns:
-    """Counts the running requests of each user. The next user is the one with the fewest.
+    """Counts the running requests of each user. The next user is the one with the fewest running requests.
 
     If several users have the fewest, the next user is the one whose last start was longest ago.
     """
@@ -107,7 +107,10 @@ class Turns:
 
 
 class FairBudget:
-    """A limit of an amount for all users. Above it, the user with the most makes room. One user alone may have all."""
+    """A limit for the amounts of all users together. Above it, the user with the largest amount makes room.
+
+    One user may have the whole amount while the other users have none.
+    """
 
     def __init__(self, amount_max: int) -> None:
         self._amount_max = amount_max
@@ -123,7 +126,7 @@ class FairBudget:
 
     @property
     def greediest(self) -> str | None:
-        """The user who has to make room now; None if everything fits."""
+        """The user who has to make room now; None if the amounts are within the limit."""
         if self.amount <= self._amount_max:
             return None
         return max(self._amounts, key=self._amounts.__getitem__, default=None)

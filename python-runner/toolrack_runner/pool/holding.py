@@ -25,7 +25,7 @@ class Holding(NamedTuple):
     #: files in its own file system, whichever is more; page tables; threads; and the most that its descriptors can hold.
     held_bytes: int = 0
     threads: int = 0
-    #: The most resident memory that it had at any time, in bytes, including shared pages.
+    #: The most resident memory that the child had at any time, in bytes, including shared pages.
     resident_bytes_max: int = 0
 
 

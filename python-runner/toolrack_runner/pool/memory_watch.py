@@ -16,7 +16,7 @@ from toolrack_runner.pool.worker import HeldTooMuchError, Worker
 
 #: When a child is checked for the first time. A call that ends sooner is checked once, after its answer.
 FIRST_SECONDS: Final = 0.02
-#: How much memory a child can take in a second. The time of the next check is computed from it. Measured on two processors:
+#: How much memory a child can take in a second, from which the time of the next check is computed. Measured on 2 processors:
 #: 1.1 GB with one thread, 1.4 GB with two, 6 GB with two and huge pages.
 BYTES_PER_SECOND: Final = 4 << 30
 #: The shortest and the longest time between two checks. A check takes 20 microseconds. In the shortest time a child takes

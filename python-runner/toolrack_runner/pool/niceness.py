@@ -1,7 +1,7 @@
-"""Makes children nicer, so that other children get more of the processors.
+"""Makes children nicer (raises their niceness), so that other children get more processor time.
 
-`LongCalls` makes children nicer that run long, `RecentUse` the children of users with many short calls. Checks, and imports
-ahead of calls, are treated like calls.
+`LongCalls` does this for children that run for a long time. `RecentUse` does it for the children of users with many short
+calls. Checks, and imports ahead of calls, are treated like calls.
 """
 
 import asyncio
@@ -12,9 +12,9 @@ from typing import Final, Protocol
 
 from toolrack_runner.pool.fair_queue import Clock
 
-#: The kernel divides the weight of a process by this for each step of niceness.
+#: The kernel divides the weight of a process by this number for each step of niceness.
 STEP: Final = 1.25
-#: A call that takes longer is a long call. Most calls end sooner.
+#: A call that takes more time is a long call. Most calls end sooner.
 LONG_SECONDS: Final = 0.02
 #: The weight of used processor time halves in this time.
 HALF_LIFE_SECONDS: Final = 1.0
@@ -23,7 +23,7 @@ HALF_LIFE_SECONDS: Final = 1.0
 FREE_PROCESSORS: Final = 0.2
 #: The most steps. With the niceness that every child has, they reach the maximum of the kernel.
 STEPS_MAX: Final = 14
-#: If this many users are remembered, those that used almost nothing are forgotten.
+#: If this many users are remembered, those that used at most _FORGOTTEN_PROCESSORS are forgotten.
 USERS_MAX: Final = 1_000
 _FORGOTTEN_PROCESSORS: Final = 0.01
 
@@ -33,7 +33,7 @@ class Yielding(Protocol):
 
 
 class LongCalls:
-    """The long calls of each user. Together they get about as much processor time as one call of another user.
+    """The long calls of each user. Those of one user together get about the processor time of one call of another user.
 
     For this, each of n long calls becomes nicer by log(n) steps, with the logarithm to the base 1.25.
     """
@@ -58,7 +58,7 @@ class LongCalls:
 
     @contextmanager
     def once_long(self, user: str, child: Yielding) -> Iterator[None]:
-        """Adds the child if the `with` block takes longer than LONG_SECONDS, and removes it at the end."""
+        """Adds the child if the `with` block takes more than LONG_SECONDS, and removes the child at the end."""
         late = asyncio.get_running_loop().call_later(LONG_SECONDS, self.add, user, child)
         try:
             yield
@@ -72,7 +72,7 @@ class RecentUse:
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
-        #: Used seconds, and the time for which they were computed.
+        #: For each user, the used seconds with their weight, and the time at which this number was computed.
         self._used: dict[str, tuple[float, float]] = {}
 
     def add(self, user: str, seconds: float) -> None:
@@ -82,7 +82,7 @@ class RecentUse:
         self._used[user] = (self._seconds(user) + max(seconds, 0.0), self._clock.time())
 
     def steps(self, user: str) -> int:
-        """The steps of niceness for the user's next children. Twice the free use halves their weight."""
+        """The steps of niceness for the user's next children. A use of twice FREE_PROCESSORS halves their weight."""
         ratio = self._processors(user) / FREE_PROCESSORS
         return min(round(math.log(ratio, STEP)), STEPS_MAX) if ratio > 1 else 0
 

@@ -21,7 +21,7 @@ class Observed:
     wall_ms: float = 0.0
     cpu_ms: float = 0.0
     resident_bytes_max: int = 0
-    #: Processor time that main took for the messages of the child. Answers do not contain it.
+    #: Processor time that main took for the messages of the child. The answers of the routes do not contain this time.
     main_seconds: float = 0.0
 
 
@@ -88,7 +88,7 @@ def no_result(tool: str, broken: ProtocolError) -> CallOutcome:
 
 
 def too_large(tool: str, size: int | Literal["more"], output_bytes_max: int) -> CallOutcome:
-    """The outcome of a call with a result above its limit. The size is `more` if main did not read all of it."""
+    """The outcome of a call with a result above its limit. `size` is `more` if main did not read the whole result."""
     return CallOutcome(
         code="RESULT_TOO_LARGE",
         error=f"The result of {tool} has {size} bytes, and {output_bytes_max} are allowed; ask for less.",

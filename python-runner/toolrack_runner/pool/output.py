@@ -53,7 +53,7 @@ class Output:
         self.bytes_max = position
 
     def close(self) -> None:
-        """Reads the rest of the pipe and closes the pipe. Main may learn of a child's end before it reads the last lines."""
+        """Reads the rest of the pipe and closes it. Main may learn of a child's end before main reads the last lines."""
         self.handed_over()
         # At most two reads, because a process that outlives the child may still write.
         if self._read():

@@ -27,10 +27,11 @@ from toolrack_runner.zygote.messages import Limits, Opening, ZygoteChannel
 
 #: How many confined children without a module are kept for the first call of a module.
 BLANKS = 2
-#: The longest import ahead of a call.
+#: The most time that an import ahead of a call may take.
 IMPORT_SECONDS = 10.0
-#: After this time without a call of a module, its waiting children end. A call that finds no child takes only some
-#: milliseconds more. A module that is deleted or replaced is reported to the runner by at most one instance of the service.
+#: After this time without a call of a module, its waiting children end. This also ends the children of a deleted or replaced
+#: module, which at most one instance of the service reports to the runner. A call that finds no child takes only some
+#: milliseconds more.
 IDLE_SECONDS = 600.0
 #: How often main searches for modules without a call.
 IDLE_LOOK_SECONDS = 60.0
@@ -43,7 +44,10 @@ _log = logging.getLogger("toolrack_runner")
 
 
 class Pool:
-    """Gives children to calls and checks, and makes new ones after the answers. Zygotes may preload `approved` packages."""
+    """Gives children to calls and checks, and makes new children after the answers.
+
+    Zygotes may preload `approved` packages.
+    """
 
     def __init__(
         self,
@@ -83,7 +87,7 @@ class Pool:
         return {"alive": self._children.alive, "waiting": self._queues.waiting}
 
     async def take(self, key: Key, source: str) -> Worker:
-        """A child for one call. It has imported the module, or has the order to import it. Raises PoolError."""
+        """A child for one call. The child has imported the module, or has the order to import it. Raises PoolError."""
         queue = self._queues.called(key, source, self._loop.time())
         worker = self._queues.take(queue)
         if worker is None:
@@ -143,7 +147,7 @@ class Pool:
         self._go_on()
 
     def forget(self, module: str, sha256: str, tenant: str | None) -> None:
-        """Ends the children that wait for calls of this source, of one user or, without a tenant, of all."""
+        """Ends the children that wait for calls of this source: those of one user or, without a tenant, of all users."""
         self._queues.drop_of(module, sha256, tenant)
 
     def close(self) -> None:
@@ -213,7 +217,7 @@ class Pool:
     async def _warm(self, key: Key, queue: WarmQueue[Worker]) -> Worker | None:
         """A child that has imported the module and waits; None if the import fails."""
         worker = self._children.spawn(key.limits, await self._zygote(queue.packages))
-        # There is no time for a rehearsal while others wait for a child.
+        # There is no time for a rehearsal while other requested children are not being made yet.
         self._order(worker, queue, rehearse=not self._refills.has_backlog)
         try:
             with self.at_work(key.tenant, worker):

@@ -1,7 +1,7 @@
 """Decides which child is made next and when.
 
-The processors are first for calls that came together, then for the caller that reads an answer. So `BehindAnswers` delays
-other work: to kill children that answered, and to make new children.
+Calls that came together get the processors first, then the caller that reads an answer. So `BehindAnswers` delays other
+work: to kill children that answered, and to make new children.
 """
 
 from collections import deque
@@ -17,9 +17,10 @@ from toolrack_runner.pool.warm_queue import Key
 HOLD_SECONDS = 0.02
 #: If no calls run, a new child is made only after this time. So the caller that reads the answer gets the processors first.
 PAUSE_SECONDS = 0.002
-#: How many imports ahead of one user's calls may run at once. More would take processor time from calls.
+#: How many imports ahead of one user's calls may run at once. More imports would take processor time from calls.
 REFILLS_OF_ONE = 2
-#: How many may run for all users. One user may have fewer, so a user's long imports do not delay those of other users.
+#: How many imports ahead of calls may run at once for all users. One user may have fewer of them, so a user's long imports
+#: do not delay the imports of other users.
 REFILLS_AT_ONCE = 3
 
 

@@ -1,7 +1,7 @@
 """Children that have imported their module and wait for a call, in one queue for each key, within a budget of memory.
 
-A queue begins with one child. Each time a call finds no child, the queue gets twice as many. A queue is dropped after some
-time without a call, or if others need the room. The user whose children take the most memory makes room first.
+A queue begins with one child. Each time a call finds no child, the queue gets twice as many children. A queue is dropped
+after some time without a call, or to make room for other queues. The user whose children take the most memory loses one.
 """
 
 from collections import OrderedDict, deque
@@ -47,15 +47,16 @@ class WarmQueue(Generic[Child]):
 
     key: Key
     source: str
-    #: The packages of the zygote that forks its next children.
+    #: The packages of the zygote that forks the next children of this queue.
     packages: Packages = PLAIN
     waiting: deque[Child] = field(default_factory=deque)
-    #: The time of its last call.
+    #: The time of the last call of this key.
     called_at: float = 0.0
     wanted: int = 1
     #: How many children are being made.
     coming: int = 0
-    #: The compiled module, which a child sent before the module ran. None if there is none, or if others needed the room.
+    #: The compiled module, which a child sent before the module ran. None if no child sent it, or if the compiled modules of
+    #: other queues needed the room.
     code: str | None = None
     #: The places of the specs, which a child sent after the module ran. The module may have forged them, so only calls of
     #: this key use them.
@@ -73,16 +74,19 @@ class WarmQueue(Generic[Child]):
 
     @property
     def missing(self) -> int:
-        """How many more should be made; 0 or less if there are enough."""
+        """How many more children should be made; 0 or less if there are enough."""
         return self.wanted - len(self.waiting) - self.coming
 
     def found_none(self) -> None:
-        """Records that a call found no child: from now on twice as many should wait."""
+        """Records that a call found no child: from now on twice as many children should wait."""
         self.wanted = min(self.wanted * 2, WAITING_OF_ONE_MAX)
 
 
 class WarmQueues(Generic[Child]):
-    """The queues of all keys. If there is no room, the user with the most loses the queue that was called longest ago."""
+    """The queues of all keys, within limits for memory, children and modules.
+
+    Above a limit, the user with the largest amount loses a queue: the one whose last call was longest ago.
+    """
 
     def __init__(
         self, bytes_max: int, modules_max: int = MODULES_MAX, code_bytes_max: int = CODE_BYTES_MAX
@@ -131,7 +135,7 @@ class WarmQueues(Generic[Child]):
                 self._forget_code(next(other for other in kept if other.key.tenant == user))
 
     def take(self, queue: WarmQueue[Child]) -> Child | None:
-        """The first child that can be called. Kills those before it that cannot."""
+        """The first waiting child that can be called, or None. Kills the children before it, which cannot be called."""
         while queue.waiting:
             child = queue.waiting[0]
             self.remove(child)
@@ -180,7 +184,7 @@ class WarmQueues(Generic[Child]):
                 self._discard(child)
 
     def drop_of(self, module: str, sha256: str, tenant: str | None) -> None:
-        """Drops the queues of a module's source, of one user or, without a tenant, of all."""
+        """Drops the queues of a module's source: those of one user or, without a tenant, of all users."""
         for key in list(self._queues):
             if (key.module, key.sha256) == (module, sha256) and tenant in (None, key.tenant):
                 self.drop(key)

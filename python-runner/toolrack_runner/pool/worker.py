@@ -23,7 +23,7 @@ YIELD_AGAIN_SECONDS = 0.002
 #: The time before main checks whether a child has stopped. It doubles after each check, up to STOP_LOOK_SECONDS_MAX.
 STOP_LOOK_SECONDS = 0.001
 STOP_LOOK_SECONDS_MAX = 0.008
-#: How long main waits for a child to stop. On a loaded machine it can take long until a child runs.
+#: How long main waits for a child to stop. On a loaded machine, much time can pass until the child runs and stops.
 STOP_SECONDS = 1.0
 
 
@@ -36,19 +36,19 @@ class Worker:
     number: int
     slot: int
     limits: Limits
-    #: The anonymous memory that it has shared with its zygote since the fork.
+    #: The anonymous memory that the child has shared with its zygote since the fork.
     shared_anonymous_bytes: int = 0
-    #: The path of its own file system, if it has one.
+    #: The path of the child's own file system, if it has one.
     workplace: str = WORKPLACES[0]
 
     def __post_init__(self) -> None:
         self.pidfd = -1
         self.pid = 0
-        #: Set when the zygote has reaped it.
+        #: Set when the zygote has reaped the child.
         self.gone: asyncio.Future[Gone | None] = asyncio.get_running_loop().create_future()
         self.output = Output()
         self.channel = Channel(self.limits.output_bytes, self._channel_ended)
-        #: Why it was killed, if the reason was its memory or threads. Its answer may have come earlier.
+        #: Why the child was killed, if the reason was its memory or threads. Its answer may have come earlier.
         self.ended_for: HeldTooMuchError | None = None
         self._is_killed = False
         self._is_stopped = False
@@ -64,7 +64,7 @@ class Worker:
         self.output.handed_over()
 
     def born(self, pidfd: int) -> None:
-        """Records that the zygote has forked it. Its messages may have arrived before."""
+        """Records that the zygote has forked the child. Messages of the child may have arrived before."""
         if self._is_killed:
             _kill(pidfd, signal.SIGKILL)
         elif self._is_stopped:
@@ -77,7 +77,7 @@ class Worker:
     def send(self, *orders: Order) -> None:
         """Sends orders and lets the child run again. Never blocks."""
         self.channel.send(*orders)
-        # It runs again only now: before the orders are sent, it would wake up, find nothing, and sleep again.
+        # The child runs again only now: before the orders are sent, it would wake up, find nothing, and sleep again.
         self.resume()
 
     @property
@@ -96,7 +96,7 @@ class Worker:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it can still get a call, as far as main knows."""
+        """Whether the child can still get a call, as far as main knows."""
         return self.channel.is_open and not self._is_killed
 
     @property
@@ -105,7 +105,7 @@ class Worker:
         return self.pidfd < 0 or bool(select.select((self.pidfd,), (), (), 0)[0])
 
     def holding(self) -> Holding:
-        """Its memory and threads, as the kernel reports them; all 0 after it is reaped."""
+        """The child's memory and threads, as the kernel reports them; all 0 after the child is reaped."""
         return holding_of(self.pid, self.shared_anonymous_bytes, self.limits.open_files, self.workplace)
 
     def yield_to_others(self, steps: int) -> None:
@@ -116,19 +116,20 @@ class Worker:
 
     def _yield(self) -> None:
         if self.pid <= 0 or self._is_killed or (self.pidfd >= 0 and self.has_exited):
-            return  # Its pid may soon belong to another process.
+            return  # The pid of an ended child may soon belong to another process.
         niceness = min(NICENESS + self._steps, NICENESS_MAX)
         try:
             # The whole group, with every thread that the tool has started.
             os.setpriority(os.PRIO_PGRP, self.pid, niceness)
         except ProcessLookupError:
-            # It has no session yet. No code of a tool runs before it has one.
+            # The child has no session yet. No code of a tool runs before the child has one.
             asyncio.get_running_loop().call_later(YIELD_AGAIN_SECONDS, self._yield)
             return
         except PermissionError:
-            return  # It is nicer already, and only root could change that.
+            return  # The child is nicer already, and only root could change that.
         # If the kernel divides processor time between sessions (CONFIG_SCHED_AUTOGROUP, outside of cgroups), it uses the
-        # niceness of the session. Only root may set it. A child may still be in main's session, which must not become nicer.
+        # niceness of the session, which only root may set. A child may still be in main's session, and main must not become
+        # nicer.
         path = f"/proc/{self.pid}/autogroup"
         if read_whole(path).split()[:1] != read_whole("/proc/self/autogroup").split()[:1]:
             with suppress(OSError), open(path, "w") as file:
@@ -143,17 +144,17 @@ class Worker:
             _kill(self.pidfd, signal.SIGUSR1)
 
     def stop(self) -> None:
-        """Stops it until the next order. Until then, threads of its module take no processor time and no more memory."""
+        """Stops the child until the next order. Meanwhile, its threads take no processor time and no more memory."""
         self._is_stopped = True
         _kill(self.pidfd, signal.SIGSTOP)
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether the kernel has stopped all its threads."""
+        """Whether the kernel has stopped all threads of the child."""
         return is_stopped(self.pid)
 
     async def rest(self) -> bool:
-        """Stops it and waits until it is at rest. Until then it can take memory. Returns False if it does not stop."""
+        """Stops the child and waits until it is at rest. Before that it can take memory. Returns False if it goes on."""
         self.stop()
         loop = asyncio.get_running_loop()
         until, pause = loop.time() + STOP_SECONDS, STOP_LOOK_SECONDS
@@ -170,14 +171,14 @@ class Worker:
             _kill(self.pidfd, signal.SIGCONT)
 
     def end_for(self, reason: HeldTooMuchError) -> None:
-        """Kills it. `receive` of its channel raises the reason."""
+        """Kills the child. `receive` of its channel raises the reason."""
         if self.is_alive:
             self.ended_for = reason
             self.channel.end(reason)
             self.kill()
 
     def kill(self) -> None:
-        """Kills it and closes its channel. `gone` is set when it is reaped."""
+        """Kills the child and closes its channel. `gone` is set when the child is reaped."""
         if self._is_killed:
             return
         self._is_killed = True
@@ -186,7 +187,7 @@ class Worker:
         self.handed_over()
 
     def reaped(self, gone: Gone | None) -> None:
-        """Records that the zygote has reaped it. If the zygote has died, this child died too, and `gone` is None."""
+        """Records that the zygote has reaped the child. If the zygote has died, the child died too, and `gone` is None."""
         self.channel.hear_the_rest()
         self.kill()
         self.output.close()

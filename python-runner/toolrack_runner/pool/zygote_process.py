@@ -25,7 +25,7 @@ class ZygoteProcess:
         self.ready: asyncio.Future[messages.Ready] = self._loop.create_future()
         self._children = children
         self._on_lost = on_lost
-        #: The anonymous memory that its children share with it.
+        #: The anonymous memory that each new child shares with the zygote.
         self.shared_anonymous_bytes = 0
         self._is_lost = False
         self._alive = 0
@@ -38,7 +38,7 @@ class ZygoteProcess:
 
     @property
     def is_ready(self) -> bool:
-        """Whether it lives and accepts orders."""
+        """Whether the zygote lives and accepts orders."""
         return not self._is_lost and self.ready.done() and self.ready.exception() is None
 
     def spawn(self, child: int, slot: int, limits: Limits, *, channel: int, output: int) -> None:
@@ -47,7 +47,7 @@ class ZygoteProcess:
         self._alive += 1
 
     def retire(self) -> None:
-        """Closes it after its last child has ended. It gets no more orders."""
+        """Closes the zygote after its last child has ended. The zygote gets no more orders."""
         self.is_retired = True
         self._close_if_unused()
 
@@ -65,7 +65,7 @@ class ZygoteProcess:
 
     def wait(self) -> None:
         """Waits until the process has ended, at most a second."""
-        with suppress(OSError, ValueError):  # It is reaped already.
+        with suppress(OSError, ValueError):  # The process is reaped already.
             select.select((self._pidfd,), (), (), 1.0)
 
     def _close_if_unused(self) -> None:

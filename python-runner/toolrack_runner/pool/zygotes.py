@@ -40,11 +40,11 @@ def installed_packages() -> Packages:
 
 
 class ZygoteOwners:
-    """The user that owns each zygote with packages. Decides which zygote ends when there are too many.
+    """The user that owns each zygote with packages. Decides which zygote ends when there are too many:
 
-    If another user has more zygotes than the user of the new one would have, a zygote of the user with the most ends.
-    Otherwise one of the same user ends or, if that user has none, one of any user. Among these, the zygote that was used
-    longest ago ends.
+    - If another user has more zygotes than the user of the new zygote would have: a zygote of the user with the most.
+    - Otherwise a zygote of the user of the new zygote or, if this user has none, a zygote of any user.
+    - If several zygotes could end by these rules: the one of them that was used longest ago.
     """
 
     def __init__(self, most: int) -> None:
@@ -59,7 +59,7 @@ class ZygoteOwners:
     def asked(self, user: str, packages: Packages) -> None:
         """Records that a user wants an existing zygote. If the owner has more zygotes than this user, the owner changes.
 
-        Otherwise the zygote could end because of new zygotes of the old owner.
+        With the old owner, the zygote could end because of new zygotes of the old owner.
         """
         owned = Counter(self._owners.values())
         if owned[user] < owned[self._owners[packages]]:
@@ -181,7 +181,7 @@ class Zygotes:
         self._owners.remove(packages)
         _log.error("a zygote died", extra={"packages": sorted(packages)})
         if packages:
-            return  # It is started again at the next call of a module that imports them.
+            return  # A zygote with these packages is started again at the next call of a module that imports them.
         self.plain_is_ready.clear()
         if self._loop.time() - self._started_at > HEALTHY_SECONDS:
             self._failures = 0

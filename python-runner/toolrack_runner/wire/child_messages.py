@@ -25,7 +25,7 @@ REASON_CHARACTERS_MAX = 500
 HOST_CHARACTERS_MAX = 254
 LABEL_CHARACTERS_MAX = 63
 PROBES_MAX = 200
-#: The codes that a child may send. Only main uses the other ones.
+#: The error codes that a child may send. Only main uses the other error codes.
 CHILD_CODES = frozenset(
     (
         *("MODULE_BROKEN", "TOOL_NOT_FOUND", "ARGUMENTS_INVALID", "TOOL_RAISED", "TOOL_CRASHED"),
@@ -40,7 +40,7 @@ _HOST = re.compile(r"[!-~]+")
 
 
 class ProtocolError(Exception):
-    """A child sent no message, or a message at the wrong time. The text repeats nothing that the child sent."""
+    """A child sent data that is no message, or a message at the wrong time. The text repeats nothing of what was sent."""
 
 
 class MessageTooLargeError(ProtocolError):
@@ -168,7 +168,7 @@ class Starting(NamedTuple):
 class Ready(NamedTuple):
     """The module is imported, and the child waits for its invocation."""
 
-    #: The index of each tool's spec in TOOL_SPECS; None from a child that got `Known`, because main has it already.
+    #: The index of each tool's spec in TOOL_SPECS; None if the child got `Known`: main has the indexes already.
     places: dict[str, int] | None = None
 
     def as_json(self) -> Json:

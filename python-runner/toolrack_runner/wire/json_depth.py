@@ -5,7 +5,7 @@ from typing import Any
 
 import orjson
 
-#: How many levels of arrays and objects orjson reads. A test checks it.
+#: How many levels of arrays and objects orjson reads. A test checks this number.
 READER_LEVELS = 1_024
 #: How many values one message or result may contain. As Python objects they take at most about 100 MB. Parsing them takes
 #: at most a tenth of a second. The objects of `[[],[],...]` take thirty times the bytes of its text.
@@ -24,7 +24,7 @@ def read_json(data: bytes, levels: int) -> Any:
     """The value, nested at most `levels` deep; raises TooDeepError, and ValueError if it is not JSON.
 
     Puts the data into so many arrays that orjson itself fails if the data has one level too many. A search through the
-    parsed value would take longer than parsing it.
+    parsed value would take more time than parsing it.
     """
     if data.count(b"[") + data.count(b"{") <= levels:
         return orjson.loads(data)

@@ -39,7 +39,7 @@ TOOL_SPECS = [{"name": "rehearsal:echo", "description": "Returns its text.", "ha
 
 
 def _load_rehearsal() -> LoadedModule:
-    """Loads a module of the runner's own: first with compiling it, then from the compiled code."""
+    """Loads a module of the runner's own: first from its source, then from the compiled code."""
     code = portable_code(code_object("rehearsal", REHEARSAL_SOURCE.decode()))
     assert code is not None
     whole = load_module("rehearsal", REHEARSAL_SOURCE, for_one_call=True)

@@ -32,7 +32,7 @@ M_MMAP_THRESHOLD: Final = -3
 M_ARENA_MAX: Final = -8
 #: A larger block of memory gets its own mapping. This is the largest threshold that glibc accepts.
 OWN_MAPPING_BYTES: Final = 32 << 20
-#: Free memory that stays at the end of the heap: twice the threshold, as glibc itself sets the two.
+#: The free memory that may stay at the end of the heap: twice OWN_MAPPING_BYTES, the ratio that glibc itself uses.
 KEPT_BYTES: Final = 2 * OWN_MAPPING_BYTES
 
 
@@ -105,7 +105,7 @@ def replace_denied_calls() -> None:
     """
     keep_allocations_in_one_heap()
     socket.socket.sendmsg = _NotHere()  # type: ignore[method-assign, assignment]
-    # `selectors` stores it in a class, where a plain function would become a method.
+    # `selectors` stores `select.select` in a class, where a plain function would become a method.
     select.select = partial(select_by_epoll)
     select.poll = PollByEpoll  # type: ignore[misc, assignment]
     selectors.SelectSelector._select = select.select  # type: ignore[attr-defined]  # noqa: SLF001 - it keeps a reference

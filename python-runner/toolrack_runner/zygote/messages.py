@@ -1,7 +1,7 @@
 """The messages between main and a zygote. A packet is one JSON array: the name of the message, then its fields.
 
-A zygote copies each memory page that it writes to after a fork, even if it only changes a reference count. So it calls few
-functions for one child.
+A zygote copies each memory page that it writes to after a fork, even if it only changes a reference count. So the zygote
+calls few functions for one child.
 """
 
 import json.scanner

@@ -1,8 +1,8 @@
 """Imports modules once, before any child is forked, without the hooks that each forked child would run.
 
-`threading`, `logging`, `random` and `concurrent.futures` register hooks that run in each child. They took a tenth of a
-child's processor time, because a child copies each page that they write. Most of them repair locks and forget threads of the
-parent. Here they are not needed, because a zygote has only one thread. `be_another_process` does the work of the others.
+`threading`, `logging`, `random` and `concurrent.futures` register hooks that run in each child. The hooks took a tenth of a
+child's processor time, because a child copies each page that they write. Most hooks repair locks and forget threads of the
+parent. These are not needed, because a zygote has only one thread. `be_another_process` does the work of the other hooks.
 """
 
 import importlib

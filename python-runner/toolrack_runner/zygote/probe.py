@@ -23,7 +23,7 @@ from toolrack_runner.wire.parse_child_message import parse_child_message
 from toolrack_runner.zygote.child import live
 from toolrack_runner.zygote.messages import Limits, Spawn
 
-#: An attack that takes longer counts as successful.
+#: An attack that takes more time counts as successful.
 PROBE_SECONDS: Final = 5.0
 
 

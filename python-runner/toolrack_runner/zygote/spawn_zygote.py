@@ -6,7 +6,7 @@ import sys
 from os.path import dirname
 
 #: The folder with `__main__.py`.
-ROOT = dirname(dirname(dirname(__file__)))  # Importing pathlib takes longer than starting a zygote.
+ROOT = dirname(dirname(dirname(__file__)))  # Importing pathlib takes more time than starting a zygote.
 #: The descriptor of the zygote's end of its channel to main.
 CHANNEL_DESCRIPTOR = 3
 #: The whole environment of a zygote and of every tool. The jail adds HOME and TMPDIR, where a tool may write.

@@ -28,7 +28,7 @@ from toolrack_runner.zygote.spawn_zygote import CHANNEL_DESCRIPTOR, ROOT
 
 #: The stack of a thread. Its full size counts against a child's memory: with the usual 8 MB, 31 threads would use all of it.
 STACK_BYTES = 1 << 20
-#: The original function. Its replacement for children (`denied_calls.py`) would leave them a descriptor of the zygote.
+#: The original `select.poll`. Its replacement (`denied_calls.py`) would leave a descriptor of the zygote in each child.
 _poll = select.poll
 #: How long the zygote waits for an order before it imports modules that many tools need.
 IDLE_MS = 2
@@ -49,7 +49,7 @@ def main() -> NoReturn:
             canaries = as_seen_here(opening.canaries, fork_victim(), connections)
         confinement = prepare_confinement(opening)
         if opening.preload:
-            # First, because packages would import the standard library with its hooks.
+            # The standard library comes before the packages, because they would import it with its hooks.
             preload_standard(STANDARD)
         not_preloaded = preload(opening.preload)
         sys.stdout.reconfigure(line_buffering=True, errors="backslashreplace")  # type: ignore[union-attr]

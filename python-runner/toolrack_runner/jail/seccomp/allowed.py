@@ -25,7 +25,7 @@ WAITING = """
     eventfd eventfd2 timerfd_create timerfd_settime timerfd_gettime pause wait4 waitid
 """
 
-# Not timer_create: with it, a process can send itself any signal, also SIGKILL and SIGCONT.
+# timer_create is not here: with it, a process can send itself any signal, also SIGKILL and SIGCONT.
 TIME = """
     time gettimeofday nanosleep alarm getitimer setitimer
 """

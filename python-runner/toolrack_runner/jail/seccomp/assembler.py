@@ -64,7 +64,8 @@ class Assembled:
 def assemble(lines: Sequence[Line]) -> Assembled:
     """Raises ValueError for a jump backwards or a program that is too long, and KeyError for a missing label."""
     labels = {line.name for line in lines if isinstance(line, Label)}
-    # The last line is assembled first, so the distance of each jump is known. Both dicts count the bytes to the end.
+    # The last line is assembled first, so the distance of each jump is known. The numbers in both dicts are distances to
+    # the end of the program, in bytes.
     places: dict[str | None, int] = {}
     holes: dict[str, tuple[int, ...]] = {}
     code = b""
@@ -87,7 +88,7 @@ def assemble(lines: Sequence[Line]) -> Assembled:
 
 
 def _branch(line: Branch, skipped: Sequence[int]) -> bytes:
-    """The branch, which skips this number of instructions if true and if false, and the jumps for long distances."""
+    """The branch and its jumps for long distances. `skipped`: how many instructions it skips if true, and if false."""
     added = 0
     while (needed := sum(each + added > REACH for each in skipped)) > added:
         added = needed

@@ -110,7 +110,7 @@ MAP_LOCKED: Final = 0x2000
 MAP_POPULATE: Final = 0x8000
 MAP_HUGETLB: Final = 0x40000
 #: The flags of `mmap` that are denied. No limit completely counts mappings that grow downwards like a stack, or huge pages.
-#: With MAP_LOCKED or MAP_POPULATE, one call fills all of its memory, and it continues while the child is stopped.
+#: With MAP_LOCKED or MAP_POPULATE, one call fills the whole mapping, and the call continues even while the child is stopped.
 MAP_UNCOUNTED: Final = MAP_GROWSDOWN | MAP_HUGETLB | MAP_LOCKED | MAP_POPULATE
 
 PRIO_PROCESS: Final = 0
@@ -143,27 +143,28 @@ CONDITIONAL: Final[Mapping[str, Rule]] = {
     ),
     # Allowed: NORMAL, RANDOM, SEQUENTIAL, WILLNEED, DONTNEED, FREE, DONTFORK, DOFORK, HUGEPAGE, NOHUGEPAGE, DONTDUMP,
     # DODUMP, WIPEONFORK and KEEPONFORK. Each changes only the caller's own memory.
-    # Not allowed: COLD, PAGEOUT and COLLAPSE, which move pages of a library that other processes use. MERGEABLE, which
-    # compares memory with the memory of other processes. POPULATE_READ and POPULATE_WRITE: one call fills all of its memory,
-    # and it continues while the child is stopped.
-    # The answer is EINVAL, as from a kernel that does not know the advice.
+    # Not allowed, and answered with EINVAL, as by a kernel that does not know the advice:
+    # - COLD, PAGEOUT and COLLAPSE move pages of a library that other processes use.
+    # - MERGEABLE compares memory with the memory of other processes.
+    # - POPULATE_READ and POPULATE_WRITE fill all memory of their range in one call, which continues even while the child is
+    #   stopped.
     "madvise": (
         when(Condition(2, (0, 1, 2, 3, 4, 8, 10, 11, 14, 15, 16, 17, 18, 19))),
         when(answer=INVALID),
     ),
-    # A thread in `poll` keeps all files that it waits for open, even if their descriptors are closed: 62 threads kept 3,700
+    # A thread in `poll` keeps all files open that it waits for, even if their descriptors are closed: 62 threads kept 3,700
     # sockets with 827 MB. So a thread may wait for at most one file. The C library of Python needs no more.
     **dict.fromkeys(("poll", "ppoll"), (when(Condition(1, (0, 1))), when(answer=INVALID))),
-    # Files are denied for the same reason. A seccomp program cannot see how many files `select` waits for, because they are
-    # listed in memory. A call without files only sleeps, so it is allowed.
-    # For tools, `select` and `poll` use epoll, which keeps no file open (zygote/denied_calls.py).
+    # A thread in `select` keeps its files open too, and a seccomp program cannot see how many files it waits for, because
+    # they are listed in memory. So `select` with files is denied. A call without files only sleeps, so it is allowed.
+    # In Python, `select` and `poll` of tools use epoll, which keeps no file open (zygote/denied_calls.py).
     **dict.fromkeys(("select", "pselect6"), (when(Condition(0, (0,))), when(answer=UNKNOWN))),
-    # MS_SYNC only reports success. The kernel would write out a file system that other processes use, as with fsync (see
-    # ANSWERS). The other flags are allowed: programs use them to check whether memory is mapped.
+    # A call with MS_SYNC is not made and reports success. The kernel would write out a file system that other processes use,
+    # as with fsync (see ANSWERS). The other flags are allowed: programs use them to check whether memory is mapped.
     "msync": (when(has_only(2, MS_ASYNC | MS_INVALIDATE)), when(answer=PRETEND)),
-    # The first case is for SETLK, SETLKW, OFD_SETLK and OFD_SETLKW. They only report success. Two tenants can open the same
-    # file, such as /dev/null or a library. One tenant would see a lock of the other and wait for it, and no limit counts the
-    # kernel's memory for a lock. A child's own files need no lock, because no other process uses them.
+    # The first case is for SETLK, SETLKW, OFD_SETLK and OFD_SETLKW: the call reports success, but sets no lock. Two tenants
+    # can open the same file, such as /dev/null or a library. One tenant would see a lock of the other and wait for it, and
+    # no limit counts the kernel's memory for a lock. A child's own files need no lock: no other process uses them.
     # The second case is for DUPFD, GETFD, SETFD, GETFL, SETFL, GETLK, OFD_GETLK, DUPFD_CLOEXEC and GETPIPE_SZ. GETLK is
     # allowed because a seccomp program cannot write its answer. No lock exists, so the answer is "free", as sqlite3 expects.
     # SETPIPE_SZ is denied, so a pipe keeps its 64 KB. SETOWN and SETSIG are denied, because with them the kernel sends any
@@ -181,13 +182,13 @@ CONDITIONAL: Final[Mapping[str, Rule]] = {
     **dict.fromkeys(
         ("clock_gettime", "clock_getres", "clock_nanosleep"), (when(Condition(0, (0,), mask=1 << 31)),)
     ),
-    # For this process only. For another process, the answer would show whether it exists.
+    # Only for this process. For another process, the answer would show whether that process exists.
     **dict.fromkeys(
         ("getpgid", "getsid", "sched_getparam", "sched_getscheduler"),
         (when(Condition(0, (0, OWN_PROCESS))),),
     ),
-    # For the same reason. This call takes the ids of threads too, and a seccomp program cannot distinguish the child's
-    # threads from other processes. The C library (pthread_getattr_np) continues after ENOSYS, and fails after EPERM.
+    # Only for this process, as with `getpgid`. This call takes the ids of threads too, and a seccomp program cannot tell the
+    # child's threads from other processes. The C library (pthread_getattr_np) continues after ENOSYS, and fails after EPERM.
     "sched_getaffinity": (when(Condition(0, (0, OWN_PROCESS))), when(answer=UNKNOWN)),
     "getpriority": (when(Condition(0, (PRIO_PROCESS,)), Condition(1, (0, OWN_PROCESS))),),
     # QUERY, PRIVATE_EXPEDITED and REGISTER_PRIVATE_EXPEDITED. Other commands interrupt processes of other users, or wait for
@@ -208,8 +209,8 @@ CONDITIONAL: Final[Mapping[str, Rule]] = {
     "sendto": (when(has_only(3, SENDING), *is_null(4)),),
     "recvfrom": (when(has_only(3, RECEIVING)),),
     "recvmsg": (when(has_only(2, RECEIVING)),),
-    # The first case is for SO_SNDBUF and SO_RCVBUF. They report success, but the socket keeps its buffer size. A buffer is
-    # memory of the kernel that no limit counts, up to 4 MB for a socket.
+    # The first case is for SO_SNDBUF and SO_RCVBUF: the call reports success, but the socket keeps its buffer size. A buffer
+    # is memory of the kernel that no limit counts, up to 4 MB for a socket.
     # The other cases allow SO_REUSEADDR, KEEPALIVE, RCVTIMEO and SNDTIMEO, and TCP_NODELAY. SO_ATTACH_FILTER and similar
     # options are denied.
     "setsockopt": (
@@ -228,25 +229,26 @@ CONDITIONAL: Final[Mapping[str, Rule]] = {
 
 #: Calls that are not made, but get another answer than EPERM, so that honest programs continue.
 ANSWERS: Final[Mapping[str, int]] = {
-    # Its flags are in memory, which no seccomp program can read. The C library then uses clone.
+    # The flags of clone3 are in memory, which no seccomp program can read. After ENOSYS the C library uses clone.
     "clone3": UNKNOWN,
-    # It can enlarge a page of the stack, and RLIMIT_DATA does not count memory that came from the stack. No seccomp program
-    # can compare the old size with the new one. The C library then copies (zygote/denied_calls.py keeps that rare).
+    # mremap can enlarge a page of the stack, and RLIMIT_DATA does not count memory that came from the stack. No seccomp
+    # program can compare the old size with the new one. After ENOSYS the C library copies the memory instead, which
+    # zygote/denied_calls.py keeps rare.
     "mremap": UNKNOWN,
-    # It puts pages of a file into a socket. Two bytes in the socket keep 8 KB of memory, even after the file is truncated.
-    # Programs copy the data instead.
+    # sendfile puts pages of a file into a socket. Two bytes in the socket keep 8 KB of memory, even after the file is
+    # truncated. After ENOSYS programs copy the data.
     "sendfile": UNKNOWN,
     # Landlock does not cover metadata, so these calls would change any file of the user, also outside of the workplace.
-    # `shutil.copy` must not fail. So these calls report success, and the calls for extended attributes (below) report that
-    # there are none.
+    # They are not made, but `shutil.copy` must not fail. So these calls report success, and the calls for extended
+    # attributes (below) report that the file system has none.
     **dict.fromkeys(("chmod", "fchmod", "fchmodat", "fchmodat2"), PRETEND),
     **dict.fromkeys(("utime", "utimes", "futimesat", "utimensat"), PRETEND),
-    # It locks a whole file. The answer is the same as for the locks of `fcntl`.
+    # flock locks a whole file. The answer is the same as for the locks of `fcntl`.
     "flock": PRETEND,
     # The files of a child are removed with the child, so they need not reach a disk. With these calls, the kernel would
     # write out a file system that other processes use, and wait for it.
     **dict.fromkeys(("fsync", "fdatasync", "sync_file_range"), PRETEND),
-    # These calls only advise the kernel. They could remove a library that other processes use from memory, or load one.
+    # These calls only advise the kernel. They could load a file, or remove from memory a library that other processes use.
     **dict.fromkeys(("fadvise64", "readahead"), PRETEND),
     **dict.fromkeys(("getxattr", "lgetxattr", "fgetxattr", "getxattrat"), UNSUPPORTED),
     **dict.fromkeys(("listxattr", "llistxattr", "flistxattr", "listxattrat"), UNSUPPORTED),

@@ -47,14 +47,20 @@ class SeccompProgram:
         return program
 
     def apply(self) -> None:
-        """Applies it permanently to this thread and its later threads. Needs no_new_privs. The child must end on OSError."""
+        """Applies the program permanently to this thread and its later threads. Needs no_new_privs.
+
+        The child must end if this raises OSError.
+        """
         own = os.getpid()
         for hole in self._holes:
             struct.pack_into("=I", self._code, hole, own)
         syscall("seccomp", SECCOMP_SET_MODE_FILTER, 0, ctypes.addressof(self._program))
 
     def try_out(self) -> int:
-        """Applies the program to this process. Returns 0 if it denies a call, the kernel's errno for it, or LET_THROUGH."""
+        """Applies the program to this process, and then makes a denied call.
+
+        Returns 0 if the call is denied, the kernel's errno if it refuses the program, and LET_THROUGH in all other cases.
+        """
         try:
             forbid_new_privileges()
             self.apply()

@@ -1,9 +1,11 @@
 """The numbers of the system calls of x86_64 and aarch64, by name.
 
-Sources: for numbers up to 450, `asm/unistd_64.h` (x86_64) and `asm-generic/unistd.h` as arm64 includes it (with
-`renameat`, `getrlimit`, `setrlimit`, `clone3` and `memfd_secret`) of Linux 6.1. For 335, 336 and numbers from 451 on,
-`arch/x86/entry/syscalls/syscall_64.tbl` and `scripts/syscall.tbl` of Linux 6.18. The x32 calls (bit 30 set) are not listed:
-the policy kills their caller.
+Sources of the numbers:
+- up to 450, from Linux 6.1: `asm/unistd_64.h` (x86_64), and `asm-generic/unistd.h` as arm64 includes it (with `renameat`,
+  `getrlimit`, `setrlimit`, `clone3` and `memfd_secret`)
+- 335, 336 and from 451 on, from Linux 6.18: `arch/x86/entry/syscalls/syscall_64.tbl` and `scripts/syscall.tbl`
+
+The x32 calls (bit 30 set) are not listed: the policy kills their caller.
 """
 
 from collections.abc import Mapping

@@ -56,7 +56,7 @@ def list_processes(_: Canaries) -> None:
 
 
 def change_mode(canaries: Canaries) -> None:
-    """Changes the mode of a file outside that belongs to the runner's user. Landlock does not cover this."""
+    """Changes the mode of a file outside of the jail that belongs to the runner's user. Landlock does not cover this."""
     before = stat.S_IMODE(os.stat(canaries.open_file).st_mode)
     os.chmod(canaries.open_file, before ^ stat.S_IWOTH)
     if stat.S_IMODE(os.stat(canaries.open_file).st_mode) == before:
@@ -75,7 +75,7 @@ def lock_shared_file(_: Canaries) -> None:
 
 
 def see_file(canaries: Canaries) -> None:
-    """Finds out whether a file outside exists, and its size and age."""
+    """Finds out whether a file outside of the jail exists, and its size and age."""
     os.stat(canaries.open_file)
 
 

@@ -19,7 +19,7 @@ TCP_FASTOPEN_CONNECT: Final = 30
 BUFFER_BYTES: Final = 1 << 20
 #: `struct ucred`: pid, uid, gid.
 CREDENTIALS_BYTES: Final = 12
-#: The errors with which the kernel reports once that the peer has closed the connection.
+#: The errors by which the kernel reports that the peer has closed the connection. It reports this only once.
 GONE: Final = frozenset({errno.EPIPE, errno.ECONNRESET, errno.ECONNABORTED})
 #: A `struct sockaddr` with AF_UNSPEC. A `connect` to this address disconnects the socket.
 NOBODY: Final = ctypes.create_string_buffer(16)
@@ -105,7 +105,7 @@ def enlarge_buffer(_: Canaries) -> None:
 
 
 def send_descriptor(_: Canaries) -> None:
-    """Sends a descriptor into a socket. It counts against no limit until it is received."""
+    """Sends a descriptor into a socket. Until the descriptor is received, it counts against no limit."""
     one, other = socket.socketpair()
     with one, other:
         rights = struct.pack("i", other.fileno())

@@ -63,7 +63,7 @@ def fork_often(_: Canaries) -> None:
 
 
 def daemonise(_: Canaries) -> None:
-    """Starts a child that leaves the session, so that a signal to its old group misses it. The child ends at once."""
+    """Starts a child that leaves the session, so a signal to its old group does not reach it. The child ends at once."""
     pid = os.fork()
     if pid == 0:
         os.setsid()

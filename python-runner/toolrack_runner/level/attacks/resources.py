@@ -13,7 +13,7 @@ from toolrack_runner.jail.linux import syscall
 from toolrack_runner.level.canaries import Canaries
 
 MUCH = 700 << 20
-#: The number of parts. Each part is smaller than the memory limit of a call.
+#: The number of parts of MUCH in `hide_by_mprotect`. Each part is smaller than the memory limit of a call.
 HIDDEN_PARTS = 7
 OWN_MEMORY = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS
 READ_WRITE = mmap.PROT_READ | mmap.PROT_WRITE
@@ -79,7 +79,7 @@ def _lowest_page_of_the_stack() -> int:
 
 
 def queue_signals(_: Canaries) -> None:
-    """Queues two hundred signals to this process, and removes them. Each uses memory of the kernel."""
+    """Queues two hundred signals to this process, and removes them. Each signal uses memory of the kernel."""
     number = signal.SIGRTMIN + 1
     held = signal.pthread_sigmask(signal.SIG_BLOCK, {number})
     details = ctypes.create_string_buffer(struct.pack("iii", number, 0, SI_QUEUE), SIGINFO_BYTES)
