@@ -30,7 +30,7 @@ export function serveRoutes(
   const places = table.flatMap((row) =>
     addressesOf(row, direct).map(({ address, family }): Place => {
       const handle = handlerOf(row, family, authenticate)
-      // A handler may run longer than its connection, so its body counts until it ends. Without a promise, it has read no body.
+      // A handler may outlive its connection, so the body counts until the handler ends. Without a promise, it has read no body.
       const handleAndGiveBack: Handle = (request) =>
         handle(request)?.finally(() => bodies.giveBack(request.req))
       return { method: row.method, address, handle: handleAndGiveBack }

@@ -18,7 +18,7 @@ import { explainName } from '../../tools/catalog/explain-name.ts'
 import { JSON_HEADERS, sendJson } from '../http/send-json.ts'
 import type { RouteParts } from './route-parts.ts'
 
-/** A list as it is sent. It is made once for a revision and an address. */
+/** A list in the form in which it is sent. It is made once for each revision and address. */
 type SentList = {
   readonly etag: string
   readonly body: Buffer
@@ -194,7 +194,7 @@ const LINK_LENGTH_MAX = 8_192
 function nextLink(path: string, search: string, cursor: string): string {
   const next = new URLSearchParams(search)
   next.set('cursor', cursor)
-  // A function that is called directly does not know the beginning of its path, so the link is relative.
+  // A Cloud Function that is called directly does not know the beginning of its path, so the link is relative.
   const link = `<${path.startsWith('/tools/') ? '' : path}?${next.toString()}>; rel="next"`
   if (link.length <= LINK_LENGTH_MAX) return link
   throw invalidParameter('limit', 'cannot be used with so many names; leave it out')
