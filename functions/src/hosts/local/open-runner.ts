@@ -26,7 +26,7 @@ export function pythonChoice(args: readonly string[]): PythonChoice {
   return { python: valueOf('--python'), missing: valueOf('--no-python') }
 }
 
-/** Returns a runner that runs elsewhere, or starts one, or returns an absent one. Does not wait until it is ready. */
+/** Returns a runner that runs elsewhere, or starts one, or returns an absent one. Does not wait until the runner is ready. */
 export function openRunner(config: Config, { python, missing = NO_PYTHON }: PythonChoice, log: Log): Runner {
   const named = namedRunner(config.runner, log)
   if (named) return named
@@ -36,7 +36,7 @@ export function openRunner(config: Config, { python, missing = NO_PYTHON }: Pyth
   return new HttpRunner({ endpoint: () => running.endpoint, close: () => running.stop() })
 }
 
-/** The runner gets only PATH, LANG and TZ of this process's environment. `-I` makes Python ignore its own variables. */
+/** The runner gets only PATH, LANG and TZ of this process's environment. `-I` makes Python ignore Python's own variables. */
 export function runnerCommand(
   python: string,
   settings: Readonly<Record<string, string>>,
