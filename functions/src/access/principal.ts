@@ -27,7 +27,7 @@ export function grantOf(tools: readonly GrantedTool[]): Grant {
   }
 }
 
-/** A person or their app. */
+/** A person, or an app that the person uses. */
 export type User = {
   readonly kind: 'user'
   readonly uid: string
