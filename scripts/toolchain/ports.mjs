@@ -7,7 +7,7 @@ import { join } from 'node:path'
 
 const host = '127.0.0.1'
 
-/** A program that asked for ports listens on them within this time. */
+/** How long a claim is valid. A program that asked for ports must listen on them within this time. */
 const claimMs = 600_000
 
 /** True if nobody listens on the port. */

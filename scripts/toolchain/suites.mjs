@@ -40,7 +40,7 @@ export function runPytest(python, args, options) {
   })
 }
 
-/** Runs in a temporary folder. A suite that cannot run here appends a sentence to the file that `TOOLRACK_TEST_MISSING` names. */
+/** Runs a suite in a temporary folder. If it cannot run here, it appends a sentence to the file of `TOOLRACK_TEST_MISSING`. */
 async function inTestFolder(run) {
   const folder = mkdtempSync(join(tmpdir(), 'toolrack-test-'))
   try {

@@ -19,7 +19,7 @@ export const crashLoopCode = 70
  * exit code in these cases:
  * - `signal` aborts. The signals that reach this process reach the service too.
  * - The service ends with code 0.
- * - The service ends with another code before it was ever ready. It would only fail again.
+ * - The service ends with another code before it was ever ready. A new start would fail again.
  * - The service dies ten times without ten seconds of good health.
  *
  * The service gets a pipe on descriptor 3. It writes its address there when it is ready. The pipe closes when this
