@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http'
 
-/** If a client reads nothing of an answer for so many milliseconds, its connection is closed and the answer's memory freed. */
+/** If a client reads nothing of an answer for so many milliseconds, the connection is closed and the answer's memory is freed. */
 export const READER_PATIENCE_MS = 30_000
 
 /** Returns a signal that is aborted if the connection ends before the whole answer was sent. */
 export function callerGone(res: ServerResponse): AbortSignal {
   const gone = new AbortController()
-  // The caller may have disconnected already. Then there is no further 'close'.
+  // If the caller has already disconnected, no 'close' event will come.
   if (res.closed && !res.writableFinished) gone.abort()
   res.once('close', () => {
     if (!res.writableFinished) gone.abort()

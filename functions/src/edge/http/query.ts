@@ -1,6 +1,6 @@
 import { ToolrackError } from '@toolrack/contract'
 
-/** Parameters that this version does not support yet. They are refused, because without them a list would not be filtered. */
+/** Parameters that this version does not support yet. They are refused: a list that ignores them would not be filtered. */
 const UNAVAILABLE = new Set(['scope', 'budget', 'session', 'q'])
 
 /** A request's query, read strictly: an unknown parameter or value is an error that says what is allowed. */

@@ -8,7 +8,7 @@ export const STORE_DEADLINES = {
   /** For a read of a layer's revision, or of its changes. */
   readMs: 5_000,
   wholeReadMs: 30_000,
-  /** How long a write waits for earlier writes of the same process. After this time it is refused without an attempt. */
+  /** How long a write waits for earlier writes of the same process. After this time the write is refused without an attempt. */
   turnMs: 30_000,
   /** For all attempts of a write together. The wait for the write's turn is not included. */
   writeMs: 10_000,

@@ -18,7 +18,7 @@ export type AccessToken = {
   readonly forget: () => void
 }
 
-/** The emulator allows everything to the owner of a project. */
+/** `owner` is the owner of the project, to whom the emulator allows everything. */
 export const EMULATOR_TOKEN: AccessToken = { get: () => 'owner', forget: () => undefined }
 
 /** The access token of the instance's service account. It is renewed shortly before it ends. */

@@ -44,7 +44,7 @@ export type ModuleDocument = ModuleRecord &
   NameDocument & {
     /** The name. Lists are ordered by this field. A tombstone does not have it, so lists leave the tombstone out. */
     readonly listedAs?: string
-    /** JSON. */
+    /** The report as JSON. */
     readonly report: string
     /** The kept versions, the oldest first. */
     readonly versions: readonly { readonly revision: number; readonly sha256: string | null }[]

@@ -5,7 +5,7 @@ import { busyError } from './firestore-error.ts'
 export class Turns {
   readonly #last = new Map<string, Promise<void>>()
 
-  /** The result of the action. Rejects with STORE_BUSY if the action's turn does not come within `waitMs`. It never runs then. */
+  /** The result of the action. Rejects with STORE_BUSY if its turn does not come within `waitMs`; the action then never runs. */
   async take<T>(key: string, waitMs: number, act: () => Promise<T>): Promise<T> {
     const before = this.#last.get(key) ?? Promise.resolve()
     const { promise: isOver, resolve: end } = Promise.withResolvers<void>()

@@ -17,7 +17,7 @@ import type { Statements, StoreRow } from './statements.ts'
 /** How many of the oldest versions the first read returns, if room is needed. Each further read returns twice as many. */
 const FIRST_LOOK = 2
 
-/** Writes in the layers of the database, inside one transaction of the store. */
+/** Writes to the layers of the database, inside one transaction of the store. */
 export class SqliteLayerWriter {
   readonly #statements: Statements
   readonly #storeBytesMax: number
