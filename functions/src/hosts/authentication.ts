@@ -10,7 +10,7 @@ import { emulatorTokens } from '../platform/firebase-auth/emulator-tokens.ts'
 import { accountTokens, firebaseTokens, type KeySource } from '../platform/jose/jwt-verifier.ts'
 import { jobTokens, jobTokenSigner } from '../platform/jose/job-tokens.ts'
 
-/** Authenticates senders and signs job tokens. A server without keys signs none. */
+/** Authenticates senders and signs job tokens. A server without job keys signs no tokens. */
 export type Authentication = ReturnType<typeof localAccess>
 
 /** The authentication that the configuration chooses. Only the embedded server has a `localToken`. */

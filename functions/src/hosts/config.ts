@@ -12,7 +12,7 @@ import { choice, list, matching, optional, parsed, text, wholeNumber } from './v
 const FUNCTIONS = new URL(import.meta.url.endsWith('.ts') ? '../../' : '../', import.meta.url)
 const DEFS_DIR = fileURLToPath(new URL('workflows/tools/defs', FUNCTIONS))
 
-/** No path or query, because they would be ignored. Plain HTTP only on this machine: a network could read the secret. */
+/** No path or query: they would be ignored. Plain HTTP only on this machine: others on a network could read the secret. */
 const RUNNER_URL = /^(?:https:\/\/[^/\s?#@]+|http:\/\/(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?)\/?$/
 const ACCOUNTS_RULE = 'must be e-mail addresses of service accounts, separated by commas'
 const ORIGINS_RULE = 'must be origins such as https://app.example, separated by commas'

@@ -8,7 +8,7 @@ import type { RunnerEndpoint } from '../platform/runner/runner-connection.ts'
 import type { Runner } from '../tools/modules/runner.ts'
 import type { Config } from './config.ts'
 
-/** Longer waits, for a runner on Cloud Run. An idle instance there needs seconds for its first answer. */
+/** The waits for a runner on Cloud Run. They are longer, because an idle instance needs seconds for its first answer. */
 const PATIENCE = { deadlineMs: 3_000, graceMs: 5_000 }
 
 type Lookup = { readonly endpoint?: CloudRunEndpoint; readonly againMs?: number }

@@ -6,7 +6,7 @@ import { sendJson } from '../../edge/http/send-json.ts'
 /** The milliseconds after which a connection is closed, if the client does not close it after its last answer. */
 const CLOSING_MS = 2_000
 
-/** Stricter than Node, whose server could be made to keep many answers in memory, and sends some errors without a body. */
+/** Stricter rules for connections. By Node's own, a client could fill the memory with answers, or get an error without a body. */
 export class Connections {
   /** The answer to the latest request of each connection. */
   readonly #latest = new WeakMap<Socket, ServerResponse>()
@@ -27,7 +27,7 @@ export class Connections {
       this.#latest.set(socket, res)
       if (!before || before.closed) return handle(app, req, res)
       this.#pause(socket)
-      // If the answer before this one is never sent, it never closes. Then nobody waits for this answer either.
+      // If the answer before this one is never sent, it never closes. In this case nobody waits for this answer either.
       before.once('close', () => {
         if (this.#latest.get(socket) === res) this.#readOn(socket)
         if (!socket.destroyed && socket.writable) handle(app, req, res)
@@ -46,7 +46,7 @@ export class Connections {
     socket.off('resume', stayPaused).resume()
   }
 
-  /** Answers an `Expect` other than 100-continue. */
+  /** Answers an `Expect` other than 100-continue. Node's own answer would have no body. */
   readonly refuseExpectation = (req: IncomingMessage, res: ServerResponse): void => {
     this.#latest.set(req.socket, res)
     refuse(res, 'HEADER_INVALID', 'Expect must be 100-continue, or be left out.')
@@ -75,7 +75,7 @@ export class Connections {
   }
 }
 
-/** Handles a request, or refuses it if it has no Host. Node's own refusal would have no body, as for an unknown Expect. */
+/** Handles a request, or refuses a request without a Host. Node's own refusal would have no body. */
 function handle(app: RequestListener, req: IncomingMessage, res: ServerResponse): void {
   if (req.headers.host === undefined && req.httpVersion === '1.1') refuse(res, 'REQUEST_MALFORMED')
   else app(req, res)

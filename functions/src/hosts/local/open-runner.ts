@@ -7,7 +7,7 @@ import { HttpRunner } from '../../platform/runner/http-runner.ts'
 import { RunnerProcess } from './runner-process.ts'
 import type { RunnerCommand } from './runner-child.ts'
 
-/** The folder of the runner, relative to the source. A bundle does not need it, because it is never started with `--python`. */
+/** The folder of the runner, relative to the source. A bundle is never started with `--python`, so it needs no such folder. */
 const RUNNER_DIR = fileURLToPath(new URL('../../../../python-runner', import.meta.url))
 
 const NO_PYTHON =

@@ -7,7 +7,7 @@ export const HEALTH_PATIENCE = {
   deadlineMs: 500,
   /** For how long an answer is used. */
   freshMs: 1_000,
-  /** How long a new runner may be without an answer, because it first measures its isolation. */
+  /** How long a new runner may give no answer, because it first measures its isolation. */
   startingMs: 30_000,
 }
 export type HealthPatience = Readonly<typeof HEALTH_PATIENCE>

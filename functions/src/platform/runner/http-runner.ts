@@ -53,7 +53,7 @@ export class HttpRunner implements Runner {
 
   async health(): Promise<RunnerHealth> {
     const found = this.#options.endpoint()
-    // Health is answered soon, even while the endpoint is being looked up.
+    // A question about health gets its answer soon, even while the endpoint is being looked up.
     const endpoint =
       found instanceof Promise ? await withinMs(this.#patience.deadlineMs, found, () => LOOKED_UP) : found
     if ('status' in endpoint) return endpoint
