@@ -83,7 +83,7 @@ async function deployPlan(node, project, runner) {
   ].join('\n')
 }
 
-/** The files that firebase-tools would upload, chosen by its own code. */
+/** The files that firebase-tools would upload, chosen by the code of firebase-tools. */
 async function filesOf(folder, ignore) {
   const { readdirRecursive } = await import('firebase-tools/lib/fsAsync.js')
   const files = await readdirRecursive({ path: folder, ignoreStrings: ignore })

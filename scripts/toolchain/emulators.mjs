@@ -38,8 +38,8 @@ export function emulatorEnvironment(node) {
 }
 
 /**
- * Starts the emulators of `config`, a firebase.json, and resolves when they are ready. They have a session of their own.
- * They end after `stop()`, after an abort of `signal`, and when this process ends, even by SIGKILL. Their logs are in
+ * Starts the emulators of `config`, a firebase.json, and resolves when they are ready. The emulators have their own
+ * session. They end after `stop()`, after an abort of `signal`, and when this process ends, even by SIGKILL. Their logs are in
  * `folder`.
  */
 export async function startEmulators({ machine, config, folder, signal, onOutput = () => {} }) {

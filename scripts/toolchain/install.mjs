@@ -66,7 +66,7 @@ function empty(folder) {
   for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true })
 }
 
-/** Runs `action` under a lock, because two commands may start at once. The lock is a file with the id of the installing process. */
+/** Runs `action` under a lock, because two commands may start at once. The lock is a file with the installing process's id. */
 async function withLock(path, action) {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   for (let waits = 0; !take(path); waits += 1) {

@@ -24,7 +24,7 @@ print(json.dumps({
 }))
 `
 
-/** This machine has no Python environment. Commands that can do without one go on and report the message. */
+/** This machine has no Python environment. A command that does not need Python continues, and reports the message. */
 export class PythonError extends SetupError {
   name = 'PythonError'
 }

@@ -40,7 +40,7 @@ export function runPytest(python, args, options) {
   })
 }
 
-/** Runs a suite in a temporary folder. If it cannot run here, it appends a sentence to the file of `TOOLRACK_TEST_MISSING`. */
+/** Runs a suite in a temporary folder. A suite that cannot run here appends why to the file in `TOOLRACK_TEST_MISSING`. */
 async function inTestFolder(run) {
   const folder = mkdtempSync(join(tmpdir(), 'toolrack-test-'))
   try {
