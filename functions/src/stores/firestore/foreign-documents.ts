@@ -26,8 +26,8 @@ export type ForeignContent = {
   readonly definitions: readonly StoredDefinition[]
   readonly skipped: readonly SkippedItem[]
   /**
-   * The ids of these programs' documents, and the names that the documents define. If this service writes one of these names,
-   * `definitions` or `skipped` may change too. So the whole layer must be read again.
+   * The ids of the documents of other programs, and the names that these documents define. If this service writes one of these
+   * names, `definitions` or `skipped` may change too. So the whole layer must be read again.
    */
   readonly touched: ReadonlySet<string>
 }
