@@ -60,7 +60,7 @@ function projectInUse() {
   return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).projects?.default : undefined
 }
 
-/** Describes, for a person, what a deployment of the checkout would send as it is built now. */
+/** Describes, for a person, what a deployment of the present build would upload. */
 async function deployPlan(node, project, runner) {
   const config = JSON.parse(readFileSync(join(root, 'firebase.json'), 'utf8'))
   const [functions] = config.functions
@@ -83,7 +83,7 @@ async function deployPlan(node, project, runner) {
   ].join('\n')
 }
 
-/** The files that firebase-tools would upload, chosen by its own code. */
+/** The files that firebase-tools would upload, chosen by the code of firebase-tools. */
 async function filesOf(folder, ignore) {
   const { readdirRecursive } = await import('firebase-tools/lib/fsAsync.js')
   const files = await readdirRecursive({ path: folder, ignoreStrings: ignore })

@@ -69,7 +69,7 @@ await runCommand(async () => {
   }
 })
 
-/** The state of the runner as the functions report it; undefined if they answer with an error. */
+/** The state of the runner, as the functions report it. Undefined if the functions answer with an error. */
 async function healthOf(hosting, { idToken }) {
   const answer = await fetch(`http://${hosting}/health`, { headers: { Authorization: `Bearer ${idToken}` } })
   return answer.ok ? (await answer.json()).runner : undefined

@@ -18,7 +18,7 @@ await runCommand(async () => {
   return (await runWithNode(node, args, { env: environment(values.project) })).code
 })
 
-/** The environment of the program: with a project it never writes to an emulator, without one only to an emulator. */
+/** The program's environment. With a project, it never writes to an emulator. Without a project, it writes only to one. */
 function environment(project) {
   const { FIRESTORE_EMULATOR_HOST: host, ...env } = process.env
   if (project) return { ...env, GOOGLE_CLOUD_PROJECT: project }

@@ -5,7 +5,7 @@ import { preparePython } from './toolchain/python-environment.mjs'
 import { runCommand } from './toolchain/setup-error.mjs'
 import { supervise } from './toolchain/supervise.mjs'
 
-/** `npm start`: runs the service, and starts it again if it dies. Without a Python it lists tools but runs none in Python. */
+/** `npm start`: runs the service, and starts it again if it dies. Without Python, it lists tools but runs no Python tools. */
 await runCommand(async () => {
   const node = await prepare('runtime')
   const { python, missing } = await preparePython('runtime')

@@ -20,7 +20,7 @@ await runCommand(async () => {
 
   const suites = []
   if (wantsAll || !wantsPython) suites.push(runJest(node, args, { ci }))
-  // At the same time as jest, which prints directly. The output of pytest is printed when both have ended.
+  // pytest runs at the same time as jest, which prints directly. The output of pytest is printed when both have ended.
   if (wantsPython && python) suites.push(runPytest(python, args, wantsAll ? quiet : {}))
   const runs = await Promise.all(suites)
   for (const { output = '' } of runs) process.stdout.write(output)

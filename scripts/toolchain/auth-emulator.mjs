@@ -1,6 +1,6 @@
 const password = 'secret'
 
-/** The emulator accepts this in place of an administrator's credentials. */
+/** The emulator accepts this header in place of an administrator's credentials. */
 const owner = { Authorization: 'Bearer owner' }
 
 /** Signs a user in to the Auth emulator, and creates the user if the address is new. Returns `{ uid, idToken }`. */

@@ -10,7 +10,7 @@ const mypy = ['-m', 'mypy', '--config-file=python-runner/pyproject.toml', '--no-
 const pythonUnit = [...pythonUnitFolders, ...notPythonUnit.map((path) => `--ignore=${path}`)]
 const prettier = ['node_modules/prettier/bin/prettier.cjs', '--check', '--log-level=warn', '--cache', '.']
 
-/** Programs for the pinned Node, or for the runner's Python. The slow ones come first, so that they run side by side. */
+/** Programs for the pinned Node, or for the runner's Python. The slow programs come first, so that they run side by side. */
 export const checks = [
   { name: 'Python types', isPython: true, args: [...mypy, ...pythonFolders] },
   { name: 'lint', args: ['node_modules/oxlint/bin/oxlint', '--type-aware', '--deny-warnings'] },

@@ -52,7 +52,7 @@ export async function runChild(command, args, { onSpawn, ...options } = {}) {
   }
 }
 
-/** Aborts when this process is asked to stop. The listeners stay, because under npm one Ctrl-C arrives twice. */
+/** A signal that is aborted when this process has to stop. The listeners stay, because under npm one Ctrl-C arrives twice. */
 export function stopSignal() {
   const stop = new AbortController()
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP']) process.on(signal, () => stop.abort())

@@ -38,8 +38,8 @@ export function emulatorEnvironment(node) {
 }
 
 /**
- * Starts the emulators of `config`, a firebase.json, and resolves when they are ready. They have a session of their own.
- * They end after `stop()`, after an abort of `signal`, and when this process ends, even by SIGKILL. Their logs are in
+ * Starts the emulators of `config`, a firebase.json, and resolves when they are ready. The emulators have their own
+ * session. They end after `stop()`, after an abort of `signal`, and when this process ends, even by SIGKILL. Their logs are in
  * `folder`.
  */
 export async function startEmulators({ machine, config, folder, signal, onOutput = () => {} }) {
@@ -94,7 +94,7 @@ export async function startRunner({ node, python, signal, onOutput = () => {} })
     cwd: root,
     env: { ...process.env, ...env },
     stdio: ['ignore', 'ignore', 'pipe', 'pipe'],
-    // A Ctrl-C in the terminal reaches it only through this process.
+    // A Ctrl-C in the terminal reaches the runner only through this process.
     detached: true,
   })
   child.stderr.setEncoding('utf8').on('data', onOutput)
@@ -137,7 +137,7 @@ export function addressesOf({ emulators }) {
   )
 }
 
-/** The file from which firebase-tools reads secrets: one line for each, in single quotes, which quote every character. */
+/** The text of firebase-tools' file of secrets: one line for each secret. Single quotes around a value quote every character. */
 export function secretsText(secrets) {
   return Object.entries(secrets)
     .map(([name, value]) => `${name}='${value.replaceAll(/\s*\n\s*/g, '')}'\n`)

@@ -77,7 +77,7 @@ export function shimJar(jar) {
   return Buffer.concat([file, directory, Buffer.from('PK\x05\x06'), end])
 }
 
-/** A gzip ends with the CRC-32 and the size of its content. zlib.crc32 would need Node 20.15; these scripts start on any Node 20. */
+/** The CRC-32, which is before the size at the end of a gzip. zlib.crc32 needs Node 20.15; these scripts start on any Node 20. */
 function crc32(bytes) {
   return gzipSync(bytes).subarray(-8).readUInt32LE()
 }

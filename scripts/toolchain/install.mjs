@@ -66,7 +66,7 @@ function empty(folder) {
   for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true })
 }
 
-/** Runs `action` under a lock, because two terminals may start at once. The lock is a file with the id of the process that installs. */
+/** Runs `action` under a lock, because two commands may start at once. The lock is a file with the installing process's id. */
 async function withLock(path, action) {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
   for (let waits = 0; !take(path); waits += 1) {
@@ -98,7 +98,7 @@ function take(path) {
   }
 }
 
-/** True for 0 as well. 0 comes from an empty lock file, whose owner is about to write its id. */
+/** True if the process exists. Also true for 0, the id in an empty lock file, whose owner is about to write its own id. */
 function isAlive(pid) {
   try {
     return process.kill(pid, 0)

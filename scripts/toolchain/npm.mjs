@@ -12,9 +12,9 @@ const flagsOf = {
 
 /**
  * Flags for `npm install`. `npm ci` is not used: it rejects a lock file without the optional packages of other platforms,
- * and npm itself writes such a lock if a registry lacks some of them. Install scripts stay off, because no package needs
- * one and npm 10 would run them. There is only one short retry: with npm's own settings an install without a network
- * takes many minutes to fail.
+ * and npm itself writes such a lock if a registry lacks some of these packages. Install scripts stay off, because no
+ * package needs one and npm 10 would run them. There is only one short retry: with npm's own settings an install without
+ * a network takes many minutes to fail.
  */
 const npmFlags = [
   '--no-save',

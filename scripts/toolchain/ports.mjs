@@ -7,7 +7,7 @@ import { join } from 'node:path'
 
 const host = '127.0.0.1'
 
-/** A program that asked for ports listens on them within this time. A claim is kept for one to two times as long. */
+/** How long a claim is valid at least. A program that asked for ports must listen on them within this time. */
 const claimMs = 600_000
 const claims = join(tmpdir(), `toolrack-ports-${process.getuid?.() ?? 'user'}`)
 

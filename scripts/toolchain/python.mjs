@@ -24,15 +24,15 @@ print(json.dumps({
 }))
 `
 
-/** This machine has no Python environment. Commands that can do without one go on and report the message. */
+/** This machine has no Python environment. A command that does not need Python continues, and reports the message. */
 export class PythonError extends SetupError {
   name = 'PythonError'
 }
 
 /**
- * The Python for the runner's environment: `{ path, version }`. It is TOOLRACK_PYTHON if that is set, else the newest
- * name on PATH and in the usual folders. As root the runner runs calls under other accounts, so root prefers a Python
- * that everybody may read to one in a user's home.
+ * The Python for the runner's environment: `{ path, version }`. It is TOOLRACK_PYTHON if that is set, else the Python
+ * with the newest name on PATH and in the usual folders. As root the runner runs calls under other accounts, so root
+ * prefers a Python that everybody may read to a Python in a user's home.
  */
 export function findPython({ env = process.env, isRoot = process.getuid?.() === 0, folders = usual } = {}) {
   if (env.TOOLRACK_PYTHON) return chosenPython(env.TOOLRACK_PYTHON, env)

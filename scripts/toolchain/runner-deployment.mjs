@@ -45,7 +45,7 @@ export async function runnerDeployment(project, { isDry }) {
   }
 }
 
-/** The files with the functions' parameters. A later one overrides an earlier one. */
+/** The files with the functions' parameters. A later file overrides an earlier file. */
 export function parameterFiles(project) {
   return ['functions/.env', `functions/.env.${project}`].map((name) => {
     const path = join(root, name)

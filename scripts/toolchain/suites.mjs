@@ -40,7 +40,7 @@ export function runPytest(python, args, options) {
   })
 }
 
-/** Runs in a temporary folder. A suite that cannot run here appends a sentence to the file that `TOOLRACK_TEST_MISSING` names. */
+/** Runs a suite in a temporary folder. A suite that cannot run here appends why to the file in `TOOLRACK_TEST_MISSING`. */
 async function inTestFolder(run) {
   const folder = mkdtempSync(join(tmpdir(), 'toolrack-test-'))
   try {

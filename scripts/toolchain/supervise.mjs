@@ -2,8 +2,8 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { runWithNode } from './checkout.mjs'
 
 /**
- * The pause before each new start, by the number of deaths in a row. A start takes half a second, or two on a busy
- * machine, so the service is back within three seconds even after the longest pause. All pauses together last 6.5 s,
+ * The pause before each new start, by the number of deaths in a row. A start takes half a second, or two seconds on a
+ * busy machine, so the service is back within three seconds even after the longest pause. All pauses together last 6.5 s,
  * which is enough for a short lack of memory to pass.
  */
 const PAUSES_MS = [100, 200, 400, 800, 1_000, 1_000, 1_000, 1_000, 1_000]
@@ -17,9 +17,9 @@ export const crashLoopCode = 70
 /**
  * Runs the service, with `args` for Node, and starts it again with the same port whenever it has died. Resolves to an
  * exit code in these cases:
- * - `signal` aborts. The signals that reach this process reach the service too.
+ * - `signal` is aborted. The signals that reach this process reach the service too.
  * - The service ends with code 0.
- * - The service ends with another code before it was ever ready. It would only fail again.
+ * - The service ends with another code before it was ever ready. A new start would fail again.
  * - The service dies ten times without ten seconds of good health.
  *
  * The service gets a pipe on descriptor 3. It writes its address there when it is ready. The pipe closes when this
@@ -64,7 +64,7 @@ async function live(node, args, wantedPort) {
       readyAtMs = performance.now()
       port = new URL(text.trim()).port || '80'
     })
-    // The service's children may have inherited the pipe, so its end is not the end of the service.
+    // The service's children may have inherited the pipe, so the pipe may stay open after the service has ended.
     child.once('exit', () => pipe.destroy())
   }
   const env = wantedPort === undefined ? process.env : { ...process.env, PORT: wantedPort }

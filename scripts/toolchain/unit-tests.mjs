@@ -52,7 +52,7 @@ export const notUnit = [
   'test/scripts/supervise.test.ts',
 ]
 
-/** The same folders for the tests of the Python runner. */
+/** The folders of the Python runner's tests that `npm run check` runs. */
 const pythonFolders = ['module', 'network', 'pool', 'vectors', 'wire']
 export const pythonUnitFolders = pythonFolders.map((name) => `test/python-runner/${name}`)
 

@@ -12,11 +12,11 @@ export type Credentials = {
 /**
  * Finds the sender of a request. The result is a promise only if something has to be verified. Throws or rejects with
  * TOKEN_INVALID for every fault of the token, HEADER_INVALID if a service account does not name its user, PERMISSION_DENIED if
- * the service account may not act here, and KEYS_UNAVAILABLE.
+ * the service account may not act here, and KEYS_UNAVAILABLE if the keys cannot be read.
  */
 export type Authenticate = (credentials: Credentials) => Principal | Promise<Principal>
 
-/** Longer tokens are refused at once. */
+/** The most bytes of a token. A longer token is refused at once. */
 export const TOKEN_BYTES_MAX = 16 * 1024
 
 const SCHEME = 'bearer '
@@ -35,7 +35,7 @@ export function bearerToken(authorization: string | undefined): string {
   return token
 }
 
-/** The same error for every fault of a token, so that it does not help an attacker who guesses. */
+/** The same error for every fault of a token, so that the error does not help an attacker who guesses. */
 export function tokenInvalid(cause?: unknown): ToolrackError {
   return new ToolrackError('TOKEN_INVALID', undefined, { cause })
 }

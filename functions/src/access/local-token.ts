@@ -35,7 +35,7 @@ const nobody: Authenticate = () => {
   throw tokenInvalid()
 }
 
-/** More bytes than the expected token has. A longer token is always wrong, so its end need not be compared. */
+/** The bytes that are compared: more than the expected token has. A longer token is wrong, so its end need not be compared. */
 const COMPARED_BYTES = 256
 
 /** Writes the token into a buffer of fixed size, so that every comparison takes the same time. */

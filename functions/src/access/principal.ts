@@ -1,7 +1,7 @@
 import type { Digest, Layer } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 
-/** Safe as a part of a path, because it has no `/` and no `.`. */
+/** A user id. It is safe as a part of a path, because it has no `/` and no `.`. */
 const UID = /^[A-Za-z0-9_-]{1,128}$/
 
 export const UID_RULE = 'a user id is 1 to 128 letters, digits, _ or - (ASCII)'
@@ -27,7 +27,7 @@ export function grantOf(tools: readonly GrantedTool[]): Grant {
   }
 }
 
-/** A person or their app. */
+/** A person, or an app that the person uses. */
 export type User = {
   readonly kind: 'user'
   readonly uid: string

@@ -7,7 +7,7 @@ import type { Principal } from './principal.ts'
 
 type Identity = Principal | ServiceAccount
 
-/** Finds the identity of a token, and when it ends, in milliseconds since 1970. Rejects with the errors of `Authenticate`. */
+/** Finds a token's identity, and the token's end in milliseconds since 1970. Rejects with the errors of `Authenticate`. */
 export type Identify = (token: string) => Promise<{ readonly identity: Identity; readonly endsAt: number }>
 
 /** How each route family identifies its tokens. A family without an entry accepts no tokens. */
@@ -41,7 +41,7 @@ export function identifyBy(verify: VerifyToken, read: (claims: Claims) => Identi
 
 /**
  * Chooses between `typed` and `others` by the `typ` in a token's header. The `typ` is not verified yet, but each of the two
- * accepts only its own kind of token.
+ * functions accepts only its own kind of token.
  */
 export function identifyByType(typ: string, typed: Identify, others: Identify): Identify {
   return function identify(token) {

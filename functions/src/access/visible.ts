@@ -1,10 +1,10 @@
 import { aliasOf, ToolrackError, type Digest } from '@toolrack/contract'
 import type { Grant } from './principal.ts'
 
-/** A principal, who sees every tool of the catalog unless there is a grant. */
+/** A principal. Without a grant, the principal sees every tool of the catalog. */
 type Viewer = { readonly grant?: Grant | undefined }
 
-/** A tool with its present digest. Without a digest: a tool with any definition. */
+/** A tool with the digest of its present definition. Without a digest, the tool may have any definition. */
 type ViewedTool = { readonly name: string; readonly digest?: Digest }
 
 /** Whether the viewer may see a tool. If not, the error code and the reason for the caller of the tool. */

@@ -10,10 +10,10 @@ import { emulatorTokens } from '../platform/firebase-auth/emulator-tokens.ts'
 import { accountTokens, firebaseTokens, type KeySource } from '../platform/jose/jwt-verifier.ts'
 import { jobTokens, jobTokenSigner } from '../platform/jose/job-tokens.ts'
 
-/** Authenticates senders and signs job tokens. A server without keys signs none. */
+/** Authenticates senders and signs job tokens. A server without job keys signs no tokens. */
 export type Authentication = ReturnType<typeof localAccess>
 
-/** The authentication of the configuration. Only the embedded server has a `localToken`. */
+/** The authentication that the configuration chooses. Only the embedded server has a `localToken`. */
 export function authenticationOf({ auth, jobKeys }: Pick<Config, 'auth' | 'jobKeys'>, localToken?: string) {
   if (auth.kind === 'firebase') return firebaseAccess(auth, jobKeys)
   if (localToken === undefined) throw new Error('only the embedded server has a local token')
@@ -29,7 +29,7 @@ export function localAccess(token: string, jobKeys: JobKeys | undefined, now = D
   }
 }
 
-/** `TOOLRACK_AUTH=firebase`: users send ID tokens, jobs OIDC tokens or job tokens. Tests replace Google's keys by `keys`. */
+/** `TOOLRACK_AUTH=firebase`: users send ID tokens, jobs send OIDC or job tokens. Tests replace Google's keys by `keys`. */
 export function firebaseAccess(
   { projectId, emulator, jobAccounts, jobAudiences }: FirebaseAuth,
   jobKeys: JobKeys | undefined,

@@ -12,7 +12,7 @@ import { choice, list, matching, optional, parsed, text, wholeNumber } from './v
 const FUNCTIONS = new URL(import.meta.url.endsWith('.ts') ? '../../' : '../', import.meta.url)
 const DEFS_DIR = fileURLToPath(new URL('workflows/tools/defs', FUNCTIONS))
 
-/** Without a path or a query, because they would be ignored. Over plain HTTP on a network, others could read the secret. */
+/** No path or query: they would be ignored. Plain HTTP only on this machine: others on a network could read the secret. */
 const RUNNER_URL = /^(?:https:\/\/[^/\s?#@]+|http:\/\/(?:localhost|127\.\d+\.\d+\.\d+|\[::1\])(?::\d+)?)\/?$/
 const ACCOUNTS_RULE = 'must be e-mail addresses of service accounts, separated by commas'
 const ORIGINS_RULE = 'must be origins such as https://app.example, separated by commas'
@@ -29,7 +29,7 @@ const RUNNER_SETTINGS = {
   TOOLRACK_RUNNER_NETWORK_ALLOW: optional,
 }
 
-/** Reads every variable. zod is not used, because it would take 50 ms of every start. */
+/** How each variable is read. zod is not used, because it would take 50 ms of every start. */
 const TABLE = {
   PORT: wholeNumber(8787, 0, 65_535),
   HOST: text('127.0.0.1'),
@@ -101,7 +101,7 @@ export function parseConfig(env: NodeJS.ProcessEnv = process.env) {
   }
 }
 
-/** The folder of modules, by default `.toolrack/tools` in the home folder. Only a folder that was named must exist. */
+/** The folder of modules, by default `.toolrack/tools` in the home folder. Only a folder that the variable names must exist. */
 function toolsFolder(named: string | undefined, home: string | undefined) {
   if (named !== undefined) return { path: resolve(named), isNamed: true }
   return home === undefined ? undefined : { path: join(home, '.toolrack', 'tools'), isNamed: false }

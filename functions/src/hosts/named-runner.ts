@@ -8,7 +8,7 @@ import type { RunnerEndpoint } from '../platform/runner/runner-connection.ts'
 import type { Runner } from '../tools/modules/runner.ts'
 import type { Config } from './config.ts'
 
-/** Longer waits, for a runner on Cloud Run. An idle instance there needs seconds for its first answer. */
+/** The waits for a runner on Cloud Run. They are longer, because an idle instance needs seconds for its first answer. */
 const PATIENCE = { deadlineMs: 3_000, graceMs: 5_000 }
 
 type Lookup = { readonly endpoint?: CloudRunEndpoint; readonly againMs?: number }
@@ -24,7 +24,7 @@ export function namedRunner(
   return runnerOf(new ServiceEndpoint(() => findService(service, cloudRun), patience), log)
 }
 
-/** A runner with a secret, or on this machine, checks callers itself. Any other one is behind Google, which needs ID tokens. */
+/** A runner with a secret, or on this machine, checks callers itself. Any other runner is behind Google, and needs ID tokens. */
 function runnerAt(address: NonNullable<Config['runner']['address']>, log: Log): Runner {
   const { url, secret } = address
   if (secret !== undefined || url.startsWith('http:')) return new HttpRunner({ endpoint: () => address })
@@ -32,7 +32,7 @@ function runnerAt(address: NonNullable<Config['runner']['address']>, log: Log): 
   return new HttpRunner({ endpoint: () => endpointAt(url), failed: forget, patience: PATIENCE })
 }
 
-/** A runner whose address is looked up, and again if the runner no longer answers there. */
+/** A runner whose address is looked up. It is looked up again if the runner no longer answers at this address. */
 function runnerOf(service: ServiceEndpoint, log: Log): Runner {
   const { endpointAt, forget } = behindGoogle(log)
   function notFound(error: ServiceNotFoundError): PresentEndpoint {

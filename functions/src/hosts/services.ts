@@ -22,7 +22,7 @@ export type ServiceParts = Pick<RouteParts, HostParts> &
   Omit<EdgeParts, 'bodies' | 'unread'> & {
     readonly store: (compilers: SchemaCompilers) => DefinitionStore
     readonly files: (compilers: SchemaCompilers) => LayerSource
-    /** The path of a watched folder of modules, which are part of the file layer. Only the embedded server has one. */
+    /** The path of a watched folder of modules, which are part of the file layer. Only the embedded server has such a folder. */
     readonly toolsFolder?: string | undefined
     /** Replaces the lookup of sources in the store and the folder. */
     readonly sourceOf?: SourceOf

@@ -17,7 +17,7 @@ export class ByName<T> {
   readonly #aliases = new Map<string, Promise<string>>()
 
   constructor(entries: readonly (readonly [name: string, item: T])[]) {
-    // In reverse order, so that an alias of two names finally belongs to the first of them.
+    // Added in reverse order, so that an alias of two names belongs to the first of these names in the end.
     for (const [name, item] of entries.toSorted(([a], [b]) => (a < b ? 1 : -1))) {
       const alias = plainAlias(name)
       if (alias === undefined) this.#unhashed.unshift({ start: hashedAlias(name, ''), name })

@@ -16,7 +16,7 @@ export class RememberedLists {
     return list
   }
 
-  /** Keeps an answer. An answer in which a layer is missing does not replace a complete one. */
+  /** Keeps an answer. An answer in which a layer is missing does not replace a complete answer. */
   keep(key: string, list: ListAnswer): void {
     if (list.isPartial && this.#lists.get(key)?.isPartial === false) return
     this.#lists.set(key, list)
@@ -27,7 +27,7 @@ export class RememberedLists {
 
 type Running<T> = { readonly controller: AbortController; readonly answer: Promise<T>; callers: number }
 
-/** Sends one request for all callers with the same key at the same time. The request is aborted when no caller waits. */
+/** Sends one request for all callers that wait with the same key. The request is aborted when no caller waits any more. */
 export class SharedRequests<T> {
   readonly #running = new Map<string, Running<T>>()
 

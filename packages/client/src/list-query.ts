@@ -15,7 +15,7 @@ export type ListOptions<D extends Dialect | undefined = Dialect | undefined> = {
   readonly dialect?: D
   /** If true and the service cannot read a layer, the result is the remembered list instead of a list without the layer. */
   readonly strict?: boolean | undefined
-  /** When it is aborted, `list` rejects with its reason. */
+  /** When the signal is aborted, `list` rejects with the signal's reason. */
   readonly signal?: AbortSignal | undefined
 }
 

@@ -9,8 +9,8 @@ const OUTAGE_PAUSE_MS = { first: 1_000, max: 30_000 }
 const RETRY_AFTER_MS_MAX = 300_000
 
 /**
- * Tries again after a ServiceError. The pauses grow and are random, so that clients that lost the service at the same time
- * do not return at the same time. The pause that the service asked for is added. If the pause would end after `endsMs`,
+ * Tries again after a ServiceError. The pauses grow and are random, so that clients whose requests failed at the same time
+ * do not repeat them at the same time. The pause that the service asked for is added. If the pause would end after `endsMs`,
  * the error is thrown instead.
  */
 export async function withRetry<T>(
@@ -32,8 +32,8 @@ export async function withRetry<T>(
 
 /**
  * Remembers that the service is not available. During the outage no list waits for the service. After each pause one list
- * asks the service in the background. The first answer ends the outage. The pauses double up to a maximum. It has no
- * timer that could keep a program running.
+ * asks the service in the background. The first answer ends the outage. The pauses double up to a maximum. This
+ * class has no timer that could keep a program running.
  */
 export class Outage {
   #pauseMs = 0

@@ -21,12 +21,12 @@ export type RunToolsOptions = {
   readonly model: ChatModel
   /** The conversation so far, in the shape of Chat Completions. The array is not changed. */
   readonly messages: readonly object[]
-  /** The tools, or a function that lists them. It is called before each step. */
+  /** The tools, or a function that lists them. The function is called before each step. */
   readonly tools: readonly object[] | (() => Promise<{ readonly tools: readonly object[] }>)
   readonly dispatcher: Pick<ToolDispatcher, 'dispatch'>
   /** The largest number of requests to the model. The default is 10. */
   readonly stepsMax?: number | undefined
-  /** When it is aborted, the loop, the request to the model and the running calls end. */
+  /** When the signal is aborted, the loop, the request to the model and the running calls end. */
   readonly signal?: AbortSignal | undefined
 }
 

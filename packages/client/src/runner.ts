@@ -17,7 +17,7 @@ export type RunnerContext = {
 export type Runner = {
   /** The `function.name` of the tool's definition. */
   readonly name: string
-  /** Its `function.name` must be equal to `name`. With a definition, null arguments that mean "omitted" are removed. */
+  /** The definition's `function.name` must be equal to `name`. If it is set, null arguments that mean "omitted" are removed. */
   readonly definition?: Pick<ToolDefinition, 'function'> | undefined
   /**
    * Runs one call. The model gets a returned string unchanged, the text of a returned ToolResult, and any other value as

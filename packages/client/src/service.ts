@@ -38,7 +38,7 @@ export class Service {
   }
 
   /**
-   * Sends a request once. After a 401 it is sent once more if the option `token` is a function. `request` returns the
+   * Sends a request once. After a 401 the request is sent once more if the option `token` is a function. `request` returns the
    * method, the body and more headers for a token. Resolves to an answer with a status below 400. Throws ServiceError,
    * SERVICE_REFUSED, TOKEN_FAILED, or the reason of the signal.
    */

@@ -2,7 +2,7 @@ import { ToolsError } from './errors.ts'
 
 /**
  * The token for the service: a text, or a function that is called for each request. After a 401 the function is called once
- * more with `refused: true`. Then it must not return a token from its cache.
+ * more with `refused: true`. In this case the function must not return a token from its cache.
  */
 export type Token = string | ((asked: { readonly refused: boolean }) => string | Promise<string>)
 

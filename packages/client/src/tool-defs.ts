@@ -12,7 +12,7 @@ import { readList, type ListAnswer, type ToolList } from './tool-list.ts'
 export type ToolDefsOptions = ServiceOptions & {
   /**
    * The tools to list if the service is not available and no answer is remembered. The default is STANDARD_DEFINITIONS.
-   * With `false`, `list` then rejects.
+   * With `false`, `list` rejects in this case.
    */
   readonly fallback?: readonly ToolDefinition[] | false | undefined
   /** The longest wait of a list for the service in milliseconds, including all tries and pauses. The default is 5,000. */

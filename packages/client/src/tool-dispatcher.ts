@@ -94,7 +94,7 @@ export class ToolDispatcher {
 /** A call, and its fault if it cannot be run. The text of the fault is written after "the call". */
 type ReadCall = ToolCall & { readonly fault?: string }
 
-/** Reads a call. It has a fault if it cannot be read or if another call has the same id. A call may have no id. */
+/** Reads a call. The call has a fault if it cannot be read or if another call has the same id. A call may have no id. */
 function readCall(format: CallFormat, { item, index }: FoundCall, items: readonly FoundCall[]): ReadCall {
   const sentId = format.id(item)
   const id = isCallId(sentId) ? sentId : undefined

@@ -2,7 +2,7 @@ import { hasListedShape, isJsonObject, parsedJson } from '@toolrack/contract'
 import type { Dialect, JsonObject, Layer, ListedTool } from '@toolrack/contract'
 import { ServiceError, type ServiceErrorCode } from './errors.ts'
 
-/** A layer's part in a list: the number of its definitions, `stale` for its last known state, or `error` for nothing. */
+/** What a list has of a layer: the number of its definitions, `stale` for its last known definitions, or `error` for none. */
 export type LayerState = number | 'stale' | 'error'
 
 /** Why a list is not a new answer of the service. */
@@ -22,7 +22,7 @@ export type ToolList<Tool extends JsonObject | ListedTool = ListedTool> = {
   readonly reason: FallbackReason | null
   /** The revision of the catalog. Null if the source is `local`. */
   readonly revision: string | null
-  /** The part of each layer in the list. Null if the source is `local`. */
+  /** What the list has of each layer. Null if the source is `local`. */
   readonly layers: Readonly<Partial<Record<Layer, LayerState>>> | null
   /** The first twenty requested names that no tool has. */
   readonly unknown: readonly string[]

@@ -10,18 +10,18 @@ export const SMALL_BODY_BYTES = 16 * 1024
 /** The largest body that a route accepts, in bytes. */
 const LARGEST_BYTES = 1024 * 1024
 
-/** A parsed body takes 25 times its bytes (measured). With this share, parsed bodies take less than 40 % of the heap. */
+/** The fraction of the heap for bodies. Parsed bodies take 25 times their bytes (measured), so less than 40 % of the heap. */
 const HEAP_SHARE = 1 / 64
 
 /**
- * The pause between two parses, in milliseconds. One turn of the event loop is too short, because it accepts only one connection:
- * behind 64 other connections, a list on a new connection waited for 32 parses.
+ * The pause between two parses, in milliseconds. One turn of the event loop would be too short, because a turn accepts only one
+ * connection: a list on a new connection, behind 64 other connections, waited for 32 parses.
  */
 const TURN_MS = 5
 
-/** The pause between two refused bodies of one user, who could send the next at once. To discard 1 MB takes 2 ms. */
+/** The milliseconds between two refused bodies of a user, who could send the next body at once. To discard 1 MB takes 2 ms. */
 const REFUSED_PAUSE_MS = 50
-/** The last of 100 bodies waits 5 s. A connection on which nothing is read is closed after 30 s. */
+/** The most refused bodies of a user that wait. The last one waits 5 s. A connection is closed after 30 s without a read. */
 const REFUSED_WAITING_MAX = 100
 
 /** The most bytes of all bodies, in a heap up to `heapBytesMax`. One user gets half of them, enough for the largest body. */
@@ -65,22 +65,22 @@ export class BodiesInFlight {
     this.#set(request, { user, bytes })
   }
 
-  /** Lowers a request's share to the bytes that were read. Until then, the most that could come was counted. */
+  /** Lowers a request's share to the bytes that were read. Before this call, the most bytes that could come are counted. */
   lower(request: object, bytes: number): void {
     const share = this.#shares.get(request)
     if (share && bytes < share.bytes)
       this.#set(request, { ...share, bytes: bytes <= SMALL_BODY_BYTES ? 0 : bytes })
   }
 
-  /** Removes a request's share, if it has one, when its body is no longer used. */
+  /** Removes a request's share, if there is one. To be called when the request's body is no longer used. */
   giveBack(request: object): void {
     this.lower(request, 0)
   }
 
   /**
-   * Parses one large body at a time. Users take turns. Other requests get time between two bodies and whenever `parse` awaits
-   * `giveTurn`. A user whose body blocked others for long has to pause. A body that comes alone does not wait. Rejects with the
-   * error of `parse`, or with SERVICE_BUSY if the caller disconnects before its turn.
+   * Parses one large body at a time. The users take turns. Other requests are handled between two bodies, and whenever `parse`
+   * awaits `giveTurn`. If a body blocked other requests for long, the next body of its user waits. A body that comes alone does
+   * not wait. Rejects with the error of `parse`, or with SERVICE_BUSY if the caller disconnects before the turn of its body.
    */
   async parseInTurn<Value>(
     user: string,
@@ -111,7 +111,7 @@ export class BodiesInFlight {
     return promise
   }
 
-  /** Discards a user's refused bodies in turn. Rejects with SERVICE_BUSY if too many wait, or the caller disconnects. */
+  /** Discards a user's refused bodies one by one. Rejects with SERVICE_BUSY if too many wait, or if the caller disconnects. */
   async discardInTurn(
     user: string,
     signal: AbortSignal | undefined,

@@ -1,12 +1,12 @@
 import type { ServerResponse } from 'node:http'
 
-/** If a client reads nothing of an answer for so many milliseconds, its connection is closed and the answer's memory freed. */
+/** If a client reads nothing of an answer for so many milliseconds, the connection is closed and the answer's memory is freed. */
 export const READER_PATIENCE_MS = 30_000
 
 /** Returns a signal that is aborted if the connection ends before the whole answer was sent. */
 export function callerGone(res: ServerResponse): AbortSignal {
   const gone = new AbortController()
-  // The caller may have disconnected already. Then there is no further 'close'.
+  // If the caller has already disconnected, no 'close' event will come.
   if (res.closed && !res.writableFinished) gone.abort()
   res.once('close', () => {
     if (!res.writableFinished) gone.abort()
@@ -19,8 +19,8 @@ export function isGone(res: ServerResponse): boolean {
 }
 
 /**
- * Resolves at the event or when the connection ends. `drain`: more can be written. `finish`: the whole answer has been read. The
- * socket is watched too, because an answer that waits behind another one gets no event when the connection ends.
+ * Resolves at the event or when the connection ends. `drain` means that more can be written, `finish` that the whole answer has
+ * been read. The socket is watched too: an answer that waits behind another answer gets no event when the connection ends.
  */
 export async function eventOrEnd(res: ServerResponse, event: 'drain' | 'finish'): Promise<void> {
   if (isGone(res) || res.writableFinished) return

@@ -34,7 +34,7 @@ function answerIfAllowed(route: Route, found: FoundRequest, principal: Principal
     if (hide && !decide(principal, wanted).allowed) return hide(request)
     authorise(principal, wanted)
   }
-  // Node passes a request on before it has parsed the body. A request that is not valid HTTP must change nothing.
+  // Node calls this before it has parsed the body. The body is read first, so that malformed HTTP changes nothing.
   if (route.method !== 'GET' && !route.takesBody && announcesBody(found.req))
     return readBytes(request, 'single').then(() => route.handle(request))
   return route.handle(request)

@@ -1,6 +1,6 @@
 import { ToolrackError } from '@toolrack/contract'
 
-/** Parameters that this version does not support yet. They are refused, because without them a list would not be filtered. */
+/** Parameters that this version does not support yet. They are refused: a list that ignores them would not be filtered. */
 const UNAVAILABLE = new Set(['scope', 'budget', 'session', 'q'])
 
 /** A request's query, read strictly: an unknown parameter or value is an error that says what is allowed. */
@@ -25,7 +25,7 @@ export class Query {
     return this.#values.getAll(name)
   }
 
-  /** The distinct values, also of lists with commas. There may be at most `max`, because the catalog is searched for each. */
+  /** The distinct values of a parameter, which may be separated by commas. At most `max`: the catalog is searched for each. */
   set(name: string, max: number): ReadonlySet<string> {
     const values = new Set(this.all(name).flatMap((value) => value.split(',').map((entry) => entry.trim())))
     values.delete('')
@@ -76,7 +76,7 @@ export function refuseParameters({ search }: { readonly search: string }): void 
   void new Query(search, [])
 }
 
-/** The error for a bad value. `fault` says which values are allowed and never repeats the bad one. */
+/** The error for a bad value. `fault` says which values are allowed and never repeats the bad value. */
 export function invalidParameter(parameter: string, fault: string): ToolrackError {
   return new ToolrackError('PARAMETER_INVALID', `The parameter ${parameter} ${fault}.`, {
     details: [{ reason: 'PARAMETER_INVALID', parameter }],

@@ -51,7 +51,7 @@ export function bodyInvalid(message: string): ToolrackError {
   return new ToolrackError('BODY_INVALID', message)
 }
 
-/** A request with the fields of parsers. The Functions Framework has read the body into `rawBody`, and parsed it into `body`. */
+/** A request with the fields of parsers: the Functions Framework has read the body into `rawBody`, and parsed it into `body`. */
 type ParsedRequest = IncomingMessage & { readonly rawBody?: Uint8Array; body?: unknown }
 
 /** The bytes of a body. They are counted until the request is handled. Throws BODY_TOO_LARGE or SERVICE_BUSY. */
@@ -59,7 +59,7 @@ export async function readBytes(sent: Sent, size: Size): Promise<Uint8Array> {
   const { res, bodies, principal } = sent
   const req: ParsedRequest = sent.req
   const { rawBody } = req
-  // The framework's value takes as much memory as the service's own.
+  // Frees the value that the framework has parsed, because it takes as much memory as the value that the service parses.
   if (rawBody) req.body = undefined
   if (rawBody && rawBody.length > BODY_BYTES_MAX[size]) throw new ToolrackError('BODY_TOO_LARGE')
   try {

@@ -6,7 +6,7 @@ import type { UnreadAnswers } from './unread-answers.ts'
 export const FAMILIES = ['workflows', 'jobs'] as const
 export type Family = (typeof FAMILIES)[number]
 
-/** In the order in which CORS headers list them. */
+/** The methods, in the order in which CORS headers list them. */
 export const METHODS = ['GET', 'PUT', 'POST', 'PATCH', 'DELETE'] as const
 export type Method = (typeof METHODS)[number]
 
@@ -57,7 +57,7 @@ export type Route<Path extends string = string, Asked = unknown> = {
   readonly inFull?: Action
   /** `handle` reads the body. Without this flag, a route other than a GET first receives and discards the whole body. */
   readonly takesBody?: true
-  /** May answer at once, later, or over time. Everything that it writes to `res` is sent directly. */
+  /** Answers at once, later, or in several pieces. Everything that it writes to `res` is sent directly. */
   readonly handle: (request: KnownRequest<Path, Asked>) => void | Promise<void>
 }
 

@@ -22,7 +22,7 @@ export function sendError(res: ServerResponse, thrown: unknown, log: Log): void 
   })
 }
 
-/** True if a body was refused because it, or all bodies together, are too large. The client need not send the rest of it. */
+/** True if a body was refused because it is too large, or all bodies together are. The client need not send the rest of it. */
 export function isBodyRefused(code: ErrorCode): boolean {
   return ERROR_CODES[code].httpStatus === 413 || code === 'SERVICE_BUSY'
 }

@@ -33,15 +33,16 @@ export function sendTagged(res: ServerResponse, digest: string, value: () => unk
   else sendJson(res, 200, value(), { ETag: etag })
 }
 
-/** The UTF-16 code units of JSON that are made at once, in less than a millisecond. A single text may be longer. */
+/** The UTF-16 code units of JSON that are made without a pause, in less than a millisecond. A single text may be longer. */
 const AT_ONCE = 64 * 1024
 
-/** Values at this depth are made JSON at once. They are the members of a call's result in the answer to a dispatch. */
+/** Values at this depth are converted in one step. In the answer to a dispatch, they are the members of a call's result. */
 const DEPTH = 4
 
 /**
- * Sends a value as JSON in pieces. Each is made when the client has taken the one before, and other requests have a turn between
- * them. Without turns, 64 results took 40 to 500 ms. Resolves when all is written, or the client has disconnected.
+ * Sends a value as JSON in pieces. Each piece is made after the client has taken the piece before. Other requests are handled
+ * between two pieces, because 64 results without a pause took 40 to 500 ms. Resolves when all pieces are written, or when the
+ * client has disconnected.
  */
 export async function sendInTurns(
   res: ServerResponse,

@@ -30,7 +30,7 @@ export function serveRoutes(
   const places = table.flatMap((row) =>
     addressesOf(row, direct).map(({ address, family }): Place => {
       const handle = handlerOf(row, family, authenticate)
-      // A handler may run longer than its connection, so its body counts until it ends. Without a promise, it has read no body.
+      // A handler may outlive its connection, so the body counts until the handler ends. Without a promise, it has read no body.
       const handleAndGiveBack: Handle = (request) =>
         handle(request)?.finally(() => bodies.giveBack(request.req))
       return { method: row.method, address, handle: handleAndGiveBack }
@@ -40,7 +40,7 @@ export function serveRoutes(
   const exact = new Map(plain.map(({ method, address, handle }) => [`${method} ${address}`, handle]))
   const app = expressApp(places, { bodies, unread }, log)
 
-  /** Looks up the documented spelling of an address. Express, which takes longer, finds all other spellings. */
+  /** Finds the route of an address in its documented spelling. Express, which takes more time, finds all other spellings. */
   function serve(req: IncomingMessage, res: ServerResponse): void {
     const { path, search } = addressOf(req)
     const handle = exact.get(`${req.method} ${path}`)
@@ -77,7 +77,7 @@ function expressApp(
       const { search } = addressOf(req)
       return handle({ path: req.path, search, params: req.params, req, res, ...counted })
     })
-  // Requests that no route has answered come here. Each place at the address adds its method.
+  // Requests that no route has answered come here. Each place with the same address adds its method to `known`.
   for (const { method, address } of places)
     app.all(address, (_req, res: Refused, next) => {
       res.locals.known = [...(res.locals.known ?? []), method]

@@ -31,9 +31,9 @@ export class UnreadAnswers {
   }
 
   /**
-   * Counts an answer, before it is sent, until it is read or its connection ends. Throws SERVICE_BUSY for a GET if the user would
-   * have too many unread bytes. The only unread answer of a user always fits. Other methods may have changed something, so their
-   * answers are always sent.
+   * Counts an answer that will be sent, until the client has read it or its connection ends. Throws SERVICE_BUSY for a GET if the
+   * user would have too many unread bytes. If the user has no other unread answer, the answer always fits. A method other than
+   * GET may have changed something, so the answer to it is always sent.
    */
   hold(user: string, res: ServerResponse, bytes: number): void {
     if (bytes <= SMALL_ANSWER_BYTES) return

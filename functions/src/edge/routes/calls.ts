@@ -35,7 +35,7 @@ export function callRoutes({ invoker, logs, heldResults = new HeldResults() }: P
       action: { verb: 'call' },
       handle: (request) => dispatchCalls(invoker, heldResults, request),
     }),
-    // The output of one of the caller's calls. With a job token, only for tools that the token names.
+    // The log of one call of the caller. With a job token, only for a call of a tool that the token names.
     route({
       method: 'GET',
       path: '/tools/invocations/:id/log',
@@ -88,14 +88,14 @@ async function dispatchCalls(pipeline: Pipeline, results: HeldResults, request: 
     const answer = await dispatch(pipeline, sender, calls, held)
     const over = eventOrEnd(res, 'finish')
     await sendInTurns(res, answer, NOT_STORED)
-    // The answer is in memory until the reader has read it.
+    // Waits until the client has read the answer, because the answer is in memory until then.
     await over
   } finally {
     held.giveBack()
   }
 }
 
-/** More levels than arguments may have, so that the check of the arguments can name the one that is too deep. */
+/** The most levels of a body with calls. Arguments may have fewer, so their check can name the argument that is too deep. */
 const CALL_DEPTH_MAX = 64
 
 function callHeaders({ headers }: IncomingMessage): CallHeaders {

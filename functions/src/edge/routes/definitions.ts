@@ -81,7 +81,7 @@ export function definitionRoutes({ catalog, store, writer }: RouteParts): readon
         sendJson(res, answer.outcome === 'created' ? 201 : 200, answer, { ETag: `"${answer.digest}"` })
       },
     }),
-    // Removes a definition. Its versions stay and can be rolled back to.
+    // Removes a definition. Its versions are kept, and a rollback can restore one of them.
     route({
       method: 'DELETE',
       path: '/tools/defs/:name',
@@ -148,7 +148,7 @@ function snapshotOf(view: CatalogView, layer: Layer): LayerSnapshot {
   throw new ToolrackError('LAYER_UNAVAILABLE', `The ${layer} layer could not be read; try again.`)
 }
 
-/** The stored text is sent unchanged. To parse and write the texts of a large layer took 300 ms. */
+/** Sends the stored text unchanged. To parse the texts of a large layer, and to write them again, took 300 ms. */
 function shownDefinition({ name, layer, digest, stored }: CatalogEntry) {
   const { revision, updatedAt, updatedBy, source, text } = stored
   return { name, layer, digest, revision, updatedAt, updatedBy, source, definition: new JsonText(text) }

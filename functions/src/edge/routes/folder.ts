@@ -15,7 +15,7 @@ const SHARED = {
 
 export function folderRoutes({ folder }: RouteParts): readonly Route[] {
   return [
-    // The tools of the folder with their files, and what was skipped and why.
+    // The tools of the folder with their files, and the skipped items with the reasons.
     route({
       method: 'GET',
       path: '/api/tools',
@@ -25,7 +25,7 @@ export function folderRoutes({ folder }: RouteParts): readonly Route[] {
         sendJson(res, 200, await folderAnswer(folder, inFull))
       },
     }),
-    // Reads the folder again, waits until everything is checked, and lists what has changed.
+    // Reads the folder again, waits until all of its modules are checked, and lists what has changed.
     route({
       method: 'POST',
       path: '/api/tools/refresh',
@@ -35,7 +35,7 @@ export function folderRoutes({ folder }: RouteParts): readonly Route[] {
         sendJson(res, 200, await refreshed(folder, inFull))
       },
     }),
-    // One tool of the folder by name or alias, or why it was skipped.
+    // One tool of the folder by name or alias, or the reason why the tool was skipped.
     route({
       method: 'GET',
       path: '/api/tools/:name',

@@ -12,7 +12,7 @@ export function readLayer(query: Query): Layer {
   return query.choice('layer', LAYERS, 'user')
 }
 
-/** The layer of a write. The file layer cannot be written: its files are edited. */
+/** The layer of a write. No request can write the file layer: an author edits its files. */
 export function writtenLayer(query: Query): WritableLayer {
   return query.choice('layer', ['user', 'global'], 'user')
 }

@@ -18,7 +18,7 @@ import { explainName } from '../../tools/catalog/explain-name.ts'
 import { JSON_HEADERS, sendJson } from '../http/send-json.ts'
 import type { RouteParts } from './route-parts.ts'
 
-/** A list as it is sent. It is made once for a revision and an address. */
+/** A list in the form in which it is sent. It is made once for each revision and address. */
 type SentList = {
   readonly etag: string
   readonly body: Buffer
@@ -106,7 +106,7 @@ function sendList({ principal, req, res, unread }: KnownRequest, list: SentList)
   res.writeHead(200, list.bodyHeaders).end(list.body)
 }
 
-/** The bytes that a list takes. V8 may store a header's text twice, and each entry of the two arrays counts. */
+/** The bytes that a list takes. V8 may store a header's text twice. Each entry of the two arrays takes memory too. */
 function sentBytes({ body, headers, bodyHeaders }: SentList, key: string): number {
   const texts = [...headers, ...bodyHeaders].reduce((sum, text) => sum + text.length + 16, 0)
   return body.length + 2 * key.length + texts + 1_024
@@ -151,7 +151,7 @@ function makeList(
 
 const FILTERS = ['names', 'name', 'only', 'tags', 'category', 'dialect', 'envelope', 'strict']
 
-/** Reads the query of a list. An unknown parameter is an error, because without it the list could contain everything. */
+/** Reads the query of a list. An unknown parameter is an error: a list without its filter could contain every tool. */
 export function parseListQuery(search: string, envelope: Envelope): ListQuery {
   const query = new Query(search, [...FILTERS, 'limit', 'cursor'])
   const cursor = query.one('cursor')
@@ -194,7 +194,7 @@ const LINK_LENGTH_MAX = 8_192
 function nextLink(path: string, search: string, cursor: string): string {
   const next = new URLSearchParams(search)
   next.set('cursor', cursor)
-  // A function that is called directly does not know the beginning of its path, so the link is relative.
+  // A Cloud Function that is called directly does not know the beginning of its path, so the link is relative.
   const link = `<${path.startsWith('/tools/') ? '' : path}?${next.toString()}>; rel="next"`
   if (link.length <= LINK_LENGTH_MAX) return link
   throw invalidParameter('limit', 'cannot be used with so many names; leave it out')

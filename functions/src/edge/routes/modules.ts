@@ -21,7 +21,7 @@ import type { RouteParts } from './route-parts.ts'
 /** Modules that a caller may not read are hidden, as if there were none. */
 export function moduleRoutes({ modules: { reader, writer } }: RouteParts): readonly Route[] {
   return [
-    // The modules of a layer by name, without their sources and reports, a page at a time.
+    // One page of a layer's modules, in the order of their names, without their sources and reports.
     route({
       method: 'GET',
       path: '/tools/modules',
@@ -29,7 +29,7 @@ export function moduleRoutes({ modules: { reader, writer } }: RouteParts): reado
       action: readModules,
       hide: ({ asked: { layer }, res }) => sendJson(res, 200, { layer, items: [] }),
       async handle({ principal, asked: { layer, limit, after }, path, res }) {
-        // The module after the page shows whether there is another page.
+        // One module more than the page is read, because it shows whether there is another page.
         const found = await reader.modules(principal, layer, { after, limit: limit + 1 })
         const items = found.slice(0, limit)
         const cursor = found.length > limit ? items.at(-1)?.name : undefined
@@ -62,7 +62,7 @@ export function moduleRoutes({ modules: { reader, writer } }: RouteParts): reado
         sendJson(res, answer.outcome === 'created' ? 201 : 200, answer, { ETag: `"${answer.sha256}"` })
       },
     }),
-    // Removes a module and all of its tools. Its versions stay and can be rolled back to.
+    // Removes a module and all of its tools. Its versions are kept, and a rollback can restore one of them.
     route({
       method: 'DELETE',
       path: '/tools/modules/:name',

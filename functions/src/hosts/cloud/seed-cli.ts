@@ -11,8 +11,8 @@ import type { DefinitionWriteResult } from '../../tools/definitions/definition-c
 import { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 
 /**
- * `npm run seed -- <folder>`: exit code 0 if the folder's definitions are in the global layer, else 1. It exits at once, because
- * calls without an answer would keep the process alive for half a minute.
+ * `npm run seed -- <folder>`: exit code 0 if the folder's definitions are in the global layer, else 1. The process exits
+ * at once, because calls without an answer would keep it alive for half a minute.
  */
 const { positionals } = parseArgs({ allowPositionals: true })
 const compilers = new SchemaCompilers()

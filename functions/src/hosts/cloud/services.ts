@@ -12,7 +12,7 @@ import type { Config } from '../config.ts'
 import { namedRunner } from '../named-runner.ts'
 import { createServices, type Services } from '../services.ts'
 
-/** The file layer as built. The build writes this file beside the bundle. Beside the source there is none. */
+/** The file layer, which the build writes into this file beside the bundle. There is no such file beside the source. */
 const BUILT_FILE_LAYER = fileURLToPath(new URL('./file-layer.json', import.meta.url))
 
 /** The longest deadline of a call. Hosting waits 60 s for a function, so a call must be answered earlier. */

@@ -3,10 +3,10 @@ import { STATUS_CODES, type IncomingMessage, type RequestListener, type ServerRe
 import type { Socket } from 'node:net'
 import { sendJson } from '../../edge/http/send-json.ts'
 
-/** After so many milliseconds, a connection that the client does not close after its last answer is closed. */
+/** The milliseconds after which a connection is closed, if the client does not close it after its last answer. */
 const CLOSING_MS = 2_000
 
-/** Handles connections more strictly than Node, with which a client could keep many answers in memory, or get no error body. */
+/** Stricter rules for connections. By Node's own, a client could fill the memory with answers, or get an error without a body. */
 export class Connections {
   /** The answer to the latest request of each connection. */
   readonly #latest = new WeakMap<Socket, ServerResponse>()
@@ -16,9 +16,9 @@ export class Connections {
   readonly #malformed = new WeakSet<Socket>()
 
   /**
-   * Handles each request of a connection when the answer before it is written. Node itself would handle all requests that have
-   * arrived, and keep every answer in memory until it is read. Here, at most the requests from one read of the connection wait. A
-   * client that waits for each answer is not slowed down.
+   * Handles each request of a connection after the answer before it is written. Node itself would handle all requests that have
+   * arrived, and keep every answer in memory until the client reads it. Here, only the requests from one read of the connection
+   * can wait. A client that waits for each answer is not slowed down.
    */
   inOrder(app: RequestListener): RequestListener {
     return (req, res) => {
@@ -27,7 +27,7 @@ export class Connections {
       this.#latest.set(socket, res)
       if (!before || before.closed) return handle(app, req, res)
       this.#pause(socket)
-      // If the answer before this one is never sent, it never closes. Then nobody waits for this answer either.
+      // If the answer before this one is never sent, it never closes. In this case nobody waits for this answer either.
       before.once('close', () => {
         if (this.#latest.get(socket) === res) this.#readOn(socket)
         if (!socket.destroyed && socket.writable) handle(app, req, res)
@@ -46,15 +46,15 @@ export class Connections {
     socket.off('resume', stayPaused).resume()
   }
 
-  /** Answers an `Expect` other than 100-continue. */
+  /** Answers an `Expect` other than 100-continue. Node's own answer would have no body. */
   readonly refuseExpectation = (req: IncomingMessage, res: ServerResponse): void => {
     this.#latest.set(req.socket, res)
     refuse(res, 'HEADER_INVALID', 'Expect must be 100-continue, or be left out.')
   }
 
   /**
-   * Closes an idle connection, unless one of its requests is being handled. It is idle between two requests, if the client reads
-   * nothing of an answer, or if the client did not close it after the last answer.
+   * Closes an idle connection, unless one of its requests is being handled. A connection is idle between two requests, if the
+   * client reads nothing of an answer, or if the client did not close the connection after the last answer.
    */
   readonly cutIfIdle = (socket: Socket): void => {
     const last = this.#latest.get(socket)
@@ -75,7 +75,7 @@ export class Connections {
   }
 }
 
-/** Handles a request, or refuses it if it has no Host. For a missing Host or an unknown Expect, Node would send no body. */
+/** Handles a request, or refuses a request without a Host. Node's own refusal would have no body. */
 function handle(app: RequestListener, req: IncomingMessage, res: ServerResponse): void {
   if (req.headers.host === undefined && req.httpVersion === '1.1') refuse(res, 'REQUEST_MALFORMED')
   else app(req, res)

@@ -15,7 +15,7 @@ export type DataFolder = { readonly path: string; readonly release: () => void }
 
 /**
  * Creates the folder if it does not exist, makes it and its files private, and claims it for this process. The claim is an open
- * transaction on a separate file. It ends with the process, even after `kill -9`, so a dead server never prevents a start.
+ * transaction on a separate file. The claim ends with the process, even after `kill -9`, so a dead server never prevents a start.
  */
 export function claimDataFolder(path: string, log: Pick<Log, 'warn'>): DataFolder {
   try {

@@ -6,7 +6,7 @@ import { READER_PATIENCE_MS } from '../../edge/http/caller.ts'
 import { Connections } from './connections.ts'
 import { EXIT, StartError } from './start-error.ts'
 
-/** The address and the headers may have 200 percent-encoded names of 128 characters, and a token. */
+/** The most bytes of a request's address and headers: enough for 200 percent-encoded names of 128 characters, and a token. */
 const HEADER_BYTES_MAX = 96 * 1024
 
 /** The most milliseconds until a connection has sent the head of a request. */
@@ -63,7 +63,7 @@ export async function stopListening({ server }: Listening): Promise<void> {
   clearTimeout(cut)
 }
 
-/** If more than `max` connections have sent no request, closes the oldest, so that silent clients cannot shut out others. */
+/** If more than `max` connections have sent no request, closes the oldest of these: they must not shut out other clients. */
 function boundSilent(server: Server, max: number): void {
   const silent = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
@@ -79,7 +79,7 @@ function boundSilent(server: Server, max: number): void {
 const KEPT = 256
 const CONNECTIONS_MAX = 10_000
 
-/** The soft limit of descriptors without the reserved ones, but at least half of the limit, and at most 10,000. */
+/** The most connections: the soft limit of descriptors without the reserved ones, at least half of the limit, at most 10,000. */
 export function connectionsMax(limitsText = readLimits()): number {
   const [, soft] = /^Max open files\s+(\d+|unlimited)\s/m.exec(limitsText) ?? []
   const descriptors = soft === undefined || soft === 'unlimited' ? Infinity : Number(soft)

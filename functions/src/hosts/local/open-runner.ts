@@ -7,7 +7,7 @@ import { HttpRunner } from '../../platform/runner/http-runner.ts'
 import { RunnerProcess } from './runner-process.ts'
 import type { RunnerCommand } from './runner-child.ts'
 
-/** The folder of the runner, relative to the source. A bundle does not need it, because it is never started with `--python`. */
+/** The folder of the runner, relative to the source. A bundle is never started with `--python`, so it needs no such folder. */
 const RUNNER_DIR = fileURLToPath(new URL('../../../../python-runner', import.meta.url))
 
 const NO_PYTHON =
@@ -26,7 +26,7 @@ export function pythonChoice(args: readonly string[]): PythonChoice {
   return { python: valueOf('--python'), missing: valueOf('--no-python') }
 }
 
-/** Returns a runner that runs elsewhere, or starts one, or returns an absent one. Does not wait until it is ready. */
+/** Returns a runner that runs elsewhere, or starts one, or returns an absent one. Does not wait until the runner is ready. */
 export function openRunner(config: Config, { python, missing = NO_PYTHON }: PythonChoice, log: Log): Runner {
   const named = namedRunner(config.runner, log)
   if (named) return named
@@ -36,7 +36,7 @@ export function openRunner(config: Config, { python, missing = NO_PYTHON }: Pyth
   return new HttpRunner({ endpoint: () => running.endpoint, close: () => running.stop() })
 }
 
-/** The runner gets only PATH, LANG and TZ of this process's environment. `-I` makes Python ignore its own variables. */
+/** The runner gets only PATH, LANG and TZ of this process's environment. `-I` makes Python ignore Python's own variables. */
 export function runnerCommand(
   python: string,
   settings: Readonly<Record<string, string>>,

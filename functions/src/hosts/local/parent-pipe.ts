@@ -2,7 +2,7 @@ import { Socket } from 'node:net'
 
 /**
  * Calls `onGone` when the program at the other end of the pipe, `--parent-pipe=<descriptor>`, has ended. Returns a function that
- * writes a line to that program. It does nothing without a pipe, or if nobody reads the pipe any more.
+ * writes a line to that program. The function does nothing without a pipe, or if nobody reads the pipe any more.
  */
 export function watchParent(args: readonly string[], onGone: () => void): (line: string) => void {
   const argument = args.find((candidate) => /^--parent-pipe=\d+$/.test(candidate))

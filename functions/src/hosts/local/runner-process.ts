@@ -11,7 +11,7 @@ const PATIENCE = {
   /** The time before the first restart. It is doubled for each later restart, up to `againMsMax`. */
   againMs: 100,
   againMsMax: 5_000,
-  /** If a process was ready for longer than this time, the next wait is `againMs` again. */
+  /** If a process was ready for more than this time, the next wait is `againMs` again. */
   healthyMs: 60_000,
 }
 export type RunnerPatience = Readonly<typeof PATIENCE>

@@ -96,7 +96,7 @@ function firestoreStore(connection: ReturnType<typeof firestoreConnection>) {
   return (compilers: SchemaCompilers) => new FirestoreDefinitionStore({ compilers, connection })
 }
 
-/** Reads the layers for the first time. Firestore may never answer, so it gets only as much time as for a request. */
+/** Reads the layers for the first time. Firestore may never answer, so this waits only as long as a request would wait. */
 async function firstLook(catalog: Catalog, { store, auth }: Config): Promise<void> {
   const loading = catalog.load()
   await (store === 'sqlite' ? loading : catalog.shared())

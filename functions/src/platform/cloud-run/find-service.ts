@@ -38,8 +38,8 @@ async function lookUp({ projectId, region, service }: ServiceName, endpoint: Clo
   // The client uses REST. With gRPC it would take 80 ms more to make, and keep a connection open for a single request.
   const client = new v2.ServicesClient({ fallback: true, projectId, ...endpoint })
   try {
-    // Credentials are looked up first. If getService itself found none, it would throw an error that cannot be caught, and end
-    // the process.
+    // Credentials are looked up first. If getService itself found no credentials, it would throw an error that cannot be caught
+    // and that would end the process.
     await withinMs(LOOK_MS, client.auth.getClient())
     const path = client.servicePath(projectId, region, service)
     const asked = client.getService({ name: path }, { timeout: LOOK_MS, maxRetries: 0 })

@@ -9,7 +9,7 @@ export class ServiceEndpoint {
   readonly #againMs: number
   #url: string | undefined
   #isDoubted = false
-  /** The end of the last lookup, or Infinity during a lookup. */
+  /** The time at which the last lookup ended, or Infinity during a lookup. */
   #lookedMs = -Infinity
   #last: Promise<string> | undefined
 

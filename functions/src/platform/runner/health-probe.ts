@@ -7,7 +7,7 @@ export const HEALTH_PATIENCE = {
   deadlineMs: 500,
   /** For how long an answer is used. */
   freshMs: 1_000,
-  /** How long a new runner may be silent: it measures its isolation before its first answer. */
+  /** How long a new runner may give no answer, because it first measures its isolation. */
   startingMs: 30_000,
 }
 export type HealthPatience = Readonly<typeof HEALTH_PATIENCE>
@@ -61,7 +61,7 @@ export function healthProbe(endpoint: RunnerEndpoint, patience: HealthPatience):
   }
 }
 
-/** If a timer is late by more than this part of its time, this server's own event loop was blocked. */
+/** If a timer is late by more than this fraction of its time, this server's own event loop was blocked. */
 const LATE = 1 / 3
 
 /**

@@ -33,9 +33,9 @@ const PATIENCE = {
   ...HEALTH_PATIENCE,
   /** Added to the deadline of a call, for the network and the runner's queue. The runner itself enforces the deadline. */
   graceMs: 3_000,
-  /** The time for a check and its queue. A runner allows less for the import and the examples, and Hosting waits longer. */
+  /** The time for a check and its queue. A runner allows less for the import and the examples. Hosting waits for more time. */
   checkMs: 45_000,
-  /** The time for a request to forget a module, which nobody waits for. */
+  /** The time for a request that makes the runner forget a module. Nobody waits for this request. */
   forgetMs: 5_000,
 }
 
@@ -53,7 +53,7 @@ export class HttpRunner implements Runner {
 
   async health(): Promise<RunnerHealth> {
     const found = this.#options.endpoint()
-    // Health is answered soon, even while the endpoint is being looked up.
+    // A question about health gets its answer soon, even while the endpoint is being looked up.
     const endpoint =
       found instanceof Promise ? await withinMs(this.#patience.deadlineMs, found, () => LOOKED_UP) : found
     if ('status' in endpoint) return endpoint

@@ -14,7 +14,7 @@ export function readOutcome(answer: RunnerAnswer): RunnerOutcome | typeof WANTS_
   return ran(answer.text) ?? uncertain('sent an answer that is not valid')
 }
 
-/** A runner writes the value directly after the outcome, and the log directly after the value. */
+/** The texts before and after the value in an answer. A runner writes nothing else between outcome, value and log. */
 const BEFORE_VALUE = '{"outcome":"success","value":'
 const BEHIND_VALUE = ',"log":{"text":"'
 

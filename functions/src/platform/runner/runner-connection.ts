@@ -46,8 +46,8 @@ export const ANSWER_BYTES_MAX = {
 } as const
 
 /**
- * How long an idle connection is kept, in milliseconds. The runner closes it after five seconds, and a call that is sent at that
- * moment would be lost.
+ * How long an idle connection is kept, in milliseconds. The runner closes an idle connection after five seconds. A call that is
+ * sent at that moment would fail.
  */
 const IDLE_MS = 4_000
 

@@ -1,8 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import type { LayerRead, LayerSource } from '../../tools/catalog/layer-source.ts'
 
-/** The file layer as one file, which the build has read and admitted. No schema is compiled. Only a deployment changes it. */
+/** The file layer, from the file that the build wrote. The build has admitted the definitions, so no schema is compiled here. */
 export function builtFileLayer(path: string): LayerSource {
+  // Read once, because only a deployment changes the file.
   let loaded: Promise<LayerRead> | undefined
   return {
     async read(since) {

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs'
 import { z } from 'zod'
 import { definitionSchemas } from '../../tools/definitions/definition-schema.ts'
 
-/** The text of `tool-definitions.schema.json`: the JSON Schema of a definitions file. Most editors support draft-07. */
+/** The text of `tool-definitions.schema.json`: the JSON Schema of a definitions file, in draft-07, which most editors support. */
 export async function editorSchemaText(): Promise<string> {
   const { editorFileSchema } = await definitionSchemas()
   const schema = z.toJSONSchema(editorFileSchema, { io: 'input', target: 'draft-07', unrepresentable: 'any' })

@@ -8,7 +8,7 @@ import { withFamily } from '../../tools/definitions/loose-shape.ts'
 import { readJson } from '../../tools/json/read-json.ts'
 import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 
-/** A larger definitions file is a mistake, and reading it would delay the others. */
+/** The most bytes of a definitions file. A larger file is a mistake, and reading it would delay the other files. */
 export const FILE_BYTES_MAX = 4 * 1024 * 1024
 
 export type DefinitionFile = {

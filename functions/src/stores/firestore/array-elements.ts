@@ -5,7 +5,7 @@ const CLOSE_LIST = 0x5d
 const OPEN_OBJECT = 0x7b
 const CLOSE_OBJECT = 0x7d
 
-/** More than the JSON of the largest possible document in Firestore. */
+/** The most bytes of one object. The JSON of the largest possible document in Firestore has fewer. */
 const ELEMENT_BYTES_MAX = 16 * 1024 * 1024
 
 /**

@@ -3,34 +3,36 @@ import { FirestoreConnection } from './firestore-connection.ts'
 import { FirestoreRest } from './firestore-rest.ts'
 import { EMULATOR_TOKEN, MetadataToken } from './metadata-token.ts'
 
-/** The longest times for calls, in milliseconds. The catalog waits less, so they also end calls that nobody waits for. */
+/** The deadlines of calls, in milliseconds. The catalog stops waiting earlier, so they also end calls that nobody waits for. */
 export const STORE_DEADLINES = {
   /** For a read of a layer's revision, or of its changes. */
   readMs: 5_000,
   wholeReadMs: 30_000,
-  /** How long a write waits for earlier writes of the same process. After this time it is refused without an attempt. */
+  /** How long a write waits for earlier writes of the same process. After this time the write is refused without an attempt. */
   turnMs: 30_000,
-  /** For a write with all its attempts, without the wait for its turn. */
+  /** For all attempts of a write together. The wait for the write's turn is not included. */
   writeMs: 10_000,
 }
 export type StoreDeadlines = Readonly<typeof STORE_DEADLINES>
 
-/** Firestore of the project that the environment names. */
+/** The connection to Firestore in the project that the environment names. */
 export function firestoreConnection(env: NodeJS.ProcessEnv = process.env): FirestoreConnection {
   return new FirestoreConnection(() => connectFirestore(env), firestoreRest(env))
 }
 
 /**
- * The settings of the client. The defaults have three problems. Deadlines are up to five minutes, and ten with repetitions, so
- * many calls would wait on a dead connection. After a long outage, the client would wait two minutes before it connects again.
- * Without pings, it would never notice a connection that drops everything.
+ * The settings of the client. The client's defaults have three problems:
+ *
+ * - A call may take five minutes, and ten with its repetitions. So many calls would wait on a dead connection.
+ * - After a long outage, the client waits two minutes before it connects again.
+ * - The client sends no pings, so it never notices a connection that drops all data.
  */
 export function firestoreSettings({ readMs, wholeReadMs, writeMs } = STORE_DEADLINES): Settings {
   const methods = {
     BatchGetDocuments: { timeout_millis: readMs },
     RunQuery: { timeout_millis: wholeReadMs },
     RunAggregationQuery: { timeout_millis: readMs },
-    // Only the transaction is repeated, because only it can find out whether an unanswered commit was done.
+    // A commit alone is not repeated. Only the repeated transaction can find out whether an unanswered commit was done.
     Commit: { timeout_millis: writeMs, retry_codes_name: 'none' },
     Rollback: { timeout_millis: readMs, retry_codes_name: 'none' },
   }
@@ -46,7 +48,7 @@ export function firestoreSettings({ readMs, wholeReadMs, writeMs } = STORE_DEADL
   }
 }
 
-/** Makes the client without firebase-admin, which would take a quarter longer to load. */
+/** Makes the client without firebase-admin. To load firebase-admin would take a quarter more time. */
 async function connectFirestore(env: NodeJS.ProcessEnv): Promise<Firestore> {
   // The emulator needs no credentials. Without this setting, the client looks for a metadata server and warns that there is none.
   if (env['FIRESTORE_EMULATOR_HOST']) env['METADATA_SERVER_DETECTION'] ??= 'none'
@@ -55,8 +57,9 @@ async function connectFirestore(env: NodeJS.ProcessEnv): Promise<Firestore> {
 }
 
 /**
- * REST, if the credentials are known: for the emulator, and on Cloud Run (which Cloud Functions use too) those of the instance's
- * service account. Undefined for other credentials, such as a file of keys, which only the client can find.
+ * Access by REST, if this service can find the credentials itself: for the emulator, and on Cloud Run (which Cloud Functions use
+ * too), where they are those of the instance's service account. Undefined for other credentials, such as a file of keys, which
+ * only the client can find.
  */
 function firestoreRest(env: NodeJS.ProcessEnv): FirestoreRest | undefined {
   const projectId = env['GOOGLE_CLOUD_PROJECT'] || env['GCLOUD_PROJECT']

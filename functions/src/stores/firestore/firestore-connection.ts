@@ -6,7 +6,7 @@ import type { FirestoreRest } from './firestore-rest.ts'
 /** How long `close` waits for calls that have not ended, in milliseconds. */
 const CLOSE_MS = 5_000
 
-/** The only connection to Firestore: a client for all calls, and REST for reads of layers if it is configured. */
+/** The service's only connection to Firestore. REST, if it is configured, reads layers. The client makes all other calls. */
 export class FirestoreConnection {
   /** Reads layers. If it is undefined, the client reads them. */
   readonly rest: FirestoreRest | undefined
@@ -16,13 +16,13 @@ export class FirestoreConnection {
   #client: Promise<Firestore> | undefined
   #closed: Promise<void> | undefined
 
-  /** `connect` loads the client, which costs more than the rest of the service. So it runs at the first use, and again after a failure. */
+  /** `connect` loads the client, which costs more than the rest of the service. So `connect` runs when it is first needed. */
   constructor(connect: () => Promise<Firestore>, rest?: FirestoreRest) {
     this.#connect = connect
     this.rest = rest
   }
 
-  /** Always the same client. Rejects with the error of `connect`. */
+  /** Always the same client. Rejects with the error of `connect`; the next call then runs `connect` again. */
   client(): Promise<Firestore> {
     return (this.#client ??= this.#connect().catch((error: unknown) => {
       this.#client = undefined
@@ -46,13 +46,13 @@ export class FirestoreConnection {
 }
 
 /**
- * The calls to Firestore that have not ended, even if nobody waits for them any more. If a client is closed during a call that
- * it would repeat, it raises an error that nobody can catch (`ClientPool.run` in `Firestore.requestStream`).
+ * The calls to Firestore that have not ended, even if nobody waits for them any more. If the client is closed during a call that
+ * the client would repeat, the client raises an error that nobody can catch (`ClientPool.run` in `Firestore.requestStream`).
  */
 export class CallsUnderWay {
   readonly #calls = new Set<Promise<unknown>>()
 
-  /** The result of the call. If it takes longer than `ms`, its signal is aborted, and this rejects with STORE_FAILED. */
+  /** The result of the call. If the call takes more than `ms`, aborts the call's signal and rejects with STORE_FAILED. */
   async within<T>(ms: number, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
     const aborter = new AbortController()
     return withinMs(ms, this.track(call(aborter.signal)), () => {

@@ -13,7 +13,7 @@ import { RecordStore, type LayerRecords } from '../../tools/records/record-store
 import { FirestoreWrite } from './firestore-write.ts'
 import { firestoreRecords } from './firestore-records.ts'
 
-/** The most attempts of one write, because writers of a layer compete for its revision. Then the writer gets STORE_BUSY. */
+/** The most attempts of one write, because writers of a layer compete for its revision. After the last: STORE_BUSY. */
 const ATTEMPTS_MAX = 20
 
 type FirestoreStoreParts = {
@@ -23,7 +23,7 @@ type FirestoreStoreParts = {
   readonly now?: () => number
 }
 
-/** The store in the cloud. Each definition is a document. A transaction that writes it also raises the revision of its layer. */
+/** The store in the cloud. Each definition is a document. A transaction that writes a definition raises the layer's revision. */
 export class FirestoreDefinitionStore extends RecordStore {
   readonly #parts: FirestoreStoreParts
   readonly #deadlines: StoreDeadlines
@@ -65,7 +65,7 @@ export class FirestoreDefinitionStore extends RecordStore {
         return attempt(document, write, signal)
       })
     try {
-      // Writers that wait for each other cost less than transactions that fail because of each other.
+      // The writes of one layer wait for each other. This costs less than transactions that fail because of each other.
       return await this.#turns.take(layerSegments(layer).join('/'), turnMs, act)
     } catch (error) {
       throw write?.isUnconfirmed ? unconfirmed(error) : firestoreError(error)
@@ -87,7 +87,7 @@ export class FirestoreDefinitionStore extends RecordStore {
   }
 }
 
-/** Tries nothing after the signal is aborted, because a write that was reported as failed must not happen later. */
+/** Begins no attempt after the signal is aborted, because a write that was reported as failed must not happen later. */
 function attempt<Result>(
   document: DocumentReference,
   write: FirestoreWrite<Result>,

@@ -4,7 +4,7 @@ import { isToolrackError, ToolrackError } from '@toolrack/contract'
 const RESOURCE_EXHAUSTED = 8
 const ABORTED = 10
 
-/** Converts an error of Firestore, its credentials or the network to a ToolrackError. Returns a ToolrackError or a bug unchanged. */
+/** Converts an error of Firestore, its credentials or the network to a ToolrackError. The error of a bug stays as it is. */
 export function firestoreError(error: unknown): unknown {
   if (isToolrackError(error) || isBug(error)) return error
   const { code } = error as { code?: unknown }

@@ -3,24 +3,25 @@ import { LOG_BOUNDS, LOG_KEPT_MS, logBytes } from '../../calls/pipeline/invocati
 import type { InvocationLog, InvocationLogs, LogBounds } from '../../calls/pipeline/invocation-logs.ts'
 import type { FirestoreConnection } from './firestore-connection.ts'
 
-/** How long a call waits for the write of its log, and a reader for a log. A call that removes old logs waits longer. */
+/** The most milliseconds that a call waits for the write of its log, and that a reader waits for a log. */
 const DEADLINE_MS = 2_000
+/** The most milliseconds that a call also waits for the check that removes old logs. */
 const LOOK_MS = 5_000
 
-/** An instance checks the sum of a user's logs each time it has kept an eighth of the bound for this user. */
+/** An instance checks the sum of a user's bytes again after it has kept an eighth of the bound for this user. */
 const LOOKS_PER_BOUND = 8
 
-/** The most logs that one check removes. This is more than the shortest logs that can be kept between two checks. */
+/** The most logs that one check removes. Even if all logs are as short as possible, fewer are kept between two checks. */
 const REMOVED_MAX = 2_000
 const REMOVED_AT_ONCE = 500
 
-/** The most users whose kept bytes an instance remembers. For any other user it checks the sum with the next log. */
+/** The most users whose kept bytes an instance remembers. For a forgotten user, it checks the sum with the next log. */
 const USERS_MAX = 10_000
 
 /**
- * The logs of calls, below their user. Firestore deletes a document some time after its `expiresAt`. An instance does not check
- * the sum of a user's logs with each log, but with the first one that it keeps for the user, and then after each eighth of the
- * bound. So a user may exceed the bound, for each instance by at most an eighth of the bound and one log.
+ * The logs of calls, below the document of the call's user. Firestore deletes a log some time after its `expiresAt`. An instance
+ * checks the sum of a user's logs with the first log that it keeps for the user, and then after each eighth of the bound. So a
+ * user may exceed the bound: by at most an eighth of the bound and one log for each instance.
  */
 export class FirestoreInvocationLogs implements InvocationLogs {
   readonly #connection: FirestoreConnection
@@ -63,7 +64,7 @@ export class FirestoreInvocationLogs implements InvocationLogs {
 
   close = (): Promise<void> => this.#connection.close()
 
-  /** Removes the oldest logs above the bound. Logs that are kept meanwhile cause no second check, unless this one fails. */
+  /** Removes the oldest logs above the bound. Logs that are kept meanwhile cause no second check, unless this check fails. */
   async #look(uid: string): Promise<void> {
     const { userBytes } = this.#bounds
     this.#remember(uid, userBytes / LOOKS_PER_BOUND)
@@ -85,7 +86,7 @@ export class FirestoreInvocationLogs implements InvocationLogs {
     if (this.#untilLook.size > USERS_MAX) this.#untilLook.delete(oldest)
   }
 
-  /** The path is built segment by segment, so that no uid can change its meaning. */
+  /** The path is built segment by segment, so that no uid can change which collection it names. */
   async #logsOf(uid: string): Promise<CollectionReference> {
     const user = (await this.#connection.client()).collection('users').doc(uid)
     return user.collection('tools').doc('invocations').collection('logs')
@@ -93,9 +94,9 @@ export class FirestoreInvocationLogs implements InvocationLogs {
 }
 
 /**
- * Removes the oldest logs of one user until the others have at most `bytesMax` bytes. This costs one read for each thousand
- * logs, and about one more read and one removal for each removed log. The logs are chosen in one transaction, so that instances
- * at the same time choose the same logs.
+ * Removes the oldest logs of one user until the remaining logs have at most `bytesMax` bytes. This costs one read for each
+ * thousand logs, and about one more read and one removal for each removed log. The logs are chosen in one transaction, so that
+ * instances that check at the same time choose the same logs.
  */
 async function dropOldestLogs(logs: CollectionReference, bytesMax: number): Promise<void> {
   const removed = await tooMany(logs, bytesMax)
@@ -118,7 +119,7 @@ async function tooMany(
       const { bytes, logs: count } = (await transaction.get(sums)).data()
       let over = bytes - bytesMax
       if (over <= 0) return []
-      // Twice the number for logs of equal length. If this is too few, the next check removes more.
+      // If all logs had the same length, half of this number would be enough. If it is too low, the next check removes more.
       const limit = Math.min(REMOVED_MAX, Math.ceil((2 * over * count) / bytes))
       const oldest = await transaction.get(oldestFirst.limit(limit))
       return oldest.docs.filter((log) => {

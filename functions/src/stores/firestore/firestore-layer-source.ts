@@ -10,7 +10,7 @@ import { itemDocument, type FoundDocument, type ItemDocument } from './stored-do
 import { storedDefinition } from '../../tools/records/stored-records.ts'
 import { revisionNumber, revisionText, type LayerState } from '../../tools/records/layer-state.ts'
 
-/** The time between reads of a whole layer, in milliseconds. They find changes of other programs, which do not raise the revision. */
+/** The milliseconds between reads of a whole layer. These reads find changes of other programs, which raise no revision. */
 export const WHOLE_READ_MS = 5 * 60 * 1_000
 
 type LayerSourceParts = {
@@ -113,7 +113,7 @@ export class FirestoreLayerSource implements LayerSource {
     return { own, seen: { ...foreign, marker: markerOf(own, foreign, state) } }
   }
 
-  /** Reads the whole layer in the background. If other programs have changed something, the next read is a whole one. */
+  /** Reads the whole layer in the background. If other programs have changed something, the next `read` is a whole one. */
   #lookForOthers(look: LayerLook): void {
     if (this.#parts.now() < this.#wholeDueAt) return
     this.#postponeWhole()
@@ -136,7 +136,7 @@ function revisionOf(state: LayerState | undefined): string {
   return state ? revisionText(state.revision, state.epoch) : '0'
 }
 
-/** Empty if this service wrote all documents and none is missing. Then every instance has the same revision of the layer. */
+/** Empty if this service wrote all documents and none is missing. Then the layer has the same revision in every instance. */
 function markerOf(
   own: readonly ItemDocument[],
   foreign: ForeignContent,

@@ -7,7 +7,7 @@ import { blobsOf, itemsOf, modulesOf, versionsOf } from './layer-paths.ts'
 import { blobDocument, foundDocument, layerState, LISTED_FIELDS } from './stored-documents.ts'
 import { moduleDocument, moduleRecord, moduleVersionRecord, versionRecord } from './stored-documents.ts'
 
-/** The records of one layer in Firestore. `FirestoreLayerSource` reads the list of its definitions. */
+/** The records of one layer in Firestore, without the list of the present definitions, which `FirestoreLayerSource` reads. */
 export function firestoreRecords(layer: DocumentReference): LayerRecords {
   async function newestVersions<Record, Version>(
     of: DocumentReference,

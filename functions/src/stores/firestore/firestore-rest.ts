@@ -6,7 +6,7 @@ import type { AccessToken } from './metadata-token.ts'
 import { http, https } from '../../node-http.ts'
 import type { RestDocument } from './rest-data.ts'
 
-/** The longest time for which an idle connection is kept, in milliseconds. Later it may be dead, and nothing would show it. */
+/** The most milliseconds for which an idle connection is kept. After more time, it may be dead without any sign. */
 const IDLE_MS = 30_000
 const CONNECTIONS_MAX = 100
 

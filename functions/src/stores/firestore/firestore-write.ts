@@ -12,8 +12,9 @@ import { foundDocument, itemDocument, keptItem } from './stored-documents.ts'
 import { keptModule, keptName, moduleDocument } from './stored-documents.ts'
 import { writeChanges, type ForeignDocument } from './write-changes.ts'
 
-/** The names in one query, and the queries of one write for each age. If these make too little room, the next write continues. */
+/** The most names in the answer to one query. */
 const NAMES_AT_ONCE = 50
+/** The most queries of one write, for each collection and each of the `AGES`. The next write continues if needed. */
 const QUESTIONS_MAX = 10
 
 /** One write. Firestore may run several attempts of it. At most one attempt is committed. */
@@ -22,7 +23,7 @@ export class FirestoreWrite<Result> {
   readonly #write: LayerWrite<Result>
   readonly #compilers: SchemaCompilers
   readonly #id = randomUUID()
-  /** The last attempt that was sent to be committed. If it was done, the document `proof` has the id of this write. */
+  /** The last attempt whose commit was sent. If the commit was done, the document `proof` has the id of this write. */
   #sent: { readonly result: Result; readonly proof: DocumentReference } | undefined
 
   constructor(layer: DocumentReference, write: LayerWrite<Result>, compilers: SchemaCompilers) {
@@ -36,7 +37,7 @@ export class FirestoreWrite<Result> {
     return this.#sent !== undefined
   }
 
-  /** Reads the records that the write needs, plans it, and writes everything or nothing. */
+  /** Reads the records that the write needs, plans the write, and writes all of its changes or none. */
   async attempt(transaction: Transaction): Promise<Result> {
     const write = this.#write
     const layer = this.#layer
@@ -92,7 +93,7 @@ export class FirestoreWrite<Result> {
   }
 }
 
-/** Reads names and removes their oldest content until there is room. After this, the write reads only the sources of modules. */
+/** Reads names and removes their oldest content until the layer has room. After this, only the sources of modules are read. */
 async function makeRoom(
   transaction: Transaction,
   layer: DocumentReference,
@@ -116,7 +117,7 @@ async function makeRoom(
   }
 }
 
-/** `reached` is the age up to which all names of the collection have been read. */
+/** `reached` is the revision up to which all names of the collection have been read. */
 type Page = { readonly names: readonly KeptName[]; readonly reached: number }
 
 /** Returns a function that reads the next page of names, the oldest first. After the last page, it returns empty pages. */

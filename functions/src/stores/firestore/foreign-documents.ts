@@ -12,7 +12,7 @@ const SCHEMA_KEYS = ['parameters', 'inputSchema', 'input_schema', 'parametersJso
 /** A document that has none of these keys is not a tool, even if it has a name. */
 const TOOL_KEYS = ['function', 'description', ...SCHEMA_KEYS]
 
-/** The keys that are read: of a definition in the stored shape, and of a flat definition. Documents may have other keys. */
+/** `KEYS` are read in a definition of the stored shape, `FLAT_KEYS` in a flat definition. Other keys are ignored. */
 const KEYS = 'type function runner workflowName category tags annotations limits sealed'.split(' ')
 const FLAT_KEYS = [...KEYS, 'name', 'title', 'description', ...SCHEMA_KEYS]
 
@@ -21,11 +21,14 @@ const CHANGED = 'was written by this service and changed by another program; wri
 
 const SKIPPED_FAULTS_MAX = 3
 
-/** The content of a layer that other programs wrote. */
+/** The part of a layer's content that other programs wrote. */
 export type ForeignContent = {
   readonly definitions: readonly StoredDefinition[]
   readonly skipped: readonly SkippedItem[]
-  /** The ids of the documents, and the names that they define. A write of one of these names changes more than its own item. */
+  /**
+   * The ids of the documents of other programs, and the names that these documents define. If this service writes one of these
+   * names, `definitions` or `skipped` may change too. So the whole layer must be read again.
+   */
   readonly touched: ReadonlySet<string>
 }
 
@@ -34,8 +37,9 @@ export const NOTHING_FOREIGN: ForeignContent = { definitions: [], skipped: [], t
 type ForeignRead = { readonly definition: StoredDefinition } | { readonly skipped: readonly SkippedItem[] }
 
 /**
- * Returns a function that reads the documents of other programs in one layer. It reads a document again only after a change. If
- * documents define the same name, a definition of this service is used, or else the document with the first id.
+ * Returns a function that reads the documents of other programs in one layer. The function reads a document again only after the
+ * document has changed. If documents define the same name, this service's own definition is used, or without one, the document
+ * with the first id.
  */
 export function foreignReader(compilers: SchemaCompilers) {
   let knownBefore = new Map<string, { updatedAt: string; read: ForeignRead }>()
@@ -67,7 +71,7 @@ export function foreignReader(compilers: SchemaCompilers) {
   }
 }
 
-/** Reads a document of another program: a definition, whose schema is a map. The document may have any id. */
+/** Reads a document of another program as a definition, whose schema is a map, not a text. The document may have any id. */
 export async function foreignDefinition(
   document: FoundDocument,
   compilers: SchemaCompilers,

@@ -4,14 +4,14 @@ import type { KeptName } from '../../tools/records/layer-changes.ts'
 
 /**
  * The document of a layer: `tools/defs` or `users/{uid}/tools/defs`. It has the layer's revision. The definitions are the
- * documents of its collection `items`. The path is built segment by segment, so that no uid can change its meaning.
+ * documents of its collection `items`. The path is built segment by segment, so that no uid can change which document it names.
  */
 export function layerDocument(firestore: Firestore, layer: StoredLayer): DocumentReference {
   const owner = layer.kind === 'global' ? undefined : firestore.collection('users').doc(layer.uid)
   return (owner ?? firestore).collection('tools').doc('defs')
 }
 
-/** The segments of the same path, for REST. */
+/** The segments of the path of `layerDocument`, for REST. */
 export function layerSegments(layer: StoredLayer): readonly string[] {
   return [...(layer.kind === 'global' ? [] : ['users', layer.uid]), 'tools', 'defs']
 }
@@ -27,7 +27,7 @@ export function versionsOf(item: DocumentReference): CollectionReference {
   return item.collection('versions')
 }
 
-/** Copies of the documents of other programs that a definition has replaced. */
+/** Copies of the documents of other programs that a definition of this service has replaced. */
 export function replacedOf(item: DocumentReference): CollectionReference {
   return item.collection('replaced')
 }
@@ -37,7 +37,7 @@ export function modulesOf(layer: DocumentReference): CollectionReference {
   return layer.parent.doc('modules').collection(ITEMS)
 }
 
-/** The sources of modules. The id of each is its sha256. */
+/** The sources of modules. The id of a document is the sha256 of its source. */
 export function blobsOf(layer: DocumentReference): CollectionReference {
   return layer.parent.doc('modules').collection('blobs')
 }

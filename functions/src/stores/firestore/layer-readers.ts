@@ -20,11 +20,11 @@ export type LayerLook = {
 export interface LayerReader {
   /** Prepares the reads. Never rejects. */
   readonly open?: () => Promise<void>
-  /** Reads one document. After the signal is aborted, nobody waits for the answer. */
+  /** Reads the layer's own document. After the signal is aborted, nobody waits for the answer. */
   readonly look: (signal: AbortSignal) => Promise<LayerLook>
 }
 
-/** Reads a layer by Firestore's client, which finds its credentials. Its own deadlines end reads that nobody waits for. */
+/** Reads a layer by Firestore's client, which finds its credentials. The client's deadlines end reads that nobody waits for. */
 export class ClientLayerReader implements LayerReader {
   readonly #layer: () => Promise<DocumentReference>
 
@@ -89,7 +89,7 @@ export class RestLayerReader implements LayerReader {
   }
 }
 
-/** If there are no documents, the answer is one element that has only the time. */
+/** If there are no documents, the answer is one element that has only the time of the read. */
 function documentIn({ document }: RestElement): FoundDocument[] {
   return document ? [restDocument(document)] : []
 }

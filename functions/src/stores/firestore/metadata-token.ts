@@ -8,7 +8,7 @@ const PATH = '/computeMetadata/v1/instance/service-accounts/default/token'
 
 const ANSWER_MS = 3_000
 
-/** A token is renewed if it ends in less than this time. The metadata server makes a new one five minutes before the end. */
+/** A token is renewed if it ends within this time. The metadata server has a new token five minutes before the old one ends. */
 const RENEWED_BEFORE_MS = 4 * 60 * 1_000
 
 /** The token of the requests by REST. */
@@ -18,7 +18,7 @@ export type AccessToken = {
   readonly forget: () => void
 }
 
-/** The emulator allows everything to the owner of a project. */
+/** `owner` is the owner of the project, to whom the emulator allows everything. */
 export const EMULATOR_TOKEN: AccessToken = { get: () => 'owner', forget: () => undefined }
 
 /** The access token of the instance's service account. It is renewed shortly before it ends. */

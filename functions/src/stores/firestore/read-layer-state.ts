@@ -10,11 +10,11 @@ const REVISION_MAX = 2 ** 40
 
 export type FoundState = {
   readonly state: LayerState
-  /** Names whose documents have no counts yet. They are written again with their counts. */
+  /** Names whose documents have no `sizes` yet. The write adds `sizes` to these documents. */
   readonly uncounted: readonly KeptName[]
 }
 
-/** The state of a layer. `document` is the layer's own document. A layer that was never counted is counted. */
+/** The state of a layer. `document` is the layer's own document. If the state has no totals, the layer's content is counted. */
 export async function readLayerState(
   transaction: Transaction,
   layer: DocumentReference,
@@ -26,7 +26,7 @@ export async function readLayerState(
 
 /**
  * The state of a layer without a document of this service. Either the layer was never written, or the document was removed.
- * In the second case its definitions still count, and no revision is used a second time.
+ * In the second case, `size` still has the number of definitions, and no revision is used a second time.
  */
 async function lostState(transaction: Transaction, layer: DocumentReference): Promise<LayerState> {
   const items = itemsOf(layer)
@@ -45,8 +45,9 @@ async function lostState(transaction: Transaction, layer: DocumentReference): Pr
 }
 
 /**
- * Counts the content of a layer that was written before layers were counted, or whose document is lost. A global layer with
- * content is never counted, because its content may be too large for one write to read. Only administrators write it.
+ * Counts the content of a layer that was written before layers were counted, or whose document was removed. A global layer with
+ * content is never counted, because its content may be too large for one write to read. Such a layer has no limit of bytes, but
+ * only administrators write it.
  */
 async function countLayer(
   transaction: Transaction,

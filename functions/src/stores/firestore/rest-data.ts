@@ -14,7 +14,7 @@ type RestValue = {
   readonly stringValue?: string
   readonly booleanValue?: boolean
   readonly nullValue?: null
-  /** A string, because it has 64 bits. */
+  /** A string, because an integer has 64 bits. */
   readonly integerValue?: string
   /** A string only for "NaN", "Infinity" and "-Infinity". */
   readonly doubleValue?: number | string
@@ -31,7 +31,7 @@ export class ValueWithoutJson {
   }
 }
 
-/** The names of the kinds in the client, so that the client and REST give the same. */
+/** The names of the client's classes for these kinds, so that a fault has the same text with the client and with REST. */
 const KINDS: { readonly [key: string]: string } = {
   timestampValue: 'Timestamp',
   geoPointValue: 'GeoPoint',
@@ -39,7 +39,7 @@ const KINDS: { readonly [key: string]: string } = {
   referenceValue: 'DocumentReference',
 }
 
-/** The fields of a document, as the client would return them except for values that JSON cannot hold. */
+/** The fields of a document. They equal those of the client, except for values that JSON cannot hold. */
 export function restData(fields: RestFields = {}): DocumentData {
   return Object.fromEntries(
     Object.entries(fields).map(([field, value]): [string, unknown] => [field, dataOf(value)]),

@@ -16,13 +16,13 @@ export type FoundDocument = {
   readonly id: string
   /** Undefined if the document does not exist. A value that JSON cannot hold is an object of a class. */
   readonly data: DocumentData | undefined
-  /** Changes with every change of the document. The client and REST write it differently. */
+  /** Changes with every change of the document. The client and REST give it in different formats. */
   readonly updatedAt: string
 }
 
-/** The fields by which the store finds versions that may be removed, in an item and in a module. */
+/** The fields of an item, and of a module, by which the store finds versions that may be removed. */
 type NameDocument = {
-  /** The bytes of the versions, in their order. A document that was last written before they were counted has no sizes. */
+  /** The bytes of each version, in the order of `versions`. A document from before bytes were counted has no `sizes`. */
   readonly sizes?: readonly number[]
   /** The revision of the oldest version that may be removed, or null. */
   readonly oldest?: number | null
@@ -33,18 +33,18 @@ type NameDocument = {
 /** A definition that this service wrote. */
 export type ItemDocument = DefinitionRecord &
   NameDocument & {
-    /** A text that was changed by hand does not match this hash. Null in a tombstone. */
+    /** The hash of `text`. A text that was changed by hand does not match it. Null in a tombstone. */
     readonly textHash: string | null
     /** The revisions of the kept versions, the oldest first. */
     readonly versions: readonly number[]
   }
 
-/** A module. The tombstone of a deleted one keeps its versions. */
+/** A module. The tombstone of a deleted module keeps the module's versions. */
 export type ModuleDocument = ModuleRecord &
   NameDocument & {
-    /** The name, by which lists are ordered. A tombstone does not have this field. */
+    /** The name. Lists are ordered by this field. A tombstone does not have it, so lists leave the tombstone out. */
     readonly listedAs?: string
-    /** JSON. */
+    /** The report as JSON. */
     readonly report: string
     /** The kept versions, the oldest first. */
     readonly versions: readonly { readonly revision: number; readonly sha256: string | null }[]
@@ -54,12 +54,12 @@ export type ModuleDocument = ModuleRecord &
 export const LISTED_FIELDS = ['name', 'listedAs', 'sha256', 'tools', 'revision', 'updatedAt', 'updatedBy']
 
 /**
- * A version of a definition or of a module. `writeId` is the id of the write that made it. If a commit was not answered, the
- * write looks for its id to find out whether the commit was done.
+ * A version of a definition or of a module. `writeId` is the id of the write that made the version. If a commit was not answered,
+ * the write looks for its own id to find out whether the commit was done.
  */
 export type VersionDocument = (DefinitionVersionRecord | ModuleVersionRecord) & { readonly writeId: string }
 
-/** A source, and the versions of modules that have it. The source is removed with the last of these versions. */
+/** A source of modules, and the versions that have this source. The source is removed with the last of these versions. */
 export type BlobDocument = { readonly source: string; readonly keptBy: readonly string[] }
 
 export function foundDocument(snapshot: DocumentSnapshot): FoundDocument {
@@ -93,7 +93,7 @@ export function layerState(document: FoundDocument | undefined): LayerState | un
   }
 }
 
-/** The functions below return undefined for a document that another program wrote, or that was changed by hand. */
+/** Reads an item. Undefined for a document that another program wrote, or that was changed by hand. */
 export function itemDocument({ id, data }: FoundDocument): ItemDocument | undefined {
   const item = isItem(data) ? (data as ItemDocument) : undefined
   return item?.name === id && item.textHash === textHash(item.text) ? item : undefined
@@ -110,7 +110,7 @@ export const moduleVersionRecord = reader<ModuleVersionRecord>(
 )
 export const blobDocument = reader<BlobDocument>(object({ source: isText, keptBy: listOf(isText) }))
 
-/** `idOf` returns the id that the document must have. */
+/** `idOf` returns the id that the document must have. The reader returns undefined for a document of another program. */
 function reader<T>(isValid: Test<object>, idOf?: (document: T) => string) {
   return (snapshot: DocumentSnapshot): T | undefined => {
     const data = snapshot.data()
@@ -118,7 +118,7 @@ function reader<T>(isValid: Test<object>, idOf?: (document: T) => string) {
   }
 }
 
-/** A definition with its versions. A version without a size gets the size of the present content. */
+/** A definition with its versions. A version without a size gets the bytes of the present content. */
 export function keptItem({ name, text, versions, sizes }: ItemDocument): KeptName {
   const ownBytes = recordBytes(text)
   const sized = versions.map((revision, index) => ({ revision, bytes: sizes?.[index] ?? ownBytes }))

@@ -5,11 +5,11 @@ import { busyError } from './firestore-error.ts'
 export class Turns {
   readonly #last = new Map<string, Promise<void>>()
 
-  /** The result of the action. Rejects with STORE_BUSY if its turn does not come within `waitMs`; then it never runs. */
+  /** The result of the action. Rejects with STORE_BUSY if its turn does not come within `waitMs`; the action then never runs. */
   async take<T>(key: string, waitMs: number, act: () => Promise<T>): Promise<T> {
     const before = this.#last.get(key) ?? Promise.resolve()
     const { promise: isOver, resolve: end } = Promise.withResolvers<void>()
-    // An action that gives up keeps its place in the queue, because the actions behind it wait for the one that runs now.
+    // An action that gives up keeps its place until its turn. Otherwise the next action would not wait for the running one.
     const mine: Promise<void> = before.then(() => isOver).then(() => this.#leave(key, mine))
     this.#last.set(key, mine)
     try {

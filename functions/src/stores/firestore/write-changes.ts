@@ -11,7 +11,7 @@ import { blobsOf, recordOf, replacedOf, versionsOf } from './layer-paths.ts'
 import { blobDocument, nameDocument, textHash } from './stored-documents.ts'
 import type { BlobDocument, ItemDocument, ModuleDocument, VersionDocument } from './stored-documents.ts'
 
-/** The author of versions that another program wrote. No uid contains these characters. */
+/** The author of versions that another program wrote. No uid can contain parentheses or blanks. */
 const ANOTHER_PROGRAM = '(another program)'
 
 /** A document of another program under the name of a definition, and the definition in it. */
@@ -22,13 +22,13 @@ export type ForeignDocument = {
 
 type WrittenChanges = {
   readonly changes: LayerChanges
-  /** Names whose documents have no counts yet. Their counts are written, even if nothing else in the documents changes. */
+  /** Names whose documents have no `sizes` yet. `sizes` is written, even if nothing else in the document changes. */
   readonly uncounted: readonly KeptName[]
   readonly foreign: ReadonlyMap<string, ForeignDocument>
   readonly writeId: string
 }
 
-/** Writes all changes of a transaction in a layer. Before it writes, it reads the sources of modules. */
+/** Writes all changes of a transaction to a layer. Reads the sources of modules first: a transaction reads before it writes. */
 export async function writeChanges(
   transaction: Transaction,
   layer: DocumentReference,
@@ -59,8 +59,8 @@ export async function writeChanges(
 }
 
 /**
- * Copies a document of another program before it is replaced. If it is a definition of its name, also keeps it as a version.
- * The same transaction may remove this version again.
+ * Copies a document of another program before this service replaces the document. If the document is a definition of the same
+ * name, this definition is also kept as a version. The same transaction may remove this version again.
  */
 function keepForeign(
   transaction: Transaction,
@@ -107,7 +107,7 @@ function versionOf({ kind, record }: RecordContent): DefinitionVersionRecord | M
   return { revision, text, digest: text === null ? null : digest, at, by }
 }
 
-/** The documents of sources that a transaction changes. A source without versions is removed. */
+/** The documents of sources that a transaction changes. A source with an empty `keptBy` has to be removed. */
 async function changedBlobs(
   transaction: Transaction,
   layer: DocumentReference,

@@ -3,7 +3,7 @@ import { DatabaseSync } from 'node:sqlite'
 import { RECORD_BYTES } from '../../tools/records/layer-totals.ts'
 import { isDamaged, sqliteError, tablesVersion } from './transaction.ts'
 
-/** The version of the tables. A newer version of Toolrack has written a file with a higher number. */
+/** The version of the tables. If a file has a higher number, a newer version of Toolrack has written it. */
 const SCHEMA_VERSION = 3
 
 const DEFINITIONS = `
@@ -67,11 +67,11 @@ const MODULES = `
   ) STRICT;
 `
 
-/** SQL expressions that count a row as `recordBytes` does. A deletion of a module has neither a source nor tools. */
+/** The bytes of a module's version in SQL, as `recordBytes` counts them. A deletion has neither a source nor tools. */
 export const MODULE_VERSION_BYTES = `${RECORD_BYTES} + (CASE WHEN sha256 IS NULL THEN 0 ELSE octet_length(tools) + coalesce((SELECT octet_length(source)
   FROM blobs WHERE blobs.layer = module_versions.layer AND blobs.sha256 = module_versions.sha256), 0) END)`
 
-/** For a definition, and for a version of a definition. */
+/** The bytes of a definition, and of a version of a definition, in SQL. */
 export const DEFINITION_BYTES = `${RECORD_BYTES} + coalesce(octet_length(text), 0)`
 export const MODULE_BYTES = `${RECORD_BYTES} + octet_length(report) + octet_length(tools)`
 const OF_LAYER = 'layer = layers.layer'
@@ -124,18 +124,18 @@ const TOTALS = `
   ${COUNT_TOTALS}
 `
 
-/** The changes from each version to the next. An older file gets only the changes after its version. */
+/** The changes from each version of the tables to the next. An older file gets only the changes after its version. */
 const STEPS = [DEFINITIONS, MODULES, TOTALS]
 
 /** The smallest page of a database, in bytes (sqlite.org/fileformat.html). SQLite opens a shorter file as an empty database. */
 const PAGE_BYTES_MIN = 512
 
-/** The file is not a database of this service. Thrown at start only. */
+/** The file is damaged, or is not a database of this service or this version. Thrown only at the start. */
 export class DatabaseFileError extends Error {}
 
 /**
- * Opens the database and makes its tables. A commit is on the disk before it is answered (WAL, synchronous FULL).
- * The busy timeout is zero because node:sqlite blocks the event loop while it waits. Callers try again instead.
+ * Opens the database and makes its tables. A commit returns only after its data is on the disk (WAL, synchronous FULL).
+ * The busy timeout is zero, because node:sqlite would block the event loop while it waits for a lock. Callers try again instead.
  */
 export function openDatabase(path: string): DatabaseSync {
   const size = statSync(path, { throwIfNoEntry: false })?.size ?? 0

@@ -6,7 +6,7 @@ import { inTransaction, isFull, prepareAll, tablesVersion } from './transaction.
 /** The version of the tables. The logs of an older file are not copied, because a log is kept for only a day. */
 const SCHEMA_VERSION = 1
 
-/** The numbers increase, so they give the order of the logs even if the clock was set back. */
+/** `number` increases with each log, so it gives the order of the logs even if the clock was set back. */
 const SCHEMA = `
   CREATE TABLE logs (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -40,10 +40,10 @@ const SCHEMA = `
   END;
 `
 
-/** Twice 64 KB, the longest journal that was measured for adding or removing one log, over a thousand logs. */
+/** Twice 64 KB, which was the longest journal in a measurement: a thousand times, one log was added or removed. */
 const JOURNAL_BYTES = 128 * 1024
 
-/** Gives the journal its final length, by overwriting a row, which writes all pages of the row to the journal. Then frees the pages. */
+/** Gives the journal its final length: SQLite writes all pages of an overwritten row to the journal. Then frees these pages. */
 const LENGTHEN_JOURNAL = `
   CREATE TABLE journal_room (bytes BLOB) STRICT;
   INSERT INTO journal_room VALUES (zeroblob(${JOURNAL_BYTES}));
@@ -124,14 +124,14 @@ export class SqliteInvocationLogs implements InvocationLogs {
     keep.run(uid, invocationId, tool, at, text, Number(truncated), nowMs + LOG_KEPT_MS, bytes)
   }
 
-  /** Drops the oldest log of the user whose logs have the most bytes. Returns its bytes, or 0 if there is no log. */
+  /** Drops the oldest log of the user whose logs have the most bytes. Returns the log's bytes, or 0 if there is no log. */
   #dropOfMost(): number {
     const { userWithMost, dropOldest } = this.#statements
     const user = userWithMost.get() as { uid: string } | undefined
     return user ? sum(dropOldest.get(user.uid)) : 0
   }
 
-  /** On a full disk, drops logs with together at least `bytes` bytes, each in its own transaction. False if there was no log. */
+  /** Drops logs of at least `bytes` bytes on a full disk, each log in its own transaction. False if there was no log. */
   #makeRoom(bytes: number): boolean {
     let dropped = 0
     while (dropped < bytes) {
@@ -148,8 +148,9 @@ function sum(row: unknown): number {
 }
 
 /**
- * Makes the tables in a new file. The journal keeps its length and is overwritten, so that logs can be removed and added on a full
- * disk. A WAL, or a new journal each time, would need room on the disk. Throws if another version has made the file.
+ * Makes the tables in a new file. The journal keeps its length and is overwritten, so that logs can be removed and added on a
+ * full disk. A WAL, or a new journal for each transaction, would need room on the disk. Throws if another version has made the
+ * file.
  */
 function prepareLogTables(database: DatabaseSync) {
   database.exec('PRAGMA journal_mode = PERSIST; PRAGMA synchronous = OFF;')

@@ -14,10 +14,10 @@ import { storedDefinition, type DefinitionRecord } from '../../tools/records/sto
 import { sqliteLayer } from './sqlite-layer.ts'
 import type { Statements, StoreRow } from './statements.ts'
 
-/** The number of oldest versions that are read first to make room. Each further read has twice as many. */
+/** How many of the oldest versions the first read returns, if room is needed. Each further read returns twice as many. */
 const FIRST_LOOK = 2
 
-/** Writes in the layers of the database, inside one transaction of the store. */
+/** Writes to the layers of the database, inside one transaction of the store. */
 export class SqliteLayerWriter {
   readonly #statements: Statements
   readonly #storeBytesMax: number
@@ -49,7 +49,7 @@ export class SqliteLayerWriter {
     return result
   }
 
-  /** A definition with the versions that a write of it affects. */
+  /** A definition, only with the versions that a write of this definition affects. */
   #partial(key: string, { name, text, revision }: DefinitionRecord): KeptName {
     const bytes = recordBytes(text)
     const surplus = this.#statements.surplusVersions.all(key, name, VERSIONS_KEPT - 1) as KeptVersion[]
@@ -57,7 +57,7 @@ export class SqliteLayerWriter {
     return { kind: 'definition', name, isDeleted: text === null, ownBytes: bytes, versions, isPartial: true }
   }
 
-  /** A deleted module has no row of its own, only versions. */
+  /** A name with all its versions. A deleted module has versions, but no row in `modules`. */
   #kept(key: string, kind: RecordKind, name: string): KeptName | undefined {
     const { definitionName, moduleName, keptVersions, keptModuleVersions } = this.#statements
     const isDefinition = kind === 'definition'
@@ -90,7 +90,7 @@ export class SqliteLayerWriter {
       this.#statements.dropBlobs.run(key)
   }
 
-  /** Adds the names of the `count` oldest versions of each kind. Returns the age up to which all names have been added. */
+  /** Adds the names of the `count` oldest versions of each kind. Returns the revision up to which all names have been added. */
   #consider(key: string, changes: LayerChanges, age: Age, count: number): number {
     const { deletedDefinitions, deletedModules, oldestVersions, oldestModuleVersions } = this.#statements
     const isDeletion = age === 'deletedAt'
@@ -103,7 +103,7 @@ export class SqliteLayerWriter {
       const names = new Set(rows.map(({ name }) => name))
       const unknown = [...names].filter((name) => !changes.knows({ kind, name }))
       changes.consider(unknown.flatMap((name) => this.#kept(key, kind, name) ?? []))
-      // If the page is full, the next page may have more rows of its last revision.
+      // If there are `count` rows, there may be more rows with the revision of the last row.
       return rows.length < count ? Infinity : (rows.at(-1)?.revision ?? Infinity) - 1
     })
     return Math.min(...reached)
@@ -152,7 +152,7 @@ export class SqliteLayerWriter {
       const state = most && sqliteLayer(this.#statements, most.layer).state()
       const { bytes, presentBytes } = state?.totals ?? NO_TOTALS
       if (!state || bytes <= presentBytes) return
-      // At most half of the past bytes are removed at once, because then another layer may have the most.
+      // One step removes at most half of the layer's past bytes, because after it another layer may have the most past bytes.
       const step = Math.min(tooMany, Math.ceil((bytes - presentBytes) / 2))
       const changes = new LayerChanges(state, { bytesMax: bytes - step, deletedMax: Infinity })
       this.#apply(most.layer, changes)

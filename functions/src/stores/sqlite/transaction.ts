@@ -16,7 +16,7 @@ export function inTransaction<T>(database: DatabaseSync, mode: 'DEFERRED' | 'IMM
     database.exec('COMMIT')
     return result
   } catch (error) {
-    // After some errors, such as a full disk, SQLite itself has rolled it back.
+    // After some errors, such as a full disk, SQLite itself has rolled the transaction back.
     if (database.isTransaction) database.exec('ROLLBACK')
     throw error
   }
@@ -31,7 +31,7 @@ export function prepareAll<Name extends string>(
   return Object.fromEntries(prepared) as Record<Name, StatementSync>
 }
 
-/** The number that the file was given as the version of its tables. 0 for a new file. */
+/** The version of the tables, as the file says. 0 for a new file. */
 export function tablesVersion(database: DatabaseSync): number {
   return Number(database.prepare('PRAGMA user_version').get()?.['user_version'])
 }

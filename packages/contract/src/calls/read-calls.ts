@@ -7,7 +7,7 @@ export const CALLS_MAX = 64
 /** The largest number of characters in a call's id. The ids of all vendors are far shorter. */
 const ID_LENGTH_MAX = 512
 
-/** The calls in a model's answer before they are read. All have the same format. */
+/** The calls in a model's answer before they are read. All calls have the same format. */
 export type FoundCalls<Name extends string = string> = {
   /** Undefined if there is no call. */
   readonly format: CallFormat<Name> | undefined

@@ -8,7 +8,7 @@ import { completeParameters, type ToolDefinition } from '../tool-definition.ts'
  *
  * - `full`: the tool has the schema that a list without a dialect shows.
  * - `rewritten`: the tool has another schema of the same meaning.
- * - `non-strict`: strict mode was requested, but the tool is sent without it.
+ * - `non-strict`: strict mode was requested, but the tool is sent without strict mode.
  * - `quarantined`: the tool is not sent.
  */
 export const CONVERSIONS = ['full', 'rewritten', 'non-strict', 'quarantined'] as const

@@ -21,7 +21,7 @@ const PATTERN = /^(?!.*(?:\(\?(?!:)|\\[1-9]))/s
 const LEVELS_MAX = 10
 /** The largest number of properties in all objects together. */
 const PROPERTIES_MAX = 5_000
-/** The largest number of characters of the whole schema as JSON. OpenAI's own limit counts only some of them. */
+/** The largest number of characters of the whole schema as JSON. OpenAI's own limit counts only some of these characters. */
 const CHARACTERS_MAX = 120_000
 /** The largest number of values in all enums together. */
 const ENUM_VALUES_MAX = 1_000

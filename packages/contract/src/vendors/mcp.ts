@@ -13,7 +13,7 @@ export type McpTool = Pick<ToolParts, 'name' | 'description'> & {
   readonly _meta?: { readonly 'toolrack/name': string }
 }
 
-/** MCP accepts every schema. It gets aliases, because its hosts pass the names to models. */
+/** MCP accepts every schema. MCP hosts get aliases, because these hosts pass the names of tools to models. */
 export const mcpDialect: DialectRules<McpTool> = {
   name: 'mcp',
   usesAliases: true,

@@ -42,7 +42,7 @@ export const openaiResponsesDialect: DialectRules<OpenaiResponsesTool> = {
   }),
 }
 
-/** Chat Completions with Structured Outputs. A tool that strict mode does not allow is sent without it. */
+/** Chat Completions with Structured Outputs. A tool that strict mode does not allow is sent without strict mode. */
 export const openaiStrictDialect: DialectRules<OpenaiTool> = {
   name: 'openai-strict',
   usesAliases: true,
