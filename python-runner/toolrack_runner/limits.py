@@ -1,5 +1,6 @@
 """The size limits of a module, of its specs and of its results."""
 
+#: The service has the same limit, `BODY_BYTES_MAX.single` in `functions/src/edge/http/read-body.ts`.
 SOURCE_BYTES_MAX = 256 * 1024
 SPECS_MAX = 50
 MODULE_NAME_MAX = 64

@@ -1,7 +1,7 @@
 """All probes, each with the layers that hold it.
 
-From `change_mode` on, each attack gets past one layer in a way that is easily overlooked. The probe shows that another layer
-is needed.
+From `change_mode` on, each attack would get past one layer in a way that is easily overlooked. Its probe shows that another
+layer holds it.
 """
 
 from functools import partial

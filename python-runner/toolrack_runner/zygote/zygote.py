@@ -28,7 +28,7 @@ from toolrack_runner.zygote.spawn_zygote import CHANNEL_DESCRIPTOR, ROOT
 
 #: The stack of a thread. Its full size counts against a child's memory: with the usual 8 MB, 31 threads would use all of it.
 STACK_BYTES = 1 << 20
-#: The original `select.poll`. Its replacement (`denied_calls.py`) would leave a descriptor of the zygote in each child.
+#: The original `select.poll`. Its replacement for tools (`denied_calls.py`) would open a descriptor for each wait.
 _poll = select.poll
 #: How long the zygote waits for an order before it imports modules that many tools need.
 IDLE_MS = 2

@@ -8,7 +8,7 @@ import { readJson, readJsonInSteps } from '../../tools/json/read-json.ts'
 import { callerGone } from './caller.ts'
 import type { KnownRequest } from './route.ts'
 
-/** The most bytes of a body with one item, and of a body with many. */
+/** The most bytes of a body with one item, and of a body with many. The source of a module has the same limit as one item. */
 export const BODY_BYTES_MAX = { single: 256 * 1024, bulk: 1024 * 1024 } as const
 
 type Size = keyof typeof BODY_BYTES_MAX

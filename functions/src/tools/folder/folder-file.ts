@@ -5,7 +5,7 @@ import { lstat, open, realpath, stat } from 'node:fs/promises'
 import { join, sep } from 'node:path'
 import type { AdmittedModule } from '../modules/admit-module.ts'
 
-/** The most bytes of a file. An upload has the same limit. */
+/** The most bytes of a file. An upload has the same limit: `BODY_BYTES_MAX.single` here, `SOURCE_BYTES_MAX` in the runner. */
 export const FILE_BYTES_MAX = 256 * 1024
 
 /** A file that changed less than this time ago gets no stamp: it may change again in the same tick of the file system's clock. */

@@ -10,7 +10,7 @@ import { openaiResponsesDialect, openaiStrictDialect } from './openai.ts'
 import type { OpenaiResponsesTool, OpenaiTool } from './openai.ts'
 
 /*
- * To add a vendor, write its file in this folder and register the vendor in this file. No other file names a vendor. Names,
+ * To add a vendor, write its file in this folder and register the vendor in this file. No other code has to change. Names,
  * rules and call formats are separate constants, so that an app that only runs calls does not load the schema conversion.
  */
 
