@@ -105,5 +105,5 @@ def missing_package(error: BaseException) -> str | None:
 
 def syntax_line(error: BaseException, file: str) -> int | None:
     """The line of this file that Python could not parse."""
-    line = _read(error, SyntaxError, "lineno") if _read(error, SyntaxError, "filename") == file else None
-    return line if type(line) is int else None
+    name, line = _read(error, SyntaxError, "filename"), _read(error, SyntaxError, "lineno")
+    return line if type(name) is str and name == file and type(line) is int else None
