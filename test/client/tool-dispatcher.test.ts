@@ -280,7 +280,12 @@ describe('calls', () => {
       },
     ],
   ])('%s has no calls, and nothing is to be appended', async (_title, answer) => {
-    expect(await new ToolDispatcher({}).dispatch(answer)).toEqual({ format: null, messages: [], results: [] })
+    expect(await new ToolDispatcher({}).dispatch(answer)).toEqual({
+      format: null,
+      messages: [],
+      results: [],
+      pending: [],
+    })
   })
 
   test.each<[string, object, RegExp]>([

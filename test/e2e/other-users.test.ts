@@ -87,6 +87,12 @@ const REQUESTS: Readonly<Record<string, readonly (readonly [path: string, body?:
   'GET /tools/list': [['/tools/list'], ['/tools/list?names=hers'], [`/tools/list?names=hers@${DIGEST}`]],
   'POST /tools/invoke': [['/tools/invoke', '{"name":"hers"}']],
   'POST /tools/dispatch': [['/tools/dispatch', '[{"type":"tool_use","id":"a","name":"hers","input":{}}]']],
+  'POST /tools/dispatch/complete': [
+    [
+      '/tools/dispatch/complete',
+      '{"format":"anthropic","calls":[{"type":"tool_use","id":"a","name":"hers","input":{}}],"results":[{"index":0,"result":"x"}]}',
+    ],
+  ],
   'GET /tools/invocations/:id/log': [
     [`/tools/invocations/${INVOCATION}/log`],
     [`/tools/invocations/..%2F..%2Fann%2F${INVOCATION}/log`],

@@ -45,7 +45,7 @@ const BODIES: Readonly<Record<string, string | null>> = {
   'POST /tools/modules/:name/rollback': '{"revision":"1-0"}',
 }
 /** A call writes nothing, and knows no layer. */
-const CALLS = new Set(['/tools/invoke', '/tools/dispatch'])
+const CALLS = new Set(['/tools/invoke', '/tools/dispatch', '/tools/dispatch/complete'])
 const WRITING = FAMILIES.flatMap((family) =>
   FAMILY_ROUTES.filter(
     ({ method, path }) => method !== 'GET' && path.startsWith('/tools/') && !CALLS.has(path),

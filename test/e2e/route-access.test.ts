@@ -113,6 +113,18 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
   'POST /tools/dispatch': [
     ['', '', json([{ type: 'tool_use', id: 'a', name: 'shared', input: {} }]), EVERYBODY],
   ],
+  'POST /tools/dispatch/complete': [
+    [
+      '',
+      '',
+      json({
+        format: 'anthropic',
+        calls: [{ type: 'tool_use', id: 'a', name: 'shared', input: {} }],
+        results: [{ index: 0, result: 'done' }],
+      }),
+      EVERYBODY,
+    ],
+  ],
   'GET /tools/invocations/:id/log': [
     [CALL, '', null, annAlone('200', '404 INVOCATION_NOT_FOUND', '200')],
     [OTHER_CALL, '', null, annAlone('200', '404 INVOCATION_NOT_FOUND', '404 INVOCATION_NOT_FOUND')],

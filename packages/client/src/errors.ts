@@ -10,7 +10,7 @@ export type ToolsErrorCode =
   | 'SERVICE_UNAVAILABLE'
   /** The alias of a name needs a SHA-256, but `crypto.subtle` is missing. Pages without https do not have it. */
   | 'CRYPTO_MISSING'
-  /** The model's answer contains no list of calls that can be read. */
+  /** The model's answer contains no list of calls that can be read, or `complete` did not get one result for each call. */
   | 'CALLS_INVALID'
   /** The chat endpoint of `runTools` failed, or its answer is not a chat completion. */
   | 'MODEL_FAILED'

@@ -1,6 +1,6 @@
 /** The client of a Toolrack service. It needs only `fetch`. It has no dependency and does not need Node. */
 export type { Dialect, DialectTools, GeminiTool, JsonObject, JsonValue, Layer } from '@toolrack/contract'
-export type { ListedTool, ToolDefinition, ToolOf, ToolResult } from '@toolrack/contract'
+export type { ListedTool, ReportedResult, ToolDefinition, ToolOf, ToolResult } from '@toolrack/contract'
 export { ToolsError, type ServiceErrorCode as LossCode, type ToolsErrorCode } from './errors.ts'
 export type { ListOptions } from './list-query.ts'
 export { STANDARD_DEFINITIONS } from './local-list.ts'
@@ -10,5 +10,6 @@ export type { Runner, RunnerContext, WorkflowEndpoint, WorkflowInput } from './r
 export type { ServiceOptions } from './service.ts'
 export type { Token } from './token.ts'
 export { ToolDefs, type ToolDefsOptions } from './tool-defs.ts'
-export { ToolDispatcher, type Dispatched, type ToolDispatcherOptions } from './tool-dispatcher.ts'
+export { ToolDispatcher, type ToolDispatcherOptions } from './tool-dispatcher.ts'
+export type { Answered, Dispatched, PendingCall } from './tool-dispatcher.ts'
 export type { FallbackReason, LayerState, ToolList } from './tool-list.ts'

@@ -1,12 +1,20 @@
-import { CALLS_MAX, toolFailure, writeCall } from '@toolrack/contract'
-import type { ErrorCode, ToolCall, ToolResult } from '@toolrack/contract'
+import { CALLS_MAX, isToolResult, toolFailure, writeCall } from '@toolrack/contract'
+import type { ErrorCode, JsonObject, ToolCall, ToolResult } from '@toolrack/contract'
 import { ServiceError, timedOut, ToolsError } from './errors.ts'
 import { inTime } from './in-time.ts'
-import { isToolResult } from './run-locally.ts'
 import { withNetworkErrors, type Service } from './service.ts'
 
-/** The service's answer to one call. `runsHere` is the canonical name of a tool that runs at the client. */
-type ServiceAnswer = { readonly result?: ToolResult; readonly runsHere?: string }
+/** The service's answer to one call: its result, or the tool, which runs at the client. */
+type ServiceAnswer = { readonly result?: ToolResult; readonly left?: LeftCall }
+
+/** A call that the service did not run. */
+export type LeftCall = {
+  /** The canonical name. */
+  readonly name: string
+  /** Only for a tool that is a workflow. */
+  readonly workflowName?: string | undefined
+  readonly arguments: JsonObject
+}
 
 /** The largest number of UTF-8 bytes of the calls in one request. The service accepts one megabyte. */
 const BYTES_MAX = 900_000
@@ -74,13 +82,13 @@ function readAnswer(text: string, batch: readonly Sent[]): readonly Answered[] {
   try {
     const { results, pending } = JSON.parse(text) as {
       results: { result: unknown }[]
-      pending: { index: number; name: string }[]
+      pending: (LeftCall & { index: number })[]
     }
     return batch.map(({ call }, index) => {
       const result = results[index]?.result
       if (isToolResult(result)) return [call, { result }]
-      const { name } = pending.find((call) => call.index === index) as { name: string }
-      return [call, { runsHere: name }]
+      const { name, workflowName, arguments: args } = pending.find((call) => call.index === index) as LeftCall
+      return [call, { left: { name, workflowName, arguments: args } }]
     })
   } catch (cause) {
     throw new ServiceError('UNREADABLE', 'The answer to the calls did not come from the service.', { cause })

@@ -1,4 +1,4 @@
-import { dropOmittedArguments, isJsonObject, toolFailure, toolResult } from '@toolrack/contract'
+import { dropOmittedArguments, isJsonObject, isToolResult, toolFailure, toolResult } from '@toolrack/contract'
 import type { JsonObject, ToolCall, ToolResult } from '@toolrack/contract'
 import { inTime } from './in-time.ts'
 import type { Runner } from './runner.ts'
@@ -41,10 +41,4 @@ function argumentsOf(
   } catch {
     return undefined
   }
-}
-
-export function isToolResult(value: unknown): value is ToolResult {
-  if (!isJsonObject(value) || typeof value['textResultForLlm'] !== 'string') return false
-  const { resultType, error } = value
-  return resultType === 'success' || (resultType === 'failure' && typeof error === 'string')
 }

@@ -1,7 +1,7 @@
 import { isJsonObject, parsedJson, type JsonObject } from '@toolrack/contract'
 import { optionInvalid, ToolsError } from './errors.ts'
 import { orAborted } from './in-time.ts'
-import type { ToolDispatcher } from './tool-dispatcher.ts'
+import type { Dispatched, ToolDispatcher } from './tool-dispatcher.ts'
 
 /** An endpoint of OpenAI's Chat Completions API. */
 export type ChatModel = {
@@ -37,8 +37,13 @@ export type RanTools = {
   readonly messages: readonly object[]
   /** The number of requests to the model. */
   readonly steps: number
-  /** `answered` if the model's last message has no calls. `step-limit` if it has calls, which were run and answered too. */
-  readonly end: 'answered' | 'step-limit'
+  /**
+   * `answered` if the model's last message has no calls. `step-limit` if it has calls, which were run and answered too.
+   * `pending` if it has calls of workflows, which the caller runs. Then its calls are not answered in `messages`.
+   */
+  readonly end: 'answered' | 'step-limit' | 'pending'
+  /** Only with `pending`: the results and the pending calls of the model's last message. */
+  readonly dispatched?: Dispatched
 }
 
 /**
@@ -57,10 +62,13 @@ export async function runTools(options: RunToolsOptions): Promise<RanTools> {
     messages.push(message)
     const calls = message['tool_calls']
     const isCalling = Array.isArray(calls) && calls.length > 0
-    if (isCalling) messages.push(...(await dispatcher.dispatch(calls, { signal })).messages)
-    if (isCalling && steps < stepsMax) continue
     const { content } = message
     const text = typeof content === 'string' ? content : ''
+    const dispatched = isCalling ? await dispatcher.dispatch(calls, { signal }) : undefined
+    if (dispatched && dispatched.pending.length > 0)
+      return { text, messages, steps, end: 'pending', dispatched }
+    if (dispatched) messages.push(...dispatched.messages)
+    if (isCalling && steps < stepsMax) continue
     return { text, messages, steps, end: isCalling ? 'step-limit' : 'answered' }
   }
 }

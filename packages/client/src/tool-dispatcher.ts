@@ -1,9 +1,16 @@
-import { CALL_FORMATS, findCalls, isCallId, isToolName, toolFailure } from '@toolrack/contract'
-import type { CallFormat, CallFormatName, FoundCall, JsonObject, JsonValue } from '@toolrack/contract'
-import type { ToolCall, ToolResult } from '@toolrack/contract'
+import { answerCalls, CALL_FORMATS, findCalls, isCallId, isToolName, toolFailure } from '@toolrack/contract'
+import type {
+  AnsweredCall,
+  CallFormat,
+  CallFormatName,
+  FoundCall,
+  JsonObject,
+  JsonValue,
+} from '@toolrack/contract'
+import type { ReportedResult, ToolCall, ToolResult } from '@toolrack/contract'
 import type { ByName } from './by-name.ts'
 import { optionInvalid, ToolsError } from './errors.ts'
-import { runAtService } from './run-at-service.ts'
+import { runAtService, type LeftCall } from './run-at-service.ts'
 import { runLocally } from './run-locally.ts'
 import { runnersByName, type Runner } from './runner.ts'
 import { Service, type ServiceOptions } from './service.ts'
@@ -15,20 +22,36 @@ export type ToolDispatcherOptions = Partial<ServiceOptions> & {
   readonly deadlineMs?: number | undefined
 }
 
-/** The results of a model's calls. */
-export type Dispatched<Message extends object = JsonObject> = {
+/** The messages that answer a model's calls. */
+export type Answered<Message extends object = JsonObject> = {
   /** The format of the calls, or null if there was no call. */
   readonly format: CallFormatName | null
   /** The messages to append after the model's answer. They have the vendor's shape and the order of the calls. */
   readonly messages: Message[]
-  /** One result for each call, in the order of the calls. */
-  readonly results: readonly {
-    /** The index of the call among all items of the answer. */
-    readonly index: number
-    readonly id: string | null
-    readonly name: string
-    readonly result: ToolResult
-  }[]
+}
+
+/** The results of a model's calls. If calls are pending, append the messages of `complete`, and not these. */
+export type Dispatched<Message extends object = JsonObject> = Answered<Message> & {
+  /** One result for each call that is not pending, in the order of the calls. */
+  readonly results: readonly (CallIdentity & { readonly result: ToolResult })[]
+  /** The calls of workflows for which there is no Runner. The caller runs them and gives their results to `complete`. */
+  readonly pending: readonly PendingCall[]
+}
+
+type CallIdentity = {
+  /** The index of the call among all items of the answer. */
+  readonly index: number
+  readonly id: string | null
+  readonly name: string
+}
+
+export type PendingCall = CallIdentity & {
+  readonly kind: 'workflow'
+  readonly workflowName: string
+  /** The arguments as an object. The service does not check them against the schema. */
+  readonly arguments: JsonObject
+  /** The call as the model wrote it. */
+  readonly call: JsonObject
 }
 
 /** Runs a model's calls. A call runs in this program if it has a Runner, otherwise at the service. */
@@ -48,8 +71,8 @@ export class ToolDispatcher {
 
   /**
    * Runs the calls of a model's answer. The answer is a list of items of any vendor, or the message that holds the list.
-   * Every call is answered. A call of an unknown tool is answered with `Unsupported tool: NAME`. `Message` is the vendor's
-   * type of the messages to append.
+   * Every call is answered or pending. A call of an unknown tool is answered with `Unsupported tool: NAME`. `Message` is the
+   * vendor's type of the messages to append.
    *
    * It never rejects because of a tool or the service. It rejects with:
    *
@@ -62,32 +85,65 @@ export class ToolDispatcher {
     { signal }: { readonly signal?: AbortSignal | undefined } = {},
   ): Promise<Dispatched<Message>> {
     signal?.throwIfAborted()
-    const found = findCalls(answer as JsonValue, CALL_FORMATS)
-    if ('fault' in found) throw new ToolsError('CALLS_INVALID', `The model's answer ${found.fault}.`)
-    const { format, items } = found
-    if (!format) return { format: null, messages: [], results: [] }
-    const calls = items.map((item) => readCall(format, item, items))
+    const { format, calls } = callsIn(answer)
+    if (!format) return { format: null, messages: [], results: [], pending: [] }
     const runners = await Promise.all(calls.map(({ name }) => this.#runners.find(name)))
     const remote = calls.filter(({ fault }, at) => fault === undefined && !runners[at])
     const answers = this.#service && runAtService(this.#service, remote, this.#deadlineMs, signal)
-    const answered = await Promise.all(
+    const outcomes = await Promise.all(
       calls.map(async (call, at) => {
-        const { result, runsHere = '' } = (runners[at] ? undefined : (await answers)?.get(call)) ?? {}
+        const { result, left } = (runners[at] ? undefined : (await answers)?.get(call)) ?? {}
         // If the service answers that the tool runs at the client, the call runs here if there is a Runner.
-        const runner = runners[at] ?? this.#runners.get(runsHere)
+        const runner = runners[at] ?? this.#runners.get(left?.name ?? '')
+        const pending = left && !runner ? pendingCall(call, left) : undefined
+        if (pending) return { pending }
         return { call, result: result ?? (await this.#runHere(call, runner, signal)) }
       }),
     )
+    const answered = outcomes.flatMap((outcome) => (outcome.pending ? [] : [outcome]))
     return {
-      format: format.name,
-      messages: [...format.messages(answered)] as readonly object[] as Message[],
+      ...messagesOf<Message>(format, answered),
       results: answered.map(({ call: { index, id = null, name }, result }) => ({ index, id, name, result })),
+      pending: outcomes.flatMap((outcome) => outcome.pending ?? []),
     }
+  }
+
+  /**
+   * Writes the messages for all calls of a model's answer. `results` has exactly one result for each call: the results of
+   * `dispatch`, and those of the calls that were pending. It runs nothing and needs no service, so another run of the program
+   * can do it later. Throws CALLS_INVALID.
+   */
+  complete<Message extends object = JsonObject>(
+    answer: object,
+    results: readonly { readonly index: number; readonly result: ReportedResult }[],
+  ): Answered<Message> {
+    const { format, calls } = callsIn(answer)
+    const answered = answerCalls(calls, results)
+    if ('fault' in answered) throw new ToolsError('CALLS_INVALID', `The list of results ${answered.fault}.`)
+    return format ? messagesOf<Message>(format, answered) : { format: null, messages: [] }
   }
 
   async #runHere(call: ReadCall, runner?: Runner, signal?: AbortSignal): Promise<ToolResult> {
     if (call.fault !== undefined) return toolFailure('BODY_INVALID', `The call ${call.fault}.`)
     return runner ? runLocally(runner, call, this.#deadlineMs, signal) : unsupported(call.name)
+  }
+}
+
+/** Throws CALLS_INVALID. */
+function callsIn(answer: object) {
+  const found = findCalls(answer as JsonValue, CALL_FORMATS)
+  if ('fault' in found) throw new ToolsError('CALLS_INVALID', `The model's answer ${found.fault}.`)
+  const { format, items } = found
+  return { format, calls: format ? items.map((item) => readCall(format, item, items)) : [] }
+}
+
+function messagesOf<Message extends object>(
+  format: CallFormat<CallFormatName>,
+  answered: readonly AnsweredCall[],
+): Answered<Message> {
+  return {
+    format: format.name,
+    messages: [...format.messages(answered)] as readonly object[] as Message[],
   }
 }
 
@@ -104,6 +160,15 @@ function readCall(format: CallFormat, { item, index }: FoundCall, items: readonl
   if (typeof read === 'string') return { ...call, fault: read }
   const isTwice = id !== undefined && items.filter((other) => format.id(other.item) === id).length > 1
   return { ...call, ...read, ...(isTwice && { fault: 'has the id of another call; neither was run' }) }
+}
+
+/** Undefined if the tool is not a workflow. */
+function pendingCall(
+  { index, id, item }: ReadCall,
+  { name, workflowName, arguments: args }: LeftCall,
+): PendingCall | undefined {
+  if (workflowName === undefined) return undefined
+  return { index, id: id ?? null, name, kind: 'workflow', workflowName, arguments: args, call: item }
 }
 
 function unsupported(name: string): ToolResult {

@@ -1,5 +1,6 @@
 /** The types and rules that the service and the client share. This package does no I/O and does not need Node. */
 export { aliasOf, hashedAlias, plainAlias } from './alias.ts'
+export { answerCalls, type ReportedResult } from './calls/answer-calls.ts'
 export type { AnsweredCall, CallFormat, ToolCall } from './calls/call-format.ts'
 export { CALLS_MAX, findCalls, isCallId, readCalls } from './calls/read-calls.ts'
 export type { FoundCall, ReadCalls } from './calls/read-calls.ts'
@@ -15,7 +16,7 @@ export { mapSubschemas, subschemas, type SchemaPath } from './schema-keywords.ts
 export { completeParameters, LAYERS, listedTool, RUNNER_KINDS } from './tool-definition.ts'
 export type { Layer, ListedTool, ToolDefinition, ToolLimits, ToolRunner } from './tool-definition.ts'
 export { isToolName, readableName, TOOL_NAME_RULE, toolNameFault } from './tool-name.ts'
-export { toolFailure, toolResult } from './tool-result.ts'
+export { isToolResult, toolFailure, toolResult } from './tool-result.ts'
 export type { InvocationMeta, InvocationResult, ResourceUsage, ToolResult } from './tool-result.ts'
 export { errorBody, isToolrackError, ToolrackError } from './toolrack-error.ts'
 export type { ErrorBody, ErrorDetail } from './toolrack-error.ts'

@@ -4,7 +4,7 @@ import type { JsonObject, JsonValue } from './json.ts'
 export const LAYERS = ['user', 'global', 'file'] as const
 export type Layer = (typeof LAYERS)[number]
 
-/** How the service runs a tool. A tool without a runner runs at the client. */
+/** How a tool is run. A tool without a runner runs at the client, and so does a workflow. */
 export const RUNNER_KINDS = ['python', 'builtin', 'workflow', 'http', 'mcp'] as const
 
 export type ToolRunner = {

@@ -1,6 +1,6 @@
 import type { Digest } from './definition-digest.ts'
 import type { ErrorCode } from './error-code.ts'
-import type { JsonValue } from './json.ts'
+import { isJsonObject, type JsonValue } from './json.ts'
 
 /** The result of a call. `Data` is the type of the returned value. */
 export type ToolResult<Data = JsonValue> =
@@ -11,6 +11,12 @@ export type ToolResult<Data = JsonValue> =
       readonly error: string
       readonly code: ErrorCode
     }
+
+export function isToolResult(value: unknown): value is ToolResult {
+  if (!isJsonObject(value) || typeof value['textResultForLlm'] !== 'string') return false
+  const { resultType, error } = value
+  return resultType === 'success' || (resultType === 'failure' && typeof error === 'string')
+}
 
 /** The result of a call that failed. `error` is a sentence that the model can act on. */
 export function toolFailure(code: ErrorCode, error: string): ToolResult {

@@ -60,6 +60,8 @@ describeOnEmulator('docs/workflows.md', () => {
       'GET /jobs/tools/list',
       'PUT /jobs/tools/defs/POST_INVOICE',
       'GET /jobs/tools/explain',
+      'POST /jobs/tools/dispatch',
+      'POST /jobs/tools/dispatch/complete',
       'POST /workflows/jobs/tokens',
       'GET /jobs/tools/list',
       'GET /jobs/tools/list',

@@ -59,6 +59,24 @@ const BODIES: Readonly<Record<string, readonly JsonValue[]>> = {
     { output: [responses] },
     { parts: [gemini, { functionCall: { name: 'vault:look', args: {} } }] },
   ],
+  'POST /tools/dispatch/complete': [
+    { format: 'openai', calls: [openai], results: [{ index: 0, result: 'x' }] },
+    {
+      format: 'gemini',
+      calls: { parts: [{ text: 'x' }, gemini] },
+      results: [{ index: 1, id: 'g1', result: { encoded: 'x', cost: 0.5 } }],
+    },
+    {
+      format: 'anthropic',
+      calls: [anthropic],
+      results: [
+        {
+          index: 0,
+          result: { resultType: 'failure', textResultForLlm: 'x', error: 'x', code: 'TOOL_RAISED' },
+        },
+      ],
+    },
+  ],
   'POST /tools/defs': [
     [rich, tool('other')] as unknown as JsonValue,
     { family: 'fuzz', tools: [rich, typed] },

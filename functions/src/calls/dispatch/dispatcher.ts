@@ -8,7 +8,7 @@ import type {
   ToolCall,
 } from '@toolrack/contract'
 import { CALL_FORMATS, readCalls, ToolrackError } from '@toolrack/contract'
-import type { Asked, CallHeaders, CallRequest, Pipeline, ResultData } from '../pipeline/call.ts'
+import type { Asked, CallHeaders, CallRequest, Invocation, Pipeline, ResultData } from '../pipeline/call.ts'
 import { callArguments } from '../pipeline/parse-call-request.ts'
 import type { Holding } from './held-results.ts'
 import { LongWork } from '../../loop-turn.ts'
@@ -28,7 +28,15 @@ type DispatchAnswer = {
   /** One entry for each call, in the order of the calls. The result is null for a call that runs at the client. */
   readonly results: readonly (Identity & { readonly result: InvocationResult<ResultData> | null })[]
   /** The calls of tools that run at the client, with their canonical names. */
-  readonly pending: readonly (Identity & { readonly call: JsonObject })[]
+  readonly pending: readonly PendingCall[]
+}
+
+type PendingCall = Identity & {
+  readonly kind: 'client' | 'workflow'
+  readonly workflowName?: string
+  /** The arguments as an object. Only tools that the service runs have their arguments checked against the schema. */
+  readonly arguments: JsonObject
+  readonly call: JsonObject
 }
 
 type Identity = { readonly index: number; readonly id: string | null; readonly name: string }
@@ -50,12 +58,15 @@ export async function dispatch(
   const outcomes = await eachInTurn(calls, async (call) => {
     const headers = headersOf(call, sender.headers)
     const asked = { ...sender, headers, read: () => requestOf(call) }
-    const { result } = await invokeHeld(pipeline, asked, held)
-    const { index, id = null, name, item } = call
-    if (result.resultType === 'failure' && result.code === 'RUNS_AT_CLIENT') {
-      const pending = [{ index, id, name: result.meta.tool ?? name, call: item }]
-      return { result: { index, id, name, result: null }, pending, answered: [] }
-    }
+    const invocation = await invokeHeld(pipeline, asked, held)
+    const { result } = invocation
+    const { index, id = null, name } = call
+    if (result.resultType === 'failure' && result.code === 'RUNS_AT_CLIENT')
+      return {
+        result: { index, id, name, result: null },
+        pending: [pendingCall(call, invocation)],
+        answered: [],
+      }
     // `forModel` takes a fraction of a millisecond for a large result. So each result is prepared here, and not all in one turn.
     return { result: { index, id, name, result }, pending: [], answered: [forModel({ call, result })] }
   })
@@ -64,6 +75,18 @@ export async function dispatch(
     messages: format.messages(outcomes.flatMap((one) => one.answered)),
     results: outcomes.map((one) => one.result),
     pending: outcomes.flatMap((one) => one.pending),
+  }
+}
+
+function pendingCall({ index, id, name, item }: ToolCall, { call, result }: Invocation): PendingCall {
+  const workflowName = call.howRun?.by === 'client' ? call.howRun.workflowName : undefined
+  return {
+    index,
+    id: id ?? null,
+    name: result.meta.tool ?? name,
+    ...(workflowName === undefined ? { kind: 'client' } : { kind: 'workflow', workflowName }),
+    arguments: call.request?.arguments ?? {},
+    call: item,
   }
 }
 

@@ -28,7 +28,10 @@ export function runTool(parts: RunParts): (call: Resolved) => Promise<CallOutcom
   return async (call) => {
     const { howRun, entry, request } = call
     if (howRun.by === 'client')
-      throw new ToolrackError('RUNS_AT_CLIENT', `${entry.name} is run by the client, not by the service.`)
+      throw new ToolrackError(
+        'RUNS_AT_CLIENT',
+        `${entry.name} is run by ${clientOf(howRun)}, not by the service.`,
+      )
     if (howRun.by === 'nobody')
       throw new ToolrackError('KIND_NOT_SERVED', `${entry.name} cannot be run: ${howRun.reason}.`)
     const startedMs = performance.now()
@@ -38,6 +41,10 @@ export function runTool(parts: RunParts): (call: Resolved) => Promise<CallOutcom
         : outcomeOf(call, toolResult(await howRun.builtin(request.arguments, { now: parts.now })))
     return { ...outcome, executionTimeMs: Math.round((performance.now() - startedMs) * 1_000) / 1_000 }
   }
+}
+
+function clientOf({ workflowName }: HowRun & { by: 'client' }): string {
+  return workflowName === undefined ? 'the client' : `the workflow ${workflowName}, which the caller starts`
 }
 
 /** Runs a Python tool. The tenant is the caller, not the author of the module, so no process serves two callers. */

@@ -1,6 +1,7 @@
 import { ERROR_CODES, ToolrackError } from '@toolrack/contract'
 import type { IncomingMessage } from 'node:http'
 import { maySee } from '../../access/visible.ts'
+import { completeCalls } from '../../calls/dispatch/complete-calls.ts'
 import { dispatch, parseCalls } from '../../calls/dispatch/dispatcher.ts'
 import { HeldResults } from '../../calls/dispatch/held-results.ts'
 import type { CallHeaders, Pipeline } from '../../calls/pipeline/call.ts'
@@ -34,6 +35,17 @@ export function callRoutes({ invoker, logs, heldResults = new HeldResults() }: P
       takesBody: true,
       action: { verb: 'call' },
       handle: (request) => dispatchCalls(invoker, heldResults, request),
+    }),
+    route({
+      method: 'POST',
+      path: '/tools/dispatch/complete',
+      ask: refuseParameters,
+      takesBody: true,
+      action: { verb: 'call' },
+      async handle(request) {
+        const body = await readBody(request, 'bulk', CALL_DEPTH_MAX)
+        await sendInTurns(request.res, completeCalls(body), NOT_STORED)
+      },
     }),
     // The log of one call of the caller. With a job token, only for a call of a tool that the token names.
     route({

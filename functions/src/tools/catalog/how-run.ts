@@ -11,13 +11,18 @@ export type HowRun =
       readonly network: readonly string[]
     }
   | { readonly by: 'builtin'; readonly builtin: Builtin }
-  | { readonly by: 'client' }
+  | {
+      readonly by: 'client'
+      /** The workflow that the client starts for a call. Undefined if the definition names no runner. */
+      readonly workflowName?: string
+    }
   | { readonly by: 'nobody'; readonly reason: string }
 
 const SHA256 = /^[0-9a-f]{64}$/
 // Definitions of the same kind share one object, because the catalog keeps a `HowRun` for each definition.
 const CLIENT: HowRun = { by: 'client' }
 const WITHOUT_MODULE: HowRun = { by: 'nobody', reason: 'its definition names no module and sha256' }
+const WITHOUT_WORKFLOW: HowRun = { by: 'nobody', reason: 'its definition names no workflowName' }
 const WITHOUT_BUILTIN: HowRun = { by: 'nobody', reason: 'its definition names no built-in tool' }
 const NO_HOSTS: readonly string[] = []
 const NOT_SERVED = new Map(RUNNER_KINDS.map((kind) => [kind, notServed(kind)]))
@@ -25,7 +30,7 @@ const NOT_SERVED = new Map(RUNNER_KINDS.map((kind) => [kind, notServed(kind)]))
 /** Decides how a definition's tool is run; nothing else decides this. If it cannot be run, the result has the reason. */
 export function howRun(runner: ToolRunner | undefined): HowRun {
   if (!runner) return CLIENT
-  const { kind, module, sha256, builtin, network } = runner
+  const { kind, module, sha256, builtin, network, workflowName } = runner
   if (kind === 'python') {
     const isNamed = typeof module === 'string' && typeof sha256 === 'string' && SHA256.test(sha256)
     return isNamed ? { by: 'python', module, sha256, network: hostsIn(network) } : WITHOUT_MODULE
@@ -34,6 +39,8 @@ export function howRun(runner: ToolRunner | undefined): HowRun {
     const found = typeof builtin === 'string' ? BUILTINS.get(builtin) : undefined
     return found ? { by: 'builtin', builtin: found } : WITHOUT_BUILTIN
   }
+  if (kind === 'workflow')
+    return workflowName === undefined ? WITHOUT_WORKFLOW : { by: 'client', workflowName }
   return NOT_SERVED.get(kind) ?? notServed(kind)
 }
 

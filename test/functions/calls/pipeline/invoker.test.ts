@@ -385,7 +385,10 @@ test('whatever the layers and the token hold, what is listed is called as explai
           parseCalls([call]),
           HELD.begin('ann'),
         )
-        expect(dispatched.pending.length).toBe(explained.callable === 'client' ? 1 : 0)
+        const kind = entry?.workflowName === undefined ? 'client' : 'workflow'
+        expect(dispatched.pending.map((call) => call.kind)).toEqual(
+          explained.callable === 'client' ? [kind] : [],
+        )
         const [{ result: same } = { result: null }] = dispatched.results
         if (explained.callable !== 'client')
           expect(same).toEqual({

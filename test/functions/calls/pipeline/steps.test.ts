@@ -198,6 +198,8 @@ test('run the tool: a built-in tool answers, and the runner is not asked', async
 
 test.each([
   [undefined, 'RUNS_AT_CLIENT'],
+  [{ kind: 'workflow', workflowName: 'w' }, 'RUNS_AT_CLIENT'],
+  [{ kind: 'workflow' }, 'KIND_NOT_SERVED'],
   [{ kind: 'http' }, 'KIND_NOT_SERVED'],
 ] as const)('run the tool: with the runner %j it is refused as %s', async (runner, code) => {
   const call = resolvedCall({ ...tool('T'), ...(runner && { runner }) })

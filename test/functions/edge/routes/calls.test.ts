@@ -8,8 +8,11 @@ import { NOW } from '../../../support/signed-tokens.ts'
 
 const ECHO = { ...tool('ECHO'), runner: { kind: 'builtin', builtin: 'echo' } } as const
 const CLIENT = tool('CLIENT')
+const FLOW = { ...tool('FLOW'), runner: { kind: 'workflow', workflowName: 'flows-Own' } } as const
 const logs = memoryInvocationLogs(() => NOW)
-const ask = await routeService([ECHO, CLIENT], { logs }, [{ name: 'ECHO', digest: definitionDigest(ECHO) }])
+const ask = await routeService([ECHO, CLIENT, FLOW], { logs }, [
+  { name: 'ECHO', digest: definitionDigest(ECHO) },
+])
 
 const CALL = '11111111-1111-4111-8111-111111111111'
 const OTHER_CALL = '22222222-2222-4222-8222-222222222222'
@@ -44,6 +47,7 @@ test('a dispatch answers with the messages to append, and leaves calls of the cl
   const body = [
     { type: 'tool_use', id: 'a', name: 'ECHO', input: { text: 'a' } },
     { type: 'tool_use', id: 'b', name: 'CLIENT', input: {} },
+    { type: 'tool_use', id: 'c', name: 'FLOW', input: {} },
   ]
   const answer = await ask('ann', 'POST /tools/dispatch', { body })
   expect(answer.status).toBe(200)
@@ -54,9 +58,29 @@ test('a dispatch answers with the messages to append, and leaves calls of the cl
     results: [
       { index: 0, id: 'a', result: { resultType: 'success' } },
       { index: 1, result: null },
+      { index: 2, result: null },
     ],
-    pending: [{ index: 1, id: 'b', name: 'CLIENT' }],
+    pending: [
+      { index: 1, id: 'b', name: 'CLIENT', kind: 'client' },
+      { index: 2, id: 'c', name: 'FLOW', kind: 'workflow', workflowName: 'flows-Own' },
+    ],
   })
+})
+
+const COMPLETED = {
+  format: 'anthropic',
+  calls: [{ type: 'tool_use', id: 'a', name: 'FLOW', input: {} }],
+  results: [{ index: 0, result: { encoded: 'ran', cost: 1 } }],
+}
+
+test('reported results are answered with the messages to append, for every caller', async () => {
+  for (const who of ['ann', 'account', 'token'] as const) {
+    const answer = await ask(who, 'POST /tools/dispatch/complete', { body: COMPLETED })
+    expect(answer.status).toBe(200)
+    expect(answer.headers.get('Cache-Control')).toBe('private, no-store')
+    const content = [{ type: 'tool_result', tool_use_id: 'a', content: 'ran' }]
+    expect(answer.body).toEqual({ format: 'anthropic', messages: [{ role: 'user', content }] })
+  }
 })
 
 test('the log of a call is read by its caller, and by jobs that may see its tool', async () => {
@@ -141,6 +165,28 @@ test.each<RefusedRow>([
     invoke([]),
     '400 PARAMETER_UNKNOWN',
   ],
+  [
+    'results without a valid token',
+    'nobody',
+    'POST /tools/dispatch/complete',
+    { body: COMPLETED },
+    '401 TOKEN_INVALID',
+  ],
+  [
+    'results that do not answer every call',
+    'ann',
+    'POST /tools/dispatch/complete',
+    { body: { ...COMPLETED, results: [] } },
+    '400 BODY_INVALID',
+  ],
+  [
+    'an unknown parameter of results',
+    'ann',
+    'POST /tools/dispatch/complete?a=1',
+    { body: COMPLETED },
+    '400 PARAMETER_UNKNOWN',
+  ],
+  ['a workflow', 'ann', 'POST /tools/invoke', invoke({ name: 'FLOW' }), '409 RUNS_AT_CLIENT'],
   ['a log without a valid token', 'nobody', `GET /tools/invocations/${CALL}/log`, {}, '401 TOKEN_INVALID'],
   ["another user's log", 'bob', `GET /tools/invocations/${CALL}/log`, {}, '404 INVOCATION_NOT_FOUND'],
   [

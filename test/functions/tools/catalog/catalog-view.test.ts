@@ -61,7 +61,7 @@ test('explain says who calls the tool', () => {
     ['python', 'builtin', 'client', 'workflow', 'unknown', 'absent'].map(
       (name) => explainName(view, name).callable,
     ),
-  ).toEqual(['service', 'service', 'client', null, null, null])
+  ).toEqual(['service', 'service', 'client', 'client', null, null])
 })
 
 test('an alias finds its tool, but a tool of exactly that name comes first', () => {

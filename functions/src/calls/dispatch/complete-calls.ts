@@ -1,0 +1,31 @@
+import { answerCalls, CALL_FORMATS, isJsonObject, readCalls, ToolrackError } from '@toolrack/contract'
+import type { CallFormatName, JsonObject, JsonValue } from '@toolrack/contract'
+
+type CompletedCalls = {
+  readonly format: CallFormatName
+  /** The messages for all calls, in their order. */
+  readonly messages: readonly JsonObject[]
+}
+
+/**
+ * Writes the messages for a model's calls from results that the caller reports. It runs nothing and keeps nothing. Throws
+ * BODY_INVALID unless there is exactly one result for each call.
+ */
+export function completeCalls(body: JsonValue): CompletedCalls {
+  const { format: sent, calls = null, results = [], ...rest } = isJsonObject(body) ? body : {}
+  if (sent === undefined || Object.keys(rest).length > 0) throw invalid(SHAPE)
+  const read = readCalls(calls, CALL_FORMATS)
+  if ('fault' in read) throw invalid(`The field calls ${read.fault}.`)
+  const { format } = read
+  if (sent !== format.name)
+    throw invalid(`The calls have the format ${format.name}, but the field format has another value.`)
+  const answered = answerCalls(read.calls, results)
+  if ('fault' in answered) throw invalid(`The list of results ${answered.fault}.`)
+  return { format: format.name, messages: format.messages(answered) }
+}
+
+const SHAPE = 'The body must be a JSON object with the fields format, calls and results, and no others.'
+
+function invalid(message: string): ToolrackError {
+  return new ToolrackError('BODY_INVALID', message)
+}

@@ -1,0 +1,52 @@
+import { isJsonObject } from '../json.ts'
+import { isToolResult, toolResult, type ToolResult } from '../tool-result.ts'
+import type { AnsweredCall, ToolCall } from './call-format.ts'
+import type { CallsFault } from './read-calls.ts'
+
+/** A result that a caller reports: a ToolResult, a text for the model, or the answer of a workflow. */
+export type ReportedResult =
+  ToolResult<unknown> | string | { readonly encoded: string; readonly cost?: number | undefined }
+
+/**
+ * Pairs the calls with `results`, a list of `{ index, result }` in any order. Returns a fault unless there is exactly one result
+ * for each call. The text of the fault is written after "the list of results".
+ */
+export function answerCalls(
+  calls: readonly Pick<ToolCall, 'index' | 'id' | 'name'>[],
+  results: unknown,
+): readonly AnsweredCall[] | CallsFault {
+  if (!Array.isArray(results)) return { fault: 'is not an array' }
+  const byIndex = new Map<unknown, AnsweredCall['call']>(calls.map((call) => [call.index, call]))
+  const found = new Map<unknown, ToolResult<unknown>>()
+  for (const [at, item] of results.entries()) {
+    const { index, id, result: reported } = isJsonObject(item) ? item : {}
+    const call = byIndex.get(index)
+    if (!call) return { fault: `has an item ${at} without the index of a call` }
+    // Items of the answer to a dispatch can be sent unchanged. They have the id too, and null if the call is pending.
+    if (reported === null) continue
+    if (found.has(index)) return { fault: `has two results for the call with the index ${String(index)}` }
+    if (id !== undefined && id !== (call.id ?? null))
+      return { fault: `has an item ${at} that has the id of another call` }
+    const result = resultIn(reported)
+    if (!result)
+      return { fault: `has an item ${at} whose result is not a ToolResult, a text or {"encoded": "…"}` }
+    found.set(index, result)
+  }
+  const answered: AnsweredCall[] = []
+  for (const call of calls) {
+    const result = found.get(call.index)
+    if (!result) return { fault: `has no result for the call with the index ${call.index}` }
+    answered.push({ call, result })
+  }
+  return answered
+}
+
+function resultIn(reported: unknown): ToolResult<unknown> | undefined {
+  if (typeof reported === 'string') return toolResult(reported)
+  if (!isJsonObject(reported)) return undefined
+  const { resultType, textResultForLlm, encoded } = reported
+  if (resultType === undefined) return typeof encoded === 'string' ? toolResult(encoded) : undefined
+  // A failure may come without `error`, which some vendors' messages have.
+  const whole: unknown = { error: textResultForLlm, ...reported }
+  return isToolResult(whole) ? whole : undefined
+}

@@ -1,0 +1,223 @@
+import { afterAll, beforeAll, expect, test } from '@jest/globals'
+import type { InvocationResult, JsonObject } from '@toolrack/contract'
+import { anthropic, chat, gemini, responses } from '../client/calls.ts'
+import { MESSAGES, SAID } from '../support/answered-messages.ts'
+import { errorAnswer } from '../support/error-answer.ts'
+import { Server } from '../support/server.ts'
+import { put, tool } from '../support/tool.ts'
+
+type Dispatched = {
+  readonly format: string
+  readonly messages: readonly unknown[]
+  readonly results: readonly { readonly index: number; readonly result: InvocationResult | null }[]
+  readonly pending: readonly { readonly index: number; readonly workflowName?: string }[]
+}
+
+let server: Server
+beforeAll(async () => {
+  server = await Server.start()
+  const runner = { kind: 'workflow', workflowName: 'tools-Notes' }
+  for (const [name, more] of [
+    ['ns:flow', { runner }],
+    ['MINE', {}],
+  ] as const)
+    expect((await put(server, name, tool(name, 'Does one small thing.', more))).status).toBe(201)
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+function send(path: string, body: unknown, family = 'workflows'): Promise<Response> {
+  return server.fetch(`/${family}/tools/${path}`, { method: 'POST', body: JSON.stringify(body) })
+}
+
+async function answered(path: string, body: unknown, family?: string): Promise<unknown> {
+  const answer = await send(path, body, family)
+  if (answer.status !== 200) throw new Error(`answered ${answer.status}: ${await answer.text()}`)
+  return answer.json()
+}
+
+const FORMATS = [
+  ['openai', chat, 'tool_calls', { role: 'assistant', content: null }],
+  ['openai-responses', responses, 'output', { id: 'resp_1', object: 'response' }],
+  ['anthropic', anthropic, 'content', { role: 'assistant', stop_reason: 'tool_use' }],
+  ['gemini', gemini, 'parts', { role: 'model' }],
+] as const
+const FAMILIES = ['workflows', 'jobs']
+const MATRIX = FORMATS.flatMap((format) => FAMILIES.map((family) => [family, ...format] as const))
+
+test.each(MATRIX)(
+  '/%s, %s: calls of workflows are pending, and complete answers all calls as dispatch would have',
+  async (family, format, make, wrapper, around) => {
+    const flow = make('c1', 'ns__flow', { text: 'one' })
+    const mine = make('c3', 'MINE', { text: 'two' })
+    const calls = [make('c0', 'ECHO', { text: 'zero' }), flow, make('c2', 'NOPE', {}), mine]
+    for (const body of [calls, { ...around, [wrapper]: calls }]) {
+      const { results, pending, ...rest } = (await answered('dispatch', body, family)) as Dispatched
+      expect(rest.format).toBe(format)
+      expect(pending).toEqual([
+        {
+          index: 1,
+          id: 'c1',
+          name: 'ns:flow',
+          kind: 'workflow',
+          workflowName: 'tools-Notes',
+          arguments: { text: 'one' },
+          call: flow,
+        },
+        { index: 3, id: 'c3', name: 'MINE', kind: 'client', arguments: { text: 'two' }, call: mine },
+      ])
+      const reported = pending.map(({ index }) => ({ index, result: { encoded: `ran ${index}`, cost: 0.5 } }))
+      const completed = { format, calls: body, results: [...results, ...reported] }
+      const all = (await answered('dispatch/complete', completed, family)) as Dispatched
+      expect(all.format).toBe(format)
+      const texts = ['zero', 'ran 1', 'Unsupported tool: NOPE', 'ran 3']
+      const places = texts.map((text) => JSON.stringify(all.messages).indexOf(JSON.stringify(text)))
+      expect(places).toEqual(places.toSorted((a, b) => a - b))
+      expect(places[0]).toBeGreaterThan(0)
+      // The same results, run by the service itself, make the same messages.
+      const echoed = texts.map((text, index) =>
+        index === 2 ? calls[2] : make(`c${index}`, 'ECHO', { text }),
+      )
+      const { messages } = (await answered('dispatch', echoed, family)) as Dispatched
+      expect(named(all.messages)).toEqual(named(messages))
+    }
+  },
+)
+
+/** The messages without the names of tools, which only some vendors' messages have. */
+function named(messages: readonly unknown[]): unknown {
+  return JSON.parse(JSON.stringify(messages), (key, value: unknown) => (key === 'name' ? undefined : value))
+}
+
+test.each(FORMATS)(
+  '%s: a ToolResult, a text and an encoded text are the same to the model',
+  async (format, make, ..._rest) => {
+    const calls = [make('c0', 'ECHO', {}), make('c1', 'NOPE', {}), make('c2', 'ECHO', {})]
+    const failure = {
+      resultType: 'failure',
+      textResultForLlm: SAID[1],
+      error: SAID[1],
+      code: 'OWN',
+      meta: {},
+    }
+    const results = [
+      { index: 2, result: { resultType: 'success', textResultForLlm: SAID[2] } },
+      { index: 0, result: SAID[0] },
+      { index: 1, result: failure },
+    ]
+    expect(await answered('dispatch/complete', { format, calls, results })).toEqual({
+      format,
+      messages: MESSAGES[format],
+    })
+  },
+)
+
+test('a value of a ToolResult reaches Gemini as a value, and texts of the answer are passed over', async () => {
+  const result = { resultType: 'success', textResultForLlm: '{"a":[1]}', data: { a: [1] } }
+  const calls = { role: 'model', parts: [{ text: 'Hm.' }, gemini(undefined, 'flow', {})] }
+  const results = [{ index: 1, id: null, result }]
+  expect(await answered('dispatch/complete', { format: 'gemini', calls, results })).toEqual({
+    format: 'gemini',
+    messages: [
+      { role: 'user', parts: [{ functionResponse: { name: 'flow', response: { output: { a: [1] } } } }] },
+    ],
+  })
+})
+
+test('a failure needs no more than its text', async () => {
+  const result = { resultType: 'failure', textResultForLlm: 'The ledger is closed.' }
+  const body = { format: 'gemini', calls: [gemini(undefined, 'flow', {})], results: [{ index: 0, result }] }
+  expect(await answered('dispatch/complete', body)).toMatchObject({
+    messages: [{ parts: [{ functionResponse: { response: { error: 'The ledger is closed.' } } }] }],
+  })
+})
+
+test('complete runs nothing, and the same request has the same answer', async () => {
+  const body = {
+    format: 'openai',
+    calls: [chat('c0', 'GET_TIME', {}), chat('c1', 'ECHO', '{"broken"')],
+    results: [
+      { index: 0, result: 'long ago' },
+      { index: 1, result: '' },
+    ],
+  }
+  const texts = await Promise.all([1, 2].map(async () => (await send('dispatch/complete', body)).text()))
+  expect(texts[0]).toBe(texts[1])
+  expect(JSON.parse(texts[0] ?? '')).toEqual({
+    format: 'openai',
+    messages: [
+      { role: 'tool', tool_call_id: 'c0', content: 'long ago' },
+      { role: 'tool', tool_call_id: 'c1', content: '' },
+    ],
+  })
+})
+
+test('null for an omitted parameter is no argument of a workflow, and broken arguments are for the model to correct', async () => {
+  const body = [chat('c0', 'ns:flow', { text: 'a' }), chat('c1', 'ns:flow', '{"text"')]
+  const { results, pending } = (await answered('dispatch', body)) as Dispatched
+  expect(pending).toMatchObject([{ index: 0 }])
+  expect(results).toMatchObject([{ result: null }, { result: { code: 'ARGUMENTS_INVALID' } }])
+  const optional = { properties: { note: { type: 'string' } } }
+  const runner = { kind: 'workflow', workflowName: 'w' }
+  const definition = { name: 'OPTIONAL', description: 'D.', parameters: optional }
+  await put(server, 'OPTIONAL', { type: 'function', function: definition, runner })
+  expect(await answered('dispatch', [chat('c0', 'OPTIONAL', { note: null })])).toMatchObject({
+    pending: [{ arguments: {} }],
+  })
+})
+
+test('invoke of a workflow is refused with its name, and explain says that the client calls it', async () => {
+  const answer = await send('invoke', { name: 'ns:flow', arguments: { text: 'a' } })
+  expect(answer.status).toBe(409)
+  expect(await answer.json()).toMatchObject({
+    code: 'RUNS_AT_CLIENT',
+    error: 'ns:flow is run by the workflow tools-Notes, which the caller starts, not by the service.',
+  })
+  const explained = await server.fetch('/workflows/tools/explain?name=ns:flow')
+  expect(await explained.json()).toMatchObject({ callable: 'client' })
+})
+
+const CALLS = [chat('c0', 'A', {}), chat('c1', 'B', {})]
+const one = { index: 0, result: 'a' }
+const two = { index: 1, result: 'b' }
+const about = (results: unknown): JsonObject => ({ format: 'openai', calls: CALLS, results }) as JsonObject
+
+test.each<[string, unknown, RegExp]>([
+  ['a list', [], /must be a JSON object with the fields format, calls and results/],
+  ['no format', { calls: CALLS, results: [one, two] }, /must be a JSON object with the fields format/],
+  ['an unknown field', { ...about([one, two]), messages: [] }, /and no others/],
+  ['another format', { ...about([one, two]), format: 'anthropic' }, /calls have the format openai/],
+  ['no calls', { format: 'openai', results: [] }, /field calls must be a list of tool calls/],
+  ['an empty list of calls', { format: 'openai', calls: [], results: [] }, /field calls holds no tool call/],
+  ['one id twice', { ...about([one, two]), calls: [CALLS[0], CALLS[0]] }, /two calls with one id/],
+  ['results that are no list', about({ 0: 'a' }), /list of results is not an array/],
+  ['no results', { format: 'openai', calls: CALLS }, /has no result for the call with the index 0/],
+  ['one result too few', about([one]), /has no result for the call with the index 1/],
+  ['two results of one call', about([one, two, one]), /has two results for the call with the index 0/],
+  ['a result of no call', about([one, two, { index: 2, result: 'c' }]), /item 2 without the index of a call/],
+  [
+    'an index that is a text',
+    about([one, { index: '1', result: 'b' }]),
+    /item 1 without the index of a call/,
+  ],
+  ['an item that is no object', about(['SECRET', two]), /item 0 without the index of a call/],
+  ['the id of another call', about([one, { ...two, id: 'c0' }]), /item 1 that has the id of another call/],
+  [
+    'a result that is null',
+    about([one, { index: 1, result: null }]),
+    /has no result for the call with the index 1/,
+  ],
+  [
+    'an encoded value',
+    about([one, { index: 1, result: { encoded: { a: 'SECRET' } } }]),
+    /item 1 whose result/,
+  ],
+  ['half a ToolResult', about([one, { index: 1, result: { resultType: 'success' } }]), /item 1 whose result/],
+])('%s is refused', async (_title, body, message) => {
+  const answer = await errorAnswer(await send('dispatch/complete', body))
+  expect(answer).toMatchObject({
+    httpStatus: 400,
+    reason: 'BODY_INVALID',
+    message: expect.stringMatching(message),
+  })
+  expect(answer.message).not.toContain('SECRET')
+})
