@@ -51,13 +51,13 @@ test.each(documented)('the size of %s is what the documentation says', async (na
     expect(Math.abs((measured[index] ?? 0) - Number(said) * 1_000)).toBeLessThan(100)
 })
 
-test('each of ToolDefs and ToolDispatcher is under 6 KB, the local fallback apart', async () => {
+test('ToolDefs is under 6 KB and ToolDispatcher under 7 KB, the local fallback apart', async () => {
   expect(await bytes('ToolDefs', [withoutFallback])).toBeLessThan(6_000)
-  expect(await bytes('ToolDispatcher')).toBeLessThan(6_000)
+  expect(await bytes('ToolDispatcher')).toBeLessThan(7_000)
 })
 
-test('both together are under 7.8 KB, and under 14.1 KB with the local fallback', async () => {
+test('both together are under 8.8 KB, and under 15 KB with the local fallback', async () => {
   const both = 'ToolDefs, ToolDispatcher'
-  expect(await bytes(both, [withoutFallback])).toBeLessThan(7_800)
-  expect(await bytes(both)).toBeLessThan(14_100)
+  expect(await bytes(both, [withoutFallback])).toBeLessThan(8_800)
+  expect(await bytes(both)).toBeLessThan(15_000)
 })
