@@ -88,7 +88,7 @@ test.each<[string, object, RegExp]>([
   [
     'a custom tool of OpenAI',
     [{ type: 'custom', id: 'c', custom: { name: 'T', input: 'x' } }],
-    /item 0 that is not a tool call of a known format/,
+    /item 0 that is not a tool call of a known format \(openai, .*, langchain, ai-sdk, openai-functions\)\.$/,
   ],
   [
     'a custom tool of the Responses API, beside a call',

@@ -35,7 +35,10 @@ export function findCalls<Name extends string>(
     if (!isJsonObject(item)) return { fault: `has an item ${index} that is not a JSON object` }
     const format = formats.find(({ isCall }) => isCall(item))
     if (!format && isOther(item, formats)) continue
-    if (!format) return { fault: `has an item ${index} that is not a tool call of a known format` }
+    if (!format) {
+      const known = formats.map(({ name }) => name).join(', ')
+      return { fault: `has an item ${index} that is not a tool call of a known format (${known})` }
+    }
     first ??= { format, index }
     if (format !== first.format)
       return {
