@@ -97,7 +97,20 @@ const code: LossCode | undefined = why
 const runner: Runner = { name, run: ({ text }, { signal }) => [text, signal.aborted] }
 const definition: ToolDefinition = { type: 'function', function: { name, description: '', parameters: {} } }
 const workflow = invokerRunner({ name: 'B', definition, workflow: (input) => input.arguments['a'] })
-const dispatcher = new ToolDispatcher({ runners: [runner, workflow] })
+const typed: Runner<{ path: string }> = { name: 'C', run: ({ path }) => path.length }
+interface Range { from: number; to?: number }
+const ranged = { name: 'D', run: ({ from, to = 0 }: Range) => to - from }
+const inline = { name: 'E', run: async (args: { path: string }) => args.path }
+const dispatcher = new ToolDispatcher({
+  runners: [runner, workflow, typed, ranged, inline, { name: 'F', run: (args: { path: string }) => args.path },
+    { name: 'G', run: ({ text }, { signal }) => [text, signal.aborted] }],
+})
+// @ts-expect-error the type of the arguments has no such parameter
+const wrong: Runner<{ path: string }> = { name: 'C', run: ({ file }) => file }
+// @ts-expect-error arguments are an object
+const text: Runner<string> = { name: 'C', run: (args) => args }
+// @ts-expect-error a Runner has a name
+new ToolDispatcher({ runners: [{ run: (args: { path: string }) => args.path }] })
 const mine: { role: string }[] = []
 mine.push(...(await dispatcher.dispatch<{ role: string }>([])).messages)
 const field: { type: 'function'; function: { name: string; parameters?: Record<string, unknown> } }[] = list.tools
@@ -107,7 +120,7 @@ const over: boolean = end === 'step-limit'
 await defs.list({ dialect: 'openia' })
 // @ts-expect-error a route that there is not
 new ToolDefs({ service: '', token: '', route: 'users' })
-console.log(field, anthropic, code, over, new ToolsError('TOKEN_FAILED', '').status)
+console.log(wrong, text, field, anthropic, code, over, new ToolsError('TOKEN_FAILED', '').status)
 `,
     )
     const options = {

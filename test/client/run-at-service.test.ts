@@ -3,7 +3,7 @@ import type { RequestListener } from 'node:http'
 import { ToolDispatcher } from '../../packages/client/src/index.ts'
 import type { ToolDispatcherOptions } from '../../packages/client/src/index.ts'
 import { ScriptedServer } from '../support/scripted-server.ts'
-import { anthropic, chat, gemini } from './calls.ts'
+import { aiSdk, anthropic, chat, gemini, langchain } from './calls.ts'
 import { listAnswer, refusal, silence } from './scripted-service.ts'
 
 let server: ScriptedServer
@@ -64,10 +64,6 @@ async function texts(made: ToolDispatcher, calls: object): Promise<string[]> {
 
 function renewed({ refused }: { readonly refused: boolean }): string {
   return refused ? 'new' : 'old'
-}
-
-function signedOut(): string {
-  throw new Error('signed out')
 }
 
 test('what has a Runner runs here, the rest at the service, and the answers are in the order of the calls', async () => {
@@ -164,9 +160,13 @@ test.each<[string, RequestListener, string, RegExp]>([
     'WORKER_DIED',
     /did not come from the service/,
   ],
-  ['refuses the token', refusal(401, 'TOKEN_INVALID', 'Not you.'), 'TOKEN_INVALID', /Not you\.$/],
-  ['refuses the caller', refusal(403, 'PERMISSION_DENIED', 'Not you.'), 'PERMISSION_DENIED', /Not you\.$/],
   ['refuses the body', refusal(400, 'BODY_INVALID', 'No.'), 'BODY_INVALID', /No\.$/],
+  [
+    'finds the body too large',
+    listAnswer('', { status: 413 }),
+    'BODY_TOO_LARGE',
+    /refused the request \(413\)/,
+  ],
 ])(
   'a service that %s is a failure of its calls, sent once, and what ran here keeps its result',
   async (_t, fault, code, error) => {
@@ -181,11 +181,12 @@ test.each<[string, RequestListener, string, RegExp]>([
   },
 )
 
-test('a token function that throws is a failure of the calls that it was needed for', async () => {
-  const { results } = await dispatcher({ token: signedOut }).dispatch([chat('a', 'A', {})])
-  expect(results).toMatchObject([
-    { result: { code: 'TOKEN_INVALID', error: 'The token function failed: signed out' } },
-  ])
+test('calls that came through LangChain or the AI SDK are sent so that null means an omitted argument', async () => {
+  server.answers = [service]
+  expect(await texts(dispatcher(), [langchain('a', 'A', { n: null })])).toEqual(['A {"n":null}'])
+  expect(await texts(dispatcher(), [aiSdk('a', 'A', { n: null })])).toEqual(['A {"n":null}'])
+  const sent = { type: 'function', function: { name: 'A', arguments: '{"n":null}' } }
+  expect(bodies).toMatchObject([[sent], [sent]])
 })
 
 test('a caller who leaves gets the reason, and the request ends', async () => {

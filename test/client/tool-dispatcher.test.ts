@@ -4,7 +4,7 @@ import type { JsonObject } from '@toolrack/contract'
 import { ToolDispatcher } from '../../packages/client/src/index.ts'
 import type { Runner } from '../../packages/client/src/index.ts'
 import { MESSAGES, SAID } from '../support/answered-messages.ts'
-import { anthropic, chat, gemini, responses } from './calls.ts'
+import { aiSdk, anthropic, chat, gemini, langchain, responses } from './calls.ts'
 import { listed } from './scripted-service.ts'
 
 const echo: Runner = { name: 'ECHO', run: ({ text }) => text }
@@ -23,6 +23,13 @@ test.each([
   ['openai-responses', responses, 'output', { id: 'resp_1', object: 'response' }],
   ['anthropic', anthropic, 'content', { role: 'assistant', stop_reason: 'tool_use' }],
   ['gemini', gemini, 'parts', { role: 'model' }],
+  [
+    'langchain',
+    langchain,
+    'tool_calls',
+    { content: [{ type: 'text', text: 'Hm.' }], invalid_tool_calls: [] },
+  ],
+  ['ai-sdk', aiSdk, 'content', { role: 'assistant' }],
 ] as const)(
   '%s: known and unknown calls are answered in their order, in the shape that the vendor wants',
   async (format, make, wrapper, around) => {

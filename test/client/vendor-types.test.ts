@@ -6,7 +6,7 @@ import type { ChatCompletionMessageParam, ChatCompletionTool } from 'openai/reso
 import type { FunctionTool, ResponseInputItem } from 'openai/resources/responses/responses'
 import { ToolDefs, ToolDispatcher } from '../../packages/client/src/index.ts'
 import { Server } from '../support/server.ts'
-import { anthropic, chat, gemini, responses } from './calls.ts'
+import { anthropic, chat, functionCall, gemini, responses } from './calls.ts'
 
 let server: Server
 beforeAll(async () => (server = await Server.start()))
@@ -36,6 +36,8 @@ test("what is to be appended is what the types of each vendor's SDK take", async
   const text = { text: 'hi' }
   const toChat: ChatCompletionMessageParam[] = []
   toChat.push(...(await dispatcher.dispatch<ChatCompletionMessageParam>([chat('c', 'ECHO', text)])).messages)
+  const old = functionCall('ECHO', text)
+  toChat.push(...(await dispatcher.dispatch<ChatCompletionMessageParam>([old])).messages)
   const toResponses: ResponseInputItem[] = []
   toResponses.push(...(await dispatcher.dispatch<ResponseInputItem>([responses('c', 'ECHO', text)])).messages)
   const toAnthropic: MessageParam[] = []
@@ -43,7 +45,10 @@ test("what is to be appended is what the types of each vendor's SDK take", async
   const toGemini: Content[] = []
   toGemini.push(...(await dispatcher.dispatch<Content>([gemini(undefined, 'ECHO', text)])).messages)
   expect([toChat, toResponses, toAnthropic, toGemini]).toEqual([
-    [{ role: 'tool', tool_call_id: 'c', content: 'hi' }],
+    [
+      { role: 'tool', tool_call_id: 'c', content: 'hi' },
+      { role: 'function', name: 'ECHO', content: 'hi' },
+    ],
     [{ type: 'function_call_output', call_id: 'c', output: 'hi' }],
     [{ role: 'user', content: [{ type: 'tool_result', tool_use_id: 'c', content: 'hi' }] }],
     [{ role: 'user', parts: [{ functionResponse: { name: 'ECHO', response: { output: 'hi' } } }] }],

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { DIALECTS, findCalls, inDialect, nameIn, readCalls } from '@toolrack/contract'
+import { CALL_FORMATS, DIALECTS, findCalls, inDialect, nameIn, readCalls } from '@toolrack/contract'
 import type { CallFormat, DialectRules, JsonObject, ToolDefinition } from '@toolrack/contract'
 import { dialectAnswer } from '../../functions/src/tools/catalog/list-answer.ts'
 import { DialectFragments } from '../../functions/src/tools/catalog/dialect-fragments.ts'
@@ -93,7 +93,8 @@ const MAY_NAME_VENDORS = [
 
 test('no code names a vendor but the files of the vendors', () => {
   const sources = [...readSource('packages/contract/src', 'packages/client/src', 'functions/src')]
-  const vendors = [...new Set(DIALECTS.map((dialect) => dialect.split('-')[0]))]
+  const formats = CALL_FORMATS.map(({ name }) => name)
+  const vendors = [...new Set([...DIALECTS.map((dialect) => dialect.split('-')[0]), ...formats])]
   const name = new RegExp(vendors.join('|'), 'i')
   const named = sources.filter(([, text]) => name.test(withoutComments(text)))
   const paths = named.map(([path]) => path)

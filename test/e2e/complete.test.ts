@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from '@jest/globals'
 import type { InvocationResult, JsonObject } from '@toolrack/contract'
-import { anthropic, chat, gemini, responses } from '../client/calls.ts'
+import { aiSdk, anthropic, chat, gemini, langchain, responses } from '../client/calls.ts'
 import { MESSAGES, SAID } from '../support/answered-messages.ts'
 import { errorAnswer } from '../support/error-answer.ts'
 import { Server } from '../support/server.ts'
@@ -40,6 +40,8 @@ const FORMATS = [
   ['openai-responses', responses, 'output', { id: 'resp_1', object: 'response' }],
   ['anthropic', anthropic, 'content', { role: 'assistant', stop_reason: 'tool_use' }],
   ['gemini', gemini, 'parts', { role: 'model' }],
+  ['langchain', langchain, 'tool_calls', { content: [] }],
+  ['ai-sdk', aiSdk, 'content', { role: 'assistant' }],
 ] as const
 const FAMILIES = ['workflows', 'jobs']
 const MATRIX = FORMATS.flatMap((format) => FAMILIES.map((family) => [family, ...format] as const))
@@ -85,7 +87,9 @@ test.each(MATRIX)(
 
 /** The messages without the names of tools, which only some vendors' messages have. */
 function named(messages: readonly unknown[]): unknown {
-  return JSON.parse(JSON.stringify(messages), (key, value: unknown) => (key === 'name' ? undefined : value))
+  return JSON.parse(JSON.stringify(messages), (key, value: unknown) =>
+    key === 'name' || key === 'toolName' ? undefined : value,
+  )
 }
 
 test.each(FORMATS)(
@@ -181,14 +185,29 @@ const one = { index: 0, result: 'a' }
 const two = { index: 1, result: 'b' }
 const about = (results: unknown): JsonObject => ({ format: 'openai', calls: CALLS, results }) as JsonObject
 
-test.each<[string, unknown, RegExp]>([
+test.each<[title: string, body: unknown, message: RegExp, reason?: string]>([
   ['a list', [], /must be a JSON object with the fields format, calls and results/],
   ['no format', { calls: CALLS, results: [one, two] }, /must be a JSON object with the fields format/],
   ['an unknown field', { ...about([one, two]), messages: [] }, /and no others/],
   ['another format', { ...about([one, two]), format: 'anthropic' }, /calls have the format openai/],
-  ['no calls', { format: 'openai', results: [] }, /field calls must be a list of tool calls/],
-  ['an empty list of calls', { format: 'openai', calls: [], results: [] }, /field calls holds no tool call/],
-  ['one id twice', { ...about([one, two]), calls: [CALLS[0], CALLS[0]] }, /two calls with one id/],
+  [
+    'no calls',
+    { format: 'openai', results: [] },
+    /field calls must be a list of tool calls/,
+    'CALLS_INVALID',
+  ],
+  [
+    'an empty list of calls',
+    { format: 'openai', calls: [], results: [] },
+    /field calls holds no tool call/,
+    'CALLS_INVALID',
+  ],
+  [
+    'one id twice',
+    { ...about([one, two]), calls: [CALLS[0], CALLS[0]] },
+    /two calls with one id/,
+    'CALLS_INVALID',
+  ],
   ['results that are no list', about({ 0: 'a' }), /list of results is not an array/],
   ['no results', { format: 'openai', calls: CALLS }, /has no result for the call with the index 0/],
   ['one result too few', about([one]), /has no result for the call with the index 1/],
@@ -212,11 +231,11 @@ test.each<[string, unknown, RegExp]>([
     /item 1 whose result/,
   ],
   ['half a ToolResult', about([one, { index: 1, result: { resultType: 'success' } }]), /item 1 whose result/],
-])('%s is refused', async (_title, body, message) => {
+])('%s is refused', async (_title, body, message, reason = 'BODY_INVALID') => {
   const answer = await errorAnswer(await send('dispatch/complete', body))
   expect(answer).toMatchObject({
     httpStatus: 400,
-    reason: 'BODY_INVALID',
+    reason,
     message: expect.stringMatching(message),
   })
   expect(answer.message).not.toContain('SECRET')

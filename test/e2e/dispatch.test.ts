@@ -58,6 +58,13 @@ const anthropic = (id: string, name: string, input: unknown): object => ({
   name,
   input,
 })
+const langchain = (id: string, name: string, args: unknown): object => ({ type: 'tool_call', id, name, args })
+const aiSdk = (toolCallId: string, toolName: string, input: unknown): object => ({
+  type: 'tool-call',
+  toolCallId,
+  toolName,
+  input,
+})
 const gemini = (id: string | undefined, name: string, args?: unknown): object => ({
   functionCall: { ...(id !== undefined && { id }), name, ...(args !== undefined && { args }) },
 })
@@ -77,6 +84,8 @@ const FORMATS: readonly [keyof typeof MESSAGES, MakeCall, string, object][] = [
   ['openai-responses', responses, 'output', { id: 'resp_1', object: 'response' }],
   ['anthropic', anthropic, 'content', { role: 'assistant', stop_reason: 'tool_use' }],
   ['gemini', gemini, 'parts', { role: 'model' }],
+  ['langchain', langchain, 'tool_calls', { content: [], invalid_tool_calls: [] }],
+  ['ai-sdk', aiSdk, 'content', { role: 'assistant' }],
 ]
 
 test.each(FORMATS)(
@@ -97,6 +106,25 @@ test.each(FORMATS)(
     }
   },
 )
+
+test('the old function call of OpenAI is answered by the name of its function', async () => {
+  const server = await start()
+  const call = { name: 'ECHO', arguments: '{"text":"hi"}' }
+  for (const body of [[call], { role: 'assistant', content: null, function_call: call }])
+    expect(await dispatch(server, body)).toMatchObject({
+      format: 'openai-functions',
+      messages: [{ role: 'function', name: 'ECHO', content: 'hi' }],
+      results: [{ index: 0, id: null, name: 'ECHO', result: { resultType: 'success' } }],
+    })
+})
+
+test('null of a strict model that came through LangChain or the AI SDK means that the argument was omitted', async () => {
+  const server = await start()
+  for (const make of [langchain, aiSdk]) {
+    const { results } = await dispatch(server, [make('c', 'GET_TIME', { timeZone: null })])
+    expect(results).toMatchObject([{ result: { resultType: 'success' } }])
+  }
+})
 
 test('what a model says beside its calls is passed over', async () => {
   const server = await start()
@@ -161,7 +189,7 @@ withPython(
     const server = await start()
     await uploaded(server, 'ledger', LEDGER)
     const exact = '{"id":9007199254740993}'
-    for (const call of [chat, responses, anthropic, gemini]) {
+    for (const call of [chat, responses, anthropic, gemini, langchain, aiSdk]) {
       const { messages } = await dispatch(server, [call('c1', 'ledger__newest', {})])
       expect(JSON.stringify(messages)).toContain(JSON.stringify(exact))
     }
@@ -181,6 +209,8 @@ test('a call of a tool that runs at the client comes back as it was sent, and ge
   for (const [make, none] of [
     [anthropic, []],
     [gemini, []],
+    [langchain, []],
+    [aiSdk, []],
   ] as const)
     expect((await dispatch(server, [make('c1', 'ns__mine', {})])).messages).toEqual(none)
 })
@@ -249,8 +279,18 @@ test.each<[string, unknown, RegExp]>([
   ['only texts', [{ type: 'text', text: 'Hm.' }], /holds no tool call/],
   ['text', 'ECHO', /must be a list of tool calls/],
   ['an object without calls', { messages: [] }, /must be a list of tool calls/],
-  ['two lists', { output: [], content: [] }, /must be a list of tool calls/],
+  ['empty lists', { output: [], content: [] }, /holds no tool call/],
+  [
+    'two lists',
+    { output: [responses('a', 'ECHO', {})], parts: [gemini('b', 'ECHO')] },
+    /must be a list of tool calls/,
+  ],
   ['an item that is no object', [chat('a', 'ECHO', {}), 'ECHO'], /an item 1 that is not a JSON object/],
+  [
+    'a call of an unknown format beside one of a known format',
+    [chat('a', 'ECHO', {}), { type: 'custom', id: 'b', custom: { name: 'ECHO', input: 'x' } }],
+    /an item 1 that is not a tool call of a known format/,
+  ],
   ['an item that is no call', [{ name: 'ECHO', arguments: {} }], /an item 0 that is not a tool call/],
   [
     'two formats',
@@ -281,7 +321,7 @@ test.each<[string, unknown, RegExp]>([
   const answer = await errorAnswer(await send(await start(), body))
   expect(answer).toMatchObject({
     httpStatus: 400,
-    reason: 'BODY_INVALID',
+    reason: 'CALLS_INVALID',
     message: expect.stringMatching(message),
   })
   expect(answer.message).not.toContain('SECRET')

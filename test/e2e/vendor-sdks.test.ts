@@ -13,7 +13,11 @@ import {
 } from '@modelcontextprotocol/sdk/types.js'
 import type { Dialect, InvocationResult, JsonObject, JsonValue } from '@toolrack/contract'
 import OpenAI from 'openai'
-import type { ChatCompletionMessageParam, ChatCompletionTool } from 'openai/resources/chat/completions'
+import type {
+  ChatCompletionFunctionTool,
+  ChatCompletionMessageParam,
+  ChatCompletionTool,
+} from 'openai/resources/chat/completions'
 import type { FunctionTool, ResponseInput } from 'openai/resources/responses/responses'
 import { ScriptedVendor } from '../support/scripted-vendor.ts'
 import { Server } from '../support/server.ts'
@@ -121,6 +125,31 @@ test.each([
     })
   },
 )
+
+test("the OpenAI SDK takes the list's functions in its old field, and an old function call goes through it", async () => {
+  await using vendor = await ScriptedVendor.start([
+    completion({ function_call: { name: 'voice__echo', arguments: '{"text":"Hear me."}' } }),
+    completion({ content: 'It said: Hear me.' }),
+  ])
+  const client = new OpenAI({ apiKey: 'none', baseURL: `${vendor.origin}/v1`, maxRetries: 0 })
+  const tools = await listIn<ChatCompletionFunctionTool>('openai')
+  const functions = tools.map((tool) => tool.function)
+  const messages: ChatCompletionMessageParam[] = [{ role: 'user', content: 'Echo.' }]
+
+  const first = await client.chat.completions.create({ model: 'scripted', messages, functions })
+  const said = first.choices[0]?.message
+  if (!said) throw new Error('the model has said nothing')
+  messages.push(said, ...(await dispatched<ChatCompletionMessageParam>(said)))
+  const second = await client.chat.completions.create({ model: 'scripted', messages, functions })
+
+  expect(second.choices[0]?.message.content).toBe('It said: Hear me.')
+  const [, again] = sentBy(vendor, /^\/v1\/chat\/completions$/)
+  expect((again['messages'] as JsonValue[]).at(-1)).toEqual({
+    role: 'function',
+    name: 'voice__echo',
+    content: 'Hear me.',
+  })
+})
 
 const response = (output: JsonValue) => ({ id: 'resp_1', object: 'response', status: 'completed', output })
 

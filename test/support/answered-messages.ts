@@ -20,6 +20,18 @@ export const MESSAGES = {
       })),
     },
   ],
+  langchain: SAID.map((content, index) => ({ type: 'tool', tool_call_id: `c${index}`, content })),
+  'ai-sdk': [
+    {
+      role: 'tool',
+      content: SAID.map((value, index) => ({
+        type: 'tool-result',
+        toolCallId: `c${index}`,
+        toolName: index === 1 ? 'NOPE' : 'ECHO',
+        output: { type: index === 1 ? 'error-text' : 'text', value },
+      })),
+    },
+  ],
   gemini: [
     {
       role: 'user',

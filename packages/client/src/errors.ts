@@ -10,7 +10,10 @@ export type ToolsErrorCode =
   | 'SERVICE_UNAVAILABLE'
   /** The alias of a name needs a SHA-256, but `crypto.subtle` is missing. Pages without https do not have it. */
   | 'CRYPTO_MISSING'
-  /** The model's answer contains no list of calls that can be read, or `complete` did not get one result for each call. */
+  /**
+   * The model's answer contains no list of calls that can be read, or an item that looks like a call of no known format. Or
+   * `complete` did not get one result for each call.
+   */
   | 'CALLS_INVALID'
   /** The chat endpoint of `runTools` failed, or its answer is not a chat completion. */
   | 'MODEL_FAILED'
@@ -61,15 +64,18 @@ export class ServiceError extends Error {
   readonly code: ServiceErrorCode
   /** The pause that the service asked for, in milliseconds. 0 if it asked for none. */
   readonly retryAfterMs: number
+  /** False if the request certainly never reached the service. */
+  readonly wasSent: boolean
 
   constructor(
     code: ServiceErrorCode,
     message: string,
-    options: { retryAfterMs?: number; cause?: unknown } = {},
+    options: { retryAfterMs?: number; wasSent?: boolean; cause?: unknown } = {},
   ) {
     super(message, { cause: options.cause })
     this.code = code
     this.retryAfterMs = options.retryAfterMs ?? 0
+    this.wasSent = options.wasSent ?? true
   }
 }
 

@@ -1,6 +1,6 @@
 import { ServiceError } from './errors.ts'
 
-/** The largest number of requests for one list. */
+/** The largest number of requests for one list or one batch of calls. */
 const ATTEMPTS = 3
 const FIRST_PAUSE_MS = 100
 
@@ -11,18 +11,19 @@ const RETRY_AFTER_MS_MAX = 300_000
 /**
  * Tries again after a ServiceError. The pauses grow and are random, so that clients whose requests failed at the same time
  * do not repeat them at the same time. The pause that the service asked for is added. If the pause would end after `endsMs`,
- * the error is thrown instead.
+ * the error is thrown instead. It is thrown at once if it is not one of those that `mayRepeat`.
  */
 export async function withRetry<T>(
   endsMs: number,
   signal: AbortSignal,
   attempt: () => Promise<T>,
+  mayRepeat: (error: ServiceError) => boolean = () => true,
 ): Promise<T> {
   for (let tried = 1; ; tried += 1) {
     try {
       return await attempt()
     } catch (error) {
-      if (!(error instanceof ServiceError) || tried === ATTEMPTS) throw error
+      if (!(error instanceof ServiceError) || tried === ATTEMPTS || !mayRepeat(error)) throw error
       const pauseMs = error.retryAfterMs + FIRST_PAUSE_MS * 2 ** (tried - 1) * randomFactor()
       if (Date.now() + pauseMs >= endsMs) throw error
       await pause(pauseMs, signal)

@@ -1,7 +1,8 @@
 import { CALLS_MAX, isToolResult, toolFailure, writeCall } from '@toolrack/contract'
-import type { ErrorCode, JsonObject, ToolCall, ToolResult } from '@toolrack/contract'
+import type { JsonObject, ToolCall, ToolResult } from '@toolrack/contract'
 import { ServiceError, timedOut, ToolsError } from './errors.ts'
 import { inTime } from './in-time.ts'
+import { withRetry } from './retry.ts'
 import { withNetworkErrors, type Service } from './service.ts'
 
 /** The service's answer to one call: its result, or the tool, which runs at the client. */
@@ -19,16 +20,10 @@ export type LeftCall = {
 /** The largest number of UTF-8 bytes of the calls in one request. The service accepts one megabyte. */
 const BYTES_MAX = 900_000
 
-/** The error code of the calls, for each HTTP status with which the service refused their request. */
-const FAILURE_CODES: Readonly<Record<number, ErrorCode>> = {
-  401: 'TOKEN_INVALID',
-  403: 'PERMISSION_DENIED',
-  413: 'BODY_TOO_LARGE',
-}
-
 /**
- * Runs calls at the service. A call is sent once, and a second time only after a 401. If the service does not answer, each
- * result is a failure that says whether the tool may have run. Rejects only with the reason of the caller's signal.
+ * Runs calls at the service. A call is sent a second time only after a 401, or if the first request certainly never reached
+ * the service. If the service does not answer, each result is a failure that says whether the tool may have run. Rejects with
+ * the reason of the caller's signal, with TOKEN_FAILED, and with SERVICE_REFUSED if the model cannot correct its calls.
  */
 export async function runAtService(
   service: Service,
@@ -38,13 +33,22 @@ export async function runAtService(
 ): Promise<ReadonlyMap<ToolCall, ServiceAnswer>> {
   const answers = batches(calls).map(async (batch) => {
     try {
-      const send = (signal: AbortSignal): Promise<string> => sendBatch(service, batch, signal)
+      const endsMs = Date.now() + deadlineMs
+      const send = (signal: AbortSignal): Promise<string> =>
+        withRetry(
+          endsMs,
+          signal,
+          () => sendBatch(service, batch, signal),
+          ({ wasSent }) => !wasSent,
+        )
       return readAnswer(await inTime(deadlineMs, () => timedOut(deadlineMs), send, caller), batch)
     } catch (error) {
       caller?.throwIfAborted()
-      return batch.map(({ call }): Answered => [call, { result: failureOf(error) }])
+      const result = failureOf(error)
+      return batch.map(({ call }): Answered => [call, { result }])
     }
   })
+  await Promise.allSettled(answers)
   return new Map((await Promise.all(answers)).flat())
 }
 
@@ -95,11 +99,16 @@ function readAnswer(text: string, batch: readonly Sent[]): readonly Answered[] {
   }
 }
 
+/** The failure for the model. Throws the error if the model cannot correct it: a wrong token or address, for example. */
 function failureOf(error: unknown): ToolResult {
-  if (error instanceof ToolsError)
-    return toolFailure(FAILURE_CODES[error.status ?? 401] ?? 'BODY_INVALID', error.message)
-  const { code, message } = error as ServiceError
+  if (error instanceof ToolsError) {
+    if (error.status === 413) return toolFailure('BODY_TOO_LARGE', error.message)
+    if (error.reason === 'BODY_INVALID') return toolFailure('BODY_INVALID', error.message)
+    throw error
+  }
+  const { code, message, wasSent } = error as ServiceError
   if (code === 'BUSY') return toolFailure('RUNNER_BUSY', `${message} Nothing was run.`)
+  if (!wasSent) return toolFailure('RUNNER_UNAVAILABLE', `${message} The tool has not run.`)
   const failure = code === 'TIMEOUT' ? 'DEADLINE_EXCEEDED' : 'WORKER_DIED'
   return toolFailure(failure, `${message} The tool may have run.`)
 }

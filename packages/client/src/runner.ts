@@ -13,8 +13,8 @@ export type RunnerContext = {
   readonly signal: AbortSignal
 }
 
-/** A tool that runs in this program. */
-export type Runner = {
+/** A tool that runs in this program. `Args` is the type of the arguments that `run` takes. It is not checked at run time. */
+export type Runner<Args extends object = JsonObject> = {
   /** The `function.name` of the tool's definition. */
   readonly name: string
   /** The definition's `function.name` must be equal to `name`. If it is set, null arguments that mean "omitted" are removed. */
@@ -23,14 +23,18 @@ export type Runner = {
    * Runs one call. The model gets a returned string unchanged, the text of a returned ToolResult, and any other value as
    * JSON. If `run` throws, the model gets a failure.
    */
-  readonly run: (args: JsonObject, context: RunnerContext) => unknown
+  readonly run: (args: Args, context: RunnerContext) => unknown
 }
+
+/** A Runner for arguments of any type. */
+// oxlint-disable-next-line typescript/no-explicit-any -- `any` is the only type that takes Runners of all types of arguments
+export type AnyRunner = Runner<any>
 
 /**
  * Finds Runners by name. Throws OPTION_INVALID if a name is not allowed, if it differs from the name in the definition, or
  * if two Runners have the same name.
  */
-export function runnersByName(runners: readonly Runner[]): ByName<Runner> {
+export function runnersByName(runners: readonly AnyRunner[]): ByName<Runner> {
   const names = new Set<string>()
   for (const [index, runner] of runners.entries()) {
     const { name, definition = { function: { name } } } = runner

@@ -69,8 +69,19 @@ export async function withNetworkErrors<T>(signal: AbortSignal, act: () => Promi
     return await act()
   } catch (cause) {
     signal.throwIfAborted()
-    throw new ServiceError('NETWORK', 'The service cannot be reached, or its answer broke off.', { cause })
+    const wasSent = !hadNoConnection(cause)
+    const orBroke = wasSent ? ', or its answer broke off' : ''
+    throw new ServiceError('NETWORK', `The service cannot be reached${orBroke}.`, { wasSent, cause })
   }
+}
+
+/** The codes of errors before there is a connection, in Node and Bun. Browsers do not say why a request failed. */
+const NO_CONNECTION = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused)$/
+
+/** True if the error certainly means that there was no connection. `fetch` of Node has the network's error as its cause. */
+function hadNoConnection(error: unknown): boolean {
+  const { code, cause } = (error ?? {}) as { code?: string; cause?: { code?: string; syscall?: string } }
+  return cause?.syscall === 'connect' || NO_CONNECTION.test(code ?? cause?.code ?? '')
 }
 
 /** Returns an answer with a status below 400, and throws for any other answer. */

@@ -12,12 +12,12 @@ import type { ByName } from './by-name.ts'
 import { optionInvalid, ToolsError } from './errors.ts'
 import { runAtService, type LeftCall } from './run-at-service.ts'
 import { runLocally } from './run-locally.ts'
-import { runnersByName, type Runner } from './runner.ts'
+import { runnersByName, type AnyRunner, type Runner } from './runner.ts'
 import { Service, type ServiceOptions } from './service.ts'
 
 export type ToolDispatcherOptions = Partial<ServiceOptions> & {
   /** The tools that run in this program. Runners are searched before the service is asked: by name, then by alias. */
-  readonly runners?: readonly Runner[] | undefined
+  readonly runners?: readonly AnyRunner[] | undefined
   /** The longest run of a Runner, or of one request to the service, in milliseconds. The default is 60,000. */
   readonly deadlineMs?: number | undefined
 }
@@ -74,10 +74,11 @@ export class ToolDispatcher {
    * Every call is answered or pending. A call of an unknown tool is answered with `Unsupported tool: NAME`. `Message` is the
    * vendor's type of the messages to append.
    *
-   * It never rejects because of a tool or the service. It rejects with:
+   * It never rejects because of a tool, or because the service is not available. It rejects with:
    *
-   * - CALLS_INVALID if there is no list of calls,
+   * - CALLS_INVALID if there is no list of calls, or if an item looks like a call of no known format, before anything is run,
    * - CRYPTO_MISSING, before anything is run,
+   * - TOKEN_FAILED or SERVICE_REFUSED, as `list` does, when the Runners of the other calls have ended,
    * - the reason of `signal`.
    */
   async dispatch<Message extends object = JsonObject>(
@@ -90,16 +91,17 @@ export class ToolDispatcher {
     const runners = await Promise.all(calls.map(({ name }) => this.#runners.find(name)))
     const remote = calls.filter(({ fault }, at) => fault === undefined && !runners[at])
     const answers = this.#service && runAtService(this.#service, remote, this.#deadlineMs, signal)
-    const outcomes = await Promise.all(
-      calls.map(async (call, at) => {
-        const { result, left } = (runners[at] ? undefined : (await answers)?.get(call)) ?? {}
-        // If the service answers that the tool runs at the client, the call runs here if there is a Runner.
-        const runner = runners[at] ?? this.#runners.get(left?.name ?? '')
-        const pending = left && !runner ? pendingCall(call, left) : undefined
-        if (pending) return { pending }
-        return { call, result: result ?? (await this.#runHere(call, runner, signal)) }
-      }),
-    )
+    const answering = calls.map(async (call, at) => {
+      const { result, left } = (runners[at] ? undefined : (await answers)?.get(call)) ?? {}
+      // If the service answers that the tool runs at the client, the call runs here if there is a Runner.
+      const runner = runners[at] ?? this.#runners.get(left?.name ?? '')
+      const pending = left && !runner ? pendingCall(call, left) : undefined
+      if (pending) return { pending }
+      return { call, result: result ?? (await this.#runHere(call, runner, signal)) }
+    })
+    // If one call rejects, the others end first, so that no Runner goes on in the background.
+    await Promise.allSettled(answering)
+    const outcomes = await Promise.all(answering)
     const answered = outcomes.flatMap((outcome) => (outcome.pending ? [] : [outcome]))
     return {
       ...messagesOf<Message>(format, answered),
@@ -124,7 +126,7 @@ export class ToolDispatcher {
   }
 
   async #runHere(call: ReadCall, runner?: Runner, signal?: AbortSignal): Promise<ToolResult> {
-    if (call.fault !== undefined) return toolFailure('BODY_INVALID', `The call ${call.fault}.`)
+    if (call.fault !== undefined) return toolFailure('CALLS_INVALID', `The call ${call.fault}.`)
     return runner ? runLocally(runner, call, this.#deadlineMs, signal) : unsupported(call.name)
   }
 }

@@ -29,6 +29,7 @@ const STATUS: Readonly<Record<number, string>> = {
 export const ERROR_CODES = {
   REQUEST_MALFORMED: kind(400, 'The request is not valid HTTP.'),
   BODY_INVALID: kind(400, 'The body is not valid JSON of the expected shape.'),
+  CALLS_INVALID: kind(400, 'The body has no tool calls that can be read; nothing was run.'),
   PARAMETER_INVALID: kind(400, 'A query parameter has a value that is not allowed.'),
   PARAMETER_UNKNOWN: kind(400, 'A query parameter is not known here.'),
   PARAMETER_UNAVAILABLE: kind(400, 'A query parameter is not available in this version.'),

@@ -6,6 +6,8 @@ const granted = { name: 'hers', digest: '$HER_DIGEST$' }
 const openai = { id: 'c1', type: 'function', function: { name: 'ECHO', arguments: '{"text":"x"}' } }
 const anthropic = { type: 'tool_use', id: 't1', name: 'notes:write', input: { text: 'x' } }
 const responses = { type: 'function_call', call_id: 'r1', name: 'TIME', arguments: '{}' }
+const langchain = { type: 'tool_call', id: 'l1', name: 'ECHO', args: { text: 'x' } }
+const aiSdk = { type: 'tool-call', toolCallId: 'a1', toolName: 'ECHO', input: { text: 'x' } }
 const gemini = { functionCall: { id: 'g1', name: 'ECHO', args: { text: 'x' } } }
 
 const rich = {
@@ -57,6 +59,9 @@ const BODIES: Readonly<Record<string, readonly JsonValue[]>> = {
     [anthropic],
     { role: 'assistant', content: [{ type: 'text', text: 'x' }, anthropic] },
     { output: [responses] },
+    { content: [anthropic], tool_calls: [langchain], invalid_tool_calls: [] },
+    { role: 'assistant', content: [aiSdk] },
+    { role: 'assistant', content: null, function_call: { name: 'ECHO', arguments: '{"text":"x"}' } },
     { parts: [gemini, { functionCall: { name: 'vault:look', args: {} } }] },
   ],
   'POST /tools/dispatch/complete': [

@@ -9,13 +9,13 @@ type CompletedCalls = {
 
 /**
  * Writes the messages for a model's calls from results that the caller reports. It runs nothing and keeps nothing. Throws
- * BODY_INVALID unless there is exactly one result for each call.
+ * CALLS_INVALID if the calls cannot be read, and BODY_INVALID unless there is exactly one result for each call.
  */
 export function completeCalls(body: JsonValue): CompletedCalls {
   const { format: sent, calls = null, results = [], ...rest } = isJsonObject(body) ? body : {}
   if (sent === undefined || Object.keys(rest).length > 0) throw invalid(SHAPE)
   const read = readCalls(calls, CALL_FORMATS)
-  if ('fault' in read) throw invalid(`The field calls ${read.fault}.`)
+  if ('fault' in read) throw new ToolrackError('CALLS_INVALID', `The field calls ${read.fault}.`)
   const { format } = read
   if (sent !== format.name)
     throw invalid(`The calls have the format ${format.name}, but the field format has another value.`)

@@ -41,10 +41,10 @@ type PendingCall = Identity & {
 
 type Identity = { readonly index: number; readonly id: string | null; readonly name: string }
 
-/** Reads a model's raw calls before any of them runs. Throws BODY_INVALID if one of them cannot be read. */
+/** Reads a model's raw calls before any of them runs. Throws CALLS_INVALID if one of them cannot be read. */
 export function parseCalls(body: JsonValue): ReadCalls<CallFormatName> {
   const read = readCalls(body, CALL_FORMATS)
-  if ('fault' in read) throw new ToolrackError('BODY_INVALID', `The body ${read.fault}.`)
+  if ('fault' in read) throw new ToolrackError('CALLS_INVALID', `The body ${read.fault}.`)
   return read
 }
 

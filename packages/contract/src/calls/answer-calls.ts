@@ -1,7 +1,7 @@
 import { isJsonObject } from '../json.ts'
 import { isToolResult, toolResult, type ToolResult } from '../tool-result.ts'
 import type { AnsweredCall, ToolCall } from './call-format.ts'
-import type { CallsFault } from './read-calls.ts'
+import type { CallsFault } from './call-items.ts'
 
 /** A result that a caller reports: a ToolResult, a text for the model, or the answer of a workflow. */
 export type ReportedResult =

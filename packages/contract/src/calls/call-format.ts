@@ -27,11 +27,16 @@ export type AnsweredCall<Result extends ToolResult<unknown> = ToolResult<unknown
  */
 export type CallFormat<Name extends string = string> = {
   readonly name: Name
-  /** The key of a message that holds the list of items, such as `tool_calls`. */
+  /** The key of a message that holds the list of items, or the only item, such as `tool_calls`. */
   readonly itemsKey: string
+  /** Other keys of the same message that can hold calls. They are read only if `itemsKey` has no item. */
+  readonly otherKeys?: readonly string[]
   /** True for an item that is a call in this format, even if the call is malformed. */
   readonly isCall: (item: JsonObject) => boolean
-  /** True for an item without a `type` that is not a call, such as a text. Such items are skipped. */
+  /**
+   * True for an item that must be skipped, but is not recognised as such by its `type` alone: a text without a `type`, or a
+   * call with a name and arguments that the vendor runs itself.
+   */
   readonly isOther?: (item: JsonObject) => boolean
   /** The id of a call as the model sent it. The id can have any type. */
   readonly id: (item: JsonObject) => JsonValue | undefined

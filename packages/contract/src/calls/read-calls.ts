@@ -1,5 +1,6 @@
-import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from '../json.ts'
+import { isJsonObject, type JsonObject, type JsonValue } from '../json.ts'
 import type { CallFormat, ToolCall } from './call-format.ts'
+import { itemsIn, looksLikeCall, type CallsFault } from './call-items.ts'
 
 /** The largest number of calls in one request to the service. */
 export const CALLS_MAX = 64
@@ -21,24 +22,23 @@ export type ReadCalls<Name extends string = string> = {
   readonly calls: readonly ToolCall[]
 }
 
-/** The fault of a model's answer. The text is written after "the body": "the body mixes formats". */
-export type CallsFault = { readonly fault: string }
-
 /** Finds the calls in a model's answer: a list of items, or the message that holds the list. */
 export function findCalls<Name extends string>(
   body: JsonValue,
   formats: readonly CallFormat<Name>[],
 ): FoundCalls<Name> | CallsFault {
-  const itemsKeys = formats.map(({ itemsKey }) => itemsKey)
-  const list = listIn(body, itemsKeys)
-  if (!list) return { fault: `must be a list of tool calls, or an object with one of ${inWords(itemsKeys)}` }
+  const list = itemsIn(body, formats)
+  if ('fault' in list) return list
   const items: FoundCall[] = []
   let first: { readonly format: CallFormat<Name>; readonly index: number } | undefined
   for (const [index, item] of list.entries()) {
     if (!isJsonObject(item)) return { fault: `has an item ${index} that is not a JSON object` }
     const format = formats.find(({ isCall }) => isCall(item))
     if (!format && isOther(item, formats)) continue
-    if (!format) return { fault: `has an item ${index} that is not a tool call of a known format` }
+    if (!format) {
+      const known = formats.map(({ name }) => name).join(', ')
+      return { fault: `has an item ${index} that is not a tool call of a known format (${known})` }
+    }
     first ??= { format, index }
     if (format !== first.format)
       return {
@@ -86,24 +86,12 @@ function idFault({ idFault: fault }: CallFormat, sent: JsonValue | undefined): s
 }
 
 /**
- * True for an item that is skipped: a text, a thought, or a call that the vendor runs itself. If the item has a `type`, only
- * the `type` decides.
+ * True for an item that is skipped: a text, a thought, or a call that the vendor runs itself. An item that looks like a call is
+ * never skipped, because the model waits for its answer.
  */
 function isOther(item: JsonObject, formats: readonly CallFormat[]): boolean {
   const { type } = item
-  if (typeof type === 'string') return type !== 'function'
-  return type === undefined && formats.some((format) => format.isOther?.(item))
-}
-
-function listIn(body: JsonValue, itemsKeys: readonly string[]): readonly JsonValue[] | undefined {
-  if (isJsonArray(body)) return body
-  if (!isJsonObject(body)) return undefined
-  const lists = itemsKeys.map((key) => body[key]).filter(isJsonArray)
-  // A message without calls.
-  if (lists.length === 0 && typeof body['role'] === 'string') return []
-  return lists.length === 1 ? lists[0] : undefined
-}
-
-function inWords(keys: readonly string[]): string {
-  return `${keys.slice(0, -1).join(', ')} and ${keys.at(-1)}`
+  if (type === 'function') return false
+  if (formats.some((format) => format.isOther?.(item))) return true
+  return typeof type === 'string' && !looksLikeCall(item)
 }

@@ -27,6 +27,7 @@ export const anthropicCalls: CallFormat<'anthropic'> = {
   name: 'anthropic',
   itemsKey: 'content',
   isCall: ({ type }) => type === 'tool_use',
+  isOther: ({ type }) => type === 'server_tool_use' || type === 'mcp_tool_use',
   id: ({ id }) => id,
   idFault: 'must have an id',
   read: ({ name, input = {} }) => {

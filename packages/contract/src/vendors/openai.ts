@@ -63,6 +63,7 @@ export const openaiStrictDialect: DialectRules<OpenaiTool> = {
 export const openaiCalls: CallFormat<'openai'> = {
   name: 'openai',
   itemsKey: 'tool_calls',
+  otherKeys: ['content'],
   isCall: (item) => isJsonObject(item['function']) && (item['type'] ?? 'function') === 'function',
   id: ({ id }) => id,
   idFault: 'must have an id',
@@ -86,6 +87,7 @@ export const openaiResponsesCalls: CallFormat<'openai-responses'> = {
   name: 'openai-responses',
   itemsKey: 'output',
   isCall: ({ type }) => type === 'function_call',
+  isOther: ({ type }) => type === 'mcp_call' || type === 'mcp_approval_request',
   id: (item) => item['call_id'],
   idFault: 'must have a call_id',
   read: ({ name, arguments: text }) => {
@@ -99,6 +101,30 @@ export const openaiResponsesCalls: CallFormat<'openai-responses'> = {
       type: 'function_call_output',
       call_id: call.id ?? '',
       output: result.textResultForLlm,
+    })),
+}
+
+/**
+ * The call of Chat Completions before `tool_calls`: a message with `"function_call":{"name","arguments":"<JSON>"}`. It has no
+ * id. Its answer: a message of the role `function`.
+ */
+export const openaiFunctionCalls: CallFormat<'openai-functions'> = {
+  name: 'openai-functions',
+  itemsKey: 'function_call',
+  otherKeys: ['content'],
+  isCall: ({ type, name, arguments: text }) =>
+    type === undefined && typeof name === 'string' && typeof text === 'string',
+  id: () => undefined,
+  read: ({ name, arguments: text }) =>
+    typeof name === 'string' && typeof text === 'string'
+      ? { name, arguments: { text } }
+      : 'must have a name, and arguments that are a JSON text',
+  nullMeansOmitted: true,
+  messages: (answered) =>
+    answered.map(({ call, result }) => ({
+      role: 'function',
+      name: call.name,
+      content: result.textResultForLlm,
     })),
 }
 

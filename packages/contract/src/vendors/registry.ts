@@ -2,10 +2,12 @@ import type { CallFormat, ToolCall } from '../calls/call-format.ts'
 import type { DialectRules } from '../dialects/in-dialect.ts'
 import type { JsonObject } from '../json.ts'
 import type { ListedTool } from '../tool-definition.ts'
+import { aiSdkCalls } from './ai-sdk.ts'
 import { anthropicCalls, anthropicDialect, type AnthropicTool } from './anthropic.ts'
 import { geminiCalls, geminiDialect, type GeminiDeclaration, type GeminiTool } from './gemini.ts'
+import { langchainCalls } from './langchain.ts'
 import { mcpDialect, type McpTool } from './mcp.ts'
-import { openaiCalls, openaiDialect, openaiResponsesCalls } from './openai.ts'
+import { openaiCalls, openaiDialect, openaiFunctionCalls, openaiResponsesCalls } from './openai.ts'
 import { openaiResponsesDialect, openaiStrictDialect } from './openai.ts'
 import type { OpenaiResponsesTool, OpenaiTool } from './openai.ts'
 
@@ -50,8 +52,12 @@ export const CALL_FORMATS: readonly CallFormat<CallFormatName>[] = [
   openaiResponsesCalls,
   anthropicCalls,
   geminiCalls,
+  langchainCalls,
+  aiSdkCalls,
+  openaiFunctionCalls,
 ]
-export type CallFormatName = 'openai' | 'openai-responses' | 'anthropic' | 'gemini'
+export type CallFormatName =
+  'openai' | 'openai-responses' | 'anthropic' | 'gemini' | 'langchain' | 'ai-sdk' | 'openai-functions'
 
 export function dialectRules<D extends Dialect>(dialect: D): DialectRules<DialectTools[D]> {
   return RULES[dialect]
@@ -63,10 +69,11 @@ export function hasListedShape(dialect: Dialect | undefined): boolean {
 }
 
 /**
- * Writes a call of any vendor in a format that every service reads: in OpenAI's format if the arguments are a text, in
- * Anthropic's format if they are a value. So the service gets the arguments exactly as the model wrote them.
+ * Writes a call of any vendor in a format that every service reads: in OpenAI's format if the arguments are a text or if null
+ * means "omitted", else in Anthropic's format. So the service gets the arguments exactly as the model wrote them.
  */
-export function writeCall({ name, arguments: sent }: ToolCall, id: string): JsonObject {
-  if ('text' in sent) return { id, type: 'function', function: { name, arguments: sent.text } }
-  return { id, type: 'tool_use', name, input: sent.value }
+export function writeCall({ name, arguments: sent, nullMeansOmitted }: ToolCall, id: string): JsonObject {
+  if (!('text' in sent) && !nullMeansOmitted) return { id, type: 'tool_use', name, input: sent.value }
+  const text = 'text' in sent ? sent.text : JSON.stringify(sent.value)
+  return { id, type: 'function', function: { name, arguments: text } }
 }

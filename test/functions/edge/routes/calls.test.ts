@@ -157,7 +157,8 @@ test.each<RefusedRow>([
     '403 PERMISSION_DENIED',
   ],
   ['a dispatch without a valid token', 'nobody', 'POST /tools/dispatch', invoke([]), '401 TOKEN_INVALID'],
-  ['a dispatch of no calls', 'ann', 'POST /tools/dispatch', invoke({ a: 1 }), '400 BODY_INVALID'],
+  ['a dispatch of no calls', 'ann', 'POST /tools/dispatch', invoke({ a: 1 }), '400 CALLS_INVALID'],
+  ['a dispatch that is no JSON', 'ann', 'POST /tools/dispatch', invoke('{'), '400 BODY_INVALID'],
   [
     'an unknown parameter of a dispatch',
     'ann',

@@ -1,0 +1,61 @@
+import { isJsonArray, isJsonObject, type JsonObject, type JsonValue } from '../json.ts'
+import type { CallFormat } from './call-format.ts'
+
+/** The fault of a model's answer. The text is written after "the body": "the body mixes formats". */
+export type CallsFault = { readonly fault: string }
+
+/** The items of a model's answer, which is a list of items or the message that holds them. A message may hold none. */
+export function itemsIn(body: JsonValue, formats: readonly CallFormat[]): readonly JsonValue[] | CallsFault {
+  if (isJsonArray(body)) return body
+  const message = isJsonObject(body) ? body : {}
+  const known = [...new Set(formats.map(({ itemsKey }) => itemsKey))]
+  const others = formats.flatMap(({ otherKeys = [] }) => otherKeys)
+  const filled = [...new Set([...known, ...others])].filter((key) => itemsAt(message, key).length > 0)
+  const writers = formats.filter(({ itemsKey }) => filled.includes(itemsKey))
+  const notRead = new Set(writers.flatMap(({ otherKeys = [] }) => otherKeys))
+  const [key, ...more] = filled.filter((one) => !notRead.has(one))
+  if (more.length > 0 || (key === undefined && !isMessage(message, known)))
+    return { fault: `must be a list of tool calls, or an object with one of ${inWords(known)}` }
+  if (key !== undefined) return itemsAt(message, key)
+  if (Object.keys(message).some((other) => itemsAt(message, other).some(looksLikeCall)))
+    return { fault: `has a tool call, but not in one of ${inWords(known)}` }
+  return []
+}
+
+const NAMES = ['name', 'toolName', 'tool_name', 'toolCallId']
+const ARGUMENTS = ['arguments', 'args', 'input', 'parameters']
+const RESULTS = ['output', 'result', 'error']
+
+/**
+ * True for an item that names a tool, has arguments and has no result. The item can also be of the form
+ * `{"type":"custom","custom":{"name","input"}}`.
+ */
+export function looksLikeCall(item: JsonValue): boolean {
+  if (!isJsonObject(item)) return false
+  const { type } = item
+  return [item, typeof type === 'string' ? item[type] : undefined].some(
+    (one) => isJsonObject(one) && hasOne(one, NAMES) && hasOne(one, ARGUMENTS) && !hasOne(one, RESULTS),
+  )
+}
+
+function hasOne(item: JsonObject, keys: readonly string[]): boolean {
+  return keys.some((key) => item[key] !== undefined && item[key] !== null)
+}
+
+function itemsAt(message: JsonObject, key: string): readonly JsonValue[] {
+  const value = message[key]
+  if (isJsonArray(value)) return value
+  return isJsonObject(value) ? [value] : []
+}
+
+/** True for a message without calls. Some vendors' messages have no `role`. */
+function isMessage(message: JsonObject, keys: readonly string[]): boolean {
+  const { role, content } = message
+  return (
+    typeof role === 'string' || typeof content === 'string' || keys.some((key) => isJsonArray(message[key]))
+  )
+}
+
+function inWords(keys: readonly string[]): string {
+  return `${keys.slice(0, -1).join(', ')} and ${keys.at(-1)}`
+}
