@@ -8,7 +8,7 @@ import type { PrintedLog } from '../../tools/modules/runner.ts'
 const ROWS_MAX = 20
 
 /** The most UTF-16 code units of what a call printed that are looked at. */
-const PRINTED_MAX = 8 * 1024
+const PRINTED_MAX = 4 * 1024
 
 const MARGIN = '      '
 const BEFORE_PRINTED = `${MARGIN}| `
