@@ -2,7 +2,7 @@ import { createRequire } from 'node:module'
 import type * as declaration from './declaration.ts'
 import { serving, type Handler } from './hosts/cloud/serving.ts'
 
-/** The function for users, who send Firebase ID tokens. It also serves `/api/**` and `/health`. */
+/** The function for users, who send Firebase ID tokens. It also serves `/api/**`, `/health` and `/`. */
 export const workflows = declared(serving('workflows'))
 
 /** The function for workflows that act for a user. */

@@ -1,17 +1,23 @@
 import { isProduction, parseConfig, warnOfUnknownVariables } from './hosts/config.ts'
 import { banner, restartLine } from './hosts/local/banner.ts'
+import { callLines } from './hosts/local/call-lines.ts'
 import { watchParent } from './hosts/local/parent-pipe.ts'
 import { pythonChoice } from './hosts/local/open-runner.ts'
 import { serve } from './hosts/local/serve.ts'
 import { EXIT, StartError } from './hosts/local/start-error.ts'
+import { Terminal } from './hosts/local/terminal.ts'
 import { ConfigError } from './hosts/variables.ts'
 import { jsonLog, textLog } from './log.ts'
 
 /** The embedded server, which `npm start` runs. */
 async function main(): Promise<void> {
-  const log = isProduction() ? jsonLog(process.stderr) : textLog(process.stderr)
+  const terminal = isProduction() ? undefined : new Terminal(process.stderr)
+  const log = terminal ? textLog(terminal) : jsonLog(process.stderr)
   warnOfUnknownVariables(log)
-  const serving = await serve(parseConfig(), log, pythonChoice(process.argv))
+  const config = parseConfig()
+  // With Firebase's tokens the users are not the operator, and only they may read what their calls print.
+  const calls = terminal && callLines(terminal, config.auth.kind === 'local')
+  const serving = await serve(config, log, pythonChoice(process.argv), calls)
   let stopping: Promise<never> | undefined
   const stop = (): void => void (stopping ??= serving.stop().then(() => process.exit(0), fail))
   process.on('SIGINT', stop).on('SIGTERM', stop).on('SIGHUP', stop)

@@ -6,7 +6,19 @@ export type LogFields = { readonly [field: string]: unknown }
 /** A log for people: one line per event, such as `warn  message  {"field":…}`. */
 export function textLog(stream: { write(line: string): unknown }): Log {
   return logOf((level, message, fields) =>
-    stream.write(`${level.padEnd(5)} ${message}${fields ? `  ${JSON.stringify(fields)}` : ''}\n`),
+    stream.write(
+      `${harmless(`${level.padEnd(5)} ${message}${fields ? `  ${JSON.stringify(fields)}` : ''}`)}\n`,
+    ),
+  )
+}
+
+/**
+ * The text with an escape such as `\u001b` in place of every character that could act on a terminal, begin a line, change the
+ * order of the text or hide in it. Tools and callers choose parts of what the operator reads.
+ */
+export function harmless(text: string): string {
+  return text.replaceAll(/[\p{C}\p{Zl}\p{Zp}]/gu, (character) =>
+    character.replaceAll(/[^]/g, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`),
   )
 }
 

@@ -23,6 +23,7 @@ export const notUnit = [
   'test/functions/hosts/local/parent-pipe.test.ts',
   'test/functions/hosts/local/runner-cli.test.ts',
   'test/functions/hosts/local/runner-process.test.ts',
+  'test/functions/hosts/local/terminal.test.ts',
   'test/functions/hosts/local/validate-cli.test.ts',
   'test/functions/platform/jose/lazy.test.ts',
   'test/functions/stores/files/file-layer.test.ts',

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
 import { readSource, ROOT } from '../support/source-tree.ts'
 
 type Config = {
@@ -21,7 +21,12 @@ test('Hosting sends every path of the service to the function that serves it, in
     to('/jobs/**', 'jobs'),
     to('/api/**', 'workflows'),
     to('/health', 'workflows'),
+    to('/', 'workflows'),
   ])
+})
+
+test('no file of Hosting replaces the front page, which a function serves', () => {
+  expect(readdirSync(new URL('hosting', ROOT))).not.toContain('index.html')
 })
 
 test('the functions run on the Node of their manifest', () => {

@@ -198,6 +198,7 @@ const ROWS: Readonly<Record<string, readonly Row[]>> = {
     ['hers', '', null, ['404 TOOL_NOT_FOUND', '404 TOOL_NOT_FOUND', '404 TOOL_NOT_FOUND', NO_DOOR, NO_DOOR]],
   ],
   'GET /health': [['', '', null, EVERYBODY]],
+  'GET /': [['', '', null, EVERYBODY]],
 }
 
 type Cell = {

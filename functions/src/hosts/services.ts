@@ -8,6 +8,7 @@ import { FolderLayer } from '../tools/folder/folder-layer.ts'
 import { ModuleFolder } from '../tools/folder/module-folder.ts'
 import { Invoker } from '../calls/pipeline/invoker.ts'
 import type { SourceOf } from '../calls/pipeline/run-tool.ts'
+import type { ShowCall } from '../calls/pipeline/steps.ts'
 import type { LayerRead, LayerSource } from '../tools/catalog/layer-source.ts'
 import type { Log } from '../log.ts'
 import { ModuleReader } from '../tools/modules/module-reader.ts'
@@ -26,6 +27,8 @@ export type ServiceParts = Pick<RouteParts, HostParts> &
     readonly toolsFolder?: string | undefined
     /** Replaces the lookup of sources in the store and the folder. */
     readonly sourceOf?: SourceOf
+    /** Shows each call to the operator. Only the embedded server has a terminal. */
+    readonly showCall?: ShowCall | undefined
     /** The longest time that the platform allows for a call, in milliseconds. By default there is no limit. */
     readonly deadlineMsMax?: number
     readonly now?: RouteParts['now']
@@ -34,7 +37,7 @@ export type ServiceParts = Pick<RouteParts, HostParts> &
 export type Services = ReturnType<typeof createServices>
 
 export function createServices({ store: storeWith, files, ...parts }: ServiceParts) {
-  const { runner, logs, log, toolsFolder, now = Date.now, deadlineMsMax = Infinity } = parts
+  const { runner, logs, log, showCall, toolsFolder, now = Date.now, deadlineMsMax = Infinity } = parts
   const compilers = new SchemaCompilers({ log })
   const store = storeWith(compilers)
   const definitions = files(compilers)
@@ -55,7 +58,8 @@ export function createServices({ store: storeWith, files, ...parts }: ServicePar
   const reader = new ModuleReader(store)
   const argumentValidator = new ArgumentValidator({ log })
   const { sourceOf = sourceIn(store, folder) } = parts
-  const calls = { catalog, validator: argumentValidator, runner, sourceOf, logs, log, now, deadlineMsMax }
+  const validator = argumentValidator
+  const calls = { catalog, validator, runner, sourceOf, logs, log, showCall, now, deadlineMsMax }
   return {
     ...parts,
     now,

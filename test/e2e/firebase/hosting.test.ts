@@ -1,6 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { readFileSync } from 'node:fs'
-import { describeWithEmulators, HOSTING, newName, newUser } from '../../support/emulators.ts'
+import { describeWithEmulators, functionUrl, HOSTING, newName, newUser } from '../../support/emulators.ts'
 
 const ALLOWED = 'http://localhost:3000'
 const LIST = `${HOSTING}/workflows/tools/list`
@@ -93,6 +93,17 @@ describeWithEmulators('what Hosting does to answers', () => {
     ])
   })
 
+  test('the front page is the page of the function, for a browser and for curl', async () => {
+    const page = await fetch(`${HOSTING}/`, { headers: { Accept: 'text/html,*/*;q=0.8' } })
+    expect([page.status, page.headers.get('content-type')]).toEqual([200, 'text/html; charset=utf-8'])
+    expect(await page.text()).toContain('<strong>It works.</strong>')
+    for (const url of [`${HOSTING}/`, `${functionUrl('workflows')}/`, functionUrl('jobs')]) {
+      const text = await fetch(url, { headers: { Accept: '*/*' } })
+      expect([url, text.headers.get('content-type')]).toEqual([url, 'text/plain; charset=utf-8'])
+      expect(await text.text()).toMatch(/^Toolrack \d+\.\d+\.\d+\n[^]*\nIt works\.\n/)
+    }
+  })
+
   test('every answer carries the security headers of firebase.json', async () => {
     const { hosting } = JSON.parse(
       readFileSync(new URL('../../../firebase.json', import.meta.url), 'utf8'),
@@ -101,7 +112,7 @@ describeWithEmulators('what Hosting does to answers', () => {
     }
     const wanted = hosting.headers.flatMap(({ headers }) => headers)
     expect(wanted.map(({ key }) => key)).toContain('Content-Security-Policy')
-    for (const path of ['/workflows/tools/list', '/health', '/nothing', '/robots.txt']) {
+    for (const path of ['/workflows/tools/list', '/health', '/', '/nothing', '/robots.txt']) {
       const { headers } = await fetch(HOSTING + path)
       for (const { key, value } of wanted) expect([path, key, headers.get(key)]).toEqual([path, key, value])
     }

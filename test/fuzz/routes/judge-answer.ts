@@ -42,6 +42,7 @@ function fault(kind: string, answer: WireAnswer, seen = ''): Fault {
 function shapeFault({ status, headers, body }: WireAnswer): string | undefined {
   if (status === 100 || status === 304 || status === 204)
     return body === '' ? undefined : `a ${status} has a body`
+  if (isFrontPage(status, headers, body)) return undefined
   if (headers['content-type'] !== 'application/json; charset=utf-8') return 'an answer is not said to be JSON'
   const value = parsedJson(body)
   if (value === undefined) return 'an answer is no JSON'
@@ -49,6 +50,13 @@ function shapeFault({ status, headers, body }: WireAnswer): string | undefined {
   if (!headers['cache-control']?.includes('no-store')) return 'an error may be cached'
   if (!isJsonObject(value)) return 'an error is no object'
   return 'resultType' in value ? resultFault(value, status, headers) : errorFault(value, status, headers)
+}
+
+/** The only answer that is no JSON. */
+function isFrontPage(status: number, headers: Headers, body: string): boolean {
+  const isText = /^text\/(?:plain|html); charset=utf-8$/.test(headers['content-type'] ?? '')
+  const isStrict = headers['content-security-policy']?.startsWith("default-src 'none';")
+  return status === 200 && isText && isStrict === true && /^(?:Toolrack |<!doctype html>)/.test(body)
 }
 
 type Fields = Readonly<Record<string, unknown>>

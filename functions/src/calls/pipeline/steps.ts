@@ -10,17 +10,33 @@ export type StepParts = ResolveParts &
   RunParts & {
     readonly validator: ArgumentValidator
     readonly logs: InvocationLogs
+    readonly showCall?: ShowCall | undefined
   }
+
+/** Shows a call that has ended to the operator, with the milliseconds that it took. It must not wait for anything. */
+export type ShowCall = (outcome: CallOutcome, tookMs: number) => void
 
 /** The steps of one call, from the outside in. Each wraps the steps below it. */
 export function callSteps(parts: StepParts, failures: StepFailures): Next<Received> {
-  return Onion.withoutSteps(failures)
+  const onion = Onion.withoutSteps(failures)
+  const shown = parts.showCall ? onion.step('show the call', show(parts.showCall)) : onion
+  return shown
     .step('read the request', readRequest)
     .step('resolve the tool', resolveTool(parts))
     .step('validate the arguments', validateArguments(parts))
     .step('keep the log', keepLog(parts))
     .step('bound the result', boundResult)
     .run('run the tool', runTool(parts))
+}
+
+/** Shows every call when it has ended, also a call that was refused. */
+export function show(showCall: ShowCall): Step<Received> {
+  return async (call, next) => {
+    const startedMs = performance.now()
+    const outcome = await next(call)
+    showCall(outcome, performance.now() - startedMs)
+    return outcome
+  }
 }
 
 /** Reads the request. If the request is not valid, the call ends here. */

@@ -18,8 +18,7 @@ export function healthRoute({ catalog, runner, compilers, argumentValidator }: R
         principal ? catalog.view(principal) : catalog.shared(),
         runner.health(),
       ])
-      const isolation: IsolationLevel = known.status === 'ready' ? known.isolation : 'L0'
-      const head = { status: statusOf(view, known), version: VERSION, isolation }
+      const head = headOf(view, known)
       if (!principal) return sendJson(res, 200, head)
       const layers = Object.fromEntries(LAYERS.map((layer) => [layer, layerHealth(view.layers[layer])]))
       const queues = {
@@ -31,6 +30,21 @@ export function healthRoute({ catalog, runner, compilers, argumentValidator }: R
       sendJson(res, 200, { ...head, revision: view.revision, layers, queues, runner: known })
     },
   }
+}
+
+/** The part of the health that everybody may know. */
+export type PublicHealth = ReturnType<typeof headOf>
+
+export async function publicHealth({
+  catalog,
+  runner,
+}: Pick<RouteParts, 'catalog' | 'runner'>): Promise<PublicHealth> {
+  return headOf(...(await Promise.all([catalog.shared(), runner.health()])))
+}
+
+function headOf(view: CatalogView, runner: RunnerHealth) {
+  const isolation: IsolationLevel = runner.status === 'ready' ? runner.isolation : 'L0'
+  return { status: statusOf(view, runner), version: VERSION, isolation }
 }
 
 /** A runner that is absent or still starting is not a fault. */

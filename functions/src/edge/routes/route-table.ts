@@ -2,6 +2,7 @@ import type { TableRow } from '../http/route.ts'
 import { callRoutes } from './calls.ts'
 import { definitionRoutes } from './definitions.ts'
 import { folderRoutes } from './folder.ts'
+import { frontPageRoute } from './front-page.ts'
 import { healthRoute } from './health.ts'
 import { explainRoute, listRoute } from './list-tools.ts'
 import { moduleRoutes } from './modules.ts'
@@ -19,5 +20,6 @@ export function routeTable(parts: RouteParts): readonly TableRow[] {
     tokenRoute(parts),
     ...folderRoutes(parts),
     healthRoute(parts),
+    frontPageRoute(parts),
   ]
 }

@@ -2,6 +2,7 @@ import { statSync } from 'node:fs'
 import { createApp } from '../../edge/app.ts'
 import { BodiesInFlight, bodyBudget } from '../../edge/http/bodies-in-flight.ts'
 import type { Catalog } from '../../tools/catalog/catalog.ts'
+import type { ShowCall } from '../../calls/pipeline/steps.ts'
 import type { Config } from '../config.ts'
 import { FileLayer } from '../../stores/files/file-layer.ts'
 import type { Log } from '../../log.ts'
@@ -21,7 +22,12 @@ import { claimDataFolder, openJobKeys, openLogs, openStore, openToken } from './
 type Serving = Served & { readonly stop: () => Promise<void> }
 
 /** Starts the embedded server: one process, one port. Rejects with a StartError. */
-export async function serve(config: Config, log: Log, python: PythonChoice = {}): Promise<Serving> {
+export async function serve(
+  config: Config,
+  log: Log,
+  python: PythonChoice = {},
+  showCall?: ShowCall,
+): Promise<Serving> {
   const { auth, definitionsFolder, toolsFolder } = config
   requireFolder('TOOLRACK_DEFS_DIR', definitionsFolder)
   if (toolsFolder?.isNamed) requireFolder('TOOLRACK_TOOLS_DIR', toolsFolder.path)
@@ -37,6 +43,7 @@ export async function serve(config: Config, log: Log, python: PythonChoice = {})
     runner,
     ...authentication,
     log,
+    showCall,
     envelope: config.envelope,
     defaultWorkflow: config.defaultWorkflow,
     corsOrigins: config.corsOrigins,

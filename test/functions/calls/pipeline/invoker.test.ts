@@ -94,6 +94,17 @@ test('whoever has written a module, the process is the caller’s, and the sourc
   expect(new Set(ran.map(({ invocationId }) => invocationId)).size).toBe(2)
 })
 
+test('a call that cannot be shown is answered all the same', async () => {
+  const { invoker, logged } = invokerOver(catalogView({ user: [python('t', 'a')] }), {
+    showCall: () => {
+      throw new Error('no terminal')
+    },
+  })
+  const { result } = await invoker.invoke({ principal: ANN, read: ask('t'), signal: SIGNAL })
+  expect(result).toMatchObject({ resultType: 'success' })
+  expect([logged, invoker.failedAfterAnswer]).toEqual([[expect.stringContaining('step failed')], 1])
+})
+
 test.each([
   [undefined, Infinity, 30_000],
   [{ timeoutSeconds: 0.25 }, Infinity, 250],

@@ -17,6 +17,7 @@ import {
   boundResult,
   keepLog,
   readRequest,
+  show,
   validateArguments,
 } from '../../../../functions/src/calls/pipeline/steps.ts'
 import type { ArgumentValidator } from '../../../../functions/src/tools/schemas/argument-validator.ts'
@@ -37,6 +38,16 @@ function inside<Call extends Received>(more: Partial<CallOutcome> = {}) {
 
 const REQUEST = requestedCall({ name: 'ECHO', arguments: { text: 'a' } }).request
 const ECHO: ToolDefinition = { ...tool('ECHO'), runner: { kind: 'builtin', builtin: 'echo' } }
+
+test('show the call: the operator sees how it ended, and the outcome is unchanged', async () => {
+  const shown: unknown[] = []
+  const { got, next } = inside({ result: toolFailure('TOOL_NOT_FOUND', 'None.') })
+  const call = receivedCall()
+  const outcome = await show((...what) => shown.push(what))(call, next)
+  expect(got).toEqual([call])
+  expect(shown).toEqual([[outcome, expect.any(Number)]])
+  expect(outcome.result).toMatchObject({ code: 'TOOL_NOT_FOUND' })
+})
 
 test.each([
   ['at hand', () => REQUEST],

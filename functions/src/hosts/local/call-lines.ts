@@ -1,0 +1,69 @@
+import { isToolName } from '@toolrack/contract'
+import type { Known } from '../../calls/pipeline/call.ts'
+import type { ShowCall } from '../../calls/pipeline/steps.ts'
+import { harmless } from '../../log.ts'
+import type { PrintedLog } from '../../tools/modules/runner.ts'
+
+/** The most rows of what a failed call printed. The last ones are shown, because they are closest to the failure. */
+const ROWS_MAX = 20
+
+/** The most UTF-16 code units of what a call printed that are looked at. */
+const PRINTED_MAX = 4 * 1024
+
+const MARGIN = '      '
+const BEFORE_PRINTED = `${MARGIN}| `
+
+/** The terminal, as far as it is needed here. */
+type Shown = { readonly columns: number; writeCall(lines: string): void }
+
+/**
+ * Shows each call on the terminal as a line with its tool, outcome, milliseconds and invocationId, and never its arguments and its
+ * result. If `printed`, the end of what a failed call printed follows.
+ */
+export function callLines(terminal: Shown, printed: boolean): ShowCall {
+  return ({ call, result, log }, tookMs) => {
+    const isFailure = result.resultType === 'failure'
+    const outcome = isFailure ? result.code : 'ok'
+    const line = `call  ${toolOf(call)}  ${outcome}  ${tookMs.toFixed(1)} ms  ${call.invocationId}`
+    const rows = isFailure && printed && log ? printedRows(log, terminal.columns) : []
+    terminal.writeCall([line, ...rows, ''].join('\n'))
+  }
+}
+
+/** The name of the tool, or the name that was asked for if it could be one. */
+function toolOf({ entry, request }: Known): string {
+  if (entry) return entry.name
+  return request && isToolName(request.name) ? request.name : '-'
+}
+
+/** What a tool printed, in rows that are narrower than the terminal: no part of a line may look like a line of the service. */
+function printedRows({ text, truncated }: PrintedLog, columns: number): readonly string[] {
+  if (text === '') return []
+  const width = Math.max(20, columns - BEFORE_PRINTED.length)
+  const end = text.slice(-PRINTED_MAX).replace(/\r?\n$/, '')
+  const rows = end.split(/\r?\n/).flatMap((line) => folded(harmless(line.replaceAll('\t', '    ')), width))
+  const isCut = text.length > PRINTED_MAX || rows.length > ROWS_MAX
+  return [
+    ...(isCut ? [`${MARGIN}… the log of this call begins earlier`] : []),
+    ...rows.slice(-ROWS_MAX).map((row) => BEFORE_PRINTED + row),
+    ...(truncated ? [`${MARGIN}… what it printed after this was not kept`] : []),
+  ]
+}
+
+/** The line in rows of at most `width` columns. Outside ASCII, a character may take two columns. */
+function folded(line: string, width: number): readonly string[] {
+  const rows: string[] = []
+  let row = ''
+  let left = width
+  for (const character of line) {
+    const columns = character <= '~' ? 1 : 2
+    if (columns > left) {
+      rows.push(row)
+      row = ''
+      left = width
+    }
+    row += character
+    left -= columns
+  }
+  return [...rows, row]
+}

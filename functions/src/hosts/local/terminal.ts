@@ -1,0 +1,135 @@
+import { constants, openSync, write, writeSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import { isatty } from 'node:tty'
+import { promisify } from 'node:util'
+
+/** The most UTF-16 code units that wait for the terminal. Beyond them, calls are left out, and a line says how many. */
+const WAITING_CALLS_MAX = 256 * 1024
+
+/** The same for lines of the log, which are rarer and say more. */
+const WAITING_MAX = 1024 * 1024
+
+/** The milliseconds until a terminal that took nothing is tried again. */
+const AGAIN_MS = 50
+
+const writeLater = promisify(write)
+
+/** The columns are those of the moment. A pipe and a file have none. */
+type Stream = { readonly fd: number; readonly columns?: number }
+
+/**
+ * The terminal of the operator, or the pipe or file in its place. Writing never waits: Node's own `write` to a terminal waits
+ * while somebody has stopped the terminal or its connection hangs, and the whole service would wait too.
+ */
+export class Terminal {
+  readonly #stream: Stream
+  readonly #fd: number
+  /** True if a write could wait. Then another thread does it. */
+  readonly #canWait: boolean
+  #waiting = ''
+  /** The bytes that are being written. */
+  #bytes = Buffer.alloc(0)
+  #leftOut = 0
+  #isWriting = false
+
+  constructor(stream: Stream) {
+    this.#stream = stream
+    const { fd, canWait } = withoutWaiting(stream.fd)
+    this.#fd = fd
+    this.#canWait = canWait
+    process.once('exit', () => this.#end())
+  }
+
+  /** A pipe or a file is probably read in a terminal of the usual width. */
+  get columns(): number {
+    return this.#stream.columns || 80
+  }
+
+  /** Writes a line of the log. If too much waits, it is left out. */
+  write(lines: string): void {
+    if (this.#waiting.length + lines.length > WAITING_MAX) this.#leftOut += 1
+    else this.#add(lines)
+  }
+
+  /** Writes the lines of a call. If too much waits, calls are left out until everything is written. */
+  writeCall(lines: string): void {
+    if (this.#leftOut > 0 || this.#waiting.length + lines.length > WAITING_CALLS_MAX) this.#leftOut += 1
+    else this.#add(lines)
+  }
+
+  #add(lines: string): void {
+    this.#waiting += lines
+    if (!this.#isWriting) void this.#writeAll()
+  }
+
+  async #writeAll(): Promise<void> {
+    this.#isWriting = true
+    while (this.#waiting !== '') {
+      this.#bytes = Buffer.from(this.#waiting)
+      this.#waiting = ''
+      while (this.#bytes.length > 0) {
+        const later = this.#writeSome()
+        if (later) await later
+      }
+      if (this.#waiting === '') this.#waiting = this.#gap()
+    }
+    this.#isWriting = false
+  }
+
+  /** The line in place of what was left out, if anything was. */
+  #gap(): string {
+    const count = this.#leftOut
+    this.#leftOut = 0
+    return count === 0 ? '' : `      … ${count} more entries; this terminal was too slow to show them\n`
+  }
+
+  /** Returns a promise only if something has to be waited for. So a line is usually written when `write` returns. */
+  #writeSome(): Promise<void> | undefined {
+    const bytes = this.#bytes
+    if (this.#canWait)
+      return writeLater(this.#fd, bytes).then(
+        ({ bytesWritten }) => void (this.#bytes = bytes.subarray(bytesWritten)),
+        (error: unknown) => this.#tryAgain(error),
+      )
+    try {
+      this.#bytes = bytes.subarray(writeSync(this.#fd, bytes))
+      return undefined
+    } catch (error) {
+      return this.#tryAgain(error)
+    }
+  }
+
+  /** Waits if the terminal takes nothing now. If it is gone, or the disk is full, the bytes are lost, and the service goes on. */
+  #tryAgain(error: unknown): Promise<void> | undefined {
+    if ((error as NodeJS.ErrnoException).code === 'EAGAIN') return pause(AGAIN_MS, undefined, { ref: false })
+    this.#bytes = Buffer.alloc(0)
+    return undefined
+  }
+
+  /** Writes what the terminal takes at once. To be called when the process ends. */
+  #end(): void {
+    if (this.#canWait) return
+    try {
+      writeSync(this.#fd, Buffer.concat([this.#bytes, Buffer.from(this.#waiting)]))
+    } catch {
+      // It takes nothing.
+    }
+  }
+}
+
+/**
+ * A descriptor of the same file whose writes do not wait, if there is one. Node has made pipes so, and a file takes everything.
+ * A terminal is opened again, because other programs that share the descriptor expect that their writes wait.
+ */
+function withoutWaiting(fd: number): { readonly fd: number; readonly canWait: boolean } {
+  if (!isatty(fd)) return { fd, canWait: false }
+  // Elsewhere, the opened file would be the same as before, and the flag would have no effect.
+  if (process.platform !== 'linux') return { fd, canWait: true }
+  try {
+    const { O_WRONLY, O_NONBLOCK, O_NOCTTY } = constants
+    return { fd: openSync(`/proc/self/fd/${fd}`, O_WRONLY | O_NONBLOCK | O_NOCTTY), canWait: false }
+  } catch {
+    // The terminal belongs to another account.
+    return { fd, canWait: true }
+  }
+}
