@@ -27,18 +27,18 @@ export function readArguments(command, args = process.argv.slice(2), env = proce
   if (tokens.some(({ kind, name }) => kind === 'option' && name === 'help'))
     throw new HelpText(helpOf(command, known))
 
+  // For example, `npm run deploy --dry-run` would deploy, because npm keeps the option for itself.
+  for (const [name, { takes }] of Object.entries(options))
+    if (env[`npm_config_${name.replaceAll('-', '_')}`] && !tokens.some((token) => token.name === name))
+      throw wrong(
+        `npm keeps '--${name}' for itself: write '--' before it, as in ${callOf(command)} --${name}${takes ? ` ${takes}` : ''}`,
+      )
   const values = {}
   const given = []
   for (const token of tokens) {
     if (token.kind === 'option') values[token.name] = valueOf(token)
     if (token.kind === 'positional') given.push(wordOf(token.value, given.length))
   }
-  // For example, `npm run deploy --dry-run` would deploy, because npm keeps the option for itself.
-  for (const name of Object.keys(options))
-    if (values[name] === undefined && env[`npm_config_${name.replaceAll('-', '_')}`])
-      throw wrong(
-        `npm keeps '--${name}' for itself: write '--' before it, as in ${callOf(command)} --${name}.`,
-      )
   return { values, words: given }
 
   function valueOf({ name, rawName, value, inlineValue }) {

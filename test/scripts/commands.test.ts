@@ -83,13 +83,15 @@ test.each([
   limitMs,
 )
 
-test(
-  'an option that npm took for itself is refused: npm run deploy --dry-run would deploy',
-  async () => {
-    const { code, said } = await run(manifest.scripts['deploy'] ?? '', [], { npm_config_dry_run: 'true' })
-    expect(said).toContain(
-      "npm keeps '--dry-run' for itself: write '--' before it, as in npm run deploy -- --dry-run.",
-    )
+test.each([
+  ['deploy', [], { npm_config_dry_run: 'true' }, 'npm run deploy -- --dry-run'],
+  ['start', ['9405'], { npm_config_port: 'true' }, 'npm start -- --port NUMBER'],
+] as const)(
+  'npm run %s %j with an option that npm took for itself is refused: npm run deploy --dry-run would deploy',
+  async (name, args, env, example) => {
+    const { code, said } = await run(manifest.scripts[name] ?? '', args, env)
+    expect(said).toMatch(/^npm keeps '--[a-z-]+' for itself: write '--' before it, as in /)
+    expect(said).toContain(`as in ${example}\n`)
     expect(code).toBe(2)
   },
   limitMs,
