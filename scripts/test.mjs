@@ -24,6 +24,7 @@ pytest if a path is below test/python-runner. After another -- every option of j
     k: { short: 'k', takes: 'EXPRESSION', about: 'pytest: only the tests with such a name' },
     x: { short: 'x', about: 'pytest: stop after the first failure' },
     v: { short: 'v', about: 'pytest: the name of each test' },
+    q: { short: 'q', about: 'pytest: print less' },
     s: { short: 's', about: 'pytest: show what the tests print' },
     durations: { takes: 'N', about: 'pytest: the slowest tests' },
   },

@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { existsSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, realpathSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { makeCheckout } from './support/checkout.ts'
 import { until } from './support/until.ts'
@@ -30,6 +30,17 @@ test(
     )
     expect(await toldOf(checkout, 'works')).toBe('--python=./python-runner/.venv/bin/python')
     expect(checkout.pythonCalls()).toHaveLength(2)
+  },
+  limitMs,
+)
+
+test(
+  'the programs of the environment name the interpreter where it is in the end',
+  async () => {
+    using checkout = makeCheckout()
+    await toldOf(checkout, 'works')
+    const bin = join(checkout.root, 'python-runner/.venv/bin')
+    expect(readFileSync(join(bin, 'program'), 'utf8')).toBe(`#!${bin}/python\n`)
   },
   limitMs,
 )
