@@ -38,10 +38,40 @@ export type ComparisonResult = Comparison & {
   readonly againstMedian?: number
   /** The median of the ratios. Each ratio is calculated within one round. */
   readonly ratio?: number
+  /** Undefined without a goal, and if the generator was the limit. */
   readonly met?: boolean
+  /** True if the generator could not send what a server could have answered, so that the ratio does not compare the servers. */
+  readonly generatorIsLimit?: true
 }
 
+/** A server that uses less than this share of its core waits for something. */
+const BUSY_AT_LEAST = 0.9
+
+/** Compares, and says if the generator was the limit. */
 export function compare(comparison: Comparison, rounds: readonly Round[]): ComparisonResult {
+  const { met, ...result } = ratioOf(comparison, rounds)
+  if (isGeneratorLimit(comparison, rounds, met)) return { ...result, generatorIsLimit: true }
+  return { ...result, ...(met !== undefined && { met }) }
+}
+
+/**
+ * True if a server waited while the generator used more of its core. If only our server waited, the true ratio is higher than
+ * the measured one, so a goal that was met stays met.
+ */
+function isGeneratorLimit(
+  { ours, against, metric }: Comparison,
+  rounds: readonly Round[],
+  met: boolean | undefined,
+): boolean {
+  if (metric !== 'requestsPerSecond') return false
+  const busyOf = (name: string, which: 'busy' | 'generatorBusy'): number =>
+    median(rounds.map((round) => valueOf(round, name, which)))
+  const waited = (name: string): boolean =>
+    busyOf(name, 'busy') < Math.min(BUSY_AT_LEAST, busyOf(name, 'generatorBusy'))
+  return (against !== undefined && waited(against)) || (met !== true && waited(ours))
+}
+
+function ratioOf(comparison: Comparison, rounds: readonly Round[]): ComparisonResult {
   const { ours, against, metric, goal } = comparison
   const figures = rounds.map((round) => valueOf(round, ours, metric))
   const oursMedian = comparison.of === 'highest' ? Math.max(...figures) : median(figures)
