@@ -1,7 +1,9 @@
 import { readArguments } from './toolchain/arguments.mjs'
 import { buildClient } from './toolchain/build-client.mjs'
 import { buildFunctions } from './toolchain/build-functions.mjs'
+import { byHand } from './toolchain/by-hand.mjs'
 import { prepare } from './toolchain/checkout.mjs'
+import { writeLocalSecrets } from './toolchain/emulators.mjs'
 import { runCommand } from './toolchain/setup-error.mjs'
 
 const command = {
@@ -10,13 +12,19 @@ const command = {
 packages/client/dist, ready to pack.`,
 }
 
-/** `npm run build`: `functions/dist`, ready to upload, and `packages/client/dist`, ready to pack. */
+/**
+ * `npm run build`: `functions/dist`, ready to upload, and `packages/client/dist`, ready to pack. `firebase emulators:start`
+ * also finds the secret that it needs. It is also the predeploy of `firebase deploy`.
+ */
 await runCommand(async () => {
   readArguments(command)
   const node = await prepare('full')
   try {
     await buildFunctions(node)
     await buildClient(node)
+    writeLocalSecrets(node)
+    // firebase-tools sets RESOURCE_DIR for a predeploy.
+    if (!process.env.RESOURCE_DIR) process.stdout.write(byHand(node))
     return 0
   } catch (err) {
     if (!Array.isArray(err.errors)) throw err

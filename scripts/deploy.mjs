@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, statSync } from 'node:fs'
+import { readFileSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
 import { readArguments } from './toolchain/arguments.mjs'
 import { buildFunctions } from './toolchain/build-functions.mjs'
@@ -23,11 +23,11 @@ const command = {
 /** `npm run deploy -- [--project id] [--dry-run]`: prints the steps, then runs them. The runner is deployed first, because the functions call it. */
 await runCommand(async () => {
   const { values } = readArguments(command)
-  const chosen = values.project ?? projectInUse()
   const isDry = values['dry-run'] === true
+  const node = await prepare('full')
+  const chosen = values.project ?? (await projectInUse())
   if (chosen === undefined && !isDry) throw new SetupError(noProject)
   const project = chosen ?? '<project id>'
-  const node = await prepare('full')
   await buildFunctions(node)
 
   const runner = await runnerDeployment(project, { isDry })
@@ -64,10 +64,12 @@ function lines(commands) {
   return commands.map((command) => `  ${command}`).join('\n')
 }
 
-/** The project that `firebase use` has stored. */
-function projectInUse() {
-  const path = join(root, '.firebaserc')
-  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')).projects?.default : undefined
+/** The project that `firebase deploy` would take, chosen by the code of firebase-tools. A demo project exists in emulators only. */
+async function projectInUse() {
+  const { Command } = await import('firebase-tools/lib/command.js')
+  const options = { cwd: root, projectRoot: root }
+  await new Command('deploy').applyRC(options)
+  return options.project?.startsWith('demo-') ? undefined : (options.project ?? undefined)
 }
 
 /** Describes, for a person, what a deployment of the present build would upload. */
@@ -75,8 +77,9 @@ async function deployPlan(node, project, runner) {
   const config = JSON.parse(readFileSync(join(root, 'firebase.json'), 'utf8'))
   const [functions] = config.functions
   const source = join(root, functions.source)
+  const { listFiles } = await import('firebase-tools/lib/listFiles.js')
   const uploaded = await filesOf(source, functions.ignore)
-  const hosted = await filesOf(join(root, config.hosting.public), config.hosting.ignore)
+  const hosted = listFiles(join(root, config.hosting.public), config.hosting.ignore).toSorted()
   const { indexes, fieldOverrides } = JSON.parse(readFileSync(join(root, config.firestore.indexes), 'utf8'))
   const { RUNNER_SERVICE: service = '', RUNNER_REGION: region = '' } = deployParameters(project)
   const files = parameterFiles(project).map(({ name, isHere }) => (isHere ? name : `${name} (none)`))
@@ -87,13 +90,13 @@ async function deployPlan(node, project, runner) {
     ...uploaded.map((file) => `             ${relative(source, file.path)}  ${size([file])}`),
     `           with the parameters of ${files.join(' and ')}, RUNNER_SERVICE=${service} RUNNER_REGION=${region}`,
     `hosting    ${config.hosting.rewrites.map((rewrite) => `${rewrite.source} to ${rewrite.function.functionId}`).join(', ')}`,
-    `           and ${hosted.map(({ path }) => relative(root, path)).join(', ')}`,
+    `           and ${hosted.map((path) => join(config.hosting.public, path)).join(', ')}`,
     `firestore  the rules of ${config.firestore.rules}, in place of those that are there`,
     `           ${indexes.length} composite indexes and ${fieldOverrides.length} fields without an index, of ${config.firestore.indexes}`,
   ].join('\n')
 }
 
-/** The files that firebase-tools would upload, chosen by the code of firebase-tools. */
+/** The files of the functions that firebase-tools would upload, chosen by the code of firebase-tools. */
 async function filesOf(folder, ignore) {
   const { readdirRecursive } = await import('firebase-tools/lib/fsAsync.js')
   const files = await readdirRecursive({ path: folder, ignoreStrings: ignore })

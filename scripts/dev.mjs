@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { readArguments } from './toolchain/arguments.mjs'
 import { signIn, signInWithClaims } from './toolchain/auth-emulator.mjs'
@@ -9,9 +9,9 @@ import {
   addressesOf,
   demoProject,
   emulatorEnvironment,
-  secretsText,
   startEmulators,
   startRunner,
+  writeLocalSecrets,
 } from './toolchain/emulators.mjs'
 import { isFree } from './toolchain/ports.mjs'
 import { preparePython } from './toolchain/python-environment.mjs'
@@ -46,7 +46,7 @@ await runCommand(async () => {
     checkLoads(node)
     // Without this file the functions read the definition folder itself, and see its changes.
     rmSync(join(root, 'functions/dist/file-layer.json'), { force: true })
-    writeSecrets(node)
+    writeLocalSecrets(node)
     process.stdout.write('Starting the Firebase emulators ...\n')
     let isReady = false
     const onOutput = (text) => (isReady || !text.startsWith('info')) && process.stdout.write(text)
@@ -104,15 +104,6 @@ function checkLoads(node) {
   }
 }
 
-/** Makes the key that signs job tokens, if there is none. Without a key firebase-tools would look for the secret in the cloud. */
-function writeSecrets(node) {
-  const path = join(root, 'functions/.secret.local')
-  if (existsSync(path)) return
-  const code = 'process.stdout.write(module.newJobKeys())'
-  const keys = evaluate(node, 'functions/src/access/job-keys.ts', code)
-  writeFileSync(path, secretsText({ TOOLRACK_JOB_KEYS: keys }), { mode: 0o600 })
-}
-
 function as(token) {
   return `curl -H "Authorization: Bearer $${token}"`
 }
@@ -135,12 +126,18 @@ List the tools, define one, and list it again:
   ${as('T')} '${url}/workflows/tools/list?names=SAY_HELLO'
   ${as('A')} -X PUT -d '${definition}' '${url}/workflows/tools/defs/SAY_HELLO?layer=global'
 
-Upload a Python file and call its tool:
+${health?.status === 'ready' || health?.status === 'starting' ? pythonLines(url) : ''}A change of a source file or a definition file takes effect with the next request. Ctrl-C stops everything.
+`
+}
 
-  ${as('T')} -T docs/examples/weather.py ${url}/workflows/tools/modules/weather
+/** `Expect:` removes a header that curl 7 sends with each file. The Hosting emulator answers this header with a 500. */
+function pythonLines(url) {
+  const example = `'${join(root, 'docs/examples/weather.py').replaceAll("'", String.raw`'\''`)}'`
+  return `Upload a Python file and call its tool:
+
+  ${as('T')} -H 'Expect:' -T ${example} ${url}/workflows/tools/modules/weather
   ${as('T')} -d '{"name":"weather:get_report","arguments":{"location":"Bern"}}' ${url}/workflows/tools/invoke
 
-A change of a source file or a definition file takes effect with the next request. Ctrl-C stops everything.
 `
 }
 

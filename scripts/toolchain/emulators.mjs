@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process'
 import { randomBytes, randomUUID } from 'node:crypto'
 import { once } from 'node:events'
-import { mkdirSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { root } from './checkout.mjs'
+import { evaluate, root } from './checkout.mjs'
 import { exitCodeOf, withFirstOnPath } from './child.mjs'
 import { firestoreJar } from './firestore-jar.mjs'
 import { findJava } from './java.mjs'
@@ -144,4 +144,13 @@ export function secretsText(secrets) {
   return Object.entries(secrets)
     .map(([name, value]) => `${name}='${value.replaceAll(/\s*\n\s*/g, '')}'\n`)
     .join('')
+}
+
+/** Makes the key that signs job tokens, if there is none. Without a key firebase-tools would look for the secret in the cloud. */
+export function writeLocalSecrets(node) {
+  const path = join(root, 'functions/.secret.local')
+  if (existsSync(path)) return
+  const code = 'process.stdout.write(module.newJobKeys())'
+  const keys = evaluate(node, 'functions/src/access/job-keys.ts', code)
+  writeFileSync(path, secretsText({ TOOLRACK_JOB_KEYS: keys }), { mode: 0o600 })
 }

@@ -1,9 +1,14 @@
 import { expect, test } from '@jest/globals'
 import { readdirSync, readFileSync } from 'node:fs'
+import { demoProject } from '../../scripts/toolchain/emulators.mjs'
 import { readSource, ROOT } from '../support/source-tree.ts'
 
 type Config = {
-  readonly functions: readonly { readonly runtime: string; readonly ignore: readonly string[] }[]
+  readonly functions: readonly {
+    readonly codebase: string
+    readonly runtime: string
+    readonly ignore: readonly string[]
+  }[]
   readonly hosting: {
     readonly rewrites: readonly { source: string; function: { functionId: string; region: string } }[]
   }
@@ -36,8 +41,24 @@ test('the functions run on the Node of their manifest', () => {
 
 test('what is no part of a deployment is not uploaded', () => {
   const [ignore] = config.functions.map((codebase) => codebase.ignore)
-  const wanted = ['node_modules', '.git', 'src', 'test', 'coverage', '*.log', '*.local', '.env.demo-*']
+  const wanted = [
+    'node_modules',
+    '.git',
+    'src',
+    'test',
+    'coverage',
+    '*.log',
+    '*.map',
+    '*.local',
+    '.env.demo-*',
+  ]
   expect(ignore).toEqual(expect.arrayContaining(wanted))
+})
+
+test('a plain firebase deploy deploys what npm run deploy does, and plain emulators run in a project that is in no cloud', () => {
+  expect(Object.keys(config)).toEqual(['functions', 'hosting', 'firestore', 'emulators'])
+  expect(config.functions.map(({ codebase }) => codebase)).toEqual(['toolrack'])
+  expect(JSON.parse(read('.firebaserc'))).toEqual({ projects: { default: demoProject } })
 })
 
 test('no two emulators share a port', () => {

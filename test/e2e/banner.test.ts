@@ -1,30 +1,17 @@
 import { expect, test } from '@jest/globals'
-import { execFile, spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { promisify } from 'node:util'
 import type { InvocationResult, ListedTool } from '@toolrack/contract'
 import { banner } from '../../functions/src/hosts/local/banner.ts'
 import { moduleOf, serverWithRunner } from '../support/modules.ts'
+import { hasCurl, pasted } from '../support/printed-lines.ts'
 import { withPython } from '../support/runner-environment.ts'
 import { Server } from '../support/server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testWhere } from '../support/test-where.ts'
 import { until } from '../support/until.ts'
 
-const hasCurl = spawnSync('curl', ['--version']).status === 0
 const withCurl = testWhere(hasCurl, 'curl is missing: the printed lines can not be tried.')
-
-/** What each of the lines to copy answers, pasted in order into one shell, in another folder than the checkout. */
-async function pasted(printed: string): Promise<readonly string[]> {
-  using elsewhere = temporaryFolder()
-  const lines = (printed.match(/^ {2}(?:T=|curl ).+$/gm) ?? []).map((line) => line.trim())
-  const [token = '', ...curls] = lines
-  expect(token).toMatch(/^T=\S+$/)
-  const script = [token, ...curls.map((line) => `${line.replace('curl ', 'curl -sSf ')} && echo`)].join('\n')
-  const { stdout } = await promisify(execFile)('sh', ['-ec', script], { cwd: elsewhere.path })
-  return stdout.split('\n').filter((line) => line !== '')
-}
 
 function names(list: string): readonly string[] {
   return (JSON.parse(list) as ListedTool[]).map((listed) => listed.function.name)

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
-import { chmodSync, readFileSync, writeFileSync } from 'node:fs'
-import { delimiter, join } from 'node:path'
+import { chmodSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { delimiter, dirname, join } from 'node:path'
 import { parse } from 'yaml'
+import { filesOfUpload } from '../support/firebase-upload.mjs'
 import { FullCheckout } from '../support/full-checkout.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 
@@ -14,6 +15,11 @@ afterEach(() => checkout[Symbol.asyncDispose]())
 async function deploy(args: readonly string[], env: NodeJS.ProcessEnv = {}) {
   checkout.run('deploy.mjs', { args, env })
   return { code: await checkout.ended(), said: checkout.output }
+}
+
+function write(path: string, text: string): void {
+  mkdirSync(dirname(join(checkout.root, path)), { recursive: true })
+  writeFileSync(join(checkout.root, path), text)
 }
 
 /** The commands that it says it runs, in their order. */
@@ -44,10 +50,50 @@ test('a dry run says both deployments, the runner first, and who may call it', a
   ])
 })
 
+test('a dry run names exactly the files that a plain firebase deploy uploads: no source, source map, secret or log', async () => {
+  for (const name of [
+    '.secret.local',
+    '.env.local',
+    '.env.my-project',
+    'firebase-debug.log',
+    'dist/old.js.map',
+  ])
+    write(`functions/${name}`, 'RUNNER_SERVICE=\n')
+  write('hosting/.hidden', '')
+  const { code, said } = await deploy(['--dry-run', '--project', 'my-project'])
+  expect(code).toBe(0)
+  const [, list = ''] = /before compression:\n((?: {13}\S+ {2}\d+ KiB\n)+)/.exec(said) ?? []
+  const [, hosted = ''] = /^hosting .*\n {11}and (.*)$/m.exec(said) ?? []
+  const named = Array.from(list.matchAll(/^ {13}(\S+)/gm), ([, name = '']) => name)
+  const { functions, hosting } = await filesOfUpload(checkout.root)
+  expect(named.toSorted()).toEqual(functions)
+  expect(hosted.split(', ')).toEqual(hosting.map((name) => `hosting/${name}`))
+
+  const built = ['argument-worker', 'declaration', 'index', 'local', 'schema-worker', 'validate-arguments']
+  expect(functions.filter((name) => !name.startsWith('workflows/'))).toEqual(
+    [
+      '.env',
+      '.env.my-project',
+      ...[...built.map((name) => `${name}.js`), 'file-layer.json'].map((name) => `dist/${name}`),
+      'package-lock.json',
+      'package.json',
+    ].toSorted(),
+  )
+  expect(hosting).toEqual(['404.html', 'robots.txt'])
+})
+
+test('the project is the one that firebase use has chosen, and never one that only emulators know', async () => {
+  const none = await deploy([])
+  expect([none.code, none.said]).toEqual([1, expect.stringMatching(/^No project is chosen: /)])
+  write('.firebaserc', '{"projects":{"default":"my-project"}}')
+  write('functions/.env.my-project', 'RUNNER_SERVICE=\n')
+  expect((await deploy(['--dry-run'])).said).toMatch(/^To project my-project$/m)
+})
+
 test.each(['RUNNER_SERVICE=', 'RUNNER_URL=https://runner.example'])(
   'with %s in the parameters of the project no runner is deployed',
   async (parameter) => {
-    writeFileSync(join(checkout.root, 'functions/.env.my-project'), `${parameter}\n`)
+    write('functions/.env.my-project', `${parameter}\n`)
     const { code, said } = await deploy(['--dry-run', '--project', 'my-project'])
     expect([code, said]).toEqual([0, expect.stringMatching(/^runner {5}none: /m)])
     expect(commandsIn(said).map((command) => command.split(' ')[0])).toEqual([

@@ -3,6 +3,7 @@ import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import {
+  chmodSync,
   copyFileSync,
   cpSync,
   existsSync,
@@ -56,6 +57,15 @@ export class FullCheckout implements AsyncDisposable {
     writeStamp(join(this.root, 'node_modules'), fingerprint([join(this.root, 'package-lock.json')]))
   }
 
+  /** Copies the packages of the runner. A call is confined to the folder of its Python, where it cannot follow links to elsewhere. */
+  copyPython(): void {
+    const lib = 'python-runner/.venv/lib'
+    rmSync(join(this.root, lib))
+    cpSync(join(repository, lib), join(this.root, lib), { recursive: true, filter: isOfRunner })
+    // Calls run under accounts of their own.
+    chmodSync(this.root, 0o755)
+  }
+
   /** Gives every emulator a free port. Returns the port of Hosting. */
   async takePorts(): Promise<number> {
     const path = join(this.root, 'firebase.json')
@@ -73,8 +83,17 @@ export class FullCheckout implements AsyncDisposable {
     script: string,
     { args = [], env = {} }: { args?: readonly string[]; env?: NodeJS.ProcessEnv } = {},
   ): void {
+    this.#spawn(process.execPath, [join(this.root, 'scripts', script), ...args], env)
+  }
+
+  /** Runs one command line that begins with settings of variables or with a program. */
+  runLine(line: string, env: NodeJS.ProcessEnv = {}): void {
+    this.#spawn('sh', ['-c', `exec env ${line}`], env)
+  }
+
+  #spawn(command: string, args: readonly string[], env: NodeJS.ProcessEnv): void {
     this.#output = ''
-    const child = spawn(process.execPath, [join(this.root, 'scripts', script), ...args], {
+    const child = spawn(command, args, {
       cwd: this.root,
       env: { ...process.env, ...env, TEST_MARK: this.#mark },
       stdio: ['ignore', 'pipe', 'pipe'],
@@ -127,6 +146,11 @@ export class FullCheckout implements AsyncDisposable {
     if (this.#child) await this.ended()
     rmSync(this.root, { recursive: true, force: true, maxRetries: 5 })
   }
+}
+
+/** False for the large packages that only the runner's checks need. */
+function isOfRunner(path: string): boolean {
+  return !/\/(?:mypy|mypyc|pip|pygments|setuptools)$|mypyc\./.test(path)
 }
 
 /** A folder of links. An installation or a stamp there does not change the original. */

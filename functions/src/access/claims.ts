@@ -37,10 +37,13 @@ function isPast(seconds: unknown, nowMs: number): boolean {
   return typeof seconds === 'number' && (seconds - CLOCK_TOLERANCE_SECONDS) * 1_000 <= nowMs
 }
 
-/** The user of a verified Firebase ID token. The custom claim `toolrackAdmin` makes the user an admin. */
+/** The custom claim that makes a user an admin. */
+export const ADMIN_CLAIM = 'toolrackAdmin'
+
+/** The user of a verified Firebase ID token. */
 export function firebaseUser(claims: Claims, nowMs: number): User {
   if (!isUid(claims.sub) || !isPast(claims['auth_time'], nowMs)) throw tokenInvalid()
-  return { kind: 'user', uid: claims.sub, isAdmin: claims['toolrackAdmin'] === true }
+  return { kind: 'user', uid: claims.sub, isAdmin: claims[ADMIN_CLAIM] === true }
 }
 
 /** A service account that may act as a job. Each of its requests names the user for whom it acts. */

@@ -93,8 +93,8 @@ export function parseConfig(env: NodeJS.ProcessEnv = process.env) {
     runner: {
       /** The address of a runner that already runs. If there is one, this server starts none. */
       address: url ? { url, secret: values.RUNNER_SECRET } : undefined,
-      /** A runner on Cloud Run, whose address has to be looked up. */
-      service: url ? undefined : runnerService(values),
+      /** A runner on Cloud Run, whose address has to be looked up. Functions in the emulator never look for a real one. */
+      service: url || values.FUNCTIONS_EMULATOR === 'true' ? undefined : runnerService(values),
       /** The settings of a runner that this server starts, as its environment. */
       environment: Object.fromEntries(settings) as Readonly<Record<string, string>>,
     },

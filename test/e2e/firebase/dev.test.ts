@@ -1,15 +1,22 @@
-import { afterAll, beforeAll, expect, test } from '@jest/globals'
-import { appendFileSync, readFileSync, writeFileSync } from 'node:fs'
+import { afterAll, beforeAll, expect, jest, test } from '@jest/globals'
+import { appendFileSync, cpSync, readFileSync, writeFileSync } from 'node:fs'
 import { createServer } from 'node:http'
 import { once } from 'node:events'
 import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
 import { describeWithEmulators } from '../../support/emulators.ts'
 import { FullCheckout } from '../../support/full-checkout.ts'
+import { pasted } from '../../support/printed-lines.ts'
 import { commandOf, descendantsOf, isAlive } from '../../support/processes.ts'
 import { withPython } from '../../support/runner-environment.ts'
+import { ROOT } from '../../support/source-tree.ts'
 import { until } from '../../support/until.ts'
 
+const REPOSITORY = fileURLToPath(ROOT)
+
 describeWithEmulators('npm run dev', () => {
+  // Two starts of emulators side by side take more than a minute on a busy machine.
+  jest.setTimeout(180_000)
   let checkout: FullCheckout
   /** The runner hides its environment, and with it the mark, from its own children; it is below what bears one. */
   const runners = (): number[] =>
@@ -18,12 +25,14 @@ describeWithEmulators('npm run dev', () => {
     )
   beforeAll(() => {
     checkout = new FullCheckout()
+    cpSync(join(REPOSITORY, 'docs/examples'), join(checkout.root, 'docs/examples'), { recursive: true })
   })
   afterAll(() => checkout[Symbol.asyncDispose]())
 
   withPython(
     'serves its tokens and runs Python through Hosting until one Ctrl-C, and leaves nothing behind',
     async () => {
+      checkout.copyPython()
       const hosting = await checkout.takePorts()
       checkout.run('dev.mjs')
       const [, url = '', user = '', admin = '', isolation = ''] = await checkout.said(
@@ -36,10 +45,27 @@ describeWithEmulators('npm run dev', () => {
           headers: { Authorization: `Bearer ${token}` },
           body: '{"description":"Says hello."}',
         })
-      expect((await define(user, '')).status).toBe(201)
+      // The first transaction of an emulator takes seconds on a busy machine, more than the store waits.
+      await until(
+        () => define(user, ''),
+        ({ status }) => status !== 503,
+      )
+      expect((await define(user, '')).status).toBe(200)
       expect((await define(user, '?layer=global')).status).toBe(403)
       expect((await define(admin, '?layer=global')).status).toBe(201)
       const asUser = { headers: { Authorization: `Bearer ${user}` } }
+      const [, printed = ''] = /( is ready at [\s\S]*)Ctrl-C stops everything/.exec(checkout.output) ?? []
+      const [all = '', defined = '', own = '', global = '', uploaded = '', called = '', ...more] =
+        await pasted(printed)
+      expect([all, own]).toEqual([
+        expect.stringContaining('"READ_FILE"'),
+        expect.stringContaining('SAY_HELLO'),
+      ])
+      for (const answer of [defined, global]) expect(JSON.parse(answer)).toMatchObject({ outcome: 'updated' })
+      expect(JSON.parse(uploaded)).toMatchObject({ name: 'weather', outcome: 'created' })
+      expect(JSON.parse(called)).toMatchObject({ textResultForLlm: 'Bern: cloudy for 1 day(s).' })
+      expect(more).toEqual([])
+
       const listed = await fetch(`${url}/workflows/tools/list?names=SAY_HELLO,READ_FILE`, asUser)
       expect(await listed.json()).toHaveLength(2)
 

@@ -151,6 +151,13 @@ test('RUNNER_URL outweighs RUNNER_SERVICE, and neither is no runner', () => {
   expect(namedRunner(parseConfig({}).runner, log)).toBeUndefined()
 })
 
+test('functions in the emulator use no runner in the cloud, only one that RUNNER_URL names', () => {
+  const emulated = { ...ENV, FUNCTIONS_EMULATOR: 'true' }
+  expect(parseConfig(emulated).runner).toMatchObject({ address: undefined, service: undefined })
+  expect(parseConfig({ ...emulated, RUNNER_URL: 'http://127.0.0.1:1' }).runner.address).toBeDefined()
+  expect(parseConfig({ ...emulated, FUNCTIONS_EMULATOR: 'false' }).runner.service).toBeDefined()
+})
+
 test.each([
   [{ RUNNER_SERVICE: 'toolrack-runner' }, 'RUNNER_REGION must be set if RUNNER_SERVICE is set'],
   [

@@ -19,9 +19,12 @@ const BUILT_FILE_LAYER = fileURLToPath(new URL('./file-layer.json', import.meta.
 const DEADLINE_MS_MAX = 50_000
 
 const NO_RUNNER = 'No runner is named: set RUNNER_URL, or RUNNER_SERVICE and RUNNER_REGION.'
+const NO_RUNNER_IN_EMULATOR =
+  'The emulators have no runner: start them with npm run dev, or set RUNNER_URL and RUNNER_SECRET of a runner.'
 
 export function cloudServices(config: Config, log: Log): Services {
   const connection = firestoreConnection()
+  const isEmulator = process.env['FUNCTIONS_EMULATOR'] === 'true'
   const isBuilt = config.isShippedDefinitions && existsSync(BUILT_FILE_LAYER)
   return createServices({
     store: (compilers) => new FirestoreDefinitionStore({ compilers, connection }),
@@ -29,7 +32,7 @@ export function cloudServices(config: Config, log: Log): Services {
       isBuilt ? builtFileLayer(BUILT_FILE_LAYER) : new FileLayer(config.definitionsFolder, compilers),
     logs: new FirestoreInvocationLogs(connection, { bounds: config.logBounds }),
     deadlineMsMax: DEADLINE_MS_MAX,
-    runner: namedRunner(config.runner, log) ?? absentRunner(NO_RUNNER),
+    runner: namedRunner(config.runner, log) ?? absentRunner(isEmulator ? NO_RUNNER_IN_EMULATOR : NO_RUNNER),
     ...authenticationOf(config),
     log,
     envelope: config.envelope,

@@ -2,6 +2,7 @@ import type { RequestListener } from 'node:http'
 import { createApp } from '../../edge/app.ts'
 import type { Family } from '../../edge/http/route.ts'
 import { isProduction, parseConfig, warnOfUnknownVariables } from '../config.ts'
+import { checkNode } from './check-node.ts'
 import { cloudLog } from './log.ts'
 import { cloudServices } from './services.ts'
 
@@ -12,6 +13,7 @@ export type Handler = (...request: Parameters<RequestListener>) => void
  * once: with a bad environment, the deployment fails instead of the requests.
  */
 export function serving(family: Family): Handler {
+  checkNode()
   if (isProduction()) cloudConfig()
   let app: RequestListener | undefined
   return function serve(req, res) {

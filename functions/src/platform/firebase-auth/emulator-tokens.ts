@@ -2,6 +2,7 @@ import { ToolrackError } from '@toolrack/contract'
 import type { Auth } from 'firebase-admin/auth'
 import { tokenInvalid } from '../../access/authenticate.ts'
 import { GOOGLE_LIFETIME_SECONDS_MAX, livingClaims, type VerifyToken } from '../../access/claims.ts'
+import { openAuth } from './open-auth.ts'
 
 /** firebase-admin's error codes for faults of a token, and of its user. */
 const TOKEN_FAULT =
@@ -11,7 +12,7 @@ const TOKEN_FAULT =
 export function emulatorTokens(projectId: string, now: () => number): VerifyToken {
   let auth: Promise<Auth> | undefined
   return async function verify(token) {
-    const emulator = await (auth ??= emulatorAuth(projectId))
+    const emulator = await (auth ??= openAuth(projectId))
     return emulator.verifyIdToken(token).then(
       (claims) => livingClaims(claims, GOOGLE_LIFETIME_SECONDS_MAX, now()),
       (error: { readonly code?: string }) => {
@@ -20,12 +21,4 @@ export function emulatorTokens(projectId: string, now: () => number): VerifyToke
       },
     )
   }
-}
-
-async function emulatorAuth(projectId: string): Promise<Auth> {
-  const [{ initializeApp }, { getAuth }] = await Promise.all([
-    import('firebase-admin/app'),
-    import('firebase-admin/auth'),
-  ])
-  return getAuth(initializeApp({ projectId }, 'toolrack-auth'))
 }

@@ -1,0 +1,37 @@
+import { existsSync, realpathSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { pathFolders } from './child.mjs'
+import { root } from './checkout.mjs'
+import { firestoreJar } from './firestore-jar.mjs'
+import { findJava } from './java.mjs'
+import { SetupError } from './setup-error.mjs'
+
+/**
+ * What `npm run build` says about the emulators: the line that starts them by hand. The line sets only what this shell lacks:
+ * the Node of the functions, a Java that is new enough, and the Firestore emulator of the Google Cloud SDK.
+ */
+export function byHand(node) {
+  if (process.platform === 'win32') return ''
+  try {
+    const wanted = [node, join(findJava(), 'java')].filter((program) => !isFirstOnPath(program))
+    const folders = wanted.map((program) => dirname(program)).join(':')
+    const settings = Object.entries(firestoreJar(root).env).map(([name, value]) => `${name}=${quoted(value)}`)
+    const path = folders === '' ? [] : [`PATH=${quoted(folders)}:"$PATH"`]
+    const line = [...path, ...settings, 'node_modules/.bin/firebase emulators:start'].join(' ')
+    return `Built. npm run dev starts the emulators, with a Python runner. By hand, without Python tools:\n\n  ${line}\n`
+  } catch (err) {
+    if (err instanceof SetupError) return '' // without Java there are no emulators, and the build is complete
+    throw err
+  }
+}
+
+function isFirstOnPath(program) {
+  const name = program.slice(dirname(program).length + 1)
+  const first = pathFolders(process.env).find((folder) => existsSync(join(folder, name)))
+  return first !== undefined && realpathSync(join(first, name)) === realpathSync(program)
+}
+
+/** The text, quoted for a shell. */
+function quoted(text) {
+  return /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
+}

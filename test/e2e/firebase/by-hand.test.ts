@@ -1,0 +1,68 @@
+import { expect, jest, test } from '@jest/globals'
+import { execFile } from 'node:child_process'
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { signIn } from '../../../scripts/toolchain/auth-emulator.mjs'
+import { describeWithEmulators } from '../../support/emulators.ts'
+import { FullCheckout } from '../../support/full-checkout.ts'
+import { until } from '../../support/until.ts'
+
+/** The emulators of the other suites must not be found, only those of the checkout. */
+const NO_OTHERS = { FIRESTORE_EMULATOR_HOST: undefined, FIREBASE_AUTH_EMULATOR_HOST: undefined }
+
+type Explained = { readonly layers: readonly { readonly role?: string; readonly digest?: string }[] }
+
+describeWithEmulators('firebase emulators:start by hand', () => {
+  // A build and two starts of emulators take more than a minute on a busy machine.
+  jest.setTimeout(180_000)
+  test('after npm run build it serves lists, job tokens and admins in the project of .firebaserc, and says why it runs no Python', async () => {
+    await using checkout = new FullCheckout()
+    checkout.run('build.mjs')
+    expect(await checkout.ended()).toBe(0)
+    const [, line = ''] = /By hand, .*:\n\n {2}(.*)\n$/.exec(checkout.output) ?? []
+    const url = `http://127.0.0.1:${await checkout.takePorts()}`
+    const { emulators } = JSON.parse(readFileSync(join(checkout.root, 'firebase.json'), 'utf8')) as {
+      emulators: { auth: { port: number } }
+    }
+    expect(line).toMatch(/(?:^| )node_modules\/\.bin\/firebase emulators:start$/)
+    checkout.runLine(line, NO_OTHERS)
+    await checkout.said(/All emulators ready!/)
+    const ada = () => signIn(`127.0.0.1:${emulators.auth.port}`, 'ada@example.com')
+    const ask = async (path: string, { idToken }: { idToken: string }, init: RequestInit = {}) =>
+      fetch(`${url}${path}`, { ...init, headers: { Authorization: `Bearer ${idToken}` } })
+    const user = await ada()
+
+    expect(await (await ask('/workflows/tools/list?names=READ_FILE', user)).json()).toHaveLength(1)
+    const { layers } = (await (
+      await ask('/workflows/tools/explain?name=READ_FILE', user)
+    ).json()) as Explained
+    const digest = layers.find(({ role }) => role === 'winner')?.digest
+    const minted = await ask('/workflows/jobs/tokens', user, {
+      method: 'POST',
+      body: JSON.stringify({ workflowId: 'nightly', tools: [{ name: 'READ_FILE', digest }] }),
+    })
+    expect(minted.status).toBe(201)
+    const { token } = (await minted.json()) as { token: string }
+    expect(await (await ask('/jobs/tools/list', { idToken: token })).json()).toHaveLength(1)
+    expect(checkout.output).not.toMatch(/secret environment variables/i)
+    const { runner } = (await (await ask('/health', user)).json()) as { runner: object }
+    expect(runner).toMatchObject({ status: 'absent', reason: expect.stringContaining('npm run dev') })
+
+    const define = async (who: { idToken: string }) =>
+      (await ask('/workflows/tools/defs/SAY_HELLO?layer=global', who, { method: 'PUT', body: '{}' })).status
+    expect(await define(user)).toBe(403)
+    const admin = [join(checkout.root, 'scripts/admin.mjs'), 'grant', 'ada@example.com']
+    await promisify(execFile)(process.execPath, admin, { env: { ...process.env, ...NO_OTHERS } })
+    const now = await ada()
+    // The first transaction of an emulator takes seconds on a busy machine, more than the store waits.
+    const status = await until(
+      () => define(now),
+      (status) => status !== 503,
+    )
+    expect([200, 201]).toContain(status)
+
+    checkout.signal('SIGINT')
+    expect(await checkout.ended()).toBe(0)
+  })
+})

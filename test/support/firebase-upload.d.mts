@@ -1,0 +1,3 @@
+export function filesOfUpload(
+  root: string,
+): Promise<{ readonly functions: readonly string[]; readonly hosting: readonly string[] }>
