@@ -1,17 +1,31 @@
 import { join } from 'node:path'
-import { adminHelp, adminPlan } from './toolchain/admin-plan.mjs'
+import { readArguments, usageCode } from './toolchain/arguments.mjs'
 import { prepare, root, runWithNode } from './toolchain/checkout.mjs'
-import { runCommand } from './toolchain/setup-error.mjs'
+import { runCommand, SetupError } from './toolchain/setup-error.mjs'
 import { targetEnvironment } from './toolchain/target-project.mjs'
+
+const command = {
+  name: 'admin',
+  about: `Makes a user an admin of the running emulators, or of a project, by the custom claim toolrackAdmin. revoke removes this
+claim. The user's other claims stay. The user is named by uid or mail.`,
+  options: { project: { takes: 'ID', about: 'the Firebase project, with the credentials on this machine' } },
+  words: { is: 'action', most: 2, oneOf: ['grant', 'revoke'], rest: true },
+}
 
 /** `npm run admin -- grant|revoke <uid or mail> [--project id]`: says who is an admin of the running emulators, or of a project. */
 await runCommand(async () => {
-  const { isHelp, verb, user, project } = adminPlan(process.argv.slice(2))
-  if (isHelp) {
-    process.stdout.write(adminHelp)
-    return 0
+  const { words, values } = readArguments(command)
+  const [action, user] = words
+  if (!user) {
+    const missing = action
+      ? `Name the user to ${action}, by uid or mail.`
+      : 'Say grant or revoke, and name the user.'
+    throw new SetupError(
+      `${missing} Nothing was changed.\nnpm run admin -- --help says what there is.`,
+      usageCode,
+    )
   }
   const node = await prepare('runtime')
-  const args = [join(root, 'functions/src/hosts/cloud/admin-cli.ts'), verb, user]
-  return (await runWithNode(node, args, { env: targetEnvironment(project) })).code
+  const args = [join(root, 'functions/src/hosts/cloud/admin-cli.ts'), action, user]
+  return (await runWithNode(node, args, { env: targetEnvironment(values.project) })).code
 })

@@ -73,6 +73,10 @@ test.each([
   ['bench', ['--rounds', '0', 'list'], '--rounds takes a whole number from 1 to 9999.'],
   ['seed', ['one', 'two'], "There is no argument 'two'."],
   ['validate', ['one', 'two'], "There is no argument 'two'."],
+  ['admin', [], 'Say grant or revoke, and name the user. Nothing was changed.'],
+  ['admin', ['grant'], 'Name the user to grant, by uid or mail. Nothing was changed.'],
+  ['admin', ['grnat', 'u-1'], "There is no action 'grnat'. Did you mean 'grant'?"],
+  ['admin', ['grant', 'u-1', 'u-2'], "There is no argument 'u-2'."],
 ] as const)(
   'npm run %s -- %j is refused with a sentence, before anything is done',
   async (name, args, sentence) => {

@@ -10,6 +10,8 @@ const LONG = [
   'e2e/bad-modules',
   'e2e/folder-bad-modules',
   'e2e/firebase/dev',
+  'e2e/firebase/by-hand',
+  'e2e/deploy',
 ]
 
 export default class LongSuitesFirst extends Sequencer {
