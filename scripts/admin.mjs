@@ -9,7 +9,7 @@ const command = {
   about: `Makes a user an admin of the running emulators, or of a project, by the custom claim toolrackAdmin. revoke removes this
 claim. The user's other claims stay. The user is named by uid or mail.`,
   options: { project: { takes: 'ID', about: 'the Firebase project, with the credentials on this machine' } },
-  words: { is: 'action', most: 2, oneOf: ['grant', 'revoke'], rest: true },
+  words: { is: 'action', most: 2, oneOf: ['grant', 'revoke'], rest: 'user' },
 }
 
 /** `npm run admin -- grant|revoke <uid or mail> [--project id]`: says who is an admin of the running emulators, or of a project. */
