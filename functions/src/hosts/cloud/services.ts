@@ -34,6 +34,7 @@ export function cloudServices(config: Config, log: Log): Services {
     log,
     envelope: config.envelope,
     defaultWorkflow: config.defaultWorkflow,
+    invokeWorkflow: config.invokeWorkflow,
     corsOrigins: config.corsOrigins,
   })
 }

@@ -39,6 +39,7 @@ export async function serve(config: Config, log: Log, python: PythonChoice = {})
     log,
     envelope: config.envelope,
     defaultWorkflow: config.defaultWorkflow,
+    invokeWorkflow: config.invokeWorkflow,
     corsOrigins: config.corsOrigins,
   })
   async function release(): Promise<void> {
