@@ -24,8 +24,9 @@ import { memory } from './cases/memory.ts'
 import { notModified } from './cases/not-modified.ts'
 import { secondInstance } from './cases/second-instance.ts'
 import { runnerStart } from './cases/runner-start.ts'
-import { writeResult } from './measure/result.ts'
-import { writeTable } from './measure/table.ts'
+import { resultOf, saveResult } from './measure/result.ts'
+import type { Result } from './measure/result.ts'
+import { circumstancesOf, HEADER, rowsOf, saveTable } from './measure/table.ts'
 
 const CASES = {
   list,
@@ -50,35 +51,32 @@ const CASES = {
   'client-fallback': clientFallback,
 }
 
-/** `npm run bench -- [case …] [--rounds 5] [--seconds 3]`: measures and reports. A missed goal does not change the exit code. */
+/**
+ * `npm run bench -- [case …] [--rounds 5] [--seconds 3] [--save]`: measures, and prints the rows of each case when it is
+ * measured. `scripts/bench.mjs` has checked the arguments. A missed goal does not change the exit code.
+ */
 async function main(): Promise<void> {
   const { positionals, values } = parseArgs({
     allowPositionals: true,
-    options: { rounds: { type: 'string', default: '5' }, seconds: { type: 'string', default: '3' } },
+    options: {
+      rounds: { type: 'string', default: '5' },
+      seconds: { type: 'string', default: '3' },
+      save: { type: 'boolean', default: false },
+    },
   })
-  const effort = {
-    rounds: atLeastOne('rounds', values.rounds),
-    seconds: atLeastOne('seconds', values.seconds),
-  }
-  const unknown = positionals.filter((name) => !(name in CASES))
-  if (unknown.length > 0) exit(`No case ${unknown.join(', ')}; there are ${Object.keys(CASES).join(', ')}.`)
   const generator = findWrk() ?? autocannon
-  for (const [name, measure] of Object.entries(CASES)) {
-    if (positionals.length > 0 && !positionals.includes(name)) continue
+  const effort = { generator, rounds: Number(values.rounds), seconds: Number(values.seconds) }
+  const chosen = Object.entries(CASES).filter(([name]) => positionals.length === 0 || positionals.includes(name))
+  const results: Result[] = []
+  for (const [name, measure] of chosen) {
     console.error(`${name} …`)
-    writeResult(name, await withFolder((folder) => measure(folder, { generator, ...effort })))
+    const result = resultOf(name, await withFolder((folder) => measure(folder, effort)))
+    if (values.save) saveResult(result)
+    const isFirst = results.push(result) === 1
+    console.log([...(isFirst ? HEADER : []), ...rowsOf(result)].join('\n'))
   }
-  console.log(writeTable(Object.keys(CASES)))
-}
-
-function atLeastOne(name: string, text: string): number {
-  if (!/^[1-9]\d{0,3}$/.test(text)) exit(`--${name} must be a whole number from 1 to 9999.`)
-  return Number(text)
-}
-
-function exit(message: string): never {
-  console.error(message)
-  process.exit(64)
+  console.log(['', ...circumstancesOf(results)].join('\n'))
+  if (values.save) saveTable(Object.keys(CASES))
 }
 
 /** Lends a temporary folder, and removes it when the work has ended or failed. */

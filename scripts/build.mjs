@@ -1,10 +1,18 @@
+import { readArguments } from './toolchain/arguments.mjs'
 import { buildClient } from './toolchain/build-client.mjs'
 import { buildFunctions } from './toolchain/build-functions.mjs'
 import { prepare } from './toolchain/checkout.mjs'
 import { runCommand } from './toolchain/setup-error.mjs'
 
+const command = {
+  name: 'build',
+  about: `Bundles the functions with the file layer into functions/dist, ready to upload, and the client with its types into
+packages/client/dist, ready to pack.`,
+}
+
 /** `npm run build`: `functions/dist`, ready to upload, and `packages/client/dist`, ready to pack. */
 await runCommand(async () => {
+  readArguments(command)
   const node = await prepare('full')
   try {
     await buildFunctions(node)

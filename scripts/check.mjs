@@ -1,11 +1,18 @@
+import { readArguments } from './toolchain/arguments.mjs'
 import { exitCodeOf } from './toolchain/child.mjs'
 import { checks, runPrograms, unitSuites } from './toolchain/checks.mjs'
 import { prepare } from './toolchain/checkout.mjs'
 import { preparePython } from './toolchain/python-environment.mjs'
 import { runCommand } from './toolchain/setup-error.mjs'
 
+const command = {
+  name: 'check',
+  about: 'Lint, format and types in both languages, and every test that starts no process and is not slow.',
+}
+
 /** `npm run check`: lint, types and format in both languages, and every test that starts no process. */
 await runCommand(async () => {
+  readArguments(command)
   const node = await prepare('full')
   const { python, missing } = await preparePython('full')
   const { failed, interruptedBy } = await runPrograms([...unitSuites, ...checks], node, python)

@@ -1,5 +1,16 @@
 import { writeFileSync } from 'node:fs'
+import { readArguments } from './toolchain/arguments.mjs'
+import { runCommand } from './toolchain/setup-error.mjs'
 import { standardDefinitionsPath, standardDefinitionsText } from './toolchain/standard-definitions.mjs'
 
-/** `npm run client-definitions`: writes the local definitions of the client. Run it after a change of the definition files. */
-writeFileSync(standardDefinitionsPath, standardDefinitionsText())
+const command = {
+  name: 'client-definitions',
+  about: 'Writes the definitions inside the client again. Run it after a change of cli.json or tasks.json.',
+}
+
+/** `npm run client-definitions` */
+await runCommand(() => {
+  readArguments(command)
+  writeFileSync(standardDefinitionsPath, standardDefinitionsText())
+  return 0
+})

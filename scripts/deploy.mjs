@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { parseArgs } from 'node:util'
+import { readArguments } from './toolchain/arguments.mjs'
 import { buildFunctions } from './toolchain/build-functions.mjs'
 import { evaluate, prepare, root, runWithNode } from './toolchain/checkout.mjs'
 import { runChild } from './toolchain/child.mjs'
@@ -10,9 +10,18 @@ import { runCommand, SetupError } from './toolchain/setup-error.mjs'
 const noProject =
   'No project is chosen: name it with npm run deploy -- --project <project id>, or for good with node_modules/.bin/firebase use --add.'
 
+const command = {
+  name: 'deploy',
+  about: 'Prints the steps of a deployment, then runs them: the Python runner, the functions, Hosting, and Firestore.',
+  options: {
+    project: { takes: 'ID', about: 'the Firebase project; by default the one that firebase use has stored' },
+    'dry-run': { about: 'only prints the steps' },
+  },
+}
+
 /** `npm run deploy -- [--project id] [--dry-run]`: prints the steps, then runs them. The runner is deployed first, because the functions call it. */
 await runCommand(async () => {
-  const { values } = parseArgs({ options: { project: { type: 'string' }, 'dry-run': { type: 'boolean' } } })
+  const { values } = readArguments(command)
   const chosen = values.project ?? projectInUse()
   const isDry = values['dry-run'] === true
   if (chosen === undefined && !isDry) throw new SetupError(noProject)

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { readArguments } from './toolchain/arguments.mjs'
 import { signIn, signInWithClaims } from './toolchain/auth-emulator.mjs'
 import { watchBundle } from './toolchain/build-functions.mjs'
 import { evaluate, prepare, root } from './toolchain/checkout.mjs'
@@ -16,6 +17,12 @@ import { isFree } from './toolchain/ports.mjs'
 import { preparePython } from './toolchain/python-environment.mjs'
 import { runCommand, SetupError } from './toolchain/setup-error.mjs'
 
+const command = {
+  name: 'dev',
+  about: `Runs the functions on the Firebase emulators, and the Python runner beside them, until Ctrl-C. Needs Java 21 or newer.
+Prints two tokens and commands to copy. A change of a source file or a definition file takes effect with the next request.`,
+}
+
 const definition =
   '{"description":"Says hello to somebody.","parameters":{"type":"object","properties":{"name":{"type":"string"}},"required":["name"]}}'
 
@@ -24,6 +31,7 @@ const definition =
  * the functions again after each change of their source. If RUNNER_URL is set, no runner is started.
  */
 await runCommand(async () => {
+  readArguments(command)
   const node = await prepare('full')
   const { python, missing } = await preparePython('runtime')
   const signal = stopSignal()

@@ -1,17 +1,20 @@
-import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { readArguments } from './toolchain/arguments.mjs'
 import { prepare, root, runWithNode } from './toolchain/checkout.mjs'
-import { runCommand, SetupError } from './toolchain/setup-error.mjs'
+import { runCommand } from './toolchain/setup-error.mjs'
+
+const command = {
+  name: 'example',
+  about: `Runs a program of packages/client/examples against npm start: agent, list-tools (the default) or run-calls.
+TOOLRACK_URL and TOOLRACK_TOKEN name another server.`,
+  words: { is: 'example', most: Infinity, oneOf: ['agent', 'list-tools', 'run-calls'], rest: 'argument' },
+}
 
 /** `npm run example -- list-tools`: runs an example of the client with the client's source, against a running server. */
 await runCommand(async () => {
-  const [name = 'list-tools', ...args] = process.argv.slice(2)
+  const { words } = readArguments(command)
+  const [name = 'list-tools', ...args] = words
   const path = join(root, 'packages/client/examples', `${name}.mjs`)
-  if (!/^[a-z-]+$/.test(name) || !existsSync(path))
-    throw new SetupError(
-      'There is no such example: packages/client/examples holds agent, list-tools and run-calls.',
-      64,
-    )
   const node = await prepare('runtime')
   return (await runWithNode(node, ['--conditions=@toolrack/source', path, ...args])).code
 })

@@ -1,13 +1,20 @@
+import { readArguments } from './toolchain/arguments.mjs'
 import { prepare, root, runWithNode } from './toolchain/checkout.mjs'
 import { pythonFolders } from './toolchain/checks.mjs'
 import { runChild } from './toolchain/child.mjs'
 import { preparePython } from './toolchain/python-environment.mjs'
 import { runCommand } from './toolchain/setup-error.mjs'
 
+const command = {
+  name: 'format',
+  about: 'Formats all files, or only the named ones, as npm run check requires.',
+  words: { is: 'file', most: Infinity },
+}
+
 /** `npm run format [file …]`: formats the named files, or all files, as `npm run check` requires. */
 await runCommand(async () => {
+  const { words: named } = readArguments(command)
   const node = await prepare('full')
-  const named = process.argv.slice(2)
   const pythonPaths = named.length > 0 ? named.filter(isPython) : pythonFolders
   const otherPaths = named.length > 0 ? named.filter((path) => !isPython(path)) : ['.']
   const codes = [0]

@@ -1,16 +1,12 @@
 import { prepare, root, runWithNode } from './toolchain/checkout.mjs'
 import { exitCodeOf, runChild } from './toolchain/child.mjs'
-import { fuzzHelp, fuzzPlan, fuzzProgram } from './toolchain/fuzz-plan.mjs'
+import { fuzzPlan, fuzzProgram } from './toolchain/fuzz-plan.mjs'
 import { preparePython } from './toolchain/python-environment.mjs'
 import { runCommand, SetupError } from './toolchain/setup-error.mjs'
 
 /** `npm run fuzz`: runs one program of random attacks for each kind, in sequence. The exit code is 1 if a program found something. */
 await runCommand(async () => {
   const plan = fuzzPlan(process.argv.slice(2))
-  if (plan.isHelp) {
-    process.stdout.write(fuzzHelp)
-    return 0
-  }
   const node = await prepare('full')
   const { python, missing } = await preparePython('full')
 

@@ -1,3 +1,4 @@
+import { readArguments } from './toolchain/arguments.mjs'
 import { prepare } from './toolchain/checkout.mjs'
 import { checks, runPrograms } from './toolchain/checks.mjs'
 import { exitCodeOf, quiet } from './toolchain/child.mjs'
@@ -6,10 +7,35 @@ import { runCommand } from './toolchain/setup-error.mjs'
 import { namePythonTests, runJest, runPytest } from './toolchain/suites.mjs'
 import { testReport } from './toolchain/test-report.mjs'
 
+const command = {
+  name: 'test',
+  about: `Runs everything that CI runs: the checks, then every suite. With arguments it runs only jest with these arguments, or
+pytest if a path is below test/python-runner. After another -- every option of jest or pytest is passed on unread.`,
+  options: {
+    testNamePattern: { short: 't', takes: 'PATTERN', about: 'jest: only the tests with such a name' },
+    runInBand: { short: 'i', about: 'jest: one suite after the other' },
+    maxWorkers: { short: 'w', takes: 'N', about: 'jest: how many suites at the same time' },
+    selectProjects: { takes: 'NAME', about: 'jest: unit, service or firebase' },
+    bail: { short: 'b', about: 'jest: stop after the first failure' },
+    onlyFailures: { short: 'f', about: 'jest: only what failed the last time' },
+    verbose: { about: 'jest: the name of each test' },
+    watch: { about: 'jest: again after each change' },
+    coverage: { about: 'jest: which lines were run' },
+    k: { short: 'k', takes: 'EXPRESSION', about: 'pytest: only the tests with such a name' },
+    x: { short: 'x', about: 'pytest: stop after the first failure' },
+    v: { short: 'v', about: 'pytest: the name of each test' },
+    s: { short: 's', about: 'pytest: show what the tests print' },
+    durations: { takes: 'N', about: 'pytest: the slowest tests' },
+  },
+  words: { is: 'path', most: Infinity },
+}
+
 /** `npm test`: the checks and every suite. With arguments it runs only jest with these arguments, or pytest if they name Python tests. */
 await runCommand(async () => {
   const ci = process.env.CI === 'true'
-  const args = process.argv.slice(2)
+  readArguments(command)
+  const given = process.argv.slice(2)
+  const args = given.filter((arg, index) => arg !== '--' || given.indexOf('--') !== index)
   const node = await prepare('full')
   const { python, missing } = await preparePython('full')
 

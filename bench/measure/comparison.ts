@@ -38,10 +38,42 @@ export type ComparisonResult = Comparison & {
   readonly againstMedian?: number
   /** The median of the ratios. Each ratio is calculated within one round. */
   readonly ratio?: number
+  /** Undefined without a goal, and if the generator was the limit. */
   readonly met?: boolean
+  /** True if the generator could not send what a server could have answered, so that the ratio does not compare the servers. */
+  readonly generatorIsLimit?: true
 }
 
-export function compare(comparison: Comparison, rounds: readonly Round[]): ComparisonResult {
+/** A server that used less than this share of its core could have answered more requests. */
+const BUSY_AT_LEAST = 0.9
+
+/** Compares, and says if the generator was the limit. `hasGenerator` is true if nothing else can have kept the servers waiting. */
+export function compare(
+  comparison: Comparison,
+  rounds: readonly Round[],
+  { hasGenerator = false } = {},
+): ComparisonResult {
+  const { met, ...result } = ratioOf(comparison, rounds)
+  if (hasGenerator && isGeneratorLimit(comparison, rounds, met)) return { ...result, generatorIsLimit: true }
+  return { ...result, ...(met !== undefined && { met }) }
+}
+
+/**
+ * True if a server was not busy. If only ours was not, the true ratio is higher than the measured one, so a goal that was met
+ * stays met.
+ */
+function isGeneratorLimit(
+  { ours, against, metric }: Comparison,
+  rounds: readonly Round[],
+  met: boolean | undefined,
+): boolean {
+  if (metric !== 'requestsPerSecond') return false
+  const isIdle = (name: string): boolean =>
+    median(rounds.map((round) => valueOf(round, name, 'busy'))) < BUSY_AT_LEAST
+  return (against !== undefined && isIdle(against)) || (isIdle(ours) && met !== true)
+}
+
+function ratioOf(comparison: Comparison, rounds: readonly Round[]): ComparisonResult {
   const { ours, against, metric, goal } = comparison
   const figures = rounds.map((round) => valueOf(round, ours, metric))
   const oursMedian = comparison.of === 'highest' ? Math.max(...figures) : median(figures)

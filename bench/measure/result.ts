@@ -42,13 +42,14 @@ export type Result = {
   readonly outcomes: readonly ComparisonResult[]
 }
 
-export function writeResult(name: string, measured: Measured | NotRun): void {
+export function resultOf(name: string, measured: Measured | NotRun): Result {
   const { rounds, comparisons, sharesCores, generator, notRun } = {
     ...NOTHING,
     ...measured,
   }
-  const outcomes = comparisons.map((comparison) => compare(comparison, rounds))
-  const result: Result = {
+  const hasGenerator = generator !== undefined
+  const outcomes = comparisons.map((comparison) => compare(comparison, rounds, { hasGenerator }))
+  return {
     case: name,
     ...(notRun !== undefined && { notRun }),
     date: new Date().toISOString(),
@@ -67,11 +68,15 @@ export function writeResult(name: string, measured: Measured | NotRun): void {
         goal && met !== undefined ? [[what, { ...goal, met }]] : [],
       ),
     ),
-    met: notRun === undefined && outcomes.every(({ met }) => met !== false),
+    met: notRun === undefined && outcomes.every(({ met, generatorIsLimit }) => met !== false && !generatorIsLimit),
     outcomes,
   }
+}
+
+/** Keeps a result as the last one of its case. */
+export function saveResult(result: Result): void {
   mkdirSync(FOLDER, { recursive: true })
-  writeFileSync(fileOf(`${name}.json`), `${JSON.stringify(result, undefined, 2)}\n`)
+  writeFileSync(fileOf(`${result.case}.json`), `${JSON.stringify(result, undefined, 2)}\n`)
 }
 
 /** The last result of a case. Undefined if there is none. */

@@ -3,36 +3,29 @@ import type { ComparisonResult, Goal } from './comparison.ts'
 import { fileOf, readResult } from './result.ts'
 import type { Result } from './result.ts'
 
-/** Writes a table with the last result of every case, and returns it. */
-export function writeTable(cases: readonly string[]): string {
-  const text = table(cases.flatMap((name) => readResult(name) ?? []))
-  writeFileSync(fileOf('table.md'), text)
-  return text
+export const HEADER = ['| case | what | ours | against | ratio | goal | |', '|---|---|---|---|---|---|---|']
+
+/** Writes a table with the last saved result of every case. */
+export function saveTable(cases: readonly string[]): void {
+  const results = cases.flatMap((name) => readResult(name) ?? [])
+  const lines = ['`npm run bench`', '', ...HEADER, ...results.flatMap(rowsOf), '']
+  writeFileSync(fileOf('table.md'), [...lines, ...circumstancesOf(results), ''].join('\n'))
 }
 
-/** The results as Markdown, with the command that makes them. */
-function table(results: readonly Result[]): string {
-  const rows = results.flatMap(rowsOf)
-  return [
-    '`npm run bench`',
-    '',
-    '| case | what | ours | against | ratio | goal | |',
-    '|---|---|---|---|---|---|---|',
-    ...rows,
-    '',
-    ...results.filter(({ notRun }) => notRun === undefined).map(circumstances),
-    '',
-  ].join('\n')
+/** One line for each case that was measured: when, on which machine, with which generator. */
+export function circumstancesOf(results: readonly Result[]): string[] {
+  return results.filter(({ notRun }) => notRun === undefined).map(circumstances)
 }
 
-function rowsOf(result: Result): string[] {
+/** The lines of a result for a table. */
+export function rowsOf(result: Result): string[] {
   if (result.notRun === undefined) return result.outcomes.map((outcome) => row(result.case, outcome))
   const why = result.notRun.replaceAll(/\s*\n\s*/g, ' ').replaceAll('|', '\\|')
   return [`| ${result.case} | not run: ${why} | | | | | |`]
 }
 
 function row(name: string, { what, unit, ours, against, ...figures }: ComparisonResult): string {
-  const { oursMedian, againstMedian, ratio, goal, met } = figures
+  const { oursMedian, againstMedian, ratio, goal } = figures
   return `| ${[
     name,
     what,
@@ -40,8 +33,13 @@ function row(name: string, { what, unit, ours, against, ...figures }: Comparison
     againstMedian === undefined ? '' : `${number(againstMedian)} ${unit} (${against})`,
     ratio === undefined ? '' : number(ratio),
     goal ? goalText(goal) : 'report',
-    met === undefined ? '' : met ? 'met' : '**missed**',
+    verdict(figures),
   ].join(' | ')} |`
+}
+
+function verdict({ met, generatorIsLimit }: Pick<ComparisonResult, 'met' | 'generatorIsLimit'>): string {
+  if (generatorIsLimit) return 'the generator is the limit'
+  return met === undefined ? '' : met ? 'met' : '**missed**'
 }
 
 function goalText(goal: Goal): string {

@@ -10,6 +10,7 @@ import { firestoreJar } from './firestore-jar.mjs'
 import { findJava } from './java.mjs'
 import { killKept, marker } from './kept-processes.mjs'
 import { freePorts } from './ports.mjs'
+import { servingEnvironment } from './serving.mjs'
 import { SetupError } from './setup-error.mjs'
 
 const keeper = fileURLToPath(new URL('keeper.mjs', import.meta.url))
@@ -30,6 +31,7 @@ export function emulatorEnvironment(node) {
     env: {
       ...withFirstOnPath(withFirstOnPath(process.env, node), join(java, 'java')),
       ...jar.env,
+      ...servingEnvironment(root),
       JAVA_HOME: dirname(java),
       METADATA_SERVER_DETECTION: 'none',
       NO_UPDATE_NOTIFIER: '1',

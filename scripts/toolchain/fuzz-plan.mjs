@@ -1,6 +1,6 @@
 import { randomInt } from 'node:crypto'
 import { delimiter, join } from 'node:path'
-import { parseArgs } from 'node:util'
+import { readArguments, usageCode } from './arguments.mjs'
 import { SetupError } from './setup-error.mjs'
 import { pythonTests } from './suites.mjs'
 
@@ -13,27 +13,37 @@ const programs = {
 }
 const kinds = Object.keys(programs)
 
-export const fuzzHelp = `npm run fuzz -- [kind …] [--seconds N] [--seed S] [--case JSON]
+const command = {
+  name: 'fuzz',
+  about: `Random attacks of every kind, or of the named ones. The exit code is 1 if something was found.
 
-${kinds.map((kind) => `  ${kind.padEnd(12)}${programs[kind].tries}`).join('\n')}
-
-  --seconds N   how long each kind runs; 60 by default
-  --seed S      the whole number that the random cases are made from; random by default, and printed
-  --case JSON   one case of one kind, as a finding prints it
-`
+${kinds.map((kind) => `  ${kind.padEnd(12)}${programs[kind].tries}`).join('\n')}`,
+  options: {
+    seconds: {
+      takes: 'N',
+      about: 'how long each kind runs; 60 by default',
+      rule: 'a number above 0',
+      accepts: (text) => Number(text) > 0,
+    },
+    seed: {
+      takes: 'S',
+      about: 'the whole number that the random cases are made from; random by default, and printed',
+      rule: 'a whole number from 0',
+      accepts: (text) => /^\d{1,15}$/.test(text),
+    },
+    case: { takes: 'JSON', about: 'one case of one kind, as a finding prints it' },
+  },
+  words: { is: 'kind', most: Infinity, oneOf: kinds },
+}
 
 /** The kinds to run, in order, and the options of each program. Throws a SetupError if the arguments are wrong. */
 export function fuzzPlan(args) {
-  const { values, positionals } = parse(args)
-  if (values.help) return { isHelp: true }
-  const unknown = positionals.find((kind) => !kinds.includes(kind))
-  if (unknown !== undefined) throw wrong(`There is no kind ${unknown}.`)
+  const { values, words } = readArguments(command, args)
   const { seconds = '60', seed = String(randomInt(2 ** 32)), case: json } = values
-  if (!(Number(seconds) > 0)) throw wrong('--seconds takes a number above 0.')
-  if (!/^\d{1,15}$/.test(seed)) throw wrong('--seed takes a whole number from 0.')
-  if (json !== undefined && positionals.length !== 1) throw wrong('--case belongs to one kind: name it.')
+  if (json !== undefined && words.length !== 1)
+    throw new SetupError('--case belongs to one kind: name it.', usageCode)
   return {
-    kinds: positionals.length > 0 ? [...new Set(positionals)] : kinds,
+    kinds: words.length > 0 ? [...new Set(words)] : kinds,
     options: { seconds, seed, ...(json !== undefined && { case: json }) },
   }
 }
@@ -47,18 +57,4 @@ export function fuzzProgram(root, kind, options) {
   // The same import paths as under pytest: the runner's packages and those of the tests.
   const env = { PYTHONPATH: [cwd, join(root, 'python-runner')].join(delimiter) }
   return { isPython: true, args: ['-P', '-m', module, ...flags], cwd, env }
-}
-
-function parse(args) {
-  const text = { type: 'string' }
-  const options = { help: { type: 'boolean' }, seconds: text, seed: text, case: text }
-  try {
-    return parseArgs({ args, options, allowPositionals: true })
-  } catch (err) {
-    throw wrong(err.message)
-  }
-}
-
-function wrong(sentence) {
-  return new SetupError(`${sentence}\n\n${fuzzHelp}`, 64)
 }

@@ -1,30 +1,60 @@
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { dirname, join } from 'node:path'
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { exitCodeOf, quiet, runChild } from './child.mjs'
+import { addPackages, replacePackages, stampName } from './package-folders.mjs'
+import { refuseWhileServing } from './serving.mjs'
 import { SetupError } from './setup-error.mjs'
 
 /**
  * Fills `folders` with packages, unless a stamp in the first folder shows that they are installed. The stamp is one line
- * with the result of `digest()` after the install, and the mode of the install. `full` packages also satisfy `runtime`,
- * and a folder that was `full` stays `full`. The stamp is written last, so an interrupted install is repeated.
+ * with the result of `digest`, which is called with the first folder, and the mode of the install. `full` packages also
+ * satisfy `runtime`, and a folder that was `full` stays `full`.
+ *
+ * `fill(mode, place)` installs into a copy of the checkout's tree at `place`. The folders change only when that has
+ * succeeded, so an install that fails or is interrupted leaves the old state. If the stamp has the same digest, the install
+ * only adds packages: nothing that is in the folders moves, so a running server does not notice. Otherwise the folders are
+ * replaced, which is refused while a server of this checkout runs.
  */
 export async function install({ root, what, folders, digest, mode, fill }) {
   const [folder] = folders
   if (isDone()) return
   await withLock(join(root, '.toolrack/install.lock'), async () => {
     if (isDone()) return
+    refuseReplacement()
     process.stderr.write(`Installing ${what} ...\n`)
     const wanted = readStamp(folder).mode === 'full' ? 'full' : mode
-    for (const each of folders) empty(each)
-    await fill(wanted)
-    writeStamp(folder, digest(), wanted)
+    const work = join(root, '.toolrack/install')
+    rmSync(work, { recursive: true, force: true })
+    try {
+      const place = join(work, 'new')
+      const pairs = folders.map((each) => ({ folder: each, filled: join(place, relative(root, each)) }))
+      const [{ filled }] = pairs
+      mkdirSync(place, { recursive: true, mode: 0o700 })
+      await fill(wanted, place)
+      writeStamp(filled, digest(filled), wanted)
+      // A server may have been started in the meantime.
+      refuseReplacement()
+      const change = isCurrent() ? addPackages : replacePackages
+      // The folder with the stamp comes last.
+      for (const [index, pair] of [...pairs.entries()].toReversed()) change(pair, join(work, `old-${index}`))
+    } finally {
+      rmSync(work, { recursive: true, force: true })
+    }
   })
 
   function isDone() {
+    return isCurrent() && [mode, 'full'].includes(readStamp(folder).mode)
+  }
+
+  function isCurrent() {
     const stamp = readStamp(folder)
-    return stamp.digest === digest() && (stamp.mode === mode || stamp.mode === 'full')
+    return stamp.digest !== undefined && stamp.digest === digest(folder)
+  }
+
+  function refuseReplacement() {
+    if (!isCurrent() && folders.some((each) => existsSync(each))) refuseWhileServing(root, what)
   }
 }
 
@@ -37,11 +67,11 @@ export function fingerprint(paths, ...facts) {
 
 export function writeStamp(folder, digest, mode = 'full') {
   mkdirSync(folder, { recursive: true })
-  writeFileSync(join(folder, '.toolrack-stamp'), `${digest} ${mode}\n`)
+  writeFileSync(join(folder, stampName), `${digest} ${mode}\n`)
 }
 
 function readStamp(folder) {
-  const path = join(folder, '.toolrack-stamp')
+  const path = join(folder, stampName)
   const [digest, mode] = existsSync(path) ? readFileSync(path, 'utf8').trimEnd().split(' ') : []
   return { digest, mode }
 }
@@ -58,12 +88,6 @@ export async function runInstaller({ what, command: [program, ...args], failed, 
   if (code === 0) return
   process.stderr.write(output)
   throw failed()
-}
-
-/** Empties the folder but keeps it, because a container may have a volume mounted there. */
-function empty(folder) {
-  if (!existsSync(folder)) return
-  for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true })
 }
 
 /** Runs `action` under a lock, because two commands may start at once. The lock is a file with the installing process's id. */

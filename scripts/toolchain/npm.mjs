@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs'
+import { cpSync, existsSync, readFileSync, rmSync, symlinkSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { withFirstOnPath } from './child.mjs'
 import { fingerprint, install, runInstaller } from './install.mjs'
@@ -29,15 +29,36 @@ const npmFlags = [
 /** Installs the packages of the checkout: with `runtime` only those that the service imports, with `full` all. */
 export async function installPackages(root, node, mode) {
   const lock = join(root, 'package-lock.json')
+  const workspaces = workspacesOf(root)
   const what = mode === 'full' ? 'the run-time and development packages' : 'the run-time packages'
   await install({
     root,
     what,
-    folders: workspacesOf(root).map((workspace) => join(root, workspace, 'node_modules')),
+    folders: workspaces.map((workspace) => join(root, workspace, 'node_modules')),
     digest: () => fingerprint([lock]),
     mode,
-    fill: (wanted) => npmInstall({ what, cwd: root, node, flags: flagsOf[wanted] }),
+    fill: async (wanted, place) => {
+      const manifests = workspaces.map((workspace) => join(workspace, 'package.json'))
+      copyFiles(['package-lock.json', '.npmrc', ...manifests], root, place)
+      await npmInstall({ what, cwd: place, node, flags: flagsOf[wanted] })
+      if (process.platform === 'win32') relink(root, place)
+    },
   })
+}
+
+/** Copies the files that exist, with their folders. */
+export function copyFiles(paths, from, to) {
+  for (const path of paths.filter((each) => existsSync(join(from, each)))) cpSync(join(from, path), join(to, path))
+}
+
+/** Points the links to workspaces at the checkout. On Windows npm makes them absolute, so they would point at `place`. */
+function relink(root, place) {
+  const { packages } = JSON.parse(readFileSync(join(root, 'package-lock.json'), 'utf8'))
+  for (const [path, { link, resolved }] of Object.entries(packages)) {
+    if (!link) continue
+    rmSync(join(place, path), { recursive: true, force: true })
+    symlinkSync(join(root, resolved), join(place, path), 'junction')
+  }
 }
 
 /** Installs the packages of the lock file in `cwd`. */

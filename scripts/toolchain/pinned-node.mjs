@@ -2,7 +2,7 @@ import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fingerprint, install } from './install.mjs'
-import { npmInstall } from './npm.mjs'
+import { copyFiles, npmInstall } from './npm.mjs'
 import { SetupError } from './setup-error.mjs'
 
 const oldest = '24.9'
@@ -24,7 +24,8 @@ export async function pinnedNode(
   root,
   { running = process.versions.node, platform = process.platform } = {},
 ) {
-  const cwd = join(root, 'scripts/node')
+  const folder = 'scripts/node'
+  const cwd = join(root, folder)
   const name = nodePackages[`${platform}-${process.arch}`]
   const lock = join(cwd, 'package-lock.json')
   const version = JSON.parse(readFileSync(lock, 'utf8')).packages[`node_modules/${name}`]?.version
@@ -32,19 +33,23 @@ export async function pinnedNode(
     return runningNode(running, platform)
 
   const what = `Node ${version}`
-  const binary = join(cwd, 'node_modules', name, 'bin', platform === 'win32' ? 'node.exe' : 'node')
+  const program = join('node_modules', name, 'bin', platform === 'win32' ? 'node.exe' : 'node')
+  const binary = join(cwd, program)
   await install({
     root,
     what,
     folders: [join(cwd, 'node_modules')],
     digest: () => fingerprint([lock]),
     mode: 'full',
-    fill: async () => {
-      await npmInstall({ what, cwd, node: process.execPath, flags: ['--include=optional'] })
+    fill: async (_mode, place) => {
+      const filled = join(place, folder)
+      const installed = join(filled, program)
+      copyFiles(['package.json', 'package-lock.json'], cwd, filled)
+      await npmInstall({ what, cwd: filled, node: process.execPath, flags: ['--include=optional'] })
       // Every package is optional, so npm reports success even if the download for this platform failed.
-      if (!existsSync(binary))
+      if (!existsSync(installed))
         throw new SetupError(`Could not install ${what}: npm did not get ${name} from its registry.`)
-      if (spawnSync(binary, ['--version'], { stdio: 'ignore' }).status !== 0) rmSync(binary)
+      if (spawnSync(installed, ['--version'], { stdio: 'ignore' }).status !== 0) rmSync(installed)
     },
   })
   return existsSync(binary) ? binary : runningNode(running, platform)

@@ -1,5 +1,5 @@
-import { existsSync, realpathSync } from 'node:fs'
-import { join } from 'node:path'
+import { existsSync, lstatSync, readdirSync, readFileSync, realpathSync, writeFileSync } from 'node:fs'
+import { join, relative } from 'node:path'
 import { root } from './checkout.mjs'
 import { fingerprint, install, runInstaller } from './install.mjs'
 import { findPython, PythonError } from './python.mjs'
@@ -37,7 +37,7 @@ export async function virtualEnvironment({ what, folder, locks, mode }) {
   const python = join(environment, 'bin/python')
   try {
     const chosen = process.env.TOOLRACK_PYTHON ? realPath(findPython().path) : undefined
-    await install({ root, what, folders: [environment], mode, digest: () => digest(chosen), fill })
+    await install({ root, what, folders: [environment], mode, digest: (filled) => digest(filled, chosen), fill })
     return { python }
   } catch (err) {
     if (err instanceof PythonError) return { missing: err.message }
@@ -45,17 +45,18 @@ export async function virtualEnvironment({ what, folder, locks, mode }) {
   }
 
   /** The digest of the locks and of the interpreter's path; undefined if another interpreter was chosen. Starts no Python. */
-  function digest(chosen) {
-    const interpreter = realPath(python)
+  function digest(filled, chosen) {
+    const interpreter = realPath(join(filled, 'bin/python'))
     if (chosen !== undefined && interpreter !== chosen) return undefined
     return fingerprint(Object.values(locks), interpreter)
   }
 
-  async function fill(wanted) {
+  async function fill(wanted, place) {
     const { path } = findPython()
+    const filled = join(place, relative(root, environment))
     await runInstaller({
       what,
-      command: [path, '-I', '-m', 'venv', environment],
+      command: [path, '-I', '-m', 'venv', filled],
       failed: () =>
         new PythonError(
           `${path} cannot make a virtual environment: install its package for that (on Debian and Ubuntu: apt install python3-venv), or set TOOLRACK_PYTHON to another Python.`,
@@ -63,13 +64,26 @@ export async function virtualEnvironment({ what, folder, locks, mode }) {
     })
     await runInstaller({
       what,
-      command: [python, '-I', '-m', 'pip', 'install', ...pipFlags, '-r', locks[wanted]],
+      command: [join(filled, 'bin/python'), '-I', '-m', 'pip', 'install', ...pipFlags, '-r', locks[wanted]],
       env: { ...process.env, ...intoEnvironment },
       failed: () =>
         new PythonError(
           `Could not install ${what}: pip has said why. Run the command again where pip reaches its registry.`,
         ),
     })
+    relocate(filled, environment)
+  }
+}
+
+/** Writes the final path into the programs and settings of an environment that was made elsewhere. */
+function relocate(filled, environment) {
+  const programs = readdirSync(join(filled, 'bin')).map((name) => join(filled, 'bin', name))
+  // Some programs are binaries. As latin1 every byte stays as it is.
+  const [from, to] = [filled, environment].map((path) => Buffer.from(path).toString('latin1'))
+  for (const path of [...programs, join(filled, 'pyvenv.cfg')]) {
+    if (!existsSync(path) || !lstatSync(path).isFile()) continue
+    const text = readFileSync(path, 'latin1')
+    if (text.includes(from)) writeFileSync(path, text.replaceAll(from, to), 'latin1')
   }
 }
 

@@ -8,11 +8,18 @@ export class SetupError extends Error {
   }
 }
 
+/** The text for `--help`. It ends the command before it does anything. */
+export class HelpText extends Error {}
+
 /** Runs the body of one command, which resolves to the exit code. Wrong arguments are reported like a SetupError. */
 export async function runCommand(body) {
   try {
     process.exitCode = await body()
   } catch (err) {
+    if (err instanceof HelpText) {
+      process.stdout.write(err.message)
+      return
+    }
     if (!(err instanceof SetupError) && !err.code?.startsWith('ERR_PARSE_ARGS')) throw err
     process.stderr.write(`${err.message}\n`)
     process.exitCode = err.exitCode ?? 1

@@ -4,6 +4,7 @@ export function supervise(
   args: readonly string[],
   options: {
     readonly signal: AbortSignal
+    readonly env?: NodeJS.ProcessEnv
     readonly pausesMs?: readonly number[]
   },
 ): Promise<number>

@@ -25,12 +25,14 @@ export const crashLoopCode = 70
  * The service gets a pipe on descriptor 3. It writes its address there when it is ready. The pipe closes when this
  * process ends, even by SIGKILL, and then the service ends too.
  */
-export async function supervise(node, args, { signal, pausesMs = PAUSES_MS }) {
+export async function supervise(node, args, { signal, env = process.env, pausesMs = PAUSES_MS }) {
   let port
   let deaths = 0
   for (;;) {
     const life =
-      port === undefined ? await live(node, args) : await live(node, [...args, '--restarted'], port)
+      port === undefined
+        ? await live(node, args, env)
+        : await live(node, [...args, '--restarted'], { ...env, PORT: port })
     port ??= life.port
     if (signal.aborted) return life.endedBy === life.interruptedBy ? 0 : life.code
     if (life.endedBy === null && (life.code === 0 || port === undefined)) return life.code
@@ -51,7 +53,7 @@ export async function supervise(node, args, { signal, pausesMs = PAUSES_MS }) {
 }
 
 /** Runs the service once. Resolves to how it ended, its port, and how long it was ready. */
-async function live(node, args, wantedPort) {
+async function live(node, args, env) {
   let port
   let readyAtMs
   function onSpawn(child) {
@@ -67,7 +69,6 @@ async function live(node, args, wantedPort) {
     // The service's children may have inherited the pipe, so the pipe may stay open after the service has ended.
     child.once('exit', () => pipe.destroy())
   }
-  const env = wantedPort === undefined ? process.env : { ...process.env, PORT: wantedPort }
   const stdio = ['inherit', 'inherit', 'inherit', 'pipe']
   const end = await runWithNode(node, args, { env, stdio, onSpawn })
   return { ...end, port, healthMs: readyAtMs === undefined ? 0 : performance.now() - readyAtMs }

@@ -46,11 +46,13 @@ export const notUnit = [
   'test/functions/tools/schemas/worker-pool.test.ts',
   'test/functions/tools/schemas/worker-process.test.ts',
   'test/scripts/bundle.test.ts',
+  'test/scripts/commands.test.ts',
   'test/scripts/install.test.ts',
   'test/scripts/java.test.ts',
   'test/scripts/keeper.test.ts',
   'test/scripts/python-environment.test.ts',
   'test/scripts/python.test.ts',
+  'test/scripts/serving.test.ts',
   'test/scripts/start.test.ts',
   'test/scripts/supervise.test.ts',
 ]

@@ -109,12 +109,12 @@ describe('examples', () => {
     expect(await checkout.ended()).toBe(0)
   })
 
-  test('`npm run example` says where the examples are when there is none of that name', () => {
+  test('`npm run example` names the most similar example when there is none of that name', () => {
     const script = fileURLToPath(new URL('scripts/example.mjs', ROOT))
-    const { status, stderr } = spawnSync(process.execPath, [script, '../etc'], { encoding: 'utf8' })
+    const { status, stderr } = spawnSync(process.execPath, [script, 'run-call'], { encoding: 'utf8' })
     expect([status, stderr]).toEqual([
-      64,
-      'There is no such example: packages/client/examples holds agent, list-tools and run-calls.\n',
+      2,
+      "There is no example 'run-call'. Did you mean 'run-calls'?\nnpm run example -- --help says what there is.\n",
     ])
   })
 })

@@ -1,4 +1,4 @@
-import { existsSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from '@jest/globals'
 import { makeCheckout } from './support/checkout.ts'
@@ -46,7 +46,7 @@ test(
   async () => {
     using checkout = makeCheckout()
     await checkout.run('start.mjs', ['--exit=0']).ended()
-    expect(await checkout.run('run.mjs', ['full', 'bench/main.ts']).ended()).toBe(0)
+    expect(await checkout.run('bench.mjs').ended()).toBe(0)
     expect(checkout.npmCalls()).toHaveLength(3)
     expect(checkout.npmCalls()[2]?.flags).toContain('--include=dev')
 
@@ -61,7 +61,7 @@ test(
 )
 
 test(
-  'an install that was interrupted is done again from nothing by the next start',
+  'an install that is interrupted leaves no packages, and is done again from nothing by the next start',
   async () => {
     using checkout = makeCheckout()
     const packages = join(checkout.root, 'node_modules')
@@ -70,11 +70,29 @@ test(
     interrupted.child.kill('SIGTERM')
     expect(await interrupted.ended()).toBe(143)
     expect(interrupted.output()).toContain('Stopped while installing the run-time packages')
-    writeFileSync(join(packages, 'torn'), '')
+    expect(existsSync(packages)).toBe(false)
+    expect(readdirSync(join(checkout.root, '.toolrack'))).toEqual([])
 
     expect(await checkout.run('start.mjs', ['--exit=0']).ended()).toBe(0)
     expect(existsSync(join(packages, 'whole'))).toBe(true)
-    expect(existsSync(join(packages, 'torn'))).toBe(false)
+  },
+  limitMs,
+)
+
+test.each(['hangs', 'fails'] as const)(
+  'an addition of packages that %s leaves the packages that were there, with which a start needs no install',
+  async (fakeNpm) => {
+    using checkout = makeCheckout()
+    await checkout.run('start.mjs', ['--exit=0']).ended()
+    const packages = join(checkout.root, 'node_modules')
+    const before = readdirSync(packages)
+    const build = checkout.run('bench.mjs', [], fakeNpm)
+    await until(() => checkout.npmCalls().length === 3)
+    if (fakeNpm === 'hangs') build.child.kill('SIGINT')
+    expect(await build.ended()).toBe(fakeNpm === 'hangs' ? 130 : 1)
+    expect(readdirSync(packages)).toEqual(before)
+    expect(await checkout.run('start.mjs', ['--exit=0']).ended()).toBe(0)
+    expect(checkout.npmCalls()).toHaveLength(3)
   },
   limitMs,
 )

@@ -12,12 +12,18 @@ function childOf(pid = 0): number {
 }
 
 test(
-  'start hands its arguments to the service, and the exit code of the service back',
+  'the options of start win over their variables, and the exit code of the service comes back',
   async () => {
     using checkout = makeCheckout()
-    const run = checkout.run('start.mjs', ['--port=0', '--exit=3'])
+    const env = { PORT: '1', HOST: 'from.variable', TOOLRACK_DATA: '/from/variable' }
+    const end = ['--settings', '--exit=3']
+    const args = ['--port', '9405', '--data=/my data', ...end]
+    const run = checkout.run('start.mjs', args, 'works', 'works', env)
     expect(await run.ended()).toBe(3)
-    expect(run.output()).toMatch(/^ready --parent-pipe=3 --python=\S+ --port=0 --exit=3$/m)
+    expect(run.output()).toContain('\n9405 from.variable /my data\n')
+    const other = checkout.run('start.mjs', ['--host', '::1', ...end], 'works', 'works', env)
+    expect(await other.ended()).toBe(3)
+    expect(other.output()).toContain('1 ::1 /from/variable\n')
   },
   limitMs,
 )
@@ -72,9 +78,9 @@ test(
     await run.said('ready')
     const [, first = ''] = /process (\d+) port 0\n/.exec(run.output()) ?? []
     process.kill(Number(first), 'SIGKILL')
-    await run.said('--restarted')
+    await run.said('--restarted --tell\n')
     expect(run.output()).toContain('The service was ended by SIGKILL; it is being started again.\n')
-    expect(run.output()).toMatch(/process \d+ port 4711\nready .* --tell --restarted\n/)
+    expect(run.output()).toMatch(/process \d+ port 4711\nready .* --restarted --tell\n/)
     run.child.kill('SIGTERM')
     expect(await run.ended()).toBe(7)
   },

@@ -27,10 +27,11 @@ export interface Checkout extends Disposable {
   readonly npmCalls: () => NpmCall[]
   /** The environments that were made, what was installed into them, and by which process. */
   readonly pythonCalls: () => PythonCall[]
+  /** Arguments that only the replaced service knows (`--exit=0`, `--tell`, `--die`, …) reach it by its environment. */
   readonly run: (
     script: string,
     args?: readonly string[],
-    fakeNpm?: 'works' | 'fails' | 'leaves out' | 'hangs',
+    fakeNpm?: 'works' | 'fails' | 'leaves out' | 'hangs' | 'waits',
     fakePython?: 'works' | 'old' | 'no venv' | 'fails' | 'hangs',
     env?: Readonly<Record<string, string>>,
   ) => Run
@@ -65,8 +66,11 @@ export function makeCheckout(): Checkout {
     npmCalls: () => readCalls<NpmCall>(npmLog),
     pythonCalls: () => readCalls<PythonCall>(pythonLog),
     run: (script, args = [], fakeNpm = 'works', fakePython = 'works', env = {}) => {
-      const run = runScript(join(root, 'scripts', script), args, {
+      const forService = args.filter((arg) => /^--(?:exit=|tell$|die$|settings$|needs=)/.test(arg))
+      const forScript = args.filter((arg) => !forService.includes(arg))
+      const run = runScript(join(root, 'scripts', script), forScript, {
         ...process.env,
+        FAKE_SERVICE: forService.join(' '),
         npm_execpath: join(fixtures, 'npm-cli.js'),
         FAKE_NPM: fakeNpm,
         FAKE_NPM_LOG: npmLog,
@@ -93,10 +97,11 @@ function writeCheckout(root: string): void {
     recursive: true,
     filter: (path) => !path.includes('node_modules') && !path.endsWith('.log'),
   })
-  for (const folder of ['functions/src', 'packages/contract', 'bench', 'python-runner']) {
+  for (const folder of ['functions/src', 'packages/contract', 'bench/cases', 'python-runner']) {
     mkdirSync(join(root, folder), { recursive: true })
   }
   cpSync(join(fixtures, 'local.ts'), join(root, 'functions/src/local.ts'))
+  writeFileSync(join(root, 'bench/cases/list.ts'), '')
   writeFileSync(join(root, 'bench/main.ts'), `process.stdout.write('bench ran')\n`)
   const manifest = { name: 'small', type: 'module', workspaces: ['packages/*', 'functions'] }
   writeFileSync(join(root, 'package.json'), JSON.stringify(manifest))

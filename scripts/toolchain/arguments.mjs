@@ -1,0 +1,128 @@
+import { parseArgs } from 'node:util'
+import { HelpText, SetupError } from './setup-error.mjs'
+
+/** The exit code of a command that got arguments which it does not know. */
+export const usageCode = 2
+
+const help = { help: { short: 'h', about: 'prints this, and does nothing else' } }
+
+/**
+ * Reads what follows `npm run <name> --` as `{ values, words }`: the options by their names, and everything else in its order.
+ * Throws a HelpText for `--help`, and a SetupError for anything that the command does not know.
+ *
+ * `options` has for each option what it does (`about`), and the word for its value (`takes`) unless it is a switch.
+ * `accepts` and `rule` check a value. `words` has the word for the other arguments (`is`), how many there may be (`most`), and
+ * the texts that are known (`oneOf`). With `rest`, only the first one has to be known.
+ */
+export function readArguments(command, args = process.argv.slice(2), env = process.env) {
+  const { options = {}, words = {} } = command
+  const known = { ...options, ...help }
+  const { tokens } = parseArgs({
+    args,
+    options: Object.fromEntries(Object.entries(known).map(([name, option]) => [name, parsed(option)])),
+    strict: false,
+    allowPositionals: true,
+    tokens: true,
+  })
+  if (tokens.some(({ kind, name }) => kind === 'option' && name === 'help'))
+    throw new HelpText(helpOf(command, known))
+
+  const values = {}
+  const given = []
+  for (const token of tokens) {
+    if (token.kind === 'option') values[token.name] = valueOf(token)
+    if (token.kind === 'positional') given.push(wordOf(token.value, given.length))
+  }
+  // For example, `npm run deploy --dry-run` would deploy, because npm keeps the option for itself.
+  for (const name of Object.keys(options))
+    if (values[name] === undefined && env[`npm_config_${name.replaceAll('-', '_')}`])
+      throw wrong(`npm keeps '--${name}' for itself: write '--' before it, as in ${callOf(command)} --${name}.`)
+  return { values, words: given }
+
+  function valueOf({ name, rawName, value, inlineValue }) {
+    if (!Object.hasOwn(known, name)) throw unknown(`option '${rawName}'`, name, optionNames())
+    const { takes, rule = `a value: ${takes}`, accepts = () => true } = known[name]
+    if (takes === undefined && value !== undefined) throw wrong(`${rawName} takes no value.`)
+    if (takes === undefined) return true
+    const isMissing = !value || (!inlineValue && value.startsWith('-'))
+    if (isMissing || !accepts(value)) throw wrong(`${rawName} takes ${rule}.`)
+    return value
+  }
+
+  function wordOf(text, index) {
+    const { is, most = 0, oneOf, rest } = words
+    if (index >= most) throw unknown(`argument '${text}'`, text, optionNames())
+    if (oneOf === undefined || oneOf.includes(text) || (rest && index > 0)) return text
+    throw unknown(`${is} '${text}'`, text, oneOf)
+  }
+
+  function optionNames() {
+    return Object.keys(known).map((name) => `--${name}`)
+  }
+
+  function unknown(what, sent, candidates) {
+    const meant = nearest(sent, candidates)
+    return wrong(`There is no ${what}.${meant === undefined ? '' : ` Did you mean '${meant}'?`}`)
+  }
+
+  function wrong(sentence) {
+    return new SetupError(`${sentence}\n${callOf(command)} --help says what there is.`, usageCode)
+  }
+}
+
+function parsed({ takes, short }) {
+  return { type: takes === undefined ? 'boolean' : 'string', ...(short !== undefined && { short }) }
+}
+
+/** `npm start --`, or `npm run bench --`. */
+function callOf({ name }) {
+  return `npm ${['start', 'test'].includes(name) ? name : `run ${name}`} --`
+}
+
+function helpOf(command, known) {
+  const { about, words: { is, most, rest } = {} } = command
+  const rows = Object.entries(known).map(([name, option]) => [shown(name, option), option.about])
+  const width = Math.max(...rows.map(([left]) => left.length))
+  const more = rest ? ` [${rest} …]` : most > 1 ? ' …' : ''
+  const usage = [callOf(command), ...(is ? [rest ? `[${is}]${more}` : `[${is}${more}]`] : []), '[options]']
+  const lines = rows.map(([left, right]) => `  ${left.padEnd(width)}   ${right}`)
+  return `${usage.join(' ')}\n\n${about}\n\n${lines.join('\n')}\n`
+}
+
+function shown(name, { takes, short }) {
+  const long = name.length > 1 ? `--${name}` : ''
+  return [short === undefined ? '' : `-${short}`, long].filter(Boolean).join(', ') + (takes ? ` ${takes}` : '')
+}
+
+/** The candidate that begins with the text or is most similar to it, if at most a third of the characters differ. */
+function nearest(sent, candidates) {
+  const bare = (text) => text.replace(/^-+/, '').toLowerCase()
+  const wanted = bare(sent)
+  if (wanted === '') return undefined
+  const ranked = candidates.map((candidate) => {
+    const other = bare(candidate)
+    const edits = other.startsWith(wanted) ? 0 : distance(wanted, other)
+    return { candidate, share: edits / Math.max(wanted.length, other.length) }
+  })
+  const [best] = ranked.toSorted((a, b) => a.share - b.share)
+  return best !== undefined && best.share <= 1 / 3 ? best.candidate : undefined
+}
+
+/** How many characters have to be inserted, deleted, replaced or exchanged with their neighbour to make one text of the other. */
+function distance(from, to) {
+  const rows = [Array.from({ length: to.length + 1 }, (_, column) => column)]
+  for (let row = 1; row <= from.length; row += 1) {
+    rows.push([row])
+    for (let column = 1; column <= to.length; column += 1) {
+      const isSame = from[row - 1] === to[column - 1]
+      const isExchanged = row > 1 && column > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1]
+      rows[row][column] = Math.min(
+        rows[row - 1][column] + 1,
+        rows[row][column - 1] + 1,
+        rows[row - 1][column - 1] + (isSame ? 0 : 1),
+        isExchanged ? rows[row - 2][column - 2] + 1 : Infinity,
+      )
+    }
+  }
+  return rows[from.length][to.length]
+}

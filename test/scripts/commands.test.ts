@@ -1,0 +1,88 @@
+import { describe, expect, test } from '@jest/globals'
+import { existsSync, readFileSync } from 'node:fs'
+import { basename, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { ROOT } from '../support/source-tree.ts'
+import { makeCheckout } from './support/checkout.ts'
+
+const manifest = JSON.parse(readFileSync(new URL('package.json', ROOT), 'utf8')) as {
+  readonly scripts: Readonly<Record<string, string>>
+}
+const commands = Object.entries(manifest.scripts)
+const limitMs = 60_000
+
+/** Runs a command of package.json in a small checkout, and makes sure that it installed and started nothing. */
+async function run(line: string, args: readonly string[], env: Readonly<Record<string, string>> = {}) {
+  using checkout = makeCheckout()
+  const [program, script = '', ...fixed] = line.split(' ')
+  expect([program, script]).toEqual(['node', expect.stringMatching(/^scripts\/[a-z-]+\.mjs$/)])
+  const run = checkout.run(basename(script), [...fixed, ...args], 'works', 'works', env)
+  const code = await run.ended()
+  expect([checkout.npmCalls(), checkout.pythonCalls()]).toEqual([[], []])
+  expect(existsSync(join(checkout.root, '.toolrack'))).toBe(false)
+  return { code, said: run.output() }
+}
+
+describe.each(commands)('npm run %s', (name, line) => {
+  const call = new RegExp(`^npm (?:run )?${name} -- `, 'm')
+
+  test(
+    '--help prints how it is called, and does nothing',
+    async () => {
+      const { code, said } = await run(line, ['--help'])
+      expect(said).toMatch(call)
+      expect(said).toMatch(/^ {2}-h, --help +\S/m)
+      expect(code).toBe(0)
+    },
+    limitMs,
+  )
+
+  test(
+    'a mistyped option is refused with the one that was meant and code 2, and nothing is done',
+    async () => {
+      const { code, said } = await run(line, ['--hlep'])
+      expect(said).toContain("There is no option '--hlep'. Did you mean '--help'?\n")
+      expect(said).toMatch(call)
+      expect(said).not.toContain('    at ')
+      expect(code).toBe(2)
+    },
+    limitMs,
+  )
+
+  test('CONTRIBUTING.md names it', () => {
+    const text = readFileSync(fileURLToPath(new URL('CONTRIBUTING.md', ROOT)), 'utf8')
+    expect(text).toMatch(new RegExp(`^\\| \`npm (?:run )?${name}(?: -- [^\`]*)?\` \\|`, 'm'))
+  })
+})
+
+test.each([
+  ['start', ['--prot', '9405'], "There is no option '--prot'. Did you mean '--port'?"],
+  ['start', ['9405'], "There is no argument '9405'."],
+  ['start', ['--port', '65536'], '--port takes a whole number from 0 to 65535.'],
+  ['start', ['--port', '--host', '::1'], '--port takes a whole number from 0 to 65535.'],
+  ['start', ['--data='], '--data takes a value: FOLDER.'],
+  ['deploy', ['dry-run'], "There is no argument 'dry-run'. Did you mean '--dry-run'?"],
+  ['deploy', ['--dry-run=yes'], '--dry-run takes no value.'],
+  ['bench', ['lits'], "There is no case 'lits'. Did you mean 'list'?"],
+  ['bench', ['--rounds', '0', 'list'], '--rounds takes a whole number from 1 to 9999.'],
+  ['seed', ['one', 'two'], "There is no argument 'two'."],
+  ['validate', ['one', 'two'], "There is no argument 'two'."],
+] as const)(
+  'npm run %s -- %j is refused with a sentence, before anything is done',
+  async (name, args, sentence) => {
+    const { code, said } = await run(manifest.scripts[name] ?? '', args)
+    expect(said).toContain(`${sentence}\n`)
+    expect(code).toBe(2)
+  },
+  limitMs,
+)
+
+test(
+  'an option that npm took for itself is refused: npm run deploy --dry-run would deploy',
+  async () => {
+    const { code, said } = await run(manifest.scripts['deploy'] ?? '', [], { npm_config_dry_run: 'true' })
+    expect(said).toContain("npm keeps '--dry-run' for itself: write '--' before it, as in npm run deploy -- --dry-run.")
+    expect(code).toBe(2)
+  },
+  limitMs,
+)
