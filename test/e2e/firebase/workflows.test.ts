@@ -199,7 +199,7 @@ describeOnEmulator('docs/workflows.md', () => {
 
   test.each([
     ['a result', 'ECHO', '{"text":"Yes."}', 'Yes.'],
-    ['wrong arguments', 'ECHO', '{"txet":"Yes."}', expect.stringContaining("Did you mean 'text'?")],
+    ['wrong arguments', 'ECHO', '{"txet":"Yes."}', expect.stringContaining("'text' is missing")],
     [
       'arguments that are not JSON',
       'ECHO',
@@ -216,9 +216,11 @@ describeOnEmulator('docs/workflows.md', () => {
   )
 
   test('a lost call is not sent again, and the model learns whether it has run', async () => {
-    const unreachable = workflow('http://127.0.0.1:9')
     const notRun = { encoded: 'The tools service cannot be reached. ECHO was not run.', cost: 0 }
-    expect(await invoked('ECHO', '{"text":"a"}', unreachable)).toEqual(notRun)
+    const closed = await ScriptedServer.start()
+    const { origin } = closed
+    await closed[Symbol.asyncDispose]()
+    expect(await invoked('ECHO', '{"text":"a"}', workflow(origin))).toEqual(notRun)
     await using proxy = await ScriptedServer.start()
     proxy.answers = [
       (req) => req.socket.destroy(),

@@ -1,0 +1,20 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { root } from './checkout.mjs'
+import { addressesOf, demoProject } from './emulators.mjs'
+
+/**
+ * The environment of a program that changes the data of a project. With a project, the program never changes an emulator.
+ * Without a project, it changes only the running emulators.
+ */
+export function targetEnvironment(project) {
+  const { FIRESTORE_EMULATOR_HOST: firestore, FIREBASE_AUTH_EMULATOR_HOST: auth, ...env } = process.env
+  if (project) return { ...env, GOOGLE_CLOUD_PROJECT: project }
+  const usual = addressesOf(JSON.parse(readFileSync(join(root, 'firebase.json'), 'utf8')))
+  return {
+    ...env,
+    GOOGLE_CLOUD_PROJECT: demoProject,
+    FIRESTORE_EMULATOR_HOST: firestore || usual.firestore,
+    FIREBASE_AUTH_EMULATOR_HOST: auth || usual.auth,
+  }
+}
