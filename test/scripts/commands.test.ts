@@ -67,6 +67,7 @@ test.each([
   ['bench', ['--rounds', '0', 'list'], '--rounds takes a whole number from 1 to 9999.'],
   ['seed', ['one', 'two'], "There is no argument 'two'."],
   ['validate', ['one', 'two'], "There is no argument 'two'."],
+  ['import', ['--dry-run'], 'Say where the documents are: npm run import -- --from-firestore'],
 ] as const)(
   'npm run %s -- %j is refused with a sentence, before anything is done',
   async (name, args, sentence) => {
