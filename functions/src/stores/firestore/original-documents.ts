@@ -7,7 +7,7 @@ import { itemsOf, layerDocument } from './layer-paths.ts'
 import { foundDocument, itemDocument, type FoundDocument } from './stored-documents.ts'
 
 /** The documents of `users/{uid}/tools` below which this service keeps its own data. */
-const OURS = ['defs', 'modules', 'invocations']
+const OURS = new Set(['defs', 'modules', 'invocations'])
 
 /** A document of the original service. */
 type OriginalDocument = { readonly path: string; readonly found: FoundDocument }
@@ -54,7 +54,7 @@ async function originalLayer(firestore: Firestore, layer: StoredLayer): Promise<
   }
   if (layer.kind === 'user') {
     const beside = documentsIn(await document.parent.get())
-    documents.push(...beside.filter(({ found }) => !OURS.includes(found.id)))
+    documents.push(...beside.filter(({ found }) => !OURS.has(found.id)))
   }
   return { layer, documents, own }
 }
