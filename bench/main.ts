@@ -66,7 +66,9 @@ async function main(): Promise<void> {
   })
   const generator = findWrk() ?? autocannon
   const effort = { generator, rounds: Number(values.rounds), seconds: Number(values.seconds) }
-  const chosen = Object.entries(CASES).filter(([name]) => positionals.length === 0 || positionals.includes(name))
+  const chosen = Object.entries(CASES).filter(
+    ([name]) => positionals.length === 0 || positionals.includes(name),
+  )
   const results: Result[] = []
   for (const [name, measure] of chosen) {
     console.error(`${name} …`)

@@ -5,7 +5,11 @@ import { root, runProgram } from './toolchain/checkout.mjs'
 import { runCommand } from './toolchain/setup-error.mjs'
 
 const cases = readdirSync(join(root, 'bench/cases')).map((file) => basename(file, '.ts'))
-const count = { takes: 'N', rule: 'a whole number from 1 to 9999', accepts: (text) => /^[1-9]\d{0,3}$/.test(text) }
+const count = {
+  takes: 'N',
+  rule: 'a whole number from 1 to 9999',
+  accepts: (text) => /^[1-9]\d{0,3}$/.test(text),
+}
 
 const command = {
   name: 'bench',

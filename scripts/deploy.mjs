@@ -12,7 +12,8 @@ const noProject =
 
 const command = {
   name: 'deploy',
-  about: 'Prints the steps of a deployment, then runs them: the Python runner, the functions, Hosting, and Firestore.',
+  about:
+    'Prints the steps of a deployment, then runs them: the Python runner, the functions, Hosting, and Firestore.',
   options: {
     project: { takes: 'ID', about: 'the Firebase project; by default the one that firebase use has stored' },
     'dry-run': { about: 'only prints the steps' },

@@ -25,11 +25,13 @@ const run = autocannon({
 void run.on('response', (_client, _statusCode, _bytes, responseMs) => latenciesUs.push(responseMs * 1_000))
 const { errors, timeouts, duration, '4xx': refused, '5xx': failed } = await run
 
+const { user, system } = process.cpuUsage()
 console.log(
   JSON.stringify({
     requestsPerSecond: latenciesUs.length / duration,
     p50Us: percentile(latenciesUs, 0.5),
     p99Us: percentile(latenciesUs, 0.99),
+    cpuMs: (user + system) / 1_000,
     errors: errors + timeouts + refused + failed,
   }),
 )

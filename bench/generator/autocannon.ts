@@ -9,5 +9,5 @@ const { version } = createRequire(import.meta.url)('autocannon/package.json') as
 /** https://github.com/mcollina/autocannon, a development dependency. With answers of 400 kB, autocannon itself is the limit. */
 export const autocannon: Generator = {
   name: `autocannon ${version}`,
-  run: (load) => runGenerator(process.execPath, [PROCESS], JSON.stringify(load)),
+  run: (load) => runGenerator(process.execPath, [PROCESS], { input: JSON.stringify(load) }),
 }

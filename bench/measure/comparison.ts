@@ -44,23 +44,19 @@ export type ComparisonResult = Comparison & {
   readonly generatorIsLimit?: true
 }
 
-/** A server that used less than this share of its core could have answered more requests. */
+/** A server that uses less than this share of its core waits for something. */
 const BUSY_AT_LEAST = 0.9
 
-/** Compares, and says if the generator was the limit. `hasGenerator` is true if nothing else can have kept the servers waiting. */
-export function compare(
-  comparison: Comparison,
-  rounds: readonly Round[],
-  { hasGenerator = false } = {},
-): ComparisonResult {
+/** Compares, and says if the generator was the limit. */
+export function compare(comparison: Comparison, rounds: readonly Round[]): ComparisonResult {
   const { met, ...result } = ratioOf(comparison, rounds)
-  if (hasGenerator && isGeneratorLimit(comparison, rounds, met)) return { ...result, generatorIsLimit: true }
+  if (isGeneratorLimit(comparison, rounds, met)) return { ...result, generatorIsLimit: true }
   return { ...result, ...(met !== undefined && { met }) }
 }
 
 /**
- * True if a server was not busy. If only ours was not, the true ratio is higher than the measured one, so a goal that was met
- * stays met.
+ * True if a server waited while the generator used more of its core. If only our server waited, the true ratio is higher than
+ * the measured one, so a goal that was met stays met.
  */
 function isGeneratorLimit(
   { ours, against, metric }: Comparison,
@@ -68,9 +64,11 @@ function isGeneratorLimit(
   met: boolean | undefined,
 ): boolean {
   if (metric !== 'requestsPerSecond') return false
-  const isIdle = (name: string): boolean =>
-    median(rounds.map((round) => valueOf(round, name, 'busy'))) < BUSY_AT_LEAST
-  return (against !== undefined && isIdle(against)) || (isIdle(ours) && met !== true)
+  const busyOf = (name: string, which: 'busy' | 'generatorBusy'): number =>
+    median(rounds.map((round) => valueOf(round, name, which)))
+  const waited = (name: string): boolean =>
+    busyOf(name, 'busy') < Math.min(BUSY_AT_LEAST, busyOf(name, 'generatorBusy'))
+  return (against !== undefined && waited(against)) || (met !== true && waited(ours))
 }
 
 function ratioOf(comparison: Comparison, rounds: readonly Round[]): ComparisonResult {

@@ -52,6 +52,7 @@ export async function loadRounds(contenders: readonly Contender[], effort: Effor
 
 /**
  * `busy` is the fraction of its core's time that the server used. If `busy` is well below 1, the server was not the limit.
+ * `generatorBusy` is the same of the generator.
  * `cpuUs` is the processor time of one request. If the machine has other work, `cpuUs` is more reliable than requests per second.
  */
 async function load(contender: Contender, connections: number, { generator, seconds }: Effort) {
@@ -66,7 +67,7 @@ async function load(contender: Contender, connections: number, { generator, seco
   }
   const before = await server.usage()
   const startedMs = performance.now()
-  const result = await generator.run(asked)
+  const { cpuMs: generatorMs, ...result } = await generator.run(asked)
   const elapsedMs = performance.now() - startedMs
   const after = await server.usage()
   const cpuMs = after.cpuMs - before.cpuMs
@@ -74,6 +75,7 @@ async function load(contender: Contender, connections: number, { generator, seco
   return {
     ...result,
     busy: cpuMs / elapsedMs,
+    generatorBusy: generatorMs / elapsedMs,
     cpuUs: (cpuMs * 1_000) / (result.requestsPerSecond * seconds),
   }
 }

@@ -47,8 +47,7 @@ export function resultOf(name: string, measured: Measured | NotRun): Result {
     ...NOTHING,
     ...measured,
   }
-  const hasGenerator = generator !== undefined
-  const outcomes = comparisons.map((comparison) => compare(comparison, rounds, { hasGenerator }))
+  const outcomes = comparisons.map((comparison) => compare(comparison, rounds))
   return {
     case: name,
     ...(notRun !== undefined && { notRun }),
@@ -68,7 +67,9 @@ export function resultOf(name: string, measured: Measured | NotRun): Result {
         goal && met !== undefined ? [[what, { ...goal, met }]] : [],
       ),
     ),
-    met: notRun === undefined && outcomes.every(({ met, generatorIsLimit }) => met !== false && !generatorIsLimit),
+    met:
+      notRun === undefined &&
+      outcomes.every(({ met, generatorIsLimit }) => met !== false && !generatorIsLimit),
     outcomes,
   }
 }

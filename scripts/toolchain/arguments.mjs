@@ -27,16 +27,18 @@ export function readArguments(command, args = process.argv.slice(2), env = proce
   if (tokens.some(({ kind, name }) => kind === 'option' && name === 'help'))
     throw new HelpText(helpOf(command, known))
 
+  // For example, `npm run deploy --dry-run` would deploy, because npm keeps the option for itself.
+  for (const [name, { takes }] of Object.entries(options))
+    if (env[`npm_config_${name.replaceAll('-', '_')}`] && !tokens.some((token) => token.name === name))
+      throw wrong(
+        `npm keeps '--${name}' for itself: write '--' before it, as in ${callOf(command)} --${name}${takes ? ` ${takes}` : ''}`,
+      )
   const values = {}
   const given = []
   for (const token of tokens) {
     if (token.kind === 'option') values[token.name] = valueOf(token)
     if (token.kind === 'positional') given.push(wordOf(token.value, given.length))
   }
-  // For example, `npm run deploy --dry-run` would deploy, because npm keeps the option for itself.
-  for (const name of Object.keys(options))
-    if (values[name] === undefined && env[`npm_config_${name.replaceAll('-', '_')}`])
-      throw wrong(`npm keeps '--${name}' for itself: write '--' before it, as in ${callOf(command)} --${name}.`)
   return { values, words: given }
 
   function valueOf({ name, rawName, value, inlineValue }) {
@@ -91,12 +93,13 @@ function helpOf(command, known) {
 
 function shown(name, { takes, short }) {
   const long = name.length > 1 ? `--${name}` : ''
-  return [short === undefined ? '' : `-${short}`, long].filter(Boolean).join(', ') + (takes ? ` ${takes}` : '')
+  return (
+    [short === undefined ? '' : `-${short}`, long].filter(Boolean).join(', ') + (takes ? ` ${takes}` : '')
+  )
 }
 
 /** The candidate that begins with the text or is most similar to it, if at most a third of the characters differ. */
 function nearest(sent, candidates) {
-  const bare = (text) => text.replace(/^-+/, '').toLowerCase()
   const wanted = bare(sent)
   if (wanted === '') return undefined
   const ranked = candidates.map((candidate) => {
@@ -108,6 +111,11 @@ function nearest(sent, candidates) {
   return best !== undefined && best.share <= 1 / 3 ? best.candidate : undefined
 }
 
+/** A text without its hyphens in front. */
+function bare(text) {
+  return text.replace(/^-+/, '').toLowerCase()
+}
+
 /** How many characters have to be inserted, deleted, replaced or exchanged with their neighbour to make one text of the other. */
 function distance(from, to) {
   const rows = [Array.from({ length: to.length + 1 }, (_, column) => column)]
@@ -115,7 +123,8 @@ function distance(from, to) {
     rows.push([row])
     for (let column = 1; column <= to.length; column += 1) {
       const isSame = from[row - 1] === to[column - 1]
-      const isExchanged = row > 1 && column > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1]
+      const isExchanged =
+        row > 1 && column > 1 && from[row - 1] === to[column - 2] && from[row - 2] === to[column - 1]
       rows[row][column] = Math.min(
         rows[row - 1][column] + 1,
         rows[row][column - 1] + 1,

@@ -48,7 +48,8 @@ export async function installPackages(root, node, mode) {
 
 /** Copies the files that exist, with their folders. */
 export function copyFiles(paths, from, to) {
-  for (const path of paths.filter((each) => existsSync(join(from, each)))) cpSync(join(from, path), join(to, path))
+  for (const path of paths.filter((each) => existsSync(join(from, each))))
+    cpSync(join(from, path), join(to, path))
 }
 
 /** Points the links to workspaces at the checkout. On Windows npm makes them absolute, so they would point at `place`. */

@@ -37,7 +37,14 @@ export async function virtualEnvironment({ what, folder, locks, mode }) {
   const python = join(environment, 'bin/python')
   try {
     const chosen = process.env.TOOLRACK_PYTHON ? realPath(findPython().path) : undefined
-    await install({ root, what, folders: [environment], mode, digest: (filled) => digest(filled, chosen), fill })
+    await install({
+      root,
+      what,
+      folders: [environment],
+      mode,
+      digest: (filled) => digest(filled, chosen),
+      fill,
+    })
     return { python }
   } catch (err) {
     if (err instanceof PythonError) return { missing: err.message }

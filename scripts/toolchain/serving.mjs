@@ -12,8 +12,10 @@ export function servingEnvironment(root) {
 
 /** Throws if a server of this checkout runs. A server loads some files late, such as a package that only some calls need. */
 export function refuseWhileServing(root, what) {
-  const [pid] = processesWith(`${mark}=${resolve(root)}`)
-  if (pid === undefined) return
+  const pids = processesWith(`${mark}=${resolve(root)}`)
+  if (pids.length === 0) return
+  // The oldest one is the server, the others are its children.
+  const pid = Math.min(...pids)
   throw new SetupError(
     `A server of this checkout runs (process ${pid}), and ${what} cannot be replaced beneath it: stop the server, then run this again.`,
   )

@@ -2,11 +2,12 @@
  * The folders of the tests that `npm run check` runs: they start no process and need little processor time. `npm test`
  * runs all tests. `npm run check` also runs a new test in one of these folders, unless the test is listed as an exception.
  */
-const folders = ['architecture', 'client', 'contract', 'docs', 'functions', 'scripts', 'support']
+const folders = ['architecture', 'bench', 'client', 'contract', 'docs', 'functions', 'scripts', 'support']
 export const unitFolders = folders.map((name) => `test/${name}`)
 
 /** The exceptions. They start processes, or take more than two seconds. */
 export const notUnit = [
+  'test/bench/main.test.ts',
   'test/client/local-list.test.ts',
   'test/client/lost-service.test.ts',
   'test/client/package.test.ts',

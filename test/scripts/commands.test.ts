@@ -2,6 +2,8 @@ import { describe, expect, test } from '@jest/globals'
 import { existsSync, readFileSync } from 'node:fs'
 import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { EXIT } from '../../functions/src/hosts/local/start-error.ts'
+import { usageCode } from '../../scripts/toolchain/arguments.mjs'
 import { ROOT } from '../support/source-tree.ts'
 import { makeCheckout } from './support/checkout.ts'
 
@@ -44,7 +46,7 @@ describe.each(commands)('npm run %s', (name, line) => {
       expect(said).toContain("There is no option '--hlep'. Did you mean '--help'?\n")
       expect(said).toMatch(call)
       expect(said).not.toContain('    at ')
-      expect(code).toBe(2)
+      expect(code).toBe(usageCode)
     },
     limitMs,
   )
@@ -53,6 +55,10 @@ describe.each(commands)('npm run %s', (name, line) => {
     const text = readFileSync(fileURLToPath(new URL('CONTRIBUTING.md', ROOT)), 'utf8')
     expect(text).toMatch(new RegExp(`^\\| \`npm (?:run )?${name}(?: -- [^\`]*)?\` \\|`, 'm'))
   })
+})
+
+test('the exit code of wrong arguments has one value', () => {
+  expect(usageCode).toBe(EXIT.usage)
 })
 
 test.each([
@@ -78,11 +84,15 @@ test.each([
   limitMs,
 )
 
-test(
-  'an option that npm took for itself is refused: npm run deploy --dry-run would deploy',
-  async () => {
-    const { code, said } = await run(manifest.scripts['deploy'] ?? '', [], { npm_config_dry_run: 'true' })
-    expect(said).toContain("npm keeps '--dry-run' for itself: write '--' before it, as in npm run deploy -- --dry-run.")
+test.each([
+  ['deploy', [], { npm_config_dry_run: 'true' }, 'npm run deploy -- --dry-run'],
+  ['start', ['9405'], { npm_config_port: 'true' }, 'npm start -- --port NUMBER'],
+] as const)(
+  'npm run %s %j with an option that npm took for itself is refused: npm run deploy --dry-run would deploy',
+  async (name, args, env, example) => {
+    const { code, said } = await run(manifest.scripts[name] ?? '', args, env)
+    expect(said).toMatch(/^npm keeps '--[a-z-]+' for itself: write '--' before it, as in /)
+    expect(said).toContain(`as in ${example}\n`)
     expect(code).toBe(2)
   },
   limitMs,

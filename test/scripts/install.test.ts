@@ -79,17 +79,23 @@ test(
   limitMs,
 )
 
-test.each(['hangs', 'fails'] as const)(
+test.each([
+  ['fails', 'fails', undefined, 1],
+  ['is interrupted', 'hangs', 'SIGINT', 130],
+  ['is killed', 'hangs', 'SIGKILL', null],
+] as const)(
   'an addition of packages that %s leaves the packages that were there, with which a start needs no install',
-  async (fakeNpm) => {
+  async (_how, fakeNpm, signal, code) => {
     using checkout = makeCheckout()
     await checkout.run('start.mjs', ['--exit=0']).ended()
     const packages = join(checkout.root, 'node_modules')
     const before = readdirSync(packages)
     const build = checkout.run('bench.mjs', [], fakeNpm)
     await until(() => checkout.npmCalls().length === 3)
-    if (fakeNpm === 'hangs') build.child.kill('SIGINT')
-    expect(await build.ended()).toBe(fakeNpm === 'hangs' ? 130 : 1)
+    if (signal) build.child.kill(signal)
+    await build.exited()
+    expect(build.child.exitCode).toBe(code)
+    if (signal === 'SIGKILL') process.kill(checkout.npmCalls()[2]?.pid ?? Number.NaN, 'SIGKILL')
     expect(readdirSync(packages)).toEqual(before)
     expect(await checkout.run('start.mjs', ['--exit=0']).ended()).toBe(0)
     expect(checkout.npmCalls()).toHaveLength(3)

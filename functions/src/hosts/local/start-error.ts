@@ -8,8 +8,9 @@ export class StartError extends Error {
   }
 }
 
-/** Exit codes, as sysexits.h names them. */
+/** Exit codes. Except the first, they are named in sysexits.h. */
 export const EXIT = {
+  usage: 2, // npm start does not know an argument (scripts/toolchain/arguments.mjs uses it).
   damagedData: 65, // EX_DATAERR: the database file is damaged.
   addressTaken: 69, // EX_UNAVAILABLE: the port or address cannot be used.
   crashLoop: 70, // EX_SOFTWARE: the service crashed repeatedly (scripts/toolchain/supervise.mjs uses it).
