@@ -59,8 +59,8 @@ describeOnEmulator('npm run import -- --from-firestore', () => {
 
   /** The last line of the output. */
   function counted(written: string, unchanged: number, kept: number, refused: number): string {
-    const place = `in ${project} on the emulator at ${EMULATOR}.`
-    return `${written}, ${unchanged} unchanged, ${kept} left as they are, ${refused} documents not imported, ${place}\n`
+    const place = `In ${project} on the emulator at ${EMULATOR}`
+    return `${place}: ${written}, ${unchanged} unchanged, ${kept} left as they are, ${refused} not imported.\n`
   }
 
   test('documents of every shape become definitions of the global layer', async () => {
@@ -72,7 +72,7 @@ describeOnEmulator('npm run import -- --from-firestore', () => {
     const outcome = await run()
     expect(outcome).toMatchObject({ code: 0, stderr: '' })
     expect(outcome.stdout).toMatch(/^wrote \S+ into the global layer, from tools\/defs\/items\/\w+$/m)
-    expect(outcome.stdout).toContain(counted(`${shapes.length} definitions written`, 0, 0, 0))
+    expect(outcome.stdout).toContain(counted(`${shapes.length} written`, 0, 0, 0))
     const definitions = await written()
     for (const { name, description, parameters, workflowName } of shapes) {
       const { runner, ...definition } = definitions.get(name) ?? {}
@@ -95,7 +95,7 @@ describeOnEmulator('npm run import -- --from-firestore', () => {
       'wrote A into the layer of the user ann, from users/ann/tools/defs/items/x1\n' +
         'wrote B into the layer of the user ann, from users/ann/tools/x2\n' +
         'wrote C into the layer of the user bob, from users/bob/tools/C\n' +
-        counted('3 definitions written', 0, 0, 0),
+        counted('3 written', 0, 0, 0),
     )
     expect([...(await written('ann')).keys()].toSorted()).toEqual(['A', 'B'])
     expect([...(await written('bob')).keys()].toSorted()).toEqual(['C', 'own'])
@@ -120,7 +120,7 @@ describeOnEmulator('npm run import -- --from-firestore', () => {
       ['GOOD'],
       ['A'],
     ])
-    expect(stdout).toContain(counted('2 definitions written', 0, 0, 6))
+    expect(stdout).toContain(counted('2 written', 0, 0, 6))
     expect(stderr).toContain(
       'tools/defs/items/place#/parameters/default: is a GeoPoint, which has no form in JSON\n',
     )
@@ -136,7 +136,7 @@ describeOnEmulator('npm run import -- --from-firestore', () => {
     expect((await written()).get('A')).toEqual(tool('A'))
     const copies = await firestore.collection('tools/defs/items/A/replaced').get()
     expect(copies.docs.map((copy) => copy.data())).toEqual([data])
-    expect((await run()).stdout).toBe(counted('0 definitions written', 0, 0, 0))
+    expect((await run()).stdout).toBe(counted('0 written', 0, 0, 0))
   })
 
   test('a second run changes nothing, not even what was changed here in between', async () => {
@@ -148,7 +148,7 @@ describeOnEmulator('npm run import -- --from-firestore', () => {
       code: 0,
       stdout:
         'left OTHER of the global layer as it is: it differs from tools/defs/items/x2\n' +
-        counted('0 definitions written', 1, 1, 0),
+        counted('0 written', 1, 1, 0),
     })
     expect((await written()).get('OTHER')?.function.description).toBe('Ours.')
   })
@@ -159,8 +159,7 @@ describeOnEmulator('npm run import -- --from-firestore', () => {
     expect(await run('--dry-run')).toMatchObject({
       code: 1,
       stdout:
-        'would write A into the global layer, from tools/defs/items/x1\n' +
-        counted('1 definitions would be written', 0, 0, 1),
+        'would write A into the global layer, from tools/defs/items/x1\n' + counted('1 to write', 0, 0, 1),
       stderr: expect.stringMatching(/^tools\/defs\/items\/x2#\/parameters: must be an object/),
     })
     expect((await written()).size).toBe(0)

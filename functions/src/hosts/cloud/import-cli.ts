@@ -33,9 +33,9 @@ async function importAll(): Promise<number> {
     return notImported(cause ?? (error as Error))
   }
   const { written, unchanged, kept, refused } = counts
-  const verb = isDryRun ? 'would be written' : 'written'
+  const verb = isDryRun ? 'to write' : 'written'
   console.log(
-    `${written} definitions ${verb}, ${unchanged} unchanged, ${kept} left as they are, ${refused} documents not imported, in ${database()}.`,
+    `In ${database()}: ${written} ${verb}, ${unchanged} unchanged, ${kept} left as they are, ${refused} not imported.`,
   )
   return refused > 0 ? 1 : 0
 }
