@@ -10,6 +10,7 @@ const LONG = [
   'e2e/bad-modules',
   'e2e/folder-bad-modules',
   'e2e/firebase/dev',
+  'e2e/firebase/import',
 ]
 
 export default class LongSuitesFirst extends Sequencer {

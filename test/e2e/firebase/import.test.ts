@@ -5,6 +5,7 @@ import type { ToolDefinition } from '@toolrack/contract'
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
+import { LAYER_LIMITS } from '../../../functions/src/tools/records/layer-totals.ts'
 import { by, put, tool } from '../../support/definition-changes.ts'
 import {
   connectionTo,
@@ -151,6 +152,22 @@ describeOnEmulator('npm run import -- --from-firestore', () => {
         counted('0 written', 1, 1, 0),
     })
     expect((await written()).get('OTHER')?.function.description).toBe('Ours.')
+  })
+
+  test('a layer that is full is named, and the layers of other users are written', async () => {
+    const writer = firestore.bulkWriter()
+    const tools = firestore.collection('users/ann/tools')
+    for (let count = 0; count <= LAYER_LIMITS.user.definitionsMax; count += 1)
+      void writer.create(tools.doc(`TOOL_${count}`), { description: 'By its id.' })
+    await writer.close()
+    await firestore.doc('users/bob/tools/B').set(tool('B'))
+    const { code, stdout, stderr } = await run()
+    expect([code, [...(await written('bob')).keys()]]).toEqual([1, ['B']])
+    expect(stdout).toMatch(/^wrote B into the layer of the user bob, from users\/bob\/tools\/B$/m)
+    expect(stderr).toMatch(
+      /^users\/ann\/tools\/TOOL_\d+ could not be written into the layer of the user ann: .+$/m,
+    )
+    expect(stdout).toContain(counted(`${LAYER_LIMITS.user.definitionsMax + 1} written`, 0, 0, 1))
   })
 
   test('--dry-run says the same and writes nothing', async () => {

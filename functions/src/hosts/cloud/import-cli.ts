@@ -7,6 +7,7 @@ import {
   readOriginals,
   type OriginalLayer,
 } from '../../stores/firestore/original-documents.ts'
+import { BULK_MAX } from '../../tools/definitions/definition-writer.ts'
 import { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 import { database, upsertDefinitions } from './upsert-definitions.ts'
 
@@ -50,17 +51,22 @@ async function importLayer(original: OriginalLayer) {
   for (const { name, source } of kept)
     console.log(`left ${name} of ${where} as it is: it differs from ${source}`)
   const refused = new Set(skipped.map(({ source }) => source)).size
-  const counts = { unchanged: unchanged.length, kept: kept.length }
+  let written = 0
   try {
-    if (!isDryRun) await upsertDefinitions(store, layer, definitions, 'import')
+    while (written < definitions.length) {
+      const group = definitions.slice(written, written + BULK_MAX)
+      if (!isDryRun) await upsertDefinitions(store, layer, group, 'import')
+      for (const { name, source } of group)
+        console.log(`${isDryRun ? 'would write' : 'wrote'} ${name} into ${where}, from ${source}`)
+      written += group.length
+    }
   } catch (error) {
     if (!(error instanceof ToolrackError) || ERROR_CODES[error.code].retry) throw error
-    console.error(`Not every document of ${where} could be written: ${error.message}`)
-    return { ...counts, refused: refused + definitions.length }
+    const sources = definitions.slice(written).map(({ source }) => source)
+    console.error(`${sources.join(', ')} could not be written into ${where}: ${error.message}`)
   }
-  for (const { name, source } of definitions)
-    console.log(`${isDryRun ? 'would write' : 'wrote'} ${name} into ${where}, from ${source}`)
-  return { ...counts, refused, written: definitions.length }
+  const lost = definitions.length - written
+  return { written, unchanged: unchanged.length, kept: kept.length, refused: refused + lost }
 }
 
 function notImported(error: Error): number {
