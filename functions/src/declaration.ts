@@ -10,6 +10,7 @@ import type { Handler } from './hosts/cloud/serving.ts'
 const PARAMETERS = {
   LIST_ENVELOPE: ['array', 'The envelope of a list whose query names none: array or items.'],
   TOOLRACK_DEFAULT_WORKFLOW: ['tools-CliTools', 'The workflowName of items whose runner names none.'],
+  TOOLRACK_INVOKE_WORKFLOW: ['', 'The workflowName of items that the service runs; empty to leave them out.'],
   TOOLRACK_CORS_ORIGINS: ['', 'Origins that a browser may call from, separated by commas.'],
   TOOLRACK_JOB_ACCOUNTS: ['', 'Service accounts that may act as a job, separated by commas.'],
   TOOLRACK_JOB_AUDIENCES: ['', 'Audiences that their tokens may be for, separated by commas.'],

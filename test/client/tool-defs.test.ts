@@ -7,6 +7,8 @@ let server: ScriptedServer
 beforeEach(async () => (server = await ScriptedServer.start()))
 afterEach(() => server[Symbol.asyncDispose]())
 
+const LIST = '/workflows/tools/list?envelope=array'
+
 const asked = (): IncomingMessage[] => server.asked
 const urls = (): (string | undefined)[] => asked().map(({ url }) => url)
 
@@ -28,7 +30,7 @@ test("a list is the service's own, and says what the service says of it", async 
     quarantined: ['odd:one'],
   })
   expect(asked()[0]).toMatchObject({
-    url: '/workflows/tools/list',
+    url: LIST,
     headers: { authorization: 'Bearer secret-token' },
   })
 })
@@ -44,7 +46,10 @@ test('jobs have their own route, and a service account says for whom it asks', a
   server.answers = [listAnswer([])]
   const options = { route: 'jobs', userId: 'ann', service: `${server.origin}/behind/proxy/` } as const
   await toolDefs(server, options).list()
-  expect(asked()[0]).toMatchObject({ url: '/behind/proxy/jobs/tools/list', headers: { 'x-user-id': 'ann' } })
+  expect(asked()[0]).toMatchObject({
+    url: '/behind/proxy/jobs/tools/list?envelope=array',
+    headers: { 'x-user-id': 'ann' },
+  })
 })
 
 test.each<[unknown, string]>([
@@ -52,17 +57,17 @@ test.each<[unknown, string]>([
   ['', ''],
   [',, ', ''],
   [[''], ''],
-  ['A', '?names=A'],
-  [',A,B', '?names=A%2CB'],
-  [['A', 'B', 'A'], '?names=A%2CB'],
-  ['["A","B"]', '?names=A%2CB'],
-  ['[]', '?names=%5B%5D'],
-  [[], '?names=%5B%5D'],
-  [['a:b@sha256:00'], '?names=a%3Ab%40sha256%3A00'],
-])('names %p are asked for as %p', async (names, search) => {
+  ['A', '&names=A'],
+  [',A,B', '&names=A%2CB'],
+  [['A', 'B', 'A'], '&names=A%2CB'],
+  ['["A","B"]', '&names=A%2CB'],
+  ['[]', '&names=%5B%5D'],
+  [[], '&names=%5B%5D'],
+  [['a:b@sha256:00'], '&names=a%3Ab%40sha256%3A00'],
+])('names %p are asked for as %p, and always as an array', async (names, search) => {
   server.answers = [listAnswer([])]
   await toolDefs(server).list({ names: names as string })
-  expect(urls()).toEqual([`/workflows/tools/list${search}`])
+  expect(urls()).toEqual([`${LIST}${search}`])
 })
 
 test('tags, category, dialect and strict are asked for', async () => {
@@ -70,7 +75,7 @@ test('tags, category, dialect and strict are asked for', async () => {
   const options = { tags: ['x', 'y'], category: ['cli'], dialect: 'anthropic', strict: true } as const
   const { tools } = await toolDefs(server).list(options)
   expect(tools).toEqual([{ name: 'A', input_schema: {} }])
-  expect(urls()).toEqual(['/workflows/tools/list?tags=x%2Cy&category=cli&dialect=anthropic&strict=1'])
+  expect(urls()).toEqual([`${LIST}&tags=x%2Cy&category=cli&dialect=anthropic&strict=1`])
 })
 
 test.each([
@@ -127,7 +132,7 @@ test('callers who ask the same at the same time share one request, others do not
   const options = [{ names: 'A' }, { names: ['A'] }, { names: '["A"]' }, { names: ',A' }, { names: 'B' }]
   const lists = await Promise.all(options.map((each) => tools.list(each)))
   expect(lists.map(({ source }) => source)).toEqual(options.map(() => 'service'))
-  expect(urls().toSorted()).toEqual(['/workflows/tools/list?names=A', '/workflows/tools/list?names=B'])
+  expect(urls().toSorted()).toEqual([`${LIST}&names=A`, `${LIST}&names=B`])
   await tools.list({ names: 'A' })
   expect(urls()).toHaveLength(3)
 })

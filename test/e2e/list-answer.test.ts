@@ -48,17 +48,25 @@ test('the items envelope puts a workflowName on each item: its own, else the def
 })
 
 test('LIST_ENVELOPE=items is the default of a server and envelope=array undoes it', async () => {
-  await using items = await Server.start({ env: { LIST_ENVELOPE: 'items' } })
+  await using items = await Server.start({
+    env: { LIST_ENVELOPE: 'items', TOOLRACK_INVOKE_WORKFLOW: 'tools-Service' },
+  })
   const shapes = await Promise.all(
     ['', '?envelope=array', '?envelope=items'].map(async (query) =>
       Array.isArray(await (await items.fetch(`/jobs/tools/list${query}`)).json()),
     ),
   )
   expect(shapes).toEqual([false, true, false])
-  const body = (await (await items.fetch('/jobs/tools/list?names=READ_FILE')).json()) as {
+  const body = (await (await items.fetch('/jobs/tools/list?names=ECHO,READ_FILE')).json()) as {
     items: JsonObject[]
   }
-  expect(body.items[0]?.['workflowName']).toBe('tools-CliTools')
+  expect(body.items.map((item) => item['workflowName'])).toEqual(['tools-Service', 'tools-CliTools'])
+})
+
+test('without a workflow that calls the service, items leave out its own tools and name them', async () => {
+  const answer = await get('?envelope=items&names=ECHO,b_user')
+  expect(answer.headers.get('x-tools-omitted')).toBe('ECHO')
+  expect(((await answer.json()) as { items: unknown[] }).items).toHaveLength(1)
 })
 
 test.each([

@@ -77,6 +77,7 @@ test.each([
   ['admin', ['grant'], 'Name the user to grant, by uid or mail. Nothing was changed.'],
   ['admin', ['grnat', 'u-1'], "There is no action 'grnat'. Did you mean 'grant'?"],
   ['admin', ['grant', 'u-1', 'u-2'], "There is no argument 'u-2'."],
+  ['import', ['--dry-run'], 'Say where the documents are: npm run import -- --from-firestore'],
 ] as const)(
   'npm run %s -- %j is refused with a sentence, before anything is done',
   async (name, args, sentence) => {

@@ -25,7 +25,7 @@ export class Raised extends Error {
 }
 
 /**
- * The part of the language of Google Cloud Workflows that docs/workflows.md uses: assign, call, switch, for, try with
+ * The part of the language of Google Cloud Workflows that docs/workflows.md uses: assign, call, steps, switch, for, try with
  * retry and except, return and raise, and expressions. Anything else is an error.
  */
 export class CloudWorkflow {
@@ -73,6 +73,7 @@ export class CloudWorkflow {
       return undefined
     }
     if ('call' in body) return this.#call(body, scope)
+    if ('steps' in body) return this.#steps(body['steps'] as readonly Step[], scope)
     if ('switch' in body) return this.#switch(body['switch'] as readonly { condition: string }[], scope)
     if ('for' in body)
       return this.#for(body['for'] as { value: string; in: string; steps: readonly Step[] }, scope)
@@ -123,9 +124,17 @@ export class CloudWorkflow {
       } catch (error) {
         if (!(error instanceof Raised)) throw error
         if (retries < (body.retry?.max_retries ?? 0) && isWorthRepeating(error)) continue
-        return this.#steps(body.except.steps, scope.set(body.except.as, error.map))
+        return this.#except(body.except, error, scope)
       }
     }
+  }
+
+  /** Variables that `except` creates end with it. */
+  async #except({ as, steps }: Try['except'], { map }: Raised, scope: Scope): Promise<Done | undefined> {
+    const before = new Set(scope.keys())
+    const done = await this.#steps(steps, scope.set(as, map))
+    for (const name of scope.keys()) if (!before.has(name)) scope.delete(name)
+    return done
   }
 
   #value(value: Value, scope: Scope): unknown {
@@ -153,13 +162,14 @@ export class CloudWorkflow {
       orElse: (value: unknown, standard: unknown) => value ?? standard,
       contains: (list: readonly unknown[], value: unknown) => list.includes(value),
       string: String,
-      map: { get: (map: Readonly<Record<string, unknown>>, key: string) => map[key] },
+      get_type: typeOf,
+      map: { get: (map: Readonly<Record<string, unknown>>, key: string) => map[key] ?? null },
       list: { concat: (list: readonly unknown[], value: unknown) => [...list, value] },
       text: {
         split: (text: string, separator: string) => text.split(separator),
         replace_all: (text: string, part: string, by: string) => text.replaceAll(part, by),
       },
-      json: { decode: (text: string) => JSON.parse(text) as unknown },
+      json: { decode: decodeJson },
       sys: {
         get_env: (name: string) => {
           if (!(name in this.#environment)) throw new Error(`${name} is not set`)
@@ -173,13 +183,30 @@ export class CloudWorkflow {
 /** True if `http.default_retry_predicate` allows another try after this error. */
 function isWorthRepeating({ map }: Raised): boolean {
   const tags = map['tags'] as readonly string[]
-  return tags.includes('ConnectionError') || [429, 502, 503, 504].includes(Number(map['code']))
+  return (
+    tags.some((tag) => tag.startsWith('Connection')) || [429, 502, 503, 504].includes(Number(map['code']))
+  )
+}
+
+function decodeJson(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new Raised({ message: 'the text is not JSON', tags: ['ValueError'] })
+  }
+}
+
+/** The name of a type as `get_type` gives it, for values that JSON can hold. */
+function typeOf(value: unknown): string {
+  if (value === null || value === undefined) return 'null'
+  if (Array.isArray(value)) return 'list'
+  return typeof value === 'object' ? 'map' : typeof value
 }
 
 function javascript(expression: string): string {
   return expression
     .replaceAll(/\bdefault\(/g, 'orElse(')
-    .replaceAll(/([\w.]+) in ([\w.]+)/g, 'contains($2, $1)')
+    .replaceAll(/([\w.]+|"\w+") in ([\w.]+)/g, 'contains($2, $1)')
     .replaceAll(' == ', ' === ')
     .replaceAll(' != ', ' !== ')
     .replaceAll(' and ', ' && ')

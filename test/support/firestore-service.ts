@@ -28,6 +28,7 @@ export type FirestoreServiceOptions = {
   /** A folder of definition files. By default the file layer has the one tool `inFile`. */
   readonly definitions?: string
   readonly now?: () => number
+  readonly invokeWorkflow?: string
 }
 
 const ANN: Authentication = {
@@ -43,7 +44,13 @@ const ANN: Authentication = {
 /** The whole service over Firestore in the test's own process. */
 export async function firestoreService(
   connection: FirestoreConnection,
-  { deadlines = STORE_DEADLINES, access = ANN, definitions, now = Date.now }: FirestoreServiceOptions = {},
+  {
+    deadlines = STORE_DEADLINES,
+    access = ANN,
+    definitions,
+    now = Date.now,
+    invokeWorkflow,
+  }: FirestoreServiceOptions = {},
 ): Promise<FirestoreService> {
   const logged: string[] = []
   const log = (message: string, fields?: unknown): void =>
@@ -59,6 +66,7 @@ export async function firestoreService(
     log: { info: log, warn: log, error: log },
     envelope: 'array',
     defaultWorkflow: 'tools-CliTools',
+    invokeWorkflow,
     corsOrigins: [],
   })
   const listening = await listen(createApp(services), '127.0.0.1', 0)

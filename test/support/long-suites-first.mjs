@@ -12,6 +12,7 @@ const LONG = [
   'e2e/firebase/dev',
   'e2e/firebase/by-hand',
   'e2e/deploy',
+  'e2e/firebase/import',
 ]
 
 export default class LongSuitesFirst extends Sequencer {

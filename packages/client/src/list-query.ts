@@ -25,7 +25,7 @@ export type ListQuery = {
   readonly tags: readonly string[]
   readonly categories: readonly string[]
   readonly dialect: Dialect | undefined
-  /** The query part of the URL, with its question mark. Empty if there are no parameters. */
+  /** The query part of the URL, with its question mark. */
   readonly search: string
 }
 
@@ -36,12 +36,12 @@ export function listQuery({ names = '', tags = [], category = [], dialect, stric
   if (dialect !== undefined && !DIALECTS.includes(dialect))
     throw optionInvalid(`dialect must be one of ${DIALECTS.join(', ')}`)
   const categories = [category].flat()
-  const parameters = new URLSearchParams()
+  // With `items`, a service leaves out tools that no workflow runs, so its default envelope must not decide.
+  const parameters = new URLSearchParams({ envelope: 'array' })
   if (filter !== 'all') parameters.set('names', [...filter].join() || '[]')
   if (tags.length > 0) parameters.set('tags', tags.join())
   if (categories.length > 0) parameters.set('category', categories.join())
   if (dialect !== undefined) parameters.set('dialect', dialect)
   if (strict) parameters.set('strict', '1')
-  const search = parameters.size > 0 ? `?${parameters.toString()}` : ''
-  return { names: filter, tags, categories, dialect, search }
+  return { names: filter, tags, categories, dialect, search: `?${parameters.toString()}` }
 }

@@ -24,6 +24,12 @@ describeWithEmulators('the functions themselves', () => {
     }
   })
 
+  test('items that the service runs name the workflow of functions/.env.demo-toolrack', async () => {
+    const ann = await newUser()
+    const answer = await ann.fetch(`${functionUrl('workflows')}/tools/list?envelope=items&names=ECHO`)
+    expect(await answer.json()).toMatchObject({ items: [{ workflowName: 'tools-Toolrack' }] })
+  })
+
   test('each serves its own family only', async () => {
     const ann = await newUser()
     const crossed = [

@@ -9,6 +9,7 @@ import { describeOnEmulator, newProject, connectionTo } from '../../support/fire
 import { firestoreService } from '../../support/firestore-service.ts'
 import type { FirestoreService } from '../../support/firestore-service.ts'
 import { expectShown, filledIn, httpExamples } from '../../support/http-example.ts'
+import { ScriptedServer } from '../../support/scripted-server.ts'
 import { NOW, signed } from '../../support/signed-tokens.ts'
 import { AUDIENCE, deployedAccess, FIREBASE, OIDC } from '../../support/token-kinds.ts'
 import { until } from '../../support/until.ts'
@@ -18,7 +19,12 @@ jest.setTimeout(60_000)
 const PAGE = readFileSync(new URL('../../../docs/workflows.md', import.meta.url), 'utf8')
 const DEFINITIONS = fileURLToPath(new URL('../../../functions/workflows/tools/defs', import.meta.url))
 const EXAMPLES = httpExamples(PAGE)
-const [WORKFLOW = ''] = [...PAGE.matchAll(/^```yaml\n(.*?)\n```$/gms)].map(([, text = '']) => text)
+const [WORKFLOW = '', INVOKE_WORKFLOW = ''] = [...PAGE.matchAll(/^```yaml\n(.*?)\n```$/gms)].map(
+  ([, text = '']) => text,
+)
+
+/** The value that the page sets for `TOOLRACK_INVOKE_WORKFLOW`. */
+const [, INVOKE_WORKFLOW_NAME = ''] = /^\| `TOOLRACK_INVOKE_WORKFLOW` \| `([^`]+)` \|/m.exec(PAGE) ?? []
 
 type Sent = {
   readonly method: string
@@ -26,6 +32,12 @@ type Sent = {
   readonly headers: Readonly<Record<string, string>>
 }
 type Item = ListedTool & { readonly workflowName: string }
+
+/** The error of a request without an answer. `ConnectionFailedError` means that it was never sent. */
+function connectionError({ cause }: { readonly cause?: { readonly code?: string } }): never {
+  const tag = cause?.code === 'ECONNREFUSED' ? 'ConnectionFailedError' : 'ConnectionError'
+  throw new Raised({ message: 'no answer', tags: [tag] })
+}
 
 function names(tools: unknown): readonly string[] {
   return (tools as readonly Item[]).map((tool) => tool.function.name)
@@ -44,6 +56,7 @@ describeOnEmulator('docs/workflows.md', () => {
       access: deployedAccess(() => NOW),
       definitions: DEFINITIONS,
       now: () => NOW,
+      invokeWorkflow: INVOKE_WORKFLOW_NAME,
     })
     const headers = { Authorization: `Bearer ${values.get('OIDC_TOKEN')}`, 'X-User-Id': 'ann' }
     await until(
@@ -87,36 +100,51 @@ describeOnEmulator('docs/workflows.md', () => {
   })
 
   /** The workflow of the page as it would run for ann, what it has sent, and what it has had others run. */
-  function workflow(url = service.url) {
+  function workflow(url = service.url, token = signed(OIDC)) {
     const sent: Sent[] = []
     const ran: unknown[] = []
     const told: string[] = []
-    const get: Callable = async (args) => {
-      const { auth, headers, query, ...rest } = args as Record<string, Record<string, string>> & {
-        url: string
+    const ask =
+      (method: string): Callable =>
+      async (args) => {
+        const { auth, headers, query, body, ...rest } = args as Record<string, Record<string, string>> & {
+          url: string
+        }
+        expect([Object.keys(rest).toSorted(), auth]).toEqual([
+          ['timeout', 'url'],
+          { type: 'OIDC', audience: AUDIENCE },
+        ])
+        const path = rest.url.slice(url.length) + (query ? `?${new URLSearchParams(query).toString()}` : '')
+        const all = { Authorization: `Bearer ${token}`, ...headers }
+        sent.push({ method, path, headers: all })
+        const init = body && { body: JSON.stringify(body) }
+        const answer = await fetch(url + path, { method, headers: all, ...init }).catch(connectionError)
+        const text = await answer.text()
+        const isJson = answer.headers.get('content-type')?.startsWith('application/json')
+        const read: unknown = isJson ? JSON.parse(text) : text
+        const { status: code } = answer
+        if (!answer.ok) throw new Raised({ message: 'HTTP error', code, tags: ['HttpError'], body: read })
+        return { code, body: read }
       }
-      expect([Object.keys(rest).toSorted(), auth]).toEqual([
-        ['timeout', 'url'],
-        { type: 'OIDC', audience: AUDIENCE },
-      ])
-      const path = `${rest.url.slice(url.length)}?${new URLSearchParams(query).toString()}`
-      const all = { Authorization: `Bearer ${signed(OIDC)}`, ...headers }
-      sent.push({ method: 'GET', path, headers: all })
-      const answer = await fetch(url + path, { headers: all }).catch(() => undefined)
-      if (!answer) throw new Raised({ message: 'connection refused', tags: ['ConnectionError'] })
-      const body: unknown = await answer.json()
-      if (!answer.ok)
-        throw new Raised({ message: 'HTTP error', code: answer.status, tags: ['HttpError'], body })
-      return { code: answer.status, body }
-    }
-    const platform: Record<string, Callable> = {
-      'http.get': get,
-      'sys.log': async ({ text }) => void told.push(String(text)),
-      'googleapis.workflowexecutions.v1.projects.locations.workflows.executions.run': async (args) =>
-        ran.push(args),
-    }
     const environment = { TOOLRACK_URL: url, TOOLRACK_AUDIENCE: AUDIENCE }
-    return { sent, ran, told, of: new CloudWorkflow(parse(WORKFLOW), platform, environment) }
+    const platform: Record<string, Callable> = {
+      'http.get': ask('GET'),
+      'http.post': ask('POST'),
+      'sys.log': async ({ text }) => void told.push(String(text)),
+      'googleapis.workflowexecutions.v1.projects.locations.workflows.executions.run': async (args) => {
+        ran.push(args)
+        const { workflow_id: name, argument: input } = args
+        return name === INVOKE_WORKFLOW_NAME ? invoke.run('main', { input }) : { encoded: 'done', cost: 0 }
+      },
+    }
+    const invoke = new CloudWorkflow(parse(INVOKE_WORKFLOW), platform, environment)
+    return { sent, ran, told, invoke, of: new CloudWorkflow(parse(WORKFLOW), platform, environment) }
+  }
+
+  /** What the workflow that calls the service answers to the original dispatcher. */
+  async function invoked(name: string, args: string, at = workflow()): Promise<unknown> {
+    const tool_call = { id: 'c1', type: 'function', function: { name, arguments: args } }
+    return at.invoke.run('main', { input: { tool_call, cost: 0.5, env: { userId: 'ann', model: 'm' } } })
   }
 
   test('the workflow sends the request that the page shows', async () => {
@@ -144,15 +172,77 @@ describeOnEmulator('docs/workflows.md', () => {
       of.run('main', {
         input: { userId: 'ann', toolCall: { function: { name, arguments: '{"amount":3}' } } },
       })
-    await call('POST_INVOICE')
+    expect(await call('POST_INVOICE')).toBe('done')
     expect(ran).toEqual([
       {
         workflow_id: 'tools-Invoices',
-        argument: { userId: 'ann', name: 'POST_INVOICE', arguments: { amount: 3 } },
+        argument: {
+          tool_call: { function: { name: 'POST_INVOICE', arguments: '{"amount":3}' } },
+          cost: 0,
+          env: { userId: 'ann' },
+        },
       },
     ])
     expect(await call('post_invoice')).toBe('Unsupported tool: post_invoice')
     expect(ran).toHaveLength(1)
+  })
+
+  test('a tool that the service runs is called by the workflow that its item names', async () => {
+    const { ran, sent, of } = workflow()
+    const toolCall = { function: { name: 'ECHO', arguments: '{"text":"Can you hear me?"}' } }
+    const input = { userId: 'ann', toolNames: 'ECHO,READ_FILE', toolCall }
+    expect(await of.run('main', { input })).toBe('Can you hear me?')
+    expect(ran).toMatchObject([{ workflow_id: INVOKE_WORKFLOW_NAME }])
+    expect(sent.map(({ method, path }) => `${method} ${path.replace(/\?.*/, '')}`)).toEqual([
+      'GET /jobs/tools/list',
+      'POST /jobs/tools/invoke',
+    ])
+  })
+
+  test.each([
+    ['a result', 'ECHO', '{"text":"Yes."}', 'Yes.'],
+    ['wrong arguments', 'ECHO', '{"txet":"Yes."}', expect.stringContaining("'text' is missing")],
+    [
+      'arguments that are not JSON',
+      'ECHO',
+      '{"text":',
+      'The arguments must be a JSON object: a name and a value for each.',
+    ],
+    ['an unknown name', 'ECH0', '{}', 'Unsupported tool: ECH0'],
+    ["a tool of the user's machine", 'READ_FILE', '{"path":"a"}', expect.stringContaining('READ_FILE')],
+  ])(
+    'the workflow that calls the service answers %s as a text for the model',
+    async (_what, name, args, encoded) => {
+      expect(await invoked(name, args)).toEqual({ encoded, cost: 0 })
+    },
+  )
+
+  test('a lost call is not sent again, and the model learns whether it has run', async () => {
+    const notRun = { encoded: 'The tools service cannot be reached. ECHO was not run.', cost: 0 }
+    const closed = await ScriptedServer.start()
+    const { origin } = closed
+    await closed[Symbol.asyncDispose]()
+    expect(await invoked('ECHO', '{"text":"a"}', workflow(origin))).toEqual(notRun)
+    await using proxy = await ScriptedServer.start()
+    proxy.answers = [
+      (req) => req.socket.destroy(),
+      (_req, res) => res.writeHead(502, { 'Content-Type': 'text/html' }).end('<h1>Bad gateway</h1>'),
+    ]
+    const lost = {
+      encoded: expect.stringMatching(/^The tools service did not answer\. .* ECHO has run\.$/),
+      cost: 0,
+    }
+    for (let count = 1; count <= 2; count += 1) {
+      expect(await invoked('ECHO', '{"text":"a"}', workflow(proxy.origin))).toEqual(lost)
+      expect(proxy.asked).toHaveLength(count)
+    }
+  })
+
+  test('a fault that only the operator can correct ends the workflow that calls the service', async () => {
+    const other = signed(OIDC, { aud: 'https://elsewhere.example' })
+    await expect(invoked('ECHO', '{"text":"a"}', workflow(service.url, other))).rejects.toMatchObject({
+      map: { code: 401 },
+    })
   })
 
   test('when nothing answers, the workflow tries again and goes on with its own list', async () => {

@@ -113,7 +113,7 @@ function sentBytes({ body, headers, bodyHeaders }: SentList, key: string): numbe
 }
 
 function makeList(
-  { envelope, defaultWorkflow }: RouteParts,
+  { envelope, defaultWorkflow, invokeWorkflow }: RouteParts,
   view: CatalogView,
   { path, search }: FoundRequest,
   fragments: FragmentsInTurns,
@@ -124,12 +124,14 @@ function makeList(
     throw new ToolrackError('LAYER_UNAVAILABLE', undefined, { details })
   }
   const { dialect } = query
+  const workflows = { defaultWorkflow, invokeWorkflow }
   const answer =
     dialect === undefined
-      ? listAnswer(view, query, defaultWorkflow)
-      : dialectAnswer(view, query, dialectRules(dialect), defaultWorkflow, fragments)
-  const { body, layers, unknown, quarantined, nextCursor } = answer
-  const version = [VERSION, view.revision, envelope, defaultWorkflow, search].join('\n')
+      ? listAnswer(view, query, workflows)
+      : dialectAnswer(view, query, dialectRules(dialect), workflows, fragments)
+  const { body, layers, unknown, quarantined, omitted, nextCursor } = answer
+  const settings = [envelope, defaultWorkflow, invokeWorkflow ?? '']
+  const version = [VERSION, view.revision, ...settings, search].join('\n')
   const etag = `"${createHash('sha256').update(version).digest('base64url').slice(0, 27)}"`
   const headers = {
     ETag: etag,
@@ -138,6 +140,7 @@ function makeList(
     'X-Tools-Layers': layers,
     ...(unknown !== undefined && { 'X-Tools-Unknown': unknown }),
     ...(quarantined !== undefined && { 'X-Tools-Quarantined': quarantined }),
+    ...(omitted !== undefined && { 'X-Tools-Omitted': omitted }),
     ...(nextCursor !== undefined && { Link: nextLink(path, search, nextCursor) }),
   }
   const bodyHeaders = { ...JSON_HEADERS, ...headers, 'Content-Length': String(body.length) }

@@ -4,6 +4,7 @@ import type { InvocationLogs } from '../../calls/pipeline/invocation-logs.ts'
 import type { Invoker } from '../../calls/pipeline/invoker.ts'
 import type { QueueState } from '../../fair-queue.ts'
 import type { Catalog } from '../../tools/catalog/catalog.ts'
+import type { ItemWorkflows } from '../../tools/catalog/list-answer.ts'
 import type { Envelope } from '../../tools/catalog/list-query.ts'
 import type { DefinitionStore } from '../../tools/definitions/definition-store.ts'
 import type { DefinitionWriter } from '../../tools/definitions/definition-writer.ts'
@@ -13,12 +14,10 @@ import type { ModuleWriter } from '../../tools/modules/module-writer.ts'
 import type { Runner } from '../../tools/modules/runner.ts'
 
 /** The parts of the service that the handlers of the routes use. */
-export type RouteParts = {
+export type RouteParts = ItemWorkflows & {
   readonly catalog: Catalog
   /** The envelope of a list whose query names none. */
   readonly envelope: Envelope
-  /** The `workflowName` of items whose runner names none. */
-  readonly defaultWorkflow: string
   readonly invoker: Invoker
   readonly logs: InvocationLogs
   readonly heldResults?: HeldResults

@@ -4,11 +4,8 @@ import { parseArgs } from 'node:util'
 import { FileLayer } from '../../stores/files/file-layer.ts'
 import { firestoreConnection } from '../../stores/firestore/connect-firestore.ts'
 import { FirestoreDefinitionStore } from '../../stores/firestore/firestore-definition-store.ts'
-import type { StoredDefinition } from '../../tools/catalog/layer-source.ts'
-import { BULK_MAX } from '../../tools/definitions/definition-writer.ts'
-import { LAYER_LIMITS } from '../../tools/records/layer-totals.ts'
-import type { DefinitionWriteResult } from '../../tools/definitions/definition-change.ts'
 import { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
+import { database, upsertDefinitions } from './upsert-definitions.ts'
 
 /**
  * `npm run seed -- <folder>`: exit code 0 if the folder's definitions are in the global layer, else 1. The process exits
@@ -27,11 +24,11 @@ async function seed(folder: string): Promise<number> {
     for (const { source, pointer, message } of skipped)
       console.error(`${source}${pointer && `#${pointer}`}: ${message}`)
     if (skipped.length > 0) return failed(`Nothing was written: correct the ${skipped.length} faults first.`)
-    const outcomes = await seedLayer(definitions)
+    const outcomes = await upsertDefinitions(store, { kind: 'global' }, definitions, 'seed')
     const changed = outcomes.filter(({ outcome }) => outcome !== 'unchanged')
     for (const { name, outcome } of changed) console.log(`${outcome} ${name}`)
     const counts = `${changed.length} of ${outcomes.length} definitions`
-    console.log(`${counts} changed in the global layer of ${target()}.`)
+    console.log(`${counts} changed in the global layer of ${database()}.`)
     return 0
   } catch (error) {
     const cause = error instanceof ToolrackError ? (error.cause as Error | undefined) : undefined
@@ -39,28 +36,8 @@ async function seed(folder: string): Promise<number> {
   }
 }
 
-/** Upserts definitions into the global layer in groups as large as one request. A group is written completely or not at all. */
-async function seedLayer(
-  definitions: readonly StoredDefinition[],
-): Promise<readonly DefinitionWriteResult[]> {
-  const context = { by: 'seed', at: new Date(), limits: LAYER_LIMITS.global }
-  const outcomes: DefinitionWriteResult[] = []
-  for (let from = 0; from < definitions.length; from += BULK_MAX) {
-    const puts = definitions
-      .slice(from, from + BULK_MAX)
-      .map(({ name, text, digest }) => ({ kind: 'put', name, text, digest, onConflict: 'upsert' }) as const)
-    outcomes.push(...(await store.write({ kind: 'global' }, puts, context)))
-  }
-  return outcomes
-}
-
 function notSeeded(error: Error): number {
-  return failed(`The global layer of ${target()} could not be seeded: ${error.message}`)
-}
-
-function target(): string {
-  const { GOOGLE_CLOUD_PROJECT: project = '', FIRESTORE_EMULATOR_HOST: host } = process.env
-  return host ? `${project} on the emulator at ${host}` : project
+  return failed(`The global layer of ${database()} could not be seeded: ${error.message}`)
 }
 
 function failed(sentence: string): number {

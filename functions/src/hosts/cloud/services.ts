@@ -37,6 +37,7 @@ export function cloudServices(config: Config, log: Log): Services {
     log,
     envelope: config.envelope,
     defaultWorkflow: config.defaultWorkflow,
+    invokeWorkflow: config.invokeWorkflow,
     corsOrigins: config.corsOrigins,
   })
 }

@@ -46,6 +46,7 @@ export async function serve(
     showCall,
     envelope: config.envelope,
     defaultWorkflow: config.defaultWorkflow,
+    invokeWorkflow: config.invokeWorkflow,
     corsOrigins: config.corsOrigins,
   })
   async function release(): Promise<void> {

@@ -87,7 +87,9 @@ export async function foreignDefinition(
   if (!TOOL_KEYS.some((key) => key in data))
     return { skipped: [{ source, pointer: '', message: 'textHash' in data ? CHANGED : NO_TOOL, ...name }] }
   const keys = 'function' in data ? KEYS : FLAT_KEYS
-  const read = documentJson(Object.fromEntries(Object.entries(data).filter(([key]) => keys.includes(key))))
+  const fields = Object.fromEntries(Object.entries(data).filter(([key]) => keys.includes(key)))
+  // The original service adds the id to the fields, so that a document without a name is called by its id.
+  const read = documentJson('toolName' in fields ? fields : { id: document.id, ...fields })
   const admission = 'faults' in read ? read : await admitDefinition(read.json, compilers.own)
   if ('faults' in admission) {
     const faults = admission.faults.slice(0, SKIPPED_FAULTS_MAX)

@@ -19,9 +19,10 @@ export function joinFragments(ends: Ends, listed: readonly Listed[]): Buffer {
 }
 
 /** An item is the listed tool with one more key, `workflowName`. The key and a brace replace the fragment's closing brace. */
-export function joinItems(listed: readonly Listed[], defaultWorkflow: string): Buffer {
+export function joinItems(listed: readonly Listed[], workflowOf: (one: Listed) => string): Buffer {
   const tails = new Map<string, Buffer>()
-  function tailOf({ workflowName = defaultWorkflow }: Listed): Buffer {
+  function tailOf(one: Listed): Buffer {
+    const workflowName = workflowOf(one)
     const tail = tails.get(workflowName) ?? Buffer.from(`,"workflowName":${JSON.stringify(workflowName)}}`)
     tails.set(workflowName, tail)
     return tail

@@ -15,12 +15,22 @@ export type ListAnswer = {
   readonly unknown: string | undefined
   /** Selected tools that are not in the list because the dialect does not admit them. */
   readonly quarantined: string | undefined
+  /** Selected tools that are not in a list of items because the service runs them and no workflow calls it. */
+  readonly omitted: string | undefined
   readonly nextCursor: string | undefined
 }
 
+/** The workflows that a list of items names. */
+export type ItemWorkflows = {
+  /** The `workflowName` of items whose runner names none. */
+  readonly defaultWorkflow: string
+  /** The `workflowName` of the tools that the service runs. If it is undefined, these tools are not in lists of items. */
+  readonly invokeWorkflow?: string | undefined
+}
+
 /** Makes a list from the fragments of definitions, which were serialised when the definitions were read. */
-export function listAnswer(view: CatalogView, query: ListQuery, defaultWorkflow: string): ListAnswer {
-  return answer(view, query, defaultWorkflow, (entry) => entry)
+export function listAnswer(view: CatalogView, query: ListQuery, workflows: ItemWorkflows): ListAnswer {
+  return answer(view, query, workflows, (entry) => entry)
 }
 
 /** Makes the list for a vendor's `tools` field. Tools that the vendor would refuse are left out and named. */
@@ -28,33 +38,44 @@ export function dialectAnswer(
   view: CatalogView,
   query: ListQuery,
   dialect: DialectRules,
-  defaultWorkflow: string,
+  workflows: ItemWorkflows,
   fragments: Pick<DialectFragments, 'of'>,
 ): ListAnswer {
   function shape(entry: CatalogEntry): Listed | undefined {
     const fragment = fragments.of(entry, dialect)
     if (!fragment || aliasFault(view, entry.name, dialect)) return undefined
-    return { fragment, workflowName: entry.workflowName }
+    return { fragment, workflowName: entry.workflowName, callable: entry.callable }
   }
 
-  return answer(view, query, defaultWorkflow, shape, dialect.declarationsKey)
+  return answer(view, query, workflows, shape, dialect.declarationsKey)
 }
 
 function answer(
   view: CatalogView,
   query: ListQuery,
-  defaultWorkflow: string,
+  { defaultWorkflow, invokeWorkflow }: ItemWorkflows,
   shape: (entry: CatalogEntry) => Listed | undefined,
   declarationsKey?: string,
 ): ListAnswer {
-  const { listed, quarantined, unknown, last, hasMore } = selectEntries(view, query, shape)
+  const isItems = query.envelope === 'items'
+  const isOmitted = (entry: CatalogEntry): boolean =>
+    isItems && invokeWorkflow === undefined && entry.callable === 'service'
+  const workflowOf = ({ callable, workflowName = defaultWorkflow }: Listed): string =>
+    callable === 'service' ? (invokeWorkflow ?? workflowName) : workflowName
+  const { listed, quarantined, omitted, unknown, last, hasMore } = selectEntries(
+    view,
+    query,
+    isOmitted,
+    shape,
+  )
   // Gemini refuses a tool without declarations, so an empty list stays an empty array.
   const ends = declarationsKey !== undefined && listed.length > 0 ? inOneTool(declarationsKey) : ARRAY
   return {
-    body: query.envelope === 'items' ? joinItems(listed, defaultWorkflow) : joinFragments(ends, listed),
+    body: isItems ? joinItems(listed, workflowOf) : joinFragments(ends, listed),
     layers: layersText(view),
     unknown: namesText(unknown),
     quarantined: namesText(quarantined),
+    omitted: namesText(omitted),
     nextCursor: hasMore && last ? writeCursor(last) : undefined,
   }
 }

@@ -3,7 +3,7 @@ import type { CatalogEntry } from './catalog-entry.ts'
 import type { CatalogView } from './catalog-view.ts'
 import { inOrder, PAGE_MAX, type ListQuery } from './list-query.ts'
 
-export type Listed = Pick<CatalogEntry, 'fragment' | 'workflowName'>
+export type Listed = Pick<CatalogEntry, 'fragment' | 'workflowName' | 'callable'>
 
 /** UTF-8 bytes that one answer may have. */
 export const ANSWER_BYTES_MAX = 25 * 1024 * 1024
@@ -13,36 +13,44 @@ const ENVELOPE_BYTES = 1024 * 1024
 
 /**
  * Selects the entries of a catalog that a query asks for. If the query has names, only these are looked up, so the size of
- * the catalog makes no difference. `shape` makes the listed form of an entry, or returns undefined to quarantine it.
+ * the catalog makes no difference. `isOmitted` says which entries are left out of the list before `shape` sees them. `shape` makes
+ * the listed form of an entry, or returns undefined to quarantine it.
  * `unknown` has the requested names for which there is no visible tool. `hasMore` is true if the page is full.
  */
 export function selectEntries(
   view: CatalogView,
   query: ListQuery,
+  isOmitted: (entry: CatalogEntry) => boolean,
   shape: (entry: CatalogEntry) => Listed | undefined,
 ) {
   const { entries, unknown } =
     query.names === 'all' ? { entries: view.entries(query.after), unknown: [] } : named(view, query.names)
   const listed: Listed[] = []
   const quarantined: string[] = []
+  const omitted: string[] = []
   let last: CatalogEntry | undefined
   let bytes = 0
   const bytesMax = query.limit === undefined ? ANSWER_BYTES_MAX : ANSWER_BYTES_MAX - ENVELOPE_BYTES
   for (const entry of entries) {
     if (!matches(entry, query)) continue
-    if (listed.length === query.limit) return { listed, quarantined, last, unknown, hasMore: true }
+    if (listed.length === query.limit) return { listed, quarantined, omitted, last, unknown, hasMore: true }
+    if (isOmitted(entry)) {
+      omitted.push(entry.name)
+      last = entry
+      continue
+    }
     const one = shape(entry)
     bytes += one?.fragment.length ?? 0
     if (bytes > bytesMax) {
       // The list is already too large for an answer, so no more fragments are made.
       if (query.limit === undefined) throw answerTooLarge()
-      return { listed, quarantined, last, unknown, hasMore: true }
+      return { listed, quarantined, omitted, last, unknown, hasMore: true }
     }
     if (one) listed.push(one)
     else quarantined.push(entry.name)
     last = entry
   }
-  return { listed, quarantined, last, unknown, hasMore: false }
+  return { listed, quarantined, omitted, last, unknown, hasMore: false }
 }
 
 export function answerTooLarge(): ToolrackError {

@@ -62,7 +62,9 @@ function decide(
   if (change.kind === 'delete') return { outcome: 'deleted' }
   if (!current) return { outcome: 'created' }
   if (change.onConflict === 'error') return refuse('NAME_TAKEN')
-  return { outcome: current.text === change.text ? 'unchanged' : 'updated' }
+  // A document of another program becomes one of this service, even if it is the same definition.
+  const isOwn = current.source === undefined
+  return { outcome: isOwn && current.text === change.text ? 'unchanged' : 'updated' }
 }
 
 function refuse(reason: ErrorCode, message?: string, fields: Omit<ErrorDetail, 'reason'> = {}): Decision {

@@ -7,6 +7,9 @@ import type { RefusedRow } from '../../../support/route-service.ts'
 const SHARED = tool('shared')
 const OTHER = tool('other')
 const ask = await routeService([SHARED, OTHER], {}, [{ name: 'shared', digest: definitionDigest(SHARED) }])
+const BUILTIN = { ...tool('builtin'), runner: { kind: 'builtin', builtin: 'echo' } } as const
+const without = await routeService([SHARED, BUILTIN])
+const named = await routeService([SHARED, BUILTIN], { invokeWorkflow: 'tools-Service' })
 const lost = await routeService([], { files: () => ({ read: () => Promise.reject(new Error('lost')) }) })
 
 test('a list has the definitions of all layers, its revision and its layers', async () => {
@@ -51,6 +54,30 @@ test('items go around the list where they are asked for', async () => {
   const { status, body } = await ask('bob', 'GET /tools/list?envelope=items')
   expect(status).toBe(200)
   expect(body).toMatchObject({ items: expect.any(Array) })
+})
+
+test('items leave out what the service runs itself where no workflow is named for it, and say so', async () => {
+  const path = 'GET /tools/list?envelope=items'
+  const omitted = await without('bob', path)
+  expect([omitted.body, omitted.headers.get('X-Tools-Omitted')]).toMatchObject([
+    { items: [{ function: { name: 'shared' } }] },
+    'builtin',
+  ])
+  const headers = { 'If-None-Match': omitted.headers.get('ETag') ?? '' }
+  const again = await without('bob', path, { headers })
+  expect([again.status, again.headers.get('X-Tools-Omitted')]).toEqual([304, 'builtin'])
+  const strict = await without('bob', `${path}&dialect=openai-strict`)
+  expect([strict.headers.get('X-Tools-Omitted'), strict.headers.get('X-Tools-Quarantined')]).toEqual([
+    'builtin',
+    null,
+  ])
+  const whole = await named('bob', path, { headers })
+  expect([whole.status, whole.headers.get('X-Tools-Omitted')]).toEqual([200, null])
+  expect(whole.body).toMatchObject({
+    items: [{ workflowName: 'tools-Service' }, { function: { name: 'shared' } }],
+  })
+  expect(whole.headers.get('X-Tools-Revision')).toBe(omitted.headers.get('X-Tools-Revision'))
+  expect((await without('bob', 'GET /tools/list')).headers.get('X-Tools-Omitted')).toBeNull()
 })
 
 test('a dialect writes the list as its vendor takes it', async () => {

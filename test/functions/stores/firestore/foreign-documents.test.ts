@@ -94,7 +94,7 @@ describeOnEmulatorByEach('documents of other programs', (reading) => {
       await instance.store.write(GLOBAL, [put(tool('ours'))], by('root'))
       const broken: Record<string, DocumentData> = {
         empty: {},
-        noName: { type: 'function', function: { description: 'No name.', parameters: {} } },
+        'no name': { type: 'function', function: { description: 'No name.', parameters: {} } },
         number: { type: 'function', function: 7 },
         text: withParameters('{"type":"object"}'),
         list: withParameters([]),

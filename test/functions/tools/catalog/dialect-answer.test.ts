@@ -13,12 +13,14 @@ import { catalogView } from '../../../support/catalog-view.ts'
 import { tool } from '../../../support/definition-changes.ts'
 import { ALL } from '../../../support/list-query.ts'
 
+const WORKFLOWS = { defaultWorkflow: 'flow' }
+
 function list(view: CatalogView, dialect: Dialect, query: Partial<ListQuery> = {}) {
   const answer = dialectAnswer(
     view,
     { ...ALL, ...query },
     dialectRules(dialect),
-    'flow',
+    WORKFLOWS,
     new DialectFragments(),
   )
   const body = JSON.parse(answer.body.toString()) as readonly { functionDeclarations?: object[] }[]
@@ -71,7 +73,7 @@ test('a list that is too large is refused before more of it is made than an answ
     }
   }
   const gemini = dialectRules('gemini')
-  expect(() => dialectAnswer(view, ALL, gemini, 'flow', new Counting())).toThrow(
+  expect(() => dialectAnswer(view, ALL, gemini, WORKFLOWS, new Counting())).toThrow(
     /more than the 26214400 bytes/,
   )
   expect(made).toBeLessThan(140)

@@ -11,6 +11,8 @@ import { catalogView } from '../../../support/catalog-view.ts'
 import { tool } from '../../../support/definition-changes.ts'
 import { ALL } from '../../../support/list-query.ts'
 
+const WORKFLOWS = { defaultWorkflow: 'flow' }
+
 test('others have a turn while the fragments of a list are made, and each is made once', async () => {
   const view = catalogView({ user: Array.from({ length: 10 }, (_, index) => tool(`t${index}`)) })
   const state = { made: 0, turns: 0, isOver: false }
@@ -28,10 +30,10 @@ test('others have a turn while the fragments of a list are made, and each is mad
   const turns = others()
   const gemini = dialectRules('gemini')
   const fragments = new FragmentsInTurns(new Slow())
-  const { body } = await fragments.whole(() => dialectAnswer(view, ALL, gemini, 'flow', fragments))
+  const { body } = await fragments.whole(() => dialectAnswer(view, ALL, gemini, WORKFLOWS, fragments))
   state.isOver = true
   await turns
-  expect(body).toEqual(dialectAnswer(view, ALL, gemini, 'flow', new DialectFragments()).body)
+  expect(body).toEqual(dialectAnswer(view, ALL, gemini, WORKFLOWS, new DialectFragments()).body)
   expect(state.made).toBe(10)
   expect(state.turns).toBeGreaterThanOrEqual(9)
 })

@@ -8,28 +8,81 @@ import { catalogView } from '../../../support/catalog-view.ts'
 import { tool } from '../../../support/definition-changes.ts'
 import { ALL } from '../../../support/list-query.ts'
 
+const WORKFLOWS = { defaultWorkflow: 'default-flow' }
+
 const list = (view: ReturnType<typeof catalogView>, query: Partial<ListQuery> = {}) => {
-  const answer = listAnswer(view, { ...ALL, ...query }, 'default-flow')
+  const answer = listAnswer(view, { ...ALL, ...query }, WORKFLOWS)
   return { ...answer, value: JSON.parse(answer.body.toString()) as ToolDefinition[] }
 }
 const names = (tools: ToolDefinition[]) => tools.map((listed) => listed.function.name)
 const large = (name: string): ToolDefinition => tool(name, 'x'.repeat(200_000))
 
 test('an empty catalog is an empty array or an empty envelope', () => {
-  expect(listAnswer(catalogView({}), ALL, '').body.toString()).toBe('[]')
-  expect(listAnswer(catalogView({}), { ...ALL, envelope: 'items' }, '').body.toString()).toBe('{"items":[]}')
+  expect(listAnswer(catalogView({}), ALL, WORKFLOWS).body.toString()).toBe('[]')
+  expect(listAnswer(catalogView({}), { ...ALL, envelope: 'items' }, WORKFLOWS).body.toString()).toBe(
+    '{"items":[]}',
+  )
 })
 
 test('an item carries the workflow of its runner, else the default one, and its bytes are otherwise those of the array', () => {
   const flow: ToolDefinition = { ...tool('b'), runner: { kind: 'workflow', workflowName: 'fl"ow' } }
   const view = catalogView({ file: [tool('a'), flow] })
   const { items } = JSON.parse(
-    listAnswer(view, { ...ALL, envelope: 'items' }, 'default-flow').body.toString(),
+    listAnswer(view, { ...ALL, envelope: 'items' }, WORKFLOWS).body.toString(),
   ) as {
     items: { workflowName: string }[]
   }
   expect(items.map((item) => item.workflowName)).toEqual(['default-flow', 'fl"ow'])
   expect(items.map(({ workflowName: _workflowName, ...listed }) => listed)).toEqual(list(view).value)
+})
+
+const echo = (name: string): ToolDefinition => ({
+  ...tool(name),
+  runner: { kind: 'builtin', builtin: 'echo' },
+})
+
+/** The names of a page of items, the names that it leaves out, and the cursor of the next page. */
+function itemsOf(
+  view: ReturnType<typeof catalogView>,
+  query: Partial<ListQuery> = {},
+  invokeWorkflow?: string,
+) {
+  const workflows = { ...WORKFLOWS, invokeWorkflow }
+  const { body, omitted, nextCursor } = listAnswer(view, { ...ALL, envelope: 'items', ...query }, workflows)
+  const { items } = JSON.parse(body.toString()) as { items: (ToolDefinition & { workflowName: string })[] }
+  return { items: items.map((item) => [item.function.name, item.workflowName]), omitted, nextCursor }
+}
+
+test('items that the service runs itself carry the workflow that calls it, and an array has them without it', () => {
+  const module = { kind: 'python', module: 'm', sha256: '0'.repeat(64) } as const
+  const named: ToolDefinition = {
+    ...tool('d'),
+    runner: { ...echo('d').runner, kind: 'builtin', workflowName: 'x' },
+  }
+  const view = catalogView({ file: [tool('a'), echo('b'), { ...tool('c'), runner: module }, named] })
+  expect(itemsOf(view, {}, 'tools-Service')).toEqual({
+    items: [
+      ['a', 'default-flow'],
+      ['b', 'tools-Service'],
+      ['c', 'tools-Service'],
+      ['d', 'tools-Service'],
+    ],
+  })
+  expect(itemsOf(view)).toEqual({ items: [['a', 'default-flow']], omitted: 'b,c,d' })
+  expect([list(view).omitted, names(list(view).value)]).toEqual([undefined, ['a', 'b', 'c', 'd']])
+})
+
+test('what is omitted is not unknown, takes no place of a page, and is named on one page only', () => {
+  const view = catalogView({
+    file: ['a', 'b', 'c', 'd', 'e'].map((name) => (name < 'd' ? echo(name) : tool(name))),
+  })
+  expect(
+    listAnswer(view, { ...ALL, envelope: 'items', names: new Set(['a']) }, WORKFLOWS).unknown,
+  ).toBeUndefined()
+  const first = itemsOf(view, { limit: 1 })
+  expect(first).toMatchObject({ items: [['d', 'default-flow']], omitted: 'a,b,c' })
+  const second = itemsOf(view, { limit: 1, after: readCursor(first.nextCursor ?? '') })
+  expect(second).toEqual({ items: [['e', 'default-flow']] })
 })
 
 test('tags and categories narrow together; within one of them any value is enough', () => {

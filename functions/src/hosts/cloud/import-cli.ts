@@ -1,0 +1,75 @@
+import { ERROR_CODES, ToolrackError } from '@toolrack/contract'
+import { parseArgs } from 'node:util'
+import { firestoreConnection } from '../../stores/firestore/connect-firestore.ts'
+import { FirestoreDefinitionStore } from '../../stores/firestore/firestore-definition-store.ts'
+import {
+  originalLayers,
+  readOriginals,
+  type OriginalLayer,
+} from '../../stores/firestore/original-documents.ts'
+import { BULK_MAX } from '../../tools/definitions/definition-writer.ts'
+import { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
+import { database, upsertDefinitions } from './upsert-definitions.ts'
+
+/**
+ * `npm run import -- --from-firestore`: exit code 0 if each document of the original service is a definition now, else 1. The
+ * process exits at once, because calls without an answer would keep it alive for half a minute.
+ */
+const { 'dry-run': isDryRun = false } = parseArgs({ options: { 'dry-run': { type: 'boolean' } } }).values
+const compilers = new SchemaCompilers()
+const connection = firestoreConnection()
+const store = new FirestoreDefinitionStore({ compilers, connection })
+// For missing credentials, the Firestore client throws an error that no caller can catch.
+process.on('unhandledRejection', (error) => process.exit(notImported(error as Error)))
+process.exit(await importAll())
+
+async function importAll(): Promise<number> {
+  const counts = { written: 0, unchanged: 0, kept: 0, refused: 0 }
+  try {
+    for await (const original of originalLayers(await connection.client()))
+      for (const [what, count] of Object.entries(await importLayer(original)))
+        counts[what as keyof typeof counts] += count
+  } catch (error) {
+    const cause = error instanceof ToolrackError ? (error.cause as Error | undefined) : undefined
+    return notImported(cause ?? (error as Error))
+  }
+  const { written, unchanged, kept, refused } = counts
+  const verb = isDryRun ? 'to write' : 'written'
+  console.log(
+    `In ${database()}: ${written} ${verb}, ${unchanged} unchanged, ${kept} left as they are, ${refused} not imported.`,
+  )
+  return refused > 0 ? 1 : 0
+}
+
+/** Writes the documents of one layer. A layer that refuses them does not prevent the import of the other layers. */
+async function importLayer(original: OriginalLayer) {
+  const { layer } = original
+  const { definitions, unchanged, kept, skipped } = await readOriginals(original, compilers)
+  const where = layer.kind === 'global' ? 'the global layer' : `the layer of the user ${layer.uid}`
+  for (const { source, pointer, message } of skipped)
+    console.error(`${source}${pointer && `#${pointer}`}: ${message}`)
+  for (const { name, source } of kept)
+    console.log(`left ${name} of ${where} as it is: it differs from ${source}`)
+  const refused = new Set(skipped.map(({ source }) => source)).size
+  let written = 0
+  try {
+    while (written < definitions.length) {
+      const group = definitions.slice(written, written + BULK_MAX)
+      if (!isDryRun) await upsertDefinitions(store, layer, group, 'import')
+      for (const { name, source } of group)
+        console.log(`${isDryRun ? 'would write' : 'wrote'} ${name} into ${where}, from ${source}`)
+      written += group.length
+    }
+  } catch (error) {
+    if (!(error instanceof ToolrackError) || ERROR_CODES[error.code].retry) throw error
+    const sources = definitions.slice(written).map(({ source }) => source)
+    console.error(`${sources.join(', ')} could not be written into ${where}: ${error.message}`)
+  }
+  const lost = definitions.length - written
+  return { written, unchanged: unchanged.length, kept: kept.length, refused: refused + lost }
+}
+
+function notImported(error: Error): number {
+  console.error(`The documents of ${database()} could not be imported: ${error.message}`)
+  return 1
+}

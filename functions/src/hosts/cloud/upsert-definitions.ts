@@ -1,0 +1,31 @@
+import type { StoredDefinition, StoredLayer } from '../../tools/catalog/layer-source.ts'
+import type { DefinitionWriteResult } from '../../tools/definitions/definition-change.ts'
+import type { DefinitionStore } from '../../tools/definitions/definition-store.ts'
+import { BULK_MAX } from '../../tools/definitions/definition-writer.ts'
+import { LAYER_LIMITS } from '../../tools/records/layer-totals.ts'
+
+/** Upserts definitions into a layer in groups as large as one request. A group is written completely or not at all. */
+export async function upsertDefinitions(
+  store: DefinitionStore,
+  layer: StoredLayer,
+  definitions: readonly StoredDefinition[],
+  by: string,
+): Promise<readonly DefinitionWriteResult[]> {
+  const context = { by, at: new Date(), limits: LAYER_LIMITS[layer.kind] }
+  const outcomes: DefinitionWriteResult[] = []
+  for (let from = 0; from < definitions.length; from += BULK_MAX) {
+    const puts = definitions
+      .slice(from, from + BULK_MAX)
+      .map(({ name, text, digest }) => ({ kind: 'put', name, text, digest, onConflict: 'upsert' }) as const)
+    outcomes.push(...(await store.write(layer, puts, context)))
+  }
+  return outcomes
+}
+
+/** The project that the environment names, and its emulator if there is one. */
+export function database(
+  { GOOGLE_CLOUD_PROJECT, FIRESTORE_EMULATOR_HOST }: NodeJS.ProcessEnv = process.env,
+): string {
+  const project = GOOGLE_CLOUD_PROJECT ?? ''
+  return FIRESTORE_EMULATOR_HOST ? `${project} on the emulator at ${FIRESTORE_EMULATOR_HOST}` : project
+}
