@@ -15,6 +15,7 @@ test('the old function call of OpenAI is answered by the name of its function', 
       results: [
         { index: 0, id: null, name: 'ECHO', result: { resultType: 'success', textResultForLlm: 'hi' } },
       ],
+      pending: [],
     })
 })
 
@@ -76,7 +77,8 @@ test.each<[string, object]>([
     },
   ],
 ])('%s has no calls for us, and nothing is to be appended', async (_title, answer) => {
-  expect(await new ToolDispatcher({}).dispatch(answer)).toEqual({ format: null, messages: [], results: [] })
+  const dispatched = await new ToolDispatcher({}).dispatch(answer)
+  expect(dispatched).toEqual({ format: null, messages: [], results: [], pending: [] })
 })
 
 test.each<[string, object, RegExp]>([

@@ -95,7 +95,7 @@ test('the call of a workflow is given to the caller, and is no failure for the m
 })
 
 test('a Runner with the name of the tool runs the call of a workflow', async () => {
-  const flow: Runner = { name: 'FLOW:one', run: ({ n }) => `flow ${String(n)}` }
+  const flow: Runner = { name: 'FLOW:one', run: ({ n }) => `flow ${n as number}` }
   const { results, pending } = await dispatcher(flow).dispatch([calls[2] ?? {}])
   expect(pending).toEqual([])
   expect(results).toMatchObject([{ name: 'FLOW__one', result: { textResultForLlm: 'flow 1' } }])

@@ -16,7 +16,7 @@ export function answerCalls(
   results: unknown,
 ): readonly AnsweredCall[] | CallsFault {
   if (!Array.isArray(results)) return { fault: 'is not an array' }
-  const byIndex = new Map<unknown, AnsweredCall['call']>(calls.map((call) => [call.index, call]))
+  const byIndex = new Map<unknown, (typeof calls)[number]>(calls.map((call) => [call.index, call]))
   const found = new Map<unknown, ToolResult<unknown>>()
   for (const [at, item] of results.entries()) {
     const { index, id, result: reported } = isJsonObject(item) ? item : {}
@@ -24,7 +24,7 @@ export function answerCalls(
     if (!call) return { fault: `has an item ${at} without the index of a call` }
     // Items of the answer to a dispatch can be sent unchanged. They have the id too, and null if the call is pending.
     if (reported === null) continue
-    if (found.has(index)) return { fault: `has two results for the call with the index ${String(index)}` }
+    if (found.has(index)) return { fault: `has two results for the call with the index ${call.index}` }
     if (id !== undefined && id !== (call.id ?? null))
       return { fault: `has an item ${at} that has the id of another call` }
     const result = resultIn(reported)
