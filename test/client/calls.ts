@@ -1,7 +1,7 @@
 /** Calls as the vendors' models make them. Arguments that are a text are sent as they are. */
 export function chat(id: string, name: string, args: unknown) {
   const text = typeof args === 'string' ? args : JSON.stringify(args)
-  return { id, type: 'function', function: { name, arguments: text } }
+  return { id, type: 'function' as const, function: { name, arguments: text } }
 }
 
 export function responses(id: string, name: string, args: unknown): object {
