@@ -152,7 +152,7 @@ withPython('what the call of a user printed is not shown to an operator who is s
 })
 
 test('a deployed server shows no calls', async () => {
-  await using server = await Server.start({ env: { K_SERVICE: 'toolrack' } })
+  await using server = await Server.start({ env: { K_SERVICE: 'toolrack', FIRESTORE_EMULATOR_HOST: '' } })
   expect((await invoked(server, 'ECHO', { text: 'a' }))[0]).toBe(200)
   const { stderr } = await server.stop()
   expect(stderr).not.toContain('ECHO')
