@@ -26,6 +26,7 @@ export const notUnit = [
   'test/functions/hosts/local/validate-cli.test.ts',
   'test/functions/platform/jose/lazy.test.ts',
   'test/functions/stores/files/file-layer.test.ts',
+  'test/functions/stores/files/kept-admissions.test.ts',
   'test/functions/stores/files/read-definition-file.test.ts',
   'test/functions/tools/catalog/dialect-answer.test.ts',
   'test/functions/tools/catalog/dialect-fragments.test.ts',

@@ -9,6 +9,7 @@ import type {
   StoredDefinition,
 } from '../../tools/catalog/layer-source.ts'
 import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
+import type { KeptAdmissions } from './kept-admissions.ts'
 import { readDefinitionFile, type DefinitionFile, type FiledDefinition } from './read-definition-file.ts'
 
 /** `stamp` is undefined for a file that must be read again. */
@@ -18,11 +19,13 @@ type StampedFile = { readonly stamp?: string | undefined; readonly content: Defi
 export class FileLayer implements LayerSource {
   readonly #folder: string
   readonly #compilers: SchemaCompilers
+  readonly #kept: KeptAdmissions | undefined
   #files = new Map<string, StampedFile>()
 
-  constructor(folder: string, compilers: SchemaCompilers) {
+  constructor(folder: string, compilers: SchemaCompilers, kept?: KeptAdmissions) {
     this.#folder = folder
     this.#compilers = compilers
+    this.#kept = kept
   }
 
   /** Returns the whole layer after any change, because the layer is small. Rejects if the folder cannot be read. */
@@ -30,6 +33,7 @@ export class FileLayer implements LayerSource {
     const files = await this.#readFiles()
     const { definitions, skipped } = mergeFiles([...files.values()])
     this.#files = files
+    this.#kept?.keep([...files.values()].map(({ content }) => content))
     const revision = revisionOf(definitions, skipped)
     const whole = revision !== since
     return { revision, whole, definitions: whole ? definitions.map(stored) : [], deleted: [], skipped }
@@ -52,7 +56,7 @@ export class FileLayer implements LayerSource {
     const stamp = stats && [stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(' ')
     const known = this.#files.get(name)
     if (known && stamp !== undefined && known.stamp === stamp) return known
-    return { stamp, content: await readDefinitionFile(path, this.#compilers) }
+    return { stamp, content: await readDefinitionFile(path, this.#compilers, this.#kept) }
   }
 }
 
