@@ -19,6 +19,7 @@ export const notUnit = [
   'test/functions/edge/routes/modules.test.ts',
   'test/functions/hosts/cloud/lazy.test.ts',
   'test/functions/hosts/local/listen.test.ts',
+  'test/functions/hosts/local/open-kept-admissions.test.ts',
   'test/functions/hosts/local/open-runner.test.ts',
   'test/functions/hosts/local/parent-pipe.test.ts',
   'test/functions/hosts/local/runner-cli.test.ts',
