@@ -56,7 +56,7 @@ export class FileLayer implements LayerSource {
     const stamp = stats && [stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(' ')
     const known = this.#files.get(name)
     if (known && stamp !== undefined && known.stamp === stamp) return known
-    return { stamp, content: await readDefinitionFile(path, this.#compilers, this.#kept) }
+    return { stamp, content: await readDefinitionFile(path, this.#compilers, name, this.#kept) }
   }
 }
 

@@ -28,9 +28,9 @@ export type FiledDefinition = AdmittedDefinition & { readonly source: string; re
 export async function readDefinitionFile(
   path: string,
   compilers: SchemaCompilers,
+  source = basename(path),
   kept?: KeptAdmissions,
 ): Promise<DefinitionFile> {
-  const source = basename(path)
   const read = readBytes(path, FILE_BYTES_MAX)
   if ('fault' in read) return { definitions: [], skipped: [{ source, pointer: '', message: read.fault }] }
   const key = createHash('sha256').update(`${source}\0`).update(read.bytes).digest('hex')
