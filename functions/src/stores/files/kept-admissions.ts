@@ -3,7 +3,8 @@ import { rename, rm, writeFile } from 'node:fs/promises'
 import type { Log } from '../../log.ts'
 import { parseObject } from '../../parse-object.ts'
 import { keptFile, readKeptFile } from './kept-file.ts'
-import { readBytes, type DefinitionFile } from './read-definition-file.ts'
+import { readBytes } from './read-bytes.ts'
+import type { DefinitionFile } from './read-definition-file.ts'
 
 /** The most bytes that are kept: room for about 40,000 definitions. Files beyond it are checked at every start. */
 const KEPT_BYTES_MAX = 32 * 1024 * 1024

@@ -1,6 +1,5 @@
 import { jsonPointer, type JsonValue } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
-import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
 import { basename } from 'node:path'
 import { admitDefinition, type AdmittedDefinition } from '../../tools/definitions/admit-definition.ts'
 import { definitionSchemas } from '../../tools/definitions/definition-schema.ts'
@@ -9,6 +8,7 @@ import { withFamily } from '../../tools/definitions/loose-shape.ts'
 import { readJson } from '../../tools/json/read-json.ts'
 import type { SchemaCompiler, SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 import type { KeptAdmissions } from './kept-admissions.ts'
+import { readBytes } from './read-bytes.ts'
 
 /** The most bytes of a definitions file. A larger file is a mistake, and reading it would delay the other files. */
 export const FILE_BYTES_MAX = 4 * 1024 * 1024
@@ -77,29 +77,4 @@ async function admitFile(
     else definitions.push({ ...admission, source, pointer: at })
   }
   return { definitions, skipped }
-}
-
-/** A pipe in place of the file does not block. */
-const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK
-
-/** Reads a file in one turn of the event loop. For hundreds of small files, which a start waits for, this takes a fifth of the time. */
-export function readBytes(
-  path: string,
-  bytesMax: number,
-): { readonly bytes: Buffer } | { readonly fault: string } {
-  let file: number | undefined
-  try {
-    file = openSync(path, FLAGS)
-    const { size } = fstatSync(file)
-    if (size > bytesMax) return { fault: `is ${size} bytes; a definitions file may have ${bytesMax}` }
-    return { bytes: readFileSync(file) }
-  } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    if (code === 'EACCES' || code === 'EPERM')
-      return { fault: 'cannot be read: permission denied; let the service read it' }
-    if (code === 'ENOENT') return { fault: 'is gone, or is a link to nothing' }
-    return { fault: `cannot be read: ${code ?? message}` }
-  } finally {
-    if (file !== undefined) closeSync(file)
-  }
 }
