@@ -152,6 +152,8 @@ const NAMES_MISMATCH = [
   { name: 'other', description: 'X.' },
   { type: 'function', function: { name: 'other', description: 'X.' } },
   { name: '', description: 'X.' },
+  { id: 'other', desc: 'X.' },
+  { name: 'this_one', defs: { type: 'function', function: { name: 'other', description: 'X.' } } },
 ]
 test.each(NAMES_MISMATCH)(
   'a body that names another tool than the path is a NAME_MISMATCH: %j',
@@ -166,4 +168,6 @@ test('a body without a name takes that of the path', async () => {
   expect(await written(put(server, 'of_path', { description: 'X.' }))).toMatchObject({ name: 'of_path' })
   const wrapped = { type: 'function', function: { description: 'Y.', parameters: { type: 'object' } } }
   expect(await written(put(server, 'of_path', wrapped))).toMatchObject({ outcome: 'updated', normalised: [] })
+  const folded = { defs: wrapped }
+  expect(await written(put(server, 'of_path', folded))).toMatchObject({ outcome: 'unchanged' })
 })

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { chmodSync, mkdirSync, renameSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { SkippedItem } from '../../functions/src/tools/catalog/layer-source.ts'
+import { writeOriginalFiles } from '../support/original-shapes.ts'
 import { Server } from '../support/server.ts'
 import { temporaryFolder } from '../support/temporary-folder.ts'
 import { testWhere } from '../support/test-where.ts'
@@ -30,11 +31,16 @@ symlinkSync(at('nowhere'), at('h-dangling.json'))
 writeFileSync(at('i-twice.json'), family('twice', tool('first', 'Late.'), tool('fourth')))
 writeFileSync(at('j-family.json'), JSON.stringify({ family: 5, tools: [] }))
 writeFileSync(at('k-latin1.json'), Buffer.from(family('latin', tool('caf\u00e9')), 'latin1'))
-writeFileSync(at('l-array.json'), JSON.stringify([tool('no_family')]))
+writeFileSync(at('l-number.json'), '5')
 writeFileSync(at('m-empty.json'), '')
 writeFileSync(at('n-bom.json'), `\uFEFF${family('bom', tool('bom'))}`)
 writeFileSync(at('readme.md'), 'not a definitions file')
 writeFileSync(at('.hidden.json'), '{')
+mkdirSync(at('o-closed'))
+writeFileSync(at('o-closed/inside.json'), family('closed', tool('unreadable')))
+chmodSync(at('o-closed'), 0)
+mkdirSync(at('.hidden'))
+writeFileSync(at('.hidden/inside.json'), '{')
 writeFileSync(at('z-last.json'), family('last', tool('last')))
 
 const server = await Server.start({ definitions: folder.path, through: UNPRIVILEGED ?? [] })
@@ -72,7 +78,7 @@ const SKIPS: readonly [string, string, RegExp][] = [
   ['i-twice.json', '/tools/0', /^the name first is taken by a-good\.json#\/tools\/0/],
   ['j-family.json', '/family', /^is not a definitions file/],
   ['k-latin1.json', '', /^is not UTF-8$/],
-  ['l-array.json', '', /^is not a definitions file/],
+  ['l-number.json', '', /^is not a definitions file/],
   ['m-empty.json', '', /^is empty$/],
   ['n-bom.json', '', /^starts with a byte order mark/],
 ]
@@ -84,15 +90,17 @@ test.each(SKIPS)('%s is skipped and reported at %j', async (source, pointer, mes
 testWhere(
   UNPRIVILEGED !== undefined,
   'setpriv is missing: as root a file without permission can not be tried.',
-)('a file without permission is skipped and reported with what to do', async () => {
-  const item = (await skipped()).find((one) => one.source === 'd-unreadable.json')
-  expect(item?.message).toBe('cannot be read: permission denied; let the service read it')
+)('a file or folder without permission is skipped and reported with what to do', async () => {
+  for (const source of ['d-unreadable.json', 'o-closed']) {
+    const item = (await skipped()).find((one) => one.source === source)
+    expect(item?.message).toBe('cannot be read: permission denied; let the service read it')
+  }
   expect(await listedNames(server, 'names=unreadable')).toEqual([])
 })
 
 test('nothing else is skipped, and what is no *.json or hidden is not looked at', async () => {
   const sources = new Set((await skipped()).map(({ source }) => source))
-  sources.delete('d-unreadable.json')
+  for (const source of ['d-unreadable.json', 'o-closed']) sources.delete(source)
   expect(sources).toEqual(new Set(SKIPS.map(([source]) => source)))
 })
 
@@ -190,12 +198,38 @@ test('a folder that can not be read leaves the last good definitions, marked sta
   expect((await server.fetch('/workflows/tools/list')).headers.get('etag')).toBe(etag)
 })
 
-test('an empty folder serves an empty layer', async () => {
+test('a folder of the original engine is served as it is, with the workflow of each tool', async () => {
+  using original = temporaryFolder()
+  const written = writeOriginalFiles(original.path)
+  await using other = await Server.start({ definitions: original.path })
+  expect(other.log).toBe('')
+  const answer = await other.fetch('/workflows/tools/list?envelope=items')
+  const { items } = (await answer.json()) as { items: unknown }
+  expect(items).toEqual(
+    written
+      .toSorted((a, b) => (a.name < b.name ? -1 : 1))
+      .map(({ name, description, parameters, workflowName = 'tools-CliTools' }) => ({
+        type: 'function',
+        function: { name, description, parameters: { required: [], ...parameters } },
+        workflowName,
+      })),
+  )
+})
+
+test('a folder without a definition serves an empty layer, and the log and /health say so', async () => {
   using empty = temporaryFolder()
   await using other = await Server.start({ definitions: empty.path })
   expect(await listedNames(other)).toEqual([])
   expect((await other.fetch('/workflows/tools/list?strict=1')).headers.get('x-tools-layers')).toBe(
     'user=0,global=0,file=0',
   )
-  expect(other.log).toBe('')
+  const message = expect.stringMatching(/^no definition can be served: neither/)
+  expect(other.log).toMatch(
+    /^warn {2}folder of definitions has a fault {2}\{"at":"\*\.json","message":"no definition can be served: .*\n$/,
+  )
+  const health = (await (await other.fetch('/health')).json()) as { layers: { file: unknown } }
+  expect(health.layers.file).toMatchObject({
+    definitions: 0,
+    skipped: [{ source: '*.json', pointer: '', message }],
+  })
 })

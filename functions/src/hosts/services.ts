@@ -106,9 +106,12 @@ function logged(source: LayerSource, log: Log): LayerSource {
       if (read.skipped === last) return read
       last = read.skipped
       const skipped = new Map(read.skipped.map((item) => [JSON.stringify(item), item]))
-      for (const [key, { source: file, pointer, message }] of skipped)
-        if (!known.has(key))
-          log.warn('definition skipped', { at: `${file}${pointer && `#${pointer}`}`, message })
+      for (const [key, { source: file, pointer, message }] of skipped) {
+        if (known.has(key)) continue
+        // The source `*.json` or `*.py` stands for the whole folder.
+        const what = file.startsWith('*') ? 'folder of definitions has a fault' : 'definition skipped'
+        log.warn(what, { at: `${file}${pointer && `#${pointer}`}`, message })
+      }
       known = new Set(skipped.keys())
       return read
     },

@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { describeOnEmulator, EMULATOR, newProject } from '../../support/firestore-emulator.ts'
+import { writeOriginalFiles } from '../../support/original-shapes.ts'
 import { temporaryFolder } from '../../support/temporary-folder.ts'
 
 /** Each run starts a process that loads Firestore's client. */
@@ -53,6 +54,22 @@ describeOnEmulator('npm run seed', () => {
       code: 0,
       stdout: `0 of 2 definitions changed ${target}`,
     })
+  })
+
+  test('writes a folder in all shapes of the original engine as it is', async () => {
+    using folder = temporaryFolder()
+    const project = newProject()
+    const { length } = writeOriginalFiles(folder.path)
+    const seeded = await seed(folder.path, project)
+    expect([seeded.code, seeded.stderr]).toEqual([0, ''])
+    expect(seeded.stdout).toContain(`\n${length} of ${length} definitions changed `)
+  })
+
+  test('fails for a folder in which nothing can be served', async () => {
+    using folder = temporaryFolder()
+    const refused = await seed(folder.path, newProject())
+    expect([refused.code, refused.stdout]).toEqual([1, ''])
+    expect(refused.stderr).toMatch(/^\*\.json: no definition can be served: .*\nNothing was written: /)
   })
 
   test('writes nothing of a folder with a fault in it', async () => {

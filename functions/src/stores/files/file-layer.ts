@@ -1,6 +1,5 @@
 import { createHash } from 'node:crypto'
-import type { Dirent } from 'node:fs'
-import { readdir, stat } from 'node:fs/promises'
+import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type {
   LayerRead,
@@ -9,13 +8,16 @@ import type {
   StoredDefinition,
 } from '../../tools/catalog/layer-source.ts'
 import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
+import { ALL_FILES, findFiles } from './find-files.ts'
 import type { KeptAdmissions } from './kept-admissions.ts'
 import { readDefinitionFile, type DefinitionFile, type FiledDefinition } from './read-definition-file.ts'
+
+const FILES_AT_ONCE = 64
 
 /** `stamp` is undefined for a file that must be read again. */
 type StampedFile = { readonly stamp?: string | undefined; readonly content: DefinitionFile }
 
-/** The file layer: the `*.json` files of one folder. A file is read again if its size, times or inode have changed. */
+/** The file layer: the `*.json` files of one folder and its subfolders. A file is read again if its size, times or inode have changed. */
 export class FileLayer implements LayerSource {
   readonly #folder: string
   readonly #compilers: SchemaCompilers
@@ -30,8 +32,10 @@ export class FileLayer implements LayerSource {
 
   /** Returns the whole layer after any change, because the layer is small. Rejects if the folder cannot be read. */
   async read(since?: string): Promise<LayerRead> {
-    const files = await this.#readFiles()
-    const { definitions, skipped } = mergeFiles([...files.values()])
+    const found = await findFiles(this.#folder)
+    const files = await this.#readFiles(found.files)
+    const { definitions, skipped: faults } = mergeFiles([...files.values()])
+    const skipped = [...found.skipped, ...faults, ...nothingServed(definitions.length, files.size)]
     this.#files = files
     this.#kept?.keep([...files.values()].map(({ content }) => content))
     const revision = revisionOf(definitions, skipped)
@@ -39,14 +43,18 @@ export class FileLayer implements LayerSource {
     return { revision, whole, definitions: whole ? definitions.map(stored) : [], deleted: [], skipped }
   }
 
-  async #readFiles(): Promise<Map<string, StampedFile>> {
-    const entries = await readdir(this.#folder, { withFileTypes: true })
-    const names = entries.filter((entry) => entry.name.endsWith('.json') && !entry.name.startsWith('.'))
-    const read = names.map(async (entry) => [entry.name, await this.#readFile(entry)] as const)
-    return new Map((await Promise.all(read)).toSorted(([a], [b]) => (a < b ? -1 : 1)))
+  async #readFiles(names: readonly string[]): Promise<Map<string, StampedFile>> {
+    const files = new Map<string, StampedFile>()
+    for (let start = 0; start < names.length; start += FILES_AT_ONCE) {
+      const read = names
+        .slice(start, start + FILES_AT_ONCE)
+        .map(async (name) => [name, await this.#readFile(name)] as const)
+      for (const [name, file] of await Promise.all(read)) files.set(name, file)
+    }
+    return files
   }
 
-  async #readFile({ name }: Dirent): Promise<StampedFile> {
+  async #readFile(name: string): Promise<StampedFile> {
     const path = join(this.#folder, name)
     const stats = await stat(path, { bigint: true }).catch(() => undefined)
     if (stats && !stats.isFile()) {
@@ -69,11 +77,23 @@ function mergeFiles(files: readonly StampedFile[]): DefinitionFile {
     const first = byName.get(name)
     if (!first) byName.set(name, definition)
     else {
-      const message = `the name ${name} is taken by ${first.source}#${first.pointer}; names are unique across files`
+      const message = `the name ${name} is taken by ${placeOf(first)}; names are unique across files`
       skipped.push({ source: definition.source, pointer: definition.pointer, message })
     }
   }
   return { definitions: [...byName.values()], skipped }
+}
+
+/** The fault of a folder without a definition that can be served, because this is hardly what its owner wants. */
+function nothingServed(definitions: number, files: number): readonly SkippedItem[] {
+  if (definitions > 0) return []
+  const reason = files === 0 ? 'neither the folder nor its subfolders have such a file' : 'no file has one'
+  const message = `no definition can be served: ${reason}. Put definition files into the folder, or name the folder that has them.`
+  return [{ source: ALL_FILES, pointer: '', message }]
+}
+
+function placeOf({ source, pointer }: FiledDefinition): string {
+  return `${source}${pointer && `#${pointer}`}`
 }
 
 /** The revision of the layer. The same files give the same revision on every machine. */
@@ -85,7 +105,7 @@ function revisionOf(definitions: readonly FiledDefinition[], skipped: readonly S
 
 /** The revision of a definition is the hash of its own text, so it does not change with other definitions. */
 function stored(filed: FiledDefinition): StoredDefinition {
-  const { digest, text, definition, source, pointer } = filed
+  const { digest, text, definition } = filed
   const revision = createHash('sha256').update(text).digest('hex').slice(0, 12)
-  return { name: definition.function.name, text, digest, revision, source: `${source}#${pointer}` }
+  return { name: definition.function.name, text, digest, revision, source: placeOf(filed) }
 }

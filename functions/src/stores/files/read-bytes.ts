@@ -1,4 +1,5 @@
 import { closeSync, constants, fstatSync, openSync, readFileSync } from 'node:fs'
+import { lastingFault } from './find-files.ts'
 
 /** A pipe in place of the file does not block. */
 const FLAGS = constants.O_RDONLY | constants.O_NONBLOCK
@@ -15,11 +16,8 @@ export function readBytes(
     if (size > bytesMax) return { fault: `is ${size} bytes; a definitions file may have ${bytesMax}` }
     return { bytes: readFileSync(file) }
   } catch (error) {
-    const { code, message } = error as NodeJS.ErrnoException
-    if (code === 'EACCES' || code === 'EPERM')
-      return { fault: 'cannot be read: permission denied; let the service read it' }
-    if (code === 'ENOENT') return { fault: 'is gone, or is a link to nothing' }
-    return { fault: `cannot be read: ${code ?? message}` }
+    const fault = error as NodeJS.ErrnoException
+    return { fault: lastingFault(fault) ?? `cannot be read: ${fault.code ?? fault.message}` }
   } finally {
     if (file !== undefined) closeSync(file)
   }

@@ -1,4 +1,4 @@
-import { jsonPointer, type JsonValue } from '@toolrack/contract'
+import { isJsonObject, jsonPointer, type JsonValue } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
 import { admitDefinition, type AdmittedDefinition } from '../../tools/definitions/admit-definition.ts'
@@ -22,8 +22,9 @@ export type DefinitionFile = {
 export type FiledDefinition = AdmittedDefinition & { readonly source: string; readonly pointer: string }
 
 /**
- * Reads one definitions file. Its definitions are admitted, unless `kept` has what admission found for this name and content.
- * Never rejects: `skipped` has the faults of the file and of its items.
+ * Reads one definitions file: `{family, tools}`, an array of definitions, or one definition. `source` is the path of the file in its
+ * folder of definition files. Its definitions are admitted, unless `kept` has what admission found for
+ * this name and content. Never rejects: `skipped` has the faults of the file and of its items.
  */
 export async function readDefinitionFile(
   path: string,
@@ -59,22 +60,42 @@ async function admitFile(
   const json = readJson(bytes)
   if ('fault' in json) return skip(json.fault.pointer, json.fault.message)
   const { definitionFileSchema } = await definitionSchemas()
-  const parsed = definitionFileSchema.safeParse(json.value)
+  const { file, placeOf } = fileOf(json.value)
+  const parsed = definitionFileSchema.safeParse(file)
   if (!parsed.success) {
     const [issue] = parsed.error.issues
-    const message = `is not a definitions file {"family": …, "tools": [ … ]}: ${issue?.message ?? ''}`
-    return skip(jsonPointer(issue?.path ?? []), message)
+    const message = `is not a definitions file {"family": …, "tools": [ … ]}, [ … ] or one definition: ${issue?.message ?? ''}`
+    return skip(jsonPointer(placeOf(issue?.path ?? [])), message)
   }
-  const { family, tools } = parsed.data
+  const place = placeName(source)
+  const { family = definitionFileSchema.shape.family.safeParse(place).data, tools } = parsed.data
   const definitions: FiledDefinition[] = []
   const skipped: SkippedItem[] = []
-  for (const [index, tool] of tools.entries()) {
-    const at = `/tools/${index}`
-    const admission = await admitDefinition(withFamily(tool as JsonValue, family), compiler)
+  for (const [index, tool] of (tools as readonly JsonValue[]).entries()) {
+    const at = jsonPointer(placeOf(['tools', index]))
+    const admission = await admitDefinition(family ? withFamily(tool, family) : tool, compiler)
     if ('faults' in admission)
       for (const { pointer, message } of admission.faults)
         skipped.push({ source, pointer: at + pointer, message })
     else definitions.push({ ...admission, source, pointer: at })
   }
   return { definitions, skipped }
+}
+
+type Path = readonly PropertyKey[]
+
+/** The content in the shape `{family, tools}`. `placeOf` converts a path in this shape to a path in the content. */
+function fileOf(value: JsonValue): { readonly file: JsonValue; readonly placeOf: (path: Path) => Path } {
+  if (Array.isArray(value))
+    return { file: { tools: value as readonly JsonValue[] }, placeOf: (path) => path.slice(1) }
+  if (!isJsonObject(value) || 'tools' in value || 'family' in value)
+    return { file: value, placeOf: (path) => path }
+  const { $schema: _schema, ...definition } = value
+  return { file: { tools: [definition] }, placeOf: (path) => path.slice(2) }
+}
+
+/** The name of the folder that the file is in, or of the file itself if it is not in a subfolder. */
+function placeName(source: string): string {
+  const [file = '', folder] = source.split('/').toReversed()
+  return folder ?? file.replace(/\.json$/, '')
 }

@@ -10,4 +10,4 @@ const layer = await new FileLayer(join(functions, 'workflows/tools/defs'), compi
 await compilers.close()
 writeFileSync(join(functions, 'dist/file-layer.json'), `${JSON.stringify(layer)}\n`)
 for (const { source, pointer, message } of layer.skipped)
-  process.stderr.write(`${source}${pointer && `#${pointer}`}: ${message}; skipped\n`)
+  process.stderr.write(`Not served: ${source}${pointer && `#${pointer}`}: ${message}\n`)

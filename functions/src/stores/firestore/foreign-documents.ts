@@ -10,11 +10,14 @@ import { ValueWithoutJson } from './rest-data.ts'
 const SCHEMA_KEYS = ['parameters', 'inputSchema', 'input_schema', 'parametersJsonSchema']
 
 /** A document that has none of these keys is not a tool, even if it has a name. */
-const TOOL_KEYS = ['function', 'description', ...SCHEMA_KEYS]
+const TOOL_KEYS = ['function', 'description', 'desc', 'defs', 'spec', ...SCHEMA_KEYS]
 
-/** `KEYS` are read in a definition of the stored shape, `FLAT_KEYS` in a flat definition. Other keys are ignored. */
-const KEYS = 'type function runner workflowName category tags annotations limits sealed'.split(' ')
-const FLAT_KEYS = [...KEYS, 'name', 'title', 'description', ...SCHEMA_KEYS]
+/** `KEYS` are read in a definition of the stored shape, `FLAT_KEYS` in any other definition. Other keys are ignored. */
+const KEYS =
+  'type function name id toolName description desc runner workflowName category tags annotations limits sealed'.split(
+    ' ',
+  )
+const FLAT_KEYS = [...KEYS, 'title', 'defs', 'spec', ...SCHEMA_KEYS]
 
 const NO_TOOL = 'is no definition: it has neither a function, a description nor parameters'
 const CHANGED = 'was written by this service and changed by another program; write the definition again'

@@ -90,13 +90,17 @@ function schemasWith(z: typeof Zod) {
   // The items of a file are checked one by one, so that an invalid item does not affect the others.
   const definitionFileSchema = z.strictObject({
     $schema: z.string().optional(),
-    family: label,
+    family: label.optional(),
     tools: z.array(z.unknown()).max(1_000),
   })
 
   // The schema of a definitions file with typed items. Only for editors.
   const editorFileSchema = definitionFileSchema.extend({
-    family: label.describe('The name of the family; the default category of its tools.'),
+    family: label
+      .optional()
+      .describe(
+        "The name of the family; the default category of its tools. Without it, the folder's name, or at the top the file's.",
+      ),
     tools: z.array(definitionSchema).max(1_000),
   })
 

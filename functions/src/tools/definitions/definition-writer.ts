@@ -1,4 +1,4 @@
-import { isJsonObject, isToolName, ToolrackError, type JsonObject, type JsonValue } from '@toolrack/contract'
+import { isJsonObject, isToolName, ToolrackError, type JsonValue } from '@toolrack/contract'
 import type { Principal } from '../../access/principal.ts'
 import { LongWork } from '../../loop-turn.ts'
 import type { Catalog } from '../catalog/catalog.ts'
@@ -15,6 +15,7 @@ import type {
 } from './definition-change.ts'
 import { nameFaults, sealedFault, type DefinitionFault } from './definition-fault.ts'
 import type { DefinitionStore } from './definition-store.ts'
+import { reshape } from './loose-shape.ts'
 import { LAYER_LIMITS } from '../records/layer-totals.ts'
 import { writeAnswer, type BulkAnswer, type ItemFault, type WriteAnswer } from './write-answer.ts'
 
@@ -190,9 +191,8 @@ function withName(sent: JsonValue, name: string): JsonValue {
 }
 
 function sentName(sent: JsonValue): string | undefined {
-  if (!isJsonObject(sent)) return undefined
-  const { name }: JsonObject = isJsonObject(sent['function']) ? sent['function'] : sent
-  return typeof name === 'string' ? name : undefined
+  const fn = isJsonObject(sent) ? reshape(sent).definition['function'] : undefined
+  return isJsonObject(fn) && typeof fn['name'] === 'string' ? fn['name'] : undefined
 }
 
 function twiceFaults(

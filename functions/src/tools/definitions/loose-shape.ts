@@ -1,4 +1,5 @@
-import { isJsonObject, type JsonObject, type JsonValue } from '@toolrack/contract'
+import { isJsonObject, jsonPointer, type JsonObject, type JsonValue } from '@toolrack/contract'
+import { unfold } from './folded-shape.ts'
 
 /** One place of a definition that was converted. `to` is null if the value was removed. */
 export type Normalisation = { readonly pointer: string; readonly from: JsonValue; readonly to: JsonValue }
@@ -20,6 +21,10 @@ const SCHEMA_KEYS = new Map([
   ['parametersJsonSchema', 'Gemini declaration'],
 ])
 
+/** The keys for the name and the description. The original workflow engine writes the other ones too; the first one that has a value counts. */
+const NAME_KEYS = ['name', 'id', 'toolName']
+const DESCRIPTION_KEYS = ['description', 'desc']
+
 /** Keys of vendors that are not a part of a definition. They are removed, and the answer reports the removal. */
 const LEFT_OUT = new Set(
   ['strict', 'cache_control', 'defer_loading', 'allowed_callers', 'input_examples', 'eager_input_streaming']
@@ -30,17 +35,24 @@ const LEFT_OUT = new Set(
 type Mutable = { [key: string]: JsonValue }
 
 /** Records a normalisation and returns `to`. */
-type Note = <T extends JsonValue>(pointer: string, from: JsonValue, to: T) => T
+type Note = <T extends JsonValue>(path: Path, from: JsonValue, to: T) => T
 
-/** Converts a tool of any vendor (`SCHEMA_KEYS`) to the stored shape. It also accepts the stored shape. */
+type Shaped = Omit<Reshaped, 'normalised'>
+
+/** Converts a tool of any vendor (`SCHEMA_KEYS`) or of the original workflow engine to the stored shape. It also accepts the stored shape. */
 export function reshape(sent: JsonObject): Reshaped {
-  const normalised: Normalisation[] = []
-  const note: Note = (pointer, from, to) => {
-    normalised.push({ pointer, from, to })
+  const { tool, fold, locate: locateSent } = unfold(sent, [...SCHEMA_KEYS.keys()])
+  const normalised: Normalisation[] = fold
+    ? [{ pointer: jsonPointer([fold.key]), from: fold.key, to: fold.to }]
+    : []
+  const note: Note = (path, from, to) => {
+    normalised.push({ pointer: jsonPointer(locateSent(path)), from, to })
     return to
   }
-  const { function: fn } = sent
-  return { ...(isJsonObject(fn) ? reshapeWrapped(sent, fn, note) : reshapeFlat(sent, note)), normalised }
+  const { function: fn } = tool
+  const shaped = isJsonObject(fn) ? reshapeWrapped(tool, fn, note) : reshapeFlat(tool, note)
+  const { definition, locate } = withRunner(shaped, note)
+  return { definition, normalised, locate: (path) => locateSent(locate(path)) }
 }
 
 /** A tool of a definitions file. If the tool has no category, the file's family becomes its category. */
@@ -48,31 +60,40 @@ export function withFamily(tool: JsonValue, family: string): JsonValue {
   return isJsonObject(tool) ? { ...tool, category: tool['category'] ?? family } : tool
 }
 
-function reshapeWrapped(sent: JsonObject, fn: JsonObject, note: Note): Omit<Reshaped, 'normalised'> {
-  const { workflowName, ...rest } = sent
-  const kept = keptOf(fn, '/function', note)
-  const definition: Mutable = { ...rest, function: completed(kept, '/function', note) }
-  if (sent['type'] === undefined) definition['type'] = note('/type', null, 'function')
-  const isMoved = workflowName !== undefined && sent['runner'] === undefined
-  if (isMoved) definition['runner'] = { kind: 'workflow', workflowName }
-  if (workflowName !== undefined)
-    note('/workflowName', 'workflowName', isMoved ? 'runner.workflowName' : null)
-  return { definition, locate: (path) => (isMoved && path[0] === 'runner' ? ['workflowName'] : path) }
+function reshapeWrapped(sent: JsonObject, fn: JsonObject, note: Note): Shaped {
+  const tool: Mutable = { ...sent }
+  const name = taken(tool, NAME_KEYS, fn['name'] === undefined ? 'function.name' : null, note)
+  const hasDescription = fn['description'] !== undefined
+  const description = taken(tool, DESCRIPTION_KEYS, hasDescription ? null : 'function.description', note)
+  const kept = keptOf({ ...name.value, ...description.value, ...fn }, ['function'], note)
+  const definition: Mutable = { ...tool, function: completed(kept, ['function'], note) }
+  if (sent['type'] === undefined) definition['type'] = note(['type'], null, 'function')
+  return {
+    definition,
+    locate(path) {
+      const [first, second] = path
+      if (first !== 'function') return path
+      if (second === 'name' && fn['name'] === undefined && name.key !== undefined) return [name.key]
+      if (second === 'description' && !hasDescription && description.key !== undefined)
+        return [description.key]
+      return path
+    },
+  }
 }
 
-function reshapeFlat(sent: JsonObject, note: Note): Omit<Reshaped, 'normalised'> {
+function reshapeFlat(sent: JsonObject, note: Note): Shaped {
   const schemaKey = [...SCHEMA_KEYS.keys()].find((key) => sent[key] !== undefined) ?? 'parameters'
-  const { type, name, description, title, [schemaKey]: parameters, ...rest } = keptOf(sent, '', note)
-  note('', SCHEMA_KEYS.get(schemaKey) ?? 'function', 'function tool')
-  const fn = {
-    ...(name !== undefined && { name }),
-    ...(description !== undefined && { description }),
-    ...(parameters !== undefined && { parameters }),
-  }
+  const tool: Mutable = { ...keptOf(sent, [], note) }
+  note([], SCHEMA_KEYS.get(schemaKey) ?? 'function', 'function tool')
+  const name = taken(tool, NAME_KEYS, 'function.name', note)
+  const description = taken(tool, DESCRIPTION_KEYS, 'function.description', note)
+  const { type, title, [schemaKey]: parameters, ...rest } = tool
+  const fn = { ...name.value, ...description.value, ...(parameters !== undefined && { parameters }) }
   const isFunction = type === undefined || (type === 'custom' && schemaKey === 'input_schema')
   const named = isFunction ? 'function' : type
-  const definition: Mutable = { type: named, function: completed(fn, '', note), ...rest }
+  const definition: Mutable = { type: named, function: completed(fn, [], note), ...rest }
   const isMoved = title !== undefined && moveTitle(definition, title, note)
+  const keys = { name: name.key, description: description.key, parameters: schemaKey }
   return {
     definition,
     locate(path) {
@@ -80,19 +101,49 @@ function reshapeFlat(sent: JsonObject, note: Note): Omit<Reshaped, 'normalised'>
       if (isMoved && first === 'annotations' && second === 'title') return ['title']
       if (first !== 'function') return path
       if (second === undefined) return []
-      return [second === 'parameters' ? schemaKey : second, ...rest]
+      return [keys[second as keyof typeof keys] ?? second, ...rest]
     },
   }
 }
 
+/** Makes a `runner` of a `workflowName` that stands outside it. */
+function withRunner({ definition: shaped, locate }: Shaped, note: Note): Shaped {
+  const { workflowName, ...definition } = shaped
+  if (workflowName === undefined) return { definition: shaped, locate }
+  const isMoved = definition['runner'] === undefined
+  note(['workflowName'], 'workflowName', isMoved ? 'runner.workflowName' : null)
+  if (!isMoved) return { definition, locate }
+  return {
+    definition: { ...definition, runner: { kind: 'workflow', workflowName } },
+    locate: (path) => (path[0] === 'runner' ? ['workflowName'] : locate(path)),
+  }
+}
+
+/**
+ * Removes the keys from the tool. Returns the first key that has a value, and the value under the name of the first key. Reports where
+ * the value goes, unless it keeps its own name in a flat tool, and the keys that are left out.
+ */
+function taken(tool: Mutable, keys: readonly string[], to: string | null, note: Note) {
+  const [own = ''] = keys
+  const present = keys.filter((key) => tool[key] !== undefined)
+  const [key] = present
+  const value = key === undefined || to === null ? {} : { [own]: tool[key] as JsonValue }
+  const isFlat = !('function' in tool)
+  for (const each of present) {
+    if (each !== own || !isFlat) note([each], each, each === key ? to : null)
+    delete tool[each]
+  }
+  return { key, value }
+}
+
 /** Adds an empty `description` and empty `parameters` if they are missing. The answer reports the additions. */
-function completed(fn: JsonObject, at: string, note: Note): JsonObject {
+function completed(fn: JsonObject, at: Path, note: Note): JsonObject {
   const empty = { type: 'object', properties: {}, required: [] }
   const { description, parameters } = fn
   return {
     ...fn,
-    ...(description === undefined && { description: note(`${at}/description`, null, '') }),
-    ...(parameters === undefined && { parameters: note(`${at}/parameters`, null, empty) }),
+    ...(description === undefined && { description: note([...at, 'description'], null, '') }),
+    ...(parameters === undefined && { parameters: note([...at, 'parameters'], null, empty) }),
   }
 }
 
@@ -100,11 +151,11 @@ function moveTitle(definition: Mutable, title: JsonValue, note: Note): boolean {
   const { annotations = {} } = definition
   const isFree = isJsonObject(annotations) && annotations['title'] === undefined
   if (isFree) definition['annotations'] = { ...annotations, title }
-  note('/title', 'title', isFree ? 'annotations.title' : null)
+  note(['title'], 'title', isFree ? 'annotations.title' : null)
   return isFree
 }
 
-function keptOf(object: JsonObject, at: string, note: Note): JsonObject {
-  for (const key of Object.keys(object)) if (LEFT_OUT.has(key)) note(`${at}/${key}`, key, null)
+function keptOf(object: JsonObject, at: Path, note: Note): JsonObject {
+  for (const key of Object.keys(object)) if (LEFT_OUT.has(key)) note([...at, key], key, null)
   return Object.fromEntries(Object.entries(object).filter(([key]) => !LEFT_OUT.has(key)))
 }

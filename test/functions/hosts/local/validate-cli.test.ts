@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { writeOriginalFiles } from '../../../support/original-shapes.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import { tool } from '../../../support/tool.ts'
 
@@ -36,6 +37,28 @@ test('each fault of a folder is one line with its file and pointer, and the code
     'b.json: is not valid JSON (it ends too early)',
     'x.json: is not a file; a definitions file is wanted here',
     `1 definitions would be served from ${folder.path}; 3 faults`,
+    '',
+  ])
+}, 30_000)
+
+test('a folder in all shapes of the original engine is valid as it is', () => {
+  using folder = temporaryFolder()
+  const { length } = writeOriginalFiles(folder.path)
+  const { code, stdout, stderr } = validate(folder.path)
+  expect([code, stderr]).toEqual([0, ''])
+  expect(stdout).toBe(`${length} definitions would be served from ${folder.path}\n`)
+}, 30_000)
+
+test('a folder in which nothing can be served is a fault', () => {
+  using folder = temporaryFolder()
+  mkdirSync(join(folder.path, 'empty'))
+  const { code, stdout, stderr } = validate(folder.path)
+  expect([code, stdout]).toEqual([1, ''])
+  expect(stderr.split('\n')).toEqual([
+    expect.stringMatching(
+      /^\*\.json: no definition can be served: neither the folder nor its subfolders have/,
+    ),
+    `0 definitions would be served from ${folder.path}; 1 faults`,
     '',
   ])
 }, 30_000)

@@ -111,5 +111,43 @@ test('a folder that is not there is an error, for an empty layer would say that 
   await expect(new FileLayer(join(folder.path, 'gone'), compilers).read()).rejects.toMatchObject({
     code: 'ENOENT',
   })
-  expect(await new FileLayer(folder.path, compilers).read()).toMatchObject({ definitions: [], skipped: [] })
+})
+
+test.each<[string, Record<string, string>, RegExp]>([
+  ['no file', {}, /^no definition can be served: neither the folder nor its subfolders have such a file\./],
+  ['no definition in its files', { 'a.json': family() }, /^no definition can be served: no file has one\./],
+])('a folder with %s has a fault that says so', async (_what, files, message) => {
+  using folder = folderOf(files)
+  expect(await new FileLayer(folder.path, compilers).read()).toMatchObject({
+    definitions: [],
+    skipped: [{ source: '*.json', pointer: '', message: expect.stringMatching(message) }],
+  })
+  writeFileSync(join(folder.path, 'b.json'), family(tool('b')))
+  expect(await new FileLayer(folder.path, compilers).read()).toMatchObject({ skipped: [] })
+})
+
+test('of one name in a folder and in its subfolder the first by path is kept, and the fault names both', async () => {
+  using folder = folderOf({ 'z.json': family(tool('twice', 'Z.')) })
+  mkdirSync(join(folder.path, 'cli'))
+  writeFileSync(join(folder.path, 'cli/twice.json'), JSON.stringify(tool('twice', 'C.')))
+  const { definitions, skipped } = await new FileLayer(folder.path, compilers).read()
+  expect(definitions).toMatchObject([{ name: 'twice', source: 'cli/twice.json' }])
+  expect(skipped).toMatchObject([
+    { source: 'z.json', pointer: '/tools/0', message: expect.stringContaining('by cli/twice.json;') },
+  ])
+})
+
+test('a file that comes, changes or goes in a subfolder is seen', async () => {
+  using folder = folderOf({ 'a.json': family(tool('a')) })
+  const layer = new FileLayer(folder.path, compilers)
+  const path = join(folder.path, 'cli/read.json')
+  const texts = async () => (await layer.read()).definitions.map(({ text }) => text)
+  const before = await texts()
+  mkdirSync(join(folder.path, 'cli'))
+  writeFileSync(path, JSON.stringify(tool('b', 'One.')))
+  expect((await texts()).join()).toContain('One.')
+  writeFileSync(path, JSON.stringify(tool('b', 'Other.')))
+  expect((await texts()).join()).toContain('Other.')
+  rmSync(join(folder.path, 'cli'), { recursive: true })
+  expect(await texts()).toEqual(before)
 })

@@ -32,6 +32,53 @@ test('a tool has the category of its family unless it names its own', async () =
   expect(definitions.map(({ definition }) => definition.category)).toEqual(['f', 'own'])
 })
 
+test.each<[string, string, object]>([
+  ['a file at the top', 'tools.json', { tools: [tool('a')] }],
+  ['a file in a folder', 'jobs/tools/a.json', { tools: [tool('a')] }],
+  ['an array', 'tools.json', [tool('a')]],
+  ['one definition in a folder', 'tools/read_file.json', tool('a')],
+])('without a family, a tool has the category of its folder or file: %s', async (_what, source, file) => {
+  const path = join(folder.path, 'tools.json')
+  writeFileSync(path, JSON.stringify(file))
+  const { definitions } = await readDefinitionFile(path, compilers, source)
+  expect(definitions.map(({ definition }) => definition.category)).toEqual(['tools'])
+})
+
+test('a folder whose name cannot be a category gives none, and its tools are read', async () => {
+  const path = join(folder.path, 'tools.json')
+  writeFileSync(path, JSON.stringify([tool('a'), tool('b', 'B.', { category: 'own' })]))
+  const { definitions, skipped } = await readDefinitionFile(path, compilers, 'a, b/tools.json')
+  expect([skipped, definitions.map(({ definition }) => definition.category)]).toEqual([
+    [],
+    [undefined, 'own'],
+  ])
+})
+
+test('one definition may name the schema of editors', async () => {
+  const { definitions } = await readFamily({ $schema: '../x.json', ...tool('a') })
+  expect(definitions).toMatchObject([{ pointer: '', definition: tool('a') }])
+})
+
+test('a fault says where it stands in an array and in one definition', async () => {
+  const bad = { name: 'b', description: 'B.', spec: { properties: { c: { type: 'strin' } } } }
+  const inArray = await readFamily([tool('a'), bad, 7])
+  expect(inArray.skipped.map(({ pointer }) => pointer)).toEqual(['/1/spec/properties/c/type', '/2'])
+  expect((await readFamily(bad)).skipped.map(({ pointer }) => pointer)).toEqual(['/spec/properties/c/type'])
+})
+
+test.each<[string, unknown, RegExp]>([
+  ['a number', 5, /^is not a definitions file .*expected object, received number/],
+  ['null', null, /^is not a definitions file/],
+  ['1,001 definitions', Array.from({ length: 1_001 }, () => 0), /^is not a definitions file .*1000/],
+])('a file that holds %s is skipped as a whole', async (_what, file, message) => {
+  const { definitions, skipped } = await read(JSON.stringify(file))
+  const source = 'tools.json'
+  expect([definitions, skipped]).toEqual([
+    [],
+    [{ source, pointer: '', message: expect.stringMatching(message) }],
+  ])
+})
+
 test('an item says in which file and where in it it stands', async () => {
   const { definitions } = await readFamily({ family: 'f', tools: [5, tool('a')] })
   expect(definitions).toMatchObject([{ source: 'tools.json', pointer: '/tools/1' }])
@@ -72,7 +119,6 @@ test('every fault of every bad item is told, and the good items are kept', async
 })
 
 test.each([
-  ['without a family', 'family', { tools: [] }],
   ['with an empty family', 'family', { family: '', tools: [] }],
   ['with a comma in its family', 'family', { family: 'a,b', tools: [] }],
   ['without tools', 'tools', { family: 'f' }],

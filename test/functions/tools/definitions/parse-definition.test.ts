@@ -96,6 +96,16 @@ test.each<[string, JsonObject, string]>([
   ["a Gemini declaration's schema", { name: 'a', parametersJsonSchema: true }, '/parametersJsonSchema'],
   ['a second schema beside the first', { ...fn, inputSchema: {} }, '/inputSchema'],
   ['the workflowName of an items envelope', { ...ours, workflowName: 5 }, '/workflowName'],
+  ['the workflowName of a bare function', { ...fn, workflowName: '' }, '/workflowName'],
+  ['a name in another key', { toolName: 5, description: 'b', parameters: {} }, '/toolName'],
+  ['a description in another key', { name: 'a', desc: 5 }, '/desc'],
+  ['a name beside the function', { id: 5, function: { description: 'b', parameters: {} } }, '/id'],
+  ['a function in defs', { defs: { type: 'function', function: { ...fn, name: 5 } } }, '/defs/function/name'],
+  ['a function in spec without a name', { spec: { function: { parameters: {} } } }, '/spec/function/name'],
+  ['a key beside spec', { name: 'a', spec: {}, nmae: 'b' }, '/nmae'],
+  ['a key in defs', { name: 'a', defs: { parameters: {}, paramters: {} } }, '/defs/paramters'],
+  ['spec beside parameters', { ...fn, spec: {} }, '/spec'],
+  ['defs that is no object', { name: 'a', defs: '{}' }, '/defs'],
   ['custom beside parameters', { ...fn, type: 'custom' }, '/type'],
 ])('a fault leads into what was sent: %s', async (_title, sent, pointer) => {
   expect((await faultsOf(sent)).map(([, at]) => at)).toEqual([pointer])

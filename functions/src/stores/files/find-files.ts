@@ -1,0 +1,88 @@
+import type { Dirent } from 'node:fs'
+import { readdir, realpath, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { SkippedItem } from '../../tools/catalog/layer-source.ts'
+
+/** The most definition files of a folder, and the most folders in it. A folder with more is probably the wrong one. */
+const FILES_MAX = 5_000
+const FOLDERS_MAX = 1_000
+
+/** The source of an item that is about many files. */
+export const ALL_FILES = '*.json'
+
+export type FoundFiles = {
+  /** Paths relative to the folder, with `/` between the names, in the order of their code units. */
+  readonly files: readonly string[]
+  readonly skipped: readonly SkippedItem[]
+}
+
+/**
+ * Finds the `*.json` files of a folder and of its subfolders, also behind links. Hidden files and folders are ignored. A subfolder that
+ * cannot be read is skipped. Rejects if the folder itself cannot be read.
+ */
+export async function findFiles(root: string): Promise<FoundFiles> {
+  const files: string[] = []
+  const skipped: SkippedItem[] = []
+  const known = new Set<string>()
+  const folders = ['']
+  // Read last, so that a folder that is reached in two ways has its own path and not that of the link.
+  const links: string[] = []
+  for (let at = folders.shift(); at !== undefined; at = folders.shift() ?? links.shift()) {
+    if (known.size >= FOLDERS_MAX) {
+      skipped.push(tooMany(`there are more than ${FOLDERS_MAX} folders; the others are not read`))
+      break
+    }
+    const read = await readFolder(root, at, known)
+    if ('fault' in read) skipped.push({ source: at, pointer: '', message: read.fault })
+    else
+      for (const entry of read.entries) {
+        const path = at === '' ? entry.name : `${at}/${entry.name}`
+        if (entry.name.endsWith('.json')) files.push(path)
+        else if (entry.isDirectory()) folders.push(path)
+        else if (entry.isSymbolicLink() && (await isFolder(join(root, path)))) links.push(path)
+      }
+  }
+  if (files.length > FILES_MAX)
+    skipped.push(tooMany(`the folder has ${files.length} files; the first ${FILES_MAX} are read`))
+  return { files: files.toSorted((a, b) => (a < b ? -1 : 1)).slice(0, FILES_MAX), skipped }
+}
+
+/** The entries of a folder without the hidden ones, by name. There are none if the folder is `known` by another path. */
+async function readFolder(
+  root: string,
+  at: string,
+  known: Set<string>,
+): Promise<{ readonly entries: readonly Dirent[] } | { readonly fault: string }> {
+  try {
+    const real = await realpath(join(root, at))
+    if (known.has(real)) return { entries: [] }
+    known.add(real)
+    const entries = await readdir(real, { withFileTypes: true })
+    const shown = entries.filter(({ name }) => !name.startsWith('.'))
+    return { entries: shown.toSorted((a, b) => (a.name < b.name ? -1 : 1)) }
+  } catch (error) {
+    const fault = lastingFault(error as NodeJS.ErrnoException)
+    if (at === '' || fault === undefined) throw error
+    return { fault }
+  }
+}
+
+/** Why a file or folder cannot be read. Undefined for a fault that may pass, for example if too many files are open. */
+export function lastingFault({ code }: NodeJS.ErrnoException): string | undefined {
+  if (code === 'EACCES' || code === 'EPERM')
+    return 'cannot be read: permission denied; let the service read it'
+  return code === 'ENOENT' ? 'is gone, or is a link to nothing' : undefined
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  const stats = await stat(path).catch(() => undefined)
+  return stats?.isDirectory() === true
+}
+
+function tooMany(message: string): SkippedItem {
+  return {
+    source: ALL_FILES,
+    pointer: '',
+    message: `${message}. Use a folder that has only definition files.`,
+  }
+}

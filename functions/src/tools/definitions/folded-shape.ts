@@ -1,0 +1,61 @@
+import { isJsonObject, type JsonObject } from '@toolrack/contract'
+
+/** The keys under which the original workflow engine keeps a tool, or only its schema, beside the name and the description. */
+const FOLDS = ['defs', 'spec']
+
+/** An object with one of these keys is a JSON Schema, and not the properties of one. */
+const SCHEMA_KEYWORDS = ['$ref', '$schema', 'allOf', 'anyOf', 'oneOf']
+
+type Path = readonly PropertyKey[]
+
+export type Unfolded = {
+  readonly tool: JsonObject
+  /** The key that was unfolded, and the place of its content in `tool`. Undefined if nothing was unfolded. */
+  readonly fold?: { readonly key: string; readonly to: string }
+  /** Converts a path in `tool` to the path in the JSON that was sent. */
+  readonly locate: (path: Path) => Path
+}
+
+/**
+ * A tool without `defs` and `spec`. Such a key holds a tool, the JSON Schema of the arguments, or the properties of this schema.
+ * If a tool is folded, and a key stands both inside and outside, the one outside counts.
+ */
+export function unfold(sent: JsonObject, schemaKeys: readonly string[]): Unfolded {
+  const toolKeys = ['function', ...schemaKeys]
+  const key = FOLDS.find((each) => isJsonObject(sent[each]))
+  const { [key ?? '']: folded, ...outside } = sent
+  if (key === undefined || !isJsonObject(folded) || toolKeys.some((each) => each in sent))
+    return { tool: sent, locate: (path) => path }
+  if (toolKeys.some((each) => isJsonObject(folded[each]))) {
+    const isInside = (first: PropertyKey = ''): boolean =>
+      Object.hasOwn(folded, first) && !Object.hasOwn(outside, first)
+    return {
+      tool: { ...folded, ...outside },
+      fold: { key, to: 'function tool' },
+      locate: (path) => (isInside(path[0]) ? [key, ...path] : path),
+    }
+  }
+  if (isSchema(folded))
+    return {
+      tool: { ...outside, parameters: folded },
+      fold: { key, to: 'parameters' },
+      locate: ([first, ...rest]) => (first === 'parameters' ? [key, ...rest] : pathOf(first, rest)),
+    }
+  return {
+    tool: { ...outside, parameters: { type: 'object', properties: folded } },
+    fold: { key, to: 'parameters.properties' },
+    locate: ([first, ...rest]) => (first === 'parameters' ? [key, ...rest.slice(1)] : pathOf(first, rest)),
+  }
+}
+
+function isSchema(value: JsonObject): boolean {
+  return (
+    typeof value['type'] === 'string' ||
+    isJsonObject(value['properties']) ||
+    SCHEMA_KEYWORDS.some((keyword) => keyword in value)
+  )
+}
+
+function pathOf(first: PropertyKey | undefined, rest: Path): Path {
+  return first === undefined ? [] : [first, ...rest]
+}
