@@ -24,6 +24,7 @@ import { memory } from './cases/memory.ts'
 import { notModified } from './cases/not-modified.ts'
 import { secondInstance } from './cases/second-instance.ts'
 import { runnerStart } from './cases/runner-start.ts'
+import { secondStart } from './cases/second-start.ts'
 import { resultOf, saveResult } from './measure/result.ts'
 import type { Result } from './measure/result.ts'
 import { circumstancesOf, HEADER, rowsOf, saveTable } from './measure/table.ts'
@@ -35,6 +36,7 @@ const CASES = {
   dialects,
   'mcp-server': mcpServer,
   memory,
+  'second-start': secondStart,
   framework,
   firestore,
   cold,

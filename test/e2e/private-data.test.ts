@@ -34,6 +34,7 @@ function modeOf(path: string): string {
 
 const PRIVATE = {
   '.': '700',
+  'definition-files.cache': '600',
   'in-use': '600',
   'invocations.db': '600',
   'invocations.db-journal': '600',

@@ -33,7 +33,8 @@ export function openRunner(config: Config, { python, missing = NO_PYTHON }: Pyth
   if (python === undefined) return absentRunner(missing)
   const settings = { ...(config.auth.kind === 'local' && OF_ONE_USER), ...config.runner.environment }
   const running = new RunnerProcess(runnerCommand(python, settings), log)
-  return new HttpRunner({ endpoint: () => running.endpoint, close: () => running.stop() })
+  const { started } = running
+  return new HttpRunner({ endpoint: () => running.endpoint, started, close: () => running.stop() })
 }
 
 /** The runner gets only PATH, LANG and TZ of this process's environment. `-I` makes Python ignore Python's own variables. */

@@ -5,10 +5,15 @@ import { EXIT, StartError } from './start-error.ts'
 
 const DATABASES = ['in-use', 'toolrack.db', 'invocations.db']
 
+/** What admission found for the definition files. */
+export const KEPT_ADMISSIONS = 'definition-files.cache'
+
 const FILES = [
   ...DATABASES.flatMap((name) => ['', '-wal', '-shm', '-journal'].map((end) => name + end)),
   'token',
   'job-keys.json',
+  KEPT_ADMISSIONS,
+  `${KEPT_ADMISSIONS}.new`,
 ]
 
 /** The names in a folder that only the server uses. `emulators` has the logs of `npm run dev`; a new disk has `lost+found`. */

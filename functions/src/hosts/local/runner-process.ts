@@ -20,18 +20,22 @@ export type RunnerPatience = Readonly<typeof PATIENCE>
 export class RunnerProcess {
   /** Resolves when the runner will not be started again. */
   readonly over: Promise<void>
+  /** Resolves at the end of the first start: when the endpoint is no longer `starting`, or when the runner was stopped. */
+  readonly started: Promise<void>
   readonly #command: RunnerCommand
   readonly #log: Log
   readonly #patience: RunnerPatience
   readonly #stopping = new AbortController()
   #child: RunnerChild | undefined
+  readonly #firstStart = Promise.withResolvers<void>()
   #endpoint: PresentEndpoint = { status: 'starting', reason: 'The runner is being started.' }
 
   constructor(command: RunnerCommand, log: Log, patience: Partial<RunnerPatience> = {}) {
     this.#command = command
     this.#log = log
     this.#patience = { ...PATIENCE, ...patience }
-    this.over = this.#keep()
+    this.started = this.#firstStart.promise
+    this.over = this.#keep().finally(this.#firstStart.resolve)
   }
 
   /** The endpoint of the present process. It is the same object as long as the same process listens. */
@@ -52,11 +56,16 @@ export class RunnerProcess {
       const { end, healthMs } = await this.#runOnce()
       if (signal.aborted) return
       const next = end.isFinal ? 'correct that, then start the server again' : 'it is being started again'
-      this.#endpoint = { status: 'unreachable', reason: `The runner ${end.how}; ${next}.` }
+      this.#setEndpoint({ status: 'unreachable', reason: `The runner ${end.how}; ${next}.` })
       this.#log.error(`runner ${end.how}; ${next}`)
       if (end.isFinal) return
       await pause(waitMs(healthMs), undefined, { signal }).catch(() => undefined)
     }
+  }
+
+  #setEndpoint(endpoint: PresentEndpoint): void {
+    this.#endpoint = endpoint
+    this.#firstStart.resolve()
   }
 
   /** Runs one process to its end, and measures for how long it was ready. */
@@ -75,7 +84,7 @@ export class RunnerProcess {
     clearTimeout(tooLate)
     if (!endpoint) return { end: await child.ended, healthMs: 0 }
     const readyAtMs = performance.now()
-    this.#endpoint = endpoint
+    this.#setEndpoint(endpoint)
     this.#log.info('runner is ready', { url: endpoint.url })
     return { end: await child.ended, healthMs: performance.now() - readyAtMs }
   }

@@ -17,6 +17,7 @@ import { FirestoreInvocationLogs } from '../../stores/firestore/firestore-invoca
 import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 import { authenticationOf } from '../authentication.ts'
 import { claimDataFolder, openJobKeys, openLogs, openStore, openToken } from './data-folder.ts'
+import { openKeptAdmissions } from './open-kept-admissions.ts'
 
 /** `stop` waits for unfinished answers, then closes everything. */
 type Serving = Served & { readonly stop: () => Promise<void> }
@@ -31,14 +32,14 @@ export async function serve(
   const { auth, definitionsFolder, toolsFolder } = config
   requireFolder('TOOLRACK_DEFS_DIR', definitionsFolder)
   if (toolsFolder?.isNamed) requireFolder('TOOLRACK_TOOLS_DIR', toolsFolder.path)
-  const { store, logs, authentication, token, release: releaseData } = openData(config, log)
+  const { store, logs, kept, authentication, token, release: releaseData } = openData(config, log)
   if (auth.kind === 'firebase' && auth.emulator)
     log.warn('FIREBASE_AUTH_EMULATOR_HOST is set: tokens of users need no signature')
   const runner = openRunner(config, python, log)
   const services = createServices({
     store,
     logs,
-    files: (compilers) => new FileLayer(definitionsFolder, compilers),
+    files: (compilers) => new FileLayer(definitionsFolder, compilers, kept),
     toolsFolder: toolsFolder?.path,
     runner,
     ...authentication,
@@ -51,10 +52,12 @@ export async function serve(
   })
   async function release(): Promise<void> {
     await closeServices(services)
+    await kept?.written()
     releaseData()
   }
   try {
     await firstLook(services.catalog, config)
+    await kept?.written()
     const bodies = new BodiesInFlight(bodyBudget(), auth.kind !== 'local')
     const listening = await listen(createApp({ ...services, bodies }), config.host, config.port)
     void services.folder?.folder.start()
@@ -82,6 +85,7 @@ function openData(config: Config, log: Log) {
     return {
       store: firestoreStore(connection),
       logs: new FirestoreInvocationLogs(connection, { bounds: config.logBounds }),
+      kept: undefined,
       authentication: authenticationOf(config),
       token: undefined,
       release: () => undefined,
@@ -94,6 +98,7 @@ function openData(config: Config, log: Log) {
   return {
     store: embedded ? () => embedded : firestoreStore(firestoreConnection()),
     logs: openLogs(path, config.logBounds),
+    kept: openKeptAdmissions(path, log),
     authentication: authenticationOf({ auth: config.auth, jobKeys }, token),
     token,
     release,

@@ -23,14 +23,20 @@ export type PresentEndpoint = RunnerEndpoint | RunnerAway
 type HttpRunnerOptions = {
   /** Returns the same object for the same runner. Returns a promise, which never rejects, if the endpoint has to be looked up. */
   readonly endpoint: () => PresentEndpoint | Promise<PresentEndpoint>
+  /** Resolves when a runner that is `starting` has started, has failed to start, or was stopped. Never rejects. */
+  readonly started?: Promise<void>
   /** Called with an endpoint that has no runner, or whose runner refuses this service. */
   readonly failed?: (endpoint: RunnerEndpoint) => void
   readonly close?: () => Promise<void>
   readonly patience?: Partial<typeof PATIENCE>
 }
 
+/** How long a call or a check waits for a runner that is still starting, in milliseconds. */
+const START_WAIT_MS_MAX = 10_000
+
 const PATIENCE = {
   ...HEALTH_PATIENCE,
+  startMs: START_WAIT_MS_MAX,
   /** Added to the deadline of a call, for the network and the runner's queue. The runner itself enforces the deadline. */
   graceMs: 3_000,
   /** The time for a check and its queue. A runner allows less for the import and the examples. Hosting waits for more time. */
@@ -65,9 +71,10 @@ export class HttpRunner implements Runner {
 
   /**
    * Sends the call without the source of the module. Only if the runner answers that it needs the source and ran nothing, sends a
-   * second request with the source.
+   * second request with the source. The time of the call begins when the runner has started.
    */
   async invoke({ source, signal, ...call }: RunnerCall): Promise<RunnerOutcome> {
+    await this.#waitForStart(signal)
     const endMs = performance.now() + call.deadlineMs + this.#patience.graceMs
     const first = await this.#ask(call, endMs, signal)
     if (first !== WANTS_SOURCE) return first
@@ -79,6 +86,7 @@ export class HttpRunner implements Runner {
   }
 
   async check(module: ModuleCheck): Promise<CheckReport> {
+    await this.#waitForStart(module.signal)
     const endpoint = await this.#options.endpoint()
     if ('status' in endpoint) throw new ToolrackError('RUNNER_UNAVAILABLE', noCheck(endpoint.reason))
     const request = { path: '/check', body: checkBody(module), deadlineMs: this.#patience.checkMs } as const
@@ -97,6 +105,17 @@ export class HttpRunner implements Runner {
   async close(): Promise<void> {
     this.#connections.close()
     await this.#options.close?.()
+  }
+
+  /** Waits while the runner is starting, at most `startMs`, or until the caller has gone. */
+  async #waitForStart(signal: AbortSignal | undefined): Promise<void> {
+    const { endpoint, started } = this.#options
+    if (!started) return
+    const found = await endpoint()
+    if (!('status' in found) || found.status !== 'starting' || signal?.aborted) return
+    const { promise: gone, resolve } = Promise.withResolvers<void>()
+    signal?.addEventListener('abort', () => resolve(), { once: true })
+    await withinMs(this.#patience.startMs, Promise.race([started, gone]), () => undefined)
   }
 
   async #ask(

@@ -9,6 +9,7 @@ import type {
 } from '../../tools/catalog/layer-source.ts'
 import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 import { ALL_FILES, findFiles } from './find-files.ts'
+import type { KeptAdmissions } from './kept-admissions.ts'
 import { readDefinitionFile, type DefinitionFile, type FiledDefinition } from './read-definition-file.ts'
 
 const FILES_AT_ONCE = 64
@@ -20,11 +21,13 @@ type StampedFile = { readonly stamp?: string | undefined; readonly content: Defi
 export class FileLayer implements LayerSource {
   readonly #folder: string
   readonly #compilers: SchemaCompilers
+  readonly #kept: KeptAdmissions | undefined
   #files = new Map<string, StampedFile>()
 
-  constructor(folder: string, compilers: SchemaCompilers) {
+  constructor(folder: string, compilers: SchemaCompilers, kept?: KeptAdmissions) {
     this.#folder = folder
     this.#compilers = compilers
+    this.#kept = kept
   }
 
   /** Returns the whole layer after any change, because the layer is small. Rejects if the folder cannot be read. */
@@ -34,6 +37,7 @@ export class FileLayer implements LayerSource {
     const { definitions, skipped: faults } = mergeFiles([...files.values()])
     const skipped = [...found.skipped, ...faults, ...nothingServed(definitions.length, files.size)]
     this.#files = files
+    this.#kept?.keep([...files.values()].map(({ content }) => content))
     const revision = revisionOf(definitions, skipped)
     const whole = revision !== since
     return { revision, whole, definitions: whole ? definitions.map(stored) : [], deleted: [], skipped }
@@ -60,7 +64,7 @@ export class FileLayer implements LayerSource {
     const stamp = stats && [stats.ino, stats.size, stats.mtimeNs, stats.ctimeNs].join(' ')
     const known = this.#files.get(name)
     if (known && stamp !== undefined && known.stamp === stamp) return known
-    return { stamp, content: await readDefinitionFile(path, this.#compilers, name) }
+    return { stamp, content: await readDefinitionFile(path, this.#compilers, name, this.#kept) }
   }
 }
 

@@ -1,13 +1,14 @@
 import { isJsonObject, jsonPointer, type JsonValue } from '@toolrack/contract'
-import { open } from 'node:fs/promises'
+import { createHash } from 'node:crypto'
 import { basename } from 'node:path'
 import { admitDefinition, type AdmittedDefinition } from '../../tools/definitions/admit-definition.ts'
 import { definitionSchemas } from '../../tools/definitions/definition-schema.ts'
 import type { SkippedItem } from '../../tools/catalog/layer-source.ts'
 import { withFamily } from '../../tools/definitions/loose-shape.ts'
 import { readJson } from '../../tools/json/read-json.ts'
-import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
-import { lastingFault } from './find-files.ts'
+import type { SchemaCompiler, SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
+import type { KeptAdmissions } from './kept-admissions.ts'
+import { readBytes } from './read-bytes.ts'
 
 /** The most bytes of a definitions file. A larger file is a mistake, and reading it would delay the other files. */
 export const FILE_BYTES_MAX = 4 * 1024 * 1024
@@ -15,25 +16,48 @@ export const FILE_BYTES_MAX = 4 * 1024 * 1024
 export type DefinitionFile = {
   readonly definitions: readonly FiledDefinition[]
   readonly skipped: readonly SkippedItem[]
+  /** Identifies the name and the content of the file. Undefined if another look at this content may have another result. */
+  readonly key?: string
 }
 export type FiledDefinition = AdmittedDefinition & { readonly source: string; readonly pointer: string }
 
 /**
  * Reads one definitions file: `{family, tools}`, an array of definitions, or one definition. `source` is the path of the file in its
- * folder of definition files. Never rejects: `skipped` has the faults of the file and of its items.
+ * folder of definition files. Its definitions are admitted, unless `kept` has what admission found for
+ * this name and content. Never rejects: `skipped` has the faults of the file and of its items.
  */
 export async function readDefinitionFile(
   path: string,
   compilers: SchemaCompilers,
   source = basename(path),
+  kept?: KeptAdmissions,
+): Promise<DefinitionFile> {
+  const read = readBytes(path, FILE_BYTES_MAX)
+  if ('fault' in read) return { definitions: [], skipped: [{ source, pointer: '', message: read.fault }] }
+  const key = createHash('sha256').update(`${source}\0`).update(read.bytes).digest('hex')
+  const known = kept?.find(key, source)
+  if (known) return known
+  let isDecided = true
+  const file = await admitFile(source, read.bytes, {
+    async compile(schema) {
+      const report = await compilers.own.compile(schema)
+      if (report.undecided) isDecided = false
+      return report
+    },
+  })
+  return isDecided ? { ...file, key } : file
+}
+
+async function admitFile(
+  source: string,
+  bytes: Uint8Array,
+  compiler: SchemaCompiler,
 ): Promise<DefinitionFile> {
   const skip = (pointer: string, message: string) => ({
     definitions: [],
     skipped: [{ source, pointer, message }],
   })
-  const read = await readBytes(path)
-  if ('fault' in read) return skip('', read.fault)
-  const json = readJson(read.bytes)
+  const json = readJson(bytes)
   if ('fault' in json) return skip(json.fault.pointer, json.fault.message)
   const { definitionFileSchema } = await definitionSchemas()
   const { file, placeOf } = fileOf(json.value)
@@ -49,7 +73,7 @@ export async function readDefinitionFile(
   const skipped: SkippedItem[] = []
   for (const [index, tool] of (tools as readonly JsonValue[]).entries()) {
     const at = jsonPointer(placeOf(['tools', index]))
-    const admission = await admitDefinition(family ? withFamily(tool, family) : tool, compilers.own)
+    const admission = await admitDefinition(family ? withFamily(tool, family) : tool, compiler)
     if ('faults' in admission)
       for (const { pointer, message } of admission.faults)
         skipped.push({ source, pointer: at + pointer, message })
@@ -74,17 +98,4 @@ function fileOf(value: JsonValue): { readonly file: JsonValue; readonly placeOf:
 function placeName(source: string): string {
   const [file = '', folder] = source.split('/').toReversed()
   return folder ?? file.replace(/\.json$/, '')
-}
-
-async function readBytes(path: string): Promise<{ bytes: Uint8Array } | { fault: string }> {
-  try {
-    await using file = await open(path, 'r')
-    const { size } = await file.stat()
-    if (size > FILE_BYTES_MAX)
-      return { fault: `is ${size} bytes; a definitions file may have ${FILE_BYTES_MAX}` }
-    return { bytes: await file.readFile() }
-  } catch (error) {
-    const fault = error as NodeJS.ErrnoException
-    return { fault: lastingFault(fault) ?? `cannot be read: ${fault.code ?? fault.message}` }
-  }
 }

@@ -107,7 +107,8 @@ function schemasWith(z: typeof Zod) {
   return { definitionSchema, definitionFileSchema, editorFileSchema }
 }
 
-function isShallow(value: unknown): boolean {
+/** True if the value is within the limit of unknown fields. */
+export function isShallow(value: unknown): boolean {
   const stack = [{ value, depth: 1 }]
   for (let visits = 0; stack.length > 0; visits += 1) {
     const top = stack.pop()

@@ -34,11 +34,11 @@ type Parts = {
  * `goOn`.
  */
 export async function admitModule(
-  { name, source, tenant }: ModuleCheck,
+  { name, source, tenant, signal }: ModuleCheck,
   { runner, compiler, goOn }: Parts,
 ): Promise<AdmittedModule> {
   const sha256 = createHash('sha256').update(source).digest('hex')
-  const checked = await runner.check({ name, source, tenant })
+  const checked = await runner.check({ name, source, tenant, signal })
   const specs: AdmittedSpec[] = []
   const admitting = new LongWork()
   for (const spec of checked.tools) {

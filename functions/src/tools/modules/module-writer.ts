@@ -36,7 +36,7 @@ export class ModuleWriter {
   async put(principal: Principal, { layer, name, source, precondition, signal }: Upload) {
     const { runner, compilers, catalog } = this.#parts
     const compiler = compilers.forCaller({ user: principal.uid, signal })
-    const check = { name, source, tenant: principal.uid }
+    const check = { name, source, tenant: principal.uid, signal }
     const module = await admitModule(check, { runner, compiler, goOn: compiler.goOn })
     const view = await catalog.view(principal)
     refuseSealed(view, layer, module.tools)

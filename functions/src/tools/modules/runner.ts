@@ -19,7 +19,11 @@ export type Runner = {
 export type ModuleSource = { readonly name: string; readonly source: Uint8Array }
 
 /** A module to check, and the user who uploaded it. Modules of the watched folder have no user. */
-export type ModuleCheck = ModuleSource & { readonly tenant?: string | undefined }
+export type ModuleCheck = ModuleSource & {
+  readonly tenant?: string | undefined
+  /** Aborted when the caller has disconnected. Then the check does not wait any longer for a runner that is starting. */
+  readonly signal?: AbortSignal | undefined
+}
 
 /** A module that the user `tenant` no longer calls. Without a tenant, no user calls the module any more. */
 export type ForgottenModule = {

@@ -9,6 +9,8 @@ export type Unenforced = { readonly pointer: string; readonly reason: string }
 export type CompileReport = {
   readonly faults: readonly JsonFault[]
   readonly unenforced: readonly Unenforced[]
+  /** True if the schema was refused because the compilation took too much time or memory. Another try may have another result. */
+  readonly undecided?: true
 }
 
 type Mutable = { [key: string]: JsonValue }

@@ -50,6 +50,6 @@ export class SchemaCompilers extends WorkerPool<string, CompileReport> {
     const answer = await this.ask(JSON.stringify(schema), asker)
     if ('report' in answer) return answer.report
     const message = `the schema could not be compiled ${answer.fault}; simplify it`
-    return { faults: [{ pointer: '', message }], unenforced: [] }
+    return { faults: [{ pointer: '', message }], unenforced: [], undecided: true }
   }
 }

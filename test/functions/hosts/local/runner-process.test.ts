@@ -33,6 +33,22 @@ test('it is starting until it says where it listens, and its log is ours', async
   expect(runner.log).toContain('info  runner: Here I am.  {"slots":8}\n')
 })
 
+test.each([
+  ['listens', 'works', undefined],
+  ['has died', 'dies', 'unreachable'],
+])('its first start is over when it %s', async (_when, kind, status) => {
+  await using runner = new StandInRunner(kind)
+  await runner.process.started
+  expect((runner.process.endpoint as Partial<RunnerAway>).status).toBe(status)
+})
+
+test('its first start is over when it is stopped', async () => {
+  await using runner = new StandInRunner('never ready')
+  await runner.process.stop()
+  await runner.process.started
+  expect(runner.process.endpoint).toMatchObject({ status: 'starting' })
+})
+
 test('its environment is what it was given, and nothing of ours', async () => {
   await using runner = new StandInRunner('works')
   await listening(runner)
