@@ -91,11 +91,15 @@ test.each([
 test.each([
   ['deploy', [], { npm_config_dry_run: 'true' }, 'npm run deploy -- --dry-run'],
   ['start', ['9405'], { npm_config_port: 'true' }, 'npm start -- --port NUMBER'],
+  ['test', ['lists'], { npm_config_testnamepattern: 'true' }, 'npm test -- --testNamePattern PATTERN'],
+  ['test', [], { npm_config_runinband: 'true' }, 'npm test -- --runInBand'],
+  ['test', ['lists'], { npm_config_t: 'true' }, 'npm test -- -t PATTERN'],
+  ['test', ['lists'], { npm_config_k: 'true' }, 'npm test -- -k EXPRESSION'],
 ] as const)(
   'npm run %s %j with an option that npm took for itself is refused: npm run deploy --dry-run would deploy',
   async (name, args, env, example) => {
     const { code, said } = await run(manifest.scripts[name] ?? '', args, env)
-    expect(said).toMatch(/^npm keeps '--[a-z-]+' for itself: write '--' before it, as in /)
+    expect(said).toMatch(/^npm keeps '--?[A-Za-z-]+' for itself: write '--' before it, as in /)
     expect(said).toContain(`as in ${example}\n`)
     expect(code).toBe(2)
   },
