@@ -69,6 +69,7 @@ test.each([
   ['start', ['--data='], '--data takes a value: FOLDER.'],
   ['deploy', ['dry-run'], "There is no argument 'dry-run'. Did you mean '--dry-run'?"],
   ['deploy', ['--dry-run=yes'], '--dry-run takes no value.'],
+  ['deploy', ['--project', 'demo-toolrack'], "The project 'demo-toolrack' exists in emulators only."],
   ['bench', ['lits'], "There is no case 'lits'. Did you mean 'list'?"],
   ['bench', ['--rounds', '0', 'list'], '--rounds takes a whole number from 1 to 9999.'],
   ['seed', ['one', 'two'], "There is no argument 'two'."],
