@@ -26,7 +26,12 @@ test('an output without this time is an error, and not a time of 0', () => {
 withComma('bash prints the time of wrk with a point, whatever the locale', () => {
   symlinkSync(bash.trim(), join(folder.path, 'sh'))
   // It is busy for a moment, and prints what wrk.lua prints.
-  const lines = ['#!/bin/sh', '[ "$1" = -v ] && echo "wrk 4.1.0 [epoll]" && exit', 'i=0; while [ $i -lt 30000 ]; do i=$((i + 1)); done', `echo '{"errors":0}'`]
+  const lines = [
+    '#!/bin/sh',
+    '[ "$1" = -v ] && echo "wrk 4.1.0 [epoll]" && exit',
+    'i=0; while [ $i -lt 30000 ]; do i=$((i + 1)); done',
+    `echo '{"errors":0}'`,
+  ]
   writeFileSync(join(folder.path, 'wrk'), lines.join('\n'))
   chmodSync(join(folder.path, 'wrk'), 0o755)
   const load = { url: 'http://127.0.0.1', paths: ['/'], headers: {}, connections: 1, seconds: 1 }
