@@ -71,6 +71,8 @@ async function main(): Promise<void> {
   const chosen = Object.entries(CASES).filter(
     ([name]) => positionals.length === 0 || positionals.includes(name),
   )
+  // npm run bench --save does not arrive here, because npm takes --save for itself and does not say so.
+  if (!values.save) console.error('Not saved: npm run bench -- --save writes bench/results/')
   const results: Result[] = []
   for (const [name, measure] of chosen) {
     console.error(`${name} …`)

@@ -7,7 +7,8 @@ import { targetEnvironment } from './toolchain/target-project.mjs'
 const command = {
   name: 'admin',
   about: `Makes a user an admin of the running emulators, or of a project, by the custom claim toolrackAdmin. revoke removes this
-claim. The user's other claims stay. The user is named by uid or mail.`,
+claim. The user's other claims stay. The user is named by uid or mail. In a project, grant by mail needs a verified
+mail address.`,
   options: { project: { takes: 'ID', about: 'the Firebase project, with the credentials on this machine' } },
   words: { is: 'action', most: 2, oneOf: ['grant', 'revoke'], rest: 'user' },
 }

@@ -1,6 +1,6 @@
 import { readFileSync, statSync } from 'node:fs'
 import { join, relative } from 'node:path'
-import { readArguments } from './toolchain/arguments.mjs'
+import { readArguments, usageCode } from './toolchain/arguments.mjs'
 import { buildFunctions } from './toolchain/build-functions.mjs'
 import { evaluate, prepare, root, runWithNode } from './toolchain/checkout.mjs'
 import { runChild } from './toolchain/child.mjs'
@@ -23,6 +23,8 @@ const command = {
 /** `npm run deploy -- [--project id] [--dry-run]`: prints the steps, then runs them. The runner is deployed first, because the functions call it. */
 await runCommand(async () => {
   const { values } = readArguments(command)
+  if (isDemo(values.project))
+    throw new SetupError(`The project '${values.project}' exists in emulators only.`, usageCode)
   const isDry = values['dry-run'] === true
   const node = await prepare('full')
   const chosen = values.project ?? (await projectInUse())
@@ -64,12 +66,17 @@ function lines(commands) {
   return commands.map((command) => `  ${command}`).join('\n')
 }
 
-/** The project that `firebase deploy` would take, chosen by the code of firebase-tools. A demo project exists in emulators only. */
+/** firebase-tools reserves these names for projects that exist in emulators only. */
+function isDemo(project) {
+  return project?.startsWith('demo-') === true
+}
+
+/** The project that `firebase deploy` would take, chosen by the code of firebase-tools. Undefined if it is a demo project. */
 async function projectInUse() {
   const { Command } = await import('firebase-tools/lib/command.js')
   const options = { cwd: root, projectRoot: root }
   await new Command('deploy').applyRC(options)
-  return options.project?.startsWith('demo-') ? undefined : (options.project ?? undefined)
+  return isDemo(options.project) ? undefined : (options.project ?? undefined)
 }
 
 /** Describes, for a person, what a deployment of the present build would upload. */

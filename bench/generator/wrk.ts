@@ -8,8 +8,11 @@ import type { Generator, Load, LoadResult } from './generator.ts'
 
 const SCRIPT = fileURLToPath(new URL('wrk.lua', import.meta.url))
 
-/** wrk does not measure its processor time, but the shell does. Its second line has the time of its children: `0m1.5s 0m0.7s`. */
-const TIMED = 'printed=$(wrk "$@") && times && echo "$printed"'
+/**
+ * wrk does not measure its processor time, but the shell does. Its second line has the time of its children: `0m1.5s 0m0.7s`.
+ * In the locales of some countries bash would print a comma for the point.
+ */
+const TIMED = 'LC_ALL=C; printed=$(wrk "$@") && times && echo "$printed"'
 const CHILDREN = /^.+\n(\d+)m([\d.]+)s (\d+)m([\d.]+)s\n/
 
 /** https://github.com/wg/wrk, if it is installed. */
@@ -37,9 +40,9 @@ async function runWrk({ url, paths, headers, body, connections, seconds }: Load)
 }
 
 /** The processor time of the shell's children. */
-function childrenMs(output: string): number {
-  const [userMinutes = 0, user = 0, systemMinutes = 0, system = 0] = (CHILDREN.exec(output) ?? [])
-    .slice(1)
-    .map(Number)
+export function childrenMs(output: string): number {
+  const found = CHILDREN.exec(output)
+  if (!found) throw new Error(`the shell has not printed the processor time of wrk: ${output}`)
+  const [userMinutes = 0, user = 0, systemMinutes = 0, system = 0] = found.slice(1).map(Number)
   return ((userMinutes + systemMinutes) * 60 + user + system) * 1_000
 }

@@ -69,7 +69,7 @@ export function resultOf(name: string, measured: Measured | NotRun): Result {
     ),
     met:
       notRun === undefined &&
-      outcomes.every(({ met, generatorIsLimit }) => met !== false && !generatorIsLimit),
+      outcomes.every(({ goal, met, generatorIsLimit }) => met !== false && !(goal && generatorIsLimit)),
     outcomes,
   }
 }

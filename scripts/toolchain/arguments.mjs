@@ -28,11 +28,14 @@ export function readArguments(command, args = process.argv.slice(2), env = proce
     throw new HelpText(helpOf(command, known))
 
   // For example, `npm run deploy --dry-run` would deploy, because npm keeps the option for itself.
-  for (const [name, { takes }] of Object.entries(options))
-    if (env[`npm_config_${name.replaceAll('-', '_')}`] && !tokens.some((token) => token.name === name))
-      throw wrong(
-        `npm keeps '--${name}' for itself: write '--' before it, as in ${callOf(command)} --${name}${takes ? ` ${takes}` : ''}`,
-      )
+  for (const [name, { takes, short = name }] of Object.entries(options)) {
+    const kept = [name, short].find((each) => env[`npm_config_${each.replaceAll('-', '_').toLowerCase()}`])
+    if (kept === undefined || tokens.some((token) => token.name === name)) continue
+    const option = `${kept.length > 1 ? '--' : '-'}${kept}`
+    throw wrong(
+      `npm keeps '${option}' for itself: write '--' before it, as in ${callOf(command)} ${option}${takes ? ` ${takes}` : ''}`,
+    )
+  }
   const values = {}
   const given = []
   for (const token of tokens) {

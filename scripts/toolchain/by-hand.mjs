@@ -4,18 +4,21 @@ import { pathFolders } from './child.mjs'
 import { root } from './checkout.mjs'
 import { firestoreJar } from './firestore-jar.mjs'
 import { findJava } from './java.mjs'
+import { servingEnvironment } from './serving.mjs'
 import { SetupError } from './setup-error.mjs'
 
 /**
- * What `npm run build` says about the emulators: the line that starts them by hand. The line sets only what this shell lacks:
- * the Node of the functions, a Java that is new enough, and the Firestore emulator of the Google Cloud SDK.
+ * What `npm run build` says about the emulators: the line that starts them by hand. The line sets what this shell lacks:
+ * the Node of the functions, a Java that is new enough, and the Firestore emulator of the Google Cloud SDK. It also marks the
+ * emulators as a server of this checkout, so that no install replaces the packages beneath them.
  */
 export function byHand(node) {
   if (process.platform === 'win32') return ''
   try {
     const wanted = [node, join(findJava(), 'java')].filter((program) => !isFirstOnPath(program))
     const folders = wanted.map((program) => dirname(program)).join(':')
-    const settings = Object.entries(firestoreJar(root).env).map(([name, value]) => `${name}=${quoted(value)}`)
+    const variables = { ...firestoreJar(root).env, ...servingEnvironment(root) }
+    const settings = Object.entries(variables).map(([name, value]) => `${name}=${quoted(value)}`)
     const path = folders === '' ? [] : [`PATH=${quoted(folders)}:"$PATH"`]
     const line = [...path, ...settings, 'node_modules/.bin/firebase emulators:start'].join(' ')
     return `Built. npm run dev starts the emulators, with a Python runner. By hand, without Python tools:\n\n  ${line}\n`

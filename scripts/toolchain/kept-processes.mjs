@@ -15,7 +15,7 @@ export function killKept(mark) {
   }
 }
 
-/** The processes that have `NAME=value` in their environment, without this one. */
+/** The processes that have `NAME=value` in their environment, without this one. None on Windows, which does not show it. */
 export function processesWith(setting) {
   const pids = process.platform === 'linux' ? pidsOnLinux(setting) : pidsFromPs(setting)
   return pids.filter((pid) => pid !== process.pid)
@@ -37,7 +37,14 @@ function environmentOf(pid) {
 
 /** macOS and the BSDs show the environment of the user's own processes after their command. */
 function pidsFromPs(setting) {
-  const { stdout } = spawnSync('ps', ['-Axwwe', '-o', 'pid=,command='], { encoding: 'utf8' })
-  const lines = (stdout ?? '').split('\n').filter((line) => line.includes(setting))
+  // The environments of all processes together can be longer than the default of 1 MiB.
+  const options = { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 }
+  const { stdout } = spawnSync('ps', ['-Axwwe', '-o', 'pid=,command='], options)
+  return pidsIn(stdout ?? '', setting)
+}
+
+/** The processes of this output of `ps` that have the whole setting, and not one that only begins with it. */
+export function pidsIn(listing, setting) {
+  const lines = listing.split('\n').filter((line) => ` ${line} `.includes(` ${setting} `))
   return lines.map((line) => Number.parseInt(line, 10))
 }

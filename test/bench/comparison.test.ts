@@ -36,6 +36,13 @@ test.each([
   expect(result.medians['peer']?.['busy']).toBe(peer[1])
 })
 
+test('a row that is only reported cannot make a case miss its goals, even if the generator was the limit', () => {
+  const { goal: _goal, ...reported } = { ...GOAL, what: 'lists, reported' }
+  const rounds = [round([100, 0.5, 0.99], [100, 0.4, 0.99])]
+  const result = resultOf('list', { rounds, comparisons: [reported] })
+  expect([result.outcomes[0]?.generatorIsLimit, result.met]).toEqual([true, true])
+})
+
 test('a figure that is no throughput has no limit of the generator', () => {
   const comparison = { ...GOAL, metric: 'cpuUs', unit: 'µs', goal: { atMost: 1 } } as const
   const rounds = [{ ours: { cpuUs: 5, busy: 0.1 }, peer: { cpuUs: 9, busy: 0.1 } }]

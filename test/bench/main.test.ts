@@ -7,10 +7,10 @@ import { ROOT } from '../support/source-tree.ts'
 const MAIN = fileURLToPath(new URL('bench/main.ts', ROOT))
 const RESULTS = ['client-fallback.json', 'table.md'].map((name) => new URL(`bench/results/${name}`, ROOT))
 
-test('a run without --save prints the rows that it measured and no other, and changes no saved result', () => {
+test('a run without --save says so first, prints the rows that it measured and no other, and changes no saved result', () => {
   const before = RESULTS.map((file) => readFileSync(file, 'utf8'))
   const args = ['--disable-warning=ExperimentalWarning', MAIN, '--rounds=1', '--seconds=1', 'client-fallback']
-  const { status, stdout } = spawnSync(process.execPath, args, { encoding: 'utf8' })
+  const { status, stdout, stderr } = spawnSync(process.execPath, args, { encoding: 'utf8' })
   const [header, rule, ...lines] = stdout.split('\n')
   const [rows, rest] = [lines.slice(0, lines.indexOf('')), lines.slice(lines.indexOf('') + 1)]
   expect([header, rule]).toEqual([
@@ -20,6 +20,7 @@ test('a run without --save prints the rows that it measured and no other, and ch
   expect(rows.length).toBeGreaterThan(5)
   expect(rows.filter((row) => !row.startsWith('| client-fallback | '))).toEqual([])
   expect(rest).toEqual([expect.stringMatching(/^- client-fallback: .* 1 rounds\.$/), ''])
+  expect(stderr).toMatch(/^Not saved: npm run bench -- --save writes bench\/results\/\n/)
   expect(status).toBe(0)
   expect(RESULTS.map((file) => readFileSync(file, 'utf8'))).toEqual(before)
 }, 120_000)

@@ -61,6 +61,30 @@ test('docs/configuration.md names each variable, and docs/running.md each exit c
   expect(codes).toEqual([0, ...Object.values(EXIT)].toSorted((a, b) => a - b))
 })
 
+test('docs/decisions/0002-dependencies.md names each dependency', () => {
+  type Manifest = Record<'dependencies' | 'devDependencies', Readonly<Record<string, string>> | undefined>
+  const ours = [
+    'package.json',
+    'functions/package.json',
+    'packages/client/package.json',
+    'packages/contract/package.json',
+  ]
+  const manifests = ours.map((path) => JSON.parse(read(path)) as Manifest)
+  const packages = manifests.flatMap((each) => Object.keys({ ...each.dependencies, ...each.devDependencies }))
+  const files = [
+    'python-runner/requirements.in',
+    'python-runner/requirements-dev.in',
+    'bench/python/requirements.in',
+  ]
+  const wheels = files.flatMap((path) => [...read(path).matchAll(/^[\w-]+(?===)/gm)].map(([name]) => name))
+  const text = read('docs/decisions/0002-dependencies.md')
+  const words = new Set(text.split(/[\s,();`|]+/).map((word) => word.replace(/\.$/, '')))
+  const isNamed = (name: string): boolean =>
+    words.has(name) || (name.startsWith('@types/') && words.has('@types/*'))
+  expect(wheels.length).toBeGreaterThan(0)
+  expect([...packages, ...wheels].filter((name) => !isNamed(name))).toEqual([])
+})
+
 test('docs/modules.md names each kind of fault that the service finds in a module, and its code', () => {
   const guide = read('docs/modules.md')
   const codes = rows(tableOf(guide, 'code')).map(([code]) => code?.replaceAll('`', ''))

@@ -69,6 +69,7 @@ test.each([
   ['start', ['--data='], '--data takes a value: FOLDER.'],
   ['deploy', ['dry-run'], "There is no argument 'dry-run'. Did you mean '--dry-run'?"],
   ['deploy', ['--dry-run=yes'], '--dry-run takes no value.'],
+  ['deploy', ['--project', 'demo-toolrack'], "The project 'demo-toolrack' exists in emulators only."],
   ['bench', ['lits'], "There is no case 'lits'. Did you mean 'list'?"],
   ['bench', ['--rounds', '0', 'list'], '--rounds takes a whole number from 1 to 9999.'],
   ['seed', ['one', 'two'], "There is no argument 'two'."],
@@ -91,11 +92,15 @@ test.each([
 test.each([
   ['deploy', [], { npm_config_dry_run: 'true' }, 'npm run deploy -- --dry-run'],
   ['start', ['9405'], { npm_config_port: 'true' }, 'npm start -- --port NUMBER'],
+  ['test', ['lists'], { npm_config_testnamepattern: 'true' }, 'npm test -- --testNamePattern PATTERN'],
+  ['test', [], { npm_config_runinband: 'true' }, 'npm test -- --runInBand'],
+  ['test', ['lists'], { npm_config_t: 'true' }, 'npm test -- -t PATTERN'],
+  ['test', ['lists'], { npm_config_k: 'true' }, 'npm test -- -k EXPRESSION'],
 ] as const)(
   'npm run %s %j with an option that npm took for itself is refused: npm run deploy --dry-run would deploy',
   async (name, args, env, example) => {
     const { code, said } = await run(manifest.scripts[name] ?? '', args, env)
-    expect(said).toMatch(/^npm keeps '--[a-z-]+' for itself: write '--' before it, as in /)
+    expect(said).toMatch(/^npm keeps '--?[A-Za-z-]+' for itself: write '--' before it, as in /)
     expect(said).toContain(`as in ${example}\n`)
     expect(code).toBe(2)
   },

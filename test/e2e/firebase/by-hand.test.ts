@@ -1,6 +1,6 @@
 import { expect, jest, test } from '@jest/globals'
 import { execFile } from 'node:child_process'
-import { readFileSync } from 'node:fs'
+import { readFileSync, realpathSync } from 'node:fs'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { signIn } from '../../../scripts/toolchain/auth-emulator.mjs'
@@ -26,6 +26,7 @@ describeWithEmulators('firebase emulators:start by hand', () => {
       emulators: { auth: { port: number } }
     }
     expect(line).toMatch(/(?:^| )node_modules\/\.bin\/firebase emulators:start$/)
+    expect(line).toContain(`SERVES_CHECKOUT=${realpathSync(checkout.root)} `)
     checkout.runLine(line, NO_OTHERS)
     await checkout.said(/All emulators ready!/)
     const ada = () => signIn(`127.0.0.1:${emulators.auth.port}`, 'ada@example.com')

@@ -29,7 +29,8 @@ process.exit(await change(user, verb === 'grant'))
 async function change(who: string, isAdmin: boolean): Promise<number> {
   if (!who.includes('@') && !isUid(who)) return failed(who, 'it is neither a uid nor a mail address')
   try {
-    const { uid, email, isChanged } = await changeAdminClaim(await openAuth(project), who, isAdmin)
+    const auth = await openAuth(project)
+    const { uid, email, isChanged } = await changeAdminClaim(auth, who, isAdmin, Boolean(emulator))
     console.log(outcome(email ? `${email} (uid ${uid})` : `uid ${uid}`, isAdmin, isChanged))
     return 0
   } catch (error) {

@@ -10,12 +10,23 @@ export type AdminChange = {
 
 /**
  * Gives a user the claim of an admin, or removes it. All other claims of the user stay. The user is a uid or a mail address: no
- * uid that the service accepts contains an `@`.
+ * uid that the service accepts contains an `@`. Anyone can sign up with the address of somebody else, so a grant by mail needs
+ * a verified address, except in the emulator.
  */
-export async function changeAdminClaim(auth: Auth, user: string, isAdmin: boolean): Promise<AdminChange> {
-  const { uid, email, customClaims } = await (user.includes('@')
+export async function changeAdminClaim(
+  auth: Auth,
+  user: string,
+  isAdmin: boolean,
+  isEmulator: boolean,
+): Promise<AdminChange> {
+  const isMail = user.includes('@')
+  const { uid, email, emailVerified, customClaims } = await (isMail
     ? auth.getUserByEmail(user)
     : auth.getUser(user))
+  if (isAdmin && isMail && !emailVerified && !isEmulator)
+    throw new Error(
+      `this mail address is not verified, and anyone may have signed up with it. If you know that it is the right user, name the uid ${uid} instead`,
+    )
   const { [ADMIN_CLAIM]: present, ...others } = customClaims ?? {}
   const isChanged = present !== (isAdmin ? true : undefined)
   if (isChanged) await auth.setCustomUserClaims(uid, isAdmin ? { ...others, [ADMIN_CLAIM]: true } : others)
