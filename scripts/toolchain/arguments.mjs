@@ -28,11 +28,17 @@ export function readArguments(command, args = process.argv.slice(2), env = proce
     throw new HelpText(helpOf(command, known))
 
   // For example, `npm run deploy --dry-run` would deploy, because npm keeps the option for itself.
-  for (const [name, { takes }] of Object.entries(options))
-    if (env[`npm_config_${name.replaceAll('-', '_')}`] && !tokens.some((token) => token.name === name))
+  for (const [name, { takes, short }] of Object.entries(options)) {
+    if (tokens.some((token) => token.name === name)) continue
+    const [kept] = [name, short].filter((each) => each !== undefined && isKeptByNpm(each, env)).map(dashed)
+    if (kept !== undefined)
       throw wrong(
-        `npm keeps '--${name}' for itself: write '--' before it, as in ${callOf(command)} --${name}${takes ? ` ${takes}` : ''}`,
+        `npm keeps '${kept}' for itself: write '--' before it, as in ${callOf(command)} ${kept}${takes ? ` ${takes}` : ''}`,
       )
+  }
+  // A command without this option would do what the user only wanted to see.
+  if (!Object.hasOwn(options, 'dry-run') && isKeptByNpm('dry-run', env))
+    throw wrong("npm keeps '--dry-run' for itself, and this command has no such option. Nothing was done.")
   const values = {}
   const given = []
   for (const token of tokens) {
@@ -53,6 +59,8 @@ export function readArguments(command, args = process.argv.slice(2), env = proce
 
   function wordOf(text, index) {
     const { is, most = 0, oneOf, rest } = words
+    // A folder '' would be the current folder.
+    if (text === '') throw wrong('An argument is empty: a variable in the command may have no value.')
     if (index >= most) throw unknown(`argument '${text}'`, text, optionNames())
     if (oneOf === undefined || oneOf.includes(text) || (rest && index > 0)) return text
     throw unknown(`${is} '${text}'`, text, oneOf)
@@ -70,6 +78,15 @@ export function readArguments(command, args = process.argv.slice(2), env = proce
   function wrong(sentence) {
     return new SetupError(`${sentence}\n${callOf(command)} --help says what there is.`, usageCode)
   }
+}
+
+/** True if npm read this option as one of its own. npm tells the names of options in lower case. */
+function isKeptByNpm(name, env) {
+  return Boolean(env[`npm_config_${name.replaceAll('-', '_').toLowerCase()}`])
+}
+
+function dashed(name) {
+  return `${name.length > 1 ? '--' : '-'}${name}`
 }
 
 function parsed({ takes, short }) {

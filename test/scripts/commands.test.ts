@@ -72,6 +72,7 @@ test.each([
   ['bench', ['lits'], "There is no case 'lits'. Did you mean 'list'?"],
   ['bench', ['--rounds', '0', 'list'], '--rounds takes a whole number from 1 to 9999.'],
   ['seed', ['one', 'two'], "There is no argument 'two'."],
+  ['seed', [''], 'An argument is empty: a variable in the command may have no value.'],
   ['validate', ['one', 'two'], "There is no argument 'two'."],
   ['admin', [], 'Say grant or revoke, and name the user. Nothing was changed.'],
   ['admin', ['grant'], 'Name the user to grant, by uid or mail. Nothing was changed.'],
@@ -91,12 +92,28 @@ test.each([
 test.each([
   ['deploy', [], { npm_config_dry_run: 'true' }, 'npm run deploy -- --dry-run'],
   ['start', ['9405'], { npm_config_port: 'true' }, 'npm start -- --port NUMBER'],
+  ['test', [], { npm_config_testnamepattern: 'x' }, 'npm test -- --testNamePattern PATTERN'],
+  ['test', ['foo'], { npm_config_t: 'true' }, 'npm test -- -t PATTERN'],
 ] as const)(
   'npm run %s %j with an option that npm took for itself is refused: npm run deploy --dry-run would deploy',
   async (name, args, env, example) => {
     const { code, said } = await run(manifest.scripts[name] ?? '', args, env)
-    expect(said).toMatch(/^npm keeps '--[a-z-]+' for itself: write '--' before it, as in /)
+    expect(said).toMatch(/^npm keeps '--?[a-zA-Z-]+' for itself: write '--' before it, as in /)
     expect(said).toContain(`as in ${example}\n`)
+    expect(code).toBe(2)
+  },
+  limitMs,
+)
+
+test.each([
+  ['seed', []],
+  ['build', []],
+  ['admin', ['grant', 'u-1']],
+] as const)(
+  'npm run %s %j --dry-run is refused, because the command would do it',
+  async (name, args) => {
+    const { code, said } = await run(manifest.scripts[name] ?? '', args, { npm_config_dry_run: 'true' })
+    expect(said).toContain("npm keeps '--dry-run' for itself, and this command has no such option.")
     expect(code).toBe(2)
   },
   limitMs,
