@@ -1,2 +1,3 @@
 export const marker: string
 export function processesWith(setting: string): number[]
+export function pidsOfLines(text: string, setting: string): number[]

@@ -35,9 +35,18 @@ function environmentOf(pid) {
   }
 }
 
-/** macOS and the BSDs show the environment of the user's own processes after their command. */
+/**
+ * macOS and the BSDs show the environment of the user's own processes after their command. Windows has no program that
+ * shows it, so no process is found there.
+ */
 function pidsFromPs(setting) {
-  const { stdout } = spawnSync('ps', ['-Axwwe', '-o', 'pid=,command='], { encoding: 'utf8' })
-  const lines = (stdout ?? '').split('\n').filter((line) => line.includes(setting))
+  const options = { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 }
+  const { stdout } = spawnSync('ps', ['-Axwwe', '-o', 'pid=,command='], options)
+  return pidsOfLines(stdout ?? '', setting)
+}
+
+/** The processes in the output of ps whose line has this setting as a whole. */
+export function pidsOfLines(text, setting) {
+  const lines = text.split('\n').filter((line) => `${line} `.includes(` ${setting} `))
   return lines.map((line) => Number.parseInt(line, 10))
 }

@@ -4,7 +4,7 @@ import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { marker, processesWith } from '../../scripts/toolchain/kept-processes.mjs'
+import { marker, pidsOfLines, processesWith } from '../../scripts/toolchain/kept-processes.mjs'
 import { until } from './support/until.ts'
 
 const KEEPER = fileURLToPath(new URL('../../scripts/toolchain/keeper.mjs', import.meta.url))
@@ -62,3 +62,12 @@ test(
   },
   limitMs,
 )
+
+test('a process of ps has the whole setting, not one that only begins like it', () => {
+  const text = `  17 node a.mjs HOME=/x SERVES_CHECKOUT=/x/toolrack LANG=C
+  18 node a.mjs SERVES_CHECKOUT=/x/toolrack-2 LANG=C
+  19 node a.mjs HOME=/x SERVES_CHECKOUT=/x/toolrack
+  20 node a.mjs OLD_SERVES_CHECKOUT=/x/toolrack LANG=C
+`
+  expect(pidsOfLines(text, 'SERVES_CHECKOUT=/x/toolrack')).toEqual([17, 19])
+})
