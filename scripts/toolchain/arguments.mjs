@@ -11,8 +11,9 @@ const help = { help: { short: 'h', about: 'prints this, and does nothing else' }
  * Throws a HelpText for `--help`, and a SetupError for anything that the command does not know.
  *
  * `options` has for each option what it does (`about`), and the word for its value (`takes`) unless it is a switch.
- * `accepts` and `rule` check a value. `words` has the word for the other arguments (`is`), how many there may be (`most`), and
- * the texts that are known (`oneOf`). With `rest`, only the first one has to be known.
+ * `accepts` and `rule` check a value, and an option with `repeats` may have several. `words` has the word for the other
+ * arguments (`is`), how many there may be (`most`), and the texts that are known (`oneOf`). With `rest`, only the first one
+ * has to be known.
  */
 export function readArguments(command, args = process.argv.slice(2), env = process.env) {
   const { options = {}, words = {} } = command
@@ -49,11 +50,13 @@ export function readArguments(command, args = process.argv.slice(2), env = proce
 
   function valueOf({ name, rawName, value, inlineValue }) {
     if (!Object.hasOwn(known, name)) throw unknown(`option '${rawName}'`, name, optionNames())
-    const { takes, rule = `a value: ${takes}`, accepts = () => true } = known[name]
+    const { takes, rule = `a value: ${takes}`, accepts = () => true, repeats } = known[name]
     if (takes === undefined && value !== undefined) throw wrong(`${rawName} takes no value.`)
     if (takes === undefined) return true
     const isMissing = !value || (!inlineValue && value.startsWith('-'))
     if (isMissing || !accepts(value)) throw wrong(`${rawName} takes ${rule}.`)
+    // Otherwise the last one would win without a word.
+    if (Object.hasOwn(values, name) && !repeats) throw wrong(`${rawName} is there more than once.`)
     return value
   }
 

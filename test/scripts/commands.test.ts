@@ -72,6 +72,10 @@ test.each([
   ['bench', ['lits'], "There is no case 'lits'. Did you mean 'list'?"],
   ['bench', ['--rounds', '0', 'list'], '--rounds takes a whole number from 1 to 9999.'],
   ['seed', ['one', 'two'], "There is no argument 'two'."],
+  ['seed', ['--project', 'one', '--project', 'two'], '--project is there more than once.'],
+  ...(['deploy', 'seed', 'admin', 'import'] as const).map(
+    (name) => [name, ['--project=--dry-run'], '--project takes a project id, such as my-project.'] as const,
+  ),
   ['seed', [''], 'An argument is empty: a variable in the command may have no value.'],
   ['validate', ['one', 'two'], "There is no argument 'two'."],
   ['admin', [], 'Say grant or revoke, and name the user. Nothing was changed.'],
