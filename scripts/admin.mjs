@@ -2,14 +2,14 @@ import { join } from 'node:path'
 import { readArguments, usageCode } from './toolchain/arguments.mjs'
 import { prepare, root, runWithNode } from './toolchain/checkout.mjs'
 import { runCommand, SetupError } from './toolchain/setup-error.mjs'
-import { targetEnvironment } from './toolchain/target-project.mjs'
+import { projectOption, targetEnvironment } from './toolchain/target-project.mjs'
 
 const command = {
   name: 'admin',
   about: `Makes a user an admin of the running emulators, or of a project, by the custom claim toolrackAdmin. revoke removes this
 claim. The user's other claims stay. The user is named by uid or mail. In a project, grant by mail needs a verified
 mail address.`,
-  options: { project: { takes: 'ID', about: 'the Firebase project, with the credentials on this machine' } },
+  options: { project: projectOption },
   words: { is: 'action', most: 2, oneOf: ['grant', 'revoke'], rest: 'user' },
 }
 

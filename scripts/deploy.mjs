@@ -6,6 +6,7 @@ import { evaluate, prepare, root, runWithNode } from './toolchain/checkout.mjs'
 import { runChild } from './toolchain/child.mjs'
 import { deployParameters, parameterFiles, runnerDeployment } from './toolchain/runner-deployment.mjs'
 import { runCommand, SetupError } from './toolchain/setup-error.mjs'
+import { projectOption } from './toolchain/target-project.mjs'
 
 const noProject =
   'No project is chosen: name it with npm run deploy -- --project <project id>, or for good with node_modules/.bin/firebase use --add.'
@@ -15,7 +16,10 @@ const command = {
   about:
     'Prints the steps of a deployment, then runs them: the Python runner, the functions, Hosting, and Firestore.',
   options: {
-    project: { takes: 'ID', about: 'the Firebase project; by default the one that firebase use has stored' },
+    project: {
+      ...projectOption,
+      about: 'the Firebase project; by default the one that firebase use has stored',
+    },
     'dry-run': { about: 'only prints the steps' },
   },
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import { readArguments } from './toolchain/arguments.mjs'
 import { prepare, root, runWithNode } from './toolchain/checkout.mjs'
 import { runCommand, SetupError } from './toolchain/setup-error.mjs'
-import { targetEnvironment } from './toolchain/target-project.mjs'
+import { projectOption, targetEnvironment } from './toolchain/target-project.mjs'
 
 const command = {
   name: 'import',
@@ -12,7 +12,7 @@ is 1 if a document cannot be read. The other documents are written all the same.
     'from-firestore': {
       about: 'reads tools/defs/items, and the tools of every user below users/{uid}/tools',
     },
-    project: { takes: 'ID', about: 'the Firebase project, with the credentials on this machine' },
+    project: projectOption,
     'dry-run': { about: 'says what would be written, and writes nothing' },
   },
 }

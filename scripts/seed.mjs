@@ -2,13 +2,13 @@ import { join, resolve } from 'node:path'
 import { readArguments } from './toolchain/arguments.mjs'
 import { prepare, root, runWithNode } from './toolchain/checkout.mjs'
 import { runCommand } from './toolchain/setup-error.mjs'
-import { targetEnvironment } from './toolchain/target-project.mjs'
+import { projectOption, targetEnvironment } from './toolchain/target-project.mjs'
 
 const command = {
   name: 'seed',
   about: `Writes the definition files of a folder into the global layer of the running emulators, or of a project. Without a
 folder it writes the definitions that come with the service.`,
-  options: { project: { takes: 'ID', about: 'the Firebase project, with the credentials on this machine' } },
+  options: { project: projectOption },
   words: { is: 'folder', most: 1 },
 }
 

@@ -15,7 +15,7 @@ pytest if a path is below test/python-runner. After another -- every option of j
     testNamePattern: { short: 't', takes: 'PATTERN', about: 'jest: only the tests with such a name' },
     runInBand: { short: 'i', about: 'jest: one suite after the other' },
     maxWorkers: { short: 'w', takes: 'N', about: 'jest: how many suites at the same time' },
-    selectProjects: { takes: 'NAME', about: 'jest: unit, service or firebase' },
+    selectProjects: { takes: 'NAME', repeats: true, about: 'jest: unit, service or firebase' },
     bail: { short: 'b', about: 'jest: stop after the first failure' },
     onlyFailures: { short: 'f', about: 'jest: only what failed the last time' },
     verbose: { about: 'jest: the name of each test' },

@@ -14,6 +14,7 @@ interface Option {
   readonly about: string
   readonly takes?: string
   readonly short?: string
+  readonly repeats?: boolean
   readonly rule?: string
   readonly accepts?: (text: string) => boolean
 }

@@ -11,8 +11,9 @@ const help = { help: { short: 'h', about: 'prints this, and does nothing else' }
  * Throws a HelpText for `--help`, and a SetupError for anything that the command does not know.
  *
  * `options` has for each option what it does (`about`), and the word for its value (`takes`) unless it is a switch.
- * `accepts` and `rule` check a value. `words` has the word for the other arguments (`is`), how many there may be (`most`), and
- * the texts that are known (`oneOf`). With `rest`, only the first one has to be known.
+ * `accepts` and `rule` check a value, and an option with `repeats` may have several. `words` has the word for the other
+ * arguments (`is`), how many there may be (`most`), and the texts that are known (`oneOf`). With `rest`, only the first one
+ * has to be known.
  */
 export function readArguments(command, args = process.argv.slice(2), env = process.env) {
   const { options = {}, words = {} } = command
@@ -28,14 +29,17 @@ export function readArguments(command, args = process.argv.slice(2), env = proce
     throw new HelpText(helpOf(command, known))
 
   // For example, `npm run deploy --dry-run` would deploy, because npm keeps the option for itself.
-  for (const [name, { takes, short = name }] of Object.entries(options)) {
-    const kept = [name, short].find((each) => env[`npm_config_${each.replaceAll('-', '_').toLowerCase()}`])
-    if (kept === undefined || tokens.some((token) => token.name === name)) continue
-    const option = `${kept.length > 1 ? '--' : '-'}${kept}`
-    throw wrong(
-      `npm keeps '${option}' for itself: write '--' before it, as in ${callOf(command)} ${option}${takes ? ` ${takes}` : ''}`,
-    )
+  for (const [name, { takes, short }] of Object.entries(options)) {
+    if (tokens.some((token) => token.name === name)) continue
+    const [kept] = [name, short].filter((each) => each !== undefined && isKeptByNpm(each, env)).map(dashed)
+    if (kept !== undefined)
+      throw wrong(
+        `npm keeps '${kept}' for itself: write '--' before it, as in ${callOf(command)} ${kept}${takes ? ` ${takes}` : ''}`,
+      )
   }
+  // A command without this option would do what the user only wanted to see.
+  if (!Object.hasOwn(options, 'dry-run') && isKeptByNpm('dry-run', env))
+    throw wrong("npm keeps '--dry-run' for itself, and this command has no such option. Nothing was done.")
   const values = {}
   const given = []
   for (const token of tokens) {
@@ -46,16 +50,20 @@ export function readArguments(command, args = process.argv.slice(2), env = proce
 
   function valueOf({ name, rawName, value, inlineValue }) {
     if (!Object.hasOwn(known, name)) throw unknown(`option '${rawName}'`, name, optionNames())
-    const { takes, rule = `a value: ${takes}`, accepts = () => true } = known[name]
+    const { takes, rule = `a value: ${takes}`, accepts = () => true, repeats } = known[name]
     if (takes === undefined && value !== undefined) throw wrong(`${rawName} takes no value.`)
     if (takes === undefined) return true
     const isMissing = !value || (!inlineValue && value.startsWith('-'))
     if (isMissing || !accepts(value)) throw wrong(`${rawName} takes ${rule}.`)
+    // Otherwise the last one would win without a word.
+    if (Object.hasOwn(values, name) && !repeats) throw wrong(`${rawName} is there more than once.`)
     return value
   }
 
   function wordOf(text, index) {
     const { is, most = 0, oneOf, rest } = words
+    // A folder '' would be the current folder.
+    if (text === '') throw wrong('An argument is empty: a variable in the command may have no value.')
     if (index >= most) throw unknown(`argument '${text}'`, text, optionNames())
     if (oneOf === undefined || oneOf.includes(text) || (rest && index > 0)) return text
     throw unknown(`${is} '${text}'`, text, oneOf)
@@ -73,6 +81,15 @@ export function readArguments(command, args = process.argv.slice(2), env = proce
   function wrong(sentence) {
     return new SetupError(`${sentence}\n${callOf(command)} --help says what there is.`, usageCode)
   }
+}
+
+/** True if npm read this option as one of its own. npm tells the names of options in lower case. */
+function isKeptByNpm(name, env) {
+  return Boolean(env[`npm_config_${name.replaceAll('-', '_').toLowerCase()}`])
+}
+
+function dashed(name) {
+  return `${name.length > 1 ? '--' : '-'}${name}`
 }
 
 function parsed({ takes, short }) {

@@ -4,7 +4,8 @@ import { constants } from 'node:os'
 import { delimiter, dirname } from 'node:path'
 
 const isWindows = process.platform === 'win32'
-const signals = isWindows ? ['SIGINT', 'SIGTERM'] : ['SIGINT', 'SIGTERM', 'SIGHUP']
+/** The signals by which a user or a supervisor ends a command. */
+export const signals = isWindows ? ['SIGINT', 'SIGTERM'] : ['SIGINT', 'SIGTERM', 'SIGHUP']
 const echoMs = 1_000
 
 /** Options of `runChild` for a child whose output is collected and not shown. */

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto'
-import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, relative } from 'node:path'
-import { setTimeout as pause } from 'node:timers/promises'
-import { exitCodeOf, quiet, runChild } from './child.mjs'
-import { addPackages, replacePackages, stampName } from './package-folders.mjs'
+import { setImmediate as turn, setTimeout as pause } from 'node:timers/promises'
+import { exitCodeOf, quiet, runChild, signals } from './child.mjs'
+import { addPackages, replacePackages, restorePackages, stampName } from './package-folders.mjs'
 import { refuseWhileServing } from './serving.mjs'
 import { SetupError } from './setup-error.mjs'
 
@@ -20,27 +20,41 @@ import { SetupError } from './setup-error.mjs'
 export async function install({ root, what, folders, digest, mode, fill }) {
   const [folder] = folders
   if (isDone()) return
-  await withLock(join(root, '.toolrack/install.lock'), async () => {
+  await withLock(join(root, '.toolrack/install.lock'), what, async () => {
+    const work = join(root, '.toolrack/install')
+    const done = join(root, '.toolrack/install.done')
+    const place = join(work, 'new')
+    // The folder with the stamp comes last.
+    const pairs = folders.toReversed().map((each) => {
+      const path = relative(root, each)
+      return { folder: each, filled: join(place, path), old: join(work, 'old', path) }
+    })
+    // A killed replacement leaves the only copy of the old packages here.
+    restorePackages(pairs)
+    clear()
     if (isDone()) return
     refuseReplacement()
     process.stderr.write(`Installing ${what} ...\n`)
     const wanted = readStamp(folder).mode === 'full' ? 'full' : mode
-    const work = join(root, '.toolrack/install')
-    rmSync(work, { recursive: true, force: true })
     try {
-      const place = join(work, 'new')
-      const pairs = folders.map((each) => ({ folder: each, filled: join(place, relative(root, each)) }))
-      const [{ filled }] = pairs
+      const { filled } = pairs.at(-1)
       mkdirSync(place, { recursive: true, mode: 0o700 })
       await fill(wanted, place)
       writeStamp(filled, digest(filled), wanted)
       // A server may have been started in the meantime.
       refuseReplacement()
-      const change = isCurrent() ? addPackages : replacePackages
-      // The folder with the stamp comes last.
-      for (const [index, pair] of [...pairs.entries()].toReversed()) change(pair, join(work, `old-${index}`))
+      if (isCurrent()) pairs.forEach(addPackages)
+      else replacePackages(pairs)
+      // From here on nothing moves back.
+      renameSync(work, done)
     } finally {
-      rmSync(work, { recursive: true, force: true })
+      // Before the old packages are removed. If they cannot move back, they stay there for the next install.
+      restorePackages(pairs)
+      clear()
+    }
+
+    function clear() {
+      for (const path of [work, done]) rmSync(path, { recursive: true, force: true })
     }
   })
 
@@ -90,25 +104,43 @@ export async function runInstaller({ what, command: [program, ...args], failed, 
   throw failed()
 }
 
-/** Runs `action` under a lock, because two commands may start at once. The lock is a file with the installing process's id. */
-async function withLock(path, action) {
-  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
-  for (let waits = 0; !take(path); waits += 1) {
-    const owner = existsSync(path) ? Number(readFileSync(path, 'utf8')) : process.pid
-    if (!isAlive(owner))
-      throw new SetupError(
-        `An install in this checkout was killed. Make sure that its npm or pip has ended, delete ${path}, and run this again.`,
-      )
-    if (waits === 0)
-      process.stderr.write(
-        `Waiting for the install of process ${owner} to finish (its lock is ${path}) ...\n`,
-      )
-    await pause(100)
+/**
+ * Runs `action` under a lock, because two commands may start at once. The lock is a file with the installing process's id.
+ * A signal ends this process only when the lock and what the install has begun are gone.
+ */
+async function withLock(path, what, action) {
+  let interruptedBy
+  const hold = (signal) => (interruptedBy ??= signal)
+  const endIfInterrupted = () => {
+    if (interruptedBy) throw new SetupError(`Stopped while installing ${what}.`, exitCodeOf(interruptedBy))
   }
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 })
+  for (const signal of signals) process.on(signal, hold)
   try {
-    await action()
+    for (let waits = 0; !take(path); waits += 1) {
+      const owner = existsSync(path) ? Number(readFileSync(path, 'utf8')) : process.pid
+      if (!isAlive(owner))
+        throw new SetupError(
+          `An install in this checkout was killed. Make sure that its npm or pip has ended, delete ${path}, and run this again.`,
+        )
+      if (waits === 0)
+        process.stderr.write(
+          `Waiting for the install of process ${owner} to finish (its lock is ${path}) ...\n`,
+        )
+      await pause(100)
+      endIfInterrupted()
+    }
+    try {
+      await action()
+    } finally {
+      rmSync(path, { force: true })
+    }
+    // Node reads a signal once in each turn of its loop, and the present turn may have begun before the signal.
+    await turn()
+    await turn()
+    endIfInterrupted()
   } finally {
-    rmSync(path, { force: true })
+    for (const signal of signals) process.off(signal, hold)
   }
 }
 

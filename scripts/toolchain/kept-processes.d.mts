@@ -1,3 +1,3 @@
 export const marker: string
-export function pidsIn(listing: string, setting: string): number[]
 export function processesWith(setting: string): number[]
+export function pidsOfLines(text: string, setting: string): number[]

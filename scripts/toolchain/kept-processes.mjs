@@ -35,16 +35,18 @@ function environmentOf(pid) {
   }
 }
 
-/** macOS and the BSDs show the environment of the user's own processes after their command. */
+/**
+ * macOS and the BSDs show the environment of the user's own processes after their command. Windows has no program that
+ * shows it, so no process is found there.
+ */
 function pidsFromPs(setting) {
-  // The environments of all processes together can be longer than the default of 1 MiB.
   const options = { encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 }
   const { stdout } = spawnSync('ps', ['-Axwwe', '-o', 'pid=,command='], options)
-  return pidsIn(stdout ?? '', setting)
+  return pidsOfLines(stdout ?? '', setting)
 }
 
-/** The processes of this output of `ps` that have the whole setting, and not one that only begins with it. */
-export function pidsIn(listing, setting) {
-  const lines = listing.split('\n').filter((line) => ` ${line} `.includes(` ${setting} `))
+/** The processes in the output of ps whose line has this setting as a whole. */
+export function pidsOfLines(text, setting) {
+  const lines = text.split('\n').filter((line) => `${line} `.includes(` ${setting} `))
   return lines.map((line) => Number.parseInt(line, 10))
 }

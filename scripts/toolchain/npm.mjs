@@ -24,6 +24,11 @@ const npmFlags = [
   '--prefer-offline',
   '--fetch-retries=1',
   '--fetch-retry-mintimeout=1000',
+  // npm passes its own options on to the npm that a script runs. With these it would install nothing, or elsewhere.
+  '--dry-run=false',
+  '--package-lock-only=false',
+  '--global=false',
+  '--location=project',
 ]
 
 /** Installs the packages of the checkout: with `runtime` only those that the service imports, with `full` all. */
@@ -71,6 +76,11 @@ export async function npmInstall({ what, cwd, node, flags = [] }) {
     env: withFirstOnPath(process.env, node),
     failed: () => new SetupError(`Could not install ${what}. The lines above say what npm lacked.`),
   })
+  // npm writes this file at the end of every install.
+  if (!existsSync(join(cwd, 'node_modules/.package-lock.json')))
+    throw new SetupError(
+      `Could not install ${what}: npm ended without an error, but installed nothing. npm config list shows its settings.`,
+    )
 }
 
 /** npm on the pinned Node. On an older Node npm would omit optional packages that need a newer one. */

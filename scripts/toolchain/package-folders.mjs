@@ -1,5 +1,5 @@
-import { cpSync, existsSync, readdirSync, renameSync, rmSync } from 'node:fs'
-import { join } from 'node:path'
+import { cpSync, existsSync, mkdirSync, readdirSync, renameSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
 
 export const stampName = '.toolrack-stamp'
 
@@ -25,32 +25,66 @@ function addMissing(from, to) {
   }
 }
 
-/** Puts `filled` in the place of `folder`, which moves to `old`. */
-export function replacePackages({ filled, folder }, old) {
-  try {
-    if (existsSync(folder)) renameSync(folder, old)
-  } catch (err) {
-    if (!isMount(err)) throw err
-    // A container may have a volume mounted there, which can be emptied but not moved.
-    for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true, force: true })
-    if (existsSync(filled)) copy(filled, folder)
-    return
-  }
-  try {
-    if (existsSync(filled)) move(filled, folder)
-  } catch (err) {
-    rmSync(folder, { recursive: true, force: true })
-    if (existsSync(old)) renameSync(old, folder)
-    throw err
+/** Puts each `filled` in the place of its `folder`, which moves to `old`. */
+export function replacePackages(pairs) {
+  for (const pair of pairs) replace(pair, pairs)
+}
+
+/** Moves the old folders back after a replacement that did not come to its end. */
+export function restorePackages(pairs) {
+  for (const { folder, old } of pairs) {
+    if (!existsSync(old)) continue
+    remove(folder)
+    renameSync(old, folder)
   }
 }
 
+function replace({ filled, folder, old }, pairs) {
+  // A folder that was not there becomes an empty one, which can move back like the others.
+  mkdirSync(folder, { recursive: true })
+  mkdirSync(dirname(old), { recursive: true })
+  try {
+    renameSync(folder, old)
+  } catch (err) {
+    if (err.code === 'EXDEV') return replaceFromCopy(filled, folder, pairs)
+    // A container may have a volume mounted there, which cannot be moved. On Windows a program has opened a file.
+    if (err.code === 'EBUSY' && process.platform !== 'win32') return replaceEntries(filled, folder, pairs)
+    throw err
+  }
+  if (existsSync(filled)) move(filled, folder)
+}
+
+/** For a folder that cannot move to `old`, on another file system. The old packages stay until the copy is complete. */
+function replaceFromCopy(filled, folder, pairs) {
+  const copied = `${folder}.new`
+  remove(copied)
+  try {
+    if (existsSync(filled)) copy(filled, copied)
+    replaceEntries(copied, folder, pairs)
+  } finally {
+    remove(copied)
+  }
+}
+
+/** Empties the folder and fills it. No stamp is there meanwhile, so if this is interrupted the next command installs again. */
+function replaceEntries(filled, folder, pairs) {
+  for (const pair of pairs) remove(join(pair.folder, stampName))
+  for (const name of readdirSync(folder)) remove(join(folder, name))
+  const names = existsSync(filled) ? readdirSync(filled) : []
+  for (const name of names.filter((each) => each !== stampName)) move(join(filled, name), join(folder, name))
+  if (names.includes(stampName)) move(join(filled, stampName), join(folder, stampName))
+}
+
+/** Moves a file or folder. Nothing that is half copied ever has the name `to`. */
 function move(from, to) {
   try {
     renameSync(from, to)
   } catch (err) {
-    if (!isMount(err)) throw err
-    copy(from, to)
+    if (err.code !== 'EXDEV') throw err
+    const copied = `${to}.new`
+    remove(copied)
+    copy(from, copied)
+    renameSync(copied, to)
   }
 }
 
@@ -58,6 +92,6 @@ function copy(from, to) {
   cpSync(from, to, { recursive: true, verbatimSymlinks: true })
 }
 
-function isMount({ code }) {
-  return code === 'EBUSY' || code === 'EXDEV'
+function remove(path) {
+  rmSync(path, { recursive: true, force: true })
 }

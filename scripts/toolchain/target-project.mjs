@@ -3,6 +3,14 @@ import { join } from 'node:path'
 import { root } from './checkout.mjs'
 import { addressesOf, demoProject } from './emulators.mjs'
 
+/** The option that names a project. The value may also be an alias of .firebaserc. */
+export const projectOption = {
+  takes: 'ID',
+  rule: 'a project id, such as my-project',
+  accepts: (text) => /^[a-z][\w.:-]*$/i.test(text),
+  about: 'the Firebase project, with the credentials on this machine',
+}
+
 /**
  * The environment of a program that changes the data of a project. With a project, the program never changes an emulator.
  * Without a project, it changes only the running emulators.

@@ -73,6 +73,11 @@ test.each([
   ['bench', ['lits'], "There is no case 'lits'. Did you mean 'list'?"],
   ['bench', ['--rounds', '0', 'list'], '--rounds takes a whole number from 1 to 9999.'],
   ['seed', ['one', 'two'], "There is no argument 'two'."],
+  ['seed', ['--project', 'one', '--project', 'two'], '--project is there more than once.'],
+  ...(['deploy', 'seed', 'admin', 'import'] as const).map(
+    (name) => [name, ['--project=--dry-run'], '--project takes a project id, such as my-project.'] as const,
+  ),
+  ['seed', [''], 'An argument is empty: a variable in the command may have no value.'],
   ['validate', ['one', 'two'], "There is no argument 'two'."],
   ['admin', [], 'Say grant or revoke, and name the user. Nothing was changed.'],
   ['admin', ['grant'], 'Name the user to grant, by uid or mail. Nothing was changed.'],
@@ -102,6 +107,20 @@ test.each([
     const { code, said } = await run(manifest.scripts[name] ?? '', args, env)
     expect(said).toMatch(/^npm keeps '--?[A-Za-z-]+' for itself: write '--' before it, as in /)
     expect(said).toContain(`as in ${example}\n`)
+    expect(code).toBe(2)
+  },
+  limitMs,
+)
+
+test.each([
+  ['seed', []],
+  ['build', []],
+  ['admin', ['grant', 'u-1']],
+] as const)(
+  'npm run %s %j --dry-run is refused, because the command would do it',
+  async (name, args) => {
+    const { code, said } = await run(manifest.scripts[name] ?? '', args, { npm_config_dry_run: 'true' })
+    expect(said).toContain("npm keeps '--dry-run' for itself, and this command has no such option.")
     expect(code).toBe(2)
   },
   limitMs,

@@ -4,7 +4,7 @@ import type { ChildProcess } from 'node:child_process'
 import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { marker, pidsIn, processesWith } from '../../scripts/toolchain/kept-processes.mjs'
+import { marker, pidsOfLines, processesWith } from '../../scripts/toolchain/kept-processes.mjs'
 import { until } from './support/until.ts'
 
 const KEEPER = fileURLToPath(new URL('../../scripts/toolchain/keeper.mjs', import.meta.url))
@@ -25,17 +25,6 @@ async function keep(...args: string[]): Promise<{ keeper: ChildProcess; left: ()
   expect(left()).toHaveLength(3)
   return { keeper, left }
 }
-
-test('a process is found in the output of ps by its whole setting: /x/toolrack is not /x/toolrack-2', () => {
-  const listing = [
-    '  101 node start.mjs HOME=/root SERVES_CHECKOUT=/x/toolrack TERM=xterm',
-    ' 1020 node start.mjs SERVES_CHECKOUT=/x/toolrack',
-    '  103 node start.mjs SERVES_CHECKOUT=/x/toolrack-2 TERM=xterm',
-    '  104 node start.mjs ALSO_SERVES_CHECKOUT=/x/toolrack TERM=xterm',
-    '',
-  ]
-  expect(pidsIn(listing.join('\n'), 'SERVES_CHECKOUT=/x/toolrack')).toEqual([101, 1020])
-})
 
 test(
   'SIGTERM ends what is kept, whatever session it is in',
@@ -73,3 +62,12 @@ test(
   },
   limitMs,
 )
+
+test('a process of ps has the whole setting, not one that only begins like it', () => {
+  const text = `  17 node a.mjs HOME=/x SERVES_CHECKOUT=/x/toolrack LANG=C
+  18 node a.mjs SERVES_CHECKOUT=/x/toolrack-2 LANG=C
+  19 node a.mjs HOME=/x SERVES_CHECKOUT=/x/toolrack
+  20 node a.mjs OLD_SERVES_CHECKOUT=/x/toolrack LANG=C
+`
+  expect(pidsOfLines(text, 'SERVES_CHECKOUT=/x/toolrack')).toEqual([17, 19])
+})

@@ -31,7 +31,7 @@ export interface Checkout extends Disposable {
   readonly run: (
     script: string,
     args?: readonly string[],
-    fakeNpm?: 'works' | 'fails' | 'leaves out' | 'hangs' | 'waits',
+    fakeNpm?: 'works' | 'fails' | 'leaves out' | 'installs nothing' | 'hangs' | 'waits',
     fakePython?: 'works' | 'old' | 'no venv' | 'fails' | 'hangs',
     env?: Readonly<Record<string, string>>,
   ) => Run
