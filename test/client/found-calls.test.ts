@@ -47,6 +47,24 @@ test('arguments that LangChain or the AI SDK could not parse are a failure that 
     ])
 })
 
+test('a call that LangChain could not parse is answered beside the calls that it could parse', async () => {
+  let ran = 0
+  const dispatcher = new ToolDispatcher({ runners: [{ name: 'T', run: () => (ran += 1) }] })
+  const broken = { ...langchain('b', 'T', '{"n"'), type: 'invalid_tool_call', error: 'Malformed args.' }
+  // `content` has the same calls, as Anthropic's model wrote them.
+  const content = [anthropic('a', 'T', {}), anthropic('b', 'T', {})]
+  const answer = { content, tool_calls: [langchain('a', 'T', {})], invalid_tool_calls: [broken] }
+  const { format, messages, results } = await dispatcher.dispatch(answer)
+  expect([format, ran]).toEqual(['langchain', 1])
+  expect(messages).toMatchObject([{ tool_call_id: 'a', content: '1' }, { tool_call_id: 'b' }])
+  expect(results).toMatchObject([
+    { index: 0, id: 'a', result: { resultType: 'success' } },
+    { index: 1, id: 'b', result: { resultType: 'failure', code: 'ARGUMENTS_INVALID' } },
+  ])
+  const { results: onlyBroken } = await dispatcher.dispatch({ ...answer, tool_calls: [] })
+  expect(onlyBroken).toMatchObject([{ index: 0, id: 'b', result: { code: 'ARGUMENTS_INVALID' } }])
+})
+
 test('the content of a message with tool_calls is not read, because LangChain writes the same calls there', async () => {
   let ran = 0
   const dispatcher = new ToolDispatcher({ runners: [{ name: 'T', run: () => (ran += 1) }] })

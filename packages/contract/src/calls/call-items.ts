@@ -10,13 +10,17 @@ export function itemsIn(body: JsonValue, formats: readonly CallFormat[]): readon
   const message = isJsonObject(body) ? body : {}
   const known = [...new Set(formats.map(({ itemsKey }) => itemsKey))]
   const others = formats.flatMap(({ otherKeys = [] }) => otherKeys)
-  const filled = [...new Set([...known, ...others])].filter((key) => itemsAt(message, key).length > 0)
+  const allAt = (key: string): readonly JsonValue[] => {
+    const more = formats.find((one) => one.itemsKey === key && one.moreItemsKey)?.moreItemsKey
+    return [...itemsAt(message, key), ...(more ? itemsAt(message, more) : [])]
+  }
+  const filled = [...new Set([...known, ...others])].filter((key) => allAt(key).length > 0)
   const writers = formats.filter(({ itemsKey }) => filled.includes(itemsKey))
   const notRead = new Set(writers.flatMap(({ otherKeys = [] }) => otherKeys))
   const [key, ...more] = filled.filter((one) => !notRead.has(one))
   if (more.length > 0 || (key === undefined && !isMessage(message, known)))
     return { fault: `must be a list of tool calls, or an object with one of ${inWords(known)}` }
-  if (key !== undefined) return itemsAt(message, key)
+  if (key !== undefined) return allAt(key)
   if (Object.keys(message).some((other) => itemsAt(message, other).some(looksLikeCall)))
     return { fault: `has a tool call, but not in one of ${inWords(known)}` }
   return []
