@@ -79,6 +79,10 @@ test.each<[string, object]>([
     { content: [{ type: 'text', text: 'Hi.' }], tool_calls: [], invalid_tool_calls: [] },
   ],
   ['a message of LangGraph', { type: 'ai', content: 'Hi.' }],
+  [
+    'an answer of the Responses API that repeats its tools',
+    { output: [], tools: [{ type: 'function', name: 'T', parameters: {}, strict: false }] },
+  ],
   ['an old message', { role: 'assistant', content: 'Hi.', function_call: null }],
   [
     'calls that the vendor runs itself',
