@@ -92,6 +92,10 @@ test.each<[string, object]>([
         { type: 'mcp_tool_use', id: 'm', name: 'T', server_name: 'S', input: {} },
         { type: 'mcp_call', id: 'm', name: 'T', server_label: 'S', arguments: '{}', output: null },
         { type: 'web_search_call', id: 'w', action: { type: 'search', query: 'a' } },
+        { type: 'shell_call', call_id: 'h', action: {}, environment: { type: 'container_reference' } },
+        { type: 'program', call_id: 'p', code: 'f()' },
+        { type: 'apply_patch_call_output', call_id: 'o', status: 'completed' },
+        { type: 'tool-invocation', result: 1, toolInvocation: { toolName: 'T', args: {} } },
         { type: 'server_tool_call', id: 's', name: 'T', args: {} },
         { ...aiSdk('a', 'T', {}), providerExecuted: true },
         { type: 'tool-result', toolCallId: 'a', toolName: 'T', input: {}, output: 1 },
@@ -120,6 +124,21 @@ test.each<[string, object, RegExp]>([
       output: [responses('a', 'T', {}), { type: 'custom_tool_call', call_id: 'b', name: 'T', input: 'x' }],
     },
     /item 1 that is not a tool call of a known format/,
+  ],
+  ...[
+    { type: 'shell_call', action: { commands: ['ls'] }, environment: { type: 'local' } },
+    { type: 'local_shell_call', action: { type: 'exec', command: ['ls'] } },
+    { type: 'apply_patch_call', operation: { type: 'delete_file', path: 'a' } },
+    { type: 'computer_call', action: { type: 'screenshot' }, pending_safety_checks: [] },
+  ].map((item): [string, object, RegExp] => [
+    `a ${item.type} beside a call`,
+    { output: [responses('a', 'T', {}), { id: 'i', call_id: 'b', status: 'completed', ...item }] },
+    /item 1 that is not a tool call of a known format/,
+  ]),
+  [
+    'a call of version 4 of the AI SDK',
+    [{ type: 'tool-invocation', toolInvocation: { state: 'call', toolCallId: 'a', toolName: 'T', args: {} } }],
+    /item 0 that is not a tool call of a known format/,
   ],
   [
     'a part of a chat of the AI SDK',

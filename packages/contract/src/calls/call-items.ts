@@ -34,13 +34,13 @@ const ARGUMENTS = ['arguments', 'args', 'input', 'parameters']
 const RESULTS = ['output', 'result', 'error']
 
 /**
- * True for an item that names a tool, has arguments and has no result. The item can also be of the form
- * `{"type":"custom","custom":{"name","input"}}`.
+ * True for an item without a result that names a tool and has arguments, itself or in one of its values, such as
+ * `{"type":"custom","custom":{"name","input"}}`. An item with a `type` and a `call_id` waits for an answer too.
  */
 export function looksLikeCall(item: JsonValue): boolean {
-  if (!isJsonObject(item)) return false
-  const { type } = item
-  return [item, typeof type === 'string' ? item[type] : undefined].some(
+  if (!isJsonObject(item) || hasOne(item, RESULTS)) return false
+  if (typeof item['type'] === 'string' && typeof item['call_id'] === 'string') return true
+  return [item, ...Object.values(item)].some(
     (one) => isJsonObject(one) && hasOne(one, NAMES) && hasOne(one, ARGUMENTS) && !hasOne(one, RESULTS),
   )
 }
