@@ -137,7 +137,12 @@ test.each<[string, object, RegExp]>([
   ]),
   [
     'a call of version 4 of the AI SDK',
-    [{ type: 'tool-invocation', toolInvocation: { state: 'call', toolCallId: 'a', toolName: 'T', args: {} } }],
+    [
+      {
+        type: 'tool-invocation',
+        toolInvocation: { state: 'call', toolCallId: 'a', toolName: 'T', args: {} },
+      },
+    ],
     /item 0 that is not a tool call of a known format/,
   ],
   [

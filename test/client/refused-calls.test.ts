@@ -99,6 +99,14 @@ test('a call that could not be sent is sent again, and run once', async () => {
   expect(server.asked).toHaveLength(1)
 })
 
+/** As Node's `fetch` throws it: an AggregateError, which has the code of its first error and no `syscall`. */
+function tried(...syscalls: readonly string[]): TypeError {
+  const errors = syscalls.map((syscall) => Object.assign(new Error('no'), { code: 'ETIMEDOUT', syscall }))
+  return new TypeError('fetch failed', {
+    cause: Object.assign(new AggregateError(errors), { code: 'ETIMEDOUT' }),
+  })
+}
+
 test.each([
   ['Node for an unknown host', new TypeError('no', { cause: { code: 'ENOTFOUND' } }), 'RUNNER_UNAVAILABLE'],
   [
@@ -112,6 +120,12 @@ test.each([
     'WORKER_DIED',
   ],
   ['node-fetch', Object.assign(new Error('no'), { code: 'ECONNREFUSED' }), 'RUNNER_UNAVAILABLE'],
+  [
+    'Node for a host with several addresses that do not answer',
+    tried('connect', 'connect'),
+    'RUNNER_UNAVAILABLE',
+  ],
+  ['Node if one of several errors came later', tried('connect', 'read'), 'WORKER_DIED'],
   ['Bun', Object.assign(new Error('no'), { code: 'ConnectionRefused' }), 'RUNNER_UNAVAILABLE'],
   ['a browser', new TypeError('Failed to fetch'), 'WORKER_DIED'],
   ['a platform that throws nothing', undefined, 'WORKER_DIED'],
