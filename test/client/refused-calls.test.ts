@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import type { RequestListener } from 'node:http'
 import { ToolDispatcher } from '../../packages/client/src/index.ts'
-import type { ToolDispatcherOptions } from '../../packages/client/src/index.ts'
+import type { ToolDispatcherOptions, ToolsError } from '../../packages/client/src/index.ts'
 import { json, ScriptedServer } from '../support/scripted-server.ts'
 import { chat } from './calls.ts'
 import { listAnswer, refusal, toolDefs } from './scripted-service.ts'
@@ -65,6 +65,33 @@ test('a token function that throws is an error of the operator too', async () =>
     code: 'TOKEN_FAILED',
     message: 'The token function failed: signed out',
   })
+})
+
+test('what had run before the service refused the rest is in the error, and complete takes it', async () => {
+  const result = { resultType: 'success', textResultForLlm: 'ran there', meta: {} }
+  const ran = json({ results: Array.from({ length: 64 }, () => ({ result })), pending: [] })
+  server.answers = [ran, refusal(401, 'TOKEN_INVALID', 'Not you.')]
+  const calls = [chat('here', 'HERE', {}), ...Array.from({ length: 65 }, (_, at) => chat(`c${at}`, 'A', {}))]
+  const { promise: first, resolve: firstEnds } = Promise.withResolvers<void>()
+  let sent = 0
+  const made = dispatcher({
+    runners: [{ name: 'HERE', run: () => 'ran here' }],
+    // The second request is sent when the first is answered, so that the answers come in this order.
+    fetch: async (...args) => {
+      if ((sent += 1) > 1) await first
+      return fetch(...args).finally(firstEnds)
+    },
+  })
+  const thrown = await made.dispatch(calls).catch((reason: unknown) => reason)
+  expect(thrown).toMatchObject({ code: 'SERVICE_REFUSED', status: 401 })
+  const { results } = thrown as ToolsError
+  expect(results).toHaveLength(65)
+  expect(results.slice(0, 2)).toMatchObject([
+    { index: 0, id: 'here', name: 'HERE', result: { textResultForLlm: 'ran here' } },
+    { index: 1, id: 'c0', name: 'A', result: { textResultForLlm: 'ran there' } },
+  ])
+  const { messages } = made.complete(calls, [...results, { index: 65, result: 'Not run.' }])
+  expect(messages).toHaveLength(66)
 })
 
 /** An address where nothing listens any more. Some ports, such as 1, are refused by `fetch` itself. */

@@ -21,14 +21,14 @@ export function itemsIn(body: JsonValue, formats: readonly CallFormat[]): readon
   if (more.length > 0 || (key === undefined && !isMessage(message, known)))
     return { fault: `must be a list of tool calls, or an object with one of ${inWords(known)}` }
   if (key !== undefined) return allAt(key)
-  const unread = Object.keys(message).filter((other) => !DEFINITIONS.includes(other))
+  const unread = Object.keys(message).filter((other) => !DEFINITIONS.test(other))
   if (unread.some((other) => itemsAt(message, other).some(looksLikeCall)))
     return { fault: `has a tool call, but not in one of ${inWords(known)}` }
   return []
 }
 
 /** The keys under which an answer repeats the tools that the model was offered. A definition looks like a call. */
-const DEFINITIONS = ['tools', 'functions']
+const DEFINITIONS = /^(?:tools|functions)$/
 const NAMES = ['name', 'toolName', 'tool_name', 'toolCallId']
 const ARGUMENTS = ['arguments', 'args', 'input', 'parameters']
 const RESULTS = ['output', 'result', 'error']

@@ -131,7 +131,7 @@ export const openaiFunctionCalls: CallFormat<'openai-functions'> = {
 /** True for a call that OpenAI runs itself, such as a shell in OpenAI's container, and for the answer to a call. */
 function isRunByOpenai({ type, environment }: JsonObject): boolean {
   if (type === 'shell_call') return isJsonObject(environment) && environment['type'] !== 'local'
-  return typeof type === 'string' && /^(?:mcp_call|mcp_approval_request|program|.*_output)$/.test(type)
+  return typeof type === 'string' && /^mcp_|^program$|_output$/.test(type)
 }
 
 /** Converts a schema for Chat Completions and the Responses API without strict mode. */
