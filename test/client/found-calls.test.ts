@@ -47,6 +47,24 @@ test('arguments that LangChain or the AI SDK could not parse are a failure that 
     ])
 })
 
+test('a call that LangChain could not parse is answered beside the calls that it could parse', async () => {
+  let ran = 0
+  const dispatcher = new ToolDispatcher({ runners: [{ name: 'T', run: () => (ran += 1) }] })
+  const broken = { ...langchain('b', 'T', '{"n"'), type: 'invalid_tool_call', error: 'Malformed args.' }
+  // `content` has the same calls, as Anthropic's model wrote them.
+  const content = [anthropic('a', 'T', {}), anthropic('b', 'T', {})]
+  const answer = { content, tool_calls: [langchain('a', 'T', {})], invalid_tool_calls: [broken] }
+  const { format, messages, results } = await dispatcher.dispatch(answer)
+  expect([format, ran]).toEqual(['langchain', 1])
+  expect(messages).toMatchObject([{ tool_call_id: 'a', content: '1' }, { tool_call_id: 'b' }])
+  expect(results).toMatchObject([
+    { index: 0, id: 'a', result: { resultType: 'success' } },
+    { index: 1, id: 'b', result: { resultType: 'failure', code: 'ARGUMENTS_INVALID' } },
+  ])
+  const { results: onlyBroken } = await dispatcher.dispatch({ ...answer, tool_calls: [] })
+  expect(onlyBroken).toMatchObject([{ index: 0, id: 'b', result: { code: 'ARGUMENTS_INVALID' } }])
+})
+
 test('the content of a message with tool_calls is not read, because LangChain writes the same calls there', async () => {
   let ran = 0
   const dispatcher = new ToolDispatcher({ runners: [{ name: 'T', run: () => (ran += 1) }] })
@@ -61,6 +79,10 @@ test.each<[string, object]>([
     { content: [{ type: 'text', text: 'Hi.' }], tool_calls: [], invalid_tool_calls: [] },
   ],
   ['a message of LangGraph', { type: 'ai', content: 'Hi.' }],
+  [
+    'an answer of the Responses API that repeats its tools',
+    { output: [], tools: [{ type: 'function', name: 'T', parameters: {}, strict: false }] },
+  ],
   ['an old message', { role: 'assistant', content: 'Hi.', function_call: null }],
   [
     'calls that the vendor runs itself',
@@ -70,6 +92,10 @@ test.each<[string, object]>([
         { type: 'mcp_tool_use', id: 'm', name: 'T', server_name: 'S', input: {} },
         { type: 'mcp_call', id: 'm', name: 'T', server_label: 'S', arguments: '{}', output: null },
         { type: 'web_search_call', id: 'w', action: { type: 'search', query: 'a' } },
+        { type: 'shell_call', call_id: 'h', action: {}, environment: { type: 'container_reference' } },
+        { type: 'program', call_id: 'p', code: 'f()' },
+        { type: 'apply_patch_call_output', call_id: 'o', status: 'completed' },
+        { type: 'tool-invocation', result: 1, toolInvocation: { toolName: 'T', args: {} } },
         { type: 'server_tool_call', id: 's', name: 'T', args: {} },
         { ...aiSdk('a', 'T', {}), providerExecuted: true },
         { type: 'tool-result', toolCallId: 'a', toolName: 'T', input: {}, output: 1 },
@@ -98,6 +124,26 @@ test.each<[string, object, RegExp]>([
       output: [responses('a', 'T', {}), { type: 'custom_tool_call', call_id: 'b', name: 'T', input: 'x' }],
     },
     /item 1 that is not a tool call of a known format/,
+  ],
+  ...[
+    { type: 'shell_call', action: { commands: ['ls'] }, environment: { type: 'local' } },
+    { type: 'local_shell_call', action: { type: 'exec', command: ['ls'] } },
+    { type: 'apply_patch_call', operation: { type: 'delete_file', path: 'a' } },
+    { type: 'computer_call', action: { type: 'screenshot' }, pending_safety_checks: [] },
+  ].map((item): [string, object, RegExp] => [
+    `a ${item.type} beside a call`,
+    { output: [responses('a', 'T', {}), { id: 'i', call_id: 'b', status: 'completed', ...item }] },
+    /item 1 that is not a tool call of a known format/,
+  ]),
+  [
+    'a call of version 4 of the AI SDK',
+    [
+      {
+        type: 'tool-invocation',
+        toolInvocation: { state: 'call', toolCallId: 'a', toolName: 'T', args: {} },
+      },
+    ],
+    /item 0 that is not a tool call of a known format/,
   ],
   [
     'a part of a chat of the AI SDK',

@@ -157,6 +157,12 @@ test('an answer without calls is completed without results', () => {
   expect(new ToolDispatcher({}).complete(answer, [])).toEqual({ format: null, messages: [] })
 })
 
+test('null is the place of a pending call in the answer of the service, so it may stand beside the result', () => {
+  const results = JSON.parse('[{"index":0,"id":"a","result":null},{"index":0,"result":"ran"}]') as []
+  const { messages } = new ToolDispatcher({}).complete([chat('a', 'FLOW', {})], results)
+  expect(messages).toEqual([{ role: 'tool', tool_call_id: 'a', content: 'ran' }])
+})
+
 const one = { index: 0, result: 'a' }
 test.each<[string, readonly { index: number; result: ReportedResult }[], RegExp]>([
   ['too few', [one], /^The list of results has no result for the call with the index 1\.$/],

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test } from '@jest/globals'
 import type { RequestListener } from 'node:http'
 import { ToolDispatcher } from '../../packages/client/src/index.ts'
-import type { ToolDispatcherOptions } from '../../packages/client/src/index.ts'
+import type { ToolDispatcherOptions, ToolsError } from '../../packages/client/src/index.ts'
 import { json, ScriptedServer } from '../support/scripted-server.ts'
 import { chat } from './calls.ts'
 import { listAnswer, refusal, toolDefs } from './scripted-service.ts'
@@ -67,6 +67,33 @@ test('a token function that throws is an error of the operator too', async () =>
   })
 })
 
+test('what had run before the service refused the rest is in the error, and complete takes it', async () => {
+  const result = { resultType: 'success', textResultForLlm: 'ran there', meta: {} }
+  const ran = json({ results: Array.from({ length: 64 }, () => ({ result })), pending: [] })
+  server.answers = [ran, refusal(401, 'TOKEN_INVALID', 'Not you.')]
+  const calls = [chat('here', 'HERE', {}), ...Array.from({ length: 65 }, (_, at) => chat(`c${at}`, 'A', {}))]
+  const { promise: first, resolve: firstEnds } = Promise.withResolvers<void>()
+  let sent = 0
+  const made = dispatcher({
+    runners: [{ name: 'HERE', run: () => 'ran here' }],
+    // The second request is sent when the first is answered, so that the answers come in this order.
+    fetch: async (...args) => {
+      if ((sent += 1) > 1) await first
+      return fetch(...args).finally(firstEnds)
+    },
+  })
+  const thrown = await made.dispatch(calls).catch((reason: unknown) => reason)
+  expect(thrown).toMatchObject({ code: 'SERVICE_REFUSED', status: 401 })
+  const { results } = thrown as ToolsError
+  expect(results).toHaveLength(65)
+  expect(results.slice(0, 2)).toMatchObject([
+    { index: 0, id: 'here', name: 'HERE', result: { textResultForLlm: 'ran here' } },
+    { index: 1, id: 'c0', name: 'A', result: { textResultForLlm: 'ran there' } },
+  ])
+  const { messages } = made.complete(calls, [...results, { index: 65, result: 'Not run.' }])
+  expect(messages).toHaveLength(66)
+})
+
 /** An address where nothing listens any more. Some ports, such as 1, are refused by `fetch` itself. */
 async function refusing(): Promise<string> {
   await using gone = await ScriptedServer.start()
@@ -99,6 +126,14 @@ test('a call that could not be sent is sent again, and run once', async () => {
   expect(server.asked).toHaveLength(1)
 })
 
+/** As Node's `fetch` throws it: an AggregateError, which has the code of its first error and no `syscall`. */
+function tried(...syscalls: readonly string[]): TypeError {
+  const errors = syscalls.map((syscall) => Object.assign(new Error('no'), { code: 'ETIMEDOUT', syscall }))
+  return new TypeError('fetch failed', {
+    cause: Object.assign(new AggregateError(errors), { code: 'ETIMEDOUT' }),
+  })
+}
+
 test.each([
   ['Node for an unknown host', new TypeError('no', { cause: { code: 'ENOTFOUND' } }), 'RUNNER_UNAVAILABLE'],
   [
@@ -112,6 +147,12 @@ test.each([
     'WORKER_DIED',
   ],
   ['node-fetch', Object.assign(new Error('no'), { code: 'ECONNREFUSED' }), 'RUNNER_UNAVAILABLE'],
+  [
+    'Node for a host with several addresses that do not answer',
+    tried('connect', 'connect'),
+    'RUNNER_UNAVAILABLE',
+  ],
+  ['Node if one of several errors came later', tried('connect', 'read'), 'WORKER_DIED'],
   ['Bun', Object.assign(new Error('no'), { code: 'ConnectionRefused' }), 'RUNNER_UNAVAILABLE'],
   ['a browser', new TypeError('Failed to fetch'), 'WORKER_DIED'],
   ['a platform that throws nothing', undefined, 'WORKER_DIED'],

@@ -1,3 +1,5 @@
+import type { ToolResult } from '@toolrack/contract'
+
 /** The code of a ToolsError. Recognise an error by its code, never by its class or its text. */
 export type ToolsErrorCode =
   /** An option, a Runner or a query is not allowed. */
@@ -18,6 +20,15 @@ export type ToolsErrorCode =
   /** The chat endpoint of `runTools` failed, or its answer is not a chat completion. */
   | 'MODEL_FAILED'
 
+/** The result of one call of a model's answer. */
+export type CallResult = {
+  /** The index of the call among all items of the answer. */
+  readonly index: number
+  readonly id: string | null
+  readonly name: string
+  readonly result: ToolResult
+}
+
 /** An error that the client reports to its caller. A failed tool is not such an error: it is a result for the model. */
 export class ToolsError extends Error {
   override readonly name = 'ToolsError'
@@ -26,6 +37,8 @@ export class ToolsError extends Error {
   readonly status: number | undefined
   /** The code of the service, such as `PARAMETER_INVALID`. */
   readonly reason: string | undefined
+  /** The results of the calls that had ended, if `dispatch` throws after it ran some. `complete` takes them. */
+  readonly results: readonly CallResult[] = []
 
   /** `message` names the fault and what to do. It never repeats a token or a rejected value. */
   constructor(

@@ -1,7 +1,8 @@
 /** The client of a Toolrack service. It needs only `fetch`. It has no dependency and does not need Node. */
 export type { Dialect, DialectTools, GeminiTool, JsonObject, JsonValue, Layer } from '@toolrack/contract'
 export type { ListedTool, ReportedResult, ToolDefinition, ToolOf, ToolResult } from '@toolrack/contract'
-export { ToolsError, type ServiceErrorCode as LossCode, type ToolsErrorCode } from './errors.ts'
+export { ToolsError, type CallResult } from './errors.ts'
+export type { ServiceErrorCode as LossCode, ToolsErrorCode } from './errors.ts'
 export type { ListOptions } from './list-query.ts'
 export { STANDARD_DEFINITIONS } from './local-list.ts'
 export { runTools, type ChatModel, type RanTools, type RunToolsOptions } from './run-tools.ts'

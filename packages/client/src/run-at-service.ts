@@ -22,16 +22,17 @@ const BYTES_MAX = 900_000
 
 /**
  * Runs calls at the service. A call is sent a second time only after a 401, or if the first request certainly never reached
- * the service. If the service does not answer, each result is a failure that says whether the tool may have run. Rejects with
- * the reason of the caller's signal, with TOKEN_FAILED, and with SERVICE_REFUSED if the model cannot correct its calls.
+ * the service. If the service does not answer, each result is a failure that says whether the tool may have run. The answer to a
+ * call rejects with the reason of the caller's signal, with TOKEN_FAILED, and with SERVICE_REFUSED if the model cannot correct
+ * the call.
  */
-export async function runAtService(
+export function runAtService(
   service: Service,
   calls: readonly ToolCall[],
   deadlineMs: number,
   caller: AbortSignal | undefined,
-): Promise<ReadonlyMap<ToolCall, ServiceAnswer>> {
-  const answers = batches(calls).map(async (batch) => {
+): ReadonlyMap<ToolCall, Promise<ServiceAnswer>> {
+  const answer = async (batch: readonly Sent[]): Promise<readonly ServiceAnswer[]> => {
     try {
       const endsMs = Date.now() + deadlineMs
       const send = (signal: AbortSignal): Promise<string> =>
@@ -45,15 +46,17 @@ export async function runAtService(
     } catch (error) {
       caller?.throwIfAborted()
       const result = failureOf(error)
-      return batch.map(({ call }): Answered => [call, { result }])
+      return batch.map(() => ({ result }))
     }
+  }
+  const answers = batches(calls).flatMap((batch) => {
+    const answered = answer(batch)
+    return batch.map(({ call }, at) => [call, answered.then((all) => all[at] ?? {})] as const)
   })
-  await Promise.allSettled(answers)
-  return new Map((await Promise.all(answers)).flat())
+  return new Map(answers)
 }
 
 type Sent = { readonly call: ToolCall; readonly json: string }
-type Answered = readonly [ToolCall, ServiceAnswer]
 
 /** Divides the calls into requests. Each call gets a new id, because a model's ids can be missing or not unique. */
 function batches(calls: readonly ToolCall[]): readonly (readonly Sent[])[] {
@@ -82,17 +85,17 @@ async function sendBatch(service: Service, batch: readonly Sent[], signal: Abort
 }
 
 /** Reads the service's answer to a batch. Throws ServiceError if the text is not an answer to these calls. */
-function readAnswer(text: string, batch: readonly Sent[]): readonly Answered[] {
+function readAnswer(text: string, batch: readonly Sent[]): readonly ServiceAnswer[] {
   try {
     const { results, pending } = JSON.parse(text) as {
       results: { result: unknown }[]
       pending: (LeftCall & { index: number })[]
     }
-    return batch.map(({ call }, index) => {
+    return batch.map((_, index) => {
       const result = results[index]?.result
-      if (isToolResult(result)) return [call, { result }]
+      if (isToolResult(result)) return { result }
       const { name, workflowName, arguments: args } = pending.find((call) => call.index === index) as LeftCall
-      return [call, { left: { name, workflowName, arguments: args } }]
+      return { left: { name, workflowName, arguments: args } }
     })
   } catch (cause) {
     throw new ServiceError('UNREADABLE', 'The answer to the calls did not come from the service.', { cause })

@@ -78,10 +78,16 @@ export async function withNetworkErrors<T>(signal: AbortSignal, act: () => Promi
 /** The codes of errors before there is a connection, in Node and Bun. Browsers do not say why a request failed. */
 const NO_CONNECTION = /^(?:ECONNREFUSED|ENOTFOUND|EAI_AGAIN|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused)$/
 
-/** True if the error certainly means that there was no connection. `fetch` of Node has the network's error as its cause. */
+type NetworkError = { code?: string; syscall?: string; errors?: readonly NetworkError[] }
+
+/**
+ * True if the error certainly means that there was no connection. `fetch` of Node has the network's error as its cause. If the
+ * host has several addresses, the cause holds one error for each address, and may have the code of the first.
+ */
 function hadNoConnection(error: unknown): boolean {
-  const { code, cause } = (error ?? {}) as { code?: string; cause?: { code?: string; syscall?: string } }
-  return cause?.syscall === 'connect' || NO_CONNECTION.test(code ?? cause?.code ?? '')
+  const { code, cause } = (error ?? {}) as { code?: string; cause?: NetworkError }
+  const tried = cause?.errors?.length ? cause.errors : [cause]
+  return tried.every((one) => one?.syscall === 'connect') || NO_CONNECTION.test(code ?? cause?.code ?? '')
 }
 
 /** Returns an answer with a status below 400, and throws for any other answer. */

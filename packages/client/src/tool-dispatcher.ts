@@ -9,7 +9,7 @@ import type {
 } from '@toolrack/contract'
 import type { ReportedResult, ToolCall, ToolResult } from '@toolrack/contract'
 import type { ByName } from './by-name.ts'
-import { optionInvalid, ToolsError } from './errors.ts'
+import { optionInvalid, ToolsError, type CallResult } from './errors.ts'
 import { runAtService, type LeftCall } from './run-at-service.ts'
 import { runLocally } from './run-locally.ts'
 import { runnersByName, type AnyRunner, type Runner } from './runner.ts'
@@ -33,19 +33,12 @@ export type Answered<Message extends object = JsonObject> = {
 /** The results of a model's calls. If calls are pending, append the messages of `complete`, and not these. */
 export type Dispatched<Message extends object = JsonObject> = Answered<Message> & {
   /** One result for each call that is not pending, in the order of the calls. */
-  readonly results: readonly (CallIdentity & { readonly result: ToolResult })[]
+  readonly results: readonly CallResult[]
   /** The calls of workflows for which there is no Runner. The caller runs them and gives their results to `complete`. */
   readonly pending: readonly PendingCall[]
 }
 
-type CallIdentity = {
-  /** The index of the call among all items of the answer. */
-  readonly index: number
-  readonly id: string | null
-  readonly name: string
-}
-
-export type PendingCall = CallIdentity & {
+export type PendingCall = Omit<CallResult, 'result'> & {
   readonly kind: 'workflow'
   readonly workflowName: string
   /** The arguments as an object. The service does not check them against the schema. */
@@ -78,7 +71,7 @@ export class ToolDispatcher {
    *
    * - CALLS_INVALID if there is no list of calls, or if an item looks like a call of no known format, before anything is run,
    * - CRYPTO_MISSING, before anything is run,
-   * - TOKEN_FAILED or SERVICE_REFUSED, as `list` does, when the Runners of the other calls have ended,
+   * - TOKEN_FAILED or SERVICE_REFUSED, as `list` does, when the other calls have ended; `results` of the error has their results,
    * - the reason of `signal`.
    */
   async dispatch<Message extends object = JsonObject>(
@@ -92,7 +85,7 @@ export class ToolDispatcher {
     const remote = calls.filter(({ fault }, at) => fault === undefined && !runners[at])
     const answers = this.#service && runAtService(this.#service, remote, this.#deadlineMs, signal)
     const answering = calls.map(async (call, at) => {
-      const { result, left } = (runners[at] ? undefined : (await answers)?.get(call)) ?? {}
+      const { result, left } = (runners[at] ? undefined : await answers?.get(call)) ?? {}
       // If the service answers that the tool runs at the client, the call runs here if there is a Runner.
       const runner = runners[at] ?? this.#runners.get(left?.name ?? '')
       const pending = left && !runner ? pendingCall(call, left) : undefined
@@ -100,12 +93,23 @@ export class ToolDispatcher {
       return { call, result: result ?? (await this.#runHere(call, runner, signal)) }
     })
     // If one call rejects, the others end first, so that no Runner goes on in the background.
-    await Promise.allSettled(answering)
-    const outcomes = await Promise.all(answering)
-    const answered = outcomes.flatMap((outcome) => (outcome.pending ? [] : [outcome]))
+    const outcomes = await Promise.all(
+      answering.map((one) => one.catch((error: unknown): Lost => ({ error }))),
+    )
+    const answered = outcomes.flatMap((outcome) => (outcome.call ? [outcome] : []))
+    const results = answered.map(({ call: { index, id = null, name }, result }) => ({
+      index,
+      id,
+      name,
+      result,
+    }))
+    for (const outcome of outcomes)
+      if ('error' in outcome)
+        // The reason of the signal is the caller's own object.
+        throw signal?.aborted ? outcome.error : Object.assign(outcome.error as ToolsError, { results })
     return {
       ...messagesOf<Message>(format, answered),
-      results: answered.map(({ call: { index, id = null, name }, result }) => ({ index, id, name, result })),
+      results,
       pending: outcomes.flatMap((outcome) => outcome.pending ?? []),
     }
   }
@@ -130,6 +134,9 @@ export class ToolDispatcher {
     return runner ? runLocally(runner, call, this.#deadlineMs, signal) : unsupported(call.name)
   }
 }
+
+/** A call whose answer is an error for the caller. */
+type Lost = { readonly error: unknown; readonly call?: never; readonly pending?: never }
 
 /** Throws CALLS_INVALID. */
 function callsIn(answer: object) {

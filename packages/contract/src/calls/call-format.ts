@@ -29,6 +29,8 @@ export type CallFormat<Name extends string = string> = {
   readonly name: Name
   /** The key of a message that holds the list of items, or the only item, such as `tool_calls`. */
   readonly itemsKey: string
+  /** The key of a second list of items in the same message. Its items follow those of `itemsKey`. */
+  readonly moreItemsKey?: string
   /** Other keys of the same message that can hold calls. They are read only if `itemsKey` has no item. */
   readonly otherKeys?: readonly string[]
   /** True for an item that is a call in this format, even if the call is malformed. */

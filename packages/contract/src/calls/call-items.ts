@@ -10,30 +10,37 @@ export function itemsIn(body: JsonValue, formats: readonly CallFormat[]): readon
   const message = isJsonObject(body) ? body : {}
   const known = [...new Set(formats.map(({ itemsKey }) => itemsKey))]
   const others = formats.flatMap(({ otherKeys = [] }) => otherKeys)
-  const filled = [...new Set([...known, ...others])].filter((key) => itemsAt(message, key).length > 0)
+  const allAt = (key: string): readonly JsonValue[] => {
+    const more = formats.find((one) => one.itemsKey === key && one.moreItemsKey)?.moreItemsKey
+    return [...itemsAt(message, key), ...(more ? itemsAt(message, more) : [])]
+  }
+  const filled = [...new Set([...known, ...others])].filter((key) => allAt(key).length > 0)
   const writers = formats.filter(({ itemsKey }) => filled.includes(itemsKey))
   const notRead = new Set(writers.flatMap(({ otherKeys = [] }) => otherKeys))
   const [key, ...more] = filled.filter((one) => !notRead.has(one))
   if (more.length > 0 || (key === undefined && !isMessage(message, known)))
     return { fault: `must be a list of tool calls, or an object with one of ${inWords(known)}` }
-  if (key !== undefined) return itemsAt(message, key)
-  if (Object.keys(message).some((other) => itemsAt(message, other).some(looksLikeCall)))
+  if (key !== undefined) return allAt(key)
+  const unread = Object.keys(message).filter((other) => !DEFINITIONS.test(other))
+  if (unread.some((other) => itemsAt(message, other).some(looksLikeCall)))
     return { fault: `has a tool call, but not in one of ${inWords(known)}` }
   return []
 }
 
+/** The keys under which an answer repeats the tools that the model was offered. A definition looks like a call. */
+const DEFINITIONS = /^(?:tools|functions)$/
 const NAMES = ['name', 'toolName', 'tool_name', 'toolCallId']
 const ARGUMENTS = ['arguments', 'args', 'input', 'parameters']
 const RESULTS = ['output', 'result', 'error']
 
 /**
- * True for an item that names a tool, has arguments and has no result. The item can also be of the form
- * `{"type":"custom","custom":{"name","input"}}`.
+ * True for an item without a result that names a tool and has arguments, itself or in one of its values, such as
+ * `{"type":"custom","custom":{"name","input"}}`. An item with a `type` and a `call_id` waits for an answer too.
  */
 export function looksLikeCall(item: JsonValue): boolean {
-  if (!isJsonObject(item)) return false
-  const { type } = item
-  return [item, typeof type === 'string' ? item[type] : undefined].some(
+  if (!isJsonObject(item) || hasOne(item, RESULTS)) return false
+  if (typeof item['type'] === 'string' && typeof item['call_id'] === 'string') return true
+  return [item, ...Object.values(item)].some(
     (one) => isJsonObject(one) && hasOne(one, NAMES) && hasOne(one, ARGUMENTS) && !hasOne(one, RESULTS),
   )
 }

@@ -7,8 +7,9 @@ import type { CallFormat } from '../calls/call-format.ts'
 export const langchainCalls: CallFormat<'langchain'> = {
   name: 'langchain',
   itemsKey: 'tool_calls',
+  moreItemsKey: 'invalid_tool_calls',
   // `content` repeats the calls in the shape of the model's vendor.
-  otherKeys: ['content', 'invalid_tool_calls'],
+  otherKeys: ['content'],
   isCall: ({ type }) => type === 'tool_call' || type === 'invalid_tool_call',
   isOther: ({ type }) => type === 'server_tool_call',
   id: ({ id }) => id,

@@ -87,7 +87,7 @@ export const openaiResponsesCalls: CallFormat<'openai-responses'> = {
   name: 'openai-responses',
   itemsKey: 'output',
   isCall: ({ type }) => type === 'function_call',
-  isOther: ({ type }) => type === 'mcp_call' || type === 'mcp_approval_request',
+  isOther: isRunByOpenai,
   id: (item) => item['call_id'],
   idFault: 'must have a call_id',
   read: ({ name, arguments: text }) => {
@@ -126,6 +126,12 @@ export const openaiFunctionCalls: CallFormat<'openai-functions'> = {
       name: call.name,
       content: result.textResultForLlm,
     })),
+}
+
+/** True for a call that OpenAI runs itself, such as a shell in OpenAI's container, and for the answer to a call. */
+function isRunByOpenai({ type, environment }: JsonObject): boolean {
+  if (type === 'shell_call') return isJsonObject(environment) && environment['type'] !== 'local'
+  return typeof type === 'string' && /^mcp_|^program$|_output$/.test(type)
 }
 
 /** Converts a schema for Chat Completions and the Responses API without strict mode. */
