@@ -16,7 +16,7 @@ function startingRunner(startMs = FOREVER) {
   const { promise: started, resolve } = Promise.withResolvers<void>()
   return {
     runner: new HttpRunner({ endpoint: () => endpoint, started, patience: { startMs } }),
-    go(next: PresentEndpoint) {
+    go: (next: PresentEndpoint): void => {
       endpoint = next
       resolve()
     },

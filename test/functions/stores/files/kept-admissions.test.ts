@@ -193,7 +193,7 @@ function forge(path: string, change: (kept: Kept) => void): void {
 /** A change of the definition, with the digest of the changed one. */
 function definition(change: (definition: JsonObject) => unknown): (kept: Kept) => void {
   return ({ definitions: [kept = {}] }) => {
-    const changed = change(JSON.parse(String(kept['text'])) as JsonObject)
+    const changed = change(JSON.parse(kept['text'] as string) as JsonObject)
     kept['text'] = JSON.stringify(changed)
     kept['digest'] = definitionDigest({
       function: { parameters: {} },
