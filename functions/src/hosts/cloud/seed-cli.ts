@@ -1,6 +1,7 @@
 import { ToolrackError } from '@toolrack/contract'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { harmless } from '../../log.ts'
 import { FileLayer } from '../../stores/files/file-layer.ts'
 import { firestoreConnection } from '../../stores/firestore/connect-firestore.ts'
 import { FirestoreDefinitionStore } from '../../stores/firestore/firestore-definition-store.ts'
@@ -22,7 +23,7 @@ async function seed(folder: string): Promise<number> {
   try {
     const { definitions, skipped } = await new FileLayer(folder, compilers).read()
     for (const { source, pointer, message } of skipped)
-      console.error(`${source}${pointer && `#${pointer}`}: ${message}`)
+      console.error(harmless(`${source}${pointer && `#${pointer}`}: ${message}`))
     if (skipped.length > 0) return failed(`Nothing was written: correct the ${skipped.length} faults first.`)
     const outcomes = await upsertDefinitions(store, { kind: 'global' }, definitions, 'seed')
     const changed = outcomes.filter(({ outcome }) => outcome !== 'unchanged')
@@ -41,6 +42,6 @@ function notSeeded(error: Error): number {
 }
 
 function failed(sentence: string): number {
-  console.error(sentence)
+  console.error(harmless(sentence))
   return 1
 }
