@@ -55,9 +55,11 @@ export function reshape(sent: JsonObject): Reshaped {
   return { definition, normalised, locate: (path) => locateSent(locate(path)) }
 }
 
-/** A tool of a definitions file. If the tool has no category, the file's family becomes its category. */
+/** A tool of a definitions file. If the tool has no category, also not in a fold, the file's family becomes its category. */
 export function withFamily(tool: JsonValue, family: string): JsonValue {
-  return isJsonObject(tool) ? { ...tool, category: tool['category'] ?? family } : tool
+  if (!isJsonObject(tool)) return tool
+  const { category } = unfold(tool, [...SCHEMA_KEYS.keys()]).tool
+  return (category ?? null) === null ? { ...tool, category: family } : tool
 }
 
 function reshapeWrapped(sent: JsonObject, fn: JsonObject, note: Note): Shaped {
