@@ -64,9 +64,7 @@ async function importLayer(original: OriginalLayer) {
   } catch (error) {
     if (!(error instanceof ToolrackError) || ERROR_CODES[error.code].retry) throw error
     const sources = definitions.slice(written).map(({ source }) => source)
-    console.error(
-      harmless(`${sources.join(', ')} could not be written into ${where}: ${error.message}`),
-    )
+    console.error(harmless(`${sources.join(', ')} could not be written into ${where}: ${error.message}`))
   }
   const lost = definitions.length - written
   return { written, unchanged: unchanged.length, kept: kept.length, refused: refused + lost }

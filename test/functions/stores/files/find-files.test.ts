@@ -32,7 +32,10 @@ test('a folder behind a link is read, and one that is reached twice only by its 
 })
 
 test('a subfolder whose path is too long is skipped with its code, and the others are read', async () => {
-  const [upper, lower] = ['u', 'l'].map((letter) => Array(11).fill(letter.repeat(200)).join('/')) as [string, string]
+  const [upper, lower] = ['u', 'l'].map((letter) => Array(11).fill(letter.repeat(200)).join('/')) as [
+    string,
+    string,
+  ]
   using folder = folderOf('a.json', `${upper}/b.json`)
   using other = folderOf(`${lower}/c.json`)
   const [moved = ''] = lower.split('/')
