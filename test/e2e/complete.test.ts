@@ -60,12 +60,21 @@ test.each(MATRIX)(
           index: 1,
           id: 'c1',
           name: 'ns:flow',
+          layer: 'user',
           kind: 'workflow',
           workflowName: 'tools-Notes',
           arguments: { text: 'one' },
           call: flow,
         },
-        { index: 3, id: 'c3', name: 'MINE', kind: 'client', arguments: { text: 'two' }, call: mine },
+        {
+          index: 3,
+          id: 'c3',
+          name: 'MINE',
+          layer: 'user',
+          kind: 'client',
+          arguments: { text: 'two' },
+          call: mine,
+        },
       ])
       const reported = pending.map(({ index }) => ({ index, result: { encoded: `ran ${index}`, cost: 0.5 } }))
       const completed = { format, calls: body, results: [...results, ...reported] }

@@ -61,8 +61,8 @@ test('a dispatch answers with the messages to append, and leaves calls of the cl
       { index: 2, result: null },
     ],
     pending: [
-      { index: 1, id: 'b', name: 'CLIENT', kind: 'client' },
-      { index: 2, id: 'c', name: 'FLOW', kind: 'workflow', workflowName: 'flows-Own' },
+      { index: 1, id: 'b', name: 'CLIENT', layer: 'file', kind: 'client' },
+      { index: 2, id: 'c', name: 'FLOW', layer: 'file', kind: 'workflow', workflowName: 'flows-Own' },
     ],
   })
 })
@@ -93,7 +93,7 @@ test('the log of a call is read by its caller, and by jobs that may see its tool
 })
 
 const invoke = (body: unknown) => ({ body })
-const DEEP = "[".repeat(200_000) + "]".repeat(200_000)
+const DEEP = '['.repeat(200_000) + ']'.repeat(200_000)
 const STALE = `sha256:${'0'.repeat(64)}`
 
 test.each<RefusedRow>([
