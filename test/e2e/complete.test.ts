@@ -136,6 +136,30 @@ test('a value of a ToolResult reaches Gemini as a value, and texts of the answer
   })
 })
 
+test('results that are too large are completed without data, or without the calls that dispatch has answered', async () => {
+  const calls = [0, 1, 2].map((index) => chat(`c${index}`, index < 2 ? 'ECHO' : 'MINE', { text: 'a' }))
+  const textResultForLlm = 'x'.repeat(250 * 1024)
+  const ran = [0, 1].map((index) => ({
+    index,
+    id: `c${index}`,
+    result: { resultType: 'success', textResultForLlm, data: [textResultForLlm, textResultForLlm] },
+  }))
+  const mine = { index: 2, result: 'mine' }
+  const refused = await send('dispatch/complete', { format: 'openai', calls, results: [...ran, mine] })
+  expect(await errorAnswer(refused)).toMatchObject({
+    httpStatus: 413,
+    reason: 'BODY_TOO_LARGE',
+    message: expect.stringMatching(/Leave out the data of the results, or complete only some of the calls/),
+  })
+  const results = [...ran.map((one) => ({ ...one, result: { ...one.result, data: undefined } })), mine]
+  const whole = (await answered('dispatch/complete', { format: 'openai', calls, results })) as Dispatched
+  expect(whole.messages).toHaveLength(3)
+  const rest = { format: 'openai', calls: [calls[2]], results: [{ ...mine, index: 0 }] }
+  const { messages } = (await answered('dispatch/complete', rest)) as Dispatched
+  expect(messages).toEqual([{ role: 'tool', tool_call_id: 'c2', content: 'mine' }])
+  expect(whole.messages[2]).toEqual(messages[0])
+})
+
 test('a failure needs no more than its text', async () => {
   const result = { resultType: 'failure', textResultForLlm: 'The ledger is closed.' }
   const body = { format: 'gemini', calls: [gemini(undefined, 'flow', {})], results: [{ index: 0, result }] }
