@@ -60,12 +60,21 @@ test.each(MATRIX)(
           index: 1,
           id: 'c1',
           name: 'ns:flow',
+          layer: 'user',
           kind: 'workflow',
           workflowName: 'tools-Notes',
           arguments: { text: 'one' },
           call: flow,
         },
-        { index: 3, id: 'c3', name: 'MINE', kind: 'client', arguments: { text: 'two' }, call: mine },
+        {
+          index: 3,
+          id: 'c3',
+          name: 'MINE',
+          layer: 'user',
+          kind: 'client',
+          arguments: { text: 'two' },
+          call: mine,
+        },
       ])
       const reported = pending.map(({ index }) => ({ index, result: { encoded: `ran ${index}`, cost: 0.5 } }))
       const completed = { format, calls: body, results: [...results, ...reported] }
@@ -125,6 +134,30 @@ test('a value of a ToolResult reaches Gemini as a value, and texts of the answer
       { role: 'user', parts: [{ functionResponse: { name: 'flow', response: { output: { a: [1] } } } }] },
     ],
   })
+})
+
+test('results that are too large are completed without data, or without the calls that dispatch has answered', async () => {
+  const calls = [0, 1, 2].map((index) => chat(`c${index}`, index < 2 ? 'ECHO' : 'MINE', { text: 'a' }))
+  const textResultForLlm = 'x'.repeat(250 * 1024)
+  const ran = [0, 1].map((index) => ({
+    index,
+    id: `c${index}`,
+    result: { resultType: 'success', textResultForLlm, data: [textResultForLlm, textResultForLlm] },
+  }))
+  const mine = { index: 2, result: 'mine' }
+  const refused = await send('dispatch/complete', { format: 'openai', calls, results: [...ran, mine] })
+  expect(await errorAnswer(refused)).toMatchObject({
+    httpStatus: 413,
+    reason: 'BODY_TOO_LARGE',
+    message: expect.stringMatching(/Leave out the data of the results, or complete only some of the calls/),
+  })
+  const results = [...ran.map((one) => ({ ...one, result: { ...one.result, data: undefined } })), mine]
+  const whole = (await answered('dispatch/complete', { format: 'openai', calls, results })) as Dispatched
+  expect(whole.messages).toHaveLength(3)
+  const rest = { format: 'openai', calls: [calls[2]], results: [{ ...mine, index: 0 }] }
+  const { messages } = (await answered('dispatch/complete', rest)) as Dispatched
+  expect(messages).toEqual([{ role: 'tool', tool_call_id: 'c2', content: 'mine' }])
+  expect(whole.messages[2]).toEqual(messages[0])
 })
 
 test('a failure needs no more than its text', async () => {

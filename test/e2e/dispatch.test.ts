@@ -203,7 +203,7 @@ test('a call of a tool that runs at the client comes back as it was sent, and ge
   const { messages, results, pending } = await dispatch(server, [chat('c0', 'ECHO', { text: 'x' }), call])
   expect(messages).toEqual([{ role: 'tool', tool_call_id: 'c0', content: 'x' }])
   expect(pending).toEqual([
-    { index: 1, id: 'c1', name: 'ns:mine', kind: 'client', arguments: { text: 'a' }, call },
+    { index: 1, id: 'c1', name: 'ns:mine', layer: 'user', kind: 'client', arguments: { text: 'a' }, call },
   ])
   expect(results[1]).toEqual({ index: 1, id: 'c1', name: 'ns__mine', result: null })
   for (const [make, none] of [

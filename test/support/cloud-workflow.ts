@@ -207,6 +207,7 @@ function javascript(expression: string): string {
   return expression
     .replaceAll(/\bdefault\(/g, 'orElse(')
     .replaceAll(/([\w.]+|"\w+") in ([\w.]+)/g, 'contains($2, $1)')
+    .replaceAll(/\bnot\(/g, '!(')
     .replaceAll(' == ', ' === ')
     .replaceAll(' != ', ' !== ')
     .replaceAll(' and ', ' && ')

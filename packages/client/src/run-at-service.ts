@@ -1,5 +1,5 @@
 import { CALLS_MAX, isToolResult, toolFailure, writeCall } from '@toolrack/contract'
-import type { JsonObject, ToolCall, ToolResult } from '@toolrack/contract'
+import type { JsonObject, Layer, ToolCall, ToolResult } from '@toolrack/contract'
 import { ServiceError, timedOut, ToolsError } from './errors.ts'
 import { inTime } from './in-time.ts'
 import { withRetry } from './retry.ts'
@@ -12,6 +12,7 @@ type ServiceAnswer = { readonly result?: ToolResult; readonly left?: LeftCall }
 export type LeftCall = {
   /** The canonical name. */
   readonly name: string
+  readonly layer: Layer
   /** Only for a tool that is a workflow. */
   readonly workflowName?: string | undefined
   readonly arguments: JsonObject
@@ -94,8 +95,9 @@ function readAnswer(text: string, batch: readonly Sent[]): readonly ServiceAnswe
     return batch.map((_, index) => {
       const result = results[index]?.result
       if (isToolResult(result)) return { result }
-      const { name, workflowName, arguments: args } = pending.find((call) => call.index === index) as LeftCall
-      return { left: { name, workflowName, arguments: args } }
+      const left = pending.find((call) => call.index === index) as LeftCall
+      const { name, layer, workflowName, arguments: args } = left
+      return { left: { name, layer, workflowName, arguments: args } }
     })
   } catch (cause) {
     throw new ServiceError('UNREADABLE', 'The answer to the calls did not come from the service.', { cause })

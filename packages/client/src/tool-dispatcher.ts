@@ -6,6 +6,7 @@ import type {
   FoundCall,
   JsonObject,
   JsonValue,
+  Layer,
 } from '@toolrack/contract'
 import type { ReportedResult, ToolCall, ToolResult } from '@toolrack/contract'
 import type { ByName } from './by-name.ts'
@@ -39,6 +40,8 @@ export type Dispatched<Message extends object = JsonObject> = Answered<Message> 
 }
 
 export type PendingCall = Omit<CallResult, 'result'> & {
+  /** The layer of the tool's definition. A user chooses the `workflowName` of a definition in the layer `user`. */
+  readonly layer: Layer
   readonly kind: 'workflow'
   readonly workflowName: string
   /** The arguments as an object. The service does not check them against the schema. */
@@ -174,10 +177,10 @@ function readCall(format: CallFormat, { item, index }: FoundCall, items: readonl
 /** Undefined if the tool is not a workflow. */
 function pendingCall(
   { index, id, item }: ReadCall,
-  { name, workflowName, arguments: args }: LeftCall,
+  { name, layer, workflowName, arguments: args }: LeftCall,
 ): PendingCall | undefined {
   if (workflowName === undefined) return undefined
-  return { index, id: id ?? null, name, kind: 'workflow', workflowName, arguments: args, call: item }
+  return { index, id: id ?? null, name, layer, kind: 'workflow', workflowName, arguments: args, call: item }
 }
 
 function unsupported(name: string): ToolResult {

@@ -187,6 +187,19 @@ describeOnEmulator('docs/workflows.md', () => {
     expect(ran).toHaveLength(1)
   })
 
+  test('a workflow that only a user has named is not started', async () => {
+    const sent = JSON.parse(EXAMPLES[3]?.request.body ?? '') as object
+    const path = '/jobs/tools/defs/POST_INVOICE?layer=user'
+    const headers = { Authorization: `Bearer ${values.get('OIDC_TOKEN')}`, 'X-User-Id': 'eve' }
+    const runner = { kind: 'workflow', workflowName: 'payroll' }
+    const body = JSON.stringify({ ...sent, runner })
+    expect((await service.fetch(path, { method: 'PUT', headers, body })).status).toBe(201)
+    const { ran, of } = workflow()
+    const input = { userId: 'eve', toolCall: { function: { name: 'POST_INVOICE', arguments: '{}' } } }
+    expect(await of.run('main', { input })).toBe('Unsupported tool: POST_INVOICE')
+    expect(ran).toEqual([])
+  })
+
   test('a tool that the service runs is called by the workflow that its item names', async () => {
     const { ran, sent, of } = workflow()
     const toolCall = { function: { name: 'ECHO', arguments: '{"text":"Can you hear me?"}' } }

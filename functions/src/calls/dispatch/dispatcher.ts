@@ -4,6 +4,7 @@ import type {
   InvocationResult,
   JsonObject,
   JsonValue,
+  Layer,
   ReadCalls,
   ToolCall,
 } from '@toolrack/contract'
@@ -32,6 +33,8 @@ type DispatchAnswer = {
 }
 
 type PendingCall = Identity & {
+  /** The layer of the definition. Its writer has chosen `workflowName`: of the layer `user` the user, and not the operator. */
+  readonly layer: Layer
   readonly kind: 'client' | 'workflow'
   readonly workflowName?: string
   /** The arguments as an object. Only tools that the service runs have their arguments checked against the schema. */
@@ -84,6 +87,7 @@ function pendingCall({ index, id, name, item }: ToolCall, { call, result }: Invo
     index,
     id: id ?? null,
     name: result.meta.tool ?? name,
+    layer: call.entry?.layer ?? 'user',
     ...(workflowName === undefined ? { kind: 'client' } : { kind: 'workflow', workflowName }),
     arguments: call.request?.arguments ?? {},
     call: item,

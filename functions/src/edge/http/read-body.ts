@@ -21,8 +21,8 @@ const PARSERS = {
 export type Sent = Pick<KnownRequest, 'req' | 'res' | 'bodies' | 'principal'>
 
 /**
- * Reads a body as JSON, whatever its Content-Type is. Outside schemas, the JSON may have `depthMax` levels, by default 32. Throws
- * BODY_INVALID and the errors of `readBytes`.
+ * Reads a body as JSON, whatever its Content-Type is. The JSON may have `depthMax` levels. Without `depthMax` it is that of
+ * definitions: it may have 32 levels, and more in schemas. Throws BODY_INVALID and the errors of `readBytes`.
  */
 export async function readBody(sent: Sent, size: Size, depthMax?: number): Promise<JsonValue> {
   const bytes = await readBytes(sent, size)

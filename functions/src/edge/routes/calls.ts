@@ -1,4 +1,4 @@
-import { ERROR_CODES, ToolrackError } from '@toolrack/contract'
+import { ERROR_CODES, isToolrackError, ToolrackError, type JsonValue } from '@toolrack/contract'
 import type { IncomingMessage } from 'node:http'
 import { maySee } from '../../access/visible.ts'
 import { completeCalls } from '../../calls/dispatch/complete-calls.ts'
@@ -43,8 +43,7 @@ export function callRoutes({ invoker, logs, heldResults = new HeldResults() }: P
       takesBody: true,
       action: { verb: 'call' },
       async handle(request) {
-        const body = await readBody(request, 'bulk', CALL_DEPTH_MAX)
-        await sendInTurns(request.res, completeCalls(body), NOT_STORED)
+        await sendInTurns(request.res, completeCalls(await readResults(request)), NOT_STORED)
       },
     }),
     // The log of one call of the caller. With a job token, only for a call of a tool that the token names.
@@ -106,6 +105,21 @@ async function dispatchCalls(pipeline: Pipeline, results: HeldResults, request: 
     held.giveBack()
   }
 }
+
+/** The body of a complete. The results of one dispatch can be larger than it, so the error says how to send fewer bytes. */
+async function readResults(request: KnownRequest): Promise<JsonValue> {
+  try {
+    return await readBody(request, 'bulk', CALL_DEPTH_MAX)
+  } catch (error) {
+    const known = requestError(error) ?? error
+    throw isToolrackError(known) && known.code === 'BODY_TOO_LARGE'
+      ? new ToolrackError('BODY_TOO_LARGE', RESULTS_TOO_LARGE)
+      : error
+  }
+}
+
+const RESULTS_TOO_LARGE =
+  'The body is above 1 MB. Leave out the data of the results, or complete only some of the calls at a time.'
 
 /** The most levels of a body with calls. Arguments may have fewer, so their check can name the argument that is too deep. */
 const CALL_DEPTH_MAX = 64

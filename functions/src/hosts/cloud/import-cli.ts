@@ -1,5 +1,6 @@
 import { ERROR_CODES, ToolrackError } from '@toolrack/contract'
 import { parseArgs } from 'node:util'
+import { harmless } from '../../log.ts'
 import { firestoreConnection } from '../../stores/firestore/connect-firestore.ts'
 import { FirestoreDefinitionStore } from '../../stores/firestore/firestore-definition-store.ts'
 import {
@@ -21,7 +22,9 @@ const connection = firestoreConnection()
 const store = new FirestoreDefinitionStore({ compilers, connection })
 // For missing credentials, the Firestore client throws an error that no caller can catch.
 process.on('unhandledRejection', (error) => process.exit(notImported(error as Error)))
-process.exit(await importAll())
+const code = await importAll()
+// `exit` can cut off what a pipe has not taken yet.
+process.stdout.write('', () => process.exit(code))
 
 async function importAll(): Promise<number> {
   const counts = { written: 0, unchanged: 0, kept: 0, refused: 0 }
@@ -47,9 +50,9 @@ async function importLayer(original: OriginalLayer) {
   const { definitions, unchanged, kept, skipped } = await readOriginals(original, compilers)
   const where = layer.kind === 'global' ? 'the global layer' : `the layer of the user ${layer.uid}`
   for (const { source, pointer, message } of skipped)
-    console.error(`${source}${pointer && `#${pointer}`}: ${message}`)
+    console.error(harmless(`${source}${pointer && `#${pointer}`}: ${message}`))
   for (const { name, source } of kept)
-    console.log(`left ${name} of ${where} as it is: it differs from ${source}`)
+    console.log(harmless(`left ${name} of ${where} as it is: it differs from ${source}`))
   const refused = new Set(skipped.map(({ source }) => source)).size
   let written = 0
   try {
@@ -57,19 +60,19 @@ async function importLayer(original: OriginalLayer) {
       const group = definitions.slice(written, written + BULK_MAX)
       if (!isDryRun) await upsertDefinitions(store, layer, group, 'import')
       for (const { name, source } of group)
-        console.log(`${isDryRun ? 'would write' : 'wrote'} ${name} into ${where}, from ${source}`)
+        console.log(harmless(`${isDryRun ? 'would write' : 'wrote'} ${name} into ${where}, from ${source}`))
       written += group.length
     }
   } catch (error) {
     if (!(error instanceof ToolrackError) || ERROR_CODES[error.code].retry) throw error
     const sources = definitions.slice(written).map(({ source }) => source)
-    console.error(`${sources.join(', ')} could not be written into ${where}: ${error.message}`)
+    console.error(harmless(`${sources.join(', ')} could not be written into ${where}: ${error.message}`))
   }
   const lost = definitions.length - written
   return { written, unchanged: unchanged.length, kept: kept.length, refused: refused + lost }
 }
 
 function notImported(error: Error): number {
-  console.error(`The documents of ${database()} could not be imported: ${error.message}`)
+  console.error(harmless(`The documents of ${database()} could not be imported: ${error.message}`))
   return 1
 }

@@ -1,6 +1,7 @@
 import { ToolrackError } from '@toolrack/contract'
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
+import { harmless } from '../../log.ts'
 import { FileLayer } from '../../stores/files/file-layer.ts'
 import { firestoreConnection } from '../../stores/firestore/connect-firestore.ts'
 import { FirestoreDefinitionStore } from '../../stores/firestore/firestore-definition-store.ts'
@@ -16,13 +17,15 @@ const compilers = new SchemaCompilers()
 const store = new FirestoreDefinitionStore({ compilers, connection: firestoreConnection() })
 // For missing credentials, the Firestore client throws an error that no caller can catch.
 process.on('unhandledRejection', (error) => process.exit(notSeeded(error as Error)))
-process.exit(await seed(resolve(positionals[0] ?? '')))
+const code = await seed(resolve(positionals[0] ?? ''))
+// `exit` can cut off what a pipe has not taken yet.
+process.stdout.write('', () => process.exit(code))
 
 async function seed(folder: string): Promise<number> {
   try {
     const { definitions, skipped } = await new FileLayer(folder, compilers).read()
     for (const { source, pointer, message } of skipped)
-      console.error(`${source}${pointer && `#${pointer}`}: ${message}`)
+      console.error(harmless(`${source}${pointer && `#${pointer}`}: ${message}`))
     if (skipped.length > 0) return failed(`Nothing was written: correct the ${skipped.length} faults first.`)
     const outcomes = await upsertDefinitions(store, { kind: 'global' }, definitions, 'seed')
     const changed = outcomes.filter(({ outcome }) => outcome !== 'unchanged')
@@ -41,6 +44,6 @@ function notSeeded(error: Error): number {
 }
 
 function failed(sentence: string): number {
-  console.error(sentence)
+  console.error(harmless(sentence))
   return 1
 }

@@ -1,6 +1,7 @@
 import { resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 import { parseConfig } from '../config.ts'
+import { harmless } from '../../log.ts'
 import { FileLayer } from '../../stores/files/file-layer.ts'
 import { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 
@@ -14,7 +15,7 @@ try {
   const { definitions, skipped } = await new FileLayer(folder, compilers).read()
   for (const { source, pointer, message } of skipped) fail(`${source}${pointer && `#${pointer}`}: ${message}`)
   const served = `${definitions.length} definitions would be served from ${folder}`
-  if (skipped.length === 0) console.log(served)
+  if (skipped.length === 0) console.log(harmless(served))
   else fail(`${served}; ${skipped.length} faults`)
 } catch (error) {
   const { code, message } = error as NodeJS.ErrnoException
@@ -23,7 +24,7 @@ try {
 await compilers.close()
 
 function fail(line: string): void {
-  console.error(line)
+  console.error(harmless(line))
   process.exitCode = 1
 }
 
@@ -32,7 +33,7 @@ function chosenFolder(): string {
     const { positionals } = parseArgs({ allowPositionals: true })
     return resolve(positionals[0] ?? parseConfig().definitionsFolder)
   } catch (error) {
-    console.error((error as Error).message)
+    console.error(harmless((error as Error).message))
     return process.exit(1)
   }
 }

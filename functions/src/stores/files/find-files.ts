@@ -67,11 +67,15 @@ async function readFolder(
   }
 }
 
+/** Codes for too many open files of the process or of the system, and for a lack of some other resource. */
+const MAY_PASS = new Set(['EMFILE', 'ENFILE', 'EAGAIN'])
+
 /** Why a file or folder cannot be read. Undefined for a fault that may pass, for example if too many files are open. */
 export function lastingFault({ code }: NodeJS.ErrnoException): string | undefined {
   if (code === 'EACCES' || code === 'EPERM')
     return 'cannot be read: permission denied; let the service read it'
-  return code === 'ENOENT' ? 'is gone, or is a link to nothing' : undefined
+  if (code === 'ENOENT') return 'is gone, or is a link to nothing'
+  return code === undefined || MAY_PASS.has(code) ? undefined : `cannot be read: ${code}`
 }
 
 async function isFolder(path: string): Promise<boolean> {

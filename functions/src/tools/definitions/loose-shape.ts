@@ -55,9 +55,11 @@ export function reshape(sent: JsonObject): Reshaped {
   return { definition, normalised, locate: (path) => locateSent(locate(path)) }
 }
 
-/** A tool of a definitions file. If the tool has no category, the file's family becomes its category. */
+/** A tool of a definitions file. If the tool has no category, also not in a fold, the file's family becomes its category. */
 export function withFamily(tool: JsonValue, family: string): JsonValue {
-  return isJsonObject(tool) ? { ...tool, category: tool['category'] ?? family } : tool
+  if (!isJsonObject(tool)) return tool
+  const { category } = unfold(tool, [...SCHEMA_KEYS.keys()]).tool
+  return (category ?? null) === null ? { ...tool, category: family } : tool
 }
 
 function reshapeWrapped(sent: JsonObject, fn: JsonObject, note: Note): Shaped {
@@ -120,17 +122,18 @@ function withRunner({ definition: shaped, locate }: Shaped, note: Note): Shaped 
 }
 
 /**
- * Removes the keys from the tool. Returns the first key that has a value, and the value under the name of the first key. Reports where
- * the value goes, unless it keeps its own name in a flat tool, and the keys that are left out.
+ * Removes the keys from the tool. Returns the first key that has a value, and the value under the name of the first key. Null and an
+ * empty text count only if no key has another value. Reports where the value goes, unless it keeps its own name in a flat tool, and
+ * the keys that are left out.
  */
 function taken(tool: Mutable, keys: readonly string[], to: string | null, note: Note) {
   const [own = ''] = keys
   const present = keys.filter((key) => tool[key] !== undefined)
-  const [key] = present
+  const key = present.find((each) => tool[each] !== null && tool[each] !== '') ?? present[0]
   const value = key === undefined || to === null ? {} : { [own]: tool[key] as JsonValue }
   const isFlat = !('function' in tool)
   for (const each of present) {
-    if (each !== own || !isFlat) note([each], each, each === key ? to : null)
+    if (each !== key || each !== own || !isFlat) note([each], each, each === key ? to : null)
     delete tool[each]
   }
   return { key, value }

@@ -1,14 +1,15 @@
 import type { JsonValue } from '@toolrack/contract'
 import { faultAt, type JsonFault } from './json-fault.ts'
-import { JSON_DEPTH_MAX, scanJson, scanJsonInSteps } from './scan-json.ts'
+import { scanJson, scanJsonInSteps } from './scan-json.ts'
 
 export type ReadJson = { readonly value: JsonValue } | { readonly fault: JsonFault }
 
 /**
  * Reads JSON bytes strictly. Refuses a byte order mark, bytes that are not UTF-8, an empty text, a key twice in one object, the
- * key `__proto__`, and more than `depthMax` levels outside of schemas. JSON.parse accepts these or reports them unclearly.
+ * key `__proto__`, and too many levels: more than `depthMax`, or without it more than 32 outside of schemas, as definitions may have.
+ * JSON.parse accepts these or reports them unclearly.
  */
-export function readJson(bytes: Uint8Array, depthMax = JSON_DEPTH_MAX): ReadJson {
+export function readJson(bytes: Uint8Array, depthMax?: number): ReadJson {
   const parsed = parse(bytes)
   if ('fault' in parsed) return parsed
   const fault = scanJson(parsed.text, depthMax)
@@ -18,7 +19,7 @@ export function readJson(bytes: Uint8Array, depthMax = JSON_DEPTH_MAX): ReadJson
 /** Reads JSON like `readJson`, with pauses in which other requests have a turn. The parse at the beginning has no pause. */
 export async function readJsonInSteps(
   bytes: Uint8Array,
-  depthMax = JSON_DEPTH_MAX,
+  depthMax: number | undefined,
   giveTurn: () => Promise<void>,
 ): Promise<ReadJson> {
   const parsed = parse(bytes)

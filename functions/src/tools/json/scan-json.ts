@@ -1,10 +1,12 @@
 import { faultAt, type JsonFault } from './json-fault.ts'
 
-/** The most levels outside of schemas. `admitSchema` checks the depth of a schema itself. */
+/** The most levels of a definition outside of its schemas. `admitSchema` checks the depth of a schema itself. */
 export const JSON_DEPTH_MAX = 32
 
 /** The keys that hold a tool's schema, in every shape in which a definition may be sent. */
 const SCHEMA_KEYS = new Set(['parameters', 'inputSchema', 'input_schema', 'parametersJsonSchema'])
+
+const NO_KEYS: ReadonlySet<string> = new Set()
 
 /** Characters of one step, which takes at most 3 ms. */
 const STEP = 128 * 1024
@@ -17,19 +19,25 @@ type Frame = {
   expectsKey: boolean
 }
 
-/** Finds the first fault that JSON.parse accepts, in a text that it has accepted. Not recursive, so any depth is safe. */
-export function scanJson(text: string, depthMax = JSON_DEPTH_MAX): JsonFault | undefined {
+/**
+ * Finds the first fault that JSON.parse accepts, in a text that it has accepted. Not recursive, so any depth is safe. Without
+ * `depthMax`, the text is that of definitions: it may have 32 levels, and more in schemas.
+ */
+export function scanJson(text: string, depthMax?: number): JsonFault | undefined {
   for (const fault of scanJsonInSteps(text, depthMax)) if (fault) return fault
   return undefined
 }
 
 /** Does the same as `scanJson` in steps: yields undefined where other requests may have a turn, and a fault as the last value. */
-export function* scanJsonInSteps(text: string, depthMax: number): Generator<JsonFault | undefined, void> {
+export function* scanJsonInSteps(text: string, depthMax?: number): Generator<JsonFault | undefined, void> {
   const fault = yield* scan(text, depthMax)
   if (fault) yield fault
 }
 
-function* scan(text: string, depthMax: number): Generator<undefined, JsonFault | undefined> {
+function* scan(text: string, sentMax?: number): Generator<undefined, JsonFault | undefined> {
+  const depthMax = sentMax ?? JSON_DEPTH_MAX
+  // Only definitions have schemas. In the body of a call, `parameters` is a key like any other.
+  const schemaKeys = sentMax === undefined ? SCHEMA_KEYS : NO_KEYS
   const frames: Frame[] = []
   function fault(message: string): JsonFault {
     const path = frames.slice(0, depthMax).map(({ at }) => at)
@@ -59,7 +67,7 @@ function* scan(text: string, depthMax: number): Generator<undefined, JsonFault |
       if (frame.keys) frame.expectsKey = true
       else frame.at = Number(frame.at) + 1
     } else if (char === '{' || char === '[') {
-      const inSchema = frame !== undefined && (frame.inSchema || SCHEMA_KEYS.has(String(frame.at)))
+      const inSchema = frame !== undefined && (frame.inSchema || schemaKeys.has(String(frame.at)))
       if (!inSchema && frames.length >= depthMax) return fault(`is nested deeper than ${depthMax} levels`)
       const isObject = char === '{'
       frames.push({

@@ -61,8 +61,8 @@ test('a dispatch answers with the messages to append, and leaves calls of the cl
       { index: 2, result: null },
     ],
     pending: [
-      { index: 1, id: 'b', name: 'CLIENT', kind: 'client' },
-      { index: 2, id: 'c', name: 'FLOW', kind: 'workflow', workflowName: 'flows-Own' },
+      { index: 1, id: 'b', name: 'CLIENT', layer: 'file', kind: 'client' },
+      { index: 2, id: 'c', name: 'FLOW', layer: 'file', kind: 'workflow', workflowName: 'flows-Own' },
     ],
   })
 })
@@ -93,6 +93,7 @@ test('the log of a call is read by its caller, and by jobs that may see its tool
 })
 
 const invoke = (body: unknown) => ({ body })
+const DEEP = '['.repeat(200_000) + ']'.repeat(200_000)
 const STALE = `sha256:${'0'.repeat(64)}`
 
 test.each<RefusedRow>([
@@ -104,6 +105,29 @@ test.each<RefusedRow>([
     '401 TOKEN_INVALID',
   ],
   ['a call that is no JSON', 'ann', 'POST /tools/invoke', invoke('{'), '400 BODY_INVALID'],
+  [
+    'a call that is deep below parameters',
+    'ann',
+    'POST /tools/invoke',
+    invoke(`{"name":"ECHO","arguments":{"parameters":${DEEP.slice(100_000, -100_000)}}}`),
+    '400 BODY_INVALID',
+  ],
+  [
+    'calls that are deep below parameters',
+    'ann',
+    'POST /tools/dispatch',
+    invoke(`[{"type":"tool_use","id":"a","name":"CLIENT","input":{},"x":{"parameters":${DEEP}}}]`),
+    '400 BODY_INVALID',
+  ],
+  [
+    'results that are deep below parameters',
+    'ann',
+    'POST /tools/dispatch/complete',
+    invoke(
+      `{"format":"gemini","calls":[{"functionCall":{"name":"FLOW","args":{}}}],"results":[{"index":0,"result":{"resultType":"success","textResultForLlm":"a","data":{"parameters":${DEEP}}}}]}`,
+    ),
+    '400 BODY_INVALID',
+  ],
   ['a call that is no object', 'ann', 'POST /tools/invoke', invoke([]), '400 BODY_INVALID'],
   ['a call of no name', 'ann', 'POST /tools/invoke', invoke({ name: 1 }), '400 BODY_INVALID'],
   [

@@ -41,6 +41,17 @@ test('each fault of a folder is one line with its file and pointer, and the code
   ])
 }, 30_000)
 
+test('names in files and of files cannot act on the terminal', () => {
+  using folder = temporaryFolder()
+  const twice = JSON.stringify({ '\u001b[2Ja': 1 }).replace('}', String.raw`,"\u001b[2Ja":2}`)
+  writeFileSync(join(folder.path, 'x\u001b[31m\n.json'), twice)
+  const { stderr } = validate(folder.path)
+  expect(stderr.split('\n').slice(0, 1)).toEqual([
+    expect.stringMatching(/^x\\u001b\[31m\\u000a\.json#\/\\u001b\[2Ja: holds the same key twice/),
+  ])
+  expect(stderr).not.toContain('\u001b')
+}, 30_000)
+
 test('a folder in all shapes of the original engine is valid as it is', () => {
   using folder = temporaryFolder()
   const { length } = writeOriginalFiles(folder.path)

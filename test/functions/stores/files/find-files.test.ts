@@ -1,5 +1,5 @@
 import { expect, test } from '@jest/globals'
-import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
+import { mkdirSync, renameSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { findFiles } from '../../../../functions/src/stores/files/find-files.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
@@ -29,6 +29,26 @@ test('a folder behind a link is read, and one that is reached twice only by its 
   symlinkSync(join(folder.path, 'nowhere'), join(folder.path, 'dangling'))
   const { files, skipped } = await findFiles(folder.path)
   expect([files, skipped]).toEqual([['linked/more/y.json', 'linked/x.json', 'own/a.json'], []])
+})
+
+test('a subfolder whose path is too long is skipped with its code, and the others are read', async () => {
+  const [upper, lower] = ['u', 'l'].map((letter) => Array(11).fill(letter.repeat(200)).join('/')) as [
+    string,
+    string,
+  ]
+  using folder = folderOf('a.json', `${upper}/b.json`)
+  using other = folderOf(`${lower}/c.json`)
+  const [moved = ''] = lower.split('/')
+  const at = join(folder.path, upper, moved)
+  // No call could make such a path in one step.
+  renameSync(join(other.path, moved), at)
+  try {
+    const { files, skipped } = await findFiles(folder.path)
+    expect(files).toEqual(['a.json', `${upper}/b.json`])
+    expect(skipped).toMatchObject([{ message: 'cannot be read: ENAMETOOLONG' }])
+  } finally {
+    renameSync(at, join(other.path, moved))
+  }
 })
 
 test('a folder that is not there is an error', async () => {

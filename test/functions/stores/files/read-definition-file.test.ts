@@ -32,6 +32,22 @@ test('a tool has the category of its family unless it names its own', async () =
   expect(definitions.map(({ definition }) => definition.category)).toEqual(['f', 'own'])
 })
 
+test('the category of a folded tool counts, and a parameter of that name is none', async () => {
+  const folded = { parameters: { type: 'object' }, category: 'inner' }
+  const properties = { category: { type: 'string' } }
+  const { definitions, skipped } = await readFamily({
+    family: 'f',
+    tools: [
+      { name: 'a', defs: folded },
+      { name: 'b', spec: folded, category: 'outer' },
+      { name: 'c', defs: properties },
+    ],
+  })
+  expect(skipped).toEqual([])
+  expect(definitions.map(({ definition }) => definition.category)).toEqual(['inner', 'outer', 'f'])
+  expect(definitions[2]?.definition.function.parameters).toMatchObject({ properties })
+})
+
 test.each<[string, string, object]>([
   ['a file at the top', 'tools.json', { tools: [tool('a')] }],
   ['a file in a folder', 'jobs/tools/a.json', { tools: [tool('a')] }],

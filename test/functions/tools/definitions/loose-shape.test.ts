@@ -159,6 +159,20 @@ const SHAPES: Shape[] = [
     '/parameters',
   ],
   [
+    'a bare function of the original engine whose first keys are empty',
+    { name: null, id: '', toolName: fn.name, description: '', desc: fn.description, parameters: schema },
+    stored,
+    [
+      readAs('bare OpenAI function'),
+      leftOut('/name', 'name'),
+      leftOut('/id', 'id'),
+      { pointer: '/toolName', from: 'toolName', to: 'function.name' },
+      leftOut('/description', 'description'),
+      { pointer: '/desc', from: 'desc', to: 'function.description' },
+    ],
+    '/parameters',
+  ],
+  [
     'a function with its name and description beside it',
     { name: fn.name, desc: fn.description, type: 'function', function: { parameters: schema } },
     stored,

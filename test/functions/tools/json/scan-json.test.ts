@@ -47,6 +47,15 @@ test.each([
   expect(scanJson(text)).toBeUndefined()
 })
 
+test('with a depth of its own, a text has no schemas in which it may be deeper', () => {
+  for (const key of ['parameters', 'inputSchema', 'input_schema', 'parametersJsonSchema'])
+    expect(scanJson(`{"${key}":${nested(64)}}`, 64)).toEqual({
+      pointer: `/${key}${'/0'.repeat(63)}`,
+      message: 'is nested deeper than 64 levels',
+    })
+  expect(scanJson(`{"parameters":${nested(63)}}`, 64)).toBeUndefined()
+})
+
 test.each([
   ['33 levels of lists', nested(33), '/0'.repeat(32)],
   ['33 levels of objects', `${'{"a":'.repeat(32)}{}${'}'.repeat(32)}`, '/a'.repeat(32)],
