@@ -87,8 +87,10 @@ function mergeFiles(files: readonly StampedFile[]): DefinitionFile {
 /** The fault of a folder without a definition that can be served, because this is hardly what its owner wants. */
 function nothingServed(definitions: number, files: number): readonly SkippedItem[] {
   if (definitions > 0) return []
-  const reason = files === 0 ? 'neither the folder nor its subfolders have such a file' : 'no file has one'
-  const message = `no definition can be served: ${reason}. Put definition files into the folder, or name the folder that has them.`
+  const message =
+    files === 0
+      ? 'no definition can be served: neither the folder nor its subfolders have such a file. Put definition files into the folder, or name the folder that has them.'
+      : 'no definition can be served: no file has one. Correct the files, or name the folder that has definitions.'
   return [{ source: ALL_FILES, pointer: '', message }]
 }
 
