@@ -96,20 +96,18 @@ export class ToolDispatcher {
       return { call, result: result ?? (await this.#runHere(call, runner, signal)) }
     })
     // If one call rejects, the others end first, so that no Runner goes on in the background.
-    const outcomes = await Promise.all(
-      answering.map((one) => one.catch((error: unknown): Lost => ({ error }))),
-    )
-    const answered = outcomes.flatMap((outcome) => (outcome.call ? [outcome] : []))
+    const settled = await Promise.allSettled(answering)
+    const outcomes = settled.flatMap((one) => ('value' in one ? one.value : []))
+    const answered = outcomes.flatMap((outcome) => (outcome.pending ? [] : outcome))
     const results = answered.map(({ call: { index, id = null, name }, result }) => ({
       index,
       id,
       name,
       result,
     }))
-    for (const outcome of outcomes)
-      if ('error' in outcome)
-        // The reason of the signal is the caller's own object.
-        throw signal?.aborted ? outcome.error : Object.assign(outcome.error as ToolsError, { results })
+    const lost = settled.find((one) => 'reason' in one)
+    // The reason of the signal is the caller's own object.
+    if (lost) throw signal?.aborted ? lost.reason : Object.assign(lost.reason as ToolsError, { results })
     return {
       ...messagesOf<Message>(format, answered),
       results,
@@ -137,9 +135,6 @@ export class ToolDispatcher {
     return runner ? runLocally(runner, call, this.#deadlineMs, signal) : unsupported(call.name)
   }
 }
-
-/** A call whose answer is an error for the caller. */
-type Lost = { readonly error: unknown; readonly call?: never; readonly pending?: never }
 
 /** Throws CALLS_INVALID. */
 function callsIn(answer: object) {
