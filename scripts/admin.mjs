@@ -1,6 +1,5 @@
-import { join } from 'node:path'
 import { readArguments, usageCode } from './toolchain/arguments.mjs'
-import { prepare, root, runWithNode } from './toolchain/checkout.mjs'
+import { root, runProgram } from './toolchain/checkout.mjs'
 import { runCommand, SetupError } from './toolchain/setup-error.mjs'
 import { projectOption, targetEnvironment } from './toolchain/target-project.mjs'
 
@@ -26,7 +25,6 @@ await runCommand(async () => {
       usageCode,
     )
   }
-  const node = await prepare('runtime')
-  const args = [join(root, 'functions/src/hosts/cloud/admin-cli.ts'), action, user]
-  return (await runWithNode(node, args, { env: targetEnvironment(values.project) })).code
+  const options = { cwd: root, env: targetEnvironment(values.project) }
+  return runProgram('runtime', 'functions/src/hosts/cloud/admin-cli.ts', [action, user], options)
 })

@@ -4,6 +4,7 @@ import { readArguments } from './toolchain/arguments.mjs'
 import { signIn, signInWithClaims } from './toolchain/auth-emulator.mjs'
 import { watchBundle } from './toolchain/build-functions.mjs'
 import { evaluate, prepare, root } from './toolchain/checkout.mjs'
+import { inQuotes } from './toolchain/by-hand.mjs'
 import { stopSignal } from './toolchain/child.mjs'
 import {
   addressesOf,
@@ -132,7 +133,7 @@ ${health?.status === 'ready' || health?.status === 'starting' ? pythonLines(url)
 
 /** `Expect:` removes a header that curl 7 sends with each file. The Hosting emulator answers this header with a 500. */
 function pythonLines(url) {
-  const example = `'${join(root, 'docs/examples/weather.py').replaceAll("'", String.raw`'\''`)}'`
+  const example = inQuotes(join(root, 'docs/examples/weather.py'))
   return `Upload a Python file and call its tool:
 
   ${as('T')} -H 'Expect:' -T ${example} ${url}/workflows/tools/modules/weather

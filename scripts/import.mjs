@@ -1,6 +1,5 @@
-import { join } from 'node:path'
-import { readArguments } from './toolchain/arguments.mjs'
-import { prepare, root, runWithNode } from './toolchain/checkout.mjs'
+import { readArguments, usageCode } from './toolchain/arguments.mjs'
+import { root, runProgram } from './toolchain/checkout.mjs'
 import { runCommand, SetupError } from './toolchain/setup-error.mjs'
 import { projectOption, targetEnvironment } from './toolchain/target-project.mjs'
 
@@ -21,9 +20,8 @@ is 1 if a document cannot be read. The other documents are written all the same.
 await runCommand(async () => {
   const { values } = readArguments(command)
   if (!values['from-firestore'])
-    throw new SetupError('Say where the documents are: npm run import -- --from-firestore', 2)
-  const node = await prepare('runtime')
-  const args = [join(root, 'functions/src/hosts/cloud/import-cli.ts')]
-  if (values['dry-run']) args.push('--dry-run')
-  return (await runWithNode(node, args, { env: targetEnvironment(values.project) })).code
+    throw new SetupError('Say where the documents are: npm run import -- --from-firestore', usageCode)
+  const args = values['dry-run'] ? ['--dry-run'] : []
+  const options = { cwd: root, env: targetEnvironment(values.project) }
+  return runProgram('runtime', 'functions/src/hosts/cloud/import-cli.ts', args, options)
 })

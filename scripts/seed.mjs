@@ -1,6 +1,6 @@
 import { join, resolve } from 'node:path'
 import { readArguments } from './toolchain/arguments.mjs'
-import { prepare, root, runWithNode } from './toolchain/checkout.mjs'
+import { root, runProgram } from './toolchain/checkout.mjs'
 import { runCommand } from './toolchain/setup-error.mjs'
 import { projectOption, targetEnvironment } from './toolchain/target-project.mjs'
 
@@ -19,7 +19,6 @@ folder it writes the definitions that come with the service.`,
 await runCommand(async () => {
   const { words, values } = readArguments(command)
   const [folder = join(root, 'functions/workflows/tools/defs')] = words
-  const node = await prepare('runtime')
-  const args = [join(root, 'functions/src/hosts/cloud/seed-cli.ts'), resolve(folder)]
-  return (await runWithNode(node, args, { env: targetEnvironment(values.project) })).code
+  const options = { cwd: root, env: targetEnvironment(values.project) }
+  return runProgram('runtime', 'functions/src/hosts/cloud/seed-cli.ts', [resolve(folder)], options)
 })

@@ -67,9 +67,7 @@ export function resultOf(name: string, measured: Measured | NotRun): Result {
         goal && met !== undefined ? [[what, { ...goal, met }]] : [],
       ),
     ),
-    met:
-      notRun === undefined &&
-      outcomes.every(({ goal, met, generatorIsLimit }) => met !== false && !(goal && generatorIsLimit)),
+    met: notRun === undefined && outcomes.every(({ goal, met }) => goal === undefined || met === true),
     outcomes,
   }
 }

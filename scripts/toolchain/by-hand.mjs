@@ -34,7 +34,12 @@ function isFirstOnPath(program) {
   return first !== undefined && realpathSync(join(first, name)) === realpathSync(program)
 }
 
-/** The text, quoted for a shell. */
+/** The text, quoted for a shell if it needs quotes. */
 function quoted(text) {
-  return /^[\w./:-]+$/.test(text) ? text : `'${text.replaceAll("'", String.raw`'\''`)}'`
+  return /^[\w./:-]+$/.test(text) ? text : inQuotes(text)
+}
+
+/** The text in quotes for a shell. */
+export function inQuotes(text) {
+  return `'${text.replaceAll("'", String.raw`'\''`)}'`
 }

@@ -26,9 +26,9 @@ export function runWithNode(node, args, { env = process.env, ...options } = {}) 
 }
 
 /** Installs the packages of this mode, then runs a TypeScript file of the checkout. Resolves to its exit code. */
-export async function runProgram(mode, file, args = []) {
+export async function runProgram(mode, file, args = [], options = {}) {
   const node = await prepare(mode)
-  return (await runWithNode(node, [join(root, file), ...args], { cwd: process.cwd() })).code
+  return (await runWithNode(node, [join(root, file), ...args], { cwd: process.cwd(), ...options })).code
 }
 
 /** Imports a module of the checkout as `module` with the pinned Node, and runs `code`. Returns the output of the code. */

@@ -9,7 +9,7 @@ import { ModuleFolder } from '../tools/folder/module-folder.ts'
 import { Invoker } from '../calls/pipeline/invoker.ts'
 import type { SourceOf } from '../calls/pipeline/run-tool.ts'
 import type { ShowCall } from '../calls/pipeline/steps.ts'
-import type { LayerRead, LayerSource } from '../tools/catalog/layer-source.ts'
+import { placeOf, type LayerRead, type LayerSource } from '../tools/catalog/layer-source.ts'
 import type { Log } from '../log.ts'
 import { ModuleReader } from '../tools/modules/module-reader.ts'
 import { ModuleWriter } from '../tools/modules/module-writer.ts'
@@ -110,11 +110,11 @@ function logged(source: LayerSource, log: Log): LayerSource {
       if (read.skipped === last) return read
       last = read.skipped
       const skipped = new Map(read.skipped.map((item) => [JSON.stringify(item), item]))
-      for (const [key, { source: file, pointer, message }] of skipped) {
+      for (const [key, item] of skipped) {
         if (known.has(key)) continue
         // The source `*.json` or `*.py` stands for the whole folder.
-        const what = file.startsWith('*') ? 'folder of definitions has a fault' : 'definition skipped'
-        log.warn(what, { at: `${file}${pointer && `#${pointer}`}`, message })
+        const what = item.source.startsWith('*') ? 'folder of definitions has a fault' : 'definition skipped'
+        log.warn(what, { at: placeOf(item), message: item.message })
       }
       known = new Set(skipped.keys())
       return read

@@ -9,6 +9,7 @@ import {
   type OriginalLayer,
 } from '../../stores/firestore/original-documents.ts'
 import { BULK_MAX } from '../../tools/definitions/definition-writer.ts'
+import { placeOf } from '../../tools/catalog/layer-source.ts'
 import { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 import { database, upsertDefinitions } from './upsert-definitions.ts'
 
@@ -49,8 +50,7 @@ async function importLayer(original: OriginalLayer) {
   const { layer } = original
   const { definitions, unchanged, kept, skipped } = await readOriginals(original, compilers)
   const where = layer.kind === 'global' ? 'the global layer' : `the layer of the user ${layer.uid}`
-  for (const { source, pointer, message } of skipped)
-    console.error(harmless(`${source}${pointer && `#${pointer}`}: ${message}`))
+  for (const item of skipped) console.error(harmless(`${placeOf(item)}: ${item.message}`))
   for (const { name, source } of kept)
     console.log(harmless(`left ${name} of ${where} as it is: it differs from ${source}`))
   const refused = new Set(skipped.map(({ source }) => source)).size

@@ -5,6 +5,7 @@ import { harmless } from '../../log.ts'
 import { FileLayer } from '../../stores/files/file-layer.ts'
 import { firestoreConnection } from '../../stores/firestore/connect-firestore.ts'
 import { FirestoreDefinitionStore } from '../../stores/firestore/firestore-definition-store.ts'
+import { placeOf } from '../../tools/catalog/layer-source.ts'
 import { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 import { database, upsertDefinitions } from './upsert-definitions.ts'
 
@@ -24,8 +25,7 @@ process.stdout.write('', () => process.exit(code))
 async function seed(folder: string): Promise<number> {
   try {
     const { definitions, skipped } = await new FileLayer(folder, compilers).read()
-    for (const { source, pointer, message } of skipped)
-      console.error(harmless(`${source}${pointer && `#${pointer}`}: ${message}`))
+    for (const item of skipped) console.error(harmless(`${placeOf(item)}: ${item.message}`))
     if (skipped.length > 0) return failed(`Nothing was written: correct the ${skipped.length} faults first.`)
     const outcomes = await upsertDefinitions(store, { kind: 'global' }, definitions, 'seed')
     const changed = outcomes.filter(({ outcome }) => outcome !== 'unchanged')

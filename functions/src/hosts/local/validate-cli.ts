@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util'
 import { parseConfig } from '../config.ts'
 import { harmless } from '../../log.ts'
 import { FileLayer } from '../../stores/files/file-layer.ts'
+import { placeOf } from '../../tools/catalog/layer-source.ts'
 import { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 
 /**
@@ -13,7 +14,7 @@ const folder = chosenFolder()
 const compilers = new SchemaCompilers()
 try {
   const { definitions, skipped } = await new FileLayer(folder, compilers).read()
-  for (const { source, pointer, message } of skipped) fail(`${source}${pointer && `#${pointer}`}: ${message}`)
+  for (const item of skipped) fail(`${placeOf(item)}: ${item.message}`)
   const served = `${definitions.length} definitions would be served from ${folder}`
   if (skipped.length === 0) console.log(harmless(served))
   else fail(`${served}; ${skipped.length} faults`)

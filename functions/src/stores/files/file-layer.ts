@@ -1,12 +1,8 @@
 import { createHash } from 'node:crypto'
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import type {
-  LayerRead,
-  LayerSource,
-  SkippedItem,
-  StoredDefinition,
-} from '../../tools/catalog/layer-source.ts'
+import { placeOf, type LayerRead, type LayerSource } from '../../tools/catalog/layer-source.ts'
+import type { SkippedItem, StoredDefinition } from '../../tools/catalog/layer-source.ts'
 import type { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 import { ALL_FILES, findFiles } from './find-files.ts'
 import type { KeptAdmissions } from './kept-admissions.ts'
@@ -92,10 +88,6 @@ function nothingServed(definitions: number, files: number): readonly SkippedItem
       ? 'no definition can be served: neither the folder nor its subfolders have such a file. Put definition files into the folder, or name the folder that has them.'
       : 'no definition can be served: no file has one. Correct the files, or name the folder that has definitions.'
   return [{ source: ALL_FILES, pointer: '', message }]
-}
-
-function placeOf({ source, pointer }: FiledDefinition): string {
-  return `${source}${pointer && `#${pointer}`}`
 }
 
 /** The revision of the layer. The same files give the same revision on every machine. */

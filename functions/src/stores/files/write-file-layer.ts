@@ -1,5 +1,6 @@
 import { writeFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { placeOf } from '../../tools/catalog/layer-source.ts'
 import { SchemaCompilers } from '../../tools/schemas/schema-compilers.ts'
 import { FileLayer } from './file-layer.ts'
 
@@ -9,5 +10,4 @@ const compilers = new SchemaCompilers()
 const layer = await new FileLayer(join(functions, 'workflows/tools/defs'), compilers).read()
 await compilers.close()
 writeFileSync(join(functions, 'dist/file-layer.json'), `${JSON.stringify(layer)}\n`)
-for (const { source, pointer, message } of layer.skipped)
-  process.stderr.write(`Not served: ${source}${pointer && `#${pointer}`}: ${message}\n`)
+for (const item of layer.skipped) process.stderr.write(`Not served: ${placeOf(item)}: ${item.message}\n`)

@@ -13,6 +13,11 @@ export type SkippedItem = {
   readonly name?: string
 }
 
+/** The place of an item, as messages name it. */
+export function placeOf({ source, pointer }: Pick<SkippedItem, 'source' | 'pointer'>): string {
+  return `${source}${pointer && `#${pointer}`}`
+}
+
 /** The result of reading a layer: the whole layer, or the changes since the revision that the reader has. */
 export type LayerRead = {
   /** Opaque; equal revisions mean equal layers. */
