@@ -10,10 +10,10 @@ export type ErrorAnswer = {
 
 /** Reads an answer. Throws unless it is an error in the shape of all errors. */
 export async function errorAnswer(answer: Response): Promise<ErrorAnswer> {
-  const { error } = (await answer.json()) as ErrorBody
-  const keys = Object.keys(error).join()
-  if (keys !== 'code,status,message,details' || error.code !== answer.status) {
-    throw new Error(`not the shape of an error: ${answer.status} ${JSON.stringify(error)}`)
+  const body = (await answer.json()) as Partial<ErrorBody>
+  const { error } = body
+  if (Object.keys(error ?? {}).join() !== 'code,status,message,details' || error?.code !== answer.status) {
+    throw new Error(`not the shape of an error: ${answer.status} ${JSON.stringify(body)}`)
   }
   return {
     httpStatus: answer.status,
