@@ -1,9 +1,8 @@
 import { isToolrackError } from '@toolrack/contract'
-import type { IncomingMessage } from 'node:http'
 import type { Authenticate } from '../../access/authenticate.ts'
 import { authorise, decide } from '../../access/decide.ts'
 import type { Principal } from '../../access/principal.ts'
-import { readBytes } from './read-body.ts'
+import { announcesBody, readBytes } from './read-body.ts'
 import type { Family, FoundRequest, PublicRoute, Route, TableRow } from './route.ts'
 import { answerTo } from './unread-answers.ts'
 
@@ -38,10 +37,6 @@ function answerIfAllowed(route: Route, found: FoundRequest, principal: Principal
   if (route.method !== 'GET' && !route.takesBody && announcesBody(found.req))
     return readBytes(request, 'single').then(() => route.handle(request))
   return route.handle(request)
-}
-
-function announcesBody({ headers }: IncomingMessage): boolean {
-  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
 }
 
 function publicHandler(route: PublicRoute, authenticate: Authenticate): Handle {

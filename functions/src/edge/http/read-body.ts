@@ -74,6 +74,11 @@ export async function readBytes(sent: Sent, size: Size): Promise<Uint8Array> {
   return bytes
 }
 
+/** Whether the headers of a request say that it has a body. */
+export function announcesBody({ headers }: IncomingMessage): boolean {
+  return headers['transfer-encoding'] !== undefined || (headers['content-length'] ?? '0') !== '0'
+}
+
 /** The most bytes that a body can have. */
 function bytesToCome(req: ParsedRequest, size: Size): number {
   if (req.rawBody) return req.rawBody.length

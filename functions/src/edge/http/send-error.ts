@@ -1,7 +1,8 @@
 import { ERROR_CODES, errorBody, isToolrackError, ToolrackError, type ErrorCode } from '@toolrack/contract'
 import { randomUUID } from 'node:crypto'
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import type { Log } from '../../log.ts'
+import { announcesBody } from './read-body.ts'
 import { sendJson } from './send-json.ts'
 
 /**
@@ -17,14 +18,19 @@ export function sendError(res: ServerResponse, thrown: unknown, log: Log): void 
   }
   sendJson(res, httpStatus, errorBody(error), {
     ...(httpStatus === 401 && { 'WWW-Authenticate': 'Bearer realm="toolrack"' }),
-    ...(isBodyRefused(error.code) && { Connection: 'close' }),
+    ...(isBodyRefused(error.code, res.req) && { Connection: 'close' }),
     ...(retry && { 'Retry-After': String(error.retryAfterSeconds ?? 1) }),
   })
 }
 
-/** True if a body was refused because it is too large, or all bodies together are. The client need not send the rest of it. */
-export function isBodyRefused(code: ErrorCode): boolean {
-  return ERROR_CODES[code].httpStatus === 413 || code === 'SERVICE_BUSY'
+/**
+ * True if a body was refused because it is too large, or all bodies together are, and its rest has not been read. The client need
+ * not send the rest. After a whole request the connection stays open: to a proxy whose last write is still pending, a closed
+ * connection is a lost answer.
+ */
+export function isBodyRefused(code: ErrorCode, req: IncomingMessage): boolean {
+  const isRefused = ERROR_CODES[code].httpStatus === 413 || code === 'SERVICE_BUSY'
+  return isRefused && !req.complete && announcesBody(req)
 }
 
 function toolrackError(thrown: unknown, log: Log): ToolrackError {

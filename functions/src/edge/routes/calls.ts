@@ -83,7 +83,7 @@ async function invokeTool(pipeline: Pipeline, request: KnownRequest): Promise<vo
   const again = retryAfterSeconds ?? (retry ? 1 : undefined)
   sendJson(res, httpStatus, result, {
     ...NOT_STORED,
-    ...(isBodyRefused(result.code) && { Connection: 'close' }),
+    ...(isBodyRefused(result.code, res.req) && { Connection: 'close' }),
     ...(again !== undefined && { 'Retry-After': String(again) }),
   })
 }

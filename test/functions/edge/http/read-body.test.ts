@@ -12,6 +12,7 @@ import { route } from '../../../../functions/src/edge/http/route.ts'
 import type { KnownRequest } from '../../../../functions/src/edge/http/route.ts'
 import { sendJson } from '../../../../functions/src/edge/http/send-json.ts'
 import { serveRoutes } from '../../../../functions/src/edge/http/serve-routes.ts'
+import { UnreadAnswers } from '../../../../functions/src/edge/http/unread-answers.ts'
 import { listen, stopListening } from '../../../../functions/src/hosts/local/listen.ts'
 import { errorAnswer } from '../../../support/error-answer.ts'
 import { rawConnection, readAnswer } from '../../../support/raw-http.ts'
@@ -90,8 +91,8 @@ const counted = (bytes: number): Promise<number> =>
   )
 
 /** A request whose client has sent its head and so many bytes of its body. */
-async function begun(path: string, length: number, sent = length) {
-  const socket = await rawConnection(listening.url)
+async function begun(path: string, length: number, sent = length, url = listening.url) {
+  const socket = await rawConnection(url)
   socket.on('error', () => undefined)
   socket.write(
     `POST ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: ann\r\nContent-Length: ${length}\r\n\r\n${bodyOf(sent)}`,
@@ -151,7 +152,10 @@ test.each(['/workflows/exact', '/workflows/exact?raw', '/workflows/named/x'])(
     const held = await Promise.all([begun('/workflows/exact?wait', MB), begun('/workflows/named/x?wait', MB)])
     await counted(2 * MB)
     const refused = await post(path, bodyOf(MB))
-    expect([refused.headers.get('retry-after'), refused.headers.get('connection')]).toEqual(['1', 'close'])
+    expect([refused.headers.get('retry-after'), refused.headers.get('connection')]).toEqual([
+      '1',
+      'keep-alive',
+    ])
     expect(await errorAnswer(refused)).toMatchObject({ httpStatus: 429, reason: 'SERVICE_BUSY' })
     expect(bodies.state.bytes).toBe(2 * MB)
     expect((await post(path, bodyOf(16 * KB))).status).toBe(200)
@@ -163,6 +167,26 @@ test.each(['/workflows/exact', '/workflows/exact?raw', '/workflows/named/x'])(
   },
 )
 
+test.each(['/workflows/exact', '/workflows/exact?raw', '/workflows/named/x'])(
+  'a body to %s that is too large is read to its end, and the connection stays open',
+  async (path) => {
+    const answer = await post(path, bodyOf(3 * MB))
+    expect([answer.status, answer.headers.get('connection')]).toEqual([413, 'keep-alive'])
+  },
+)
+
+test('if a request is refused and its body is never read, the connection is closed', async () => {
+  const unread = new UnreadAnswers(0)
+  const app = serveRoutes(TABLE, { authenticate, corsOrigins: [], log, bodies, unread })
+  const refusing = await listen(app, '127.0.0.1', 0)
+  try {
+    const { status, head } = await readAnswer(await begun('/workflows/exact', MB, 1, refusing.url))
+    expect([status, /^connection: close$/im.test(head)]).toEqual([429, true])
+  } finally {
+    await stopListening(refusing)
+  }
+})
+
 test('a client that is still sending when it is refused can send on and reads the answer', async () => {
   const held = await Promise.all([begun('/workflows/exact', MB, 1), begun('/workflows/exact', MB, 1)])
   await counted(2 * MB)
@@ -172,7 +196,9 @@ test('a client that is still sending when it is refused can send on and reads th
     await pause(10)
     socket.write(bodyOf(MB / parts))
   }
-  expect(await readAnswer(socket)).toMatchObject({ status: 429 })
+  const [answer] = (await once(socket, 'data')) as [Buffer]
+  expect(answer.toString()).toMatch(/^HTTP\/1\.1 429 /)
+  socket.destroy()
   for (const each of held) each.destroy()
   await nothingIsCounted()
 })
