@@ -4,7 +4,7 @@ import time
 from collections.abc import Callable
 
 #: Far above anything that is waited for, on a machine that does much else.
-SECONDS = 20.0
+SECONDS = 60.0
 
 
 def until(holds: Callable[[], bool], what: str = "what was waited for") -> None:
