@@ -34,7 +34,7 @@ def attack(live: LiveRunner, targets: Targets, probe: Probe) -> tuple[str, str]:
     """What the tool says came of it, and all that it answered."""
     arguments = {"name": probe.name, "aim": targets.aim()}
     network = [f"localhost:{targets.peer_port}"] if probe.name in OF_A_CONNECTION else []
-    answer = live.invoke(MODULE.read_text(), "attacks:attack", arguments, network=network, deadlineMs=5_000)
+    answer = live.invoke(MODULE.read_text(), "attacks:attack", arguments, network=network)
     everything = json.dumps(answer)
     if targets.mark in answer["log"]["text"]:
         return "through: another program ran in its place", everything

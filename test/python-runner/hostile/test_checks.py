@@ -111,11 +111,11 @@ def test_a_report_names_no_host_that_a_spec_may_not(any_runner: LiveRunner, netw
 )
 def test_a_forged_stage_ends_the_check(any_runner: LiveRunner, says: str) -> None:
     answer = any_runner.client.post(
-        "/check", json={"name": "hostile", "source": upload(says), "deadlineMs": 5_000}
+        "/check", json={"name": "hostile", "source": upload(says), "deadlineMs": 30_000}
     )
     assert answer.status_code == 200
     assert not answer.json()["ok"]
-    assert answer.json()["usage"]["wallMs"] < 3_000
+    assert answer.json()["usage"]["wallMs"] < 9_000
 
 
 @pytest.mark.parametrize("source", ["x = '\ud800'", "\ud800", "\x00", "﻿﻿", "# -*- coding: utf-7 -*-\n+AG8-"])

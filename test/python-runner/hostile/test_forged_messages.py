@@ -50,7 +50,7 @@ def answered(live: LiveRunner, source: str, **more: Any) -> dict[str, Any]:
 def test_what_is_forged_during_a_call_is_the_tool_s_failure(any_runner: LiveRunner, body: str) -> None:
     source = attack(body)
     for _ in range(2):  # Cold, and from a child that waited.
-        answer = answered(any_runner, source, deadlineMs=5_000)
+        answer = answered(any_runner, source)
         assert answer["code"] == "RESULT_INVALID", answer
         assert TELLS in answer["error"]
         assert "SECRET TEXT" not in str(answer)
@@ -73,13 +73,13 @@ HOSTS_OF_NO_KIND = [
 @pytest.mark.parametrize("host", HOSTS_OF_NO_KIND, ids=ascii)
 def test_a_wish_for_what_is_no_host_is_the_tool_s_failure(any_runner: LiveRunner, host: object) -> None:
     wish = json.dumps({"connect": {"host": host, "port": 443}})
-    answer = answered(any_runner, attack(f"say({wish.encode()!r})"), network=["localhost"], deadlineMs=5_000)
+    answer = answered(any_runner, attack(f"say({wish.encode()!r})"), network=["localhost"])
     assert answer["code"] == "RESULT_INVALID", answer
 
 
 def test_a_second_wish_before_the_reply_is_the_tool_s_failure(any_runner: LiveRunner) -> None:
     body = "wish = frame({'connect': {'host': 'localhost', 'port': 443}}); write(wish * 2)"
-    answer = answered(any_runner, attack(body), network=["localhost"], deadlineMs=5_000)
+    answer = answered(any_runner, attack(body), network=["localhost"])
     assert answer["code"] == "RESULT_INVALID", answer
 
 
@@ -98,7 +98,7 @@ def test_what_is_forged_at_the_import_is_the_tool_s_failure_each_time(
 ) -> None:
     source = upload(f"{body}\n\n\ndef attack():\n    return 'reached'", "attack")
     for _ in range(3):
-        answer = answered(any_runner, source, network=["localhost"], deadlineMs=5_000)
+        answer = answered(any_runner, source, network=["localhost"])
         assert answer["code"] == "RESULT_INVALID", answer
         assert "SECRET TEXT" not in str(answer)
 
@@ -127,7 +127,7 @@ def attack():
         "attack",
     )
     assert answered(any_runner, source, tenant="known")["text"] == "reached"
-    body = invocation(source, "hostile:attack", tenant="known", deadlineMs=5_000)
+    body = invocation(source, "hostile:attack", tenant="known")
     with ThreadPoolExecutor(4) as threads:
         answers = list(threads.map(lambda _: any_runner.client.post("/invoke", json=body), range(4)))
     assert [answer.status_code for answer in answers] == [200] * 4
@@ -180,7 +180,9 @@ IN_A_CHECK = {
 @pytest.mark.parametrize("body", IN_A_CHECK.values(), ids=IN_A_CHECK)
 def test_what_is_forged_in_a_check_is_the_module_s_fault(any_runner: LiveRunner, body: str) -> None:
     source = f"{PREAMBLE}\n{body}\ntime.sleep(9)\nTOOL_SPECS = []\n"
-    answer = any_runner.client.post("/check", json={"name": "hostile", "source": source, "deadlineMs": 5_000})
+    answer = any_runner.client.post(
+        "/check", json={"name": "hostile", "source": source, "deadlineMs": 30_000}
+    )
     assert answer.status_code == 200, answer.text
     report = answer.json()
     assert not report["ok"]

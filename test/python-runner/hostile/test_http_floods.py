@@ -78,7 +78,7 @@ def test_half_open_connections_cost_no_honest_call(any_runner: LiveRunner) -> No
     held = [connect(any_runner) for _ in range(200)]
     began = time.monotonic()
     assert any_runner.invoke(HONEST, "hostile:hello")["text"] == "hello"
-    assert time.monotonic() - began < 1
+    assert time.monotonic() - began < 3
     for line in held:
         line.close()
 

@@ -69,4 +69,4 @@ def test_no_name_is_looked_up(any_runner: LiveRunner) -> None:
     arguments = {"address": "metadata.google.internal", "port": 80, "how": "http"}
     answer = any_runner.invoke(REACHES, "hostile:reach", arguments)
     assert answer["text"] != "through"
-    assert answer["usage"]["wallMs"] < 1_000
+    assert answer["usage"]["wallMs"] < 4_000

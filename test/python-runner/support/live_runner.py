@@ -78,7 +78,8 @@ def invocation(
         "arguments": arguments or {},
         "tenant": "test",
         "invocationId": secrets.token_hex(8),
-        "deadlineMs": 10_000,
+        # Far above what any tool here takes, on a machine that does much else.
+        "deadlineMs": 30_000,
         "source": source,
     } | more
 
