@@ -143,7 +143,7 @@ test('a Retry-After that ends within the deadline is waited for, and one that do
 test('while the service is away nobody waits for it, and once it is back it is asked again', async () => {
   server.answers = [listAnswer([listed('A')])]
   await using proxy = await TcpProxy.start(new URL(server.origin).host)
-  const tools = new ToolDefs({ service: `http://${proxy.address}`, token: 't', deadlineMs: 500 })
+  const tools = new ToolDefs({ service: `http://${proxy.address}`, token: 't', deadlineMs: 2_000 })
   expect((await tools.list()).source).toBe('service')
 
   proxy.hold()
@@ -191,7 +191,7 @@ test('a service that comes back and refuses is heard', async () => {
 test('what is remembered of one token is never shown with another, and is with a refreshed one', async () => {
   let claims: object = { sub: 'ann', exp: 1 }
   server.answers = [listAnswer([listed('OF_ANN')]), listAnswer('', { status: 400 })]
-  const tools = toolDefs(server, { token: () => jwt(claims), deadlineMs: 200 })
+  const tools = toolDefs(server, { token: () => jwt(claims), deadlineMs: 2_000 })
   await tools.list()
   server.answers = [silence]
   const next = async (changed: object): Promise<[string, string[]]> => {
@@ -209,7 +209,7 @@ test('a list in which a layer is missing is used, and does not take the place of
   const partial = listAnswer([listed('A')], { 'X-Tools-Layers': 'user=error,global=1,file=0' })
   const whole = listAnswer([listed('A'), listed('B')], { 'X-Tools-Layers': 'user=1,global=1,file=0' })
   server.answers = [partial, whole, partial, silence]
-  const tools = toolDefs(server, { deadlineMs: 200 })
+  const tools = toolDefs(server, { deadlineMs: 2_000 })
   expect(await tools.list()).toMatchObject({ source: 'service', layers: { user: 'error' } })
   await tools.list()
   expect(namesOf((await tools.list()).tools)).toEqual(['A'])

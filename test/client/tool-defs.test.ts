@@ -180,7 +180,7 @@ test('a caller may add tools to a list, and nobody else sees them', async () => 
     (_req, res) => res.writeHead(304).end(),
     silence,
   ]
-  const tools = toolDefs(server, { deadlineMs: 200 })
+  const tools = toolDefs(server, { deadlineMs: 2_000 })
   for (const source of ['service', 'service', 'remembered']) {
     const [one, other] = await Promise.all([tools.list(), tools.list()])
     expect([one.source, namesOf(one.tools)]).toEqual([source, ['A']])

@@ -18,7 +18,7 @@ afterAll(() => client[Symbol.dispose]())
 const TEN_LINES = `import { createInterface } from 'node:readline'
 import { ToolDefs, ToolDispatcher } from '@toolrack/client'
 const connection = { service: process.env.TOOLRACK_URL, token: process.env.TOOLRACK_TOKEN }
-const defs = new ToolDefs({ ...connection, deadlineMs: 2_000 })
+const defs = new ToolDefs({ ...connection, deadlineMs: 30_000 })
 const runners = [{ name: 'READ_FILE', run: ({ filepath }) => 'what ' + filepath + ' holds' }]
 const dispatcher = new ToolDispatcher({ ...connection, runners })
 const call = (id, name, input) => ({ type: 'tool_use', id, name, input })

@@ -68,7 +68,7 @@ withPython(
     await using server = await serverWithRunner({ env: { TOOLRACK_TOOLS_DIR: folder.path } })
     await folderHas(server, ['notes:a'])
     const [runner = 0, ...idle] = runnerTreeOf(server.pid)
-    writeFileSync(at('notes.py'), `import time\ntime.sleep(0.5)\n${moduleOf('notes', 'a', 'b')}`)
+    writeFileSync(at('notes.py'), `import time\ntime.sleep(3)\n${moduleOf('notes', 'a', 'b')}`)
     writeFileSync(at('other.py'), moduleOf('other', 'c'))
     await until(
       () => Promise.resolve(runnerTreeOf(server.pid)),

@@ -269,16 +269,20 @@ withPython(
     const versions = 100
     const loads = (): number =>
       server.log.split('\n').filter((line) => line.includes('"file":"busy.py"')).length
+    // A busy machine makes some pauses so long that what was saved before counts as done.
+    let longPauses = 0
     for (let version = 1; version <= versions; version += 1) {
       writeFileSync(at('busy.py'), saying('busy', version))
+      const savedMs = performance.now()
       await pause(8)
+      if (performance.now() - savedMs > 16) longPauses += 1
     }
     await until(
       () => answerOf(server, 'busy'),
       (text) => text === String(versions),
     )
     const settled = loads()
-    expect(settled).toBeLessThan(versions / 4)
+    expect(settled).toBeLessThan(versions / 4 + longPauses)
     await refreshed(server)
     expect(loads()).toBe(settled)
   },

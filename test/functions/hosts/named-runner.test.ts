@@ -108,7 +108,7 @@ test('without a token nothing is sent, and the log says what is missing', async 
   })
   expect([log, there.instance.asked]).toEqual([['no ID token for the runner'], []])
   await runner.close()
-}, 30_000)
+}, 60_000)
 
 test('a token that is refused is replaced for the next call', async () => {
   await using google = await GoogleCloud.start()

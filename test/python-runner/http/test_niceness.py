@@ -119,7 +119,7 @@ def test_each_child_is_nice_from_birth_and_nicer_where_its_user_took_much_just_n
         live.health()
 
         def tell(tenant: str, seconds: float) -> list[int]:
-            answer = live.invoke(TELLS, "tells:tell", {"seconds": seconds}, tenant=tenant)
+            answer = live.invoke(TELLS, "tells:tell", {"seconds": seconds}, tenant=tenant, deadlineMs=50_000)
             assert answer["outcome"] == "success", answer
             told: list[int] = answer["value"]
             return told

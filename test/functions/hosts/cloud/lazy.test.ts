@@ -49,7 +49,7 @@ test('a list loads nothing that only a write needs', () => {
 test('a look at the runner loads what finds it, and goes on without credentials', () => {
   const code = `await services.runner.health()`
   expect(loadedAfter(code)).toContain('@google-cloud/run')
-}, 30_000)
+}, 60_000)
 
 test('a list does not make Node load its own fetch', () => {
   // Node keeps the names of its built-in modules that are loaded in process.moduleLoadList.
@@ -65,4 +65,4 @@ test('a definition that is sent does, and a write', () => {
   // The client brings the library of credentials with it, sooner or later.
   const loaded = loadedAfter(write).filter((name) => name !== 'google-auth-library')
   expect(loaded).toEqual(['zod', '@google-cloud/firestore'])
-}, 30_000)
+}, 60_000)

@@ -19,7 +19,7 @@ test('the shipped definitions are valid: code 0, and how many would be served', 
   const { code, stdout, stderr } = validate()
   expect([code, stderr]).toEqual([0, ''])
   expect(stdout).toMatch(/^\d+ definitions would be served from \/.*\/defs\n$/)
-}, 30_000)
+}, 60_000)
 
 test('each fault of a folder is one line with its file and pointer, and the code is 1', () => {
   using folder = temporaryFolder()
@@ -39,7 +39,7 @@ test('each fault of a folder is one line with its file and pointer, and the code
     `1 definitions would be served from ${folder.path}; 3 faults`,
     '',
   ])
-}, 30_000)
+}, 60_000)
 
 test('names in files and of files cannot act on the terminal', () => {
   using folder = temporaryFolder()
@@ -50,7 +50,7 @@ test('names in files and of files cannot act on the terminal', () => {
     expect.stringMatching(/^x\\u001b\[31m\\u000a\.json#\/\\u001b\[2Ja: holds the same key twice/),
   ])
   expect(stderr).not.toContain('\u001b')
-}, 30_000)
+}, 60_000)
 
 test('a folder in all shapes of the original engine is valid as it is', () => {
   using folder = temporaryFolder()
@@ -58,7 +58,7 @@ test('a folder in all shapes of the original engine is valid as it is', () => {
   const { code, stdout, stderr } = validate(folder.path)
   expect([code, stderr]).toEqual([0, ''])
   expect(stdout).toBe(`${length} definitions would be served from ${folder.path}\n`)
-}, 30_000)
+}, 60_000)
 
 test('a folder in which nothing can be served is a fault', () => {
   using folder = temporaryFolder()
@@ -72,17 +72,17 @@ test('a folder in which nothing can be served is a fault', () => {
     `0 definitions would be served from ${folder.path}; 1 faults`,
     '',
   ])
-}, 30_000)
+}, 60_000)
 
 test('a folder that is not there is one sentence and code 1', () => {
   const { code, stdout, stderr } = validate('/nowhere/at/all')
   expect([code, stdout]).toEqual([1, ''])
   expect(stderr).toBe('/nowhere/at/all cannot be read (ENOENT)\n')
-}, 30_000)
+}, 60_000)
 
 test('an option that is not known is one sentence, without a stack trace', () => {
   const { code, stderr } = validate('--fix')
   expect(code).not.toBe(0)
   expect(stderr).toMatch(/--fix/)
   expect(stderr).not.toMatch(/\n\s+at /)
-}, 30_000)
+}, 60_000)

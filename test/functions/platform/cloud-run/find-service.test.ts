@@ -49,4 +49,4 @@ test('without a metadata server nobody waits for ever, and the fault is told', a
     isGone: false,
     message: expect.stringMatching(/^Cloud Run did not tell/),
   })
-}, 30_000)
+}, 60_000)

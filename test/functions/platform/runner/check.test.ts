@@ -57,7 +57,7 @@ async function checked(answer: RequestListener, source: Uint8Array = SOURCE, nam
     },
   ]
   const address = { url: there.origin, secret: SECRET }
-  const runner = new HttpRunner({ endpoint: () => address, patience: { checkMs: 200 } })
+  const runner = new HttpRunner({ endpoint: () => address, patience: { checkMs: 2_000 } })
   const outcome = await runner.check({ name, source, tenant }).catch((error: unknown) => error)
   await runner.close()
   return { outcome, bodies, asked: there.asked }

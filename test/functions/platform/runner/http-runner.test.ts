@@ -136,7 +136,7 @@ test('one that has answered once and falls silent is unreachable', async () => {
     answers += 1
     if (answers === 1) res.end(JSON.stringify(healthy))
   })
-  const runner = runnerAt(there.address, { deadlineMs: 1_000, freshMs: 0 })
+  const runner = runnerAt(there.address, { deadlineMs: 3_000, freshMs: 0 })
   expect(await runner.health()).toMatchObject({ status: 'ready' })
   expect(await runner.health()).toMatchObject({ status: 'unreachable' })
 })

@@ -7,7 +7,7 @@ import { FirestoreConnection } from '../../../../functions/src/stores/firestore/
 import { closeServices } from '../../../../functions/src/hosts/services.ts'
 import { describeOnEmulator, newProject, openFirestore } from '../../../support/firestore-emulator.ts'
 
-jest.setTimeout(30_000)
+jest.setTimeout(60_000)
 
 const log = { info: () => undefined, warn: () => undefined, error: () => undefined }
 

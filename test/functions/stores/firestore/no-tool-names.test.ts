@@ -5,7 +5,7 @@ import type { FirestoreService } from '../../../support/firestore-service.ts'
 import { answersTo, NO_TOOL_NAMES } from '../../../support/no-tool-names.ts'
 import { until } from '../../../support/until.ts'
 
-jest.setTimeout(30_000)
+jest.setTimeout(60_000)
 
 describeOnEmulator('names that no definition can have, over Firestore', () => {
   let service: FirestoreService

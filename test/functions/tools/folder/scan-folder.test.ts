@@ -5,7 +5,7 @@ import { FILES_MAX, scanFolder } from '../../../../functions/src/tools/folder/sc
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 
 // Thousands of files are made, which takes seconds on a busy disk.
-jest.setTimeout(30_000)
+jest.setTimeout(60_000)
 
 const unknown = (): undefined => undefined
 
