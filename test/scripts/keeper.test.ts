@@ -9,7 +9,7 @@ import { until } from './support/until.ts'
 
 const KEEPER = fileURLToPath(new URL('../../scripts/toolchain/keeper.mjs', import.meta.url))
 const RUNAWAY = fileURLToPath(new URL('fixtures/runaway.mjs', import.meta.url))
-const limitMs = 30_000
+const limitMs = 60_000
 
 /** A keeper of a program that has started another program in a new session. */
 async function keep(...args: string[]): Promise<{ keeper: ChildProcess; left: () => number[] }> {

@@ -101,7 +101,7 @@ def test_thirty_sleeping_calls_of_one_cost_another_no_call(shared: LiveRunner) -
 
 
 def test_calls_that_come_together_take_turns_with_those_of_another(shared: LiveRunner) -> None:
-    bodies = [resting("greedy", 0.2, deadlineMs=LONG_MS)] * 12
+    bodies = [resting("greedy", 5, deadlineMs=LONG_MS)] * 12
     with many(shared, "/invoke", bodies) as greedy:
         until(lambda: shared.health()["calls"]["waiting"] > 0, "a queue")
         with ThreadPoolExecutor(4) as threads:
