@@ -116,7 +116,7 @@ def live_runner(
         finally:
             process.stdin.close()
             process.stdout.close()
-            process.wait(20)
+            process.wait(60)
 
 
 @contextmanager
