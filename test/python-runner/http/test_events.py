@@ -1,58 +1,29 @@
 """The events of a call, sent while it runs: one JSON object in each line, and the outcome in the last line."""
 
 import json
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-import httpx
 import pytest
 
+from support.events import NDJSON, Event, events_of, of_kind, streamed
 from support.live_runner import LiveRunner, invocation
+from support.until import until
 
-NDJSON = {"Accept": "application/x-ndjson"}
 SPECS = """
 TOOL_SPECS = [
     {"name": f"live:{each.__name__}", "description": "Runs.", "handler": each, "parameters": {"type": "object"}}
     for each in list(globals().values()) if callable(each) and getattr(each, "__module__", None) == __name__
 ]
 """
-Event = dict[str, Any]
 
 
-@contextmanager
-def streamed(
-    runner: LiveRunner, source: str, tool: str = "live:run", **more: Any
-) -> Iterator[tuple[httpx.Response, Iterator[Event]]]:
-    """An answer that may be a stream, and its events."""
-    body = invocation(source + SPECS, tool, **more)
-    with runner.client.stream("POST", "/invoke", json=body, headers=NDJSON) as answer:
-        yield answer, map(json.loads, lines_of(answer))
-
-
-def lines_of(answer: httpx.Response) -> Iterator[bytes]:
-    """The lines of an answer. Those of httpx also end at U+2028."""
-    rest = b""
-    for part in answer.iter_bytes():
-        *lines, rest = (rest + part).split(b"\n")
-        yield from lines
-    assert rest == b"", "the answer ends in the middle of a line"
-
-
-def events_of(runner: LiveRunner, source: str, **more: Any) -> list[Event]:
-    """All events of a call."""
-    with streamed(runner, source, **more) as (answer, events):
-        assert answer.headers["content-type"] == "application/x-ndjson"
-        return list(events)
-
-
-def of_kind(kind: str, events: list[Event]) -> list[Event]:
-    return [event for event in events if event["event"] == kind]
+def events(runner: LiveRunner, source: str, **more: Any) -> list[Event]:
+    """All events of a call of `run`."""
+    return events_of(runner, source + SPECS, "live:run", **more)
 
 
 def test_a_quiet_call_is_answered_as_ever(runner: LiveRunner) -> None:
-    with streamed(runner, "def run(): return {'a': 1}", stream=True) as (answer, _):
+    with streamed(runner, "def run(): return {'a': 1}" + SPECS, "live:run", stream=True) as (answer, _):
         assert answer.headers["content-type"] == "application/json"
         assert int(answer.headers["content-length"]) == len(answer.read())
         assert answer.json()["value"] == {"a": 1}
@@ -87,11 +58,11 @@ def run(context):
 
 
 def test_what_happens_is_told_and_then_the_outcome(runner: LiveRunner) -> None:
-    events = events_of(runner, TALKS, stream=True)
-    assert "".join(event["text"] for event in of_kind("log", events)) == "one\ntwo\n"
-    assert of_kind("progress", events) == [{"event": "progress", "fraction": 0.5, "text": "half"}]
-    assert [event["value"] for event in of_kind("value", events)] == [{"n": 1}, "é"]
-    outcome = events[-1]
+    told = events(runner, TALKS, stream=True)
+    assert "".join(event["text"] for event in of_kind("log", told)) == "one\ntwo\n"
+    assert of_kind("progress", told) == [{"event": "progress", "fraction": 0.5, "text": "half"}]
+    assert [event["value"] for event in of_kind("value", told)] == [{"n": 1}, "é"]
+    outcome = told[-1]
     assert outcome["event"] == "outcome"
     plain = runner.invoke(TALKS + SPECS, "live:run")
     assert plain.keys() == outcome.keys() - {"event"}
@@ -101,9 +72,9 @@ def test_what_happens_is_told_and_then_the_outcome(runner: LiveRunner) -> None:
 
 
 def test_values_are_only_sent_if_the_body_asks_for_them(runner: LiveRunner) -> None:
-    events = events_of(runner, TALKS)
-    assert of_kind("value", events) == []
-    assert events[-1]["value"] == [{"n": 1}, "é"]
+    told = events(runner, TALKS)
+    assert of_kind("value", told) == []
+    assert told[-1]["value"] == [{"n": 1}, "é"]
 
 
 @pytest.mark.parametrize(
@@ -120,8 +91,8 @@ def test_values_are_only_sent_if_the_body_asks_for_them(runner: LiveRunner) -> N
 def test_an_event_comes_while_its_call_still_runs(runner: LiveRunner, what: str, event: Event) -> None:
     """The last of some quick ones comes too, though its call says nothing more."""
     source = f"import time\ndef run(context):\n    {what}\n    time.sleep(60)"
-    with streamed(runner, source, stream=True, deadlineMs=20_000) as (_, events):
-        assert any(each == event for each in events)
+    with streamed(runner, source + SPECS, "live:run", stream=True, deadlineMs=20_000) as (_, happening):
+        assert any(each == event for each in happening)
 
 
 def test_the_context_says_when_the_call_is_killed(runner: LiveRunner) -> None:
@@ -154,26 +125,26 @@ def test_what_was_printed_before_the_end_is_kept_and_nothing_else(
     runner: LiveRunner, how: str, code: str
 ) -> None:
     source = f"def run():\n    print('before')\n    {how}"
-    events = events_of(runner, source, deadlineMs=500)
-    assert events[-1]["code"] == code
-    assert events[-1]["log"]["text"] == "before\n"
-    assert "".join(event["text"] for event in of_kind("log", events)) == "before\n"
+    told = events(runner, source, deadlineMs=500)
+    assert told[-1]["code"] == code
+    assert told[-1]["log"]["text"] == "before\n"
+    assert "".join(event["text"] for event in of_kind("log", told)) == "before\n"
 
 
 def test_values_before_an_exception_are_sent(runner: LiveRunner) -> None:
     source = "def run():\n    yield from range(10)\n    raise KeyError('Bern')"
-    events = events_of(runner, source, stream=True)
-    assert [event["value"] for event in of_kind("value", events)] == list(range(10))
-    assert events[-1]["code"] == "TOOL_RAISED"
-    assert "KeyError: 'Bern'" in events[-1]["error"]
+    told = events(runner, source, stream=True)
+    assert [event["value"] for event in of_kind("value", told)] == list(range(10))
+    assert told[-1]["code"] == "TOOL_RAISED"
+    assert "KeyError: 'Bern'" in told[-1]["error"]
 
 
 def test_a_value_without_a_form_is_named_by_its_number(runner: LiveRunner) -> None:
     source = "def run():\n    yield from range(6)\n    yield {1}"
-    events = events_of(runner, source, stream=True)
-    assert len(of_kind("value", events)) == 6
-    assert events[-1]["code"] == "RESULT_INVALID"
-    assert "value 7 is a set" in events[-1]["error"]
+    told = events(runner, source, stream=True)
+    assert len(of_kind("value", told)) == 6
+    assert told[-1]["code"] == "RESULT_INVALID"
+    assert "value 7 is a set" in told[-1]["error"]
 
 
 @pytest.mark.parametrize("is_streamed", [True, False])
@@ -189,17 +160,17 @@ def test_a_generator_that_never_ends_meets_the_limit_of_a_result(
 
 def test_a_generator_that_only_waits_is_killed_at_its_deadline(runner: LiveRunner) -> None:
     source = "import time\ndef run():\n    while True:\n        yield 1\n        time.sleep(0.05)"
-    events = events_of(runner, source, stream=True, deadlineMs=500)
-    assert events[-1]["code"] == "DEADLINE_EXCEEDED"
-    assert 1 <= len(of_kind("value", events)) <= 10
+    told = events(runner, source, stream=True, deadlineMs=500)
+    assert told[-1]["code"] == "DEADLINE_EXCEEDED"
+    assert 1 <= len(of_kind("value", told)) <= 10
 
 
 @pytest.mark.parametrize("kind", ["def", "async def"])
 def test_no_value_is_lost_however_fast_they_come(runner: LiveRunner, kind: str) -> None:
     source = f"{kind} run():\n    for number in range(5_000):\n        yield number"
-    events = events_of(runner, source, stream=True)
-    assert [event["value"] for event in of_kind("value", events)] == list(range(5_000))
-    assert events[-1]["value"] == list(range(5_000))
+    told = events(runner, source, stream=True)
+    assert [event["value"] for event in of_kind("value", told)] == list(range(5_000))
+    assert told[-1]["value"] == list(range(5_000))
 
 
 TEXTS = """
@@ -210,10 +181,10 @@ def run():
 
 
 def test_text_of_any_characters_stays_in_its_line(runner: LiveRunner) -> None:
-    events = events_of(runner, TEXTS, stream=True)
-    assert {event["value"] for event in of_kind("value", events)} == {'"\n\u2028é' * 500}
-    assert len(of_kind("value", events)) == 50
-    assert events[-1]["text"] == '"\n\u2028é' * 25_000
+    told = events(runner, TEXTS, stream=True)
+    assert {event["value"] for event in of_kind("value", told)} == {'"\n\u2028é' * 500}
+    assert len(of_kind("value", told)) == 50
+    assert told[-1]["text"] == '"\n\u2028é' * 25_000
 
 
 PROGRESS = """
@@ -232,12 +203,12 @@ def run(context):
 
 
 def test_eight_threads_may_tell_progress_beside_the_values(runner: LiveRunner) -> None:
-    events = events_of(runner, PROGRESS, stream=True)
-    told = of_kind("progress", events)
-    assert told[-1] == {"event": "progress", "fraction": 1.0, "text": "done"}
-    assert all(event["text"][1:] == ":" + "x" * 900 for event in told[:-1])
-    assert [event["value"]["n"] for event in of_kind("value", events)] == list(range(200))
-    assert events[-1]["outcome"] == "success", events[-1]
+    told = events(runner, PROGRESS, stream=True)
+    progress = of_kind("progress", told)
+    assert progress[-1] == {"event": "progress", "fraction": 1.0, "text": "done"}
+    assert all(event["text"][1:] == ":" + "x" * 900 for event in progress[:-1])
+    assert [event["value"]["n"] for event in of_kind("value", told)] == list(range(200))
+    assert told[-1]["outcome"] == "success", told[-1]
 
 
 OFTEN = """
@@ -252,17 +223,17 @@ def run(context):
 
 
 def test_progress_a_thousand_times_a_second_is_told_a_few_times(runner: LiveRunner) -> None:
-    told = of_kind("progress", events_of(runner, OFTEN))
+    told = of_kind("progress", events(runner, OFTEN))
     assert told[-1]["fraction"] == 1
     assert 2 <= len(told) <= 60
 
 
 def test_the_log_of_the_outcome_is_bounded_and_that_of_the_events_too(runner: LiveRunner) -> None:
     source = "def run():\n    for n in range(10_000):\n        print(n, 'x' * 100)"
-    events = events_of(runner, source)
-    assert events[-1]["log"]["truncated"]
-    assert len(events[-1]["log"]["text"]) == 64 << 10
-    assert "".join(event["text"] for event in of_kind("log", events)) == events[-1]["log"]["text"]
+    told = events(runner, source)
+    assert told[-1]["log"]["truncated"]
+    assert len(told[-1]["log"]["text"]) == 64 << 10
+    assert "".join(event["text"] for event in of_kind("log", told)) == told[-1]["log"]["text"]
 
 
 def test_a_call_whose_caller_goes_is_killed(runner: LiveRunner) -> None:
@@ -276,9 +247,6 @@ def run():
     finally:
         print("closed")
 """
-    with streamed(runner, source, stream=True, deadlineMs=60_000) as (_, events):
-        assert next(events) == {"event": "value", "value": 1}
-    deadline = time.monotonic() + 20
-    while not runner.is_idle():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    with streamed(runner, source + SPECS, "live:run", stream=True, deadlineMs=60_000) as (_, happening):
+        assert next(happening) == {"event": "value", "value": 1}
+    until(runner.is_idle, "its end")

@@ -95,7 +95,7 @@ def test_values_without_a_size_are_counted() -> None:
     )
     outcome = call_tool(module, "weather:run", {}, {}, output_bytes_max=100)
     assert outcome["code"] == "RESULT_TOO_LARGE"
-    assert "more than the 500,000 values it may have" in outcome["error"]
+    assert "more than the 500,000 values it may have" in str(outcome["error"])
 
 
 def test_the_commas_and_quotes_of_a_list_count_too() -> None:
