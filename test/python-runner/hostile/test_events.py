@@ -139,6 +139,30 @@ def attack(context, count):
 """
 
 
+#: More than the runner's own code in a child would send in that time.
+MANY_VALUES = """
+def attack(context):
+    for number in range(90):
+        print(number)
+        say({"values": [json.dumps([number, "x" * 1_000])] * 100})
+    time.sleep(60)
+"""
+
+
+def test_values_that_nobody_reads_stay_with_their_child(any_runner: LiveRunner) -> None:
+    before = resident_bytes(any_runner.process.pid)
+    with unread(any_runner, upload(MANY_VALUES, "attack"), stream=True, deadlineMs=3_000) as caller:
+        until(lambda: any_runner.health()["calls"]["running"] == 1, "the call")
+        until(any_runner.is_idle, "its end")
+        assert resident_bytes(any_runner.process.pid) - before < 4 << 20
+        told = read_all(caller)
+    written = told[-1]["log"]["text"].splitlines()
+    assert 1 <= len(written) < 60
+    values = [each["value"][0] for each in of_kind("value", told)]
+    assert values == sorted(values)
+    assert len(values) % 100 == 0
+
+
 def test_a_caller_that_never_reads_holds_up_its_own_call_only(any_runner: LiveRunner) -> None:
     any_runner.invoke(HONEST, "hostile:hello")
     before = resident_bytes(any_runner.process.pid)
