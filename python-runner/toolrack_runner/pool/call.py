@@ -16,7 +16,7 @@ from toolrack_runner.pool.pool import Pool
 from toolrack_runner.pool.warm_queue import Key
 from toolrack_runner.pool.worker import HeldTooMuchError, Worker
 from toolrack_runner.wire import child_messages as messages
-from toolrack_runner.wire.child_messages import Answer, MessageTooLargeError, ProtocolError
+from toolrack_runner.wire.child_messages import Answer, MessageTooLargeError, ProtocolError, SourceText
 from toolrack_runner.wire.frames import JsonObject
 
 #: How many connections one call may make. The limit of open files does not limit this number, because a tool can keep a
@@ -35,7 +35,9 @@ class Call:
     invocation_id: str
 
 
-async def run_call(pool: Pool, call: Call, source: str, events: CallEvents | None = None) -> CallOutcome:
+async def run_call(
+    pool: Pool, call: Call, source: SourceText, events: CallEvents | None = None
+) -> CallOutcome:
     """Runs a call in its own child, and passes its events on. Raises PoolError only if no code of the module ran for it."""
     with pool.behind.busy():
         started = time.monotonic()
@@ -68,8 +70,8 @@ async def _watch(
         async with asyncio.timeout(deadline - time.monotonic()):
             answer = await _answer(pool, worker, call, events)
     except TimeoutError:
-        line = await line_now(worker, call.key.module)
-        where = f" (line {line} was running)" if line else ""
+        place = await line_now(worker, call.key.module)
+        where = f" ({place.shown} was running)" if place else ""
         return CallOutcome(
             code="DEADLINE_EXCEEDED",
             error=f"{call.tool} did not answer within {call.deadline_seconds:g} s{where}; "
