@@ -19,8 +19,8 @@ class DeclaredSpecs:
 
     #: The line of each spec, by the name of the spec. A name that occurs twice has its first line.
     spec_lines: dict[str, int]
-    #: The line of each element of TOOL_SPECS, if TOOL_SPECS is one list in the source.
-    element_lines: tuple[int, ...]
+    #: The line of each element of TOOL_SPECS and whether it is written as a dict, if TOOL_SPECS is one list in the source.
+    elements: tuple[tuple[int, bool], ...]
 
 
 NOTHING_DECLARED = DeclaredSpecs({}, ())
@@ -54,7 +54,7 @@ def _declared_specs(tree: ast.Module) -> DeclaredSpecs:
     for node in ast.walk(tree):
         if isinstance(node, ast.Dict) and (name := _written_name(node)) and is_tool_name(name):
             spec_lines[name] = min(node.lineno, spec_lines.get(name, node.lineno))
-    return DeclaredSpecs(spec_lines, _element_lines(tree))
+    return DeclaredSpecs(spec_lines, _elements(tree))
 
 
 def _missing_specs(module: str, tree: ast.Module) -> Fault | None:
@@ -73,8 +73,8 @@ def _missing_specs(module: str, tree: ast.Module) -> Fault | None:
     return fault("specs_missing", module, None, sentence)
 
 
-def _element_lines(tree: ast.Module) -> tuple[int, ...]:
-    """The line of each element, if TOOL_SPECS is one list or tuple without unpacking (`*others`)."""
+def _elements(tree: ast.Module) -> tuple[tuple[int, bool], ...]:
+    """The line of each element and whether it is a dict, if TOOL_SPECS is a list or tuple without unpacking (`*others`)."""
     for node in tree.body:
         if not isinstance(node, ast.Assign | ast.AnnAssign) or not isinstance(
             node.value, ast.List | ast.Tuple
@@ -85,7 +85,7 @@ def _element_lines(tree: ast.Module) -> tuple[int, ...]:
         if any(isinstance(target, ast.Name) and target.id == NAME for target in targets) and not any(
             isinstance(each, ast.Starred) for each in elements
         ):
-            return tuple(each.lineno for each in elements)
+            return tuple((each.lineno, isinstance(each, ast.Dict)) for each in elements)
     return ()
 
 

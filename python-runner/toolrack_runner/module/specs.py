@@ -6,6 +6,7 @@ from typing import Any
 from toolrack_runner.limits import SPECS_MAX
 from toolrack_runner.module.facts import as_items, as_list, as_text, type_name
 from toolrack_runner.module.fault import fault, module_error
+from toolrack_runner.module.handler import handler_line
 from toolrack_runner.module.near_miss import misspelled
 from toolrack_runner.module.parse import NAME, DeclaredSpecs
 from toolrack_runner.module.spec import RefusedSpec, Tool, read_spec
@@ -20,7 +21,9 @@ def read_specs(
     tools: dict[str, Tool] = {}
     refused: list[RefusedSpec] = []
     for index, element in enumerate(elements):
-        read = read_spec(module, index, element, _line(declared, len(elements), index, element), trusted)
+        read = read_spec(
+            module, index, element, _line(module, declared, len(elements), index, element), trusted
+        )
         if isinstance(read, RefusedSpec):
             refused.append(read)
         elif read.name in tools:
@@ -55,10 +58,11 @@ def _repeated(module: str, index: int, tool: Tool, first: Tool) -> RefusedSpec:
     return RefusedSpec(index, tool.name, tool.line, (fault("name_repeated", module, tool.line, sentence),))
 
 
-def _line(declared: DeclaredSpecs, count: int, index: int, element: object) -> int | None:
-    if len(declared.element_lines) == count:
-        return declared.element_lines[index]
-    for key, value in as_items(element) or []:
-        if as_text(key) == "name":
-            return declared.spec_lines.get(as_text(value) or "")
-    return None
+def _line(module: str, declared: DeclaredSpecs, count: int, index: int, element: object) -> int | None:
+    """The line of a spec: of its dict, else of its handler, else of its place in TOOL_SPECS."""
+    line, is_dict = declared.elements[index] if len(declared.elements) == count else (None, False)
+    if is_dict:
+        return line
+    fields = {as_text(key): value for key, value in as_items(element) or []}
+    written = declared.spec_lines.get(as_text(fields.get("name")) or "")
+    return written or handler_line(fields.get("handler"), f"{module}.py") or line

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import select
 import sys
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Mapping
@@ -17,7 +18,7 @@ from toolrack_runner.module.call import call_tool
 from toolrack_runner.module.check import check_module
 from toolrack_runner.module.fault import Fault, ModuleError
 from toolrack_runner.module.imports import imports_of_code
-from toolrack_runner.module.load import LoadedModule, load_known, load_module, places, portable_code
+from toolrack_runner.module.load import LoadedModule, converts, load_known, load_module, places, portable_code
 from toolrack_runner.module.source import code_object
 from toolrack_runner.network.brokered_socket import connect_by_broker, open_broker
 from toolrack_runner.wire import child_messages as messages
@@ -53,6 +54,8 @@ REHEARSAL = _load_rehearsal()
 
 _exit = os._exit
 _read = os.read
+#: The original. `denied_calls.py` replaces it for tools.
+_poll = select.poll
 
 
 def live(
@@ -120,7 +123,11 @@ def _loaded(channel: int, order: messages.CallOrder) -> tuple[LoadedModule, mess
     if order.known is not None:
         code = a2b_base64(order.known.code)
         _say(channel, messages.Starting())
-        return load_known(order.module, order.source, code, order.known.places), messages.Ready()
+        module = load_known(order.module, order.source, code, order.known.places)
+        if order.known.converts and not _is_called(channel):
+            module.prepare()
+            _flush()
+        return module, messages.Ready()
 
     def announce(code: CodeType) -> None:
         portable = portable_code(code)
@@ -130,7 +137,14 @@ def _loaded(channel: int, order: messages.CallOrder) -> tuple[LoadedModule, mess
 
     source = order.source.encode("utf-8", "replace")
     module = load_module(order.module, source, for_one_call=True, announce=announce)
-    return module, messages.Ready(places(module))
+    return module, messages.Ready(places(module), converts(module))
+
+
+def _is_called(channel: int) -> bool:
+    """Whether the invocation has come already. Then the child prepares nothing for other tools."""
+    poll = _poll()
+    poll.register(channel, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def _broken(fault: Fault) -> messages.CallFailure:
