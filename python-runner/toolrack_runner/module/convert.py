@@ -19,9 +19,9 @@ from toolrack_runner.module.facts import is_a
 from toolrack_runner.module.handler import Handler
 from toolrack_runner.module.user_traceback import cut_middle, exception_line
 
-#: Bytes are base64 text in arguments, as they are in results. Dataclasses and TypedDicts inherit this from the handler;
-#: a pydantic model has a configuration of its own.
-BYTES_AS_BASE64 = {"val_json_bytes": "base64", "ser_json_bytes": "base64"}
+#: Bytes are base64 text in arguments, as they are in results. An unknown key of a dataclass or a TypedDict is refused, as an
+#: unknown argument is. A pydantic model has a configuration of its own.
+CONFIGURATION = {"val_json_bytes": "base64", "ser_json_bytes": "base64", "extra": "forbid"}
 _ERRORS_SHOWN = 3
 _TEXT_CHARS_MAX = 500
 _URL = re.compile(r"\s*For further information visit https://errors\.pydantic\.dev\S*")
@@ -88,7 +88,7 @@ def _validator(hints: dict[str, Any]) -> Any:
     fields = {name: _eager(hint) for name, hint in hints.items()}
     make: Any = TypedDict
     arguments: Any = make("Arguments", fields, total=False)
-    arguments.__pydantic_config__ = BYTES_AS_BASE64
+    arguments.__pydantic_config__ = CONFIGURATION
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return TypeAdapter(arguments).validator.validate_json

@@ -9,16 +9,16 @@ from typing import Any
 
 from toolrack_runner.limits import SCHEMA_DEPTH_MAX
 from toolrack_runner.module.annotations import REST, annotated
-from toolrack_runner.module.convert import BYTES_AS_BASE64
+from toolrack_runner.module.convert import CONFIGURATION
 from toolrack_runner.module.fault import SpecError
 from toolrack_runner.module.handler import BY_NAME, CONTEXT, DescribedHandler
 from toolrack_runner.module.plain import NotPlainError, plain_object
 from toolrack_runner.module.schema import contradictions
 from toolrack_runner.wire.frames import JsonObject
 
-#: Stands for the name of `**kwargs`, which is not told to anybody.
-_REST_NAME = "__rest__"
-_CONFIG: Any = BYTES_AS_BASE64
+#: Stands for `**kwargs` while the schema is made. No argument should have this name.
+_REST_NAME = "kwargs__"
+_CONFIG: Any = CONFIGURATION
 _error = partial(SpecError, "parameters_underivable")
 
 
@@ -59,11 +59,11 @@ def signature_schema(handler: DescribedHandler) -> JsonObject:
         if parameter.kind in BY_NAME and parameter.name != CONTEXT
     ]
     if REST in hints:
-        named.append(inspect.Parameter(_REST_NAME, inspect.Parameter.VAR_KEYWORD))
-        hints = {**hints, _REST_NAME: hints[REST]}
-    schema = _schema(handler, named, hints)
-    if handler.takes_any and REST not in hints:
-        schema.pop("additionalProperties", None)
+        rest = hints[REST]
+        named.append(inspect.Parameter(_REST_NAME, inspect.Parameter.KEYWORD_ONLY, annotation=rest))
+    schema = _schema(handler, named, {**hints, _REST_NAME: hints.get(REST)})
+    if handler.takes_any:
+        _describe_rest(schema)
     for sentence in contradictions(schema, handler):
         raise _error(f"{sentence} A Field of an argument has neither an alias nor a default.")
     properties = schema.get("properties")
@@ -73,6 +73,18 @@ def signature_schema(handler: DescribedHandler) -> JsonObject:
             if isinstance(stated, dict):
                 stated.setdefault("description", description)
     return schema
+
+
+def _describe_rest(schema: Any) -> None:
+    """Says which other arguments there may be: any, or those that the annotation of `**kwargs` allows."""
+    rest = schema["properties"].pop(_REST_NAME, None)
+    if rest is None:
+        schema.pop("additionalProperties", None)
+        return
+    schema["additionalProperties"] = rest
+    schema["required"].remove(_REST_NAME)
+    if not schema["required"]:
+        del schema["required"]
 
 
 def _schema(handler: DescribedHandler, named: list[inspect.Parameter], hints: dict[str, Any]) -> JsonObject:
@@ -112,6 +124,11 @@ def _pydantic_schema(named: list[inspect.Parameter], hints: dict[str, Any]) -> J
 
         def field_title_should_be_set(self, schema: Any) -> bool:  # noqa: ARG002 - the name is pydantic's
             return False
+
+        def bytes_schema(self, schema: Any) -> dict[str, Any]:
+            if self._config.val_json_bytes == "base64":
+                return {"type": "string", "contentEncoding": "base64"}
+            return super().bytes_schema(schema)
 
     def stub(**_: Any) -> None:
         """Replaces the handler, because Pydantic reads only the signature and the annotations of a function."""

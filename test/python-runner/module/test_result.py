@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from module.tools import called
-from toolrack_runner.module.result import ResultError, result_of
+from toolrack_runner.module.formed import ResultError
+from toolrack_runner.module.result import result_of
 
 
 @pytest.mark.parametrize(
