@@ -341,7 +341,7 @@ def test_a_known_module_is_prepared_before_its_call() -> None:
     assert converts(whole)
     module = load_known("known", text, code, places(whole))
     module.prepare()
-    assert set(module._converters) == {"known:run"}  # noqa: SLF001 - nothing else shows when it was built
+    assert set(module._converters) == {"known:run"}
     assert call_tool(module, "known:run", {"a": "c"}, {}, output_bytes_max=99)["text"] == "<Unit.C: 'c'>"
     assert call_tool(module, "known:bad", {"a": "c"}, {}, output_bytes_max=99)["code"] == "MODULE_BROKEN"
     sys.modules.pop("known")
