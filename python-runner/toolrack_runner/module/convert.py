@@ -22,7 +22,7 @@ from toolrack_runner.module.user_traceback import cut_middle, exception_line
 #: Bytes are base64 text in arguments, as they are in results. An unknown key of a dataclass or a TypedDict is refused, as an
 #: unknown argument is. A pydantic model has a configuration of its own.
 CONFIGURATION = {"val_json_bytes": "base64", "ser_json_bytes": "base64", "extra": "forbid"}
-_ERRORS_SHOWN = 3
+_ERRORS_MAX = 3
 _TEXT_CHARS_MAX = 500
 _URL = re.compile(r"\s*For further information visit https://errors\.pydantic\.dev\S*")
 _MISSING = (
@@ -109,10 +109,10 @@ def _said(error: Exception, name: str, value: object) -> str:
         if not is_a(error, ValidationError):
             return _cut(exception_line(error))
         problems = typing.cast("ValidationError", error).errors(include_url=False, include_input=False)
-        shown = "; ".join(_problem(each, name, value) for each in problems[:_ERRORS_SHOWN])
+        shown = "; ".join(_problem(each, name, value) for each in problems[:_ERRORS_MAX])
     except BaseException:  # noqa: BLE001 - the text of an exception is code of the module
         return "the module refuses it, and the reason can't be read"
-    more = len(problems) - _ERRORS_SHOWN
+    more = len(problems) - _ERRORS_MAX
     return f"{shown}; and {more:,} more" if more > 0 else shown
 
 
