@@ -8,7 +8,6 @@ uses both (`load_known`). The module may have forged the places, so they are use
 import marshal
 import sys
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from dataclasses import dataclass, field
 from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType, SimpleNamespace
@@ -41,7 +40,7 @@ class LoadedModule:
     _namespace: dict[str, Any]
     _declared: DeclaredSpecs
     #: The index in TOOL_SPECS of the spec of each tool, if it is already known.
-    _places: Mapping[str, int]
+    places: Mapping[str, int]
     _specs: tuple[dict[str, Tool], tuple[RefusedSpec, ...]] | None = None
     _converters: dict[str, Converter | None] = field(default_factory=dict)
 
@@ -61,7 +60,7 @@ class LoadedModule:
 
     def find(self, tool: str) -> Handler | None:
         """The handler of a tool; None if no spec of that name was accepted. Raises ModuleError like `tools`."""
-        place = self._places.get(tool)
+        place = self.places.get(tool)
         handler = None if place is None else self._handler_at(place, tool)
         if handler is None and (found := self.tools.get(tool)) is not None:
             return found.handler
@@ -73,13 +72,6 @@ class LoadedModule:
             self._converters[tool] = None if self._states_parameters(tool) else self._converter_of(handler)
         return self._converters[tool]
 
-    def prepare(self) -> None:
-        """Builds every converter, so that the call does not wait for it. Ignores errors: the call repeats them."""
-        for tool in self._places:
-            with suppress(BaseException):
-                if (handler := self.find(tool)) is not None:
-                    self.converter(tool, handler)
-
     def _converter_of(self, handler: Handler) -> Converter | None:
         try:
             return self.trusted.keep(lambda: converter_of(handler))
@@ -90,7 +82,7 @@ class LoadedModule:
             raise module_error("parameters_underivable", self.name, None, sentence) from None
 
     def _states_parameters(self, tool: str) -> bool:
-        place = self._places.get(tool)
+        place = self.places.get(tool)
         fields = None if place is None else self._spec_at(place, tool)
         return (self.tools[tool].parameters if fields is None else fields.get("parameters")) is not None
 

@@ -19,6 +19,7 @@ from toolrack_runner.module.check import check_module
 from toolrack_runner.module.fault import Fault, ModuleError
 from toolrack_runner.module.imports import imports_of_code
 from toolrack_runner.module.load import LoadedModule, converts, load_known, load_module, places, portable_code
+from toolrack_runner.module.prepare import prepare
 from toolrack_runner.module.source import code_object
 from toolrack_runner.network.brokered_socket import connect_by_broker, open_broker
 from toolrack_runner.wire import child_messages as messages
@@ -125,7 +126,7 @@ def _loaded(channel: int, order: messages.CallOrder) -> tuple[LoadedModule, mess
         _say(channel, messages.Starting())
         module = load_known(order.module, order.source, code, order.known.places)
         if order.known.converts and not _is_called(channel):
-            module.prepare()
+            prepare(module)
             _flush()
         return module, messages.Ready()
 

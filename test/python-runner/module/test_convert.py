@@ -12,6 +12,7 @@ from toolrack_runner.module.annotations import to_convert
 from toolrack_runner.module.call import call_tool
 from toolrack_runner.module.handler import plain_handler
 from toolrack_runner.module.load import converts, load_known, load_module, places, portable_code
+from toolrack_runner.module.prepare import prepare
 from toolrack_runner.module.schema import arguments_mismatch
 from toolrack_runner.module.source import code_object
 
@@ -342,7 +343,7 @@ def test_a_known_module_is_prepared_before_its_call() -> None:
     whole = load_module("known", text.encode())
     assert converts(whole)
     module = load_known("known", text, code, places(whole))
-    module.prepare()
+    prepare(module)
     assert set(module._converters) == {"known:run"}
     assert call_tool(module, "known:run", {"a": "c"}, {}, output_bytes_max=99)["text"] == "<Unit.C: 'c'>"
     assert call_tool(module, "known:bad", {"a": "c"}, {}, output_bytes_max=99)["code"] == "MODULE_BROKEN"
