@@ -7,6 +7,7 @@ import { findWrk } from './generator/wrk.ts'
 import { besideHostile } from './cases/beside-hostile.ts'
 import { clientFallback } from './cases/client-fallback.ts'
 import { cold } from './cases/cold.ts'
+import { convertedCall } from './cases/converted-call.ts'
 import { dialects } from './cases/dialects.ts'
 import { filter } from './cases/filter.ts'
 import { firestore } from './cases/firestore.ts'
@@ -42,6 +43,7 @@ const CASES = {
   cold,
   'second-instance': secondInstance,
   'isolated-call': isolatedCall,
+  'converted-call': convertedCall,
   invoke,
   'hand-off': handOff,
   'isolated-throughput': isolatedThroughput,

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from toolrack_runner.module.context import Context
+from toolrack_runner.module.convert import ArgumentsError
 from toolrack_runner.module.drain import (
     SendValue,
     TooManyValuesError,
@@ -16,11 +17,12 @@ from toolrack_runner.module.drain import (
 )
 from toolrack_runner.module.facts import has_method
 from toolrack_runner.module.fault import ModuleError
+from toolrack_runner.module.formed import ResultError
 from toolrack_runner.module.handler import CONTEXT, Handler
 from toolrack_runner.module.load import LoadedModule
 from toolrack_runner.module.near_miss import did_you_mean, named, near_miss
 from toolrack_runner.module.raised import raised
-from toolrack_runner.module.result import ResultError, result_of
+from toolrack_runner.module.result import result_of
 from toolrack_runner.module.user_traceback import exception_line
 from toolrack_runner.wire.frames import JsonObject
 
@@ -48,7 +50,14 @@ def call_tool(
         fault = arguments_fault(handler, arguments)
         if fault:
             return failure("ARGUMENTS_INVALID", fault)
-        given = {**arguments, CONTEXT: Context(context)} if handler.takes_context else dict(arguments)
+        try:
+            given = _converted(module, tool, handler, arguments)
+        except ArgumentsError as invalid:
+            return failure("ARGUMENTS_INVALID", str(invalid))
+        except _TypesError as error:
+            return failure(*error.args)
+        if handler.takes_context:
+            given[CONTEXT] = Context(context)
         values = Values(output_bytes_max, send_value)
         return _called(module, tool, handler, given, values)
     except ModuleError as error:
@@ -85,6 +94,26 @@ def arguments_fault(handler: Handler, arguments: Mapping[str, object]) -> str | 
     question = f" Did you mean {' and '.join(meant)}?" if meant else ""
     takes = f"It takes {named(handler.names)}." if handler.names else "It takes no arguments."
     return f"{handler.title}() {' and '.join(said)}.{question} {takes}"
+
+
+class _TypesError(Exception):
+    """The module's own code failed while an argument was converted. The arguments are a code and a text."""
+
+
+def _converted(
+    module: LoadedModule, tool: str, handler: Handler, arguments: Mapping[str, Any]
+) -> dict[str, Any]:
+    """A copy of the arguments, with the types that the annotations name. Raises ArgumentsError, ModuleError, _TypesError."""
+    converter = module.converter(tool, handler)
+    if converter is None:
+        return dict(arguments)
+    try:
+        return module.trusted.keep(lambda: _flushed(converter.convert, {"arguments": arguments}))
+    except ArgumentsError:
+        raise
+    except BaseException as error:  # noqa: BLE001 - a validator may raise anything
+        came_up = error
+    raise _TypesError(*module.trusted.keep(lambda: raised(came_up, module.files)))
 
 
 def _called(

@@ -4,13 +4,15 @@ import inspect
 from collections.abc import Callable, Container
 from dataclasses import dataclass
 from functools import partial
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any
 
-from toolrack_runner.module.facts import type_name
+from toolrack_runner.module.facts import class_name, type_name
 from toolrack_runner.module.fault import SpecError
 
 CONTEXT = "context"
+#: How many decorators, partials and methods around a function are looked through.
+_LAYERS_MAX = 32
 #: The kinds of parameters that a call can give by name.
 BY_NAME = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
 
@@ -40,6 +42,9 @@ class DescribedHandler(Handler):
     line: int | None
     doc: str | None
     signature: inspect.Signature
+    #: A sentence about the decorator that hides the function behind (*args, **kwargs), without a full stop; None if there is
+    #: none.
+    hidden_by: str | None
 
 
 def plain_handler(value: object) -> Handler | None:
@@ -87,6 +92,7 @@ def read_handler(value: Any, files: Container[str]) -> DescribedHandler:
     parameters = signature.parameters.values()
     named = [parameter for parameter in parameters if parameter.kind in BY_NAME]
     own = [parameter for parameter in named if parameter.name != CONTEXT]
+    takes_any = any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters)
     file, line = _place(function, files)
     return DescribedHandler(
         call=value,
@@ -94,13 +100,24 @@ def read_handler(value: Any, files: Container[str]) -> DescribedHandler:
         names=tuple(parameter.name for parameter in own),
         required=tuple(parameter.name for parameter in own if parameter.default is parameter.empty),
         takes_context=len(own) < len(named),
-        takes_any=any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters),
+        takes_any=takes_any,
         function=function,
         file=file,
         line=line,
         doc=inspect.getdoc(function) if isinstance(function.__doc__, str) else None,
         signature=signature,
+        hidden_by=None if named or not takes_any else _hidden_by(value, function, line),
     )
+
+
+def handler_place(value: object, files: Container[str]) -> tuple[str, int] | tuple[None, None]:
+    """The file and the line of a handler that is a function, decorated or a method. Runs no code of the module."""
+    for _ in range(_LAYERS_MAX):
+        if type(value) is MethodType:
+            value = value.__func__
+        elif type(value) is FunctionType and "__wrapped__" in value.__dict__:
+            value = value.__dict__["__wrapped__"]
+    return _place(value, files) if type(value) is FunctionType else (None, None)
 
 
 def _refuse_positional(title: str, signature: inspect.Signature) -> None:
@@ -122,18 +139,34 @@ def _refuse_positional(title: str, signature: inspect.Signature) -> None:
 
 def _function_of(value: Any) -> Any:
     """The function behind a partial, a method, a callable object or a decorated function."""
-    for _ in range(32):
+    for _ in range(_LAYERS_MAX):
         if isinstance(value, partial):
             value = value.func
         elif inspect.ismethod(value):
             value = value.__func__
-        elif inspect.isfunction(value) and hasattr(value, "__wrapped__"):
+        elif not isinstance(value, type) and hasattr(value, "__wrapped__"):
             value = value.__wrapped__
         elif inspect.isroutine(value) or isinstance(value, type):
             break
         else:
             value = type(value).__call__
     return value
+
+
+def _hidden_by(value: object, function: Any, line: int | None) -> str | None:
+    where = f" (line {line})" if line else ""
+    hides = "takes **kwargs and names no argument"
+    named = getattr(function, "__qualname__", None)
+    outer, _, inner = named.rpartition(".<locals>.") if isinstance(named, str) else ("", "", "")
+    if outer:
+        maker, name = outer.rpartition(".")[2][:64], inner[:64]
+        cure = f"If '{maker}' is a decorator, put @functools.wraps(function) above '{name}'"
+        return f"its handler is '{name}'{where}, which '{maker}' returns and which {hides}. {cure}"
+    if function is type(value).__dict__.get("__call__"):
+        kind = class_name(type(value))
+        cure = f"If '{kind}' is a decorator, call functools.update_wrapper(self, function) in its __init__"
+        return f"its handler is an instance of '{kind}', whose __call__{where} {hides}. {cure}"
+    return None
 
 
 def _title(function: Any) -> str:

@@ -8,13 +8,15 @@ uses both (`load_known`). The module may have forged the places, so they are use
 import marshal
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from importlib.machinery import ModuleSpec
 from types import CodeType, ModuleType, SimpleNamespace
 from typing import Any, TypeAlias
 
+from toolrack_runner.module.annotations import to_convert
+from toolrack_runner.module.convert import Converter, converter_of
 from toolrack_runner.module.facts import as_items, as_list, as_text
-from toolrack_runner.module.fault import ModuleError
+from toolrack_runner.module.fault import ModuleError, module_error
 from toolrack_runner.module.files import ModuleFiles, Source, known_files, read_files
 from toolrack_runner.module.handler import Handler, plain_handler
 from toolrack_runner.module.import_fault import import_fault
@@ -24,6 +26,7 @@ from toolrack_runner.module.source import check_module_name, code_object
 from toolrack_runner.module.spec import RefusedSpec, Tool
 from toolrack_runner.module.specs import read_specs
 from toolrack_runner.module.trusted_names import Names, NamesLeftAlone, TrustedNames
+from toolrack_runner.module.user_traceback import exception_line
 
 #: If the compiled code of a module is larger than this, each child compiles the module again.
 CODE_BYTES_MAX = 512 << 10
@@ -44,8 +47,9 @@ class LoadedModule:
     _namespace: dict[str, Any]
     _declared: DeclaredSpecs
     #: The index in TOOL_SPECS of the spec of each tool, if it is already known.
-    _places: Mapping[str, int]
+    places: Mapping[str, int]
     _specs: tuple[dict[str, Tool], tuple[RefusedSpec, ...]] | None = None
+    _converters: dict[str, Converter | None] = field(default_factory=dict)
 
     @property
     def name(self) -> str:
@@ -63,18 +67,42 @@ class LoadedModule:
 
     def find(self, tool: str) -> Handler | None:
         """The handler of a tool; None if no spec of that name was accepted. Raises ModuleError like `tools`."""
-        place = self._places.get(tool)
+        place = self.places.get(tool)
         handler = None if place is None else self._handler_at(place, tool)
         if handler is None and (found := self.tools.get(tool)) is not None:
             return found.handler
         return handler
 
+    def converter(self, tool: str, handler: Handler) -> Converter | None:
+        """Converts the arguments of a tool; None if they stay as JSON has them. Built once. Raises ModuleError."""
+        if tool not in self._converters:
+            self._converters[tool] = None if self._states_parameters(tool) else self._converter_of(handler)
+        return self._converters[tool]
+
+    def _converter_of(self, handler: Handler) -> Converter | None:
+        try:
+            return self.trusted.keep(lambda: converter_of(handler))
+        except MemoryError:
+            raise
+        except BaseException as error:  # noqa: BLE001 - types may be code of the module
+            sentence = f"the types of {handler.title} can't be used ({exception_line(error)[:200]}). Write parameters."
+            raise module_error("parameters_underivable", self.files.main, None, sentence) from None
+
+    def _states_parameters(self, tool: str) -> bool:
+        place = self.places.get(tool)
+        fields = None if place is None else self._spec_at(place, tool)
+        return (self.tools[tool].parameters if fields is None else fields.get("parameters")) is not None
+
     def _handler_at(self, place: int, tool: str) -> Handler | None:
+        fields = self._spec_at(place, tool)
+        return None if fields is None else plain_handler(fields.get("handler"))
+
+    def _spec_at(self, place: int, tool: str) -> dict[str | None, object] | None:
         elements = as_list(self._namespace.get(NAME))
         if elements is None or place >= len(elements):
             return None
         fields = {as_text(key): value for key, value in as_items(elements[place]) or []}
-        return plain_handler(fields.get("handler")) if as_text(fields.get("name")) == tool else None
+        return fields if as_text(fields.get("name")) == tool else None
 
     def _read_specs(self) -> tuple[dict[str, Tool], tuple[RefusedSpec, ...]]:
         self._specs = self._specs or read_specs(self.files, self._namespace, self._declared, self.trusted)
@@ -144,6 +172,15 @@ def portable_code(code: Code) -> bytes | None:
 def places(module: LoadedModule) -> dict[str, int]:
     """The index in TOOL_SPECS of the spec of each tool."""
     return {tool.name: tool.index for tool in module.tools.values()}
+
+
+def converts(module: LoadedModule) -> bool:
+    """True if the arguments of a tool are converted, which needs pydantic. May run code of the module. Never raises."""
+    derived = [tool.handler for tool in module.tools.values() if tool.parameters is None]
+    try:
+        return any(module.trusted.keep(lambda: [bool(to_convert(handler)) for handler in derived]))
+    except BaseException:  # noqa: BLE001 - an annotation may raise anything; the call says so
+        return False
 
 
 def _imported(files: ModuleFiles, code: Code, trusted: Names) -> dict[str, Any]:

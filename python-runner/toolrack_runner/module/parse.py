@@ -21,8 +21,7 @@ class DeclaredSpecs:
 
     #: The file and the line of each spec, by the name of the spec. A name that occurs twice has its first place.
     spec_places: dict[str, tuple[str, int]]
-    #: The line of each element of TOOL_SPECS, if TOOL_SPECS is one list in the main file, and whether it is only a name of
-    #: the spec.
+    #: The line of each element of TOOL_SPECS and whether it is a dict, if TOOL_SPECS is one list in the main file.
     elements: tuple[tuple[int, bool], ...]
 
 
@@ -119,7 +118,7 @@ def _missing_specs(main: str, tree: ast.Module) -> Fault | None:
 
 
 def _elements(tree: ast.Module) -> tuple[tuple[int, bool], ...]:
-    """The line of each element and whether it is a name, if TOOL_SPECS is one list or tuple without `*others`."""
+    """The line of each element and whether it is a dict, if TOOL_SPECS is one list or tuple without `*others`."""
     for node in tree.body:
         if not isinstance(node, ast.Assign | ast.AnnAssign) or not isinstance(
             node.value, ast.List | ast.Tuple
@@ -130,7 +129,7 @@ def _elements(tree: ast.Module) -> tuple[tuple[int, bool], ...]:
         if any(isinstance(target, ast.Name) and target.id == NAME for target in targets) and not any(
             isinstance(each, ast.Starred) for each in elements
         ):
-            return tuple((each.lineno, isinstance(each, ast.Name | ast.Attribute)) for each in elements)
+            return tuple((each.lineno, isinstance(each, ast.Dict)) for each in elements)
     return ()
 
 

@@ -30,7 +30,7 @@ def check_module_name(name: str) -> None:
     """
     if not (name.isascii() and name.isidentifier() and len(name) <= MODULE_NAME_MAX) or iskeyword(name):
         rule = f"1 to {MODULE_NAME_MAX} ASCII letters, digits and _, not starting with a digit, and no Python keyword"
-        shown = name if name.isprintable() and len(name) <= MODULE_NAME_MAX else "the file"
+        shown = f"{name}.py" if name.isprintable() and len(name) <= MODULE_NAME_MAX else "the file"
         message = f"{shown}: this is no module name ({rule}). Rename the file."
         raise ModuleError(Fault("module_name_invalid", message))
     if name.startswith("__"):

@@ -171,6 +171,8 @@ def _description(value: object, handler: DescribedHandler | None) -> str | None:
     if text and text.strip():
         return text
     if handler and not (handler.doc or "").strip():
+        if handler.hidden_by:
+            raise SpecError("description_invalid", f"there is no docstring: {handler.hidden_by}.")
         sentence = "it has no description, and its handler has no docstring. Say what the tool does."
         raise SpecError("description_invalid", sentence)
     return None

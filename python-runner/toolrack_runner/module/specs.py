@@ -7,6 +7,7 @@ from toolrack_runner.limits import SPECS_MAX
 from toolrack_runner.module.facts import as_items, as_list, as_text, type_name
 from toolrack_runner.module.fault import fault, module_error
 from toolrack_runner.module.files import ModuleFiles
+from toolrack_runner.module.handler import handler_place
 from toolrack_runner.module.near_miss import misspelled
 from toolrack_runner.module.parse import NAME, DeclaredSpecs
 from toolrack_runner.module.spec import RefusedSpec, Tool, read_spec
@@ -65,13 +66,13 @@ def _repeated(index: int, tool: Tool, first: Tool) -> RefusedSpec:
 def _place(
     files: ModuleFiles, declared: DeclaredSpecs, count: int, index: int, element: object
 ) -> tuple[str, int | None]:
-    """The file and the line of a spec: of the element in the list, or of the dict with its name if the element is a name."""
-    line, is_name = declared.elements[index] if len(declared.elements) == count else (None, True)
-    if is_name:
-        for key, value in as_items(element) or []:
-            if (
-                as_text(key) == "name"
-                and (found := declared.spec_places.get(as_text(value) or "")) is not None
-            ):
-                return found
-    return files.main, line
+    """The file and the line of a spec: of its dict, else of its handler, else of its place in TOOL_SPECS."""
+    line, is_dict = declared.elements[index] if len(declared.elements) == count else (None, False)
+    if is_dict:
+        return files.main, line
+    fields = {as_text(key): value for key, value in as_items(element) or []}
+    written = declared.spec_places.get(as_text(fields.get("name")) or "")
+    if written is not None:
+        return written
+    file, handler_line = handler_place(fields.get("handler"), files.texts)
+    return (files.main, line) if file is None else (file, handler_line)

@@ -25,6 +25,8 @@ from toolrack_runner.pool.zygotes import PLAIN, Packages, Zygotes
 from toolrack_runner.wire.child_messages import CallOrder, Imports, ProtocolError, Ready, SourceText, Starting
 from toolrack_runner.zygote.messages import Limits, Opening, ZygoteChannel
 
+#: What a child needs to convert arguments. The module decides whether it does, as it decides what it imports.
+CONVERTING: Packages = frozenset({"pydantic"})
 #: How many confined children without a module are kept for the first call of a module.
 BLANKS = 2
 #: The most time that an import ahead of a call may take.
@@ -128,14 +130,20 @@ class Pool:
         if queue is None:
             return
         if isinstance(facts, Ready):
-            queue.learn_places(facts.places)
+            queue.learn_places(facts.places, converts=facts.converts)
+            if facts.converts:
+                self._prefer(queue, queue.packages | CONVERTING)
             return
         self._queues.learn_code(queue, facts.code)
         packages = self._approved.intersection(facts.packages)
+        self._prefer(queue, packages | CONVERTING if queue.converts else packages)
+
+    def _prefer(self, queue: WarmQueue[Worker], packages: Packages) -> None:
+        """The next children of the queue are forked from a zygote with these packages, if it is ready."""
         if packages != queue.packages:
             queue.packages = packages
             if packages:
-                self.zygotes.prepare(key.tenant, packages)
+                self.zygotes.prepare(queue.key.tenant, packages)
 
     async def refill(self, key: Key | None = None) -> None:
         """Starts to make the missing children of the key, and blanks. Called after an answer is sent."""

@@ -61,16 +61,21 @@ class WarmQueue(Generic[Child]):
     #: The places of the specs, which a child sent after the module ran. The module may have forged them, so only calls of
     #: this key use them.
     places: dict[str, int] | None = None
+    #: Whether the arguments of a tool are converted. The module may have forged this too.
+    converts: bool = False
 
     @property
     def known(self) -> Known | None:
         """The code and the places for the next child, so that it neither compiles the module nor reads every spec."""
-        return None if self.code is None or self.places is None else Known(self.code, self.places)
+        return (
+            None if self.code is None or self.places is None else Known(self.code, self.places, self.converts)
+        )
 
-    def learn_places(self, places: dict[str, int] | None) -> None:
+    def learn_places(self, places: dict[str, int] | None, *, converts: bool = False) -> None:
         """Keeps the places of the specs, if a child sent them and the code is kept."""
         if places is not None and self.code is not None:
             self.places = places
+            self.converts = converts
 
     @property
     def missing(self) -> int:

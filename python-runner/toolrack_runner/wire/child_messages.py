@@ -63,6 +63,8 @@ class Known(NamedTuple):
     code: str
     #: The index of each tool's spec in TOOL_SPECS.
     places: dict[str, int]
+    #: Whether the arguments of a tool are converted. Then the child prepares that before it is ready.
+    converts: bool = False
 
 
 class CallOrder(NamedTuple):
@@ -178,9 +180,11 @@ class Ready(NamedTuple):
 
     #: The index of each tool's spec in TOOL_SPECS; None if the child got `Known`: main has the indexes already.
     places: dict[str, int] | None = None
+    #: Whether the arguments of a tool are converted, so that the next children need pydantic.
+    converts: bool = False
 
     def as_json(self) -> Json:
-        return {"ready": self.places}
+        return {"ready": self.places, "converts": self.converts}
 
 
 class Connect(NamedTuple):

@@ -80,6 +80,10 @@ def _is_true(value: Any) -> bool:
     return value is True
 
 
+def _is_bool(value: Any) -> bool:
+    return value is True or value is False
+
+
 def _is_base64(value: Any) -> bool:
     return _text(messages.CODE_CHARACTERS_MAX)(value) and _BASE64.fullmatch(value) is not None
 
@@ -104,7 +108,7 @@ SHAPES: tuple[tuple[Fields, Callable[..., ChildMessage]], ...] = (
     ({"answer": _object(text=_text())}, lambda answer: messages.TextResult(**answer)),
     ({"answer": _object(code=_code, error=_error)}, lambda answer: messages.CallFailure(**answer)),
     ({"starting": _is_true}, lambda _: messages.Starting()),
-    ({"ready": _or_null(_places)}, messages.Ready),
+    ({"ready": _or_null(_places), "converts": _is_bool}, messages.Ready),
     ({"connect": _object(host=is_host, port=is_port)}, lambda wish: messages.Connect(**wish)),
     (
         {"progress": _object(fraction=_is_fraction, text=_text(messages.PROGRESS_CHARACTERS_MAX))},

@@ -2,6 +2,7 @@
 
 import gc
 import os
+import select
 import sys
 from binascii import a2b_base64, b2a_base64
 from collections.abc import Callable, Mapping
@@ -19,7 +20,16 @@ from toolrack_runner.module.context import Context
 from toolrack_runner.module.fault import Fault, ModuleError
 from toolrack_runner.module.files import Source
 from toolrack_runner.module.imports import imports_of_code
-from toolrack_runner.module.load import Code, LoadedModule, load_known, load_module, places, portable_code
+from toolrack_runner.module.load import (
+    Code,
+    LoadedModule,
+    converts,
+    load_known,
+    load_module,
+    places,
+    portable_code,
+)
+from toolrack_runner.module.prepare import prepare
 from toolrack_runner.module.source import code_object
 from toolrack_runner.network.brokered_socket import connect_by_broker, open_broker
 from toolrack_runner.wire import child_messages as messages
@@ -56,6 +66,8 @@ REHEARSAL = _load_rehearsal()
 
 _exit = os._exit
 _read = os.read
+#: The original. `denied_calls.py` replaces it for tools.
+_poll = select.poll
 
 
 def live(
@@ -127,7 +139,11 @@ def _loaded(channel: int, order: messages.CallOrder) -> tuple[LoadedModule, mess
     if order.known is not None:
         code = a2b_base64(order.known.code)
         _say(channel, messages.Starting())
-        return load_known(order.module, order.source, code, order.known.places), messages.Ready()
+        module = load_known(order.module, order.source, code, order.known.places)
+        if order.known.converts and not _is_called(channel):
+            prepare(module)
+            _flush()
+        return module, messages.Ready()
 
     def announce(code: Code) -> None:
         portable = portable_code(code)
@@ -138,7 +154,14 @@ def _loaded(channel: int, order: messages.CallOrder) -> tuple[LoadedModule, mess
         _say(channel, messages.Starting())
 
     module = load_module(order.module, _source(order.source, _utf8), for_one_call=True, announce=announce)
-    return module, messages.Ready(places(module))
+    return module, messages.Ready(places(module), converts(module))
+
+
+def _is_called(channel: int) -> bool:
+    """Whether the invocation has come already. Then the child prepares nothing for other tools."""
+    poll = _poll()
+    poll.register(channel, select.POLLIN)
+    return bool(poll.poll(0))
 
 
 def _source(source: SourceText, as_bytes: Callable[[str], bytes]) -> Source:

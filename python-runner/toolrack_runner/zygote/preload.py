@@ -42,6 +42,8 @@ STANDARD = (
 #: Variables that keep numeric libraries from starting threads during an import. A process with threads cannot be forked
 #: safely.
 SINGLE_THREADED = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMEXPR_NUM_THREADS")
+#: Modules that pydantic imports when they are first used. A child would need 25 ms for them.
+PARTS_OF_PYDANTIC = ("pydantic.dataclasses", "pydantic.functional_validators", "pydantic.type_adapter")
 
 
 def be_another_process() -> None:
@@ -64,7 +66,12 @@ def preload(packages: tuple[str, ...]) -> dict[str, str]:
     failed: dict[str, str] = {}
     for package in packages:
         try:
-            importlib.import_module(package)
+            imported = importlib.import_module(package)
+            if package == "pydantic":
+                preload(PARTS_OF_PYDANTIC)
+                imported.TypeAdapter(
+                    int
+                )  # The first one searches all installed packages for plug-ins of pydantic.
         except Exception as error:  # noqa: BLE001 - a package may raise anything
             failed[package] = f"{type(error).__name__}: {error}"
     return failed

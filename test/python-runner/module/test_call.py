@@ -103,9 +103,9 @@ def test_a_tool_whose_spec_was_refused_says_why_it_is_not_there() -> None:
             "starts no processes",
         ),
         (
-            "return {1, 2}",
+            "return {1, print}",
             "RESULT_INVALID",
-            "the result is a set, which JSON has no form for; return sorted(value)",
+            "the result[…] is a builtin_function_or_method, which JSON has no form for; call it",
         ),
         ("return zip([])", "RESULT_INVALID", "return list(value)"),
         ("return 'a' * 200_000", "RESULT_TOO_LARGE", "has 200000 bytes, and 100000 are allowed"),
@@ -122,7 +122,7 @@ def test_what_a_handler_does_wrong_is_told_with_its_code_its_line_and_its_cure(
 
 
 @pytest.mark.parametrize(
-    "body", ["raise KeyError('Bern')", "import sys; sys.exit(3)", "return {1}", "raise MemoryError"]
+    "body", ["raise KeyError('Bern')", "import sys; sys.exit(3)", "return object()", "raise MemoryError"]
 )
 def test_an_async_handler_fails_as_a_sync_one_does(body: str) -> None:
     sync = called(f"def run():\n    {body}")

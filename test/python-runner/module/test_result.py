@@ -8,21 +8,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from module.tools import called
-from toolrack_runner.module.result import ResultError, result_of
+from toolrack_runner.module.formed import ResultError
+from toolrack_runner.module.result import result_of
 
 
 @pytest.mark.parametrize(
     ("expression", "said"),
     [
-        ("{1, 2}", "the result is a set, which JSON has no form for; return sorted(value)"),
-        (
-            "{'a': [0, {'when': datetime.now()}]}",
-            "the result['a'][1]['when'] is a datetime, which JSON has no form for; return value.isoformat()",
-        ),
-        (
-            "[datetime.now().date()]",
-            "the result[0] is a date, which JSON has no form for; return value.isoformat()",
-        ),
         (
             "{'x': float('nan')}",
             "the result['x'] is nan, which JSON has no form for; return None, or text in its place",
@@ -31,17 +23,6 @@ from toolrack_runner.module.result import ResultError, result_of
         ("Sub(float('nan'))", "the result is nan"),
         ("{float('nan'): 1}", "a key of the result is nan"),
         ("{(1, 2): 3}", "the result has a tuple as a key, but keys are text in JSON; write str(key)"),
-        ("{b'a': 3}", "the result has a bytes as a key"),
-        (
-            "b'abc'",
-            "the result is a bytes, which JSON has no form for; return value.decode(), or base64 text",
-        ),
-        (
-            "Decimal('1.5')",
-            "the result is a Decimal, which JSON has no form for; return str(value), or float(value)",
-        ),
-        ("Path('a')", "which JSON has no form for; return str(value)"),
-        ("Point(1)", "the result is a Point, which JSON has no form for; return dataclasses.asdict(value)"),
         ("Model()", "return value.model_dump(mode='json')"),
         ("Scalar()", "return value.item()"),
         ("Sly()", "the result is a Sly, which JSON has no form for; return text, or dicts"),
@@ -60,7 +41,16 @@ from toolrack_runner.module.result import ResultError, result_of
             "endless",
             "the result[0][0] holds itself, so its JSON would never end; return a copy without the cycle",
         ),
-        ("[shared, shared, {1}]", "the result[2] is a set"),
+        ("[shared, shared, object()]", "the result[2] is an object"),
+        ("{'a': [0, Point(object())]}", "the result['a'][1]['x'] is an object, which JSON has no form for"),
+        ("[{(1, print)}]", "the result[0][…][1] is a builtin_function_or_method, which"),
+        ("{Point(1): 1}", "the result has a Point as a key, but keys are text in JSON; write str(key)"),
+        ("Point(float('nan'))", "the result['x'] is nan, which JSON has no form for"),
+        ("Path('a\\udcff')", "the result holds a lone surrogate"),
+        ("around", "the result['x'][0] holds itself, so its JSON would never end"),
+        ("Endless()", "nested deeper than 100 levels"),
+        ("wide", "the result holds more than 500,000 values; return less"),
+        ("range(3)", "the result is a range, which JSON has no form for; return list(value)"),
         ("deep(101)", "nested deeper than 100 levels"),
         ("deep(5_000)", "nested deeper than 100 levels"),
         ("'a\\ud800'", "the result holds a lone surrogate (character 2), which is no text; decode the bytes"),
@@ -85,9 +75,17 @@ from decimal import Decimal
 from pathlib import Path
 import warnings
 warnings.simplefilter("ignore")
-@dataclass
+@dataclass(eq=False)
 class Point:
     x: int
+around = Point([])
+around.x.append(around)
+@dataclass
+class Endless:
+    x: int = 0
+    def __getattribute__(self, name):
+        return Endless() if name == "x" else object.__getattribute__(self, name)
+wide = [[0] * 10_000] * 51 + [object()]
 class Model:
     def model_dump(self): ...
 class Scalar:
@@ -140,6 +138,93 @@ def test_the_value_of_a_result_holds_nothing_of_the_module() -> None:
     assert type(outcome["value"]) is dict
     assert [type(key) for key in outcome["value"]] == [str]
     assert type(outcome["value"]["a"][0]) is str
+
+
+@pytest.mark.parametrize(
+    ("expression", "text"),
+    [
+        ("Point(1)", '{"x":1}'),
+        ("[Point(Point(Unit.C))]", '[{"x":{"x":"c"}}]'),
+        ("Unit.C", "c"),
+        ("[Unit.C, Level.HIGH, Word.A, Flags.B]", '["c",2,"a",2]'),
+        ("{Unit.C: date(2026, 1, 2), date(2026, 1, 2): 1}", '{"c":"2026-01-02","2026-01-02":1}'),
+        ("date(2026, 1, 2)", "2026-01-02"),
+        ("datetime(2026, 1, 2, 3, 4, 5, tzinfo=timezone.utc)", "2026-01-02T03:04:05+00:00"),
+        ("time(3, 4, 5, 600)", "03:04:05.000600"),
+        ("timedelta(0)", "PT0S"),
+        ("timedelta(days=400, hours=2, microseconds=5)", "P400DT2H0.000005S"),
+        ("-timedelta(seconds=90, milliseconds=500)", "-PT1M30.5S"),
+        ("timedelta(days=1)", "P1D"),
+        ("Decimal('1.50')", "1.50"),
+        ("UUID(int=5)", "00000000-0000-0000-0000-000000000005"),
+        ("Path('a/b')", "a/b"),
+        ("b'\\xfb\\xff'", "+/8="),
+        ("bytearray(b'hi')", "aGk="),
+        ("{3, 1, 2}", "[1,2,3]"),
+        ("{2, 1.5}", "[1.5,2]"),
+        ("{'b', 1, None}", '["b",1,null]'),
+        ("frozenset({Decimal('10'), Decimal('9')})", '["9","10"]'),
+        ("{timedelta(hours=1), timedelta(minutes=90)}", '["PT1H","PT1H30M"]'),
+        (
+            "{datetime(2026, 1, 1), datetime(2025, 1, 1, tzinfo=timezone.utc)}",
+            '["2025-01-01T00:00:00+00:00","2026-01-01T00:00:00"]',
+        ),
+        ("{Unit.F, Unit.C}", '["c","f"]'),
+        ("{(2, 'a'), (1, 'b')}", '[[1,"b"],[2,"a"]]'),
+        ("set()", "[]"),
+        ("Pair(1, date(2026, 1, 2))", '[1,"2026-01-02"]'),
+        ("[Own(at=date(2026, 1, 2), by={1})]", '[{"at":"2026-01-02","by":[1]}]'),
+        ("Late(2026, 1, 2)", "2026-01-02"),
+        ("{'a': {1: Unit.C}}", '{"a":{"1":"c"}}'),
+    ],
+)
+def test_a_type_of_the_standard_library_has_its_json_form(expression: str, text: str) -> None:
+    outcome = called(f"{BEFORE}{TYPES}def run(): return {expression}")
+    assert outcome["outcome"] == "success", outcome
+    assert outcome["text"] == text
+    assert outcome.get("value", text) == (json.loads(text) if "value" in outcome else text)
+
+
+TYPES = """
+from datetime import date, time, timedelta, timezone
+from enum import Enum, Flag, IntEnum, StrEnum
+from typing import NamedTuple
+from uuid import UUID
+from pydantic import BaseModel
+class Unit(Enum):
+    C = "c"
+    F = "f"
+class Level(IntEnum):
+    HIGH = 2
+class Word(StrEnum):
+    A = "a"
+class Flags(Flag):
+    B = 2
+class Pair(NamedTuple):
+    a: int
+    b: date
+class Own(BaseModel):
+    at: date
+    by: set[int]
+class Late(date):
+    def isoformat(self): raise SystemExit
+"""
+
+
+@pytest.mark.parametrize(
+    ("fields", "code", "part"),
+    [
+        ("x = property(lambda self: 1 / 0)", "TOOL_RAISED", "ZeroDivisionError: division by zero"),
+        ("x = property(lambda self: exit())", "TOOL_CRASHED", "exit()"),
+        ("x = property(lambda self: bytearray(1 << 60))", "MEMORY_LIMIT", "more memory"),
+        ("x = property(lambda self: {}['Bern'])", "TOOL_RAISED", "KeyError: 'Bern'"),
+    ],
+)
+def test_a_field_that_fails_is_a_fault_of_the_tool(fields: str, code: str, part: str) -> None:
+    source = f"class Sly:\n    __dataclass_fields__ = Point.__dataclass_fields__\n    {fields}\n"
+    outcome = called(f"{BEFORE}{source}def run(): return [Sly()]")
+    assert outcome["code"] == code, outcome
+    assert part in outcome["error"]
 
 
 ANYTHING = st.recursive(

@@ -35,7 +35,20 @@ for name in ("write", "read", "close", "dup2", "environ", "getpid", "fstat"):
     setattr(os, name, junk)
 for name in [name for name in sys.modules if name.startswith(("toolrack_runner", "json", "inspect"))]:
     sys.modules[name] = None
-for name in ("len", "isinstance", "issubclass", "str", "dict", "list", "type", "print", "repr", "getattr", "min", "max"):
+for name in (
+    "len",
+    "isinstance",
+    "issubclass",
+    "str",
+    "dict",
+    "list",
+    "type",
+    "print",
+    "repr",
+    "getattr",
+    "min",
+    "max",
+):
     setattr(builtins, name, junk)
 del builtins.enumerate
 sys.setrecursionlimit(60)

@@ -4,7 +4,8 @@ from typing import Any
 
 import pytest
 
-from toolrack_runner.module.result import ResultError, result_of
+from toolrack_runner.module.formed import ResultError
+from toolrack_runner.module.result import result_of
 from vectors.cases import Case, cases
 
 

@@ -30,7 +30,7 @@ MESSAGES: dict[str, st.SearchStrategy[m.ChildMessage]] = {
         m.Imports, st.lists(NAMES, max_size=5), st.none() | st.just("AAEC") | st.just("AA==")
     ),
     "Starting": st.just(m.Starting()),
-    "Ready": st.builds(m.Ready, st.none() | PLACES),
+    "Ready": st.builds(m.Ready, st.none() | PLACES, st.booleans()),
     "Connect": st.builds(m.Connect, HOSTS, st.integers(1, 65_535)),
     "Progress": st.builds(m.Progress, st.floats(0, 1) | st.integers(0, 1), TEXT),
     "Values": st.builds(m.Values, st.lists(TEXT, max_size=5)),

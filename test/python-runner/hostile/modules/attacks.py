@@ -362,7 +362,9 @@ def find_victim(aim):
 
 
 def lock_shared_file(_aim):
-    lock = struct.pack("@hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, os.getpid() << 20 | time.time_ns() % (1 << 20), 1, 0)
+    lock = struct.pack(
+        "@hhqqi4x", fcntl.F_WRLCK, os.SEEK_SET, os.getpid() << 20 | time.time_ns() % (1 << 20), 1, 0
+    )
     with open("/dev/null", "w") as one, open("/dev/null", "w") as another:
         fcntl.fcntl(one, 37, lock)
         try:
@@ -429,14 +431,51 @@ def names() -> list:
 ATTACKS = {
     function.__name__: function
     for function in (
-        read_environment, read_open_file, read_private_file, read_source, write_outside, make_symlink,
-        list_processes, connect_tcp, send_udp, connect_abstract, open_raw, open_netlink, signal_victim,
-        trace_victim, read_victim, fork_often, allocate, allocate_shared, allocate_downwards,
-        make_shared_segment, make_memory_file, fill_one_file, make_many_files, daemonise, use_inherited,
-        make_user_namespace, execute, execute_written, become_root, set_up_io_uring, lift_cpu_limit,
-        change_mode, see_file, send_to_socket_file, reconnect_by_fastopen, reconnect, set_socket_option,
-        grow_stack_mapping, hide_by_mprotect, find_victim, lock_shared_file, identify_peer, enlarge_buffer,
-        send_descriptor, queue_signals,
+        read_environment,
+        read_open_file,
+        read_private_file,
+        read_source,
+        write_outside,
+        make_symlink,
+        list_processes,
+        connect_tcp,
+        send_udp,
+        connect_abstract,
+        open_raw,
+        open_netlink,
+        signal_victim,
+        trace_victim,
+        read_victim,
+        fork_often,
+        allocate,
+        allocate_shared,
+        allocate_downwards,
+        make_shared_segment,
+        make_memory_file,
+        fill_one_file,
+        make_many_files,
+        daemonise,
+        use_inherited,
+        make_user_namespace,
+        execute,
+        execute_written,
+        become_root,
+        set_up_io_uring,
+        lift_cpu_limit,
+        change_mode,
+        see_file,
+        send_to_socket_file,
+        reconnect_by_fastopen,
+        reconnect,
+        set_socket_option,
+        grow_stack_mapping,
+        hide_by_mprotect,
+        find_victim,
+        lock_shared_file,
+        identify_peer,
+        enlarge_buffer,
+        send_descriptor,
+        queue_signals,
     )
 }
 
