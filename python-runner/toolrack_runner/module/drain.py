@@ -7,6 +7,7 @@ from types import AsyncGeneratorType, GeneratorType
 from typing import Any, TypeGuard
 
 from toolrack_runner.module.formed import ResultError
+from toolrack_runner.module.result import result_of
 from toolrack_runner.module.trusted_names import Names
 from toolrack_runner.wire.frames import JsonObject, JsonValue
 from toolrack_runner.wire.json_depth import VALUES_MAX
