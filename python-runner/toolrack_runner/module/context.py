@@ -2,11 +2,11 @@
 
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
 from math import inf, isfinite
 from typing import Any, ClassVar
 
 from toolrack_runner.module.facts import as_text, type_name
+from toolrack_runner.rfc3339 import rfc3339
 from toolrack_runner.wire.child_messages import PROGRESS_CHARACTERS_MAX
 from toolrack_runner.wire.frames import JsonObject
 
@@ -42,12 +42,6 @@ class Context(dict[str, Any]):
                 f"progress(fraction, text): text has {len(said):,} characters, and may have {PROGRESS_CHARACTERS_MAX:,}"
             )
         Context.tell(_number(fraction), said)
-
-
-def rfc3339(seconds: float) -> str:
-    """A moment of Unix time in UTC, with milliseconds, such as `2026-07-01T09:30:00.000Z`."""
-    moment = datetime.fromtimestamp(seconds, UTC)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 def example_context(tool: str, timeout_seconds: float | None, caller: JsonObject) -> JsonObject:

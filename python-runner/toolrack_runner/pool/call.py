@@ -5,7 +5,6 @@ import time
 from dataclasses import dataclass, replace
 from functools import partial
 
-from toolrack_runner.module.context import rfc3339
 from toolrack_runner.network.broker import ConnectError, connect
 from toolrack_runner.pool.call_events import CallEvents
 from toolrack_runner.pool.channel import ChannelClosedError
@@ -15,6 +14,7 @@ from toolrack_runner.pool.outcome import CallOutcome, explain_end, no_result, ob
 from toolrack_runner.pool.pool import Pool
 from toolrack_runner.pool.warm_queue import Key
 from toolrack_runner.pool.worker import HeldTooMuchError, Worker
+from toolrack_runner.rfc3339 import rfc3339
 from toolrack_runner.wire import child_messages as messages
 from toolrack_runner.wire.child_messages import Answer, MessageTooLargeError, ProtocolError, SourceText
 from toolrack_runner.wire.frames import JsonObject

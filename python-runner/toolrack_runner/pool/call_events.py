@@ -15,7 +15,7 @@ from toolrack_runner.wire.child_messages import MessageTooLargeError, Progress, 
 from toolrack_runner.wire.json_depth import VALUES_MAX, TooDeepError, is_too_heavy, read_json
 
 #: How many bytes of values may wait for the caller before main stops reading the child's channel.
-WAITING_BYTES = 64 << 10
+WAITING_BYTES_MAX = 64 << 10
 
 
 class CallEvents:
@@ -91,5 +91,5 @@ class CallEvents:
         line = data.replace(b"\n", b" ")
         self._values.append(line)
         self._waiting_bytes += len(line)
-        if self._waiting_bytes > WAITING_BYTES:
+        if self._waiting_bytes > WAITING_BYTES_MAX:
             self._worker.channel.pause()

@@ -36,7 +36,7 @@ FRAME_SLACK_BYTES = 1 << 20
 MESSAGES_MAX = 1_010
 #: How many more messages a child may send for each second of its call. The runner's own code in the child sends at most
 #: 80: progress and values every 25 ms.
-EVENTS_PER_SECOND = 100
+EVENTS_PER_SECOND_MAX = 100
 #: How many bytes one progress message may have, if each character of its text needs six bytes.
 PROGRESS_BYTES_MAX = 6 * PROGRESS_CHARACTERS_MAX + 200
 #: The send buffer of a channel. A call and its source fit into it, so one write sends both.
@@ -228,7 +228,7 @@ class Channel:
     def _events_allowed(self) -> int:
         """How many messages the child may send because of the time that its call has taken."""
         seconds = 0.0 if self._called_at is None else self._loop.time() - self._called_at
-        return int(seconds * EVENTS_PER_SECOND)
+        return int(seconds * EVENTS_PER_SECOND_MAX)
 
     def _require_read(self) -> None:
         """Raises ProtocolError if the child has not read everything that main sent.

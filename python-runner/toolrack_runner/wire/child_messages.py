@@ -28,7 +28,7 @@ PROBES_MAX = 200
 #: Enough for a sentence about the state of a call.
 PROGRESS_CHARACTERS_MAX = 1_000
 #: How many values of a generator one message may have.
-VALUES_PER_MESSAGE = 200
+VALUES_PER_MESSAGE_MAX = 200
 #: The error codes that a child may send. Only main uses the other error codes.
 CHILD_CODES = frozenset(
     (

@@ -99,7 +99,7 @@ _error = _text(messages.ERROR_CHARACTERS_MAX)
 _example = _number(0, EXAMPLES_MAX - 1)
 _line = _or_null(_number(1, messages.LINES_MAX))
 _places = _map(_tool, _number(0, SPECS_MAX - 1), SPECS_MAX)
-_values = _list(_text(), messages.VALUES_PER_MESSAGE)
+_values = _list(_text(), messages.VALUES_PER_MESSAGE_MAX)
 _packages = _list(_text(messages.PACKAGE_CHARACTERS_MAX), messages.PACKAGES_MAX)
 
 #: The fields of each message, and a function that makes the message from their values. No object fits two messages.

@@ -4,7 +4,7 @@ import _thread
 import time
 
 from toolrack_runner.wire.child_messages import (
-    VALUES_PER_MESSAGE,
+    VALUES_PER_MESSAGE_MAX,
     Answer,
     ChildMessage,
     Progress,
@@ -12,10 +12,10 @@ from toolrack_runner.wire.child_messages import (
 )
 from toolrack_runner.wire.frames import write_frame
 
-#: The time between two writes of events. Main accepts more messages than this (`EVENTS_PER_SECOND` in `pool/channel.py`).
+#: The time between two writes of events. Main accepts more messages (`EVENTS_PER_SECOND_MAX` in `pool/channel.py`).
 EVENT_SECONDS = 0.025
 #: How many characters of values wait for one message. A longer value is sent alone.
-VALUES_CHARACTERS = 32 << 10
+VALUES_CHARACTERS_MAX = 32 << 10
 
 # A module may replace these names.
 _monotonic, _sleep, _start_thread = time.monotonic, time.sleep, _thread.start_new_thread
@@ -61,7 +61,7 @@ class CallChannel:
         with self._lock:
             self._values.append(json)
             self._characters += len(json)
-            is_full = len(self._values) >= VALUES_PER_MESSAGE or self._characters >= VALUES_CHARACTERS
+            is_full = len(self._values) >= VALUES_PER_MESSAGE_MAX or self._characters >= VALUES_CHARACTERS_MAX
         if is_full:
             self._write_in_turn()
         else:

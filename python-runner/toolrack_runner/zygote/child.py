@@ -102,6 +102,8 @@ def live(
 
 
 def _call(channel: int, order: messages.CallOrder, output_bytes_max: int) -> None:
+    sayer = CallChannel(channel)
+    Context.tell = sayer.progress
     if order.rehearse:
         _rehearse()
     if order.network:
@@ -115,8 +117,6 @@ def _call(channel: int, order: messages.CallOrder, output_bytes_max: int) -> Non
     else:
         _say(channel, ready)
         call = messages.Invocation(**read_frame(channel))
-        sayer = CallChannel(channel)
-        Context.tell = sayer.progress
         if order.network:
             open_broker(channel, sayer.say)
         outcome = call_tool(
