@@ -8,6 +8,7 @@ import marshal
 import os
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 from importlib import import_module
 from importlib.machinery import ModuleSpec, SourceFileLoader
 from types import CodeType, ModuleType
@@ -30,10 +31,13 @@ def import_package(files: ModuleFiles, codes: Codes) -> dict[str, Any]:
 
 
 def forget_package(name: str) -> None:
-    """Removes what is left of a package whose import failed."""
-    sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _Finder)]
-    for found in [found for found in sys.modules if found == name or found.startswith(f"{name}.")]:
-        del sys.modules[found]
+    """Removes what is left of a module whose import failed. Never raises, whatever the module did to `sys`."""
+    with suppress(BaseException):
+        sys.meta_path[:] = [finder for finder in sys.meta_path if not isinstance(finder, _Finder)]
+        names: list[object] = list(sys.modules)
+        for found in names:
+            if found == name or (isinstance(found, str) and found.startswith(f"{name}.")):
+                del sys.modules[str(found)]
 
 
 def _write(folder: str, files: ModuleFiles) -> None:

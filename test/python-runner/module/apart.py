@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 RUNNER = Path(__file__).parents[3] / "python-runner"
@@ -16,7 +17,9 @@ from toolrack_runner.module.check import check_module
 from toolrack_runner.module.load import load_module
 from toolrack_runner.wire.frames import write_frame
 given = json.loads(sys.argv[2])
-channel, source = int(sys.argv[3]), sys.stdin.buffer.read()
+channel, sent = int(sys.argv[3]), json.load(sys.stdin)
+read = lambda text: text.encode("latin-1")
+source = read(sent) if isinstance(sent, str) else {path: read(text) for path, text in sent.items()}
 end = os._exit
 if given["arguments"] is None:
     check_module(given["module"], source, send=lambda sent: write_frame(channel, sent))
@@ -28,7 +31,7 @@ end(0)
 """
 
 
-def checked_apart(name: str, source: bytes) -> dict[str, Any]:
+def checked_apart(name: str, source: bytes | dict[str, bytes]) -> dict[str, Any]:
     """The last report that a check sends."""
     return _run_apart(name, source, None)[-1]
 
@@ -39,13 +42,21 @@ def called_apart(name: str, source: bytes, **arguments: Any) -> dict[str, Any]:
     return outcome
 
 
-def _run_apart(name: str, source: bytes, arguments: dict[str, Any] | None) -> list[dict[str, Any]]:
+def _run_apart(
+    name: str, source: bytes | dict[str, bytes], arguments: dict[str, Any] | None
+) -> list[dict[str, Any]]:
     reader, writer = os.pipe()
     given = json.dumps({"module": name, "arguments": arguments})
     command = [sys.executable, "-I", "-c", DRIVER, str(RUNNER), given, str(writer)]
-    with os.fdopen(reader, "rb") as channel:
+    texts = (
+        source.decode("latin-1")
+        if isinstance(source, bytes)
+        else {path: content.decode("latin-1") for path, content in source.items()}
+    )
+    with os.fdopen(reader, "rb") as channel, TemporaryDirectory() as folder:
         try:
-            subprocess.run(command, input=source, pass_fds=[writer], check=True, timeout=60)
+            sent = json.dumps(texts).encode()
+            subprocess.run(command, input=sent, cwd=folder, pass_fds=[writer], check=True, timeout=60)
         finally:
             os.close(writer)
         messages: list[dict[str, Any]] = []

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from module.apart import checked_apart
 from module.packages import bytes_of, checked, load_fault, loaded
 from toolrack_runner.module.call import call_tool
 from toolrack_runner.module.load import (
@@ -460,3 +461,12 @@ def test_each_file_that_is_missing_is_told_before_anything_runs(tmp_path: Path) 
         ("weather/sub/a.py, line 2:", "'.sub.three', and there is no file sub/three.py in it."),
     ]
     assert not mark.exists()
+
+
+@pytest.mark.parametrize("spoils", ["sys.modules[7] = sys", "sys.meta_path = None", "sys.modules.clear()"])
+def test_a_package_that_spoils_the_imports_and_fails_is_still_explained(spoils: str) -> None:
+    found = checked_apart(
+        "weather", {"__init__.py": f"import sys\n{spoils}\n1 / 0\nTOOL_SPECS = []".encode()}
+    )
+    (fault,) = found["faults"]
+    assert (fault["kind"], fault["line"]) == ("import_raised", 3)
