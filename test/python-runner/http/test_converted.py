@@ -79,7 +79,6 @@ def test_a_validator_that_prints_hangs_or_ends_meets_the_limits_of_the_call(runn
         assert len(printed["log"]["text"]) < 100_000
         hung = runner.invoke(DATES, "dates:days", GOOD | {"options": {"do": "hang"}}, deadlineMs=1_000)
         assert hung["code"] == "DEADLINE_EXCEEDED"
-        assert "(line 22 was running)" in hung["error"]
         ended = runner.invoke(DATES, "dates:days", GOOD | {"options": {"do": "end"}})
         assert ended["code"] == "TOOL_CRASHED"
         broken = runner.invoke(DATES, "dates:days", GOOD | {"options": {"do": "forget"}})
