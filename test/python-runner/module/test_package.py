@@ -26,11 +26,16 @@ from toolrack_runner.module.source import code_object
 
 @pytest.fixture(autouse=True)
 def _apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """A working folder of its own, and no package that a test before has imported."""
+    """A working folder of its own, and no module that a test before has imported."""
     monkeypatch.chdir(tmp_path)
     finders = sys.meta_path.copy()
+    _forget()
     yield
     sys.meta_path[:] = finders
+    _forget()
+
+
+def _forget() -> None:
     for name in [name for name in sys.modules if name.partition(".")[0] == "weather"]:
         del sys.modules[name]
 
@@ -382,8 +387,8 @@ def test_specs_name_the_file_in_which_they_are_written() -> None:
         "weather/specs.py, line 3",
         "weather/__init__.py, line 7",
         "weather/specs.py, line 5",
-        "weather/__init__.py",
-        "weather/__init__.py",
+        "weather/specs.py, line 2",
+        "weather/specs.py, line 2",
     ]
 
 
