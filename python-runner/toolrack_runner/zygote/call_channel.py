@@ -2,6 +2,7 @@
 
 import _thread
 import time
+from contextlib import suppress
 
 from toolrack_runner.wire.child_messages import (
     VALUES_PER_MESSAGE_MAX,
@@ -77,11 +78,18 @@ class CallChannel:
         elif not self._is_coming:
             self._is_coming = True
             try:
-                _start_thread(self._write_in_turn, ())
+                _start_thread(self._write_later, ())
             except (
                 RuntimeError
             ):  # The tool has as many threads as it may have; the next event or the answer does it.
                 self._is_coming = False
+
+    def _write_later(self) -> None:
+        """Runs in a thread of its own, which Python does not list among the threads of the tool."""
+        with suppress(
+            OSError
+        ):  # The channel is closed, so main ends this child. The log must not show this error.
+            self._write_in_turn()
 
     def _write_in_turn(self) -> None:
         """Waits for the next turn, and writes the events that wait."""

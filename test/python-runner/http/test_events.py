@@ -131,6 +131,18 @@ def test_what_was_printed_before_the_end_is_kept_and_nothing_else(
     assert "".join(event["text"] for event in of_kind("log", told)) == "before\n"
 
 
+def test_a_thread_of_the_runner_is_none_of_the_tool_s(runner: LiveRunner) -> None:
+    source = """
+import threading, time
+def run(context):
+    for n in range(10):
+        context.progress(n / 10)
+    time.sleep(0.1)
+    return [threading.active_count(), len(threading.enumerate())]
+"""
+    assert runner.invoke(source + SPECS, "live:run")["value"] == [1, 1]
+
+
 def test_values_before_an_exception_are_sent(runner: LiveRunner) -> None:
     source = "def run():\n    yield from range(10)\n    raise KeyError('Bern')"
     told = events(runner, source, stream=True)

@@ -10,7 +10,7 @@ import orjson
 import pytest
 
 from toolrack_runner.wire.child_messages import Connect, TextResult
-from toolrack_runner.wire.frames import FrameSplitter
+from toolrack_runner.wire.frames import FrameSplitter, FrameTooLargeError
 from toolrack_runner.zygote import call_channel
 from toolrack_runner.zygote.call_channel import CallChannel
 
@@ -26,8 +26,13 @@ def heard() -> Iterator[tuple[CallChannel, list[dict[str, Any]]]]:
 
     def read() -> None:
         splitter = FrameSplitter(1 << 20)
-        while data := ours.recv(100):
-            messages.extend(map(orjson.loads, splitter.feed(data)))
+        while data := ours.recv(1_000):
+            try:
+                messages.extend(map(orjson.loads, splitter.feed(data)))
+            except (FrameTooLargeError, ValueError) as broken:
+                # Reads on, so that no writer waits.
+                messages.append({"broken": broken})
+                splitter.clear()
 
     reader = threading.Thread(target=read)
     reader.start()
@@ -39,6 +44,8 @@ def heard() -> Iterator[tuple[CallChannel, list[dict[str, Any]]]]:
 
 def test_many_threads_write_whole_messages_and_no_value_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(call_channel, "EVENT_SECONDS", 0.001)
+    # Each is larger than what the channel takes at once.
+    sent = [f"{number}" + "x" * 20_000 for number in range(100)]
     with heard() as (channel, messages):
 
         def work(which: int) -> None:
@@ -49,14 +56,15 @@ def test_many_threads_write_whole_messages_and_no_value_is_lost(monkeypatch: pyt
         threads = [threading.Thread(target=work, args=(which,)) for which in range(8)]
         for thread in threads:
             thread.start()
-        for number in range(2_000):
-            channel.value(f"{number}")
+        for value in sent:
+            channel.value(value)
         for thread in threads:
             thread.join(20)
         channel.progress(1.0, "last")
         channel.answer(ANSWER)
+    assert [message for message in messages if "broken" in message] == []
     values = [value for message in messages for value in message.get("values", ())]
-    assert values == [f"{number}" for number in range(2_000)]
+    assert values == sent
     assert sum("connect" in message for message in messages) == 1_600
     assert messages[-2:] == [{"progress": {"fraction": 1.0, "text": "last"}}, ANSWER.as_json()]
 
