@@ -19,6 +19,7 @@ export type CallRequest = {
   /** A name or an alias. */
   readonly name: string
   readonly arguments: JsonObject
+  /** The handler gets it as `caller`, beside the facts that the service itself knows. */
   readonly context: JsonObject
   readonly expectedDigest: Digest | undefined
   /** True if null means that an argument was omitted. In strict mode, a model must write null for an omitted parameter. */

@@ -47,12 +47,25 @@ export type RunnerAway = {
   readonly reason: string
 }
 
+/** What a handler that has a parameter `context` is told about its call. The runner adds the deadline. */
+export type CallContext = {
+  readonly user: string
+  readonly invocationId: string
+  /** The canonical name of the tool. */
+  readonly tool: string
+  readonly session: null
+  /** The workflow that a job token names. */
+  readonly workflow: string | null
+  /** The `context` that the caller sent. Nobody has checked that it is true. */
+  readonly caller: JsonObject
+}
+
 export type RunnerCall = {
   readonly module: string
   readonly sha256: string
   readonly tool: string
   readonly arguments: JsonObject
-  readonly context: JsonObject
+  readonly context: CallContext
   /** The calling user. No process serves two users. */
   readonly tenant: string
   readonly invocationId: string
