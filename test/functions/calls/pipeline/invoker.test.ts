@@ -316,6 +316,7 @@ test('a listener hears the events of its call in order, and none after the answe
   expect(heard).toEqual([
     { type: 'log', text: 'a' },
     { type: 'progress', fraction: 0.5, text: 'half' },
+    { type: 'start', invocationId: expect.any(String) },
   ])
 })
 
