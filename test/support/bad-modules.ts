@@ -136,7 +136,6 @@ export const BAD: readonly Bad[] = [
     source: withSpec({ handler: 'C.run' }, 'class C:\n    def run(self): ...\n'),
     message: /wants 'self'/,
   },
-  { kind: 'handler_generator', source: withSpec({ handler: 'lambda: (yield)' }), message: /is a generator/ },
   {
     kind: 'handler_positional_only',
     source: withSpec({ handler: 'lambda a, /: a' }),

@@ -16,7 +16,7 @@ from starlette.types import Receive, Scope, Send
 
 from toolrack_runner.http.check import check
 from toolrack_runner.http.http_error import HttpError, answer_error
-from toolrack_runner.http.invoke import forget, invoke
+from toolrack_runner.http.invoke import Invoke, forget
 from toolrack_runner.http.runner import Runner
 from toolrack_runner.version import VERSION
 
@@ -30,7 +30,7 @@ def make_app(
     """Makes the app. `lifespan` sets `app.state.runner`."""
     app = Starlette(
         routes=[
-            Route("/invoke", invoke, methods=["POST"]),
+            Route("/invoke", Invoke(), methods=["POST"]),
             Route("/check", check, methods=["POST"]),
             Route("/forget", forget, methods=["POST"]),
             Route("/health", health, methods=["GET"]),

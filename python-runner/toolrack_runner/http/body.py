@@ -72,6 +72,13 @@ class Body:
             raise _invalid(f"{name} must be a whole number from {lowest} to {highest}")
         return value
 
+    def boolean(self, name: str, *, default: bool) -> bool:
+        """True or False; `default` if the field is absent."""
+        value = self.get(name, default)
+        if not isinstance(value, bool):
+            raise _invalid(f"{name} must be true or false")
+        return value
+
     def an_object(self, name: str, *, default: JsonObject | None = None) -> JsonObject:
         value = self.get(name, default)
         if not isinstance(value, dict):

@@ -8,13 +8,16 @@ import orjson
 from starlette.background import BackgroundTask
 from starlette.requests import Request
 from starlette.responses import Response
+from starlette.types import Receive, Scope, Send
 
 from toolrack_runner.http.body import Body, read_body
-from toolrack_runner.http.http_error import HttpError
+from toolrack_runner.http.event_stream import NDJSON, EventStream
+from toolrack_runner.http.http_error import HttpError, answer_error
 from toolrack_runner.http.runner import Runner
 from toolrack_runner.limits import HOSTS_MAX
 from toolrack_runner.network.hosts import Host, is_address, read_host, why_no_address
 from toolrack_runner.pool.call import Call, run_call
+from toolrack_runner.pool.call_events import CallEvents
 from toolrack_runner.pool.outcome import CallOutcome, Observed
 from toolrack_runner.pool.warm_queue import Key
 from toolrack_runner.settings import LEVELS
@@ -33,12 +36,32 @@ class _InvokeBody(NamedTuple):
     min_isolation: str | None
     #: Why the tool's spec cannot be used; None if it can. Earlier versions stored specs that are not accepted now.
     spec_fault: str | None
+    #: Whether the caller wants the values of a generator as events.
+    with_values: bool
 
 
-async def invoke(request: Request) -> Response:
-    """Answers 200 with the outcome, even if the tool failed."""
+class Invoke:
+    """The route, as an ASGI app, because the events of a call are sent before its outcome is known."""
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        stream = EventStream(send)
+        request = Request(scope, receive)
+        try:
+            response = await invoke(request, stream)
+        except Exception as error:
+            if not stream.has_begun:
+                raise
+            # The caller sees that no outcome came.
+            stream.stop()
+            await answer_error(request, error)
+            return
+        await (stream.end(response) if stream.has_begun else response(scope, receive, send))
+
+
+async def invoke(request: Request, stream: EventStream) -> Response:
+    """Answers 200 with the outcome, even if the tool failed. `stream` gets the events, if the caller wants them."""
     runner: Runner = request.app.state.runner
-    call, source, min_isolation, spec_fault = await _read(request)
+    call, source, min_isolation, spec_fault, with_values = await _read(request)
     request.state.invocation_id = call.invocation_id
     key = call.key
     if source is None:
@@ -54,11 +77,14 @@ async def invoke(request: Request) -> Response:
         outcome = CallOutcome(code="MODULE_BROKEN", error=sentence)
         return Response(_answer(outcome, level), media_type="application/json")
     pool = runner.require_pool()
+    events = None
+    if NDJSON in request.headers.get("accept", ""):
+        events = stream.events = CallEvents(stream.wake, with_values=with_values)
     async with runner.place(request, runner.calls, key.tenant, "calls"):
         # The source is stored only here, after the wait for a place: a call without a place must not push out sources of
         # other users.
         runner.sources.keep(key.tenant, key.sha256, source)
-        outcome = await run_call(pool, call, source)
+        outcome = await run_call(pool, call, source, events)
         runner.pause_for_main(runner.calls, key.tenant, outcome.observed.main_seconds)
     if outcome.code == "WORKER_DIED":
         extra = {"invocationId": call.invocation_id, "reason": outcome.error}
@@ -84,7 +110,7 @@ async def _read(request: Request) -> _InvokeBody:
     body = await read_body(
         request,
         *("module", "sha256", "tool", "source", "arguments", "context", "deadlineMs"),
-        *("limits", "network", "tenant", "invocationId"),
+        *("limits", "network", "tenant", "invocationId", "stream"),
     )
     sha256 = body.digest("sha256")
     limits, min_isolation = _limits(body.an_object("limits", default={}))
@@ -103,7 +129,9 @@ async def _read(request: Request) -> _InvokeBody:
         deadline_seconds=body.whole_number("deadlineMs", 1, DEADLINE_MS_MAX, default=DEADLINE_MS) / 1000,
         invocation_id=body.text("invocationId", characters_max=128),
     )
-    return _InvokeBody(call, body.optional_text("source"), min_isolation, spec_fault)
+    return _InvokeBody(
+        call, body.optional_text("source"), min_isolation, spec_fault, body.boolean("stream", default=False)
+    )
 
 
 def _network(value: JsonValue) -> tuple[tuple[Host, ...], str | None]:

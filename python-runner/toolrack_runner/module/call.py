@@ -1,9 +1,19 @@
 """One call of one tool: from its arguments to its outcome."""
 
 import sys
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
+from toolrack_runner.module.context import Context
+from toolrack_runner.module.drain import (
+    SendValue,
+    TooManyValuesError,
+    Values,
+    drain,
+    drain_async,
+    is_async_generator,
+    is_generator,
+)
 from toolrack_runner.module.facts import has_method
 from toolrack_runner.module.fault import ModuleError
 from toolrack_runner.module.handler import CONTEXT, Handler
@@ -16,9 +26,17 @@ from toolrack_runner.wire.frames import JsonObject
 
 
 def call_tool(
-    module: LoadedModule, tool: str, arguments: JsonObject, context: JsonObject, *, output_bytes_max: int
+    module: LoadedModule,
+    tool: str,
+    arguments: JsonObject,
+    context: JsonObject,
+    *,
+    output_bytes_max: int,
+    send_value: SendValue | None = None,
 ) -> JsonObject:
-    """Calls a handler. Never raises, whatever the handler does.
+    """Calls a handler, and collects the values of a generator. Never raises, whatever the handler does.
+
+    `send_value` takes the JSON text of each value at once.
 
     The outcome is `{"outcome": "success", "text"}`, with `value` if the result was not a string, or
     `{"outcome": "failure", "code", "error"}`. It is plain JSON.
@@ -30,8 +48,9 @@ def call_tool(
         fault = arguments_fault(handler, arguments)
         if fault:
             return failure("ARGUMENTS_INVALID", fault)
-        given = {**arguments, CONTEXT: context} if handler.takes_context else dict(arguments)
-        return _called(module, tool, handler, given, output_bytes_max)
+        given = {**arguments, CONTEXT: Context(context)} if handler.takes_context else dict(arguments)
+        values = Values(output_bytes_max, send_value)
+        return _called(module, tool, handler, given, values)
     except ModuleError as error:
         return failure("MODULE_BROKEN", error.fault.message)
     except MemoryError:
@@ -69,14 +88,23 @@ def arguments_fault(handler: Handler, arguments: Mapping[str, object]) -> str | 
 
 
 def _called(
-    module: LoadedModule, tool: str, handler: Handler, given: dict[str, Any], bytes_max: int
+    module: LoadedModule, tool: str, handler: Handler, given: dict[str, Any], values: Values
 ) -> JsonObject:
     call = handler.call
     try:
         returned = module.trusted.run(lambda: _flushed(call, given))
-        if has_method(returned, "__await__"):
-            returned = module.trusted.run(lambda: _flushed(_await, {"awaitable": returned}))
-        result = module.trusted.keep(lambda: result_of(returned))
+        if has_method(returned, "__await__") or is_async_generator(returned):
+            returned = module.trusted.run(lambda: _flushed(_await, {"returned": returned, "values": values}))
+        if is_generator(returned):
+            returned = module.trusted.run(lambda: _flushed(drain, {"generator": returned, "values": values}))
+        if returned is values:
+            result = module.trusted.keep(values.result)
+        else:
+            result = module.trusted.keep(lambda: result_of(returned))
+    except TooManyValuesError as many:
+        return failure(
+            "RESULT_TOO_LARGE", f"The result of {tool} has more than the {many} it may have; ask for less."
+        )
     except ResultError as invalid:
         return failure("RESULT_INVALID", f"{handler.title}(): {invalid}.")
     except BaseException as error:  # noqa: BLE001 - a handler may raise anything
@@ -84,6 +112,7 @@ def _called(
         return failure(*module.trusted.keep(lambda: raised(came_up, module.name, module.lines)))
     text: Any = result["text"]
     size = len(text.encode())
+    bytes_max = values.bytes_max
     if size > bytes_max:
         # Main and the service use the same sentence. It is written for the model that made the call.
         sentence = f"The result of {tool} has {size} bytes, and {bytes_max} are allowed; ask for less."
@@ -91,11 +120,13 @@ def _called(
     return {"outcome": "success", **result}
 
 
-def _await(awaitable: Awaitable[Any]) -> object:
+def _await(returned: Any, values: Values) -> object:
+    """The value of an awaitable, or `values` with those of an async generator, both in one event loop."""
     import asyncio  # The first import of asyncio costs 70 ms, and most tools do not need it.
 
     async def awaited() -> object:
-        return await awaitable
+        value = await returned if has_method(returned, "__await__") else returned
+        return await drain_async(value, values) if is_async_generator(value) else value
 
     return asyncio.run(awaited())
 

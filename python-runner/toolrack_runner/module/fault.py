@@ -35,7 +35,6 @@ FaultKind = Literal[
     "handler_not_callable",
     "handler_is_a_class",
     "handler_unbound",
-    "handler_generator",
     "handler_positional_only",
     "handler_unreadable",
     "parameters_invalid",

@@ -74,11 +74,6 @@ def read_handler(value: Any, module_file: str) -> DescribedHandler:
         )
     function = _function_of(value)
     title = _title(function)
-    if _is_generator(value) or _is_generator(function):
-        raise SpecError(
-            "handler_generator",
-            f"{title} is a generator (it yields), but a tool gives one result. Collect the values and return a list.",
-        )
     try:
         signature = inspect.signature(value)
     except (ValueError, TypeError) as error:
@@ -135,10 +130,6 @@ def _function_of(value: Any) -> Any:
         else:
             value = type(value).__call__
     return value
-
-
-def _is_generator(value: Any) -> bool:
-    return inspect.isgeneratorfunction(value) or inspect.isasyncgenfunction(value)
 
 
 def _title(function: Any) -> str:

@@ -9,10 +9,11 @@ import errno
 import os
 import socket
 import threading
+from collections.abc import Callable
 from typing import Any
 
-from toolrack_runner.wire.child_messages import ConnectReply, connect_wish
-from toolrack_runner.wire.frames import decode_frame, write_frame
+from toolrack_runner.wire.child_messages import Connect, ConnectReply, connect_wish
+from toolrack_runner.wire.frames import decode_frame
 
 _lock = threading.Lock()
 _INET = (socket.AF_INET, socket.AF_INET6)
@@ -25,6 +26,8 @@ class BrokeredSocket(socket.socket):
     """
 
     channel = -1
+    #: Writes a message to the channel.
+    say: Callable[[Connect], None]
 
     def __init__(self, family: int = -1, type: int = -1, proto: int = -1, fileno: int | None = None) -> None:  # noqa: A002
         self._is_placeholder = fileno is None and family in (-1, *_INET)
@@ -43,7 +46,7 @@ class BrokeredSocket(socket.socket):
         if not self._is_placeholder:
             return super().connect(address)
         timeout = self.gettimeout()
-        connected = _ask(self.channel, address)
+        connected = _ask(address)
         os.dup2(connected, self.fileno(), inheritable=False)
         os.close(connected)
         self._is_placeholder = False
@@ -69,7 +72,8 @@ class BrokeredSocket(socket.socket):
             raise OSError(errno.EPERM, "the sandbox has connections to named hosts only")
 
 
-def _ask(channel: int, address: Any) -> int:
+def _ask(address: Any) -> int:
+    channel = BrokeredSocket.channel
     if channel < 0:
         raise _refused("a module has no network while it is imported: connect inside the handler")
     try:
@@ -77,7 +81,7 @@ def _ask(channel: int, address: Any) -> int:
     except ValueError as wrong:
         raise _refused(str(wrong)) from None
     with _lock:
-        write_frame(channel, wish.as_json())
+        BrokeredSocket.say(wish)
         with socket.socket(fileno=os.dup(channel)) as end:
             packet, descriptors, _, _ = socket.recv_fds(end, 4_096, 1)
     if not descriptors:
@@ -105,9 +109,10 @@ def connect_by_broker() -> None:
     socket.gethostbyname = lambda host: host
 
 
-def open_broker(channel: int) -> None:
-    """Allows connections from now on. Called after the child has received its call.
+def open_broker(channel: int, say: Callable[[Connect], None]) -> None:
+    """Allows connections from now on. `say` writes a message to the channel. Called after the child has received its call.
 
     Before its call, the child could mistake the message with the call for the broker's reply.
     """
     BrokeredSocket.channel = channel
+    BrokeredSocket.say = say

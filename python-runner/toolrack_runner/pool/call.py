@@ -3,9 +3,11 @@
 import asyncio
 import time
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from functools import partial
 
 from toolrack_runner.network.broker import ConnectError, connect
+from toolrack_runner.pool.call_events import CallEvents
 from toolrack_runner.pool.channel import ChannelClosedError
 from toolrack_runner.pool.ending import REAPING_SECONDS, end_of, is_reaped, line_now
 from toolrack_runner.pool.memory_watch import too_much
@@ -33,16 +35,21 @@ class Call:
     invocation_id: str
 
 
-async def run_call(pool: Pool, call: Call, source: str) -> CallOutcome:
-    """Runs a call in its own child. Raises PoolError only if no code of the module ran for this call."""
+async def run_call(pool: Pool, call: Call, source: str, events: CallEvents | None = None) -> CallOutcome:
+    """Runs a call in its own child, and passes its events on. Raises PoolError only if no code of the module ran for it."""
     with pool.behind.busy():
         started = time.monotonic()
         worker = await pool.take(call.key, source)
         has_result = False
         try:
             with pool.at_work(call.key.tenant, worker) as cpu_before:
-                worker.send(messages.Invocation(call.tool, call.arguments, call.context))
-                outcome = await _watch(pool, worker, call, started + call.deadline_seconds)
+                deadline = started + call.deadline_seconds
+                context = call.context | {"deadline": _moment(deadline)}
+                streams = events is not None and events.with_values
+                if events is not None:
+                    events.begin(worker)
+                worker.send(messages.Invocation(call.tool, call.arguments, context, streams))
+                outcome = await _watch(pool, worker, call, deadline, events)
                 holding = worker.holding()
                 reason = worker.ended_for or too_much(worker, holding)
                 if outcome.code is None and reason is not None:
@@ -54,10 +61,18 @@ async def run_call(pool: Pool, call: Call, source: str) -> CallOutcome:
             pool.behind.kill(worker, has_result=has_result)
 
 
-async def _watch(pool: Pool, worker: Worker, call: Call, deadline: float) -> CallOutcome:
+def _moment(deadline: float) -> str:
+    """The moment of a monotonic time, as RFC 3339 writes it: in UTC, with milliseconds."""
+    moment = datetime.fromtimestamp(time.time() + deadline - time.monotonic(), UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+async def _watch(
+    pool: Pool, worker: Worker, call: Call, deadline: float, events: CallEvents | None
+) -> CallOutcome:
     try:
         async with asyncio.timeout(deadline - time.monotonic()):
-            answer = await _answer(pool, worker, call)
+            answer = await _answer(pool, worker, call, events)
     except TimeoutError:
         line = await line_now(worker, call.key.module)
         where = f" (line {line} was running)" if line else ""
@@ -83,7 +98,9 @@ async def _watch(pool: Pool, worker: Worker, call: Call, deadline: float) -> Cal
         return read_answer(answer, tool=call.tool, output_bytes_max=call.key.limits.output_bytes)
 
 
-async def _answer(pool: Pool, worker: Worker, call: Call) -> Answer | messages.Failed:
+async def _answer(
+    pool: Pool, worker: Worker, call: Call, events: CallEvents | None
+) -> Answer | messages.Failed:
     """Waits for the answer and handles the messages before it. `ChildLife` has checked the moment of each message."""
     given = 0
     while True:
@@ -93,6 +110,9 @@ async def _answer(pool: Pool, worker: Worker, call: Call) -> Answer | messages.F
         match message:
             case messages.Imports() | messages.Ready() as facts:
                 pool.learn(call.key, facts)
+            case messages.Progress() | messages.Values() as event if events is not None:
+                with worker.channel.timed():
+                    events.hear(event)
             case messages.Connect() if given >= CONNECTIONS_MAX:
                 worker.channel.reply(messages.ConnectReply(f"a call may make {CONNECTIONS_MAX} connections"))
             case messages.Connect() as wish:

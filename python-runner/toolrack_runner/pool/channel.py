@@ -18,7 +18,13 @@ import orjson
 
 from toolrack_runner.pool.child_life import ChildLife
 from toolrack_runner.wire import child_messages as messages
-from toolrack_runner.wire.child_messages import ChildMessage, MessageTooLargeError, Order, ProtocolError
+from toolrack_runner.wire.child_messages import (
+    PROGRESS_CHARACTERS_MAX,
+    ChildMessage,
+    MessageTooLargeError,
+    Order,
+    ProtocolError,
+)
 from toolrack_runner.wire.frames import FrameSplitter, FrameTooLargeError, with_length
 from toolrack_runner.wire.json_depth import is_too_heavy
 from toolrack_runner.wire.parse_child_message import parse_child_message
@@ -28,6 +34,11 @@ FRAME_SLACK_BYTES = 1 << 20
 #: How many messages a child may send in total. A check sends one for each of 20 examples of 50 specs, and one for each of
 #: a few stages. A test compares this number with the limits of a module (`limits.py`).
 MESSAGES_MAX = 1_010
+#: How many more messages a child may send for each second of its call. The runner's own code in the child sends at most
+#: 80: progress and values every 25 ms.
+EVENTS_PER_SECOND = 100
+#: How many bytes one progress message may have, if each character of its text needs six bytes.
+PROGRESS_BYTES_MAX = 6 * PROGRESS_CHARACTERS_MAX + 200
 #: The send buffer of a channel. A call and its source fit into it, so one write sends both.
 CHANNEL_BYTES = 1 << 20
 _READ_BYTES = 1 << 18
@@ -54,6 +65,10 @@ class Channel:
         #: Processor time that main took for the messages of this child.
         self.main_seconds = 0.0
         self._bytes_left = frame_bytes + FRAME_SLACK_BYTES
+        self._frame_bytes = frame_bytes
+        #: When the call was sent; None before.
+        self._called_at: float | None = None
+        self._is_paused = False
         self._end: Exception | None = None
         #: Set when a message or the end arrives. `receive` clears it.
         self._arrived = asyncio.Event()
@@ -82,6 +97,9 @@ class Channel:
         """Sends orders without blocking. Bytes beyond the buffer are sent after the child has read earlier bytes."""
         for order in orders:
             self.life.told(order)
+            if isinstance(order, messages.Invocation):
+                self._called_at = self._loop.time()
+                self._bytes_left += self._frame_bytes if order.streams else 0
         self._send(self._unsent + b"".join(map(_frame, orders)))
 
     def take_at_most(self, message_bytes: int) -> None:
@@ -103,6 +121,18 @@ class Channel:
                 return
             reason = os.strerror(error.errno or 0)
             self.reply(messages.ConnectReply(f"the connection could not be handed over: {reason}"))
+
+    def pause(self) -> None:
+        """Reads nothing more until `go_on`. A child that goes on sending has to wait."""
+        if not self._is_paused and self._end is None and self._ours.fileno() >= 0:
+            self._is_paused = True
+            self._loop.remove_reader(self._ours.fileno())
+
+    def go_on(self) -> None:
+        """Reads again after `pause`."""
+        if self._is_paused and self._end is None and self._ours.fileno() >= 0:
+            self._loop.add_reader(self._ours.fileno(), self._hear)
+        self._is_paused = False
 
     async def receive(self) -> ChildMessage:
         """The child's next message; raises ChannelClosedError, MessageTooLargeError or another ProtocolError."""
@@ -178,7 +208,9 @@ class Channel:
         try:
             for payload in self._splitter.feed(data):
                 self._messages_left -= 1
-                message = _parse(payload, self._messages_left)
+                message = _parse(payload, self._messages_left + self._events_allowed())
+                if isinstance(message, messages.Progress):
+                    self._bytes_left += min(len(payload), PROGRESS_BYTES_MAX)
                 if isinstance(message, messages.Connect):
                     self._require_read()
                 self.life.heard(message)
@@ -192,6 +224,11 @@ class Channel:
             self._stop(type(broken)(*broken.args))
         self._arrived.set()
         return True
+
+    def _events_allowed(self) -> int:
+        """How many messages the child may send because of the time that its call has taken."""
+        seconds = 0.0 if self._called_at is None else self._loop.time() - self._called_at
+        return int(seconds * EVENTS_PER_SECOND)
 
     def _require_read(self) -> None:
         """Raises ProtocolError if the child has not read everything that main sent.

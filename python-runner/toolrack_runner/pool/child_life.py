@@ -29,7 +29,7 @@ class Moment(Enum):
 
 
 #: The messages that may come at each moment, and the moment after each. At other moments no message may come. `heard`
-#: handles Connect itself.
+#: handles Connect and Values itself.
 _NEXT: dict[Moment, dict[object, Moment]] = {
     Moment.UNTOLD: {messages.Failed: Moment.FAILED},
     Moment.ORDERED: {
@@ -40,7 +40,10 @@ _NEXT: dict[Moment, dict[object, Moment]] = {
     },
     Moment.ANNOUNCED: {messages.Failed: Moment.FAILED, messages.Starting: Moment.IMPORTING},
     Moment.IMPORTING: {messages.Ready: Moment.READY, messages.CallFailure: Moment.ANSWERED},
-    Moment.CALLED: dict.fromkeys(get_args(Answer), Moment.ANSWERED),
+    Moment.CALLED: {
+        messages.Progress: Moment.CALLED,
+        **dict.fromkeys(get_args(Answer), Moment.ANSWERED),
+    },
     Moment.READING: {messages.Failed: Moment.FAILED, "parsed": Moment.READ},
     Moment.READ: {"imported": Moment.EXAMPLES, "loaded": Moment.LOADED},
     Moment.EXAMPLES: {messages.ExampleStarts: Moment.EXAMPLES, "loaded": Moment.LOADED},
@@ -54,6 +57,7 @@ class ChildLife:
     def __init__(self) -> None:
         self.moment = Moment.UNTOLD
         self._is_called = False
+        self._streams = False
         self._has_network = False
         self._is_connecting = False
 
@@ -67,6 +71,7 @@ class ChildLife:
         match order:
             case messages.Invocation():
                 self._is_called = True
+                self._streams = order.streams
                 if self.moment is Moment.READY:
                     self.moment = Moment.CALLED
             case messages.CallOrder():
@@ -89,6 +94,10 @@ class ChildLife:
             if self.moment is not Moment.CALLED or not self._has_network or self._is_connecting:
                 raise ProtocolError("'connect' came at the wrong time")
             self._is_connecting = True
+            return
+        if kind is messages.Values:
+            if self.moment is not Moment.CALLED or not self._streams:
+                raise ProtocolError("'values' came at the wrong time")
             return
         said = message.stage if isinstance(message, messages.StageReport) else kind
         following = _NEXT.get(self.moment, {}).get(said)

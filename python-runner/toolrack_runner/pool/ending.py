@@ -6,6 +6,7 @@ from contextlib import suppress
 from signal import SIGKILL, SIGXCPU
 from typing import NamedTuple
 
+from toolrack_runner.pool.output import CRASH_REPORT
 from toolrack_runner.pool.worker import Worker
 
 #: How long a child may live after it has closed its channel. Then main kills it.
@@ -62,6 +63,7 @@ async def line_now(worker: Worker, module: str) -> int | None:
     before = output.length
     if before >= output.bytes_max:
         return None
+    output.end_live()
     worker.ask_where()
     with suppress(TimeoutError):
         async with asyncio.timeout(WHERE_SECONDS):
@@ -74,7 +76,7 @@ async def line_now(worker: Worker, module: str) -> int | None:
 def _crash_line(worker: Worker, module: str) -> int | None:
     """Removes the interpreter's report of a crash from the log. Returns the line of the module that crashed."""
     text = worker.output.text()
-    start = text.rfind("Fatal Python error: ")
+    start = text.rfind(CRASH_REPORT.decode())
     if start < 0:
         return None
     line = _line_in(text[start:], module)

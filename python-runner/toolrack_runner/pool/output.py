@@ -2,9 +2,12 @@
 
 import asyncio
 import os
+from collections.abc import Callable
 
 #: How many bytes of the output are kept.
 LOG_BYTES = 64 << 10
+#: How the report of a crash begins (faulthandler).
+CRASH_REPORT = b"Fatal Python error: "
 #: The capacity of a pipe (pipe(7)), so that one read empties it.
 _READ_BYTES = 1 << 16
 #: The time between two reads of dropped output. So a flood of output takes a few thousandths of main's time.
@@ -21,6 +24,10 @@ class Output:
         self.bytes_max = LOG_BYTES
         self.is_truncated = False
         self._arrived = asyncio.Event()
+        #: Called when more of the output is kept.
+        self.on_kept: Callable[[], None] | None = None
+        #: Where the live view ends, if a report of the interpreter comes after it.
+        self._live_end: int | None = None
         self._pause: asyncio.TimerHandle | None = None
         self._loop = asyncio.get_running_loop()
         self._loop.add_reader(self._ours, self._read)
@@ -46,6 +53,16 @@ class Output:
         """Waits until the child prints more."""
         self._arrived.clear()
         await self._arrived.wait()
+
+    def live(self, position: int) -> bytes:
+        """The kept output from the byte `position` on, without reports of the interpreter, which may be removed later."""
+        self._read()
+        end = self._kept.find(CRASH_REPORT, position, self._live_end)
+        return bytes(self._kept[position : self._live_end if end < 0 else end])
+
+    def end_live(self) -> None:
+        """Ends the live view here, because a report of the interpreter comes now."""
+        self._live_end = len(self._kept)
 
     def end_at(self, position: int) -> None:
         """Ends the log at the byte `position`: drops all output after it, also later output."""
@@ -87,4 +104,6 @@ class Output:
             self._loop.remove_reader(self._ours)
             self._pause = self._loop.call_later(_PAUSE_SECONDS, self._go_on)
         self._arrived.set()
+        if self.on_kept is not None and room > 0:
+            self.on_kept()
         return True

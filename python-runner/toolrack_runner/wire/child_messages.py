@@ -25,6 +25,10 @@ REASON_CHARACTERS_MAX = 500
 HOST_CHARACTERS_MAX = 254
 LABEL_CHARACTERS_MAX = 63
 PROBES_MAX = 200
+#: Enough for a sentence about the state of a call.
+PROGRESS_CHARACTERS_MAX = 1_000
+#: How many values of a generator one message may have.
+VALUES_PER_MESSAGE = 200
 #: The error codes that a child may send. Only main uses the other error codes.
 CHILD_CODES = frozenset(
     (
@@ -104,6 +108,8 @@ class Invocation(NamedTuple):
     tool: str
     arguments: JsonObject
     context: JsonObject
+    #: Whether the child sends each value of a generator at once.
+    streams: bool = False
 
     def as_json(self) -> Json:
         return self._asdict()
@@ -185,6 +191,26 @@ class Connect(NamedTuple):
         return {"connect": {"host": self.host, "port": self.port}}
 
 
+class Progress(NamedTuple):
+    """How much of a call is done, as its tool says. It comes a few times a second at most."""
+
+    #: From 0 to 1.
+    fraction: float
+    text: str
+
+    def as_json(self) -> Json:
+        return {"progress": self._asdict()}
+
+
+class Values(NamedTuple):
+    """Values that a generator has yielded, each as JSON text. Main checks each text (`pool/call_events.py`)."""
+
+    values: list[str]
+
+    def as_json(self) -> Json:
+        return {"values": self.values}
+
+
 class TextResult(NamedTuple):
     """The tool returned a string. The limit of the call bounds its length."""
 
@@ -252,8 +278,19 @@ class Sights(NamedTuple):
 
 
 Answer: TypeAlias = TextResult | JsonResult | CallFailure
+Event: TypeAlias = Progress | Values
 ChildMessage: TypeAlias = (
-    Failed | Imports | Starting | Ready | Connect | Answer | StageReport | ExampleStarts | Done | Sights
+    Failed
+    | Imports
+    | Starting
+    | Ready
+    | Connect
+    | Event
+    | Answer
+    | StageReport
+    | ExampleStarts
+    | Done
+    | Sights
 )
 
 

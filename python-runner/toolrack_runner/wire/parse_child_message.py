@@ -52,6 +52,10 @@ def _number(lowest: int, highest: int) -> Check:
     return lambda value: type(value) is int and lowest <= value <= highest
 
 
+def _is_fraction(value: Any) -> bool:
+    return (type(value) is float or type(value) is int) and 0 <= value <= 1
+
+
 def _one_of(*texts: str) -> Check:
     return lambda value: type(value) is str and value in texts
 
@@ -91,6 +95,7 @@ _error = _text(messages.ERROR_CHARACTERS_MAX)
 _example = _number(0, EXAMPLES_MAX - 1)
 _line = _or_null(_number(1, messages.LINES_MAX))
 _places = _map(_tool, _number(0, SPECS_MAX - 1), SPECS_MAX)
+_values = _list(_text(), messages.VALUES_PER_MESSAGE)
 _packages = _list(_text(messages.PACKAGE_CHARACTERS_MAX), messages.PACKAGES_MAX)
 
 #: The fields of each message, and a function that makes the message from their values. No object fits two messages.
@@ -101,6 +106,11 @@ SHAPES: tuple[tuple[Fields, Callable[..., ChildMessage]], ...] = (
     ({"starting": _is_true}, lambda _: messages.Starting()),
     ({"ready": _or_null(_places)}, messages.Ready),
     ({"connect": _object(host=is_host, port=is_port)}, lambda wish: messages.Connect(**wish)),
+    (
+        {"progress": _object(fraction=_is_fraction, text=_text(messages.PROGRESS_CHARACTERS_MAX))},
+        lambda progress: messages.Progress(**progress),
+    ),
+    ({"values": _values}, messages.Values),
     ({"imports": _packages, "code": _or_null(_is_base64)}, messages.Imports),
     ({"failed": _reason}, messages.Failed),
     ({"stage": _is_report}, lambda report: messages.StageReport(report["stage"], report)),

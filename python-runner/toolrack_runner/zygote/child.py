@@ -15,6 +15,7 @@ from toolrack_runner.level.canaries import Canaries
 from toolrack_runner.level.probes import PROBES
 from toolrack_runner.module.call import call_tool
 from toolrack_runner.module.check import check_module
+from toolrack_runner.module.context import Context
 from toolrack_runner.module.fault import Fault, ModuleError
 from toolrack_runner.module.imports import imports_of_code
 from toolrack_runner.module.load import LoadedModule, load_known, load_module, places, portable_code
@@ -24,6 +25,7 @@ from toolrack_runner.wire import child_messages as messages
 from toolrack_runner.wire.child_messages import Answer, ChildMessage
 from toolrack_runner.wire.frames import FrameError, encode_frame, read_frame, write_frame
 from toolrack_runner.wire.parse_child_message import parse_child_message
+from toolrack_runner.zygote.call_channel import CallChannel
 from toolrack_runner.zygote.messages import Spawn
 from toolrack_runner.zygote.preload import be_another_process
 
@@ -100,12 +102,16 @@ def _call(channel: int, order: messages.CallOrder, output_bytes_max: int) -> Non
     else:
         _say(channel, ready)
         call = messages.Invocation(**read_frame(channel))
+        sayer = CallChannel(channel)
+        Context.tell = sayer.progress
         if order.network:
-            open_broker(channel)
+            open_broker(channel, sayer.say)
         outcome = call_tool(
-            module, call.tool, call.arguments, call.context, output_bytes_max=output_bytes_max
+            *(module, call.tool, call.arguments, call.context),
+            output_bytes_max=output_bytes_max,
+            send_value=sayer.value if call.streams else None,
         )
-        _say(channel, _answer(outcome))
+        sayer.answer(_answer(outcome))
     _wait_for_the_end(channel)
 
 

@@ -113,6 +113,13 @@ _MAKERS: Final[dict[Any, Callable[[Random], m.ChildMessage]]] = {
     m.Connect: lambda random: m.Connect(
         random.choice(("localhost", "LOCALHOST.", "a.example")), random.choice((443, 80, 65_535))
     ),
+    m.Progress: lambda random: m.Progress(random.choice((0, 0.5, 1)), _text(random)),
+    m.Values: lambda random: m.Values(
+        [
+            random.choice(("1", "[]", '"x"', "[1,{}]", "\n1", _text(random)))
+            for _ in range(random.randrange(4))
+        ]
+    ),
     m.TextResult: lambda random: m.TextResult(_text(random)),
     m.JsonResult: lambda random: m.JsonResult(
         random.choice(("1", "[]", "{", '"x"', "[1,{}]", _text(random)))

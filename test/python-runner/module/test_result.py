@@ -49,7 +49,10 @@ from toolrack_runner.module.result import ResultError, result_of
         ("print", "the result is a builtin_function_or_method, which JSON has no form for; call it"),
         ("run", "the result is a function, which JSON has no form for; call it"),
         ("[inner()]", "the result[0] is a coroutine, which JSON has no form for; await it in an async def"),
-        ("(x for x in 'ab')", "the result is a generator, which JSON has no form for; return list(value)"),
+        (
+            "[(x for x in 'ab')]",
+            "the result[0] is a generator, which JSON has no form for; return list(value)",
+        ),
         ("{'a': 1}.keys()", "return list(value)"),
         ("reversed([1])", "return list(value)"),
         ("10 ** 5000", "the result is a number of more than 4,300 digits; return hex(value), or round it"),

@@ -87,7 +87,6 @@ def schema(properties: str, required: str = "['a']", more: str = "") -> str:
             "handler_is_a_class",
             "Give a function, or the method of an instance",
         ),
-        (spec_with(handler="lambda: (yield)"), "handler_generator", "is a generator"),
         (spec_with(handler="lambda a, /: a"), "handler_positional_only", "takes 'a' by position only"),
         (spec_with(handler="len"), "handler_positional_only", "len takes 'obj' by position only"),
         (spec_with(handler="dict.get"), "handler_positional_only", "'self'"),

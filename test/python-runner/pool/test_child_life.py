@@ -20,8 +20,10 @@ CALL = m.CallOrder("m", "", None, rehearse=False, network=False)
 CALL_WITH_NETWORK = CALL._replace(network=True)
 CHECK = m.CheckOrder("m", "")
 INVOCATION = m.Invocation("m:a", {}, {})
+STREAMED = INVOCATION._replace(streams=True)
 IMPORTS, STARTING, READY = m.Imports([], None), m.Starting(), m.Ready()
 TEXT, JSON, BROKEN = m.TextResult(""), m.JsonResult("1"), m.CallFailure("MODULE_BROKEN", "")
+PROGRESS, VALUES = m.Progress(0.5, ""), m.Values(["1"])
 CONNECT, REPLY = m.Connect("a.example", 80), m.ConnectReply()
 PARSED, IMPORTED, LOADED = (
     m.StageReport(stage, {"stage": stage}) for stage in ("parsed", "imported", "loaded")
@@ -29,11 +31,11 @@ PARSED, IMPORTED, LOADED = (
 EXAMPLE, DONE = m.ExampleStarts("m:a", 0), m.Done()
 FAILED, SIGHTS = m.Failed(""), m.Sights({})
 EVERY_MESSAGE: tuple[m.ChildMessage, ...] = (
-    *(FAILED, IMPORTS, STARTING, READY, CONNECT, TEXT, JSON, BROKEN),
+    *(FAILED, IMPORTS, STARTING, READY, CONNECT, PROGRESS, VALUES, TEXT, JSON, BROKEN),
     *(PARSED, IMPORTED, LOADED, EXAMPLE, DONE, SIGHTS),
 )
 #: All that main sends; a ProbeOrder is the zygote's.
-EVERY_ORDER: tuple[m.Order, ...] = (CALL, CALL_WITH_NETWORK, CHECK, INVOCATION, REPLY)
+EVERY_ORDER: tuple[m.Order, ...] = (CALL, CALL_WITH_NETWORK, CHECK, INVOCATION, STREAMED, REPLY)
 
 
 def lived(steps: Sequence[Step]) -> ChildLife:
@@ -57,16 +59,28 @@ MOMENTS: list[tuple[tuple[Step, ...], Moment, list[m.ChildMessage]]] = [
     ((CALL_WITH_NETWORK, INVOCATION, STARTING), Moment.IMPORTING, [READY, BROKEN]),
     ((CALL, STARTING, READY), Moment.READY, []),
     ((CALL_WITH_NETWORK, STARTING, READY), Moment.READY, []),
-    ((CALL, STARTING, READY, INVOCATION), Moment.CALLED, [TEXT, JSON, BROKEN]),
-    ((CALL, INVOCATION, IMPORTS, STARTING, READY), Moment.CALLED, [TEXT, JSON, BROKEN]),
-    ((CALL_WITH_NETWORK, STARTING, READY, INVOCATION), Moment.CALLED, [TEXT, JSON, BROKEN, CONNECT]),
+    ((CALL, STARTING, READY, INVOCATION), Moment.CALLED, [PROGRESS, TEXT, JSON, BROKEN]),
+    ((CALL, INVOCATION, IMPORTS, STARTING, READY), Moment.CALLED, [PROGRESS, TEXT, JSON, BROKEN]),
+    (
+        (CALL_WITH_NETWORK, STARTING, READY, INVOCATION),
+        Moment.CALLED,
+        [PROGRESS, TEXT, JSON, BROKEN, CONNECT],
+    ),
     # One wish at a time; another thread of the tool may answer meanwhile.
-    ((CALL_WITH_NETWORK, INVOCATION, STARTING, READY, CONNECT), Moment.CALLED, [TEXT, JSON, BROKEN]),
+    (
+        (CALL_WITH_NETWORK, INVOCATION, STARTING, READY, CONNECT),
+        Moment.CALLED,
+        [PROGRESS, TEXT, JSON, BROKEN],
+    ),
     (
         (CALL_WITH_NETWORK, INVOCATION, STARTING, READY, CONNECT, REPLY),
         Moment.CALLED,
-        [TEXT, JSON, BROKEN, CONNECT],
+        [PROGRESS, TEXT, JSON, BROKEN, CONNECT],
     ),
+    ((CALL, STREAMED, STARTING, READY), Moment.CALLED, [PROGRESS, VALUES, TEXT, JSON, BROKEN]),
+    ((CALL, STARTING, READY, STREAMED, PROGRESS), Moment.CALLED, [PROGRESS, VALUES, TEXT, JSON, BROKEN]),
+    ((CALL, STREAMED, STARTING, READY, VALUES), Moment.CALLED, [PROGRESS, VALUES, TEXT, JSON, BROKEN]),
+    ((CALL, STREAMED, STARTING, READY, VALUES, TEXT), Moment.ANSWERED, []),
     ((CALL, INVOCATION, STARTING, READY, TEXT), Moment.ANSWERED, []),
     ((CALL, BROKEN), Moment.ANSWERED, []),
     ((CHECK,), Moment.READING, [FAILED, PARSED]),

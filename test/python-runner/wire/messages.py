@@ -32,6 +32,8 @@ MESSAGES: dict[str, st.SearchStrategy[m.ChildMessage]] = {
     "Starting": st.just(m.Starting()),
     "Ready": st.builds(m.Ready, st.none() | PLACES),
     "Connect": st.builds(m.Connect, HOSTS, st.integers(1, 65_535)),
+    "Progress": st.builds(m.Progress, st.floats(0, 1) | st.integers(0, 1), TEXT),
+    "Values": st.builds(m.Values, st.lists(TEXT, max_size=5)),
     "TextResult": st.builds(m.TextResult, TEXT),
     "JsonResult": st.builds(m.JsonResult, TEXT),
     "CallFailure": st.builds(m.CallFailure, st.sampled_from(sorted(m.CHILD_CODES)), TEXT),
