@@ -13,7 +13,10 @@ const STEPS_PER_NAME = 20
  */
 export function nearMiss(name: string, known: Iterable<string>): string | undefined {
   if (name.length > NEAR_LENGTH_MAX) return undefined
-  const sent = folded(name)
+  const [family = ''] = /^.*?(?::|__)/.exec(name) ?? []
+  const families = family === '' ? [] : [family.replace('__', ':'), family.replace(':', '__')]
+  const whole = folded(name)
+  const inFamily = folded(name.slice(family.length))
   let nearest: string | undefined
   let leastDistance = Infinity
   let steps = 0
@@ -21,8 +24,12 @@ export function nearMiss(name: string, known: Iterable<string>): string | undefi
     steps += STEPS_PER_NAME
     if (steps > NEAR_STEPS_MAX) break
     if (candidate.length > NEAR_LENGTH_MAX) continue
-    const [from, to] = withoutCommonEnds(sent, folded(candidate))
-    const third = Math.floor(Math.max(sent.length, candidate.length) / 3)
+    // Tools of one family have their first part in common, which makes them no more similar.
+    const same = families.find((each) => candidate.startsWith(each))
+    const sent = same === undefined ? whole : inFamily
+    const other = folded(same === undefined ? candidate : candidate.slice(same.length))
+    const [from, to] = withoutCommonEnds(sent, other)
+    const third = Math.floor(Math.max(sent.length, other.length) / 3)
     const distanceMax = Math.min(third, leastDistance - 1)
     // The distance is never below the difference of the lengths.
     if (Math.abs(from.length - to.length) > distanceMax) continue

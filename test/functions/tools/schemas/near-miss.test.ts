@@ -25,6 +25,16 @@ test('the nearest is named, not the first that is near', () => {
   expect(nearMiss('colour', ['colouring', 'color', 'colors'])).toBe('color')
 })
 
+test.each([
+  ['weather:gett', 'weather:get'],
+  ['weather__gett', 'weather:get'],
+  ['wether:get', 'weather:get'],
+  ['weather:nope', undefined],
+  ['weather__nope', undefined],
+])('the tools of one family are compared without it: %s is near to %s', (sent, meant) => {
+  expect(nearMiss(sent, ['weather:late', 'weather:get'])).toBe(meant)
+})
+
 test('with 10,000 names, the one that was meant is found, wherever it is', () => {
   const known = Array.from({ length: 10_000 }, (_, index) => `family${index % 100}:do_${index}_thing`)
   expect(nearMiss('family99:do_9999_thingy', known)).toBe('family99:do_9999_thing')
