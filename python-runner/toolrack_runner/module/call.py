@@ -96,7 +96,8 @@ def _called(
         if has_method(returned, "__await__") or is_async_generator(returned):
             returned = module.trusted.run(lambda: _flushed(_await, {"returned": returned, "values": values}))
         if is_generator(returned):
-            returned = module.trusted.run(lambda: _flushed(drain, {"generator": returned, "values": values}))
+            generator = returned
+            returned = _flushed(lambda: drain(generator, values, module.trusted), {})
         if returned is values:
             result = module.trusted.keep(values.result)
         else:

@@ -5,6 +5,7 @@ from importlib import import_module
 
 from toolrack_runner.module.call import call_tool, failure
 from toolrack_runner.module.checked_tool import checked_tool
+from toolrack_runner.module.context import example_context
 from toolrack_runner.module.fault import Fault, ModuleError, NoteJson, note
 from toolrack_runner.module.imports import ImportedPackage
 from toolrack_runner.module.load import LoadedModule, load_module
@@ -102,7 +103,8 @@ def _run(module: LoadedModule, tool: Tool, parameters: JsonObject, example: Exam
     else:
         # The handler gets copies, because it can change its arguments, and the report shows the original arguments.
         arguments = plain_object(example.arguments, "arguments", depth_max=_DEPTH_MAX)
-        context = plain_object(example.context, "context", depth_max=_DEPTH_MAX)
+        caller = plain_object(example.context, "context", depth_max=_DEPTH_MAX)
+        context = example_context(tool.name, tool.timeout_seconds, caller)
         outcome = call_tool(module, tool.name, arguments, context, output_bytes_max=_OUTPUT_BYTES_MAX)
     matched = _matched(example, outcome)
     for key in ("text", "error"):

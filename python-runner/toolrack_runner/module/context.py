@@ -1,11 +1,19 @@
 """The context of a call: a dict with facts about it, and the method with which its tool tells how much is done."""
 
+import time
 from collections.abc import Callable
-from math import isfinite
+from datetime import UTC, datetime
+from math import inf, isfinite
 from typing import Any, ClassVar
 
 from toolrack_runner.module.facts import as_text, type_name
 from toolrack_runner.wire.child_messages import PROGRESS_CHARACTERS_MAX
+from toolrack_runner.wire.frames import JsonObject
+
+#: The user of the calls that a check makes.
+EXAMPLE_USER = "example"
+#: How long an example appears to have if its spec has no `timeoutSeconds`: as long as a call.
+EXAMPLE_SECONDS = 30.0
 
 #: Takes a fraction from 0 to 1 and a text.
 TellProgress = Callable[[float, str], None]
@@ -36,12 +44,34 @@ class Context(dict[str, Any]):
         Context.tell(_number(fraction), said)
 
 
+def rfc3339(seconds: float) -> str:
+    """A moment of Unix time in UTC, with milliseconds, such as `2026-07-01T09:30:00.000Z`."""
+    moment = datetime.fromtimestamp(seconds, UTC)
+    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
+def example_context(tool: str, timeout_seconds: float | None, caller: JsonObject) -> JsonObject:
+    """The context that an example of a check gets. `caller` is the context that the example states."""
+    return {
+        "user": EXAMPLE_USER,
+        "invocationId": EXAMPLE_USER,
+        "tool": tool,
+        "deadline": rfc3339(time.time() + (timeout_seconds or EXAMPLE_SECONDS)),
+        "session": None,
+        "workflow": None,
+        "caller": caller,
+    }
+
+
 def _number(fraction: object) -> float:
     if isinstance(fraction, bool | str | bytes) or not hasattr(fraction, "__float__"):
         raise TypeError(
             f"progress(fraction, text): fraction is {type_name(fraction)}, and must be a number from 0 to 1"
         )
-    number = float(fraction)
+    try:
+        number = float(fraction)
+    except OverflowError:
+        number = inf
     if not isfinite(number) or not 0 <= number <= 1:
         raise ValueError(
             f"progress(fraction, text): fraction is {number:g}, and must be from 0 to 1; half of the work is 0.5"

@@ -7,6 +7,7 @@ from types import AsyncGeneratorType, GeneratorType
 from typing import Any, TypeGuard
 
 from toolrack_runner.module.result import ResultError, result_of
+from toolrack_runner.module.trusted_names import Names
 from toolrack_runner.wire.frames import JsonObject, JsonValue
 from toolrack_runner.wire.json_depth import VALUES_MAX
 
@@ -73,23 +74,23 @@ def is_async_generator(value: object) -> TypeGuard[AsyncGenerator[object, None]]
     return issubclass(type(value), AsyncGeneratorType)
 
 
-def drain(generator: Any, values: Values) -> Values:
+def drain(generator: Any, values: Values, names: Names) -> Values:
     """Adds every value of a generator. If one cannot be added, closes the generator, which runs its `finally` blocks."""
     try:
         while True:
             try:
-                yielded = _next(generator)
+                yielded = names.run(lambda: _next(generator))
             except StopIteration:
                 return values
-            values.add(yielded)
+            names.keep(lambda: values.add(yielded))  # noqa: B023 - called at once
     except (ResultError, TooManyValuesError):
         with suppress(BaseException):  # The generator may catch GeneratorExit, or raise in a `finally` block.
-            _close(generator)
+            names.run(lambda: _close(generator))
         raise
 
 
 async def drain_async(generator: Any, values: Values) -> Values:
-    """Like `drain`, for an async generator."""
+    """Like `drain`, for an async generator. The runner's names are not restored between its values."""
     try:
         while True:
             try:

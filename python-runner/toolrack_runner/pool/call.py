@@ -3,9 +3,9 @@
 import asyncio
 import time
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
 from functools import partial
 
+from toolrack_runner.module.context import rfc3339
 from toolrack_runner.network.broker import ConnectError, connect
 from toolrack_runner.pool.call_events import CallEvents
 from toolrack_runner.pool.channel import ChannelClosedError
@@ -44,7 +44,7 @@ async def run_call(pool: Pool, call: Call, source: str, events: CallEvents | Non
         try:
             with pool.at_work(call.key.tenant, worker) as cpu_before:
                 deadline = started + call.deadline_seconds
-                context = call.context | {"deadline": _moment(deadline)}
+                context = call.context | {"deadline": rfc3339(time.time() + deadline - time.monotonic())}
                 streams = events is not None and events.with_values
                 if events is not None:
                     events.begin(worker)
@@ -59,12 +59,6 @@ async def run_call(pool: Pool, call: Call, source: str, events: CallEvents | Non
             return replace(outcome, observed=observed)
         finally:
             pool.behind.kill(worker, has_result=has_result)
-
-
-def _moment(deadline: float) -> str:
-    """The moment of a monotonic time, as RFC 3339 writes it: in UTC, with milliseconds."""
-    moment = datetime.fromtimestamp(time.time() + deadline - time.monotonic(), UTC)
-    return moment.isoformat(timespec="milliseconds").replace("+00:00", "Z")
 
 
 async def _watch(

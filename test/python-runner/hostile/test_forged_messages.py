@@ -24,6 +24,14 @@ DURING_THE_CALL = {
     "the end of a check": "say({'done': True})",
     "sights": "say({'sights': {'connect_tcp': 'EPERM'}})",
     "a connection without a network": "say({'connect': {'host': 'a.example', 'port': 443}})",
+    "values of a call that is not streamed": "say({'values': ['1']})",
+    "progress above 1": "say({'progress': {'fraction': 1.5, 'text': ''}})",
+    "progress that is no number": 'write(frame(b\'{"progress": {"fraction": NaN, "text": ""}}\'))',
+    "progress with much text": "say({'progress': {'fraction': 1, 'text': 'x' * 1_001}})",
+    "progress after the answer": (
+        "write(frame({'answer': {'text': 'x'}}) + frame({'progress': {'fraction': 1, 'text': ''}}))"
+    ),
+    "progress without end": "while True: say({'progress': {'fraction': 1, 'text': ''}})",
     "a deep message": f"write(frame(({DEEP}).encode()))",
     "an error without bound": "say({'answer': {'code': 'TOOL_RAISED', 'error': 'x' * 1_000_000}})",
     "a code that is a list": "say({'answer': {'code': ['TOOL_RAISED'], 'error': ''}})",
