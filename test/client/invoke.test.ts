@@ -44,6 +44,12 @@ function streaming(pieces: readonly (string | Uint8Array)[], end = true): Reques
   }
 }
 
+/** An answer that begins with an event and breaks off. */
+const breaking: RequestListener = (_req, res) => {
+  res.writeHead(200, { 'Content-Type': 'text/event-stream' })
+  res.write('event: log\ndata: {"text":"a"}\n\n', () => res.destroy())
+}
+
 async function all(events: AsyncIterable<CallEvent>): Promise<readonly CallEvent[]> {
   const seen: CallEvent[] = []
   for await (const event of events) seen.push(event)
@@ -120,11 +126,7 @@ test('a refused token is thrown, because no model can correct it', async () => {
 })
 
 test('a stream that breaks off says that the tool may have run', async () => {
-  const broken: RequestListener = (_req, res) => {
-    res.writeHead(200, { 'Content-Type': 'text/event-stream' })
-    res.write('event: log\ndata: {"text":"a"}\n\n', () => res.destroy())
-  }
-  server.answers = [broken]
+  server.answers = [breaking]
   expect(await all(dispatcher().stream('T'))).toEqual([
     { type: 'log', text: 'a' },
     {

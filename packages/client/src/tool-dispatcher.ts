@@ -174,7 +174,8 @@ export class ToolDispatcher {
     const runner = await this.#runners.find(name)
     if (this.#service && !runner) {
       const body = { name, arguments: args, ...more }
-      return yield* invokeAtService(this.#service, body, this.#deadlineMs, signal, hasEvents)
+      yield* invokeAtService(this.#service, body, this.#deadlineMs, signal, hasEvents)
+      return
     }
     if (runner) yield { type: 'start' }
     const value = args as JsonValue

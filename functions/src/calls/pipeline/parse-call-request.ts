@@ -56,8 +56,10 @@ const OTHER_NAMES: ReadonlyMap<string, (typeof FIELDS)[number]> = new Map([
 /** A sentence with the fields that were probably meant by fields that a call does not have. Empty if there is none. */
 function meantFields(body: JsonObject, unknown: readonly string[]): string {
   const missing = FIELDS.filter((field) => !Object.hasOwn(body, field))
-  const guesses = unknown.slice(0, FIELDS.length).map((key) => OTHER_NAMES.get(key) ?? nearMiss(key, missing))
-  const meant = missing.filter((field) => guesses.includes(field)).map((field) => `'${field}'`)
+  const guesses = new Set<string | undefined>()
+  for (const key of unknown.slice(0, FIELDS.length))
+    guesses.add(OTHER_NAMES.get(key) ?? nearMiss(key, missing))
+  const meant = missing.filter((field) => guesses.has(field)).map((field) => `'${field}'`)
   return meant.length === 0 ? '' : ` Did you mean ${meant.join(' and ')}?`
 }
 

@@ -172,7 +172,7 @@ function readEvents(answer: IncomingMessage, events: EventReader): Promise<strin
     try {
       resolve(events.end())
     } catch (error) {
-      reject(error as Error)
+      reject(error)
     }
   })
   answer.once('error', reject)

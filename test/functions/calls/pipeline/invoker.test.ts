@@ -305,14 +305,14 @@ test('a listener hears the events of its call in order, and none after the answe
   let emit: Received['emit'] | undefined
   const speak = within((call, next) => {
     emit = call.emit
-    call.emit({ type: 'log', text: 'a' })
-    call.emit({ type: 'progress', fraction: 0.5, text: 'half' })
+    void call.emit({ type: 'log', text: 'a' })
+    void call.emit({ type: 'progress', fraction: 0.5, text: 'half' })
     return next(call)
   })
   const { invoker } = invokerOver(catalogView({ user: [python('t', 'a')] }), {}, speak)
   const listen = (event: CallEvent) => void heard.push(event)
   await invoker.invoke({ principal: ANN, read: ask('t'), signal: SIGNAL, listen })
-  emit?.({ type: 'log', text: 'too late' })
+  void emit?.({ type: 'log', text: 'too late' })
   expect(heard).toEqual([
     { type: 'log', text: 'a' },
     { type: 'progress', fraction: 0.5, text: 'half' },
@@ -333,8 +333,8 @@ test.each(BROKEN)(
   'a listener that %s changes nothing of the call, and is logged once',
   async (_how, listen) => {
     const speak = within(async (call, next) => {
-      call.emit({ type: 'log', text: 'a' })
-      call.emit({ type: 'log', text: 'b' })
+      void call.emit({ type: 'log', text: 'a' })
+      void call.emit({ type: 'log', text: 'b' })
       await new Promise(setImmediate)
       return next(call)
     })

@@ -28,6 +28,9 @@ function pieces(...parts: readonly (string | Buffer | null)[]): RequestListener 
   }
 }
 
+/** A runner that prints a line and then says nothing. */
+const hanging: RequestListener = (_req, res) => void res.writeHead(200, NDJSON).write(log('so far\n'))
+
 /** The outcome and the events of a call to a runner that answers so. */
 async function heard(answer: RequestListener, call: Partial<RunnerCall> = {}) {
   await using there = await ScriptedServer.start()
@@ -124,10 +127,12 @@ test('what a lost call has printed is kept up to the bound of a log', async () =
 
 test('the lines of a call whose caller goes are kept', async () => {
   const caller = new AbortController()
-  const hang: RequestListener = (_req, res) => void res.writeHead(200, NDJSON).write(log('so far\n'))
-  const { outcome } = await heard(hang, {
+  const { outcome } = await heard(hanging, {
     signal: caller.signal,
-    listen: () => void caller.abort(),
+    listen: () => {
+      caller.abort()
+      return undefined
+    },
   })
   expect(outcome).toMatchObject({ code: 'WORKER_DIED', log: { text: 'so far\n', truncated: false } })
 })
