@@ -12,6 +12,7 @@ import { dialects } from './cases/dialects.ts'
 import { filter } from './cases/filter.ts'
 import { firestore } from './cases/firestore.ts'
 import { firstAnswer } from './cases/first-answer.ts'
+import { callEvents } from './cases/call-events.ts'
 import { firstCall } from './cases/first-call.ts'
 import { framework } from './cases/framework.ts'
 import { handOff } from './cases/hand-off.ts'
@@ -45,6 +46,7 @@ const CASES = {
   'isolated-call': isolatedCall,
   'converted-call': convertedCall,
   invoke,
+  'call-events': callEvents,
   'hand-off': handOff,
   'isolated-throughput': isolatedThroughput,
   'first-call': firstCall,

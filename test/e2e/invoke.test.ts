@@ -82,7 +82,7 @@ withPython(
       data: { min: 1, max: 3, values: [3, 1] },
     })
     const [, who] = await invoked(server, 'weather:who', {}, { context: { session: 's1' } })
-    expect(who).toMatchObject({ data: { context: { session: 's1' } } })
+    expect(who).toMatchObject({ data: { context: { user: 'local', caller: { session: 's1' } } } })
   },
 )
 
@@ -238,7 +238,14 @@ test.each<[string, string, number, string, RegExp]>([
     '{"name":"ECHO","args":{}}',
     400,
     'BODY_INVALID',
-    /takes name, arguments, context and expectedDigest/,
+    /takes name, arguments, context and expectedDigest, and nothing else\. Did you mean 'arguments'\?$/,
+  ],
+  [
+    'the fields of another system',
+    '{"tool":"ECHO","args":{"text":"a"}}',
+    400,
+    'BODY_INVALID',
+    /\/name: it must be the name of a tool\. Did you mean 'name' and 'arguments'\?$/,
   ],
   ['a session', '{"name":"ECHO","session":"s"}', 400, 'PARAMETER_UNAVAILABLE', /session/],
   ['a context that is no object', '{"name":"ECHO","context":1}', 400, 'BODY_INVALID', /\/context/],

@@ -13,6 +13,7 @@ export function receivedCall(more: Partial<Received> = {}): Received {
     headers: { idempotencyKey: undefined, traceparent: undefined },
     read: () => Promise.reject(new Error('this call has nothing to read')),
     signal: new AbortController().signal,
+    isHeard: false,
     emit: () => undefined,
     pipeline: { invoke: () => Promise.reject(new Error('this call makes no other')) },
     ...more,

@@ -22,15 +22,18 @@ export type JobTokenClaims = {
   readonly exp: number
 }
 
+/** What stands before the workflow's id in the `sub` of a job token. */
+export const WORKFLOW = 'wf:'
+
 /** Signs the claims of a job token. Rejects with KEYS_UNAVAILABLE. */
 export type SignJobToken = (claims: JobTokenClaims) => Promise<string>
 
 /** The job of a verified job token. */
 export function tokenJob({ sub, uid, tools, jti, nbf }: Claims): TokenJob {
-  const isWhole = sub.startsWith('wf:') && typeof jti === 'string' && typeof nbf === 'number'
+  const isWhole = sub.startsWith(WORKFLOW) && typeof jti === 'string' && typeof nbf === 'number'
   const isTools = Array.isArray(tools) && tools.length >= 1 && tools.length <= JOB_TOKEN_TOOLS_MAX
   if (!isWhole || !isUid(uid) || !isTools || !tools.every(isGrantedTool)) throw tokenInvalid()
-  return { kind: 'job', uid, isAdmin: false, grant: grantOf(tools) }
+  return { kind: 'job', uid, isAdmin: false, grant: grantOf(tools), workflowId: sub.slice(WORKFLOW.length) }
 }
 
 export function isDigest(value: unknown): value is Digest {

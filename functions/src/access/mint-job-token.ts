@@ -1,6 +1,6 @@
 import { ToolrackError, type Digest, type ErrorCode } from '@toolrack/contract'
 import { randomUUID } from 'node:crypto'
-import type { SignJobToken } from './job-token.ts'
+import { WORKFLOW, type SignJobToken } from './job-token.ts'
 import type { GrantedTool, Principal } from './principal.ts'
 
 export type MintRequest = {
@@ -31,7 +31,15 @@ export async function mintJobToken(
   const granted = currentTools(parts.view, tools)
   const iat = Math.floor(parts.now() / 1_000)
   const exp = iat + ttlSeconds
-  const claims = { sub: `wf:${workflowId}`, uid, tools: granted, jti: randomUUID(), iat, nbf: iat, exp }
+  const claims = {
+    sub: `${WORKFLOW}${workflowId}`,
+    uid,
+    tools: granted,
+    jti: randomUUID(),
+    iat,
+    nbf: iat,
+    exp,
+  }
   const token = await parts.sign(claims)
   if (token.length > MINTED_BYTES_MAX)
     throw new ToolrackError(

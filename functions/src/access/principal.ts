@@ -34,6 +34,7 @@ export type User = {
   /** An admin may for example write the global layer. */
   readonly isAdmin: boolean
   readonly grant?: undefined
+  readonly workflowId?: undefined
 }
 
 /**
@@ -48,6 +49,8 @@ export type TokenJob = {
   readonly uid: string
   readonly isAdmin: false
   readonly grant: Grant
+  /** The workflow that the token names. */
+  readonly workflowId: string
 }
 
 /** The sender of a request. `uid` is the user whose catalog is read and whose layer is written. */

@@ -16,7 +16,8 @@ import { ModuleWriter } from '../tools/modules/module-writer.ts'
 import { ArgumentValidator } from '../tools/schemas/argument-validator.ts'
 import { SchemaCompilers } from '../tools/schemas/schema-compilers.ts'
 
-type HostParts = 'envelope' | 'defaultWorkflow' | 'invokeWorkflow' | 'runner' | 'logs' | 'signJobToken'
+type HostParts =
+  'isBehindBuffer' | 'envelope' | 'defaultWorkflow' | 'invokeWorkflow' | 'runner' | 'logs' | 'signJobToken'
 
 /** The parts that differ between hosts, and between hosts and tests. */
 export type ServiceParts = Pick<RouteParts, HostParts> &

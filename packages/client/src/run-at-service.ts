@@ -105,7 +105,7 @@ function readAnswer(text: string, batch: readonly Sent[]): readonly ServiceAnswe
 }
 
 /** The failure for the model. Throws the error if the model cannot correct it: a wrong token or address, for example. */
-function failureOf(error: unknown): ToolResult {
+export function failureOf(error: unknown): ToolResult {
   if (error instanceof ToolsError) {
     if (error.status === 413) return toolFailure('BODY_TOO_LARGE', error.message)
     if (error.reason === 'BODY_INVALID') return toolFailure('BODY_INVALID', error.message)

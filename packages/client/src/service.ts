@@ -39,7 +39,8 @@ export class Service {
 
   /**
    * Sends a request once. After a 401 the request is sent once more if the option `token` is a function. `request` returns the
-   * method, the body and more headers for a token. Resolves to an answer with a status below 400. Throws ServiceError,
+   * method, the body and more headers for a token. Resolves to an answer that `accept` returns, by default one with a status
+   * below 400. Throws ServiceError,
    * SERVICE_REFUSED, TOKEN_FAILED, or the reason of the signal.
    */
   async ask(
@@ -49,6 +50,7 @@ export class Service {
     request: (
       token: string,
     ) => Pick<RequestInit, 'method' | 'body'> & { readonly headers?: Record<string, string> },
+    accept: (response: Response) => Promise<Response> = accepted,
     isAgain = false,
   ): Promise<{ readonly response: Response; readonly token: string }> {
     const { userId, fetch = globalThis.fetch, token: source } = this.#options
@@ -57,9 +59,9 @@ export class Service {
     const init = { ...more, headers: { ...own, ...headers }, signal }
     const response = await withNetworkErrors(signal, () => fetch(new URL(path, this.#base), init))
     if (response.status !== 401 || isAgain || typeof source !== 'function')
-      return { response: await accepted(response), token }
+      return { response: await accept(response), token }
     await response.body?.cancel()
-    return this.ask(path, await currentToken(source, true), signal, request, true)
+    return this.ask(path, await currentToken(source, true), signal, request, accept, true)
   }
 }
 
@@ -91,7 +93,7 @@ function hadNoConnection(error: unknown): boolean {
 }
 
 /** Returns an answer with a status below 400, and throws for any other answer. */
-async function accepted(response: Response): Promise<Response> {
+export async function accepted(response: Response): Promise<Response> {
   const { status } = response
   if (status < 400) return response
   const text = await response.text().catch(() => '')

@@ -11,6 +11,7 @@ import type {
 import type { ReportedResult, ToolCall, ToolResult } from '@toolrack/contract'
 import type { ByName } from './by-name.ts'
 import { optionInvalid, ToolsError, type CallResult } from './errors.ts'
+import { invokeAtService, type CallEvent, type CallOptions } from './invoke-at-service.ts'
 import { runAtService, type LeftCall } from './run-at-service.ts'
 import { runLocally } from './run-locally.ts'
 import { runnersByName, type AnyRunner, type Runner } from './runner.ts'
@@ -48,6 +49,13 @@ export type PendingCall = Omit<CallResult, 'result'> & {
   readonly arguments: JsonObject
   /** The call as the model wrote it. */
   readonly call: JsonObject
+}
+
+export type InvokeOptions = CallOptions & {
+  /** Called with what the tool prints, while it runs. If a callback throws, the call is broken off. */
+  readonly onLog?: ((text: string) => void) | undefined
+  /** Called with the progress that the tool reports: a number between 0 and 1, and a text. */
+  readonly onProgress?: ((fraction: number, text: string) => void) | undefined
 }
 
 /** Runs a model's calls. A call runs in this program if it has a Runner, otherwise at the service. */
@@ -128,6 +136,51 @@ export class ToolDispatcher {
     const answered = answerCalls(calls, results)
     if ('fault' in answered) throw new ToolsError('CALLS_INVALID', `The list of results ${answered.fault}.`)
     return format ? messagesOf<Message>(format, answered) : { format: null, messages: [] }
+  }
+
+  /**
+   * Runs one call, by the name or alias of its tool, in this program if it has a Runner, otherwise at the service. A failed or
+   * lost call is a failure, which says whether the tool may have run. Rejects as `dispatch` does, and if a callback throws.
+   */
+  async invoke(
+    name: string,
+    args: object = {},
+    { onLog, onProgress, ...options }: InvokeOptions = {},
+  ): Promise<ToolResult> {
+    let result = unsupported(name)
+    for await (const event of this.#events(name, args, options, !!(onLog ?? onProgress))) {
+      if (event.type === 'log') onLog?.(event.text)
+      if (event.type === 'progress') onProgress?.(event.fraction, event.text)
+      if (event.type === 'result') ({ result } = event)
+    }
+    return result
+  }
+
+  /**
+   * Runs one call like `invoke`, and gives its events as they come. The last one is always the result. A call that is refused,
+   * or whose service cannot stream, has no other event. Leaving the iterator breaks off the request, which ends the call.
+   */
+  stream(name: string, args: object = {}, options: CallOptions = {}): AsyncGenerator<CallEvent, void> {
+    return this.#events(name, args, options, true)
+  }
+
+  async *#events(
+    name: string,
+    args: object,
+    { signal, ...more }: CallOptions,
+    hasEvents: boolean,
+  ): AsyncGenerator<CallEvent, void> {
+    signal?.throwIfAborted()
+    const runner = await this.#runners.find(name)
+    if (this.#service && !runner) {
+      const body = { name, arguments: args, ...more }
+      yield* invokeAtService(this.#service, body, this.#deadlineMs, signal, hasEvents)
+      return
+    }
+    if (runner) yield { type: 'start' }
+    const value = args as JsonValue
+    const call = { index: 0, item: {}, id: undefined, name, arguments: { value }, nullMeansOmitted: false }
+    yield { type: 'result', result: await this.#runHere(call, runner, signal) }
   }
 
   async #runHere(call: ReadCall, runner?: Runner, signal?: AbortSignal): Promise<ToolResult> {

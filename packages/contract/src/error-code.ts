@@ -49,6 +49,7 @@ export const ERROR_CODES = {
   ),
   VERSION_NOT_FOUND: kind(404, 'That version is not among the versions kept.'),
   METHOD_NOT_ALLOWED: kind(405, 'The route does not know this method.'),
+  NOT_ACCEPTABLE: kind(406, 'The answer cannot be sent in a form that the request accepts; nothing was run.'),
   NAME_SEALED: kind(409, 'The name is sealed by another layer.', 'ALREADY_EXISTS'),
   NAME_TAKEN: kind(409, 'A definition of that name exists in that layer.', 'ALREADY_EXISTS'),
   MANAGED_BY_MODULE: kind(409, 'The tool belongs to a module and changes only with it.'),

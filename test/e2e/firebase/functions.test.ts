@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { describeWithEmulators, functionUrl, HOSTING, newName, newUser } from '../../support/emulators.ts'
+import { allEvents } from '../../support/call-events.ts'
 import { errorAnswer } from '../../support/error-answer.ts'
 
 describeWithEmulators('the functions themselves', () => {
@@ -28,6 +29,25 @@ describeWithEmulators('the functions themselves', () => {
     const ann = await newUser()
     const answer = await ann.fetch(`${functionUrl('workflows')}/tools/list?envelope=items&names=ECHO`)
     expect(await answer.json()).toMatchObject({ items: [{ workflowName: 'tools-Toolrack' }] })
+  })
+
+  test('a call is streamed by the function itself, and refused by it behind Hosting, which would keep the events', async () => {
+    const ann = await newUser()
+    const call = (address: string, accept: string): Promise<Response> =>
+      ann.fetch(`${address}/workflows/tools/invoke`, {
+        method: 'POST',
+        headers: { Accept: accept },
+        body: JSON.stringify({ name: 'ECHO', arguments: { text: 'a' } }),
+      })
+    const events = await allEvents(await call(functionUrl('workflows'), 'text/event-stream'))
+    expect(events.map(({ type }) => type)).toEqual(['start', 'result'])
+    const hosted = await call(HOSTING, 'text/event-stream')
+    expect([hosted.status, await hosted.json()]).toMatchObject([
+      406,
+      { code: 'NOT_ACCEPTABLE', error: expect.stringMatching(/nothing was run.*function's own URL/) },
+    ])
+    const plain = await call(HOSTING, 'text/event-stream, application/json;q=0.9')
+    expect([plain.status, await plain.json()]).toMatchObject([200, { textResultForLlm: 'a' }])
   })
 
   test('each serves its own family only', async () => {

@@ -221,7 +221,7 @@ describeOnEmulator('docs/workflows.md', () => {
       '{"text":',
       'The arguments must be a JSON object: a name and a value for each.',
     ],
-    ['an unknown name', 'ECH0', '{}', 'Unsupported tool: ECH0'],
+    ['an unknown name', 'ECH0', '{}', "Unsupported tool: ECH0. Did you mean 'ECHO'?"],
     ["a tool of the user's machine", 'READ_FILE', '{"path":"a"}', expect.stringContaining('READ_FILE')],
   ])(
     'the workflow that calls the service answers %s as a text for the model',

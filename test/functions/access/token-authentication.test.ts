@@ -120,7 +120,13 @@ test('where no audience is set no OIDC token is good, and without keys no job to
 
 test('a job token is a job of the uid in it, whatever X-User-Id says, with its grant', async () => {
   const grant = grantOf([{ name: 'READ_FILE', digest: DIGEST }])
-  expect(await ask(JOB, signed(JOB), 'bob')).toEqual({ kind: 'job', uid: 'ann', isAdmin: false, grant })
+  expect(await ask(JOB, signed(JOB), 'bob')).toEqual({
+    kind: 'job',
+    uid: 'ann',
+    isAdmin: false,
+    grant,
+    workflowId: 'nightly',
+  })
 })
 
 test('in local mode a job token is good on the jobs family and on no other', async () => {

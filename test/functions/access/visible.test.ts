@@ -8,7 +8,7 @@ const [NOW, BEFORE] = [`sha256:${'a'.repeat(64)}`, `sha256:${'b'.repeat(64)}`] a
 const grant = grantOf([{ name: 'math.pi', digest: NOW }])
 const user: Principal = { kind: 'user', uid: 'u', isAdmin: false }
 const job: Principal = { kind: 'job', uid: 'u', isAdmin: false }
-const tokenJob: Principal = { kind: 'job', uid: 'u', isAdmin: false, grant }
+const tokenJob: Principal = { kind: 'job', uid: 'u', isAdmin: false, grant, workflowId: 'w' }
 
 test.each([
   ['a user', user],

@@ -19,6 +19,7 @@ export type CallRequest = {
   /** A name or an alias. */
   readonly name: string
   readonly arguments: JsonObject
+  /** The handler gets it as `caller`, beside the facts that the service itself knows. */
   readonly context: JsonObject
   readonly expectedDigest: Digest | undefined
   /** True if null means that an argument was omitted. In strict mode, a model must write null for an omitted parameter. */
@@ -37,7 +38,7 @@ export type CallEvent =
   | { readonly type: 'start'; readonly invocationId: string }
   | { readonly type: 'log'; readonly text: string }
   | { readonly type: 'progress'; readonly fraction: number; readonly text: string }
-  | { readonly type: 'value'; readonly value: JsonValue }
+  | { readonly type: 'value'; readonly value: ResultData }
 
 /** A call as the edge or a step passes it to the pipeline. */
 export type Asked = {
@@ -49,8 +50,11 @@ export type Asked = {
   readonly parentInvocationId?: string
   /** Aborted when the caller has disconnected. Then the runner kills the call's process, and a waiting check is refused. */
   readonly signal: AbortSignal
-  /** Receives the events of the call. An error that it throws is logged and does not change the call. */
-  readonly listen?: (event: CallEvent) => void
+  /**
+   * Receives the events of the call. If it returns a promise, the tool's next events wait for it. An error that it throws is
+   * logged and does not change the call.
+   */
+  readonly listen?: ((event: CallEvent) => unknown) | undefined
 }
 
 /** `invoke` makes a call. It never rejects: every error becomes a ToolResult. */
@@ -61,8 +65,13 @@ export type Received = Pick<Asked, 'principal' | 'read' | 'signal'> & {
   readonly invocationId: string
   readonly parentInvocationId: string | null
   readonly headers: CallHeaders
-  /** Sends an event to a streaming caller. Never throws and never waits. Does nothing after the end of the call. */
-  readonly emit: (event: CallEvent) => void
+  /** True if somebody listens to the events of the call. */
+  readonly isHeard: boolean
+  /**
+   * Sends an event to a streaming caller. Never throws and never waits. Does nothing after the end of the call. If the caller
+   * reads slowly, returns a promise, which never rejects: send the next event when it resolves.
+   */
+  readonly emit: (event: CallEvent) => Promise<void> | undefined
   /** Through this pipeline, a step makes another call, with `parentInvocationId: call.invocationId`. */
   readonly pipeline: Pipeline
 }

@@ -30,8 +30,9 @@ export class Invoker implements Pipeline {
     const invocationId = randomUUID()
     const { principal, read, headers = NO_HEADERS, parentInvocationId = null, signal } = asked
     const { emit, end } = eventsTo(listen, invocationId, this.#log)
-    const call = { invocationId, parentInvocationId, principal, headers, read, signal, emit, pipeline: this }
-    const outcome = await this.#take(call)
+    const isHeard = listen !== undefined
+    const call = { invocationId, parentInvocationId, principal, headers, read, signal, isHeard, emit }
+    const outcome = await this.#take({ ...call, pipeline: this })
     end()
     return { ...outcome, result: { ...outcome.result, meta: metaOf(invocationId, outcome) } }
   }
@@ -40,7 +41,7 @@ export class Invoker implements Pipeline {
 const NO_HEADERS: CallHeaders = { idempotencyKey: undefined, traceparent: undefined }
 
 /** Passes events to the listener, if there is one, until the call has ended or the listener has failed. */
-function eventsTo(listen: ((event: CallEvent) => unknown) | undefined, invocationId: string, log: Log) {
+function eventsTo(listen: Asked['listen'], invocationId: string, log: Log) {
   let listener = listen
   function end(): void {
     listener = undefined
@@ -49,13 +50,14 @@ function eventsTo(listen: ((event: CallEvent) => unknown) | undefined, invocatio
     if (listener) log.warn('listener of a call failed', { invocationId, error: inspect(error) })
     end()
   }
-  function emit(event: CallEvent): void {
+  function emit(event: CallEvent): Promise<void> | undefined {
     try {
       const returned = listener?.(event)
-      if (returned instanceof Promise) returned.catch(fail)
+      if (returned instanceof Promise) return returned.then(() => undefined, fail)
     } catch (error) {
       fail(error)
     }
+    return undefined
   }
   return { emit, end }
 }

@@ -1,15 +1,17 @@
 import { isJsonObject, ToolrackError, type JsonObject, type JsonValue } from '@toolrack/contract'
 import { isDigest } from '../../access/job-token.ts'
+import { nearMiss } from '../../tools/schemas/near-miss.ts'
 import type { CallRequest } from './call.ts'
 
 /** Parses the body of an invoke. An error never repeats a value of the body. */
 export function parseCallRequest(body: JsonValue): CallRequest {
   if (!isJsonObject(body)) throw invalid('', 'it must be a JSON object: {"name": "…", "arguments": { … }}')
   const { name, arguments: args = {}, context = {}, expectedDigest, session, ...rest } = body
-  if (typeof name !== 'string') throw invalid('/name', 'it must be the name of a tool')
+  const hint = meantFields(body, Object.keys(rest))
+  if (typeof name !== 'string') throw invalid('/name', 'it must be the name of a tool', hint)
   if (session !== undefined) throw new ToolrackError('PARAMETER_UNAVAILABLE', NO_SESSION)
   if (Object.keys(rest).length > 0)
-    throw invalid('', 'it takes name, arguments, context and expectedDigest, and nothing else')
+    throw invalid('', 'it takes name, arguments, context and expectedDigest, and nothing else', hint)
   if (expectedDigest !== undefined && !isDigest(expectedDigest))
     throw invalid('/expectedDigest', 'it must be a digest as explain shows it: sha256:…')
   return { name, arguments: callArguments(args), context: contextOf(context), expectedDigest }
@@ -34,8 +36,31 @@ function contextOf(context: JsonValue): JsonObject {
   return context
 }
 
-function invalid(pointer: string, fault: string): ToolrackError {
-  return new ToolrackError('BODY_INVALID', `The body${pointer && ` at ${pointer}`}: ${fault}.`)
+function invalid(pointer: string, fault: string, hint = ''): ToolrackError {
+  return new ToolrackError('BODY_INVALID', `The body${pointer && ` at ${pointer}`}: ${fault}.${hint}`)
+}
+
+const FIELDS = ['name', 'arguments', 'context', 'expectedDigest'] as const
+
+/** What other systems call the fields of a call. */
+const OTHER_NAMES: ReadonlyMap<string, (typeof FIELDS)[number]> = new Map([
+  ['tool', 'name'],
+  ['function', 'name'],
+  ['args', 'arguments'],
+  ['params', 'arguments'],
+  ['parameters', 'arguments'],
+  ['input', 'arguments'],
+  ['digest', 'expectedDigest'],
+])
+
+/** A sentence with the fields that were probably meant by fields that a call does not have. Empty if there is none. */
+function meantFields(body: JsonObject, unknown: readonly string[]): string {
+  const missing = FIELDS.filter((field) => !Object.hasOwn(body, field))
+  const guesses = new Set<string | undefined>()
+  for (const key of unknown.slice(0, FIELDS.length))
+    guesses.add(OTHER_NAMES.get(key) ?? nearMiss(key, missing))
+  const meant = missing.filter((field) => guesses.has(field)).map((field) => `'${field}'`)
+  return meant.length === 0 ? '' : ` Did you mean ${meant.join(' and ')}?`
 }
 
 /** Levels of arrays and objects. The arguments themselves are the first level. */

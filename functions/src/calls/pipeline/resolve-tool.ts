@@ -1,15 +1,18 @@
 import {
   dropOmittedArguments,
   isToolName,
+  plainAlias,
   toolFailure,
   toolNameFault,
   ToolrackError,
+  type ToolResult,
 } from '@toolrack/contract'
 import type { Principal } from '../../access/principal.ts'
 import { changed, maySee, refusalOf, whyNotCalled } from '../../access/visible.ts'
 import type { Catalog } from '../../tools/catalog/catalog.ts'
 import { definitionOf, type CatalogEntry } from '../../tools/catalog/catalog-entry.ts'
 import type { CatalogView } from '../../tools/catalog/catalog-view.ts'
+import { nearMiss } from '../../tools/schemas/near-miss.ts'
 import { outcomeOf, type CallOutcome, type CallRequest, type Requested, type Resolved } from './call.ts'
 import type { Next, Step } from './onion.ts'
 
@@ -32,7 +35,7 @@ export function resolveTool({ catalog }: ResolveParts): Step<Requested, Resolved
 function resolveIn(view: CatalogView, call: Requested, next: Next<Resolved>): Promise<CallOutcome> {
   const found = find(view, call)
   if (found instanceof ToolrackError)
-    return Promise.resolve(outcomeOf({ ...call, view }, toolFailure(found.code, found.message)))
+    return Promise.resolve(outcomeOf({ ...call, view }, withSuggestion(view, call, found)))
   const { howRun, limits } = found
   const request = withoutOmitted(call.request, found)
   return next({ ...call, request, view, entry: found, howRun, limits })
@@ -60,6 +63,28 @@ function whyNone(view: CatalogView, name: string, principal: Principal): Toolrac
   if (view.lostLayers.length === 0) return new ToolrackError('TOOL_NOT_FOUND', `Unsupported tool: ${name}`)
   const lost = `the layer ${view.lostLayers.join(' and ')}, which may define it, could not be read`
   return new ToolrackError('LAYER_UNAVAILABLE', `${name} was not found, and ${lost}; try again.`)
+}
+
+/**
+ * The failure for an unknown name. Its text for the model also has the name that was probably meant, if the caller may see it.
+ */
+function withSuggestion(
+  view: CatalogView,
+  { request: { name }, principal }: Requested,
+  { code, message }: ToolrackError,
+): ToolResult {
+  const failure = toolFailure(code, message)
+  if (code !== 'TOOL_NOT_FOUND' && code !== 'PERMISSION_DENIED') return failure
+  const meant = nearMiss(name, namesFor(principal, view))
+  if (meant === undefined) return failure
+  // A model that was given aliases can only call an alias.
+  const known = name.includes('__') ? (plainAlias(meant) ?? meant) : meant
+  return { ...failure, textResultForLlm: `${message.replace(/\.$/, '')}. Did you mean '${known}'?` }
+}
+
+/** The names that the principal may see, as in `find`. */
+function* namesFor(principal: Principal, view: CatalogView): Generator<string> {
+  for (const entry of view.entries()) if (maySee(principal, entry).allowed) yield entry.name
 }
 
 /** The request without the arguments whose null means "omitted" (see `nullMeansOmitted`). */

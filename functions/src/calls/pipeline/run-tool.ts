@@ -3,7 +3,7 @@ import { toolResultOfJson } from '../../tools/json/json-text.ts'
 import type { HowRun } from '../../tools/catalog/how-run.ts'
 import { outcomeOf, type CallOutcome, type Resolved } from './call.ts'
 import { ISOLATION_LEVELS, type IsolationLevel } from '../../tools/modules/runner.ts'
-import type { Runner, RunnerOutcome } from '../../tools/modules/runner.ts'
+import type { Runner, RunnerEvent, RunnerOutcome } from '../../tools/modules/runner.ts'
 
 /** The UTF-8 bytes that a result may have. A larger result is refused, because results cannot be kept as artifacts yet. */
 export const RESULT_BYTES_MAX = 256 * 1024
@@ -35,9 +35,11 @@ export function runTool(parts: RunParts): (call: Resolved) => Promise<CallOutcom
     if (howRun.by === 'nobody')
       throw new ToolrackError('KIND_NOT_SERVED', `${entry.name} cannot be run: ${howRun.reason}.`)
     const startedMs = performance.now()
+    using start = startOf(call)
+    if (howRun.by === 'builtin') start.now()
     const outcome =
       howRun.by === 'python'
-        ? await runPython(call, howRun, parts)
+        ? await runPython(call, howRun, start, parts)
         : outcomeOf(call, toolResult(await howRun.builtin(request.arguments, { now: parts.now })))
     return { ...outcome, executionTimeMs: Math.round((performance.now() - startedMs) * 1_000) / 1_000 }
   }
@@ -51,15 +53,27 @@ function clientOf({ workflowName }: HowRun & { by: 'client' }): string {
 async function runPython(
   call: Resolved,
   { module, sha256, network }: HowRun & { by: 'python' },
+  start: Start,
   { runner, sourceOf, deadlineMsMax }: RunParts,
 ): Promise<CallOutcome> {
   const { entry, principal, request, invocationId, limits, signal } = call
+  function hear(event: RunnerEvent): Promise<void> | undefined {
+    start.now()
+    return call.emit(event)
+  }
   const answer = await runner.invoke({
     module,
     sha256,
     tool: entry.name,
     arguments: request.arguments,
-    context: request.context,
+    context: {
+      user: principal.uid,
+      invocationId,
+      tool: entry.name,
+      session: null,
+      workflow: principal.workflowId ?? null,
+      caller: request.context,
+    },
     tenant: principal.uid,
     invocationId,
     deadlineMs: deadlineOf(limits, deadlineMsMax),
@@ -68,8 +82,31 @@ async function runPython(
     resultBytesMax: RESULT_BYTES_MAX,
     source: () => sourceOf({ layer: entry.layer, uid: principal.uid }, sha256),
     signal,
+    listen: call.isHeard ? hear : undefined,
   })
+  if (answer.usage) start.now()
   return outcomeOfRunner(call, answer)
+}
+
+/** The longest time that a caller who listens waits for `start`. A refusal by the runner usually takes less. */
+const START_EVENT_MS_MAX = 1_000
+
+/** Sends `start` once: with `now`, or after START_EVENT_MS_MAX. */
+type Start = Disposable & { readonly now: () => void }
+
+/** A call that its runner refuses should be refused in the usual way, so `start` is sent when the runner has begun. */
+function startOf({ invocationId, isHeard, emit }: Resolved): Start {
+  let timer = isHeard ? setTimeout(now, START_EVENT_MS_MAX) : undefined
+  function end(): void {
+    clearTimeout(timer)
+    timer = undefined
+  }
+  function now(): void {
+    if (!timer) return
+    end()
+    void emit({ type: 'start', invocationId })
+  }
+  return { now, [Symbol.dispose]: end }
 }
 
 /** The deadline of a call whose definition has none, in milliseconds. */

@@ -45,6 +45,18 @@ export class UnreadAnswers {
     this.#bytes.add(user, bytes)
     res.once('close', () => this.#bytes.add(user, -bytes))
   }
+
+  /** Returns a function that is told how many bytes of an answer are unread now. After the answer is closed, it counts none. */
+  meter(user: string, res: ServerResponse): (bytes: number) => void {
+    let counted = 0
+    const count = (bytes: number): void => {
+      const held = bytes <= SMALL_ANSWER_BYTES || res.closed || res.destroyed ? 0 : bytes
+      this.#bytes.add(user, held - counted)
+      counted = held
+    }
+    res.once('close', () => count(0))
+    return count
+  }
 }
 
 const HOLDER = Symbol('holder')
@@ -61,6 +73,12 @@ export function answerTo(res: HeldResponse, unread: UnreadAnswers, user: string)
 /** Counts an answer with `hold`, if it has a user. */
 export function holdAnswer(res: HeldResponse, bytes: number): void {
   res[HOLDER]?.unread.hold(res[HOLDER].user, res, bytes)
+}
+
+/** Counts an answer that is written in pieces with `meter`, if it has a user. */
+export function unreadMeter(res: HeldResponse): (bytes: number) => void {
+  const holder = res[HOLDER]
+  return holder ? holder.unread.meter(holder.user, res) : () => undefined
 }
 
 const TOO_MUCH =

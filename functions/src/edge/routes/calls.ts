@@ -4,9 +4,11 @@ import { maySee } from '../../access/visible.ts'
 import { completeCalls } from '../../calls/dispatch/complete-calls.ts'
 import { dispatch, parseCalls } from '../../calls/dispatch/dispatcher.ts'
 import { HeldResults } from '../../calls/dispatch/held-results.ts'
-import type { CallHeaders, Pipeline } from '../../calls/pipeline/call.ts'
+import type { CallEvent, CallHeaders, Pipeline } from '../../calls/pipeline/call.ts'
 import { parseCallRequest } from '../../calls/pipeline/parse-call-request.ts'
+import { callAnswer } from '../http/accept.ts'
 import { callerGone, eventOrEnd } from '../http/caller.ts'
+import { EventStream } from '../http/event-stream.ts'
 import { refuseParameters } from '../http/query.ts'
 import { readBody } from '../http/read-body.ts'
 import { route, type KnownRequest, type Route } from '../http/route.ts'
@@ -14,20 +16,25 @@ import { isBodyRefused, requestError } from '../http/send-error.ts'
 import { sendInTurns, sendJson } from '../http/send-json.ts'
 import type { RouteParts } from './route-parts.ts'
 
-type Parts = Pick<RouteParts, 'invoker' | 'logs' | 'heldResults'>
+type Parts = Pick<RouteParts, 'invoker' | 'logs' | 'heldResults' | 'isBehindBuffer'>
 
 const NOT_STORED = { 'Cache-Control': 'private, no-store' }
 
 const INVOCATION_ID = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 
-export function callRoutes({ invoker, logs, heldResults = new HeldResults() }: Parts): readonly Route[] {
+export function callRoutes({
+  invoker,
+  logs,
+  heldResults = new HeldResults(),
+  isBehindBuffer = () => false,
+}: Parts): readonly Route[] {
   return [
     route({
       method: 'POST',
       path: '/tools/invoke',
       takesBody: true,
       action: { verb: 'call' },
-      handle: (request) => invokeTool(invoker, request),
+      handle: (request) => invokeTool(invoker, request, isBehindBuffer(request.req)),
     }),
     route({
       method: 'POST',
@@ -62,15 +69,23 @@ export function callRoutes({ invoker, logs, heldResults = new HeldResults() }: P
   ]
 }
 
-/** Runs one call. The body of the answer is always a ToolResult that a model can read. */
-async function invokeTool(pipeline: Pipeline, request: KnownRequest): Promise<void> {
+/**
+ * Runs one call. The answer is a ToolResult that a model can read, as JSON or as the last of several events. A call that is
+ * refused before it starts is always answered with JSON.
+ */
+async function invokeTool(pipeline: Pipeline, request: KnownRequest, isBuffered: boolean): Promise<void> {
   const { principal, req, res } = request
+  const { wants, takesJson } = callAnswer(req.headers.accept)
+  const stream = wants === 'events' && !isBuffered ? new EventStream(res) : undefined
   const { result, retryAfterSeconds } = await pipeline.invoke({
     principal,
     headers: callHeaders(req),
     signal: callerGone(res),
+    listen: stream && ((event) => sendEvent(stream, event)),
     async read() {
       try {
+        if (wants === 'events' && isBuffered && !takesJson)
+          throw new ToolrackError('NOT_ACCEPTABLE', NO_STREAM)
         refuseParameters(request)
         return parseCallRequest(await readBody(request, 'single', CALL_DEPTH_MAX))
       } catch (error) {
@@ -78,6 +93,7 @@ async function invokeTool(pipeline: Pipeline, request: KnownRequest): Promise<vo
       }
     },
   })
+  if (stream?.isOpen) return stream.end('result', result)
   if (result.resultType === 'success') return sendJson(res, 200, result, NOT_STORED)
   const { httpStatus, retry } = ERROR_CODES[result.code]
   const again = retryAfterSeconds ?? (retry ? 1 : undefined)
@@ -86,6 +102,14 @@ async function invokeTool(pipeline: Pipeline, request: KnownRequest): Promise<vo
     ...(isBodyRefused(result.code, res.req) && { Connection: 'close' }),
     ...(again !== undefined && { 'Retry-After': String(again) }),
   })
+}
+
+const NO_STREAM =
+  "Hosting passes on an answer only when it is whole, so it can stream no events; nothing was run. Call the function's own URL, or accept application/json."
+
+/** Progress that a slow reader would get too late is left out. Lines and values are not: the tool waits for the reader. */
+function sendEvent(stream: EventStream, { type, ...data }: CallEvent): Promise<void> | undefined {
+  return type === 'progress' && stream.isBehind ? undefined : stream.send(type, data)
 }
 
 /** Runs a model's raw tool calls. The answer has the messages to append to the model's conversation. */

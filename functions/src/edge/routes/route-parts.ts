@@ -2,6 +2,7 @@ import type { SignJobToken } from '../../access/job-token.ts'
 import type { HeldResults } from '../../calls/dispatch/held-results.ts'
 import type { InvocationLogs } from '../../calls/pipeline/invocation-logs.ts'
 import type { Invoker } from '../../calls/pipeline/invoker.ts'
+import type { IncomingMessage } from 'node:http'
 import type { QueueState } from '../../fair-queue.ts'
 import type { Catalog } from '../../tools/catalog/catalog.ts'
 import type { ItemWorkflows } from '../../tools/catalog/list-answer.ts'
@@ -21,6 +22,8 @@ export type RouteParts = ItemWorkflows & {
   readonly invoker: Invoker
   readonly logs: InvocationLogs
   readonly heldResults?: HeldResults
+  /** True for a request that came through a proxy that passes on an answer only when it is whole. */
+  readonly isBehindBuffer?: (request: IncomingMessage) => boolean
   readonly store: DefinitionStore
   readonly writer: DefinitionWriter
   readonly modules: { readonly reader: ModuleReader; readonly writer: ModuleWriter }

@@ -32,6 +32,8 @@ export function cloudServices(config: Config, log: Log): Services {
       isBuilt ? builtFileLayer(BUILT_FILE_LAYER) : new FileLayer(config.definitionsFolder, compilers),
     logs: new FirestoreInvocationLogs(connection, { bounds: config.logBounds }),
     deadlineMsMax: DEADLINE_MS_MAX,
+    // Hosting adds this header to the requests that it passes on. A function that is called directly does not get it.
+    isBehindBuffer: ({ headers }) => headers['x-forwarded-host'] !== undefined,
     runner: namedRunner(config.runner, log) ?? absentRunner(isEmulator ? NO_RUNNER_IN_EMULATOR : NO_RUNNER),
     ...authenticationOf(config),
     log,

@@ -11,6 +11,7 @@ import type {
   RunnerOutcome,
 } from '../../tools/modules/runner.ts'
 import type { CheckReport } from '../../tools/modules/check-report.ts'
+import { EventReader } from './event-reader.ts'
 import { checkBody, readCheck } from './read-check.ts'
 import { HEALTH_PATIENCE, healthProbe, type HealthProbe } from './health-probe.ts'
 import { readOutcome, unavailable, uncertain, WANTS_SOURCE } from './read-outcome.ts'
@@ -130,11 +131,14 @@ export class HttpRunner implements Runner {
         error: `Nothing was run: ${endpoint.reason}`,
         retryAfterSeconds: 1,
       }
-    const { minIsolation, resultBytesMax: outputBytes, ...fields } = call
-    const body = JSON.stringify({ ...fields, limits: { outputBytes, minIsolation } })
+    const { minIsolation, resultBytesMax: outputBytes, listen, ...fields } = call
+    const stream = listen ? true : undefined
+    const body = JSON.stringify({ ...fields, stream, limits: { outputBytes, minIsolation } })
     const deadlineMs = Math.max(1, Math.ceil(endMs - performance.now()))
-    const answer = await this.#connections.post(endpoint, { path: '/invoke', body, deadlineMs, signal })
-    const outcome = outcomeOf(answer)
+    const events = new EventReader(listen)
+    const request = { path: '/invoke', body, deadlineMs, signal, events } as const
+    const answer = await this.#connections.post(endpoint, request)
+    const outcome = withLog(outcomeOf(answer), events)
     // If the caller disconnected before the runner was reached, the endpoint may still be good.
     if (outcome !== WANTS_SOURCE && !signal.aborted && isFailed(answer)) this.#options.failed?.(endpoint)
     return outcome
@@ -146,6 +150,11 @@ const LOOKED_UP: RunnerAway = { status: 'starting', reason: 'The runner is being
 function outcomeOf(answer: RunnerAnswer | NoAnswer): RunnerOutcome | typeof WANTS_SOURCE {
   if ('httpStatus' in answer) return readOutcome(answer)
   return answer.wasSent ? uncertain(answer.how) : unavailable(answer.how)
+}
+
+/** A call that was lost keeps the lines that it has printed until then. */
+function withLog(outcome: RunnerOutcome | typeof WANTS_SOURCE, { log }: EventReader): typeof outcome {
+  return outcome === WANTS_SOURCE || outcome.log || !log ? outcome : { ...outcome, log }
 }
 
 /** True if the runner was not reached, or if something answered that may not be this service's runner. */

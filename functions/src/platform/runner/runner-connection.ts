@@ -1,6 +1,7 @@
 import { once } from 'node:events'
 import type { ClientRequest, IncomingMessage } from 'node:http'
 import { http, https } from '../../node-http.ts'
+import { EVENTS_TYPE, type EventReader } from './event-reader.ts'
 
 /** The address of a runner, and how requests prove that they come from this service. */
 export type RunnerEndpoint = {
@@ -60,6 +61,8 @@ type RunnerRequest = {
   /** The time from now to the last byte of the answer. */
   readonly deadlineMs: number
   readonly signal?: AbortSignal
+  /** Reads the answer if the runner answers with events. */
+  readonly events?: EventReader
 }
 
 export type RunnerAnswer = {
@@ -90,21 +93,22 @@ export class RunnerConnections {
       headers: {
         'Content-Type': 'application/json',
         'Content-Length': String(Buffer.byteLength(request.body)),
+        ...(request.events && { Accept: EVENTS_TYPE }),
         ...credential.headers,
       },
     })
     const wasSent = watchSending(sent)
-    const late = setTimeout(
-      () => sent.destroy(new Error(`did not answer within ${request.deadlineMs} ms`)),
-      request.deadlineMs,
-    )
+    const clock = answerClock(sent, request)
     // Node's own `signal` option is not used, because it would also watch the streams of the request.
     const stop = (): void => void sent.destroy(request.signal?.reason as Error)
     request.signal?.addEventListener('abort', stop)
     try {
       sent.end(request.body)
       const [answer] = (await once(sent, 'response')) as [IncomingMessage]
-      const text = await readText(answer, ANSWER_BYTES_MAX[request.path])
+      const hasEvents = request.events && answer.headers['content-type']?.startsWith(EVENTS_TYPE)
+      const text = await (hasEvents
+        ? readEvents(answer, request.events)
+        : readText(answer, ANSWER_BYTES_MAX[request.path]))
       const { statusCode: httpStatus = 0, headers } = answer
       const retryAfter = headers['retry-after'] ?? ''
       const retryAfterSeconds = /^\d{1,4}$/.test(retryAfter) ? Number(retryAfter) : undefined
@@ -113,7 +117,7 @@ export class RunnerConnections {
       sent.destroy()
       return { wasSent: wasSent(), how: whyNoAnswer(error as NodeJS.ErrnoException) }
     } finally {
-      clearTimeout(late)
+      clock.stop()
       request.signal?.removeEventListener('abort', stop)
     }
   }
@@ -133,6 +137,46 @@ function watchSending(sent: ClientRequest): () => boolean {
     else socket.once('connect', () => (isConnected = true))
   })
   return () => isConnected
+}
+
+/** The milliseconds that a caller who reads slowly may need for what a call has sent until its deadline. */
+const SLOW_READER_MS_MAX = 30_000
+
+/** Ends a request that is not answered in time. The time is longer once if the runner had to wait for a slow reader. */
+function answerClock(sent: ClientRequest, { deadlineMs, events }: RunnerRequest): { stop(): void } {
+  let isLonger = false
+  let timer = setTimeout(end, deadlineMs)
+  function end(): void {
+    if (!events?.hasWaited || isLonger)
+      return void sent.destroy(new Error(`did not answer within ${deadlineMs} ms`))
+    isLonger = true
+    timer = setTimeout(end, SLOW_READER_MS_MAX)
+  }
+  return { stop: () => clearTimeout(timer) }
+}
+
+/** Reads an answer with events. While their listener waits, nothing more is read, so that the runner waits too. */
+function readEvents(answer: IncomingMessage, events: EventReader): Promise<string> {
+  const { promise, resolve, reject } = Promise.withResolvers<string>()
+  answer.on('data', (piece: Buffer) => {
+    try {
+      const waiting = events.take(piece)
+      if (!waiting) return
+      answer.pause()
+      void waiting.then(() => answer.resume())
+    } catch (error) {
+      answer.destroy(error as Error)
+    }
+  })
+  answer.once('end', () => {
+    try {
+      resolve(events.end())
+    } catch (error) {
+      reject(error)
+    }
+  })
+  answer.once('error', reject)
+  return promise
 }
 
 /** Reads by events, because iterating a stream takes a tenth of a call's time. */

@@ -1,4 +1,5 @@
 import { ToolrackError, type ErrorCode, type JsonObject, type ResourceUsage } from '@toolrack/contract'
+import type { JsonText } from '../json/json-text.ts'
 import type { CheckReport } from './check-report.ts'
 
 /** The runner that runs tools in isolation, as the service uses it. */
@@ -47,12 +48,25 @@ export type RunnerAway = {
   readonly reason: string
 }
 
+/** What a handler that has a parameter `context` is told about its call. The runner adds the deadline. */
+export type CallContext = {
+  readonly user: string
+  readonly invocationId: string
+  /** The canonical name of the tool. */
+  readonly tool: string
+  readonly session: null
+  /** The workflow that a job token names. */
+  readonly workflow: string | null
+  /** The `context` that the caller sent. Nobody has checked that it is true. */
+  readonly caller: JsonObject
+}
+
 export type RunnerCall = {
   readonly module: string
   readonly sha256: string
   readonly tool: string
   readonly arguments: JsonObject
-  readonly context: JsonObject
+  readonly context: CallContext
   /** The calling user. No process serves two users. */
   readonly tenant: string
   readonly invocationId: string
@@ -66,7 +80,18 @@ export type RunnerCall = {
   readonly source: () => Promise<string | undefined>
   /** Aborted when nobody waits for the call. */
   readonly signal: AbortSignal
+  /** Receives the events of the call. Without it, the runner sends no values before the outcome. */
+  readonly listen?: RunnerListener | undefined
 }
+
+/** What a tool reports while it runs. A value stays the JSON that its language wrote. */
+export type RunnerEvent =
+  | { readonly type: 'log'; readonly text: string }
+  | { readonly type: 'progress'; readonly fraction: number; readonly text: string }
+  | { readonly type: 'value'; readonly value: JsonText }
+
+/** Receives an event. Returns a promise, which never rejects, if the next event must wait until it resolves. */
+export type RunnerListener = (event: RunnerEvent) => Promise<void> | undefined
 
 export type PrintedLog = { readonly text: string; readonly truncated: boolean }
 
@@ -80,7 +105,7 @@ export type RunnerReturn = ({ readonly text: string } | { readonly json: string 
   readonly log: PrintedLog
 }
 
-/** If nothing was run, there is no isolation, no usage and no log. */
+/** If nothing was run, there is no isolation, no usage and no log. A call that was lost can have a log without the others. */
 export type RunnerFailure = {
   readonly code: ErrorCode
   readonly error: string

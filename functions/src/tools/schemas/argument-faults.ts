@@ -1,5 +1,6 @@
 import { isJsonObject, pointerKeys, type JsonObject } from '@toolrack/contract'
 import type { ErrorObject } from 'ajv'
+import { nearMiss } from './near-miss.ts'
 
 /** The most sentences of one answer. More sentences would not help a model. */
 const FAULTS_MAX = 5
@@ -7,8 +8,6 @@ const FAULTS_MAX = 5
 const RULE_LENGTH_MAX = 300
 /** The most argument names that a sentence lists. */
 const NAMES_TOLD = 8
-/** Similar names are suggested for names up to this length. A longer one is rarely a typing error, and it is slow to compare. */
-const NEAR_LENGTH_MAX = 64
 
 type Names = Readonly<Record<'known' | 'sentButUnknown' | 'knownButUnsent', readonly string[]>>
 
@@ -102,36 +101,4 @@ function takes(known: readonly string[]): string {
 /** The name in quotes. A text that does not look like a name is not repeated, because it could be a value. */
 function quoted(name: string): string {
   return /^[\p{L}\p{N}_ .:$@-]{1,64}$/u.test(name) ? `'${name}'` : '(a name that is not repeated)'
-}
-
-/**
- * The known name that was probably meant: the most similar one, if at most a third of its characters differ. Case, hyphens,
- * underscores and spaces make no difference.
- */
-export function nearMiss(name: string, known: readonly string[]): string | undefined {
-  if (name.length > NEAR_LENGTH_MAX) return undefined
-  const sent = folded(name)
-  const candidates = known
-    .filter(({ length }) => length <= NEAR_LENGTH_MAX)
-    .map((candidate) => ({ candidate, distance: editDistance(sent, folded(candidate)) }))
-    .filter(({ candidate, distance }) => distance <= Math.max(sent.length, candidate.length) / 3)
-  return candidates.toSorted((a, b) => a.distance - b.distance)[0]?.candidate
-}
-
-function folded(name: string): string {
-  return name.toLowerCase().replaceAll(/[-_ ]/g, '')
-}
-
-/** How many characters must be added, removed or changed to turn one text into the other (Levenshtein). */
-function editDistance(from: string, to: string): number {
-  let row = Array.from({ length: to.length + 1 }, (_, index) => index)
-  for (let i = 1; i <= from.length; i += 1) {
-    const next = [i]
-    for (let j = 1; j <= to.length; j += 1) {
-      const change = (row[j - 1] ?? 0) + (from[i - 1] === to[j - 1] ? 0 : 1)
-      next.push(Math.min(change, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1))
-    }
-    row = next
-  }
-  return row[to.length] ?? 0
 }

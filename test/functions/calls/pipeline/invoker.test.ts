@@ -88,7 +88,7 @@ test('whoever has written a module, the process is the caller’s, and the sourc
   await invoker.invoke({ principal: ANN, read: ask('ours', { context: { session: 's' } }), signal: SIGNAL })
   expect(ran).toMatchObject([
     { tenant: 'ann', tool: 'mine', module: 'm', sha256: 'a'.repeat(64), arguments: { text: 'echoed' } },
-    { tenant: 'ann', tool: 'ours', context: { session: 's' } },
+    { tenant: 'ann', tool: 'ours', context: { session: null, caller: { session: 's' } } },
   ])
   expect(await Promise.all(ran.map(({ source }) => source()))).toEqual(['user of ann', 'global of ann'])
   expect(new Set(ran.map(({ invocationId }) => invocationId)).size).toBe(2)
@@ -138,7 +138,7 @@ test('a level that a definition asks for goes to the runner; one that nobody mea
 test('a tool that a job token does not name is not run, even where the catalog shows it', async () => {
   const { invoker, ran } = invokerOver(catalogView({ user: [python('mine', 'a')] }))
   const grant = grantOf([{ name: 'other', digest: `sha256:${'a'.repeat(64)}` }])
-  const job: Principal = { kind: 'job', uid: 'ann', isAdmin: false, grant }
+  const job: Principal = { kind: 'job', uid: 'ann', isAdmin: false, grant, workflowId: 'w' }
   const { result } = await invoker.invoke({ principal: job, read: ask('mine'), signal: SIGNAL })
   expect(result).toMatchObject({ code: 'PERMISSION_DENIED', error: expect.stringMatching(/mine/) })
   expect(ran).toEqual([])
@@ -193,7 +193,7 @@ test('the outermost step sees every call: what ran, what was refused, and what c
   const view = catalogView({ user: [python('t', 'a')] })
   const { invoker } = invokerOver(view, {}, look)
   const grant = grantOf([{ name: 'u', digest: definitionDigest(python('u', 'b')) }])
-  const job: Principal = { kind: 'job', uid: 'ann', isAdmin: false, grant }
+  const job: Principal = { kind: 'job', uid: 'ann', isAdmin: false, grant, workflowId: 'w' }
   await invoker.invoke({ principal: ANN, read: ask('t'), signal: SIGNAL })
   await invoker.invoke({ principal: ANN, read: ask('none'), signal: SIGNAL })
   await invoker.invoke({ principal: job, read: ask('none'), signal: SIGNAL })
@@ -203,6 +203,51 @@ test('the outermost step sees every call: what ran, what was refused, and what c
     `none ${view.revision}  TOOL_NOT_FOUND`,
     `none ${view.revision}  PERMISSION_DENIED`,
     '   BODY_INVALID',
+  ])
+})
+
+test('an unknown tool is answered with the name that was probably meant, from the caller’s own list only', async () => {
+  const view = catalogView({ user: [python('weather:get', 'a'), python('secret:got', 'b')] })
+  const { invoker } = invokerOver(view)
+  const grant = grantOf([{ name: 'weather:get', digest: definitionDigest(python('weather:get', 'a')) }])
+  const job: Principal = { kind: 'job', uid: 'ann', isAdmin: false, grant, workflowId: 'w' }
+  const text = async (principal: Principal, name: string) =>
+    (await invoker.invoke({ principal, read: ask(name), signal: SIGNAL })).result
+  expect(await text(ANN, 'weather:gett')).toMatchObject({
+    error: 'Unsupported tool: weather:gett',
+    textResultForLlm: "Unsupported tool: weather:gett. Did you mean 'weather:get'?",
+  })
+  expect(await text(ANN, 'weather__gett')).toMatchObject({
+    textResultForLlm: "Unsupported tool: weather__gett. Did you mean 'weather__get'?",
+  })
+  expect(await text(ANN, 'secret:gott')).toMatchObject({
+    textResultForLlm: expect.stringContaining("'secret:got'"),
+  })
+  expect(await text(job, 'weather:gett')).toMatchObject({
+    error: 'The token of this job does not name the tool weather:gett.',
+    textResultForLlm:
+      "The token of this job does not name the tool weather:gett. Did you mean 'weather:get'?",
+  })
+  const denied = 'The token of this job does not name the tool secret:gott.'
+  expect(await text(job, 'secret:gott')).toMatchObject({ error: denied, textResultForLlm: denied })
+})
+
+test('the handler’s context has what the service knows, and what the caller said apart from it', async () => {
+  const { invoker, ran } = invokerOver(catalogView({ user: [python('t', 'a')] }))
+  const grant = grantOf([{ name: 't', digest: definitionDigest(python('t', 'a')) }])
+  const job: Principal = { kind: 'job', uid: 'ann', isAdmin: false, grant, workflowId: 'nightly' }
+  const said = { user: 'root', invocationId: 'none', workflow: 'other' }
+  await invoker.invoke({ principal: ANN, read: ask('t', { context: said }), signal: SIGNAL })
+  await invoker.invoke({ principal: job, read: ask('t'), signal: SIGNAL })
+  const facts = (index: number) => ({
+    user: 'ann',
+    invocationId: ran[index]?.invocationId,
+    tool: 't',
+    session: null,
+  })
+  expect(ran.map(({ context }) => context)).toEqual([
+    { ...facts(0), workflow: null, caller: said },
+    { ...facts(1), workflow: 'nightly', caller: {} },
   ])
 })
 
@@ -260,17 +305,18 @@ test('a listener hears the events of its call in order, and none after the answe
   let emit: Received['emit'] | undefined
   const speak = within((call, next) => {
     emit = call.emit
-    call.emit({ type: 'log', text: 'a' })
-    call.emit({ type: 'progress', fraction: 0.5, text: 'half' })
+    void call.emit({ type: 'log', text: 'a' })
+    void call.emit({ type: 'progress', fraction: 0.5, text: 'half' })
     return next(call)
   })
   const { invoker } = invokerOver(catalogView({ user: [python('t', 'a')] }), {}, speak)
   const listen = (event: CallEvent) => void heard.push(event)
   await invoker.invoke({ principal: ANN, read: ask('t'), signal: SIGNAL, listen })
-  emit?.({ type: 'log', text: 'too late' })
+  void emit?.({ type: 'log', text: 'too late' })
   expect(heard).toEqual([
     { type: 'log', text: 'a' },
     { type: 'progress', fraction: 0.5, text: 'half' },
+    { type: 'start', invocationId: expect.any(String) },
   ])
 })
 
@@ -287,8 +333,8 @@ test.each(BROKEN)(
   'a listener that %s changes nothing of the call, and is logged once',
   async (_how, listen) => {
     const speak = within(async (call, next) => {
-      call.emit({ type: 'log', text: 'a' })
-      call.emit({ type: 'log', text: 'b' })
+      void call.emit({ type: 'log', text: 'a' })
+      void call.emit({ type: 'log', text: 'b' })
       await new Promise(setImmediate)
       return next(call)
     })
@@ -364,7 +410,9 @@ test('whatever the layers and the token hold, what is listed is called as explai
       const grant =
         wanted && grantOf(wanted.map((it) => ({ name: it.function.name, digest: definitionDigest(it) })))
       const view = grant ? whole.narrowedTo(grant) : whole
-      const principal: Principal = grant ? { kind: 'job', uid: 'ann', isAdmin: false, grant } : ANN
+      const principal: Principal = grant
+        ? { kind: 'job', uid: 'ann', isAdmin: false, grant, workflowId: 'w' }
+        : ANN
       const listed = new Map([...view.entries()].map((entry) => [entry.name, entry]))
       const means = (name: string) =>
         listed.get(name) ?? [...listed.values()].find((entry) => aliasOf(entry.name) === name)

@@ -99,7 +99,7 @@ test('resolve the tool: a refusal knows the catalog, and no tool', async () => {
   const { got, next } = inside()
   const expectedDigest = `sha256:${'0'.repeat(64)}` as const
   const grant = grantOf([{ name: 'OTHER', digest: expectedDigest }])
-  const job = { kind: 'job', uid: 'ann', isAdmin: false, grant } as const
+  const job = { kind: 'job', uid: 'ann', isAdmin: false, grant, workflowId: 'w' } as const
   const refused = await Promise.all([
     step(requestedCall({ name: 'NONE' }), next),
     step(requestedCall({ name: 'ECHO', expectedDigest }), next),

@@ -1,0 +1,37 @@
+/** How a caller wants the answer to a call: `events` as it happens, or `json` when it has ended. */
+export type CallAnswer = {
+  readonly wants: 'events' | 'json'
+  /** True if JSON is acceptable too. */
+  readonly takesJson: boolean
+}
+
+const EVENTS = 'text/event-stream'
+
+/** The ranges that contain JSON, the most specific first. */
+const JSON_RANGES = ['application/json', 'application/*', '*/*']
+
+/**
+ * Reads an `Accept` header. JSON is the default: events are only wanted by a caller who names `text/event-stream`, and does not
+ * name `application/json` with the same or a higher weight. A range such as a star names nothing.
+ */
+export function callAnswer(accept = '*/*'): CallAnswer {
+  const weights = weightsOf(accept)
+  const weight = weights.get(EVENTS) ?? 0
+  const hasEvents = weight > 0 && weight > (weights.get('application/json') ?? 0)
+  const jsonWeight = JSON_RANGES.map((range) => weights.get(range)).find((each) => each !== undefined)
+  return { wants: hasEvents ? 'events' : 'json', takesJson: (jsonWeight ?? 0) > 0 }
+}
+
+/** The weight of each range, in lower case and without parameters. A weight that cannot be read is 1. */
+function weightsOf(accept: string): ReadonlyMap<string, number> {
+  return new Map(
+    accept
+      .toLowerCase()
+      .split(',')
+      .map((item) => {
+        const [range = '', ...parameters] = item.split(';').map((part) => part.trim())
+        const weight = Number(parameters.find((each) => each.startsWith('q='))?.slice(2) ?? 1)
+        return [range, Number.isNaN(weight) ? 1 : weight] as const
+      }),
+  )
+}

@@ -1,0 +1,114 @@
+import { isUtf8 } from 'node:buffer'
+import { parseObject } from '../../parse-object.ts'
+import { JsonText } from '../../tools/json/json-text.ts'
+import type { PrintedLog, RunnerEvent, RunnerListener } from '../../tools/modules/runner.ts'
+
+export const EVENTS_TYPE = 'application/x-ndjson'
+
+/** The most bytes of one line. The longest is an outcome, which is as long as an answer without events can be. */
+const LINE_BYTES_MAX = 2_097_152
+
+/** The most bytes of all lines other than progress. Nothing keeps them: the limit is against a runner that never ends. */
+const EVENTS_BYTES_MAX = 16_777_216
+
+/** The most bytes of printed lines that are kept for a call without an outcome. A runner's log has at most as many. */
+const PRINTED_BYTES_MAX = 65_536
+
+/** What a line starts with. Values and outcomes are not parsed, because that may take tens of milliseconds. */
+const VALUE = '{"event":"value","value":'
+const OUTCOME = '{"event":"outcome",'
+
+const NEW_LINE = 0x0a
+
+/** Reads the lines of a runner's answer with events, in pieces of any size. Throws for an answer that is not valid. */
+export class EventReader {
+  readonly #listen: RunnerListener | undefined
+  #parts: Buffer[] = []
+  #lineBytes = 0
+  #bytes = 0
+  #lines = 0
+  #outcome: string | undefined
+  #printed = ''
+  #printedBytes = 0
+  #isCut = false
+  /** True if the listener has made the reader wait at least once. */
+  hasWaited = false
+
+  constructor(listen?: RunnerListener) {
+    this.#listen = listen
+  }
+
+  /** What the tool has printed until now. Undefined if it printed nothing. */
+  get log(): PrintedLog | undefined {
+    return this.#printed === '' ? undefined : { text: this.#printed, truncated: this.#isCut }
+  }
+
+  /** Takes the next bytes. If the listener wants to wait, returns a promise, which never rejects. */
+  take(piece: Buffer): Promise<void> | undefined {
+    let waiting: Promise<void> | undefined
+    let start = 0
+    for (let end = piece.indexOf(NEW_LINE); end !== -1; end = piece.indexOf(NEW_LINE, start)) {
+      this.#keep(piece.subarray(start, end))
+      waiting = this.#endLine() ?? waiting
+      start = end + 1
+    }
+    this.#keep(piece.subarray(start))
+    if (waiting) this.hasWaited = true
+    return waiting
+  }
+
+  /** The outcome, in the form of an answer without events. Throws if the runner has sent none. */
+  end(): string {
+    if (this.#lineBytes > 0) throw invalid('it ends in the middle of a line')
+    if (this.#outcome === undefined) throw invalid('it has no outcome')
+    return this.#outcome
+  }
+
+  #keep(part: Buffer): void {
+    this.#lineBytes += part.length
+    if (this.#lineBytes > LINE_BYTES_MAX) throw invalid(`a line has more than ${LINE_BYTES_MAX} bytes`)
+    if (part.length > 0) this.#parts.push(part)
+  }
+
+  #endLine(): Promise<void> | undefined {
+    const line = Buffer.concat(this.#parts)
+    this.#parts = []
+    this.#lineBytes = 0
+    this.#lines += 1
+    if (!isUtf8(line)) throw invalid(`line ${this.#lines} is not UTF-8`)
+    if (this.#outcome !== undefined) throw invalid('a line follows the outcome')
+    const text = line.toString()
+    if (text.startsWith(OUTCOME)) {
+      this.#outcome = `{${text.slice(OUTCOME.length)}`
+      return undefined
+    }
+    const event = eventIn(text)
+    if (!event) throw invalid(`line ${this.#lines} is no event`)
+    if (event.type !== 'progress') this.#bytes += line.length
+    if (this.#bytes > EVENTS_BYTES_MAX) throw invalid(`its events have more than ${EVENTS_BYTES_MAX} bytes`)
+    if (event.type === 'log') this.#print(event.text)
+    return this.#listen?.(event)
+  }
+
+  #print(text: string): void {
+    this.#printedBytes += Buffer.byteLength(text)
+    if (this.#printedBytes <= PRINTED_BYTES_MAX) this.#printed += text
+    else this.#isCut = true
+  }
+}
+
+function eventIn(line: string): RunnerEvent | undefined {
+  if (line.startsWith(VALUE) && line.endsWith('}'))
+    return { type: 'value', value: new JsonText(line.slice(VALUE.length, -1)) }
+  const { event, text, fraction } = parseObject(line) ?? {}
+  if (typeof text !== 'string') return undefined
+  if (event === 'log') return { type: 'log', text }
+  return event === 'progress' && typeof fraction === 'number'
+    ? { type: 'progress', fraction, text }
+    : undefined
+}
+
+/** The message follows the words "The runner". */
+function invalid(fault: string): Error {
+  return new Error(`sent an answer that is not valid (${fault})`)
+}

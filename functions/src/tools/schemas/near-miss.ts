@@ -1,0 +1,83 @@
+/** The most UTF-16 code units of a name that is compared with the known names. */
+export const NEAR_LENGTH_MAX = 64
+
+/** The most steps of one search. A known name costs STEPS_PER_NAME, and each pair of characters that is compared costs one. */
+const NEAR_STEPS_MAX = 1_000_000
+
+/** The steps that a known name costs even if its characters are not compared. */
+const STEPS_PER_NAME = 20
+
+/**
+ * The known name that was probably meant: the most similar one, if at most a third of its characters differ. Case, hyphens,
+ * underscores, colons, dots and spaces make no difference. With very many names, only the first ones are looked at.
+ */
+export function nearMiss(name: string, known: Iterable<string>): string | undefined {
+  if (name.length > NEAR_LENGTH_MAX) return undefined
+  const [family = ''] = /^.*?(?::|__)/.exec(name) ?? []
+  const families = family === '' ? [] : [family.replace('__', ':'), family.replace(':', '__')]
+  const whole = folded(name)
+  const inFamily = folded(name.slice(family.length))
+  let nearest: string | undefined
+  let leastDistance = Infinity
+  let steps = 0
+  for (const candidate of known) {
+    steps += STEPS_PER_NAME
+    if (steps > NEAR_STEPS_MAX) break
+    if (candidate.length > NEAR_LENGTH_MAX) continue
+    // Tools of one family have their first part in common, which makes them no more similar.
+    const same = families.find((each) => candidate.startsWith(each))
+    const sent = same === undefined ? whole : inFamily
+    const other = folded(same === undefined ? candidate : candidate.slice(same.length))
+    const [from, to] = withoutCommonEnds(sent, other)
+    const third = Math.floor(Math.max(sent.length, other.length) / 3)
+    const distanceMax = Math.min(third, leastDistance - 1)
+    // The distance is never below the difference of the lengths.
+    if (Math.abs(from.length - to.length) > distanceMax) continue
+    steps += from.length * Math.min(to.length, 2 * distanceMax + 1)
+    const distance = editDistance(from, to, distanceMax)
+    if (distance > distanceMax) continue
+    nearest = candidate
+    leastDistance = distance
+  }
+  return nearest
+}
+
+function folded(name: string): string {
+  return name.toLowerCase().replaceAll(/[-_:. ]/g, '')
+}
+
+/** The texts without what they have in common at their start and their end, because it does not change their distance. */
+function withoutCommonEnds(a: string, b: string): readonly [string, string] {
+  const shorter = Math.min(a.length, b.length)
+  let start = 0
+  while (start < shorter && a.charCodeAt(start) === b.charCodeAt(start)) start += 1
+  let end = 0
+  while (end < shorter - start && a.charCodeAt(a.length - 1 - end) === b.charCodeAt(b.length - 1 - end))
+    end += 1
+  return [a.slice(start, a.length - end), b.slice(start, b.length - end)]
+}
+
+/**
+ * How many characters must be added, removed or changed to turn one text into the other (Levenshtein), or a number above `max`
+ * if they are more than `max`. Compares only the pairs of characters whose places differ by at most `max`.
+ */
+function editDistance(from: string, to: string, max: number): number {
+  const beyond = max + 1
+  const row = Float64Array.from({ length: to.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= from.length; i += 1) {
+    const first = Math.max(1, i - max)
+    const last = Math.min(to.length, i + max)
+    let corner = row[first - 1] ?? beyond
+    row[first - 1] = first === 1 ? i : beyond
+    let least = row[first - 1] ?? beyond
+    for (let j = first; j <= last; j += 1) {
+      const above = j === i + max ? beyond : (row[j] ?? beyond)
+      const change = corner + (from.charCodeAt(i - 1) === to.charCodeAt(j - 1) ? 0 : 1)
+      row[j] = Math.min(change, above + 1, (row[j - 1] ?? beyond) + 1)
+      least = Math.min(least, row[j] ?? beyond)
+      corner = above
+    }
+    if (least > max) return beyond
+  }
+  return row[to.length] ?? beyond
+}

@@ -1,0 +1,126 @@
+import { isJsonObject, isToolResult, parsedJson } from '@toolrack/contract'
+import type { JsonObject, JsonValue, ToolResult } from '@toolrack/contract'
+import { ServiceError, timedOut } from './errors.ts'
+import { orAborted } from './in-time.ts'
+import { withRetry } from './retry.ts'
+import { failureOf } from './run-at-service.ts'
+import { accepted, withNetworkErrors, type Service } from './service.ts'
+
+/** An event of a call. The last one is always the result. */
+export type CallEvent =
+  /** The tool has begun. A tool that runs in this program has no id. */
+  | { readonly type: 'start'; readonly invocationId?: string }
+  /** Text that the tool has printed: one line, several lines, or a part of one. */
+  | { readonly type: 'log'; readonly text: string }
+  /** `fraction` is between 0 and 1. A slow reader gets only some of these. */
+  | { readonly type: 'progress'; readonly fraction: number; readonly text: string }
+  /** A value that the tool has yielded. The result has all of them. */
+  | { readonly type: 'value'; readonly value: JsonValue }
+  | { readonly type: 'result'; readonly result: ToolResult }
+
+export type CallOptions = {
+  readonly signal?: AbortSignal | undefined
+  /** For the handler of a Python tool, as `context["caller"]`. */
+  readonly context?: JsonObject | undefined
+  /** The digest of the definition that the caller has read. If the tool has another one, nothing is run. */
+  readonly expectedDigest?: string | undefined
+}
+
+type CallBody = Omit<CallOptions, 'signal'> & { readonly name: string; readonly arguments: object }
+
+/**
+ * Calls one tool at the service. Without `hasEvents`, and from a service that cannot stream, the only event is the result. A
+ * lost call is a failure that says whether the tool may have run. Leaving the iterator breaks off the request. Throws as
+ * `dispatch` does.
+ */
+export async function* invokeAtService(
+  service: Service,
+  body: CallBody,
+  deadlineMs: number,
+  caller: AbortSignal | undefined,
+  hasEvents: boolean,
+): AsyncGenerator<CallEvent, void> {
+  const init = {
+    method: 'POST',
+    body: JSON.stringify(body),
+    headers: {
+      'Content-Type': 'application/json',
+      Accept: `${hasEvents ? `${EVENTS}, ` : ''}application/json;q=0.9`,
+    },
+  }
+  const ending = new AbortController()
+  const { signal } = ending
+  const leave = (): void => ending.abort(caller?.reason)
+  const clock = setTimeout(() => ending.abort(timedOut(deadlineMs)), deadlineMs)
+  caller?.addEventListener('abort', leave)
+  if (caller?.aborted) leave()
+  const ask = async (): Promise<Response> =>
+    (await service.ask('invoke', await service.token(), signal, () => init, resultOrError)).response
+  try {
+    const retried = withRetry(Date.now() + deadlineMs, signal, ask, ({ wasSent }) => !wasSent)
+    const response = await orAborted(signal, retried)
+    if (response.headers.get('Content-Type')?.startsWith(EVENTS)) yield* eventsIn(response, signal)
+    else yield { type: 'result', result: await resultIn(response, signal) }
+  } catch (error) {
+    caller?.throwIfAborted()
+    yield { type: 'result', result: failureOf(error) }
+  } finally {
+    clearTimeout(clock)
+    caller?.removeEventListener('abort', leave)
+    ending.abort()
+  }
+}
+
+const EVENTS = 'text/event-stream'
+
+/** A refused call is answered with a ToolResult too, whatever the status. */
+async function resultOrError(response: Response): Promise<Response> {
+  if (response.ok) return response
+  const text = await response
+    .clone()
+    .text()
+    .catch(() => '')
+  return isToolResult(parsedJson(text)) ? response : accepted(response)
+}
+
+async function resultIn(response: Response, signal: AbortSignal): Promise<ToolResult> {
+  const result = parsedJson(
+    await orAborted(
+      signal,
+      withNetworkErrors(signal, () => response.text()),
+    ),
+  )
+  if (isToolResult(result)) return result
+  throw new ServiceError('UNREADABLE', 'The answer to the call did not come from the service.')
+}
+
+async function* eventsIn({ body }: Response, signal: AbortSignal): AsyncGenerator<CallEvent, void> {
+  const reader = body?.getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  for (;;) {
+    const read = await orAborted(
+      signal,
+      withNetworkErrors(signal, async () => reader?.read()),
+    )
+    if (!read?.value) throw new ServiceError('NETWORK', 'The answer of the service broke off.')
+    text += decoder.decode(read.value, { stream: true })
+    const blocks = text.split(/\r?\n\r?\n/)
+    text = blocks.pop() ?? ''
+    for (const block of blocks) {
+      const event = eventIn(block)
+      if (event) yield event
+      if (event?.type === 'result') return
+    }
+  }
+}
+
+/** Undefined for a comment, and for an event of a later version. */
+function eventIn(block: string): CallEvent | undefined {
+  const [, type = ''] = /^event: ?(.*)$/m.exec(block) ?? []
+  const [, data = ''] = /^data: ?(.*)$/m.exec(block) ?? []
+  const value = parsedJson(data)
+  if (type === 'result') return isToolResult(value) ? { type, result: value } : undefined
+  const isKnown = /^(?:start|log|progress|value)$/.test(type) && isJsonObject(value)
+  return isKnown ? ({ ...value, type } as CallEvent) : undefined
+}

@@ -1,0 +1,195 @@
+import { expect, test } from '@jest/globals'
+import type { RequestListener } from 'node:http'
+import { HttpRunner } from '../../../../functions/src/platform/runner/http-runner.ts'
+import type { RunnerCall, RunnerEvent } from '../../../../functions/src/tools/modules/runner.ts'
+import { JsonText } from '../../../../functions/src/tools/json/json-text.ts'
+import { CALL, SUCCESS } from '../../../support/runner-call.ts'
+import { json, ScriptedServer } from '../../../support/scripted-server.ts'
+import { until } from '../../../support/until.ts'
+
+const NDJSON = { 'Content-Type': 'application/x-ndjson' }
+
+const log = (text: string): string => `${JSON.stringify({ event: 'log', text })}\n`
+const value = (text: string): string => `{"event":"value","value":${text}}\n`
+const progress = (fraction: number): string =>
+  `${JSON.stringify({ event: 'progress', fraction, text: 'on' })}\n`
+const OUTCOME = `${JSON.stringify({ event: 'outcome', ...SUCCESS })}\n`
+
+/** A runner that answers with these pieces, one after the other. `null` breaks the connection. */
+function pieces(...parts: readonly (string | Buffer | null)[]): RequestListener {
+  return (_req, res) => {
+    res.writeHead(200, NDJSON)
+    const write = ([part, ...rest]: typeof parts): void => {
+      if (part === undefined) res.end()
+      else if (part === null) res.destroy()
+      else res.write(part, () => setImmediate(write, rest))
+    }
+    write(parts)
+  }
+}
+
+/** A runner that prints a line and then says nothing. */
+const hanging: RequestListener = (_req, res) => void res.writeHead(200, NDJSON).write(log('so far\n'))
+
+/** The outcome and the events of a call to a runner that answers so. */
+async function heard(answer: RequestListener, call: Partial<RunnerCall> = {}) {
+  await using there = await ScriptedServer.start()
+  there.answers = [answer]
+  const endpoint = { url: there.origin, secret: 's' }
+  const runner = new HttpRunner({ endpoint: () => endpoint, patience: { graceMs: 10_000 } })
+  const events: RunnerEvent[] = []
+  const outcome = await runner.invoke({
+    ...CALL,
+    listen: (event) => {
+      events.push(event)
+      return undefined
+    },
+    ...call,
+  })
+  await runner.close()
+  return { outcome, events, asked: there.asked }
+}
+
+const { outcome: _outcome, ...RETURNED } = SUCCESS
+
+test('events are heard in their order, values as they were written, and then the outcome', async () => {
+  const { outcome, events } = await heard(
+    pieces(log('one\n'), progress(0.5), value('{"a": 1.0}'), value('what no parser takes'), OUTCOME),
+  )
+  expect(outcome).toEqual(RETURNED)
+  expect(events).toEqual([
+    { type: 'log', text: 'one\n' },
+    { type: 'progress', fraction: 0.5, text: 'on' },
+    { type: 'value', value: new JsonText('{"a": 1.0}') },
+    { type: 'value', value: new JsonText('what no parser takes') },
+  ])
+})
+
+test('an outcome with a value is read as in an answer without events', async () => {
+  const { outcome: ended, text: _text, ...facts } = SUCCESS
+  const line = `${JSON.stringify({ event: 'outcome', outcome: ended, value: { a: [1] }, ...facts })}\n`
+  expect((await heard(pieces(log('a'), line))).outcome).toMatchObject({ json: '{"a":[1]}' })
+})
+
+test('lines are read whole, wherever they are cut', async () => {
+  const bytes = Buffer.from(log('é\u{1F600}\n') + value('["ü"]') + OUTCOME)
+  for (const size of [1, 2, 3, 7, bytes.length]) {
+    const cut = Array.from({ length: Math.ceil(bytes.length / size) }, (_, index) =>
+      bytes.subarray(index * size, (index + 1) * size),
+    )
+    const { outcome, events } = await heard(pieces(...cut))
+    expect(outcome).toEqual(RETURNED)
+    expect(events).toEqual([
+      { type: 'log', text: 'é\u{1F600}\n' },
+      { type: 'value', value: new JsonText('["ü"]') },
+    ])
+  }
+})
+
+const invalid = (fault: string) =>
+  `The runner sent an answer that is not valid (${fault}); the tool may have run. Look before you repeat the call.`
+
+test.each([
+  ['half a line', [log('a'), OUTCOME.slice(0, 40)], invalid('it ends in the middle of a line')],
+  ['no outcome', [log('a')], invalid('it has no outcome')],
+  ['nothing', [], invalid('it has no outcome')],
+  ['two outcomes', [log('a'), OUTCOME + OUTCOME], invalid('a line follows the outcome')],
+  ['garbage', [log('a'), 'Bad gateway\n'], invalid('line 2 is no event')],
+  ['an unknown event', [log('a'), '{"event":"tick","text":""}\n'], invalid('line 2 is no event')],
+  ['an empty line', [log('a'), '\n'], invalid('line 2 is no event')],
+  ['no UTF-8', [log('a'), Buffer.from([0x22, 0xff, 0x22, 0x0a])], invalid('line 2 is not UTF-8')],
+  ['a huge line', [log('a'), 'x'.repeat(2_200_000)], invalid('a line has more than 2097152 bytes')],
+  [
+    'lines without end',
+    [log('a'), ...Array.from({ length: 10 }, () => value(`"${'x'.repeat(2_000_000)}"`))],
+    invalid('its events have more than 16777216 bytes'),
+  ],
+  [
+    'a broken connection',
+    [log('a'), null],
+    'The runner was lost (ECONNRESET); the tool may have run. Look before you repeat the call.',
+  ],
+  [
+    'an outcome that is none',
+    [log('a'), '{"event":"outcome","outcome":"success"}\n'],
+    'The runner sent an answer that is not valid; the tool may have run. Look before you repeat the call.',
+  ],
+])('%s makes the call a lost one, and keeps its lines', async (title, parts, error) => {
+  const { outcome } = await heard(pieces(...parts))
+  const printed = title === 'nothing' ? undefined : { text: 'a', truncated: false }
+  expect(outcome).toEqual({ code: 'WORKER_DIED', error, ...(printed && { log: printed }) })
+})
+
+test('what a lost call has printed is kept up to the bound of a log', async () => {
+  const { outcome } = await heard(pieces(...Array.from({ length: 70 }, () => log('x'.repeat(1_024)))))
+  expect(outcome.log).toEqual({ text: 'x'.repeat(65_536), truncated: true })
+})
+
+test('the lines of a call whose caller goes are kept', async () => {
+  const caller = new AbortController()
+  const { outcome } = await heard(hanging, {
+    signal: caller.signal,
+    listen: () => {
+      caller.abort()
+      return undefined
+    },
+  })
+  expect(outcome).toMatchObject({ code: 'WORKER_DIED', log: { text: 'so far\n', truncated: false } })
+})
+
+test('events are always accepted; values are asked for only if somebody listens', async () => {
+  const bodies: unknown[] = []
+  const keep: RequestListener = (req, res) => {
+    let body = ''
+    req.on('data', (part: Buffer) => (body += part.toString()))
+    req.on('end', () => {
+      bodies.push([req.headers.accept, (JSON.parse(body) as { stream?: true }).stream])
+      json(SUCCESS)(req, res)
+    })
+  }
+  expect((await heard(keep)).outcome).toEqual(RETURNED)
+  expect((await heard(keep, { listen: undefined })).outcome).toEqual(RETURNED)
+  expect(bodies).toEqual([
+    ['application/x-ndjson', true],
+    ['application/x-ndjson', undefined],
+  ])
+})
+
+test('while the listener waits, the runner is not read, and then everything comes', async () => {
+  const lines = 200
+  let written = 0
+  const flood: RequestListener = (_req, res) => {
+    res.writeHead(200, NDJSON)
+    const more = (): void => {
+      for (; written < lines;) {
+        written += 1
+        if (!res.write(value(`"${'x'.repeat(64 * 1_024)}"`))) return void res.once('drain', more)
+      }
+      res.end(OUTCOME)
+    }
+    more()
+  }
+  const reading = Promise.withResolvers<void>()
+  let count = 0
+  const call = heard(flood, {
+    listen: () => {
+      count += 1
+      return reading.promise
+    },
+  })
+  // The connection is full when the runner has written nothing between two looks.
+  let before = -1
+  await until(
+    () => Promise.resolve(written),
+    (now) => {
+      const isFull = now > 1 && now === before
+      before = now
+      return isFull
+    },
+  )
+  expect(count).toBeLessThan(lines)
+  expect(written).toBeLessThan(lines)
+  reading.resolve()
+  expect((await call).outcome).toMatchObject({ text: SUCCESS.text })
+  expect(count).toBe(lines)
+})
