@@ -109,7 +109,7 @@ test('a runner without the module is sent its source in the same call', async ()
         answer(req, res)
       })
   const answers = [keep(refusal(404, 'MODULE_UNKNOWN')), keep(json(SUCCESS))]
-  const { outcome, times } = await asked(answers, { source: () => Promise.resolve('TOOL_SPECS = []') })
+  const { outcome, times } = await asked(answers, { source: () => Promise.resolve({ source: 'TOOL_SPECS = []' }) })
   expect(outcome).toMatchObject({ text: 'cloudy' })
   expect(times).toBe(2)
   const [first, second] = bodies
@@ -130,7 +130,7 @@ test('a module whose source is gone is no tool any more', async () => {
 
 test('a runner that never keeps a source is not asked for ever', async () => {
   const { outcome, times } = await asked([refusal(404, 'MODULE_UNKNOWN')], {
-    source: () => Promise.resolve('TOOL_SPECS = []'),
+    source: () => Promise.resolve({ source: 'TOOL_SPECS = []' }),
   })
   expect(outcome).toMatchObject({ code: 'RUNNER_UNAVAILABLE' })
   expect(times).toBe(2)

@@ -9,7 +9,7 @@ import type { Runner } from '../../../../functions/src/tools/modules/runner.ts'
 import { SchemaCompilers } from '../../../../functions/src/tools/schemas/schema-compilers.ts'
 import { put, tool } from '../../../support/definition-changes.ts'
 import { sha256Of } from '../../../support/module-changes.ts'
-import { checkedModule, readingRunner } from '../../../support/reading-runner.ts'
+import { checkedModule, readingRunner, textIn } from '../../../support/reading-runner.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import { until } from '../../../support/until.ts'
 
@@ -25,9 +25,9 @@ class CountingRunner {
   readonly asked: string[] = []
   readonly runner: Runner = {
     ...readingRunner(),
-    check: ({ name, source }) => {
+    check: ({ name, ...module }) => {
       this.asked.push(name)
-      const text = Buffer.from(source).toString()
+      const text = textIn(module)
       const broken = {
         code: 'MODULE_BROKEN',
         kind: 'syntax_error',
@@ -322,8 +322,8 @@ test('the source of what is listed is at hand, that of the listing before too, a
   }
   expect(seen.map((sha256) => layer.source(sha256))).toEqual([
     undefined,
-    moduleOf('notes', 'two'),
-    moduleOf('notes', 'three'),
+    { source: moduleOf('notes', 'two') },
+    { source: moduleOf('notes', 'three') },
   ])
   modules.close()
 })
