@@ -1,6 +1,5 @@
 import { isJsonObject, ToolrackError, type JsonValue } from '@toolrack/contract'
 import { filesOf, type ModuleContent } from '../../tools/modules/module-content.ts'
-import { refuseLargeFiles } from '../../tools/modules/module-files.ts'
 import { nearMiss } from '../../tools/schemas/argument-faults.ts'
 import { BODY_BYTES_MAX, bodyInvalid, readBytes, readObject, type Sent } from '../http/read-body.ts'
 
@@ -49,19 +48,18 @@ function refuseUnknown(unknown: readonly string[]): void {
   throw bodyInvalid(`The body has a field that it cannot have.${hint} It must be ${SHAPES}.`)
 }
 
-function filesIn(files: JsonValue): ModuleContent<Uint8Array> {
-  if (!isJsonObject(files))
+function filesIn(sent: JsonValue): ModuleContent<Uint8Array> {
+  if (!isJsonObject(sent))
     throw bodyInvalid('The field files must be an object: a path and a text for each file.')
-  const all = Object.entries(files)
+  const all = Object.entries(sent)
   if (all.some(([path]) => !path.isWellFormed()))
     throw bodyInvalid('The field files has a path with a lone surrogate, which is no text.')
-  const read = filesOf(
+  const files = filesOf(
     all.map(
       ([path, text]) => [path, bytesOf(text, `files[${JSON.stringify(path.slice(0, PATH_SHOWN))}]`)] as const,
     ),
   )
-  refuseLargeFiles(read)
-  return { files: read }
+  return { files }
 }
 
 /** The characters of a path that a message repeats. */

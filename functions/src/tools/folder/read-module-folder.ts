@@ -4,6 +4,7 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { contentSha256, filesOf, INIT_FILE } from '../modules/module-content.ts'
 import {
+  filesTooLarge,
   isModuleSegment,
   MODULE_FILES_BYTES_MAX,
   MODULE_FILES_MAX,
@@ -127,9 +128,7 @@ function tooMany({ path }: Place, most: string): FileFault {
 }
 
 function tooLarge({ path }: Place, bytes: number, now: ReturnType<typeof stampOf>): FileFault {
-  const [size, most] = [bytes, MODULE_FILES_BYTES_MAX].map((number) => number.toLocaleString('en-US'))
-  const sentence = `the files have ${size} bytes together; ${most} are allowed. Move data out of them.`
-  return faulty({ path: `${path}/` }, 'files_too_large', sentence, now)
+  return { found: 'fault', fault: filesTooLarge(path, bytes), ...now }
 }
 
 function pathTooLong({ path }: Place, long: Place): FileFault {

@@ -4,7 +4,8 @@ import type { ModuleCheck, Runner } from './runner.ts'
 import { LongWork } from '../../loop-turn.ts'
 import type { SchemaCompiler } from '../schemas/schema-compilers.ts'
 import { admitSpec, type AdmittedSpec, type ModuleIdentity } from './admit-spec.ts'
-import { contentSha256, mapContent, titleOf, type ModuleContent } from './module-content.ts'
+import { contentSha256, mapContent, mainFile, type ModuleContent } from './module-content.ts'
+import { refuseLargeFiles } from './module-files.ts'
 import { isModuleName } from './module-reader.ts'
 import { moduleReport } from './module-report.ts'
 import type { CheckReport, ModuleFault } from './check-report.ts'
@@ -37,21 +38,22 @@ export async function admitModule(
   { name, tenant, signal, ...content }: ModuleCheck,
   { runner, compiler, goOn }: Parts,
 ): Promise<AdmittedModule> {
+  if (content.files) refuseLargeFiles(name, content.files)
   const sha256 = contentSha256(content)
   const checked = await runner.check({ name, ...content, tenant, signal })
-  const title = titleOf(name, content)
+  const file = mainFile(name, content)
   const specs: AdmittedSpec[] = []
   const admitting = new LongWork()
   for (const spec of checked.tools) {
     goOn?.(specs.length, checked.tools.length)
     // Other requests get a turn here: if specs are refused before their compilation, the loop waits for nothing else.
     if (admitting.isLong) await admitting.giveTurn()
-    specs.push(await admitSpec(spec, { name, title, sha256 }, compiler))
+    specs.push(await admitSpec(spec, { name, file, sha256 }, compiler))
   }
   const tools = specs.flatMap(({ admitted }) => admitted ?? [])
   refuseFaults(checked, specs)
   if (!isModuleName(name)) throw new ToolrackError('MODULE_INVALID', 'No module can have this name.')
-  refuseOversize(title, tools)
+  refuseOversize(file, tools)
   const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
   const text = mapContent(content, (bytes) => utf8.decode(bytes))
   return { name, sha256, ...text, specs, tools, report: moduleReport(checked, specs) }
@@ -84,11 +86,11 @@ function missingImports({ missingImports: missing, notes }: CheckReport): ErrorD
   })
 }
 
-function refuseOversize(title: string, tools: readonly AdmittedDefinition[]): void {
+function refuseOversize(file: string, tools: readonly AdmittedDefinition[]): void {
   const bytes = tools.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0)
   if (bytes <= MODULE_DEFINITIONS_BYTES_MAX) return
   const [size, most] = [bytes, MODULE_DEFINITIONS_BYTES_MAX].map((number) => number.toLocaleString('en-US'))
-  const message = `${title}: its definitions take ${size} bytes together and may take ${most}. Split the module.`
+  const message = `${file}: its definitions take ${size} bytes together and may take ${most}. Split the module.`
   const fault = { reason: 'MODULE_INVALID', kind: 'definitions_too_large', message } as const
   throw new ToolrackError('MODULE_INVALID', message, { details: [fault] })
 }

@@ -12,9 +12,9 @@ export type ModuleContent<Content = string> =
 /** The file that makes a folder a module. It exports `TOOL_SPECS`. */
 export const INIT_FILE = '__init__.py'
 
-/** The name of the module in messages: `weather.py`, or `weather` for several files. */
-export function titleOf(name: string, { files }: ModuleContent<unknown>): string {
-  return files ? name : `${name}.py`
+/** The name of the file that exports `TOOL_SPECS`, as in messages: `weather.py`, or `weather/__init__.py`. */
+export function mainFile(name: string, { files }: ModuleContent<unknown>): string {
+  return files ? `${name}/${INIT_FILE}` : `${name}.py`
 }
 
 /** The content without other fields, with each file converted. */

@@ -13,15 +13,30 @@ export const MODULE_PATH_LENGTH_MAX = 200
 
 const SEGMENT = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/
 
-/** True for a name that a file or a folder in a module may have. The runner refuses files with other names. */
+/** True for a name that a file or a folder in a module may have. */
 export function isModuleSegment(name: string): boolean {
   return SEGMENT.test(name)
 }
 
-/** Throws BODY_TOO_LARGE, because the runner reads no larger request. The runner decides all other rules about files. */
-export function refuseLargeFiles(files: readonly ModuleFile<Uint8Array>[]): void {
+/** True for a path that a file of a module may have. */
+export function isModulePath(path: string): boolean {
+  return path.length <= MODULE_PATH_LENGTH_MAX && path.split('/').every(isModuleSegment)
+}
+
+/**
+ * Throws MODULE_INVALID if the files are too large together, because the runner reads no larger request. The runner checks all
+ * other rules about the files of a module.
+ */
+export function refuseLargeFiles(name: string, files: readonly ModuleFile<Uint8Array>[]): void {
   const bytes = files.reduce((sum, { content }) => sum + content.length, 0)
   if (bytes <= MODULE_FILES_BYTES_MAX) return
+  const fault = filesTooLarge(name, bytes)
+  throw new ToolrackError('MODULE_INVALID', fault.message, { details: [fault] })
+}
+
+/** The message is that of the runner. */
+export function filesTooLarge(name: string, bytes: number) {
   const [size, most] = [bytes, MODULE_FILES_BYTES_MAX].map((number) => number.toLocaleString('en-US'))
-  throw new ToolrackError('BODY_TOO_LARGE', `The files have ${size} bytes together; ${most} are allowed.`)
+  const message = `${name}/: the files have ${size} bytes together; ${most} are allowed. Move data out of them.`
+  return { reason: 'MODULE_INVALID', kind: 'files_too_large', message } as const
 }
