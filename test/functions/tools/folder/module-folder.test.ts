@@ -200,6 +200,38 @@ test('whatever happens to folders of modules while they are watched, they settle
   modules.close()
 })
 
+test('a change deep in a module, and an __init__.py in a folder that had none, are seen by their events', async () => {
+  using folder = temporaryFolder()
+  const at = (file: string): string => join(folder.path, file)
+  mkdirSync(at('m/sub/deep'), { recursive: true })
+  const modules = new ModuleFolder({
+    path: folder.path,
+    runner: new CountingRunner().runner,
+    compiler: compilers.own,
+    log,
+    changed: () => undefined,
+    patience: { pollMs: 1_000_000 },
+  })
+  await modules.start()
+  const loaded = (files: Readonly<Record<string, string>>) =>
+    until(
+      () => Promise.resolve([...modules.files.values()].map((one) => one.loaded?.sha256).join()),
+      (digests) => digests === sha256Of(files),
+    )
+  writeFileSync(at('m/__init__.py'), moduleOf('m'))
+  await loaded({ '__init__.py': moduleOf('m') })
+  for (const text of ['one', 'two']) {
+    writeFileSync(at('m/sub/deep/x.txt'), text)
+    await loaded({ '__init__.py': moduleOf('m'), 'sub/deep/x.txt': text })
+  }
+  renameSync(at('m/__init__.py'), at('m/__init__.py~'))
+  await until(
+    () => Promise.resolve(modules.files.size),
+    (size) => size === 0,
+  )
+  modules.close()
+})
+
 test('a file that becomes a folder, and a folder that becomes a file, never lose their tools', async () => {
   using folder = temporaryFolder()
   const at = (file: string): string => join(folder.path, file)
