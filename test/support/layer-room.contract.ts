@@ -15,6 +15,7 @@ const BOB: StoredLayer = { kind: 'user', uid: 'bob' }
 const large = (name: string, mark = '') => put(tool(name, `${mark}${'x'.repeat(4_000)}`))
 const within = (limits: Partial<LayerLimits>): WriteContext => by('ann', 1_000, limits)
 const source = (mark: string): string => `# ${mark} ${'x'.repeat(10_000)}`
+const files = (mark: string) => ({ '__init__.py': `# ${mark}`, 'more.py': source(mark) })
 
 /** The bytes of a definition that `large` makes. A version has the same size. */
 const OWN = recordBytes(large('aa', '00').text)
@@ -248,7 +249,6 @@ export function describeLayerRoom(title: string, start: () => Promise<StoreHarne
       })
 
       test('every file of a module counts, and those of a past version make room', async () => {
-        const files = (mark: string) => ({ '__init__.py': `# ${mark}`, 'more.py': source(mark) })
         const kept = keptText(moduleContent(files('00')))
         const { own, version } = moduleBytes({ kept, report, tools: ['m:a'] })
         expect(version).toBeGreaterThan(ofModule.version)
