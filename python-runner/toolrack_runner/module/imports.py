@@ -41,6 +41,27 @@ def imported_packages(tree: ast.Module, file: str) -> tuple[ImportedPackage, ...
     return tuple(found.values())
 
 
+def imported_siblings(tree: ast.Module, file: str) -> Iterator[tuple[str, int]]:
+    """The files of its own module that a file such as `weather/sub/a.py` imports: dotted names within the module, and lines.
+
+    Leaves out what may be missing, and `from . import x`, because x may also be a name in the folder's `__init__.py`.
+    """
+    optional_lines = _optional_lines(tree)
+    module, *folders = file.split("/")[:-1]
+    for node in sorted(_imports(tree), key=lambda node: (node.lineno, node.col_offset)):
+        if node.lineno in optional_lines:
+            continue
+        if isinstance(node, ast.ImportFrom) and node.level:
+            if node.module and node.level <= len(folders) + 1:
+                yield ".".join((*folders[: len(folders) + 1 - node.level], node.module)), node.lineno
+            continue
+        names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else [node.module or ""]
+        for name in names:
+            top, _, inner = name.partition(".")
+            if top == module and inner:
+                yield inner, node.lineno
+
+
 def imports_of_code(*codes: CodeType) -> tuple[str, ...]:
     """The top-level packages that compiled code and its functions import, each once. `from . import` is left out.
 
