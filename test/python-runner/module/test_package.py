@@ -392,7 +392,8 @@ def test_specs_that_are_imported_from_another_file_are_specs() -> None:
         "specs.py": "def run(): return 1\nTOOL_SPECS = [\n{'name': 'weather:run', 'description': 'R.', 'handler': run}]",
     }
     report = checked(files)
-    assert (report["ok"], report["tools"][0]["line"]) == (True, 3)
+    (tool,) = report["tools"]
+    assert (report["ok"], tool["file"], tool["line"]) == (True, "weather/specs.py", 3)
 
 
 @pytest.mark.parametrize("text", ["", "tool_specs = []"])
