@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import type { LayerRead, LayerSource, SkippedItem, StoredDefinition } from '../catalog/layer-source.ts'
 import type { AdmittedDefinition } from '../definitions/admit-definition.ts'
 import { faultDetail } from '../modules/admit-module.ts'
+import { contentOf, type ModuleContent } from '../modules/module-content.ts'
 import type { FolderFile, LoadedModule } from './folder-file.ts'
 import type { ModuleFolder } from './module-folder.ts'
 import { FILES_MAX } from './scan-folder.ts'
@@ -38,8 +39,8 @@ export class FolderLayer implements LayerSource {
   #filesRead = NOTHING_READ
   #joined: Joined | undefined
   #readLast: Sources | undefined
-  /** The sources of the last two reads, by sha256, so that a call that began before the last read finds its module's source. */
-  #sources: readonly ReadonlyMap<string, string>[] = []
+  /** The modules of the last two reads, by sha256, so that a call that began before the last read finds its module. */
+  #sources: readonly ReadonlyMap<string, ModuleContent>[] = []
 
   constructor(files: LayerSource, folder: ModuleFolder) {
     this.#files = files
@@ -56,7 +57,7 @@ export class FolderLayer implements LayerSource {
     const { read, tools, of } = this.#current()
     if (of !== this.#readLast) {
       this.#readLast = of
-      const sources = new Map(tools.map(({ module }) => [module.sha256, module.source]))
+      const sources = new Map(tools.map(({ module }) => [module.sha256, contentOf(module)]))
       this.#sources = [sources, ...this.#sources.slice(0, 1)]
     }
     return read.revision === since ? { ...read, whole: false, definitions: [] } : read
@@ -71,7 +72,7 @@ export class FolderLayer implements LayerSource {
     return this.#current()
   }
 
-  source(sha256: string): string | undefined {
+  source(sha256: string): ModuleContent | undefined {
     return this.#sources.find((sources) => sources.has(sha256))?.get(sha256)
   }
 
@@ -101,14 +102,15 @@ export function mergeModules(files: Iterable<FolderFile>, taken: ReadonlyMap<str
   for (const { file, loaded, faults } of files) {
     for (const detail of faults) skipped.push({ file, detail, serving: loaded?.sha256 ?? null })
     for (const { spec, admitted, faults } of loaded?.specs ?? []) {
-      const { line } = spec
-      for (const fault of faults) skipped.push({ file, detail: faultDetail(fault, spec.name), serving: null })
+      const place = { file: spec.file ?? file, line: spec.line }
+      for (const fault of faults)
+        skipped.push({ file: place.file, detail: faultDetail(fault, spec.name), serving: null })
       if (!admitted || !loaded) continue
       const { name } = admitted.definition.function
       const first = tools.get(name)
       const owner = taken.get(name) ?? (first && placeOf(first))
-      if (owner === undefined) tools.set(name, { name, file, line, module: loaded, admitted })
-      else skipped.push({ file, detail: nameTaken({ file, line }, name, owner), serving: null })
+      if (owner === undefined) tools.set(name, { name, ...place, module: loaded, admitted })
+      else skipped.push({ file: place.file, detail: nameTaken(place, name, owner), serving: null })
     }
   }
   return { tools: [...tools.values()], skipped }
