@@ -1,0 +1,117 @@
+import { errorBody } from '@toolrack/contract'
+import { harmless } from '../../../log.ts'
+import { ConfigError } from '../../variables.ts'
+import { jsonOf } from '../../../tools/json/json-text.ts'
+import { pythonChoice } from '../open-runner.ts'
+import { argumentsOf, objectOf } from './argument-words.ts'
+import { AuthorError } from './author-error.ts'
+import { openSession, type AuthorSession } from './author-session.ts'
+import { callTool } from './call-tool.ts'
+import { checkModule, type Checked } from './check-module.ts'
+import { writeNewModule } from './new-module.ts'
+import { PrintedLines } from './printed-lines.ts'
+import { readModule } from './read-module.ts'
+import { isAllGood, reportLines } from './report-lines.ts'
+import { terminalText } from './terminal-text.ts'
+import { toolNamed } from './tool-named.ts'
+
+/** The request of `scripts/tool.mjs`, which has checked its shape. */
+type Request = {
+  readonly action: 'check' | 'call' | 'new'
+  readonly file: string
+  /** The name of the tool, and arguments such as `days=3`. */
+  readonly words: readonly string[]
+  readonly arguments?: string
+  readonly context?: string
+  readonly timeout?: string
+  readonly json?: boolean
+}
+
+const ACTIONS = { check, call, new: create }
+
+const INTERRUPTED = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
+
+/** `npm run tool -- check|call|new <file>`. The exit code is 0 if all is well, 1 if something failed, 2 for a wrong command. */
+async function main(): Promise<number> {
+  const request = requestIn(process.argv)
+  const session = openSession(pythonChoice(process.argv))
+  for (const [signal, code] of Object.entries(INTERRUPTED))
+    process.once(signal, () => void session.close().finally(() => process.exit(code)))
+  try {
+    return await ACTIONS[request.action](session, request)
+  } finally {
+    await session.close()
+  }
+}
+
+function requestIn(args: readonly string[]): Request {
+  const prefix = '--request='
+  const text = args.find((argument) => argument.startsWith(prefix))?.slice(prefix.length) ?? ''
+  return JSON.parse(text) as Request
+}
+
+async function check(session: AuthorSession, { file, json }: Request): Promise<number> {
+  const checked = await checkModule(session, await readModule(file))
+  if (json) console.log(checkedJson(checked))
+  else for (const line of reportLines(checked)) console.log(line)
+  return isAllGood(checked) ? 0 : 1
+}
+
+async function call(session: AuthorSession, request: Request): Promise<number> {
+  const { file, words, timeout, json } = request
+  const context = request.context === undefined ? {} : objectOf('--context', request.context)
+  const [first] = words
+  const named = first === undefined || first.includes('=') ? undefined : first
+  const checked = await checkModule(session, await readModule(file))
+  if (!('module' in checked)) {
+    if (json) console.log(checkedJson(checked))
+    else for (const line of reportLines(checked)) console.error(line)
+    return 1
+  }
+  const { definition } = toolNamed(checked.module, named)
+  const { name, parameters } = definition.function
+  const given = argumentsOf(named === undefined ? words : words.slice(1), request.arguments, parameters)
+  const printed = new PrintedLines(process.stderr)
+  const { result, log } = await callTool(session, checked.module, {
+    name,
+    arguments: given,
+    context,
+    deadlineMs: timeout === undefined ? undefined : Math.max(1, Math.round(Number(timeout) * 1_000)),
+    listen: (event) => printed.take(event),
+  })
+  printed.end(log)
+  const { resultType, textResultForLlm: text } = result
+  if (json) console.log(jsonOf(result))
+  // A program gets the text as it is. A person's terminal must not obey it.
+  else if (resultType === 'success') console.log(process.stdout.isTTY ? terminalText(text) : text)
+  else console.error(terminalText(`${name}: ${result.code}\n${text}`))
+  return resultType === 'success' ? 0 : 1
+}
+
+async function create(session: AuthorSession, { file }: Request): Promise<number> {
+  for (const line of await writeNewModule(session, file)) console.log(line)
+  return 0
+}
+
+/** The part of an upload's answer that is about the module, or the body of the error. */
+function checkedJson(checked: Checked): string {
+  if ('error' in checked) return JSON.stringify(errorBody(checked.error))
+  const { name, sha256, tools, report } = checked.module
+  return JSON.stringify({
+    name,
+    sha256,
+    tools: tools.map(({ definition }) => definition.function.name),
+    report,
+  })
+}
+
+try {
+  process.exitCode = await main()
+} catch (error) {
+  const isConfig = error instanceof ConfigError
+  if (!isConfig && !(error instanceof AuthorError)) throw error
+  console.error(
+    harmless(isConfig ? `The environment cannot be used: ${error.message}.` : (error as Error).message),
+  )
+  process.exitCode = isConfig ? 1 : (error as AuthorError).exitCode
+}
