@@ -66,7 +66,7 @@ def check_module(name: str, source: bytes, *, send: Send) -> None:
         spec = specs[tool.index]
         if spec["accepted"]:
             ran = _run_examples(module, tool, spec["parameters"], send)
-            notes = [*spec["notes"], *_example_notes(module, tool, ran)]
+            notes = [*spec["notes"], *_secret_notes(module, tool), *_example_notes(module, tool, ran)]
             specs[tool.index] = {**spec, "notes": notes, "examples": ran}
     return report("loaded", tools=[specs[index] for index in sorted(specs)])
 
@@ -119,6 +119,14 @@ def _matched(example: Example, outcome: JsonObject) -> bool | None:
     if not isinstance(text, str) or (example.contains or "") not in text:
         return False
     return not example.has_result or outcome.get("value", text) == example.result
+
+
+def _secret_notes(module: LoadedModule, tool: Tool) -> list[NoteJson]:
+    """`secrets` of a spec have no effect yet, and the author must not believe otherwise."""
+    if not tool.secrets:
+        return []
+    sentence = f"'{tool.name}': this version does not deliver secrets yet, so a call gets none of them."
+    return [note("secrets_not_delivered", module.name, tool.line, sentence)]
 
 
 def _example_notes(module: LoadedModule, tool: Tool, ran: list[JsonObject]) -> list[NoteJson]:

@@ -47,7 +47,7 @@ FaultKind = Literal[
 ]
 
 #: A note tells the author something about a module that works.
-NoteKind = Literal["key_unknown", "import_unavailable", "example_failed"]
+NoteKind = Literal["key_unknown", "import_unavailable", "example_failed", "secrets_not_delivered"]
 
 _CODES = {"import_memory": "MEMORY_LIMIT", "import_disk": "DISK_LIMIT"}
 _BROKEN = frozenset({"syntax_error", "source_too_nested", "specs_missing", "specs_not_a_list"})

@@ -6,7 +6,7 @@ import { EXIT } from '../start-error.ts'
 import { AuthorError } from './author-error.ts'
 import { typesOf } from './parameters-line.ts'
 
-/** The most levels of an argument, as in the body of a call. */
+/** The most levels of a value. A call allows fewer, and its refusal names the argument. */
 const DEPTH_MAX = 64
 
 /**

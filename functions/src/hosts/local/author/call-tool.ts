@@ -1,6 +1,7 @@
 import type { JsonObject } from '@toolrack/contract'
 import { createHash } from 'node:crypto'
 import type { CallEvent, Invocation } from '../../../calls/pipeline/call.ts'
+import { parseCallRequest } from '../../../calls/pipeline/parse-call-request.ts'
 import { Invoker } from '../../../calls/pipeline/invoker.ts'
 import { Catalog } from '../../../tools/catalog/catalog.ts'
 import type { LayerSource, StoredDefinition } from '../../../tools/catalog/layer-source.ts'
@@ -43,7 +44,7 @@ export async function callTool(
   try {
     return await invoker.invoke({
       principal: { kind: 'user', uid: AUTHOR, isAdmin: true },
-      read: () => ({ ...request, expectedDigest: undefined }),
+      read: () => parseCallRequest(request),
       signal: new AbortController().signal,
       ...(listen && { listen }),
     })

@@ -1,4 +1,4 @@
-import { isToolrackError, type ToolrackError } from '@toolrack/contract'
+import { isToolrackError, ToolrackError } from '@toolrack/contract'
 import { admitModule, type AdmittedModule } from '../../../tools/modules/admit-module.ts'
 import type { CheckReport } from '../../../tools/modules/check-report.ts'
 import type { ModuleSource, Runner } from '../../../tools/modules/runner.ts'
@@ -23,6 +23,13 @@ export async function checkModule(session: AuthorSession, source: ModuleSource):
     return { name, report, module }
   } catch (error) {
     if (!isToolrackError(error)) throw error
-    return { name, report, error }
+    return { name, report, error: await forAuthor(error, session.runner) }
   }
+}
+
+/** The message of RUNNER_UNAVAILABLE is for a user of a server. The author has to know what this machine lacks. */
+async function forAuthor(error: ToolrackError, runner: Runner): Promise<ToolrackError> {
+  if (error.code !== 'RUNNER_UNAVAILABLE') return error
+  const health = await runner.health()
+  return health.status === 'ready' ? error : new ToolrackError(error.code, health.reason)
 }

@@ -35,13 +35,18 @@ const INTERRUPTED = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
 async function main(): Promise<number> {
   const request = requestIn(process.argv)
   const session = openSession(pythonChoice(process.argv))
-  for (const [signal, code] of Object.entries(INTERRUPTED))
-    process.once(signal, () => void session.close().finally(() => process.exit(code)))
   try {
-    return await ACTIONS[request.action](session, request)
+    return await Promise.race([ACTIONS[request.action](session, request), interrupted()])
   } finally {
     await session.close()
   }
+}
+
+/** Resolves to the exit code of a command that a signal has ended. */
+function interrupted(): Promise<number> {
+  return new Promise((resolve) => {
+    for (const [signal, code] of Object.entries(INTERRUPTED)) process.on(signal, () => resolve(code))
+  })
 }
 
 function requestIn(args: readonly string[]): Request {
@@ -106,7 +111,8 @@ function checkedJson(checked: Checked): string {
 }
 
 try {
-  process.exitCode = await main()
+  // What an interrupted command would still say is of no use to anybody.
+  process.exit(await main())
 } catch (error) {
   const isConfig = error instanceof ConfigError
   if (!isConfig && !(error instanceof AuthorError)) throw error
