@@ -54,7 +54,6 @@ withPython(
     // A list reads the layer again, and must not tell the same again in another form.
     expect(server.log).not.toContain('definition skipped')
   },
-  30_000,
 )
 
 withPython(
@@ -82,5 +81,4 @@ withPython(
       { severity: 'INFO', message: 'module loaded', file: 'notes.py', tools: 1 },
     ])
   },
-  30_000,
 )

@@ -15,8 +15,9 @@ export type AuthorSession = {
 
 /** Starts a runner as `npm start` does, with the same variables. Throws a ConfigError. Does not wait until the runner is ready. */
 export function openSession(python: PythonChoice): AuthorSession {
+  let isClosing = false
   const log = logOf((level, message) => {
-    if (level === 'error') process.stderr.write(`${harmless(message)}\n`)
+    if (level === 'error' && !isClosing) process.stderr.write(`${harmless(message)}\n`)
   })
   const runner = openRunner(parseConfig(), python, log)
   const compilers = new SchemaCompilers({ log })
@@ -25,6 +26,7 @@ export function openSession(python: PythonChoice): AuthorSession {
     compilers,
     log,
     async close() {
+      isClosing = true
       await Promise.all([runner.close(), compilers.close()])
     },
   }

@@ -8,7 +8,7 @@ import { AuthorError } from './author-error.ts'
 import { openSession, type AuthorSession } from './author-session.ts'
 import { callTool } from './call-tool.ts'
 import { checkModule, type Checked } from './check-module.ts'
-import { writeNewModule } from './new-module.ts'
+import { newModule, writeNewModule } from './new-module.ts'
 import { PrintedLines } from './printed-lines.ts'
 import { readModule } from './read-module.ts'
 import { isAllGood, reportLines } from './report-lines.ts'
@@ -27,6 +27,12 @@ type Request = {
   readonly json?: boolean
 }
 
+/** What a command says at its end. */
+type Said = { readonly code: number; readonly stdout?: string; readonly stderr?: string }
+
+/** The part of a command that needs the runner. What needs no runner is done before one is started. */
+type Work = (session: AuthorSession) => Promise<Said>
+
 const ACTIONS = { check, call, new: create }
 
 const INTERRUPTED = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
@@ -34,18 +40,23 @@ const INTERRUPTED = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const
 /** `npm run tool -- check|call|new <file>`. The exit code is 0 if all is well, 1 if something failed, 2 for a wrong command. */
 async function main(): Promise<number> {
   const request = requestIn(process.argv)
+  const stopped = interrupted()
+  const work = await ACTIONS[request.action](request)
   const session = openSession(pythonChoice(process.argv))
   try {
-    return await Promise.race([ACTIONS[request.action](session, request), interrupted()])
+    const { code, stdout, stderr } = await Promise.race([work(session), stopped])
+    if (stdout !== undefined) console.log(stdout)
+    if (stderr !== undefined) console.error(stderr)
+    return code
   } finally {
     await session.close()
   }
 }
 
-/** Resolves to the exit code of a command that a signal has ended. */
-function interrupted(): Promise<number> {
+/** Resolves when a signal asks the command to end. */
+function interrupted(): Promise<Said> {
   return new Promise((resolve) => {
-    for (const [signal, code] of Object.entries(INTERRUPTED)) process.on(signal, () => resolve(code))
+    for (const [signal, code] of Object.entries(INTERRUPTED)) process.on(signal, () => resolve({ code }))
   })
 }
 
@@ -55,47 +66,50 @@ function requestIn(args: readonly string[]): Request {
   return JSON.parse(text) as Request
 }
 
-async function check(session: AuthorSession, { file, json }: Request): Promise<number> {
-  const checked = await checkModule(session, await readModule(file))
-  if (json) console.log(checkedJson(checked))
-  else for (const line of reportLines(checked)) console.log(line)
-  return isAllGood(checked) ? 0 : 1
+async function check({ file, json }: Request): Promise<Work> {
+  const source = await readModule(file)
+  return async (session) => {
+    const checked = await checkModule(session, source)
+    const stdout = json ? checkedJson(checked) : reportLines(checked).join('\n')
+    return { code: isAllGood(checked) ? 0 : 1, stdout }
+  }
 }
 
-async function call(session: AuthorSession, request: Request): Promise<number> {
+async function call(request: Request): Promise<Work> {
   const { file, words, timeout, json } = request
+  const source = await readModule(file)
   const context = request.context === undefined ? {} : objectOf('--context', request.context)
   const [first] = words
   const named = first === undefined || first.includes('=') ? undefined : first
-  const checked = await checkModule(session, await readModule(file))
-  if (!('module' in checked)) {
-    if (json) console.log(checkedJson(checked))
-    else for (const line of reportLines(checked)) console.error(line)
-    return 1
+  return async (session) => {
+    const checked = await checkModule(session, source)
+    if (!('module' in checked))
+      return json
+        ? { code: 1, stdout: checkedJson(checked) }
+        : { code: 1, stderr: reportLines(checked).join('\n') }
+    const { name, parameters } = toolNamed(checked.module, named).definition.function
+    const given = argumentsOf(named === undefined ? words : words.slice(1), request.arguments, parameters)
+    const printed = new PrintedLines(process.stderr)
+    const { result, log } = await callTool(session, checked.module, {
+      name,
+      arguments: given,
+      context,
+      deadlineMs: timeout === undefined ? undefined : Math.max(1, Math.round(Number(timeout) * 1_000)),
+      listen: (event) => printed.take(event),
+    })
+    printed.end(log)
+    const { resultType, textResultForLlm: text } = result
+    const code = resultType === 'success' ? 0 : 1
+    if (json) return { code, stdout: jsonOf(result) }
+    if (resultType === 'failure') return { code, stderr: terminalText(`${name}: ${result.code}\n${text}`) }
+    // A program gets the text as it is. A person's terminal must not obey it.
+    return { code, stdout: process.stdout.isTTY ? terminalText(text) : text }
   }
-  const { definition } = toolNamed(checked.module, named)
-  const { name, parameters } = definition.function
-  const given = argumentsOf(named === undefined ? words : words.slice(1), request.arguments, parameters)
-  const printed = new PrintedLines(process.stderr)
-  const { result, log } = await callTool(session, checked.module, {
-    name,
-    arguments: given,
-    context,
-    deadlineMs: timeout === undefined ? undefined : Math.max(1, Math.round(Number(timeout) * 1_000)),
-    listen: (event) => printed.take(event),
-  })
-  printed.end(log)
-  const { resultType, textResultForLlm: text } = result
-  if (json) console.log(jsonOf(result))
-  // A program gets the text as it is. A person's terminal must not obey it.
-  else if (resultType === 'success') console.log(process.stdout.isTTY ? terminalText(text) : text)
-  else console.error(terminalText(`${name}: ${result.code}\n${text}`))
-  return resultType === 'success' ? 0 : 1
 }
 
-async function create(session: AuthorSession, { file }: Request): Promise<number> {
-  for (const line of await writeNewModule(session, file)) console.log(line)
-  return 0
+async function create({ file }: Request): Promise<Work> {
+  const made = newModule(file)
+  return async (session) => ({ code: 0, stdout: (await writeNewModule(session, made)).join('\n') })
 }
 
 /** The part of an upload's answer that is about the module, or the body of the error. */
