@@ -142,6 +142,6 @@ def _example_notes(module: LoadedModule, tool: Tool, ran: list[JsonObject]) -> l
 def _unavailable_note(module: str, package: ImportedPackage) -> NoteJson:
     sentence = (
         f"'{package.name}' is not installed here, so this import will fail. "
-        "Use the standard library, or ask the operator to add it."
+        "Use the standard library, or ask the operator to add it to packages.txt."
     )
     return note("import_unavailable", module, package.line, sentence)

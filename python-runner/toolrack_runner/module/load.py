@@ -170,7 +170,7 @@ def _import_sentence(module: str, lines: tuple[str, ...], error: BaseException) 
     package = missing_package(error)
     if package is not None:
         sentence = f"the module imports '{package[:64]}', which is not installed here."
-        cure = "Use the standard library, or ask the operator to add the package"
+        cure = "Use the standard library, or ask the operator to add the package to packages.txt"
         return "import_not_installed", f"{sentence} {cure}."
     hint = denied(error, f"{module}.py", lines)
     if hint:
