@@ -51,7 +51,7 @@ await runCommand(async () => {
   const args = [python ? `--python=${python}` : `--no-python=${missing}`, `--request=${request}`]
   // npm runs its scripts in the checkout, and says where its user is.
   const cwd = process.env.INIT_CWD || process.cwd()
-  return runProgram('runtime', 'functions/src/hosts/local/author/tool-cli.ts', args, { cwd })
+  return runProgram('runtime', 'functions/src/hosts/local/tool-cli.ts', args, { cwd })
 })
 
 function wrong(sentence) {

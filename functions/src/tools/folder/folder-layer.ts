@@ -42,7 +42,7 @@ export class FolderLayer implements LayerSource {
   #filesRead = NOTHING_READ
   readonly #report: (news: FolderNews) => void
   readonly #reporter = new FolderReporter()
-  #looking: NodeJS.Timeout | undefined
+  #willLook = false
   #joined: Joined | undefined
   #readLast: Sources | undefined
   /** The sources of the last two reads, by sha256, so that a call that began before the last read finds its module's source. */
@@ -90,8 +90,10 @@ export class FolderLayer implements LayerSource {
 
   /** Reports soon what has changed in the folder. Many changes are joined at once, because each join costs time. */
   look(): void {
-    this.#looking ??= setTimeout(() => {
-      this.#looking = undefined
+    if (this.#willLook) return
+    this.#willLook = true
+    setTimeout(() => {
+      this.#willLook = false
       void this.modules()
     }, LOOK_MS).unref()
   }

@@ -35,7 +35,7 @@ export class FolderReporter {
 
   news({ files, tools, skipped, checking }: Present): readonly FolderNews[] {
     const found: FolderNews[] = []
-    for (const file of [...this.#told.keys()]) {
+    for (const file of this.#told.keys()) {
       if (files.has(file)) continue
       this.#told.delete(file)
       found.push({ kind: 'removed', file })

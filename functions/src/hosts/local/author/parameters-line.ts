@@ -25,7 +25,7 @@ export function typesOf(schema: JsonValue | undefined, root: JsonObject, depth =
   const { type, $ref: ref, enum: values, const: only } = schema
   for (const name of Array.isArray(type) ? type : [type]) if (typeof name === 'string') found.add(name)
   if (found.size > 0) return found
-  const given = Array.isArray(values) ? values : only === undefined ? [] : [only]
+  const given = only === undefined ? listIn(values) : [only]
   for (const value of given) found.add(typeOfValue(value))
   const target = typeof ref === 'string' ? referenced(ref, root) : undefined
   const branches = [target, ...['anyOf', 'oneOf', 'allOf'].flatMap((key) => listIn(schema[key]))]
@@ -53,7 +53,7 @@ function referenced(ref: string, root: JsonObject): JsonValue | undefined {
 }
 
 function listIn(value: JsonValue | undefined): readonly JsonValue[] {
-  return Array.isArray(value) ? value : []
+  return Array.isArray(value) ? (value as readonly JsonValue[]) : []
 }
 
 function short(value: JsonValue): string {

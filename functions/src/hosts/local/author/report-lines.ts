@@ -50,11 +50,11 @@ function specLines({ spec, admitted, faults }: AdmittedSpec): readonly string[] 
 
 /** For example `example 0: ok, returned "Bern: cloudy"`. */
 function exampleLines({ index, outcome, code, text, error, reason, matched }: JsonObject): readonly string[] {
-  const start = `    example ${String(index)}: `
-  if (outcome === 'skipped') return [`${start}skipped, because ${terminalText(String(reason))}`]
+  const start = `    example ${JSON.stringify(index)}: `
+  if (outcome === 'skipped') return [`${start}skipped, because ${terminalText(textOf(reason))}`]
   if (outcome !== 'success')
-    return [`${start}failed with ${String(code)}`, ...indented(String(error), '      | ')]
-  const said = typeof text === 'string' ? text : ''
+    return [`${start}failed with ${textOf(code)}`, ...indented(textOf(error), '      | ')]
+  const said = textOf(text)
   const shown = said.length > RESULT_CHARACTERS_MAX ? `${said.slice(0, RESULT_CHARACTERS_MAX)}…` : said
   const how = matched === false ? 'not what it states' : 'ok'
   return [terminalText(`${start}${how}, returned ${JSON.stringify(shown)}`)]
@@ -72,7 +72,7 @@ function refusedLines({ name, error }: Refused): readonly string[] {
 
 function faultLines({ message, traceback }: ErrorDetail): readonly string[] {
   const lines = typeof traceback === 'string' ? indented(traceback, '      | ') : []
-  return [...indented(String(message), '    '), ...lines]
+  return [...indented(textOf(message), '    '), ...lines]
 }
 
 function noteLines(notes: readonly ModuleNote[], margin: string): readonly string[] {
@@ -86,4 +86,9 @@ function printedLines(report: CheckReport | undefined): readonly string[] {
 
 function tools(count: number): string {
   return `${count} ${count === 1 ? 'tool' : 'tools'}`
+}
+
+/** A field of a report that holds text. */
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : ''
 }

@@ -16,10 +16,10 @@ export function toolNamed(module: AdmittedModule, wanted: string | undefined): A
     if (only && specs.length === 1) return only
     throw new AuthorError(`Name the tool to call: ${name}.py has ${names.join(', ')}.`, EXIT.usage)
   }
-  const full = [wanted, `${name}:${wanted}`]
-  const found = tools.find(({ definition }) => full.includes(definition.function.name))
+  const full = new Set([wanted, `${name}:${wanted}`])
+  const found = tools.find(({ definition }) => full.has(definition.function.name))
   if (found) return found
-  const refused = specs.find(({ spec }) => spec.name !== null && full.includes(spec.name))
+  const refused = specs.find(({ spec }) => spec.name !== null && full.has(spec.name))
   if (refused) {
     const messages = refused.faults.map(({ message }) => message)
     throw new AuthorError(`'${refused.spec.name}' was refused. ${messages.join(' ')}`)

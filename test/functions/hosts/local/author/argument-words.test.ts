@@ -39,11 +39,12 @@ test.each([
   expect(argumentsOf([word], undefined, PARAMETERS)).toEqual(expected)
 })
 
+const read = (word: string) => argumentsOf([word], undefined, PARAMETERS)
+
 test('a value behind @ is what a file holds, as text or as JSON', () => {
   using folder = temporaryFolder()
   const path = join(folder.path, 'value')
   writeFileSync(path, '12\n')
-  const read = (word: string) => argumentsOf([word], undefined, PARAMETERS)
   expect([read(`text=@${path}`), read(`count=@${path}`), read(`text:=@${path}`)]).toEqual([
     { text: '12\n' },
     { count: 12 },
@@ -70,11 +71,11 @@ test.each([
   [[], '{', /^--arguments must be JSON, and what you wrote is not valid JSON/],
   [['text=@/nowhere/at/all'], undefined, /^'text': the file \/nowhere\/at\/all cannot be read \(ENOENT\)\. /],
 ] as const)('%j and %j are refused with a sentence and exit code 2', (words, whole, sentence) => {
-  const read = () => argumentsOf(words, whole, PARAMETERS)
-  expect(read).toThrow(sentence)
-  expect(read).toThrow(AuthorError)
+  const refused = () => argumentsOf(words, whole, PARAMETERS)
+  expect(refused).toThrow(sentence)
+  expect(refused).toThrow(AuthorError)
   try {
-    read()
+    refused()
   } catch (error) {
     expect(error).toMatchObject({ exitCode: 2 })
   }

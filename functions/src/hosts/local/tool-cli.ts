@@ -1,19 +1,19 @@
 import { errorBody } from '@toolrack/contract'
-import { harmless } from '../../../log.ts'
-import { ConfigError } from '../../variables.ts'
-import { jsonOf } from '../../../tools/json/json-text.ts'
-import { pythonChoice } from '../open-runner.ts'
-import { argumentsOf, objectOf } from './argument-words.ts'
-import { AuthorError } from './author-error.ts'
-import { openSession, type AuthorSession } from './author-session.ts'
-import { callTool } from './call-tool.ts'
-import { checkModule, type Checked } from './check-module.ts'
-import { newModule, writeNewModule } from './new-module.ts'
-import { PrintedLines } from './printed-lines.ts'
-import { readModule } from './read-module.ts'
-import { isAllGood, reportLines } from './report-lines.ts'
-import { terminalText } from './terminal-text.ts'
-import { toolNamed } from './tool-named.ts'
+import { harmless } from '../../log.ts'
+import { ConfigError } from '../variables.ts'
+import { jsonOf } from '../../tools/json/json-text.ts'
+import { pythonChoice } from './open-runner.ts'
+import { argumentsOf, objectOf } from './author/argument-words.ts'
+import { AuthorError } from './author/author-error.ts'
+import { openSession, type AuthorSession } from './author/author-session.ts'
+import { callTool } from './author/call-tool.ts'
+import { checkModule, type Checked } from './author/check-module.ts'
+import { newModule, writeNewModule } from './author/new-module.ts'
+import { PrintedLines } from './author/printed-lines.ts'
+import { readModule } from './author/read-module.ts'
+import { isAllGood, reportLines } from './author/report-lines.ts'
+import { terminalText } from './author/terminal-text.ts'
+import { toolNamed } from './author/tool-named.ts'
 
 /** The request of `scripts/tool.mjs`, which has checked its shape. */
 type Request = {
@@ -128,10 +128,13 @@ try {
   // What an interrupted command would still say is of no use to anybody.
   process.exit(await main())
 } catch (error) {
+  process.exit(told(error))
+}
+
+/** Says an error that a person can correct in one sentence. Returns the exit code. Throws any other error. */
+function told(error: unknown): number {
   const isConfig = error instanceof ConfigError
   if (!isConfig && !(error instanceof AuthorError)) throw error
-  console.error(
-    harmless(isConfig ? `The environment cannot be used: ${error.message}.` : (error as Error).message),
-  )
-  process.exitCode = isConfig ? 1 : (error as AuthorError).exitCode
+  console.error(harmless(isConfig ? `The environment cannot be used: ${error.message}.` : error.message))
+  return isConfig ? 1 : error.exitCode
 }
