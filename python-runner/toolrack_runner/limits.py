@@ -2,6 +2,12 @@
 
 #: The service has the same limit, `BODY_BYTES_MAX.single` in `functions/src/edge/http/read-body.ts`.
 SOURCE_BYTES_MAX = 256 * 1024
+#: The limits of a module of several files. The service has them too (`tools/modules`).
+FILES_MAX = 64
+FILES_BYTES_MAX = 512 * 1024
+FILE_PATH_CHARS_MAX = 200
+#: How many folders the files of a module may lie in. Each is made in the working folder, whose quota counts it.
+FOLDERS_MAX = 64
 SPECS_MAX = 50
 MODULE_NAME_MAX = 64
 TOOL_NAME_CHARS_MAX = 128

@@ -1,12 +1,13 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import type { StoredLayer } from '../../functions/src/tools/catalog/layer-source.ts'
 import type { DefinitionStore } from '../../functions/src/tools/definitions/definition-store.ts'
+import { keptText } from '../../functions/src/tools/modules/module-content.ts'
 import { moduleBytes, recordBytes } from '../../functions/src/tools/records/layer-totals.ts'
 import type { LayerLimits } from '../../functions/src/tools/records/layer-totals.ts'
 import type { WriteContext } from '../../functions/src/tools/definitions/definition-change.ts'
 import { by, put, remove, tool } from './definition-changes.ts'
 import type { StoreHarness } from './definition-store.contract.ts'
-import { putModule, removeModule, sha256Of } from './module-changes.ts'
+import { moduleContent, putModule, removeModule, sha256Of } from './module-changes.ts'
 
 const ANN: StoredLayer = { kind: 'user', uid: 'ann' }
 const BOB: StoredLayer = { kind: 'user', uid: 'bob' }
@@ -14,6 +15,7 @@ const BOB: StoredLayer = { kind: 'user', uid: 'bob' }
 const large = (name: string, mark = '') => put(tool(name, `${mark}${'x'.repeat(4_000)}`))
 const within = (limits: Partial<LayerLimits>): WriteContext => by('ann', 1_000, limits)
 const source = (mark: string): string => `# ${mark} ${'x'.repeat(10_000)}`
+const files = (mark: string) => ({ '__init__.py': `# ${mark}`, 'more.py': source(mark) })
 
 /** The bytes of a definition that `large` makes. A version has the same size. */
 const OWN = recordBytes(large('aa', '00').text)
@@ -201,7 +203,7 @@ export function describeLayerRoom(title: string, start: () => Promise<StoreHarne
     describe('modules', () => {
       const change = (name: string, mark: string) => putModule(name, ['a'], source(mark))
       const report = JSON.stringify(change('m', '00').report)
-      const ofModule = moduleBytes({ source: source('00'), report, tools: ['m:a'] })
+      const ofModule = moduleBytes({ kept: source('00'), report, tools: ['m:a'] })
       const ofTool = recordBytes(change('m', '00').tools[0]?.text ?? '')
       const present = ofModule.own + ofModule.version + 2 * ofTool
       const past = ofModule.version + ofTool
@@ -244,6 +246,22 @@ export function describeLayerRoom(title: string, start: () => Promise<StoreHarne
         await store.writeModule(ANN, change('m', '04'), wide)
         expect([await has('01'), await has('04')]).toEqual([true, true])
         expect((await store.module(ANN, 'n'))?.sha256).toBe(sha256Of(source('01')))
+      })
+
+      test('every file of a module counts, and those of a past version make room', async () => {
+        const kept = keptText(moduleContent(files('00')))
+        const { own, version } = moduleBytes({ kept, report, tools: ['m:a'] })
+        expect(version).toBeGreaterThan(ofModule.version)
+        const each = own + version + 2 * ofTool
+        const context = within({ bytesMax: 2 * each + version + ofTool })
+        for (const mark of ['00', '01'])
+          await store.writeModule(ANN, putModule('m', ['a'], files(mark)), context)
+        await store.writeModule(ANN, putModule('n', ['a'], files('02')), context)
+        expect(await store.source(ANN, sha256Of(files('00')))).toBeDefined()
+        await store.writeModule(ANN, putModule('n', ['a'], files('03')), context)
+        expect(await store.source(ANN, sha256Of(files('00')))).toBeUndefined()
+        const third = store.writeModule(ANN, putModule('o', ['a'], files('04')), context)
+        await expect(third).rejects.toMatchObject({ code: 'LAYER_FULL' })
       })
 
       test('that come and go without end leave no more names and sources than the bound', async () => {

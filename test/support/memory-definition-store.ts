@@ -17,6 +17,7 @@ import type {
 import { recordBytes } from '../../functions/src/tools/records/layer-totals.ts'
 import type { Room } from '../../functions/src/tools/records/layer-totals.ts'
 import { planWrite } from '../../functions/src/tools/definitions/plan-write.ts'
+import type { ModuleContent } from '../../functions/src/tools/modules/module-content.ts'
 import type {
   ModuleChange,
   ModuleWriteResult,
@@ -117,7 +118,7 @@ export class MemoryDefinitionStore implements DefinitionStore {
     return this.#kept(layer).modules.versions(name)
   }
 
-  async source(layer: StoredLayer, sha256: string): Promise<string | undefined> {
+  async source(layer: StoredLayer, sha256: string): Promise<ModuleContent | undefined> {
     await Promise.resolve()
     return this.#kept(layer).modules.source(sha256)
   }

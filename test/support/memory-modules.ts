@@ -1,5 +1,6 @@
 import { VERSIONS_KEPT } from '../../functions/src/tools/definitions/definition-store.ts'
 import type { WriteContext } from '../../functions/src/tools/definitions/definition-change.ts'
+import { contentOf, keptText, type ModuleContent } from '../../functions/src/tools/modules/module-content.ts'
 import type {
   ModuleChange,
   ModulePage,
@@ -12,7 +13,7 @@ import { moduleBytes, recordBytes } from '../../functions/src/tools/records/laye
 import type { ContentBytes } from '../../functions/src/tools/records/layer-totals.ts'
 import type { MemoryNames } from './memory-room.ts'
 
-type Kept = ModuleVersion & { readonly source?: string }
+type Kept = ModuleVersion & { readonly module?: ModuleContent }
 
 /** The modules of one layer of the in-memory store. */
 export class MemoryModules {
@@ -32,11 +33,11 @@ export class MemoryModules {
   }
 
   versions(name: string): readonly ModuleVersion[] {
-    return (this.#versions.get(name) ?? []).map(({ source: _source, ...version }) => version)
+    return (this.#versions.get(name) ?? []).map(({ module: _module, ...version }) => version)
   }
 
-  source(sha256: string): string | undefined {
-    return [...this.#versions.values()].flat().find((version) => version.sha256 === sha256)?.source
+  source(sha256: string): ModuleContent | undefined {
+    return [...this.#versions.values()].flat().find((version) => version.sha256 === sha256)?.module
   }
 
   /** The stored modules and versions, for the size limits of their layer. */
@@ -44,8 +45,8 @@ export class MemoryModules {
     return {
       present: [...this.#modules.keys()].map((name) => ({ name, bytes: this.#bytesOf(name).own })),
       versions: [...this.#versions].flatMap(([name, versions]) =>
-        versions.map(({ revision, source, tools }) => {
-          const bytes = source === undefined ? recordBytes() : recordBytes(source, JSON.stringify(tools))
+        versions.map(({ revision, module, tools }) => {
+          const bytes = module ? recordBytes(keptText(module), JSON.stringify(tools)) : recordBytes()
           return { name, revision: Number(revision.slice(1)), bytes }
         }),
       ),
@@ -66,13 +67,17 @@ export class MemoryModules {
   #bytesOf(name: string): ContentBytes {
     const [newest] = this.#versions.get(name) ?? []
     const { report, tools = [] } = this.#modules.get(name) ?? {}
-    return moduleBytes({ source: newest?.source ?? '', report: JSON.stringify(report), tools })
+    return moduleBytes({
+      kept: newest?.module ? keptText(newest.module) : '',
+      report: JSON.stringify(report),
+      tools,
+    })
   }
 
   write(change: ModuleChange, revision: string, { by, at }: WriteContext): void {
     const { name } = change
     const when = at.toISOString()
-    const content = change.kind === 'put' ? { sha256: change.sha256, source: change.source } : {}
+    const content = change.kind === 'put' ? { sha256: change.sha256, module: contentOf(change) } : {}
     const tools = change.kind === 'put' ? change.tools.map((tool) => tool.name) : []
     const versions = [{ revision, ...content, tools, at: when, by }, ...(this.#versions.get(name) ?? [])]
     this.#versions.set(name, versions.slice(0, VERSIONS_KEPT))

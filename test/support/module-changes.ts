@@ -1,15 +1,27 @@
 import type { ToolDefinition } from '@toolrack/contract'
-import { createHash } from 'node:crypto'
 import type { DefinitionDelete } from '../../functions/src/tools/definitions/definition-change.ts'
+import {
+  contentSha256,
+  filesOf,
+  mapContent,
+  type ModuleContent,
+} from '../../functions/src/tools/modules/module-content.ts'
 import type { ModulePut } from '../../functions/src/tools/modules/module-store.ts'
 import { put, tool } from './definition-changes.ts'
 
-export function sha256Of(source: string): string {
-  return createHash('sha256').update(source).digest('hex')
+/** A source, or the texts of several files by their paths. */
+export type Content = string | Readonly<Record<string, string>>
+
+export function moduleContent(content: Content): ModuleContent {
+  return typeof content === 'string' ? { source: content } : { files: filesOf(Object.entries(content)) }
+}
+
+export function sha256Of(content: Content): string {
+  return contentSha256(mapContent(moduleContent(content), (text) => Buffer.from(text)))
 }
 
 /** A tool that a module with that source defines. */
-export function moduleTool(module: string, name: string, source: string): ToolDefinition {
+export function moduleTool(module: string, name: string, source: Content): ToolDefinition {
   return {
     ...tool(`${module}:${name}`),
     runner: { kind: 'python', module, sha256: sha256Of(source) },
@@ -21,16 +33,16 @@ export function moduleTool(module: string, name: string, source: string): ToolDe
 export function putModule(
   name: string,
   tools: readonly string[],
-  source = `# ${name}: ${tools.join()}`,
-  options: Partial<ModulePut> = {},
+  content: Content = `# ${name}: ${tools.join()}`,
+  options: Pick<ModulePut, 'precondition'> & Partial<Pick<ModulePut, 'report'>> = {},
 ): ModulePut {
   return {
     kind: 'put',
     name,
-    sha256: sha256Of(source),
-    source,
+    sha256: sha256Of(content),
+    ...moduleContent(content),
     report: { specs: tools.map((each) => ({ name: `${name}:${each}` })) },
-    tools: tools.map((each) => put(moduleTool(name, each, source))),
+    tools: tools.map((each) => put(moduleTool(name, each, content))),
     ...options,
   }
 }

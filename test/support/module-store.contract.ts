@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from '@jest/globals'
 import type { StoredLayer } from '../../functions/src/tools/catalog/layer-source.ts'
 import type { DefinitionStore } from '../../functions/src/tools/definitions/definition-store.ts'
+import { MODULE_FILES_BYTES_MAX } from '../../functions/src/tools/modules/module-files.ts'
 import { by, put, remove, tool } from './definition-changes.ts'
 import type { StoreHarness } from './definition-store.contract.ts'
 import { moduleTool, putModule, removeModule, sha256Of } from './module-changes.ts'
@@ -63,7 +64,30 @@ export function describeModuleStore(title: string, start: () => Promise<StoreHar
         }
         expect(await other.module(ANN, 'm')).toEqual({ ...summary, report: change.report })
         expect(await other.modules(ANN, { limit: 10 })).toEqual([summary])
-        expect(await other.source(ANN, change.sha256)).toBe(change.source)
+        expect(await other.source(ANN, change.sha256)).toEqual({ source: change.source })
+      })
+
+      test('several files come back as they were written, whatever their names and texts', async () => {
+        const texts = {
+          '__init__.py': '# "ü", \u2028, \ud83d\ude00, \ufeff, \u0001 and \r\n',
+          'a.b/c.d.py': '',
+          constructor: 'a name that every object has',
+          'data/table.json': '{"a": [1]}',
+        }
+        const change = putModule('m', ['a'], texts)
+        expect((await store.writeModule(ANN, change, by('ann'))).sha256).toBe(change.sha256)
+        expect(await other.source(ANN, change.sha256)).toEqual({ files: change.files })
+        const again = await store.writeModule(ANN, putModule('m', ['a'], texts), by('ann'))
+        expect(again.outcome).toBe('unchanged')
+        const renamed = putModule('m', ['a'], { ...texts, 'a.b/c.d.py': ' ' })
+        expect((await store.writeModule(ANN, renamed, by('ann'))).replaced).toBe(change.sha256)
+      })
+
+      test('a module takes as many bytes as it may have, even if each of them needs six in JSON', async () => {
+        const half = '\u0001'.repeat(MODULE_FILES_BYTES_MAX / 2)
+        const change = putModule('m', ['a'], { '__init__.py': half, 'more.py': half })
+        await store.writeModule(ANN, change, by('ann'))
+        expect(await other.source(ANN, change.sha256)).toEqual({ files: change.files })
       })
 
       test('the same content again changes nothing, not even the revision', async () => {
@@ -95,7 +119,8 @@ export function describeModuleStore(title: string, start: () => Promise<StoreHar
       test('another source is another content, also where it makes the same tools', async () => {
         await store.writeModule(ANN, putModule('m', ['a'], 'one'), by('ann'))
         const then = await revision()
-        const other = { ...putModule('m', ['a'], 'one'), source: 'two', sha256: sha256Of('two') }
+        const { tools: same } = putModule('m', ['a'], 'one')
+        const other = { ...putModule('m', ['a'], 'two'), tools: same }
         const outcome = await store.writeModule(ANN, other, by('ann'))
         expect([outcome.outcome, outcome.tools[0]?.outcome]).toEqual(['updated', 'unchanged'])
         expect(await revision()).toBe(outcome.revision)
@@ -105,7 +130,7 @@ export function describeModuleStore(title: string, start: () => Promise<StoreHar
 
       test('a tool that somebody else has removed from the store is put back', async () => {
         await store.writeModule(ANN, putModule('m', ['a', 'b']), by('ann'))
-        const source = putModule('m', ['a', 'b']).source
+        const source = '# m: a,b'
         const fewer = { ...putModule('m', ['a'], source), tools: [put(moduleTool('m', 'a', source))] }
         await store.writeModule(ANN, fewer, by('ann'))
         const again = await store.writeModule(ANN, putModule('m', ['a', 'b']), by('ann'))
@@ -299,8 +324,20 @@ export function describeModuleStore(title: string, start: () => Promise<StoreHar
           [sha256Of('one'), ['m:a'], 'ann'],
         ])
         expect(new Set(versions.map((version) => version.revision)).size).toBe(3)
-        expect(await other.source(ANN, sha256Of('one'))).toBe('one')
+        expect(await other.source(ANN, sha256Of('one'))).toEqual({ source: 'one' })
         expect(await other.moduleVersions(ANN, 'never')).toEqual([])
+      })
+
+      test('a module may become several files and one file again; each version keeps its own', async () => {
+        const contents = ['one', { '__init__.py': 'two' }, 'three']
+        for (const content of contents)
+          await store.writeModule(ANN, putModule('m', ['a'], content), by('ann'))
+        const versions = await other.moduleVersions(ANN, 'm')
+        expect(versions.map(({ sha256 }) => sha256)).toEqual(contents.map(sha256Of).toReversed())
+        expect(await other.source(ANN, sha256Of('one'))).toEqual({ source: 'one' })
+        expect(await other.source(ANN, sha256Of({ '__init__.py': 'two' }))).toEqual({
+          files: [{ path: '__init__.py', content: 'two' }],
+        })
       })
 
       test('the last fifty are kept, and a source goes with the last version that has it', async () => {
@@ -311,15 +348,15 @@ export function describeModuleStore(title: string, start: () => Promise<StoreHar
         for (let index = 0; index < 49; index += 1)
           await store.writeModule(ANN, putModule('m', ['a'], `number ${index}`), by('ann'))
         expect(await other.source(ANN, sha256Of('alone'))).toBeUndefined()
-        expect(await other.source(ANN, sha256Of('twice'))).toBe('twice')
+        expect(await other.source(ANN, sha256Of('twice'))).toEqual({ source: 'twice' })
         await store.writeModule(ANN, putModule('m', ['a'], 'twice'), by('ann'))
         const versions = await store.moduleVersions(ANN, 'm')
         expect(versions).toHaveLength(50)
         expect(versions.at(-1)?.sha256).toBe(sha256Of('number 0'))
-        expect(await other.source(ANN, sha256Of('twice'))).toBe('twice')
-        expect(await other.source(ANN, sha256Of('shared'))).toBe('shared')
+        expect(await other.source(ANN, sha256Of('twice'))).toEqual({ source: 'twice' })
+        expect(await other.source(ANN, sha256Of('shared'))).toEqual({ source: 'shared' })
         await store.writeModule(ANN, removeModule('n'), by('ann'))
-        expect(await other.source(ANN, sha256Of('shared'))).toBe('shared')
+        expect(await other.source(ANN, sha256Of('shared'))).toEqual({ source: 'shared' })
       })
     })
 

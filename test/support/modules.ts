@@ -56,6 +56,20 @@ export function upload(
   return server.fetch(path, { method: 'PUT', body, headers })
 }
 
+/** Uploads a module of several files. */
+export function uploadFiles(
+  server: Pick<Server, 'fetch'>,
+  name: string,
+  files: Readonly<Record<string, string>>,
+  { headers = {} }: { headers?: Readonly<Record<string, string>> } = {},
+): Promise<Response> {
+  return server.fetch(`/workflows/tools/modules/${name}`, {
+    method: 'PUT',
+    body: JSON.stringify({ files }),
+    headers: { 'Content-Type': 'application/json', ...headers },
+  })
+}
+
 /** The answer to an upload that must succeed. */
 export async function uploaded(...args: Parameters<typeof upload>): Promise<ModuleBody> {
   const answer = await upload(...args)

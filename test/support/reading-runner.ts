@@ -1,3 +1,4 @@
+import type { ModuleContent } from '../../functions/src/tools/modules/module-content.ts'
 import type { Runner } from '../../functions/src/tools/modules/runner.ts'
 import { absentRunner } from '../../functions/src/tools/modules/runner.ts'
 import type { CheckReport } from '../../functions/src/tools/modules/check-report.ts'
@@ -6,8 +7,14 @@ import type { CheckReport } from '../../functions/src/tools/modules/check-report
 export function readingRunner(): Runner {
   return {
     ...absentRunner('It runs nothing.'),
-    check: ({ source }) => Promise.resolve(checkedModule(Buffer.from(source).toString())),
+    check: (module) => Promise.resolve(checkedModule(textIn(module))),
   }
+}
+
+/** The text of a module, that of all its files one after another. */
+export function textIn({ source, files }: ModuleContent<Uint8Array>): string {
+  const parts = files ? files.map(({ content }) => content) : [source]
+  return Buffer.concat(parts).toString()
 }
 
 export function checkedModule(source: string, description = 'Does one small thing.'): CheckReport {

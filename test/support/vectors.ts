@@ -5,9 +5,12 @@ export type VectorCase<I, E> = { readonly title: string; readonly input: I; read
 
 export const VECTORS_FOLDER = new URL('../../packages/contract/vectors/', import.meta.url)
 
-/** The cases of one file of `packages/contract/vectors`, which pytest runs too. A case without a title is named by its input. */
-export function vectors<I, E>(file: string): readonly VectorCase<I, E>[] {
+/**
+ * The cases of one file of `packages/contract/vectors`, or its `list` of other cases. pytest runs them too. A case without a title
+ * is named by its input.
+ */
+export function vectors<I, E>(file: string, list = 'cases'): readonly VectorCase<I, E>[] {
   const text = readFileSync(new URL(`${file}.json`, VECTORS_FOLDER), 'utf8')
-  const { cases } = JSON.parse(text) as { cases: (Omit<VectorCase<I, E>, 'title'> & { title?: string })[] }
-  return cases.map((found) => ({ ...found, title: found.title ?? String(found.input) }))
+  const lists = JSON.parse(text) as Record<string, (Omit<VectorCase<I, E>, 'title'> & { title?: string })[]>
+  return (lists[list] ?? []).map((found) => ({ ...found, title: found.title ?? String(found.input) }))
 }

@@ -1,6 +1,5 @@
 """`POST /invoke` runs one call in its own process. `POST /forget` ends the children that wait for calls of a module."""
 
-import hashlib
 import logging
 from typing import NamedTuple
 
@@ -12,12 +11,14 @@ from starlette.responses import Response
 from toolrack_runner.http.body import Body, read_body
 from toolrack_runner.http.http_error import HttpError
 from toolrack_runner.http.runner import Runner
+from toolrack_runner.http.sources import called_source
 from toolrack_runner.limits import HOSTS_MAX
 from toolrack_runner.network.hosts import Host, is_address, read_host, why_no_address
 from toolrack_runner.pool.call import Call, run_call
 from toolrack_runner.pool.outcome import CallOutcome, Observed
 from toolrack_runner.pool.warm_queue import Key
 from toolrack_runner.settings import LEVELS
+from toolrack_runner.wire.child_messages import SourceText
 from toolrack_runner.wire.frames import JsonObject, JsonValue
 from toolrack_runner.zygote.messages import Limits
 
@@ -29,7 +30,7 @@ _log = logging.getLogger("toolrack_runner")
 
 class _InvokeBody(NamedTuple):
     call: Call
-    source: str | None
+    source: SourceText | None
     min_isolation: str | None
     #: Why the tool's spec cannot be used; None if it can. Earlier versions stored specs that are not accepted now.
     spec_fault: str | None
@@ -44,10 +45,8 @@ async def invoke(request: Request) -> Response:
     if source is None:
         source = runner.sources.find(key.sha256)
         if source is None:
-            sentence = "this instance has no source with this sha256: repeat the request with source"
+            sentence = "this instance has no source with this sha256: repeat the request with source or files"
             raise HttpError("MODULE_UNKNOWN", sentence)
-    elif hashlib.sha256(source.encode("utf-8", "surrogatepass")).hexdigest() != key.sha256:
-        raise HttpError("BODY_INVALID", "sha256 is not the digest of source")
     level = await runner.require_level(min_isolation)
     if spec_fault is not None:
         sentence = f"the spec of {call.tool} can't be used, and nothing was run: {spec_fault}, and upload the module again."
@@ -83,7 +82,7 @@ async def _read(request: Request) -> _InvokeBody:
     """The body of a request to `/invoke`; raises HttpError."""
     body = await read_body(
         request,
-        *("module", "sha256", "tool", "source", "arguments", "context", "deadlineMs"),
+        *("module", "sha256", "tool", "source", "files", "arguments", "context", "deadlineMs"),
         *("limits", "network", "tenant", "invocationId"),
     )
     sha256 = body.digest("sha256")
@@ -103,7 +102,7 @@ async def _read(request: Request) -> _InvokeBody:
         deadline_seconds=body.whole_number("deadlineMs", 1, DEADLINE_MS_MAX, default=DEADLINE_MS) / 1000,
         invocation_id=body.text("invocationId", characters_max=128),
     )
-    return _InvokeBody(call, body.optional_text("source"), min_isolation, spec_fault)
+    return _InvokeBody(call, called_source(body, call.key.module, sha256), min_isolation, spec_fault)
 
 
 def _network(value: JsonValue) -> tuple[tuple[Host, ...], str | None]:

@@ -15,6 +15,7 @@ from toolrack_runner.pool.children import PoolError
 from toolrack_runner.pool.fair_queue import FairBudget, FairQueue, QueueFullError, Shares
 from toolrack_runner.pool.pool import Pool
 from toolrack_runner.settings import LEVELS, Settings
+from toolrack_runner.wire.child_messages import SourceText
 
 #: The least number of places for checks. If one check hangs, another can still run.
 CHECKS_MIN: Final = 2
@@ -66,20 +67,21 @@ class Sources:
     def __init__(self, bytes_max: int = SOURCES_BYTES_MAX) -> None:
         self._bytes = FairBudget(bytes_max)
         #: The source, its size, and the user who sent it first. Other users with the same source use it too.
-        self._held: OrderedDict[str, tuple[str, int, str]] = OrderedDict()
+        self._held: OrderedDict[str, tuple[SourceText, int, str]] = OrderedDict()
 
-    def find(self, sha256: str) -> str | None:
+    def find(self, sha256: str) -> SourceText | None:
         """The source, which is now the last used one; None if it is not stored."""
         if sha256 not in self._held:
             return None
         self._held.move_to_end(sha256)
         return self._held[sha256][0]
 
-    def keep(self, user: str, sha256: str, source: str) -> None:
+    def keep(self, user: str, sha256: str, source: SourceText) -> None:
         """Stores the source of a user. The caller has checked that `sha256` is its digest."""
         if self.find(sha256) is not None:
             return
-        size = len(source.encode("utf-8", "surrogatepass"))
+        texts = (source,) if isinstance(source, str) else (*source, *source.values())
+        size = sum(len(text.encode("utf-8", "surrogatepass")) for text in texts)
         self._held[sha256] = source, size, user
         self._bytes.add(user, size)
         while (greediest := self._bytes.greediest) is not None:

@@ -36,10 +36,10 @@ def call_tool(
         return failure("MODULE_BROKEN", error.fault.message)
     except MemoryError:
         sentence = "the tool used up its memory. Work on less at a time."
-        return failure("MEMORY_LIMIT", f"{module.name}.py: {sentence}")
+        return failure("MEMORY_LIMIT", f"{module.files.main}: {sentence}")
     except BaseException as error:  # noqa: BLE001 - main waits for an answer
         sentence = f"the tool left its process unable to answer ({exception_line(error)[:200]})."
-        return failure("TOOL_CRASHED", f"{module.name}.py: {sentence}")
+        return failure("TOOL_CRASHED", f"{module.files.main}: {sentence}")
 
 
 def failure(code: str, error: str) -> JsonObject:
@@ -81,7 +81,7 @@ def _called(
         return failure("RESULT_INVALID", f"{handler.title}(): {invalid}.")
     except BaseException as error:  # noqa: BLE001 - a handler may raise anything
         came_up = error
-        return failure(*module.trusted.keep(lambda: raised(came_up, module.name, module.lines)))
+        return failure(*module.trusted.keep(lambda: raised(came_up, module.files)))
     text: Any = result["text"]
     size = len(text.encode())
     if size > bytes_max:

@@ -6,6 +6,7 @@ from importlib import import_module
 from toolrack_runner.module.call import call_tool, failure
 from toolrack_runner.module.checked_tool import checked_tool
 from toolrack_runner.module.fault import Fault, ModuleError, NoteJson, note
+from toolrack_runner.module.files import Source
 from toolrack_runner.module.imports import ImportedPackage
 from toolrack_runner.module.load import LoadedModule, load_module
 from toolrack_runner.module.parse import parse_module
@@ -26,7 +27,7 @@ _DEPTH_MAX = 64
 Send = Callable[[Mapping[str, object]], None]
 
 
-def check_module(name: str, source: bytes, *, send: Send) -> None:
+def check_module(name: str, source: Source, *, send: Send) -> None:
     """Sends `parsed` before any code of the module runs, `imported` before any example, `loaded` at the end. Never raises.
 
     Before each example it sends `running`, so that main can name the example if it has to end the check.
@@ -38,12 +39,13 @@ def check_module(name: str, source: bytes, *, send: Send) -> None:
     unavailable = [each for each in parsed.packages if not each.optional and not is_available(each.name)]
 
     def report(stage: Stage, *, faults: Sequence[Fault] = (), tools: Sequence[SpecReport] = ()) -> None:
+        told = faults[0].package if faults else None
         made: CheckReport = {
             "stage": stage,
             "module": name,
             "ok": not faults and (stage == "parsed" or any(tool["accepted"] for tool in tools)),
             "faults": [each.as_json() for each in faults],
-            "notes": [_unavailable_note(name, package) for package in unavailable],
+            "notes": [_unavailable_note(package) for package in unavailable if package.name != told],
             "imports": [package.name for package in parsed.packages],
             "missingImports": [package.name for package in unavailable],
             "tools": list(tools),
@@ -66,7 +68,7 @@ def check_module(name: str, source: bytes, *, send: Send) -> None:
         spec = specs[tool.index]
         if spec["accepted"]:
             ran = _run_examples(module, tool, spec["parameters"], send)
-            notes = [*spec["notes"], *_secret_notes(module, tool), *_example_notes(module, tool, ran)]
+            notes = [*spec["notes"], *_secret_notes(tool), *_example_notes(tool, ran)]
             specs[tool.index] = {**spec, "notes": notes, "examples": ran}
     return report("loaded", tools=[specs[index] for index in sorted(specs)])
 
@@ -121,27 +123,27 @@ def _matched(example: Example, outcome: JsonObject) -> bool | None:
     return not example.has_result or outcome.get("value", text) == example.result
 
 
-def _secret_notes(module: LoadedModule, tool: Tool) -> list[NoteJson]:
+def _secret_notes(tool: Tool) -> list[NoteJson]:
     """`secrets` of a spec have no effect yet, and the author must not believe otherwise."""
     if not tool.secrets:
         return []
     sentence = f"'{tool.name}': this version does not deliver secrets yet, so a call gets none of them."
-    return [note("secrets_not_delivered", module.name, tool.line, sentence)]
+    return [note("secrets_not_delivered", tool.file, tool.line, sentence)]
 
 
-def _example_notes(module: LoadedModule, tool: Tool, ran: list[JsonObject]) -> list[NoteJson]:
+def _example_notes(tool: Tool, ran: list[JsonObject]) -> list[NoteJson]:
     notes: list[NoteJson] = []
     for example in ran:
         if example["outcome"] == "failure" or example["matched"] is False:
             how = f"ended with {example['code']}" if "code" in example else "gave another result than it says"
             sentence = f"'{tool.name}': example {example['index']} {how}."
-            notes.append(note("example_failed", module.name, tool.line, sentence))
+            notes.append(note("example_failed", tool.file, tool.line, sentence))
     return notes
 
 
-def _unavailable_note(module: str, package: ImportedPackage) -> NoteJson:
+def _unavailable_note(package: ImportedPackage) -> NoteJson:
     sentence = (
         f"'{package.name}' is not installed here, so this import will fail. "
         "Use the standard library, or ask the operator to add it to packages.txt."
     )
-    return note("import_unavailable", module, package.line, sentence)
+    return note("import_unavailable", package.file, package.line, sentence)

@@ -30,7 +30,7 @@ def checked_tool(module: LoadedModule, tool: Tool) -> SpecReport:
         description, parameters, derived = _completed(module, tool)
     except SpecError as error:
         description, parameters, derived = tool.description or "", tool.parameters or {}, []
-        faults = [fault(error.kind, module.name, tool.line, f"'{tool.name}': {error}").as_json()]
+        faults = [fault(error.kind, tool.file, tool.line, f"'{tool.name}': {error}").as_json()]
     return {
         "name": tool.name,
         "line": tool.line,

@@ -3,7 +3,7 @@
 The classes of the module may have properties and metaclasses. Nothing here calls them.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from types import TracebackType
 from typing import Any
 
@@ -97,13 +97,20 @@ def names_a_file(error: BaseException) -> bool:
     return type(_read(error, OSError, "filename")) in {str, bytes}
 
 
-def missing_package(error: BaseException) -> str | None:
-    """The top-level package that an import did not find."""
+def missing_name(error: BaseException) -> str | None:
+    """The dotted name that an import did not find."""
     name = _read(error, ImportError, "name") if is_a(error, ModuleNotFoundError) else None
-    return name.partition(".")[0] if type(name) is str and name else None
+    return name if type(name) is str and name else None
 
 
-def syntax_line(error: BaseException, file: str) -> int | None:
-    """The line of this file that Python could not parse."""
+def own_text(error: BaseException, kind: type[BaseException]) -> str:
+    """The text that Python gave an exception of exactly this built-in class; empty for any other exception."""
+    arguments = _read(error, BaseException, "args") if type(error) is kind else None
+    first = arguments[0] if type(arguments) is tuple and arguments else None
+    return first if type(first) is str else ""
+
+
+def syntax_place(error: BaseException, files: Container[str]) -> tuple[str, int] | None:
+    """The file, one of these, and its line that Python could not parse."""
     name, line = _read(error, SyntaxError, "filename"), _read(error, SyntaxError, "lineno")
-    return line if type(name) is str and name == file and type(line) is int else None
+    return (name, line) if type(name) is str and name in files and type(line) is int else None

@@ -13,9 +13,17 @@ FaultKind = Literal[
     "syntax_error",
     "source_too_nested",
     "specs_missing",
+    # The files of a module of several.
+    "path_invalid",
+    "path_conflict",
+    "files_too_many",
+    "files_too_large",
+    "init_missing",
     # The import.
     "import_raised",
     "import_not_installed",
+    "import_sibling_missing",
+    "import_circular",
     "import_exited",
     "import_denied",
     "import_memory",
@@ -76,6 +84,8 @@ class Fault:
     message: str
     line: int | None = None
     traceback: str | None = None
+    #: The package that was not found; None for every other fault.
+    package: str | None = None
 
     @property
     def code(self) -> str:
@@ -109,23 +119,28 @@ class SpecError(Exception):
         self.kind = kind
 
 
-def fault(kind: FaultKind, module: str, line: int | None, sentence: str) -> Fault:
-    """A fault whose message starts with its place, in a form that editors understand."""
-    return Fault(kind, f"{_place(module, line)}: {sentence}", line)
+def fault(kind: FaultKind, where: str, line: int | None, sentence: str) -> Fault:
+    """A fault whose message starts with its place, in a form that editors understand.
+
+    `where` is a file, such as `weather/helpers.py`, or the name of a module of one file.
+    """
+    return Fault(kind, f"{_place(where, line)}: {sentence}", line)
 
 
-def module_error(kind: FaultKind, module: str, line: int | None, sentence: str) -> ModuleError:
+def module_error(kind: FaultKind, where: str, line: int | None, sentence: str) -> ModuleError:
     """The error to raise for a fault of the whole module."""
-    return ModuleError(fault(kind, module, line, sentence))
+    return ModuleError(fault(kind, where, line, sentence))
 
 
-def note(kind: NoteKind, module: str, line: int | None, sentence: str) -> NoteJson:
+def note(kind: NoteKind, where: str, line: int | None, sentence: str) -> NoteJson:
     """A note whose message starts with its place."""
-    shown: NoteJson = {"kind": kind, "message": f"{_place(module, line)}: {sentence}"}
+    shown: NoteJson = {"kind": kind, "message": f"{_place(where, line)}: {sentence}"}
     if line:
         shown["line"] = line
     return shown
 
 
-def _place(module: str, line: int | None) -> str:
-    return f"{module}.py, line {line}" if line else f"{module}.py"
+def _place(where: str, line: int | None) -> str:
+    # No module has a name with a dot or a slash, so a name with one of them is that of a file.
+    file = where if "/" in where or "." in where else f"{where}.py"
+    return f"{file}, line {line}" if line else file

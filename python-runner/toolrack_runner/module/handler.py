@@ -1,7 +1,7 @@
 """The handler of a tool: the function, and its arguments. Refuses a callable that cannot be a handler."""
 
 import inspect
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from functools import partial
 from types import FunctionType
@@ -35,6 +35,8 @@ class DescribedHandler(Handler):
 
     #: The function behind `call`, without partials, methods and decorators.
     function: Any
+    #: The file of the function, and its first line; None if it is in no file of the module.
+    file: str | None
     line: int | None
     doc: str | None
     signature: inspect.Signature
@@ -62,8 +64,8 @@ def plain_handler(value: object) -> Handler | None:
     )
 
 
-def read_handler(value: Any, module_file: str) -> DescribedHandler:
-    """Reads a handler's signature, which may run code of the module. Raises SpecError."""
+def read_handler(value: Any, files: Container[str]) -> DescribedHandler:
+    """Reads a handler's signature, which may run code of the module. `files` are those of the module. Raises SpecError."""
     if isinstance(value, type):
         sentence = "the handler is a class. Give a function, or the method of an instance."
         raise SpecError("handler_is_a_class", sentence)
@@ -90,6 +92,7 @@ def read_handler(value: Any, module_file: str) -> DescribedHandler:
     parameters = signature.parameters.values()
     named = [parameter for parameter in parameters if parameter.kind in BY_NAME]
     own = [parameter for parameter in named if parameter.name != CONTEXT]
+    file, line = _place(function, files)
     return DescribedHandler(
         call=value,
         title=title,
@@ -98,7 +101,8 @@ def read_handler(value: Any, module_file: str) -> DescribedHandler:
         takes_context=len(own) < len(named),
         takes_any=any(parameter.kind is parameter.VAR_KEYWORD for parameter in parameters),
         function=function,
-        line=_line(function, module_file),
+        file=file,
+        line=line,
         doc=inspect.getdoc(function) if isinstance(function.__doc__, str) else None,
         signature=signature,
     )
@@ -146,6 +150,8 @@ def _title(function: Any) -> str:
     return name[:64] if isinstance(name, str) else "the handler"
 
 
-def _line(function: Any, module_file: str) -> int | None:
+def _place(function: Any, files: Container[str]) -> tuple[str, int] | tuple[None, None]:
     code = getattr(function, "__code__", None)
-    return code.co_firstlineno if inspect.iscode(code) and code.co_filename == module_file else None
+    if inspect.iscode(code) and code.co_filename in files:
+        return code.co_filename, code.co_firstlineno
+    return None, None

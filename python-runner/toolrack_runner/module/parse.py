@@ -4,9 +4,10 @@ import ast
 from dataclasses import dataclass
 
 from toolrack_runner.module.fault import Fault, ModuleError, fault
-from toolrack_runner.module.imports import ImportedPackage, imported_packages
+from toolrack_runner.module.files import ModuleFiles, Source, readable_files
+from toolrack_runner.module.imports import PACKAGES_MAX, ImportedPackage, imported_packages
 from toolrack_runner.module.near_miss import misspelled
-from toolrack_runner.module.source import check_module_name, code_object, source_text, syntax_tree
+from toolrack_runner.module.source import check_module_name, code_object, syntax_tree
 from toolrack_runner.tool_name import is_tool_name
 
 NAME = "TOOL_SPECS"
@@ -15,12 +16,13 @@ _CONVENTION = "A module ends with TOOL_SPECS = [{'name': …, 'description': …
 
 @dataclass(frozen=True, slots=True)
 class DeclaredSpecs:
-    """The lines of the specs that are written in the source as dicts."""
+    """The places of the specs that are written in the source as dicts."""
 
-    #: The line of each spec, by the name of the spec. A name that occurs twice has its first line.
-    spec_lines: dict[str, int]
-    #: The line of each element of TOOL_SPECS, if TOOL_SPECS is one list in the source.
-    element_lines: tuple[int, ...]
+    #: The file and the line of each spec, by the name of the spec. A name that occurs twice has its first place.
+    spec_places: dict[str, tuple[str, int]]
+    #: The line of each element of TOOL_SPECS, if TOOL_SPECS is one list in the main file, and whether it is only a name of
+    #: the spec.
+    elements: tuple[tuple[int, bool], ...]
 
 
 NOTHING_DECLARED = DeclaredSpecs({}, ())
@@ -35,29 +37,50 @@ class ParsedModule:
     faults: tuple[Fault, ...]
 
 
-def parse_module(name: str, source: bytes) -> ParsedModule:
-    """Reads the syntax tree and executes nothing. `faults` are the faults of the module as a whole."""
+def parse_module(name: str, source: Source) -> ParsedModule:
+    """Reads the syntax trees and executes nothing. `faults` are the faults of the module as a whole, one for each file."""
     try:
         check_module_name(name)
-        text = source_text(name, source)
-        tree = syntax_tree(name, text)
-        code_object(name, text)
     except ModuleError as error:
         return ParsedModule((), NOTHING_DECLARED, (error.fault,))
-    missing = _missing_specs(name, tree)
-    faults = () if missing is None else (missing,)
-    return ParsedModule(imported_packages(tree), _declared_specs(tree), faults)
+    files, faults = readable_files(name, source)
+    trees: dict[str, ast.Module] = {}
+    for file in files.python_files if files.main in files.texts else ():
+        try:
+            trees[file] = syntax_tree(file, files.texts[file])
+            code_object(file, files.texts[file])
+        except ModuleError as error:
+            faults.append(error.fault)
+    if not faults and (missing := _missing_specs(files.main, trees[files.main])) is not None:
+        faults.append(missing)
+    if faults and files.main not in trees:
+        return ParsedModule((), NOTHING_DECLARED, tuple(faults))
+    return ParsedModule(_imported(files, trees), _declared_specs(files.main, trees), tuple(faults))
 
 
-def _declared_specs(tree: ast.Module) -> DeclaredSpecs:
-    spec_lines: dict[str, int] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Dict) and (name := _written_name(node)) and is_tool_name(name):
-            spec_lines[name] = min(node.lineno, spec_lines.get(name, node.lineno))
-    return DeclaredSpecs(spec_lines, _element_lines(tree))
+def _imported(files: ModuleFiles, trees: dict[str, ast.Module]) -> tuple[ImportedPackage, ...]:
+    """The imports of all files, each package once; without the imports of the module's own name."""
+    found: dict[str, ImportedPackage] = {}
+    for file, tree in trees.items():
+        for package in imported_packages(tree, file):
+            known = found.get(package.name)
+            if package.name != files.name and (known is None or (known.optional and not package.optional)):
+                found[package.name] = package
+    return tuple(found.values())[:PACKAGES_MAX]
 
 
-def _missing_specs(module: str, tree: ast.Module) -> Fault | None:
+def _declared_specs(main: str, trees: dict[str, ast.Module]) -> DeclaredSpecs:
+    places: dict[str, tuple[str, int]] = {}
+    for file, tree in trees.items():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.Dict) and (name := _written_name(node)) and is_tool_name(name):
+                known = places.get(name)
+                if known is None or (known[0] == file and node.lineno < known[1]):
+                    places[name] = file, node.lineno
+    return DeclaredSpecs(places, _elements(trees[main]))
+
+
+def _missing_specs(main: str, tree: ast.Module) -> Fault | None:
     """The fault of a module that cannot have TOOL_SPECS after its import."""
     assigned: list[str] = []
     for node in ast.walk(tree):
@@ -70,11 +93,11 @@ def _missing_specs(module: str, tree: ast.Module) -> Fault | None:
     if NAME in assigned or "*" in assigned:
         return None
     sentence = f"there is no {NAME}{misspelled(NAME, assigned)} {_CONVENTION}."
-    return fault("specs_missing", module, None, sentence)
+    return fault("specs_missing", main, None, sentence)
 
 
-def _element_lines(tree: ast.Module) -> tuple[int, ...]:
-    """The line of each element, if TOOL_SPECS is one list or tuple without unpacking (`*others`)."""
+def _elements(tree: ast.Module) -> tuple[tuple[int, bool], ...]:
+    """The line of each element and whether it is a name, if TOOL_SPECS is one list or tuple without `*others`."""
     for node in tree.body:
         if not isinstance(node, ast.Assign | ast.AnnAssign) or not isinstance(
             node.value, ast.List | ast.Tuple
@@ -85,7 +108,7 @@ def _element_lines(tree: ast.Module) -> tuple[int, ...]:
         if any(isinstance(target, ast.Name) and target.id == NAME for target in targets) and not any(
             isinstance(each, ast.Starred) for each in elements
         ):
-            return tuple(each.lineno for each in elements)
+            return tuple((each.lineno, isinstance(each, ast.Name | ast.Attribute)) for each in elements)
     return ()
 
 

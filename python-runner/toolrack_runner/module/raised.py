@@ -2,11 +2,11 @@
 
 import errno
 import re
-from collections.abc import Sequence
 
 from toolrack_runner.limits import ERROR_CHARS_MAX
 from toolrack_runner.module.facts import chain, errno_of, is_a, names_a_file, traceback_of
-from toolrack_runner.module.user_traceback import cut_middle, frames, user_line, user_traceback
+from toolrack_runner.module.files import ModuleFiles
+from toolrack_runner.module.user_traceback import cut_middle, frames, user_place, user_traceback
 
 PROCESSES = (
     "The sandbox starts no processes (no fork, no subprocess, no multiprocessing). "
@@ -29,13 +29,9 @@ _NETWORK_FILES = re.compile(r"(?:^|/)(?:socket|ssl|http/client|urllib/request|as
 _NETWORK_CALLS = re.compile(r"\b(?:socket|create_connection|connect|bind|getaddrinfo|gethostbyname)\s*\(")
 
 
-def raised(error: BaseException, module: str, lines: Sequence[str]) -> tuple[str, str]:
-    """The error code and the text for an exception of the module. Never raises, whatever the exception does.
-
-    `lines` is the source of the module.
-    """
-    file = f"{module}.py"
-    line = user_line(error, file)
+def raised(error: BaseException, files: ModuleFiles) -> tuple[str, str]:
+    """The error code and the text for an exception of the module. Never raises, whatever the exception does."""
+    file, line = user_place(error, files)
     at = f"{file}, line {line}" if line else file
     if is_a(error, MemoryError):
         return "MEMORY_LIMIT", f"{at}: the tool needs more memory than it may have. Work on less at a time."
@@ -47,25 +43,24 @@ def raised(error: BaseException, module: str, lines: Sequence[str]) -> tuple[str
     if is_a(error, SystemExit):
         sentence = "the tool ended its process with exit(). Return a value, or raise an exception."
         return "TOOL_CRASHED", f"{at}: {sentence}"
-    text = user_traceback(error, file, lines)
-    hint = denied(error, file, lines)
+    text = user_traceback(error, files)
+    hint = denied(error, files)
     return "TOOL_RAISED", cut_middle(f"{text}\n{hint}" if hint else text, ERROR_CHARS_MAX + 500)
 
 
-def denied(error: BaseException, module_file: str, lines: Sequence[str]) -> str | None:
+def denied(error: BaseException, files: ModuleFiles) -> str | None:
     """A hint for the author, if the jail caused the exception by denying something; else None."""
     for found in chain(error):
         if not is_a(found, OSError):
             continue
         number = errno_of(found)
-        files = [file for file, _, _ in frames(traceback_of(found))]
-        line = user_line(found, module_file)
-        source = lines[line - 1] if line and line <= len(lines) else ""
+        passed = [file for file, _, _ in frames(traceback_of(found))]
+        source = files.line(*user_place(found, files))
         # An error of these libraries always concerns processes, whatever the errno: for example, they fail without /dev/shm.
-        if any(map(_PROCESS_FILES.search, files)) or (number in _DENIED and _PROCESS_CALLS.search(source)):
+        if any(map(_PROCESS_FILES.search, passed)) or (number in _DENIED and _PROCESS_CALLS.search(source)):
             return PROCESSES
         # A negative number is an error of getaddrinfo.
-        is_network = any(map(_NETWORK_FILES.search, files)) or _NETWORK_CALLS.search(source)
+        is_network = any(map(_NETWORK_FILES.search, passed)) or _NETWORK_CALLS.search(source)
         if is_network and (number in _DENIED or (number is not None and number < 0)):
             return NETWORK
         if number in _FILE_DENIED and names_a_file(found):

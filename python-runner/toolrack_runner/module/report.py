@@ -54,26 +54,26 @@ class CheckReport(TypedDict):
     tools: list[SpecReport]
 
 
-def import_hung(module: str, line: int | None, seconds: float) -> Fault:
+def import_hung(file: str, line: int | None, seconds: float) -> Fault:
     """The import did not end in time. `line` is the line that was executed, if it is known."""
     sentence = f"importing the module did not end within {seconds:g} s. Move slow work into a handler."
-    return fault("import_hung", module, line, sentence)
+    return fault("import_hung", file, line, sentence)
 
 
-def import_crashed(module: str, line: int | None, how: str) -> Fault:
+def import_crashed(file: str, line: int | None, how: str) -> Fault:
     """The process ended during the import. `how` is for example `signal 11` or `exit status 0`."""
     sentence = f"importing the module ended its process ({how}). Remove the cause (os._exit, a signal, a faulty extension)."
-    return fault("import_crashed", module, line, sentence)
+    return fault("import_crashed", file, line, sentence)
 
 
-def import_too_large(module: str, how: str) -> Fault:
+def import_too_large(file: str, how: str) -> Fault:
     """Main ended the import because of its memory. `how` has the amount of memory."""
     sentence = f"importing the module was ended: {how}. Load less, and inside a handler."
-    return fault("import_memory", module, None, sentence)
+    return fault("import_memory", file, None, sentence)
 
 
-def specs_too_large(module: str, bytes_max: int) -> Fault:
+def specs_too_large(file: str, bytes_max: int) -> Fault:
     sentence = (
         f"the report on its specs takes more than {bytes_max} bytes. Declare less, or split the module."
     )
-    return fault("specs_too_many", module, None, sentence)
+    return fault("specs_too_many", file, None, sentence)

@@ -1,4 +1,4 @@
-"""The file of a module: its name, text, syntax tree and code. Nothing here executes it."""
+"""The name of a module, and the text, syntax tree and code of a Python file. Nothing here executes it."""
 
 import ast
 import re
@@ -11,7 +11,6 @@ from typing import cast
 from toolrack_runner.limits import MODULE_NAME_MAX, SOURCE_BYTES_MAX
 from toolrack_runner.module.fault import Fault, ModuleError, module_error
 
-_BOM = b"\xef\xbb\xbf"
 _OTHER_BOMS = {
     b"\xff\xfe\x00\x00": "UTF-32",
     b"\x00\x00\xfe\xff": "UTF-32",
@@ -51,59 +50,63 @@ def is_available(package: str) -> bool:
     return any(finder.find_spec(package, None) is not None for finder in sys.meta_path)
 
 
-def source_text(module: str, source: bytes) -> str:
-    """The text of a module. Raises ModuleError if Python could not read the file as UTF-8."""
+def source_text(file: str, source: bytes) -> str:
+    """The text of a Python file. Raises ModuleError if Python could not read the file as UTF-8."""
     if len(source) > SOURCE_BYTES_MAX:
         sentence = f"the file is {len(source):,} bytes; a module may have {SOURCE_BYTES_MAX:,}. Split it."
-        raise module_error("source_too_large", module, None, sentence)
-    for bom, encoding in _OTHER_BOMS.items():
-        if source.startswith(bom):
-            raise module_error("source_not_utf8", module, 1, f"the file is {encoding}. Save it as UTF-8.")
-    nul = source.find(b"\0")
-    if nul >= 0:
-        line = _line_at(source, nul)
-        raise module_error("source_has_nul", module, line, "the file holds a NUL byte. Remove it.")
-    try:
-        text = source.removeprefix(_BOM).decode("utf-8")
-    except UnicodeDecodeError as error:
-        offset = error.start + (len(_BOM) if source.startswith(_BOM) else 0)
-        sentence = f"byte 0x{source[offset]:02X} is not UTF-8. Save the file as UTF-8."
-        raise module_error("source_not_utf8", module, _line_at(source, offset), sentence) from None
-    _refuse_cookie(module, text)
+        raise module_error("source_too_large", file, None, sentence)
+    text = utf8_text(file, source).removeprefix("\ufeff")
+    _refuse_cookie(file, text)
     return text
 
 
-def syntax_tree(module: str, text: str) -> ast.Module:
+def utf8_text(file: str, source: bytes) -> str:
+    """The text of a file, with its byte order mark. Raises ModuleError if the file is not text in UTF-8."""
+    for bom, encoding in _OTHER_BOMS.items():
+        if source.startswith(bom):
+            raise module_error("source_not_utf8", file, 1, f"the file is {encoding}. Save it as UTF-8.")
+    nul = source.find(b"\0")
+    if nul >= 0:
+        line = _line_at(source, nul)
+        raise module_error("source_has_nul", file, line, "the file holds a NUL byte. Remove it.")
+    try:
+        return source.decode("utf-8")
+    except UnicodeDecodeError as error:
+        sentence = f"byte 0x{source[error.start]:02X} is not UTF-8. Save the file as UTF-8."
+        raise module_error("source_not_utf8", file, _line_at(source, error.start), sentence) from None
+
+
+def syntax_tree(file: str, text: str) -> ast.Module:
     """The syntax tree. Raises ModuleError."""
-    return cast("ast.Module", _compiled(module, text, ast.PyCF_ONLY_AST))
+    return cast("ast.Module", _compiled(file, text, ast.PyCF_ONLY_AST))
 
 
-def code_object(module: str, text: str) -> CodeType:
-    """The compiled module. Raises ModuleError, also for faults that only the compiler finds."""
-    return cast("CodeType", _compiled(module, text))
+def code_object(file: str, text: str) -> CodeType:
+    """The compiled file. Raises ModuleError, also for faults that only the compiler finds."""
+    return cast("CodeType", _compiled(file, text))
 
 
-def _compiled(module: str, text: str, flags: int = 0) -> object:
+def _compiled(file: str, text: str, flags: int = 0) -> object:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            return compile(text, f"{module}.py", "exec", flags, dont_inherit=True)
+            return compile(text, file, "exec", flags, dont_inherit=True)
     except SyntaxError as error:
         column = f" (column {error.offset})" if error.offset else ""
         said = (error.msg or "invalid syntax")[:300]
         sentence = f"Python can't read this{column}: {said}."
-        raise module_error("syntax_error", module, error.lineno, sentence) from None
+        raise module_error("syntax_error", file, error.lineno, sentence) from None
     except (ValueError, RecursionError, MemoryError):
-        raise module_error("source_too_nested", module, None, _NESTED) from None
+        raise module_error("source_too_nested", file, None, _NESTED) from None
 
 
-def _refuse_cookie(module: str, text: str) -> None:
+def _refuse_cookie(file: str, text: str) -> None:
     """Refuses a line such as `# coding: latin-1`: the first line, or the second if the first is blank or a comment."""
     for number, line in enumerate(text.split("\n", 2)[:2], start=1):
         cookie = _COOKIE.match(line)
         if cookie and cookie[1].lower() not in _UTF8_NAMES:
             sentence = f"the coding line says {cookie[1][:32]}, but modules are UTF-8. Remove the line and save as UTF-8."
-            raise module_error("source_not_utf8", module, number, sentence)
+            raise module_error("source_not_utf8", file, number, sentence)
         if not _BLANK_OR_COMMENT.match(line):
             return
 

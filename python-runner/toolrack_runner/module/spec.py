@@ -10,6 +10,7 @@ from toolrack_runner.limits import DESCRIPTION_CHARS_MAX, SCHEMA_DEPTH_MAX, TOOL
 from toolrack_runner.module import spec_fields
 from toolrack_runner.module.facts import as_items, as_text, class_name, type_name
 from toolrack_runner.module.fault import Fault, FaultKind, NoteJson, SpecError, fault, note
+from toolrack_runner.module.files import ModuleFiles
 from toolrack_runner.module.handler import DescribedHandler, read_handler
 from toolrack_runner.module.near_miss import did_you_mean
 from toolrack_runner.module.plain import NotPlainError, plain_object
@@ -42,6 +43,8 @@ class Tool:
 
     index: int
     name: str
+    #: The file in which the spec is, and its line if it is known.
+    file: str
     line: int | None
     handler: DescribedHandler
     description: str | None = None
@@ -60,18 +63,20 @@ class RefusedSpec:
 
     index: int
     name: str | None
+    #: As in a Tool.
     line: int | None
     faults: tuple[Fault, ...]
 
 
 def read_spec(
-    module: str, index: int, element: object, line: int | None, trusted: Names
+    files: ModuleFiles, index: int, element: object, place: tuple[str, int | None], trusted: Names
 ) -> Tool | RefusedSpec:
     """Reads one element of TOOL_SPECS. Never raises. Runs code of the module only to read the handler's signature."""
+    file, line = place
     items = as_items(element)
     if items is None:
         sentence = f"TOOL_SPECS[{index}] is {type_name(element)}. Write a dict with {', '.join(KEYS[:4])}."
-        return RefusedSpec(index, None, line, (fault("spec_not_a_dict", module, line, sentence),))
+        return RefusedSpec(index, None, line, (fault("spec_not_a_dict", file, line, sentence),))
     fields = {name: value for key, value in items if (name := as_text(key)) is not None}
     given_name = as_text(fields.get("name"))
     name = None if given_name is None else given_name[:TOOL_NAME_CHARS_MAX]
@@ -79,7 +84,7 @@ def read_spec(
     faults: list[Fault] = []
 
     def refuse(kind: FaultKind, sentence: str) -> None:
-        faults.append(fault(kind, module, line, f"{title}: {sentence}"))
+        faults.append(fault(kind, file, line, f"{title}: {sentence}"))
 
     def attempt(read: Callable[[], T]) -> T | None:
         try:
@@ -92,8 +97,8 @@ def read_spec(
         value = fields.get(key)
         return None if value is None else attempt(lambda: read(value))
 
-    attempt(lambda: _check_name(module, fields))
-    handler = attempt(lambda: _handler(module, fields, trusted))
+    attempt(lambda: _check_name(files.name, fields))
+    handler = attempt(lambda: _handler(files, fields, trusted))
     description = attempt(lambda: _description(fields.get("description"), handler))
     parameters = field("parameters", _parameters)
     if parameters is not None and handler:
@@ -111,6 +116,7 @@ def read_spec(
     return Tool(
         index=index,
         name=name,
+        file=file if line else handler.file or file,
         line=line or handler.line,
         handler=handler,
         description=description,
@@ -120,7 +126,7 @@ def read_spec(
         secrets=secrets,
         network=network,
         examples=examples,
-        notes=tuple(note("key_unknown", module, line, f"{title}: {sentence}") for sentence in sentences),
+        notes=tuple(note("key_unknown", file, line, f"{title}: {sentence}") for sentence in sentences),
     )
 
 
@@ -137,15 +143,15 @@ def _check_name(module: str, fields: dict[str, Any]) -> None:
         raise SpecError("name_prefix", f"a tool is named after its file. Write '{prefix}{own}'.")
 
 
-def _handler(module: str, fields: dict[str, Any], trusted: Names) -> DescribedHandler:
+def _handler(files: ModuleFiles, fields: dict[str, Any], trusted: Names) -> DescribedHandler:
     if "handler" not in fields:
         raise SpecError("handler_missing", "it has no handler. Write 'handler': the function to call.")
     value = fields["handler"]
     try:
         if type(value) is FunctionType and not value.__dict__:
-            return read_handler(value, f"{module}.py")
+            return read_handler(value, files.texts)
         # Reading the signature of a decorated or callable object may run code of the module.
-        return trusted.keep(lambda: read_handler(value, f"{module}.py"))
+        return trusted.keep(lambda: read_handler(value, files.texts))
     except SpecError:
         raise
     except BaseException as error:  # noqa: BLE001 - a signature may be code of the module

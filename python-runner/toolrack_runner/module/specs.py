@@ -6,6 +6,7 @@ from typing import Any
 from toolrack_runner.limits import SPECS_MAX
 from toolrack_runner.module.facts import as_items, as_list, as_text, type_name
 from toolrack_runner.module.fault import fault, module_error
+from toolrack_runner.module.files import ModuleFiles
 from toolrack_runner.module.near_miss import misspelled
 from toolrack_runner.module.parse import NAME, DeclaredSpecs
 from toolrack_runner.module.spec import RefusedSpec, Tool, read_spec
@@ -13,52 +14,62 @@ from toolrack_runner.module.trusted_names import Names
 
 
 def read_specs(
-    module: str, namespace: Mapping[str, Any], declared: DeclaredSpecs, trusted: Names
+    files: ModuleFiles, namespace: Mapping[str, Any], declared: DeclaredSpecs, trusted: Names
 ) -> tuple[dict[str, Tool], tuple[RefusedSpec, ...]]:
     """The tools by name, and the refused specs in order. Raises ModuleError if there is no list of specs."""
-    elements = _elements(module, namespace)
+    elements = _elements(files.main, namespace)
     tools: dict[str, Tool] = {}
     refused: list[RefusedSpec] = []
     for index, element in enumerate(elements):
-        read = read_spec(module, index, element, _line(declared, len(elements), index, element), trusted)
+        read = read_spec(
+            files, index, element, _place(files, declared, len(elements), index, element), trusted
+        )
         if isinstance(read, RefusedSpec):
             refused.append(read)
         elif read.name in tools:
-            refused.append(_repeated(module, index, read, tools[read.name]))
+            refused.append(_repeated(index, read, tools[read.name]))
         else:
             tools[read.name] = read
     return tools, tuple(refused)
 
 
-def _elements(module: str, namespace: Mapping[str, Any]) -> list[object]:
+def _elements(main: str, namespace: Mapping[str, Any]) -> list[object]:
     if NAME not in namespace:
         near = misspelled(NAME, (name for name in namespace if not name.startswith("__")))
         sentence = f"after the import there is no {NAME}{near} Assign a list of specs to it."
-        raise module_error("specs_missing", module, None, sentence)
+        raise module_error("specs_missing", main, None, sentence)
     specs = namespace[NAME]
     elements = as_list(specs)
     if elements is None:
         hint = " Put the dict into a list." if as_items(specs) is not None else ""
         sentence = f"{NAME} is {type_name(specs)}. Assign a list of specs to it.{hint}"
-        raise module_error("specs_not_a_list", module, None, sentence)
+        raise module_error("specs_not_a_list", main, None, sentence)
     if not elements:
-        raise module_error("specs_empty", module, None, f"{NAME} is empty. Add a spec for each tool.")
+        raise module_error("specs_empty", main, None, f"{NAME} is empty. Add a spec for each tool.")
     if len(elements) > SPECS_MAX:
         sentence = f"{NAME} has {len(elements)} specs; at most {SPECS_MAX} are allowed. Split the module."
-        raise module_error("specs_too_many", module, None, sentence)
+        raise module_error("specs_too_many", main, None, sentence)
     return elements
 
 
-def _repeated(module: str, index: int, tool: Tool, first: Tool) -> RefusedSpec:
+def _repeated(index: int, tool: Tool, first: Tool) -> RefusedSpec:
     where = f" in line {first.line}" if first.line else ""
+    if where and first.file != tool.file:
+        where = f" in {first.file}, line {first.line}"
     sentence = f"'{tool.name}': an earlier spec{where} has this name, and keeps it. Rename one of them."
-    return RefusedSpec(index, tool.name, tool.line, (fault("name_repeated", module, tool.line, sentence),))
+    return RefusedSpec(index, tool.name, tool.line, (fault("name_repeated", tool.file, tool.line, sentence),))
 
 
-def _line(declared: DeclaredSpecs, count: int, index: int, element: object) -> int | None:
-    if len(declared.element_lines) == count:
-        return declared.element_lines[index]
-    for key, value in as_items(element) or []:
-        if as_text(key) == "name":
-            return declared.spec_lines.get(as_text(value) or "")
-    return None
+def _place(
+    files: ModuleFiles, declared: DeclaredSpecs, count: int, index: int, element: object
+) -> tuple[str, int | None]:
+    """The file and the line of a spec: of the element in the list, or of the dict with its name if the element is a name."""
+    line, is_name = declared.elements[index] if len(declared.elements) == count else (None, True)
+    if is_name:
+        for key, value in as_items(element) or []:
+            if (
+                as_text(key) == "name"
+                and (found := declared.spec_places.get(as_text(value) or "")) is not None
+            ):
+                return found
+    return files.main, line

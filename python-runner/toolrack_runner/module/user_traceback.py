@@ -1,11 +1,12 @@
 """The traceback of an exception for the author of the module. It has the lines of the module, and no line of the runner."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from itertools import groupby
 from types import TracebackType
 
 from toolrack_runner.limits import ERROR_CHARS_MAX
-from toolrack_runner.module.facts import cause_of, chain, class_name, members_of, syntax_line, traceback_of
+from toolrack_runner.module.facts import cause_of, chain, class_name, members_of, syntax_place, traceback_of
+from toolrack_runner.module.files import ModuleFiles
 
 _GROUP_MAX = 8
 _GROUP_DEPTH_MAX = 3
@@ -17,23 +18,23 @@ _CAUSE = "The exception above was the direct cause of the one below:"
 _CONTEXT = "While the exception above was handled, the one below came up:"
 
 
-def user_traceback(error: BaseException, module_file: str, lines: Sequence[str]) -> str:
+def user_traceback(error: BaseException, files: ModuleFiles) -> str:
     """The traceback of an exception and of the exceptions that led to it. Never raises, whatever the exceptions do."""
     parts: list[str] = []
     for position, link in enumerate(reversed(chain(error))):
         if position:
             parts.extend(["", _CAUSE if cause_of(link) is not None else _CONTEXT, ""])
-        parts.extend(_rendered(link, module_file, lines, "", 0))
+        parts.extend(_rendered(link, files, "", 0))
     return cut_middle("\n".join(parts), ERROR_CHARS_MAX)
 
 
-def user_line(error: BaseException, module_file: str) -> int | None:
-    """The innermost line of the module that was being executed; None if there was none."""
-    found = syntax_line(error, module_file)
+def user_place(error: BaseException, files: ModuleFiles) -> tuple[str, int] | tuple[str, None]:
+    """The file of the module and its innermost line that was executed; the main file and None if there was none."""
+    found = syntax_place(error, files.texts)
     for filename, line, _ in frames(traceback_of(error)) if found is None else ():
-        if filename == module_file:
-            found = line
-    return found
+        if filename in files.texts:
+            found = filename, line
+    return found or (files.main, None)
 
 
 def frames(traceback: TracebackType | None) -> Iterator[tuple[str, int, str]]:
@@ -66,25 +67,23 @@ def cut_middle(text: str, chars_max: int) -> str:
     return f"{text[:head]}\n… {len(text) - chars_max:,} characters left out …\n{text[-tail:]}"
 
 
-def _rendered(
-    error: BaseException, file: str, lines: Sequence[str], indent: str, depth: int
-) -> Iterator[str]:
-    shown = [found for found in frames(traceback_of(error)) if found[0] == file]
+def _rendered(error: BaseException, files: ModuleFiles, indent: str, depth: int) -> Iterator[str]:
+    shown = [found for found in frames(traceback_of(error)) if found[0] in files.texts]
     if shown:
         yield f"{indent}Traceback (most recent call last):"
-    for text in (*_frame_lines(shown, lines), *exception_line(error).split("\n"), *_notes(error)):
+    for text in (*_frame_lines(shown, files), *exception_line(error).split("\n"), *_notes(error)):
         yield indent + text
     members = members_of(error) if depth < _GROUP_DEPTH_MAX else ()
     for number, member in enumerate(members[:_GROUP_MAX], start=1):
         yield f"{indent}  exception {number} of {len(members)}:"
-        yield from _rendered(member, file, lines, indent + "    ", depth + 1)
+        yield from _rendered(member, files, indent + "    ", depth + 1)
 
 
-def _frame_lines(shown: list[tuple[str, int, str]], lines: Sequence[str]) -> list[str]:
+def _frame_lines(shown: list[tuple[str, int, str]], files: ModuleFiles) -> list[str]:
     collapsed: list[str] = []
     for (file, line, name), same in groupby(shown):
         count = len(list(same))
-        source = lines[line - 1].strip()[:_LINE_CHARS_MAX] if 0 < line <= len(lines) else ""
+        source = files.line(file, line).strip()[:_LINE_CHARS_MAX]
         text = f'  File "{file}", line {line}, in {name}' + (f"\n    {source}" if source else "")
         collapsed += [text] * min(count, _REPEATS_SHOWN)
         if count > _REPEATS_SHOWN:

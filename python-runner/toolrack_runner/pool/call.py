@@ -14,7 +14,7 @@ from toolrack_runner.pool.pool import Pool
 from toolrack_runner.pool.warm_queue import Key
 from toolrack_runner.pool.worker import HeldTooMuchError, Worker
 from toolrack_runner.wire import child_messages as messages
-from toolrack_runner.wire.child_messages import Answer, MessageTooLargeError, ProtocolError
+from toolrack_runner.wire.child_messages import Answer, MessageTooLargeError, ProtocolError, SourceText
 from toolrack_runner.wire.frames import JsonObject
 
 #: How many connections one call may make. The limit of open files does not limit this number, because a tool can keep a
@@ -33,7 +33,7 @@ class Call:
     invocation_id: str
 
 
-async def run_call(pool: Pool, call: Call, source: str) -> CallOutcome:
+async def run_call(pool: Pool, call: Call, source: SourceText) -> CallOutcome:
     """Runs a call in its own child. Raises PoolError only if no code of the module ran for this call."""
     with pool.behind.busy():
         started = time.monotonic()
@@ -59,8 +59,8 @@ async def _watch(pool: Pool, worker: Worker, call: Call, deadline: float) -> Cal
         async with asyncio.timeout(deadline - time.monotonic()):
             answer = await _answer(pool, worker, call)
     except TimeoutError:
-        line = await line_now(worker, call.key.module)
-        where = f" (line {line} was running)" if line else ""
+        place = await line_now(worker, call.key.module)
+        where = f" ({place.shown} was running)" if place else ""
         return CallOutcome(
             code="DEADLINE_EXCEEDED",
             error=f"{call.tool} did not answer within {call.deadline_seconds:g} s{where}; "

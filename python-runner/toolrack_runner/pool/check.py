@@ -6,6 +6,7 @@ import time
 from dataclasses import dataclass
 
 from toolrack_runner.module.fault import Fault
+from toolrack_runner.module.file_paths import INIT
 from toolrack_runner.module.report import (
     CheckReport,
     import_crashed,
@@ -42,7 +43,9 @@ class Checked:
     ran_out_of_time: bool
 
 
-async def run_check(pool: Pool, name: str, source: bytes, *, tenant: str, seconds: float) -> Checked:
+async def run_check(
+    pool: Pool, name: str, source: bytes | dict[str, bytes], *, tenant: str, seconds: float
+) -> Checked:
     """Checks a module for a user within `seconds`. Raises PoolError only if no code of the module ran."""
     pool.zygotes.prepare(THE_SERVICE, LIBRARIES)
     started = time.monotonic()
@@ -50,8 +53,10 @@ async def run_check(pool: Pool, name: str, source: bytes, *, tenant: str, second
     worker.channel.take_at_most(REPORT_BYTES_MAX)
     try:
         with pool.at_work(tenant, worker):
-            worker.send(messages.CheckOrder(name, base64.b64encode(source).decode()))
-            progress = _Progress(worker, name)
+            worker.send(messages.CheckOrder(name, _in_base64(source)))
+            progress = _Progress(
+                worker, name, f"{name}.py" if isinstance(source, bytes) else f"{name}/{INIT}"
+            )
             report = await progress.watch(seconds)
         observed = observe(worker, worker.holding(), started=started, cpu_before=0.0)
         return Checked(report, observed, progress.ran_out_of_time)
@@ -59,10 +64,18 @@ async def run_check(pool: Pool, name: str, source: bytes, *, tenant: str, second
         worker.kill()
 
 
+def _in_base64(source: bytes | dict[str, bytes]) -> messages.SourceText:
+    if isinstance(source, bytes):
+        return base64.b64encode(source).decode()
+    return {path: base64.b64encode(content).decode() for path, content in source.items()}
+
+
 @dataclass
 class _Progress:
     _worker: Worker
     _module: str
+    #: The file that exports TOOL_SPECS.
+    _main: str
     _report: CheckReport | None = None
     _example: messages.ExampleStarts | None = None
     ran_out_of_time: bool = False
@@ -75,13 +88,18 @@ class _Progress:
                 return await self._last_report()
         except TimeoutError:
             self.ran_out_of_time = True
-            line = await line_now(self._worker, module)
+            place = await line_now(self._worker, module)
+            hung = (
+                import_hung(place.file, place.line, seconds)
+                if place
+                else import_hung(self._main, None, seconds)
+            )
             how = f"it did not end within {seconds:g} s"
-            return self._ended("DEADLINE_EXCEEDED", how, import_hung(module, line, seconds))
+            return self._ended("DEADLINE_EXCEEDED", how, hung)
         except HeldTooMuchError as reason:
-            return self._ended("MEMORY_LIMIT", f"{reason}", import_too_large(module, f"{reason}"))
+            return self._ended("MEMORY_LIMIT", f"{reason}", import_too_large(self._main, f"{reason}"))
         except MessageTooLargeError:
-            fault = specs_too_large(module, REPORT_BYTES_MAX)
+            fault = specs_too_large(self._main, REPORT_BYTES_MAX)
             return self._ended("RESULT_TOO_LARGE", "it reported too much", fault)
         except ProtocolError as broken:
             how = f"it wrote to the channel of the report ({broken})"
@@ -89,7 +107,7 @@ class _Progress:
             end = await end_of(self._worker, module)
             self.ran_out_of_time = end.code == "CPU_LIMIT"
             how = end.how
-        return self._ended("TOOL_CRASHED", how, import_crashed(module, None, how))
+        return self._ended("TOOL_CRASHED", how, import_crashed(self._main, None, how))
 
     async def _last_report(self) -> CheckReport:
         while self._report is None or self._report["stage"] != "loaded":

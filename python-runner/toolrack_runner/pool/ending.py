@@ -6,6 +6,7 @@ from contextlib import suppress
 from signal import SIGKILL, SIGXCPU
 from typing import NamedTuple
 
+from toolrack_runner.limits import FILE_PATH_CHARS_MAX
 from toolrack_runner.pool.worker import Worker
 
 #: How long a child may live after it has closed its channel. Then main kills it.
@@ -14,6 +15,18 @@ ENDING_SECONDS = 0.05
 REAPING_SECONDS = 2.0
 #: How long main waits until the child's interpreter has written which line runs. Other processes may run before the child.
 WHERE_SECONDS = 0.05
+
+
+class Place(NamedTuple):
+    """A line of the module."""
+
+    file: str
+    line: int
+
+    @property
+    def shown(self) -> str:
+        """The place in a sentence. In a module of one file, the line is enough."""
+        return f"line {self.line} of {self.file}" if "/" in self.file else f"line {self.line}"
 
 
 class End(NamedTuple):
@@ -45,8 +58,8 @@ async def end_of(worker: Worker, module: str) -> End:
     if gone.exit_code == -SIGKILL:
         return End("WORKER_DIED", "it was killed from outside")
     if gone.exit_code < 0:
-        line = _crash_line(worker, module)
-        return End("TOOL_CRASHED", f"signal {-gone.exit_code}" + (f" in line {line}" if line else ""))
+        place = _crash_place(worker, module)
+        return End("TOOL_CRASHED", f"signal {-gone.exit_code}" + (f" in {place.shown}" if place else ""))
     return End("TOOL_CRASHED", f"exit code {gone.exit_code}")
 
 
@@ -56,33 +69,34 @@ async def is_reaped(worker: Worker, seconds: float) -> bool:
     return worker.gone.done()
 
 
-async def line_now(worker: Worker, module: str) -> int | None:
-    """The line of the module that runs now, as the interpreter reports it. The child's log ends before this report."""
-    output, line = worker.output, None
+async def line_now(worker: Worker, module: str) -> Place | None:
+    """The place in the module that runs now, as the interpreter reports it. The child's log ends before this report."""
+    output, place = worker.output, None
     before = output.length
     if before >= output.bytes_max:
         return None
     worker.ask_where()
     with suppress(TimeoutError):
         async with asyncio.timeout(WHERE_SECONDS):
-            while (line := _line_in(output.text(before), module)) is None:
+            while (place := _place_in(output.text(before), module)) is None:
                 await output.more()
     output.end_at(before)
-    return line
+    return place
 
 
-def _crash_line(worker: Worker, module: str) -> int | None:
-    """Removes the interpreter's report of a crash from the log. Returns the line of the module that crashed."""
+def _crash_place(worker: Worker, module: str) -> Place | None:
+    """Removes the interpreter's report of a crash from the log. Returns the place in the module that crashed."""
     text = worker.output.text()
     start = text.rfind("Fatal Python error: ")
     if start < 0:
         return None
-    line = _line_in(text[start:], module)
+    place = _place_in(text[start:], module)
     worker.output.end_at(len(text[:start].encode()))
-    return line
+    return place
 
 
-def _line_in(dump: str, module: str) -> int | None:
-    """The innermost line of the module in a report of faulthandler."""
-    found = re.search(rf'File "{re.escape(module)}\.py", line ([0-9]{{1,7}}) in ', dump)
-    return int(found[1]) if found else None
+def _place_in(dump: str, module: str) -> Place | None:
+    """The innermost place in the module in a report of faulthandler."""
+    file = rf"{re.escape(module)}(?:\.py|/[\w./-]{{1,{FILE_PATH_CHARS_MAX}}})"
+    found = re.search(rf'File "({file})", line ([0-9]{{1,7}}) in ', dump, re.ASCII)
+    return Place(found[1], int(found[2])) if found else None

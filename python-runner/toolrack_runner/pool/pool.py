@@ -22,7 +22,7 @@ from toolrack_runner.pool.warm_queue import Key, WarmQueue, WarmQueues
 from toolrack_runner.pool.worker import HeldTooMuchError, Worker
 from toolrack_runner.pool.zygote_process import ZygoteProcess
 from toolrack_runner.pool.zygotes import PLAIN, Packages, Zygotes
-from toolrack_runner.wire.child_messages import CallOrder, Imports, ProtocolError, Ready, Starting
+from toolrack_runner.wire.child_messages import CallOrder, Imports, ProtocolError, Ready, SourceText, Starting
 from toolrack_runner.zygote.messages import Limits, Opening, ZygoteChannel
 
 #: How many confined children without a module are kept for the first call of a module.
@@ -86,7 +86,7 @@ class Pool:
         """How many children are not reaped yet, and how many of them wait for a call, for `/health`."""
         return {"alive": self._children.alive, "waiting": self._queues.waiting}
 
-    async def take(self, key: Key, source: str) -> Worker:
+    async def take(self, key: Key, source: SourceText) -> Worker:
         """A child for one call. The child has imported the module, or has the order to import it. Raises PoolError."""
         queue = self._queues.called(key, source, self._loop.time())
         worker = self._queues.take(queue)

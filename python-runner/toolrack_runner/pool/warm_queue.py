@@ -14,7 +14,7 @@ from toolrack_runner.network.hosts import Host
 from toolrack_runner.pool.children import SLOTS_MAX, Child
 from toolrack_runner.pool.fair_queue import FairBudget
 from toolrack_runner.pool.zygotes import PLAIN, Packages
-from toolrack_runner.wire.child_messages import Known
+from toolrack_runner.wire.child_messages import Known, SourceText
 from toolrack_runner.zygote.messages import Limits
 
 #: How many children may wait for one key.
@@ -46,7 +46,7 @@ class WarmQueue(Generic[Child]):
     """The children that wait for one key, and the data for making more."""
 
     key: Key
-    source: str
+    source: SourceText
     #: The packages of the zygote that forks the next children of this queue.
     packages: Packages = PLAIN
     waiting: deque[Child] = field(default_factory=deque)
@@ -108,7 +108,7 @@ class WarmQueues(Generic[Child]):
         """The memory of all waiting children."""
         return self._bytes.amount
 
-    def called(self, key: Key, source: str, now: float = 0.0) -> WarmQueue[Child]:
+    def called(self, key: Key, source: SourceText, now: float = 0.0) -> WarmQueue[Child]:
         """The queue of a key that is called at `now`; a new one if it has none."""
         queue = self._queues.get(key)
         if queue is None:

@@ -34,6 +34,8 @@ CHILD_CODES = frozenset(
 )
 
 Json: TypeAlias = dict[str, object]
+#: A module as main knows it: the text of its one file, or the texts of its several files by their paths.
+SourceText: TypeAlias = str | dict[str, str]
 
 # Visible ASCII only.
 _HOST = re.compile(r"[!-~]+")
@@ -63,7 +65,7 @@ class CallOrder(NamedTuple):
     """Import a module, then wait for the invocation."""
 
     module: str
-    source: str
+    source: SourceText
     #: If it is None, the child compiles the module, and sends main the values of `Known` for the next child.
     known: Known | None
     #: Whether to run a call of the runner's own module first.
@@ -80,8 +82,8 @@ class CheckOrder(NamedTuple):
     """Check a module: read it, import it, and run its examples."""
 
     module: str
-    #: The file in base64, because it may not be UTF-8.
-    source: str
+    #: The file in base64, because it may not be UTF-8; or several files in base64 by their paths.
+    source: SourceText
 
     def as_json(self) -> Json:
         return {"do": "check", **self._asdict()}

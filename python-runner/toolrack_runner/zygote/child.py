@@ -4,7 +4,7 @@ import gc
 import os
 import sys
 from binascii import a2b_base64, b2a_base64
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from types import CodeType
 from typing import Any, NoReturn
@@ -16,12 +16,13 @@ from toolrack_runner.level.probes import PROBES
 from toolrack_runner.module.call import call_tool
 from toolrack_runner.module.check import check_module
 from toolrack_runner.module.fault import Fault, ModuleError
+from toolrack_runner.module.files import Source
 from toolrack_runner.module.imports import imports_of_code
-from toolrack_runner.module.load import LoadedModule, load_known, load_module, places, portable_code
+from toolrack_runner.module.load import Code, LoadedModule, load_known, load_module, places, portable_code
 from toolrack_runner.module.source import code_object
 from toolrack_runner.network.brokered_socket import connect_by_broker, open_broker
 from toolrack_runner.wire import child_messages as messages
-from toolrack_runner.wire.child_messages import Answer, ChildMessage
+from toolrack_runner.wire.child_messages import Answer, ChildMessage, SourceText
 from toolrack_runner.wire.frames import FrameError, encode_frame, read_frame, write_frame
 from toolrack_runner.wire.parse_child_message import parse_child_message
 from toolrack_runner.zygote.messages import Spawn
@@ -40,7 +41,7 @@ TOOL_SPECS = [{"name": "rehearsal:echo", "description": "Returns its text.", "ha
 
 def _load_rehearsal() -> LoadedModule:
     """Loads a module of the runner's own: first from its source, then from the compiled code."""
-    code = portable_code(code_object("rehearsal", REHEARSAL_SOURCE.decode()))
+    code = portable_code(code_object("rehearsal.py", REHEARSAL_SOURCE.decode()))
     assert code is not None
     whole = load_module("rehearsal", REHEARSAL_SOURCE, for_one_call=True)
     module = load_known("rehearsal", REHEARSAL_SOURCE.decode(), code, places(whole))
@@ -122,15 +123,26 @@ def _loaded(channel: int, order: messages.CallOrder) -> tuple[LoadedModule, mess
         _say(channel, messages.Starting())
         return load_known(order.module, order.source, code, order.known.places), messages.Ready()
 
-    def announce(code: CodeType) -> None:
+    def announce(code: Code) -> None:
         portable = portable_code(code)
         text = None if portable is None else b2a_base64(portable, newline=False).decode()
-        _say(channel, messages.Imports(list(imports_of_code(code)), text))
+        codes = (code,) if isinstance(code, CodeType) else code.values()
+        imported = imports_of_code(*(each for each in codes if isinstance(each, CodeType)))
+        _say(channel, messages.Imports([name for name in imported if name != order.module], text))
         _say(channel, messages.Starting())
 
-    source = order.source.encode("utf-8", "replace")
-    module = load_module(order.module, source, for_one_call=True, announce=announce)
+    module = load_module(order.module, _source(order.source, _utf8), for_one_call=True, announce=announce)
     return module, messages.Ready(places(module))
+
+
+def _source(source: SourceText, as_bytes: Callable[[str], bytes]) -> Source:
+    if isinstance(source, str):
+        return as_bytes(source)
+    return {path: as_bytes(text) for path, text in source.items()}
+
+
+def _utf8(text: str) -> bytes:
+    return text.encode("utf-8", "replace")
 
 
 def _broken(fault: Fault) -> messages.CallFailure:
@@ -152,7 +164,7 @@ def _check(channel: int, order: messages.CheckOrder) -> None:
     def send(stage: Mapping[str, object]) -> None:
         _say(channel, parse_child_message({"stage": stage}))
 
-    check_module(order.module, a2b_base64(order.source), send=send)
+    check_module(order.module, _source(order.source, a2b_base64), send=send)
     _flush()
     _say(channel, messages.Done())
     _wait_for_the_end(channel)

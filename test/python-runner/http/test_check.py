@@ -60,7 +60,8 @@ def test_a_body_without_one_source_is_refused(runner: LiveRunner, fields: dict[s
     answer = runner.client.post("/check", json={"name": "words", **fields})
     assert answer.status_code == 400
     assert answer.json()["error"]["message"] == (
-        "the body must have source, a string, or sourceBase64, the file in base64"
+        "the body must have one of source, a string; sourceBase64, the file in base64; files, an object of paths and "
+        "strings; or filesBase64, an object of paths and files in base64"
     )
 
 

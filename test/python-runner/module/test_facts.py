@@ -1,6 +1,6 @@
 """Reading facts about a module's objects runs no code of the module."""
 
-from toolrack_runner.module.facts import syntax_line
+from toolrack_runner.module.facts import syntax_place
 
 
 class Name(str):
@@ -17,8 +17,8 @@ class Name(str):
 def test_the_file_of_a_syntax_error_is_compared_without_code_of_the_module() -> None:
     error = SyntaxError()
     error.filename, error.lineno = Name("weather.py"), 3
-    assert syntax_line(error, "weather.py") is None
+    assert syntax_place(error, ["weather.py"]) is None
     assert Name.compared == 0
     error.filename = "weather.py"
-    assert syntax_line(error, "weather.py") == 3
-    assert syntax_line(error, "other.py") is None
+    assert syntax_place(error, ["weather.py"]) == ("weather.py", 3)
+    assert syntax_place(error, ["other.py"]) is None

@@ -38,7 +38,7 @@ from toolrack_runner.module.report import import_crashed, import_hung
             "imports 'not_there', which is not installed",
         ),
         ("from json import nothing", "import_raised", "MODULE_BROKEN", 1, "cannot import name 'nothing'"),
-        ("from . import other", "import_raised", "MODULE_BROKEN", 1, "ImportError"),
+        ("from . import other", "import_sibling_missing", "MODULE_BROKEN", 1, "the module is one file"),
         ("import sys\n\nsys.exit()", "import_exited", "MODULE_BROKEN", 3, "calls exit(). Remove the call"),
         ("quit()", "import_exited", "MODULE_BROKEN", 1, "__name__ == '__main__'"),
         ("raise MemoryError", "import_memory", "MEMORY_LIMIT", 1, "Load less, and inside a handler"),

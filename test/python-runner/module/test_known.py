@@ -31,7 +31,7 @@ def _forgets_modules() -> Iterator[None]:
 
 
 def known(name: str, text: str, at: dict[str, int] | None = None) -> LoadedModule:
-    code = portable_code(code_object(name, text))
+    code = portable_code(code_object(f"{name}.py", text))
     assert code is not None
     return load_known(name, text, code, places(load_module(name, text.encode())) if at is None else at)
 
@@ -110,4 +110,4 @@ def test_a_traceback_shows_the_lines_of_the_source() -> None:
 
 
 def test_code_above_the_bound_is_left_to_each_process() -> None:
-    assert portable_code(code_object("big", f"x = {'y' * CODE_BYTES_MAX!r}")) is None
+    assert portable_code(code_object("big.py", f"x = {'y' * CODE_BYTES_MAX!r}")) is None

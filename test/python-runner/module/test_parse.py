@@ -25,7 +25,10 @@ def names_of(parsed: ParsedModule) -> list[str]:
 def test_the_convention_parses_without_a_fault_and_with_the_line_of_each_spec() -> None:
     parsed = parse_module("weather", (MODULES / "weather.py").read_bytes())
     assert parsed.faults == ()
-    assert parsed.declared.spec_lines == {"weather:get_report": 16, "weather:get_temperatures": 36}
+    assert parsed.declared.spec_places == {
+        "weather:get_report": ("weather.py", 16),
+        "weather:get_temperatures": ("weather.py", 36),
+    }
     assert parsed.packages == ()
 
 
@@ -69,7 +72,7 @@ def test_what_is_told_of_a_module_stays_small_however_much_it_imports() -> None:
 
 def test_only_the_name_of_a_tool_is_taken_for_one() -> None:
     source = b"PEOPLE = [{'name': 'Ada Lovelace'}]\nTOOL_SPECS = [{'name': 'weather:run'}, {'name': 7}]"
-    assert parse_module("weather", source).declared.spec_lines == {"weather:run": 2}
+    assert parse_module("weather", source).declared.spec_places == {"weather:run": ("weather.py", 2)}
 
 
 @pytest.mark.parametrize(

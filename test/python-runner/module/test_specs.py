@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from module.tools import MODULES, checked, kinds, loaded
 from toolrack_runner.module.call import call_tool
+from toolrack_runner.module.files import known_files
 from toolrack_runner.module.parse import NOTHING_DECLARED
 from toolrack_runner.module.specs import read_specs
 from toolrack_runner.module.trusted_names import TrustedNames
@@ -371,7 +372,7 @@ VALUES = st.recursive(
 
 @given(spec=VALUES | st.fixed_dictionaries({}, optional=dict.fromkeys(KEYS, VALUES)))
 def test_whatever_stands_in_the_list_is_refused_or_read(spec: Any) -> None:
-    tools, refused = read_specs("weather", {"TOOL_SPECS": [spec]}, NOTHING_DECLARED, TRUSTED)
+    tools, refused = read_specs(known_files("weather", ""), {"TOOL_SPECS": [spec]}, NOTHING_DECLARED, TRUSTED)
     assert len(tools) + len(refused) == 1
     assert all(fault.message.startswith("weather.py") for each in refused for fault in each.faults)
 

@@ -17,7 +17,7 @@ class Case:
     expected: Any
 
 
-def cases(file: str) -> list[Case]:
+def cases(file: str, key: str = "cases") -> list[Case]:
     """The cases of one file; one without a title is named by its input."""
-    found = json.loads((VECTORS / f"{file}.json").read_text("utf-8"))["cases"]
+    found = json.loads((VECTORS / f"{file}.json").read_text("utf-8"))[key]
     return [Case(case.get("title") or str(case["input"]), case["input"], case["expected"]) for case in found]

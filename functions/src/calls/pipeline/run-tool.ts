@@ -2,17 +2,18 @@ import { toolFailure, toolResult, ToolrackError, type Layer, type ToolLimits } f
 import { toolResultOfJson } from '../../tools/json/json-text.ts'
 import type { HowRun } from '../../tools/catalog/how-run.ts'
 import { outcomeOf, type CallOutcome, type Resolved } from './call.ts'
+import type { ModuleContent } from '../../tools/modules/module-content.ts'
 import { ISOLATION_LEVELS, type IsolationLevel } from '../../tools/modules/runner.ts'
 import type { Runner, RunnerOutcome } from '../../tools/modules/runner.ts'
 
 /** The UTF-8 bytes that a result may have. A larger result is refused, because results cannot be kept as artifacts yet. */
 export const RESULT_BYTES_MAX = 256 * 1024
 
-/** Finds the source of a definition's module. For a user layer, `uid` is the owner. Undefined if there is no source any more. */
+/** Finds the content of a definition's module. For a user layer, `uid` is the owner. Undefined if there is none any more. */
 export type SourceOf = (
   owner: { readonly layer: Layer; readonly uid: string },
   sha256: string,
-) => Promise<string | undefined>
+) => Promise<ModuleContent | undefined>
 
 export type RunParts = {
   readonly runner: Pick<Runner, 'invoke'>

@@ -3,7 +3,7 @@ import type { Action } from '../../access/principal.ts'
 import type { WritableLayer } from '../../tools/definitions/definition-writer.ts'
 import { isModuleName } from '../../tools/modules/module-reader.ts'
 import { invalidParameter } from '../http/query.ts'
-import { BODY_BYTES_MAX, bodyInvalid, readBytes, readObject, type Sent } from '../http/read-body.ts'
+import { readObject } from '../http/read-body.ts'
 import { route, type FoundRequest, type Route } from '../http/route.ts'
 import { sendJson, sendTagged } from '../http/send-json.ts'
 import {
@@ -16,6 +16,7 @@ import {
   write,
   writtenLayer,
 } from './layer-requests.ts'
+import { readModule } from './module-body.ts'
 import type { RouteParts } from './route-parts.ts'
 
 /** Modules that a caller may not read are hidden, as if there were none. */
@@ -36,7 +37,7 @@ export function moduleRoutes({ modules: { reader, writer } }: RouteParts): reado
         sendJson(res, 200, { layer, items }, nextPage(path, layer, limit, cursor))
       },
     }),
-    // A module with its source and the report of its check. Its entity tag is the sha256 of the source.
+    // A module with its source or files, and the report of its check. Its entity tag is the module's sha256.
     route({
       method: 'GET',
       path: '/tools/modules/:name',
@@ -48,7 +49,7 @@ export function moduleRoutes({ modules: { reader, writer } }: RouteParts): reado
         sendTagged(res, module.sha256, () => ({ ...module, layer }))
       },
     }),
-    // Checks a Python file, and makes its tools the module's definitions.
+    // Checks a Python file, or the files of a module, and makes its tools the module's definitions.
     route({
       method: 'PUT',
       path: '/tools/modules/:name',
@@ -57,8 +58,8 @@ export function moduleRoutes({ modules: { reader, writer } }: RouteParts): reado
       action: write,
       async handle(request) {
         const { principal, res } = request
-        const source = await moduleSource(request)
-        const answer = await writer.put(principal, { ...targetOf(request), source })
+        const content = await readModule(request)
+        const answer = await writer.put(principal, { ...targetOf(request), ...content })
         sendJson(res, answer.outcome === 'created' ? 201 : 200, answer, { ETag: `"${answer.sha256}"` })
       },
     }),
@@ -89,7 +90,7 @@ export function moduleRoutes({ modules: { reader, writer } }: RouteParts): reado
         sendJson(res, 200, { name, layer, items })
       },
     }),
-    // Checks an older source again and makes it the present one, also after a deletion.
+    // Checks older content again and makes it the present one, also after a deletion.
     route({
       method: 'POST',
       path: '/tools/modules/:name/rollback',
@@ -118,28 +119,4 @@ function askedPage(request: FoundRequest) {
   if (after !== undefined && !isModuleName(after))
     throw invalidParameter('cursor', 'is not one that this service gave; take it from the Link header')
   return { layer, limit, after }
-}
-
-/** The content types with which clients send files. `curl --data-binary` sends the type of a form. */
-const PYTHON = /^(?:text\/[a-z.+-]+|application\/(?:octet-stream|x-python(?:-code)?|x-www-form-urlencoded))$/
-
-/** The Python source in a body: the body itself, or `source` in a JSON body. */
-async function moduleSource(sent: Sent): Promise<Uint8Array> {
-  const [head = ''] = (sent.req.headers['content-type'] ?? '').toLowerCase().split(';', 1)
-  const type = head.trim()
-  if (type === 'application/json') return sourceInJson(sent)
-  if (type === '' || PYTHON.test(type)) return readBytes(sent, 'single')
-  const types = 'text/x-python, application/octet-stream or application/json'
-  const remedy = 'or be left out: send the file itself, as curl -T does.'
-  throw new ToolrackError('HEADER_INVALID', `The Content-Type must be ${types}, ${remedy}`)
-}
-
-/** JSON may take more bytes than the source in it, so a bulk body is allowed. */
-async function sourceInJson(sent: Sent): Promise<Uint8Array> {
-  const { source, ...rest } = await readObject(sent, 'bulk')
-  if (typeof source !== 'string' || Object.keys(rest).length > 0)
-    throw bodyInvalid('The body must be {"source": "…"}, or the Python source itself.')
-  const bytes = Buffer.from(source)
-  if (bytes.length > BODY_BYTES_MAX.single) throw new ToolrackError('BODY_TOO_LARGE')
-  return bytes
 }

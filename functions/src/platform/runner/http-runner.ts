@@ -1,5 +1,6 @@
 import { ToolrackError } from '@toolrack/contract'
 import { withinMs } from '../../within-ms.ts'
+import { sentContent } from '../../tools/modules/module-content.ts'
 import { noCheck } from '../../tools/modules/runner.ts'
 import type {
   ForgottenModule,
@@ -78,10 +79,10 @@ export class HttpRunner implements Runner {
     const endMs = performance.now() + call.deadlineMs + this.#patience.graceMs
     const first = await this.#ask(call, endMs, signal)
     if (first !== WANTS_SOURCE) return first
-    const text = await source()
-    if (text === undefined)
+    const content = await source()
+    if (content === undefined)
       return { code: 'TOOL_NOT_FOUND', error: `Unsupported tool: ${call.tool} (its module is gone)` }
-    const second = await this.#ask({ ...call, source: text }, endMs, signal)
+    const second = await this.#ask({ ...call, ...sentContent(content) }, endMs, signal)
     return second === WANTS_SOURCE ? unavailable('does not keep the module that it was sent') : second
   }
 
@@ -119,7 +120,7 @@ export class HttpRunner implements Runner {
   }
 
   async #ask(
-    call: Omit<RunnerCall, 'source' | 'signal'> & { readonly source?: string },
+    call: Omit<RunnerCall, 'source' | 'signal'> & Partial<ReturnType<typeof sentContent>>,
     endMs: number,
     signal: AbortSignal,
   ): Promise<RunnerOutcome | typeof WANTS_SOURCE> {

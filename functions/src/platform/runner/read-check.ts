@@ -1,10 +1,11 @@
 import { isJsonObject, ToolrackError } from '@toolrack/contract'
 import { isUtf8 } from 'node:buffer'
-import { hash } from 'node:crypto'
 import { parseObject } from '../../parse-object.ts'
 import type { AcceptedSpec, CheckedSpec, CheckReport } from '../../tools/modules/check-report.ts'
 import type { ModuleFault, ModuleNote } from '../../tools/modules/check-report.ts'
-import type { ModuleCheck, ModuleSource } from '../../tools/modules/runner.ts'
+import { contentSha256, mapContent, sentContent } from '../../tools/modules/module-content.ts'
+import type { ModuleContent } from '../../tools/modules/module-content.ts'
+import type { ModuleCheck } from '../../tools/modules/runner.ts'
 import { either, isNull, isText, listOf, object, type Test } from '../../value-shape.ts'
 import { isCode, reasonIn } from './read-outcome.ts'
 import type { NoAnswer, RunnerAnswer } from './runner-connection.ts'
@@ -13,18 +14,30 @@ import type { NoAnswer, RunnerAnswer } from './runner-connection.ts'
 const NAME_CHARACTERS_MAX = 128
 
 /** The body of a request for a check. Bytes that are not UTF-8 are sent in base64, and the runner reports their fault. */
-export function checkBody({ name, source, tenant }: ModuleCheck): string {
-  const bytes = Buffer.from(source.buffer, source.byteOffset, source.byteLength)
-  const content = isUtf8(bytes) ? { source: bytes.toString() } : { sourceBase64: bytes.toString('base64') }
-  return JSON.stringify({ name: name.slice(0, NAME_CHARACTERS_MAX), ...content, tenant })
+export function checkBody({ name, tenant, ...module }: ModuleCheck): string {
+  return JSON.stringify({ name: name.slice(0, NAME_CHARACTERS_MAX), ...checkedContent(module), tenant })
+}
+
+function checkedContent(content: ModuleContent<Uint8Array>) {
+  const parts = content.files ? content.files.map((file) => file.content) : [content.source]
+  const isText = parts.every((part) => isUtf8(part))
+  const sent = sentContent(
+    mapContent(content, (bytes) => bufferOf(bytes).toString(isText ? 'utf8' : 'base64')),
+  )
+  if (isText) return sent
+  return sent.files ? { filesBase64: sent.files } : { sourceBase64: sent.source }
+}
+
+function bufferOf({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength)
 }
 
 /** The report in a runner's answer. Throws RUNNER_UNAVAILABLE, RUNNER_BUSY or ISOLATION_UNAVAILABLE. */
-export function readCheck(answer: RunnerAnswer | NoAnswer, { source }: ModuleSource): CheckReport {
+export function readCheck(answer: RunnerAnswer | NoAnswer, module: ModuleContent<Uint8Array>): CheckReport {
   if (!('httpStatus' in answer)) throw unavailable(answer.how)
   const { httpStatus, retryAfterSeconds, refusal } = answer
   const body = parseObject(answer.text)
-  const isReport = isCheckReport(body) && 'sha256' in body && body.sha256 === hash('sha256', source)
+  const isReport = isCheckReport(body) && 'sha256' in body && body.sha256 === contentSha256(module)
   if (httpStatus === 200 && isReport) return body
   const reason = reasonIn(body)
   if (reason?.code === 'ISOLATION_UNAVAILABLE') throw new ToolrackError('ISOLATION_UNAVAILABLE')

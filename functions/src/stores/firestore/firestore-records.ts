@@ -2,6 +2,7 @@ import type { JsonObject } from '@toolrack/contract'
 import type { DocumentReference, DocumentSnapshot } from 'firebase-admin/firestore'
 import { VERSIONS_KEPT } from '../../tools/definitions/definition-store.ts'
 import type { LayerRecords } from '../../tools/records/record-store.ts'
+import { contentOf } from '../../tools/modules/module-content.ts'
 import { definitionVersion, moduleSummary, moduleVersion } from '../../tools/records/stored-records.ts'
 import { blobsOf, itemsOf, modulesOf, versionsOf } from './layer-paths.ts'
 import { blobDocument, foundDocument, layerState, LISTED_FIELDS } from './stored-documents.ts'
@@ -41,7 +42,8 @@ export function firestoreRecords(layer: DocumentReference): LayerRecords {
     moduleVersions: (name) => newestVersions(modulesOf(layer).doc(name), moduleVersionRecord, moduleVersion),
 
     async source(sha256) {
-      return blobDocument(await blobsOf(layer).doc(sha256).get())?.source
+      const blob = blobDocument(await blobsOf(layer).doc(sha256).get())
+      return blob && contentOf(blob)
     },
   }
 }

@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto'
 import type { DocumentData, DocumentSnapshot } from 'firebase-admin/firestore'
 import { pastVersions, type KeptName, type RecordKind } from '../../tools/records/layer-changes.ts'
+import type { ModuleContent } from '../../tools/modules/module-content.ts'
 import type { LayerState } from '../../tools/records/layer-state.ts'
 import { RECORD_BYTES, recordBytes } from '../../tools/records/layer-totals.ts'
 import { either, isNull, isText, listOf, object, type Test } from '../../value-shape.ts'
@@ -59,8 +60,11 @@ export const LISTED_FIELDS = ['name', 'listedAs', 'sha256', 'tools', 'revision',
  */
 export type VersionDocument = (DefinitionVersionRecord | ModuleVersionRecord) & { readonly writeId: string }
 
-/** A source of modules, and the versions that have this source. The source is removed with the last of these versions. */
-export type BlobDocument = { readonly source: string; readonly keptBy: readonly string[] }
+/**
+ * The content of modules, and the versions that have it. The content is removed with the last of these versions. Several files are
+ * a list: as the names of fields, their paths would have a meaning of their own, and as JSON they could exceed a document's 1 MB.
+ */
+export type BlobDocument = ModuleContent & { readonly keptBy: readonly string[] }
 
 export function foundDocument(snapshot: DocumentSnapshot): FoundDocument {
   const { id, updateTime } = snapshot
@@ -108,7 +112,13 @@ export const versionRecord = reader<DefinitionVersionRecord>(
 export const moduleVersionRecord = reader<ModuleVersionRecord>(
   object({ ...VERSION, sha256: isTextOrNull, tools: listOf(isText) }),
 )
-export const blobDocument = reader<BlobDocument>(object({ source: isText, keptBy: listOf(isText) }))
+const isFile = object({ path: isText, content: isText })
+export const blobDocument = reader<BlobDocument>(
+  either(
+    object({ source: isText, keptBy: listOf(isText) }),
+    object({ files: listOf(isFile), keptBy: listOf(isText) }),
+  ),
+)
 
 /** `idOf` returns the id that the document must have. The reader returns undefined for a document of another program. */
 function reader<T>(isValid: Test<object>, idOf?: (document: T) => string) {

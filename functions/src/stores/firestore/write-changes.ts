@@ -119,9 +119,9 @@ async function changedBlobs(
     ),
   )
   const kept = records.flatMap(({ content }) => {
-    if (content?.kind !== 'module' || content.source === undefined) return []
+    if (content?.kind !== 'module' || !content.module) return []
     const { name, revision, sha256 } = content.record
-    return sha256 === null ? [] : { sha256, source: content.source, version: `${name}@${revision}` }
+    return sha256 === null ? [] : { sha256, module: content.module, version: `${name}@${revision}` }
   })
   const hashes = new Set([...released, ...kept].map(({ sha256 }) => sha256))
   const [first, ...rest] = [...hashes].map((sha256) => blobsOf(layer).doc(sha256))
@@ -135,7 +135,7 @@ async function changedBlobs(
     const blob = blobs.get(sha256)
     if (blob) blobs.set(sha256, { ...blob, keptBy: blob.keptBy.filter((other) => other !== version) })
   }
-  for (const { sha256, source, version } of kept)
-    blobs.set(sha256, { source, keptBy: [...(blobs.get(sha256)?.keptBy ?? []), version] })
+  for (const { sha256, module, version } of kept)
+    blobs.set(sha256, { ...module, keptBy: [...(blobs.get(sha256)?.keptBy ?? []), version] })
   return blobs
 }

@@ -4,7 +4,7 @@ import { RECORD_BYTES } from '../../tools/records/layer-totals.ts'
 import { isDamaged, sqliteError, tablesVersion } from './transaction.ts'
 
 /** The version of the tables. If a file has a higher number, a newer version of Toolrack has written it. */
-const SCHEMA_VERSION = 3
+const SCHEMA_VERSION = 4
 
 const DEFINITIONS = `
   CREATE TABLE layers (
@@ -124,8 +124,11 @@ const TOTALS = `
   ${COUNT_TOTALS}
 `
 
+/** If `has_files` is 1, `source` is the JSON of several files (`keptText`). */
+const FILES = 'ALTER TABLE blobs ADD COLUMN has_files INTEGER NOT NULL DEFAULT 0;'
+
 /** The changes from each version of the tables to the next. An older file gets only the changes after its version. */
-const STEPS = [DEFINITIONS, MODULES, TOTALS]
+const STEPS = [DEFINITIONS, MODULES, TOTALS, FILES]
 
 /** The smallest page of a database, in bytes (sqlite.org/fileformat.html). SQLite opens a shorter file as an empty database. */
 const PAGE_BYTES_MIN = 512

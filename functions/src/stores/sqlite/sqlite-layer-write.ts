@@ -1,4 +1,5 @@
 import { VERSIONS_KEPT } from '../../tools/definitions/definition-store.ts'
+import { keptText } from '../../tools/modules/module-content.ts'
 import { AGES, LayerChanges } from '../../tools/records/layer-changes.ts'
 import type {
   Age,
@@ -131,9 +132,9 @@ export class SqliteLayerWriter {
     if (content?.kind === 'module') {
       const { revision, sha256, updatedAt, updatedBy } = content.record
       const tools = JSON.stringify(content.record.tools)
-      if (sha256 === null || content.source === undefined) deleteModule.run(key, name)
+      if (sha256 === null || !content.module) deleteModule.run(key, name)
       else {
-        putBlob.run(key, sha256, content.source)
+        putBlob.run(key, sha256, keptText(content.module), Number(content.module.files !== undefined))
         putModule.run(key, name, revision, sha256, tools, content.report, updatedAt, updatedBy)
       }
       passModuleVersion.run(key, name)

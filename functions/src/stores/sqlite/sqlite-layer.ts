@@ -1,13 +1,14 @@
 import type { JsonObject } from '@toolrack/contract'
 import type { LayerRead } from '../../tools/catalog/layer-source.ts'
 import { VERSIONS_KEPT } from '../../tools/definitions/definition-store.ts'
+import type { ModuleFile } from '../../tools/modules/module-content.ts'
 import type { StoredModule } from '../../tools/modules/module-store.ts'
 import { revisionNumber, revisionText, type LayerState } from '../../tools/records/layer-state.ts'
 import type { LayerRecords } from '../../tools/records/record-store.ts'
 import { definitionVersion, moduleSummary } from '../../tools/records/stored-records.ts'
 import { moduleVersion, storedDefinition } from '../../tools/records/stored-records.ts'
 import type { DefinitionRecord, DefinitionVersionRecord } from '../../tools/records/stored-records.ts'
-import type { LayerRow, ModuleRow, ModuleVersionRow, Statements } from './statements.ts'
+import type { BlobRow, LayerRow, ModuleRow, ModuleVersionRow, Statements } from './statements.ts'
 
 /** The records of one layer in the database. Every method must be called inside a transaction of the store. */
 export interface SqliteLayer extends LayerRecords {
@@ -70,7 +71,11 @@ export function sqliteLayer(statements: Statements, key: string): SqliteLayer {
       return rows.map((row) => moduleVersion(withTools(row), epoch))
     },
 
-    source: (sha256) => (statements.source.get(key, sha256) as { source: string } | undefined)?.source,
+    source(sha256) {
+      const row = statements.source.get(key, sha256) as BlobRow | undefined
+      if (!row) return undefined
+      return row.hasFiles === 1 ? { files: JSON.parse(row.source) as ModuleFile[] } : { source: row.source }
+    },
   }
 }
 

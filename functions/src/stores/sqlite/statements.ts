@@ -14,6 +14,9 @@ export type StoreRow = Pick<LayerTotals, 'bytes' | 'presentBytes'> & { readonly 
 export type ModuleRow = Omit<ModuleRecord, 'tools'> & { readonly tools: string }
 export type ModuleVersionRow = Omit<ModuleVersionRecord, 'tools'> & { readonly tools: string }
 
+/** `source` is the `keptText` of a module. */
+export type BlobRow = { readonly source: string; readonly hasFiles: number }
+
 const DEFINITION =
   'SELECT name, revision, digest, text, updated_at AS updatedAt, updated_by AS updatedBy FROM definitions'
 const MODULE = 'name, revision, sha256, tools, updated_at AS updatedAt, updated_by AS updatedBy'
@@ -74,8 +77,8 @@ const SQL = {
   dropModuleVersion: 'DELETE FROM module_versions WHERE layer = ? AND name = ? AND revision = ?',
   oldestModuleVersions: `SELECT name, revision FROM module_versions WHERE layer = ? AND past = 1 ${OLDEST_FIRST}`,
 
-  source: 'SELECT source FROM blobs WHERE layer = ? AND sha256 = ?',
-  putBlob: 'INSERT INTO blobs (layer, sha256, source) VALUES (?, ?, ?) ON CONFLICT DO NOTHING',
+  source: 'SELECT source, has_files AS hasFiles FROM blobs WHERE layer = ? AND sha256 = ?',
+  putBlob: 'INSERT INTO blobs (layer, sha256, source, has_files) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING',
   dropBlobs: `DELETE FROM blobs WHERE layer = ? AND NOT EXISTS
     (SELECT 1 FROM module_versions WHERE module_versions.layer = blobs.layer AND module_versions.sha256 = blobs.sha256)`,
 } as const

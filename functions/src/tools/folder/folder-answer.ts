@@ -63,6 +63,7 @@ export function toolAnswer({ name, file, line, module, admitted }: FolderTool) {
     digest: admitted.digest,
     module: module.name,
     sha256: module.sha256,
+    ...(module.files && { files: module.files.map(({ path }) => path) }),
     category: category ?? null,
     annotations: annotations ?? null,
     limits: limits ?? null,

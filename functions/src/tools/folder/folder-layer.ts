@@ -3,6 +3,7 @@ import { createHash } from 'node:crypto'
 import type { LayerRead, LayerSource, SkippedItem, StoredDefinition } from '../catalog/layer-source.ts'
 import type { AdmittedDefinition } from '../definitions/admit-definition.ts'
 import { faultDetail } from '../modules/admit-module.ts'
+import { contentOf, type ModuleContent } from '../modules/module-content.ts'
 import type { FolderFile, LoadedModule } from './folder-file.ts'
 import { FolderReporter, type FolderNews } from './folder-news.ts'
 import type { ModuleFolder } from './module-folder.ts'
@@ -45,8 +46,8 @@ export class FolderLayer implements LayerSource {
   #willLook = false
   #joined: Joined | undefined
   #readLast: Sources | undefined
-  /** The sources of the last two reads, by sha256, so that a call that began before the last read finds its module's source. */
-  #sources: readonly ReadonlyMap<string, string>[] = []
+  /** The modules of the last two reads, by sha256, so that a call that began before the last read finds its module. */
+  #sources: readonly ReadonlyMap<string, ModuleContent>[] = []
 
   /** `report` is called for each file that was loaded, refused or removed, with the next `read`, `modules` or `look`. */
   constructor(
@@ -69,7 +70,7 @@ export class FolderLayer implements LayerSource {
     const { read, tools, of } = this.#current()
     if (of !== this.#readLast) {
       this.#readLast = of
-      const sources = new Map(tools.map(({ module }) => [module.sha256, module.source]))
+      const sources = new Map(tools.map(({ module }) => [module.sha256, contentOf(module)]))
       this.#sources = [sources, ...this.#sources.slice(0, 1)]
     }
     return read.revision === since ? { ...read, whole: false, definitions: [] } : read
@@ -84,7 +85,7 @@ export class FolderLayer implements LayerSource {
     return this.#current()
   }
 
-  source(sha256: string): string | undefined {
+  source(sha256: string): ModuleContent | undefined {
     return this.#sources.find((sources) => sources.has(sha256))?.get(sha256)
   }
 

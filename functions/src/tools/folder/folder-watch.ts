@@ -13,25 +13,27 @@ export type WatchPatience = {
 
 const PATIENCE: WatchPatience = { quietMs: 25, busyMs: 250, pollMs: 5_000, blindMs: 500 }
 
+/**
+ * Scans the whole folder, because the content of an event is not used. Never rejects. Calls `watch` with each folder inside whose
+ * changes are to cause a scan, before it reads that folder.
+ */
+type ScanAll = (watch: (path: string) => void) => Promise<void>
+
 /** Scans a folder after events, and at intervals without events. Never scans twice at the same time. */
 export class FolderWatch {
   readonly #path: string
-  readonly #scanAll: () => Promise<void>
+  readonly #scanAll: ScanAll
   readonly #patience: WatchPatience
   readonly #watchPath: typeof watch
-  #watcher: FSWatcher | undefined
+  #watchers: FSWatcher[] = []
+  /** True if the folder, and each folder in it that a scan named, has a watch. */
+  #isWatching = false
   #timer: NodeJS.Timeout | undefined
   #firstEventMs: number | undefined
   #scanning: Promise<void> | undefined
   #closed = false
 
-  /** `scanAll` scans the whole folder, because the content of an event is not used. It never rejects. */
-  constructor(
-    path: string,
-    scanAll: () => Promise<void>,
-    patience: Partial<WatchPatience> = {},
-    watchPath = watch,
-  ) {
+  constructor(path: string, scanAll: ScanAll, patience: Partial<WatchPatience> = {}, watchPath = watch) {
     this.#path = path
     this.#scanAll = scanAll
     this.#patience = { ...PATIENCE, ...patience }
@@ -39,7 +41,7 @@ export class FolderWatch {
   }
 
   get isWatching(): boolean {
-    return this.#watcher !== undefined
+    return this.#isWatching
   }
 
   /** Resolves at the end of a scan that began after the call. */
@@ -52,35 +54,42 @@ export class FolderWatch {
   close(): void {
     this.#closed = true
     clearTimeout(this.#timer)
-    this.#watcher?.close()
+    closeAll(this.#watchers)
   }
 
-  /** Sets the watch first, so that a change during the scan causes another scan. */
+  /**
+   * Sets each watch before its folder is read, so that a change during the scan causes another scan. Sets new watches at each
+   * scan, because a watch ends with its folder, and a check whether it still works costs more.
+   */
   async #scan(): Promise<void> {
     clearTimeout(this.#timer)
     this.#firstEventMs = undefined
-    this.#watchAgain()
-    await this.#scanAll()
+    const old = this.#watchers
+    this.#watchers = []
+    this.#isWatching = true
+    this.#watchFolder(this.#path)
+    await this.#scanAll((path) => this.#watchFolder(path))
+    closeAll(old)
     if (this.#closed || this.#firstEventMs !== undefined) return
-    this.#scanIn(this.#watcher ? this.#patience.pollMs : this.#patience.blindMs)
+    this.#scanIn(this.#isWatching ? this.#patience.pollMs : this.#patience.blindMs)
   }
 
-  /** Sets a new watch at each scan, because a watch ends with its folder, and a check whether it still works costs more. */
-  #watchAgain(): void {
-    const old = this.#watcher
-    this.#watcher = undefined
+  #watchFolder(path: string): void {
+    if (this.#closed) return
     try {
-      const watcher = this.#watchPath(this.#path, { persistent: false }, () => this.#onEvent())
+      const watcher = this.#watchPath(path, { persistent: false }, () => this.#onEvent())
       watcher.on('error', () => {
-        if (this.#watcher === watcher) this.#watcher = undefined
+        if (this.#watchers.includes(watcher)) this.#isWatching = false
         watcher.close()
         this.#onEvent()
       })
-      this.#watcher = watcher
-    } catch {
-      // There is no folder, or the system has no free watch. Scans are more frequent without a watch.
+      this.#watchers.push(watcher)
+    } catch (error) {
+      // There is no folder, or the system has no free watch. Scans are more frequent without a watch. If a folder inside the
+      // folder has just been removed, the watch on the folder reports it.
+      const isGone = path !== this.#path && (error as NodeJS.ErrnoException).code === 'ENOENT'
+      if (!isGone) this.#isWatching = false
     }
-    old?.close()
   }
 
   #onEvent(): void {
@@ -95,4 +104,8 @@ export class FolderWatch {
     clearTimeout(this.#timer)
     this.#timer = setTimeout(() => void this.scan(), ms).unref()
   }
+}
+
+function closeAll(watchers: readonly FSWatcher[]): void {
+  for (const watcher of watchers) watcher.close()
 }

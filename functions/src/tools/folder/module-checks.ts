@@ -1,4 +1,5 @@
 import { withinMs } from '../../within-ms.ts'
+import type { ModuleContent } from '../modules/module-content.ts'
 import type { CheckOutcome, NotChecked } from './check-file.ts'
 
 /** How many files are checked at once. Each check takes a place of the runner, and uploads need places too. */
@@ -7,8 +8,7 @@ export const CHECKS_AT_ONCE = 4
 /** The pause after the runner refused a check, in milliseconds. It doubles after each refusal, from `least` to `most`. */
 const PAUSE_MS = { least: 100, most: 1_000 } as const
 
-export type Unchecked = {
-  readonly source: Uint8Array
+export type Unchecked = ModuleContent<Uint8Array> & {
   readonly sha256: string
   /** Milliseconds since 1970. */
   readonly changedMs: number
@@ -17,7 +17,7 @@ export type Unchecked = {
 type Waiting = Unchecked & { tries: number }
 
 type Parts = {
-  readonly check: (file: string, source: Uint8Array) => Promise<CheckOutcome>
+  readonly check: (file: string, content: ModuleContent<Uint8Array>) => Promise<CheckOutcome>
   /** Called with the outcome of a check. Not called if newer content of the file waits, which is then checked next. */
   readonly ended: (file: string, content: Unchecked, outcome: Exclude<CheckOutcome, NotChecked>) => void
 }
@@ -89,7 +89,7 @@ export class ModuleChecks {
 
   async #run(file: string, waiting: Waiting): Promise<void> {
     this.#running.add(file)
-    const outcome = await this.#parts.check(file, waiting.source)
+    const outcome = await this.#parts.check(file, waiting)
     this.#running.delete(file)
     if (this.#closed) return
     if ('refusal' in outcome) {

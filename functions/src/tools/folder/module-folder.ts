@@ -3,7 +3,7 @@ import { checkFile, type CheckParts } from './check-file.ts'
 import { afterRead, type FileRead, type FolderFile } from './folder-file.ts'
 import { FolderWatch, type WatchPatience } from './folder-watch.ts'
 import { ModuleChecks } from './module-checks.ts'
-import { FILES_MAX, moduleNameOf, scanFolder } from './scan-folder.ts'
+import { FILES_MAX, moduleNameOf, otherFormOf, scanFolder } from './scan-folder.ts'
 
 /** Milliseconds for which the tools of a missing folder remain. A folder that is missing for less time is being replaced. */
 const GONE_AFTER_MS = 1_000
@@ -42,9 +42,9 @@ export class ModuleFolder {
     const { path, patience, watchPath } = parts
     this.path = path
     this.#parts = parts
-    this.#watch = new FolderWatch(path, () => this.#scan(), patience, watchPath)
+    this.#watch = new FolderWatch(path, (watch) => this.#scan(watch), patience, watchPath)
     this.#checks = new ModuleChecks({
-      check: (file, source) => checkFile({ name: moduleNameOf(file), source }, parts),
+      check: (file, content) => checkFile({ name: moduleNameOf(file), ...content }, parts),
       ended: (file, { sha256 }, outcome) => {
         const known = this.#files.get(file)
         if (known?.sha256 !== sha256) return
@@ -91,10 +91,11 @@ export class ModuleFolder {
     this.#checks.close()
   }
 
-  async #scan(): Promise<void> {
+  async #scan(watch: (path: string) => void): Promise<void> {
     const readsAll = this.#readsAll
     this.#readsAll = false
-    const scan = await scanFolder(this.path, (file) => (readsAll ? undefined : this.#files.get(file)?.stamp))
+    const stampOf = (file: string) => (readsAll ? undefined : this.#files.get(file)?.stamp)
+    const scan = await scanFolder(this.path, stampOf, watch)
     if (scan.found === 'folder') {
       this.#missingSinceMs = undefined
       this.#state = this.#watch.isWatching ? { status: 'watched' } : POLLED
@@ -112,8 +113,9 @@ export class ModuleFolder {
   }
 
   #take(reads: ReadonlyMap<string, FileRead>, surplus: number, retry: boolean): void {
-    for (const [file, known] of this.#files) if (!reads.has(file)) this.#remove(known)
-    const files = [...reads].map(([file, read]) => this.#after(file, read, retry))
+    const removed = [...this.#files.values()].filter(({ file }) => !reads.has(file))
+    const files = [...reads].map(([file, read]) => this.#after(file, read, retry, removed))
+    for (const known of removed) this.#remove(known, files)
     const isSame =
       surplus === this.#surplus &&
       files.length === this.#files.size &&
@@ -126,8 +128,10 @@ export class ModuleFolder {
     this.#parts.changed()
   }
 
-  #after(file: string, read: FileRead, retry: boolean): FolderFile {
-    const known = this.#files.get(file) ?? { file, stamp: '', faults: [] }
+  /** A file that has become a folder, or the reverse, keeps the content that worked until the new content is checked. */
+  #after(file: string, read: FileRead, retry: boolean, removed: readonly FolderFile[]): FolderFile {
+    const { loaded } = removed.find((other) => other.file === otherFormOf(file)) ?? {}
+    const known = this.#files.get(file) ?? { file, stamp: '', loaded, faults: [] }
     const { next, check } = afterRead(known, read, retry && !this.#checks.isPending(file))
     if (check === 'drop') this.#checks.forget(file)
     if (check === 'want' && read.found === 'content') this.#checks.want(file, read)
@@ -139,9 +143,9 @@ export class ModuleFolder {
     this.#parts.changed()
   }
 
-  #remove(known: FolderFile): void {
+  #remove(known: FolderFile, files: readonly FolderFile[]): void {
     this.#checks.forget(known.file)
-    this.#forget(known)
+    if (!files.some(({ loaded }) => loaded === known.loaded)) this.#forget(known)
   }
 
   /** Ends the processes of a file's loaded module, for every user. */

@@ -1,10 +1,11 @@
 import { ToolrackError, type ErrorDetail, type JsonObject } from '@toolrack/contract'
-import { createHash } from 'node:crypto'
 import type { AdmittedDefinition } from '../definitions/admit-definition.ts'
 import type { ModuleCheck, Runner } from './runner.ts'
 import { LongWork } from '../../loop-turn.ts'
 import type { SchemaCompiler } from '../schemas/schema-compilers.ts'
 import { admitSpec, type AdmittedSpec, type ModuleIdentity } from './admit-spec.ts'
+import { contentSha256, mapContent, mainFile, type ModuleContent } from './module-content.ts'
+import { refuseLargeFiles } from './module-files.ts'
 import { isModuleName } from './module-reader.ts'
 import { moduleReport } from './module-report.ts'
 import type { CheckReport, ModuleFault } from './check-report.ts'
@@ -13,13 +14,13 @@ import type { CheckReport, ModuleFault } from './check-report.ts'
 export const MODULE_DEFINITIONS_BYTES_MAX = 2 * 1024 * 1024
 
 /** A module that has passed the check and the admission. */
-export type AdmittedModule = ModuleIdentity & {
-  readonly source: string
-  readonly specs: readonly AdmittedSpec[]
-  /** The definitions of the accepted specs; at least one. */
-  readonly tools: readonly AdmittedDefinition[]
-  readonly report: JsonObject
-}
+export type AdmittedModule = ModuleIdentity &
+  ModuleContent & {
+    readonly specs: readonly AdmittedSpec[]
+    /** The definitions of the accepted specs; at least one. */
+    readonly tools: readonly AdmittedDefinition[]
+    readonly report: JsonObject
+  }
 
 type Parts = {
   readonly runner: Pick<Runner, 'check'>
@@ -29,30 +30,33 @@ type Parts = {
 }
 
 /**
- * Checks a file in the runner. Then admits the specs one after another, so that a module has only one place in the queue for a
+ * Checks a module in the runner. Then admits the specs one after another, so that a module has only one place in the queue for a
  * compiler. Rejects with MODULE_INVALID and all faults, or with the errors of `Runner.check`, `SchemaCompiler.compile` and
  * `goOn`.
  */
 export async function admitModule(
-  { name, source, tenant, signal }: ModuleCheck,
+  { name, tenant, signal, ...content }: ModuleCheck,
   { runner, compiler, goOn }: Parts,
 ): Promise<AdmittedModule> {
-  const sha256 = createHash('sha256').update(source).digest('hex')
-  const checked = await runner.check({ name, source, tenant, signal })
+  if (content.files) refuseLargeFiles(name, content.files)
+  const sha256 = contentSha256(content)
+  const checked = await runner.check({ name, ...content, tenant, signal })
+  const file = mainFile(name, content)
   const specs: AdmittedSpec[] = []
   const admitting = new LongWork()
   for (const spec of checked.tools) {
     goOn?.(specs.length, checked.tools.length)
     // Other requests get a turn here: if specs are refused before their compilation, the loop waits for nothing else.
     if (admitting.isLong) await admitting.giveTurn()
-    specs.push(await admitSpec(spec, { name, sha256 }, compiler))
+    specs.push(await admitSpec(spec, { name, file, sha256 }, compiler))
   }
   const tools = specs.flatMap(({ admitted }) => admitted ?? [])
   refuseFaults(checked, specs)
   if (!isModuleName(name)) throw new ToolrackError('MODULE_INVALID', 'No module can have this name.')
-  refuseOversize(name, tools)
-  const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(source)
-  return { name, sha256, source: text, specs, tools, report: moduleReport(checked, specs) }
+  refuseOversize(file, tools)
+  const utf8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
+  const text = mapContent(content, (bytes) => utf8.decode(bytes))
+  return { name, sha256, ...text, specs, tools, report: moduleReport(checked, specs) }
 }
 
 /** A fault as a detail of an error, with the name of its spec if there is one. */
@@ -82,11 +86,11 @@ function missingImports({ missingImports: missing, notes }: CheckReport): ErrorD
   })
 }
 
-function refuseOversize(name: string, tools: readonly AdmittedDefinition[]): void {
+function refuseOversize(file: string, tools: readonly AdmittedDefinition[]): void {
   const bytes = tools.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0)
   if (bytes <= MODULE_DEFINITIONS_BYTES_MAX) return
   const [size, most] = [bytes, MODULE_DEFINITIONS_BYTES_MAX].map((number) => number.toLocaleString('en-US'))
-  const message = `${name}.py: its definitions take ${size} bytes together and may take ${most}. Split the module.`
+  const message = `${file}: its definitions take ${size} bytes together and may take ${most}. Split the module.`
   const fault = { reason: 'MODULE_INVALID', kind: 'definitions_too_large', message } as const
   throw new ToolrackError('MODULE_INVALID', message, { details: [fault] })
 }

@@ -16,13 +16,13 @@ export type ModuleIdentity = { readonly name: string; readonly sha256: string }
 /** Admits the definition of a spec in the same way as any other definition. */
 export async function admitSpec(
   spec: CheckedSpec,
-  module: ModuleIdentity,
+  module: ModuleIdentity & { readonly file: string },
   compiler: SchemaCompiler,
 ): Promise<AdmittedSpec> {
   if (!spec.accepted) return { spec, faults: spec.faults }
   const admission = await admitDefinition(definitionOf(spec, module), compiler)
   if (!('faults' in admission)) return { spec, admitted: inSpec(admission), faults: [] }
-  return { spec, faults: admission.faults.map((fault) => moduleFault(fault, spec, module.name)) }
+  return { spec, faults: admission.faults.map((fault) => moduleFault(fault, spec, module.file)) }
 }
 
 /** The definition of a spec. It has the sha256 of the source, so its digest changes when the source changes. */
@@ -51,9 +51,9 @@ function specPointer(pointer: string): string {
   return pointer.replace(/^\/(?:function|limits)(?=\/)/, '')
 }
 
-function moduleFault(fault: DefinitionFault, { name, line }: AcceptedSpec, module: string): ModuleFault {
+function moduleFault(fault: DefinitionFault, { name, line }: AcceptedSpec, file: string): ModuleFault {
   const pointer = specPointer(fault.pointer)
-  const place = line === null ? `${module}.py` : `${module}.py, line ${line}`
+  const place = line === null ? file : `${file}, line ${line}`
   return {
     code: fault.reason,
     kind: kindOf(fault.reason, pointer),

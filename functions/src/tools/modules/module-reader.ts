@@ -1,6 +1,7 @@
 import { ToolrackError } from '@toolrack/contract'
 import type { Principal } from '../../access/principal.ts'
 import { isChosen, storedLayer, type WritableLayer } from '../definitions/definition-writer.ts'
+import { sentContent } from './module-content.ts'
 import type { ModulePage, ModuleStore } from './module-store.ts'
 
 /** 1 to 64 letters, digits and `_`. The runner also refuses some of these names, such as Python's keywords. */
@@ -25,9 +26,9 @@ export class ModuleReader {
   async module(principal: Principal, layer: WritableLayer, name: string) {
     const target = storedLayer(layer, principal.uid)
     const module = isModuleName(name) ? await this.#store.module(target, name) : undefined
-    const source = module && (await this.#store.source(target, module.sha256))
-    if (!module || source === undefined) throw new ToolrackError('MODULE_NOT_FOUND')
-    return { ...module, source }
+    const content = module && (await this.#store.source(target, module.sha256))
+    if (!module || content === undefined) throw new ToolrackError('MODULE_NOT_FOUND')
+    return { ...module, ...sentContent(content) }
   }
 
   modules(principal: Principal, layer: WritableLayer, page: ModulePage) {
@@ -41,13 +42,13 @@ export class ModuleReader {
     return versions
   }
 
-  /** The source of a version that is still kept. Rejects with VERSION_NOT_FOUND if there is none, also for a deletion. */
-  async sourceOf(principal: Principal, layer: WritableLayer, name: string, choice: ModuleVersionChoice) {
+  /** The content of a version that is still kept. Rejects with VERSION_NOT_FOUND if there is none, also for a deletion. */
+  async contentOf(principal: Principal, layer: WritableLayer, name: string, choice: ModuleVersionChoice) {
     const versions = await this.versions(principal, layer, name)
     const sha256 = versions.find((candidate) => isChosen(candidate, choice))?.sha256
     const target = storedLayer(layer, principal.uid)
-    const source = sha256 === undefined ? undefined : await this.#store.source(target, sha256)
-    if (source === undefined) throw new ToolrackError('VERSION_NOT_FOUND')
-    return source
+    const content = sha256 === undefined ? undefined : await this.#store.source(target, sha256)
+    if (content === undefined) throw new ToolrackError('VERSION_NOT_FOUND')
+    return content
   }
 }

@@ -7,13 +7,14 @@ import type {
   Precondition,
   WriteContext,
 } from '../definitions/definition-change.ts'
+import type { ModuleContent } from './module-content.ts'
 
-/** A module without its source and its definitions. */
+/** A module without its content and its definitions. */
 export type StoredModule = ModuleSummary & { readonly report: JsonObject }
 
 export type ModuleSummary = {
   readonly name: string
-  /** The digest of the source, in hexadecimal digits. */
+  /** The digest of the content, in hexadecimal digits (`contentSha256`). */
   readonly sha256: string
   /** The names of the module's definitions. */
   readonly tools: readonly string[]
@@ -32,11 +33,10 @@ export type ModuleVersion = {
   readonly by: string
 }
 
-export type ModulePut = {
+export type ModulePut = ModuleContent & {
   readonly kind: 'put'
   readonly name: string
   readonly sha256: string
-  readonly source: string
   readonly report: JsonObject
   /** All definitions of the module after the write. */
   readonly tools: readonly DefinitionPut[]
@@ -75,6 +75,6 @@ export interface ModuleStore {
   /** The newest versions of a module, the newest first. Empty for a name that was never written. */
   moduleVersions(layer: StoredLayer, name: string): Promise<readonly ModuleVersion[]>
 
-  /** The source of a module by its sha256, as long as a kept version has it. */
-  source(layer: StoredLayer, sha256: string): Promise<string | undefined>
+  /** The content of a module by its sha256, as long as a kept version has it. */
+  source(layer: StoredLayer, sha256: string): Promise<ModuleContent | undefined>
 }

@@ -10,10 +10,11 @@ import { shadowsOf } from '../definitions/write-answer.ts'
 import type { Runner } from './runner.ts'
 import type { SchemaCompilers } from '../schemas/schema-compilers.ts'
 import { admitModule } from './admit-module.ts'
+import { contentOf, mapContent, type ModuleContent } from './module-content.ts'
 import { isModuleName, type ModuleReader, type ModuleVersionChoice } from './module-reader.ts'
 import type { ModuleChange, ModuleStore, ModuleWriteResult } from './module-store.ts'
 
-type Upload = WriteTarget & { readonly source: Uint8Array }
+type Upload = WriteTarget & ModuleContent<Uint8Array>
 type Rollback = WriteTarget & { readonly choice: ModuleVersionChoice }
 
 type Parts = {
@@ -33,24 +34,24 @@ export class ModuleWriter {
   }
 
   /** Writes a module and all of its definitions. Rejects if the runner refuses the module. Then the old version remains. */
-  async put(principal: Principal, { layer, name, source, precondition, signal }: Upload) {
+  async put(principal: Principal, { layer, name, precondition, signal, ...content }: Upload) {
     const { runner, compilers, catalog } = this.#parts
     const compiler = compilers.forCaller({ user: principal.uid, signal })
-    const check = { name, source, tenant: principal.uid, signal }
+    const check = { name, ...content, tenant: principal.uid, signal }
     const module = await admitModule(check, { runner, compiler, goOn: compiler.goOn })
     const view = await catalog.view(principal)
     refuseSealed(view, layer, module.tools)
-    const { sha256, source: text, report } = module
+    const { sha256, report } = module
     const tools = module.tools.map((tool) => putOf(tool))
-    const change = { kind: 'put', name, sha256, source: text, report, tools, precondition } as const
+    const change = { kind: 'put', name, sha256, ...contentOf(module), report, tools, precondition } as const
     return moduleAnswer(await this.#write(principal, layer, change), layer, view, report)
   }
 
-  /** Writes an older source again, as a new version. */
+  /** Writes older content again, as a new version. */
   async rollback(principal: Principal, { choice, ...target }: Rollback) {
     const { layer, name } = target
-    const source = await this.#parts.reader.sourceOf(principal, layer, name, choice)
-    return this.put(principal, { ...target, source: Buffer.from(source) })
+    const content = await this.#parts.reader.contentOf(principal, layer, name, choice)
+    return this.put(principal, { ...target, ...mapContent(content, (text) => Buffer.from(text)) })
   }
 
   async delete(principal: Principal, layer: WritableLayer, name: string, precondition: Precondition) {
@@ -72,7 +73,7 @@ export class ModuleWriter {
   }
 }
 
-/** The digest of the source that the write has replaced or deleted, so that no call uses it any more. */
+/** The digest of the content that the write has replaced or deleted, so that no call uses it any more. */
 function unusedAfter({ outcome, sha256, replaced }: ModuleWriteResult): string | undefined {
   if (outcome === 'deleted') return sha256
   return replaced === sha256 ? undefined : replaced

@@ -3,6 +3,7 @@ import type { StoredDefinition } from '../catalog/layer-source.ts'
 import { holds, type DefinitionDelete } from '../definitions/definition-change.ts'
 import { managingModule, planWrite, type PlannedChange } from '../definitions/plan-write.ts'
 import { moduleBytes, type ContentBytes, type Room } from '../records/layer-totals.ts'
+import { keptText } from './module-content.ts'
 import type { ModuleChange, ModuleWriteResult, ModuleSummary } from './module-store.ts'
 
 /** A module that the transaction has read. */
@@ -43,8 +44,8 @@ export function planModuleWrite(
 /** The bytes of the module after the change. Undefined for a deletion. */
 export function bytesAfter(change: ModuleChange): ContentBytes | undefined {
   if (change.kind === 'delete') return undefined
-  const { source, report, tools } = change
-  return moduleBytes({ source, report: JSON.stringify(report), tools: tools.map(({ name }) => name) })
+  const tools = change.tools.map(({ name }) => name)
+  return moduleBytes({ kept: keptText(change), report: JSON.stringify(change.report), tools })
 }
 
 /** True if the definition belongs to the module. A write of a module never deletes other definitions. */

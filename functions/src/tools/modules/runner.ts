@@ -1,5 +1,6 @@
 import { ToolrackError, type ErrorCode, type JsonObject, type ResourceUsage } from '@toolrack/contract'
 import type { CheckReport } from './check-report.ts'
+import type { ModuleContent } from './module-content.ts'
 
 /** The runner that runs tools in isolation, as the service uses it. */
 export type Runner = {
@@ -15,8 +16,8 @@ export type Runner = {
   readonly close: () => Promise<void>
 }
 
-/** A file: its name without `.py`, and its bytes. */
-export type ModuleSource = { readonly name: string; readonly source: Uint8Array }
+/** A module: its name, which is that of its file without `.py` or that of its folder, and its bytes. */
+export type ModuleSource = ModuleContent<Uint8Array> & { readonly name: string }
 
 /** A module to check, and the user who uploaded it. Modules of the watched folder have no user. */
 export type ModuleCheck = ModuleSource & {
@@ -63,7 +64,7 @@ export type RunnerCall = {
   /** The hosts that the call may connect to. If there are no hosts, the call has no network. */
   readonly network: readonly string[]
   /** Called if the runner does not have the source of the module. Resolves to undefined if the module was deleted. */
-  readonly source: () => Promise<string | undefined>
+  readonly source: () => Promise<ModuleContent | undefined>
   /** Aborted when nobody waits for the call. */
   readonly signal: AbortSignal
 }

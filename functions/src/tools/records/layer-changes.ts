@@ -1,6 +1,7 @@
 import { VERSIONS_KEPT } from '../definitions/definition-store.ts'
 import type { LayerState } from './layer-state.ts'
 import { NO_TOTALS, replaced, type LayerLimits, type LayerTotals } from './layer-totals.ts'
+import type { ModuleContent } from '../modules/module-content.ts'
 import type { DefinitionRecord, ModuleRecord } from './stored-records.ts'
 
 export type RecordKind = 'definition' | 'module'
@@ -9,7 +10,7 @@ export type KeptVersion = {
   readonly revision: number
   /** Counted by `recordBytes`. */
   readonly bytes: number
-  /** The digest of a module's source. A deletion and a version of a definition have none. */
+  /** The digest of a module's content. A deletion and a version of a definition have none. */
   readonly sha256?: string | null
 }
 
@@ -29,14 +30,14 @@ export type KeptName = {
   readonly isPartial?: boolean | undefined
 }
 
-/** The content that is written under a name. A deletion of a module has no source. */
+/** The content that is written under a name. A deletion of a module has no `module`. */
 export type RecordContent =
   | { readonly kind: 'definition'; readonly record: DefinitionRecord }
   | {
       readonly kind: 'module'
       readonly record: ModuleRecord
       readonly report: string
-      readonly source?: string | undefined
+      readonly module?: ModuleContent | undefined
     }
 
 export type RecordChange = {

@@ -53,14 +53,14 @@ export function recordBytes(...texts: readonly (string | null)[]): number {
   return texts.reduce((sum, text) => sum + (text === null ? 0 : Buffer.byteLength(text)), RECORD_BYTES)
 }
 
-/** The bytes of a module. A source is counted for each version that has it, although the store keeps it only once. */
+/** The bytes of a module. `kept` is its `keptText`, which counts for each version that has it, although it is stored once. */
 export function moduleBytes(module: {
-  readonly source: string
+  readonly kept: string
   readonly report: string
   readonly tools: readonly string[]
 }): ContentBytes {
   const tools = JSON.stringify(module.tools)
-  return { own: recordBytes(module.report, tools), version: recordBytes(module.source, tools) }
+  return { own: recordBytes(module.report, tools), version: recordBytes(module.kept, tools) }
 }
 
 /** The content and the limits of a layer, and those of the whole store if it has a limit. */

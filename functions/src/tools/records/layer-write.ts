@@ -5,6 +5,7 @@ import type {
   WriteContext,
 } from '../definitions/definition-change.ts'
 import { planWrite, written, type PlannedChange } from '../definitions/plan-write.ts'
+import { contentOf } from '../modules/module-content.ts'
 import type { ModuleChange, ModuleWriteResult, ModuleSummary } from '../modules/module-store.ts'
 import { bytesAfter, definitionsOf, planModuleWrite } from '../modules/plan-module-write.ts'
 import { LayerChanges, totalsOf, type KeptName } from './layer-changes.ts'
@@ -125,8 +126,9 @@ function writeModule(
   const { name } = change
   const { revision } = changes.state
   const isDeleted = change.kind === 'delete'
-  const deletion = { sha256: null, source: undefined, tools: [], report: {} }
-  const { sha256, source, tools, report } = isDeleted ? deletion : change
+  const deletion = { sha256: null, tools: [], report: {} }
+  const { sha256, tools, report } = isDeleted ? deletion : change
+  const module = isDeleted ? undefined : contentOf(change)
   const bytes = bytesAfter(change) ?? { own: RECORD_BYTES, version: RECORD_BYTES }
   const versions = [...(kept?.versions ?? []), { revision, sha256, bytes: bytes.version }]
   const updated = { updatedAt: at.toISOString(), updatedBy: by }
@@ -134,6 +136,6 @@ function writeModule(
   changes.write(
     kept,
     { kind: 'module', name, isDeleted, ownBytes: bytes.own, versions },
-    { kind: 'module', record, report: JSON.stringify(report), source },
+    { kind: 'module', record, report: JSON.stringify(report), module },
   )
 }

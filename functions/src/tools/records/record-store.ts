@@ -1,5 +1,6 @@
 import type { LayerSource, StoredLayer } from '../catalog/layer-source.ts'
 import type { DefinitionStore, DefinitionVersion } from '../definitions/definition-store.ts'
+import type { ModuleContent } from '../modules/module-content.ts'
 import type { ModulePage, ModuleSummary, ModuleVersion, StoredModule } from '../modules/module-store.ts'
 import { definitionsWrite, moduleWrite, type LayerWrite } from './layer-write.ts'
 
@@ -9,7 +10,7 @@ export interface LayerRecords {
   module(name: string): Answer<StoredModule | undefined>
   modules(page: ModulePage): Answer<readonly ModuleSummary[]>
   moduleVersions(name: string): Answer<readonly ModuleVersion[]>
-  source(sha256: string): Answer<string | undefined>
+  source(sha256: string): Answer<ModuleContent | undefined>
 }
 
 type Answer<T> = T | Promise<T>

@@ -53,7 +53,7 @@ function invokerOver(view: CatalogView, parts: Partial<InvokeParts> = {}, steps?
           })
         },
       },
-      sourceOf: ({ layer, uid }) => Promise.resolve(`${layer} of ${uid}`),
+      sourceOf: ({ layer, uid }) => Promise.resolve({ source: `${layer} of ${uid}` }),
       logs: memoryInvocationLogs(),
       log: { info: () => undefined, warn: (text) => logged.push(text), error: (text) => logged.push(text) },
       now: Date.now,

@@ -8,7 +8,7 @@ import type { Runner } from '../../../../functions/src/tools/modules/runner.ts'
 import { errorAnswer } from '../../../support/error-answer.ts'
 import { inProcess } from '../../../support/in-process.ts'
 import { moduleOf } from '../../../support/modules.ts'
-import { checkedModule, readingRunner } from '../../../support/reading-runner.ts'
+import { checkedModule, readingRunner, textIn } from '../../../support/reading-runner.ts'
 import { NO_PARTS } from '../../../support/route-table.ts'
 import { NOW, signed } from '../../../support/signed-tokens.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
@@ -22,8 +22,8 @@ writeFileSync(join(folder.path, 'raising.py'), '1 / 0')
 /** Takes every module but one, whose import it says has raised. */
 const runner: Runner = {
   ...readingRunner(),
-  check({ name, source }) {
-    const checked = checkedModule(Buffer.from(source).toString())
+  check({ name, ...module }) {
+    const checked = checkedModule(textIn(module))
     const raised = { code: 'MODULE_BROKEN', kind: 'import_raised', message: 'It raised.' } as const
     const faults = name === 'raising' ? [{ ...raised, traceback: 'line 1: KEPT' }] : []
     return Promise.resolve({ ...checked, faults })

@@ -1,5 +1,6 @@
 import { expect, test } from '@jest/globals'
 import { createHash } from 'node:crypto'
+import { sha256Of } from '../../../support/module-changes.ts'
 import { moduleOf } from '../../../support/modules.ts'
 import { routeService } from '../../../support/route-service.ts'
 import type { RefusedRow } from '../../../support/route-service.ts'
@@ -119,6 +120,59 @@ test.each<RefusedRow>([
 ])('%s is refused', async (_what, who, request, asked, expected) => {
   const { status, code } = await ask(who, request, asked)
   expect(`${status} ${code}`).toBe(expected)
+})
+
+test('JSON that is sent as Python is told which header it lacks', async () => {
+  for (const headers of [{}, { 'Content-Type': 'application/x-www-form-urlencoded' }])
+    expect(await ask('ann', 'PUT /tools/modules/bad', { body: ' {"files": {}}', headers })).toMatchObject({
+      status: 400,
+      code: 'HEADER_INVALID',
+      body: { error: { message: 'A module in JSON needs the Content-Type application/json.' } },
+    })
+  const python = `{"a": 1}\n${moduleOf('odd', 'a')}`
+  expect(await ask('ann', 'PUT /tools/modules/odd', { body: python })).toMatchObject({ status: 201 })
+})
+
+const files = { '__init__.py': moduleOf('several', 'read'), 'data/a.json': '{}' }
+
+test('several files are one module, and come back by their paths', async () => {
+  const created = await ask('ann', 'PUT /tools/modules/several', { body: { files }, headers: json })
+  expect(created).toMatchObject({ status: 201, body: { tools: { added: ['several:read'] } } })
+  const { body } = await ask('ann', 'GET /tools/modules/several')
+  expect(body).toMatchObject({ files, sha256: sha256Of(files) })
+  expect(body).not.toHaveProperty('source')
+})
+
+test.each<[what: string, body: string, message: RegExp]>([
+  ['what is no JSON', '{"files"', /^The body is not valid JSON \(it ends too early\)\.$/],
+  ['a list', '[]', /must be a JSON object/],
+  [
+    'a field that is misspelt',
+    '{"file": {"__init__.py": ""}}',
+    /Did you mean 'files'\? It must be \{"source"/,
+  ],
+  ['a field that nothing is like', '{"files": {}, "name": "x"}', /a field that it cannot have\. It must be/],
+  ['source and files', '{"source": "", "files": {}}', /^The body must be \{"source": "…"\} or \{"files"/],
+  ['files that are a list', '{"files": [["__init__.py", ""]]}', /^The field files must be an object/],
+  [
+    'a file that is no text',
+    '{"files": {"a.py": 1}}',
+    /^The field files\["a\.py"\] must be the text of a file\.$/,
+  ],
+  ['a file that is null', '{"files": {"a.py": null}}', /^The field files\["a\.py"\] must be the text/],
+  ['a file in a file', '{"files": {"sub": {"a.py": ""}}}', /^The field files\["sub"\] must be the text/],
+  ['half a character', '{"files": {"a.py": "\\ud83d"}}', /^The field files\["a\.py"\] has a lone surrogate/],
+  ['half a character in a path', '{"files": {"\\ud83d": ""}}', /has a path with a lone surrogate/],
+  ['half a character in a source', '{"source": "\\ud83d"}', /^The field source has a lone surrogate/],
+  ['a path twice', '{"files": {"a.py": "1", "a.py": "2"}}', /the same key twice/],
+  ['a path that is __proto__', '{"files": {"__proto__": ""}}', /__proto__/],
+])('a module with %s is refused, and the message says why', async (_what, body, message) => {
+  const answer = await ask('ann', 'PUT /tools/modules/bad', { body, headers: json })
+  expect(answer).toMatchObject({
+    status: 400,
+    code: 'BODY_INVALID',
+    body: { error: { message: expect.stringMatching(message) } },
+  })
 })
 
 test('a tool of a module is changed by its module alone', async () => {

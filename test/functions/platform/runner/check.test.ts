@@ -2,6 +2,7 @@ import { expect, test } from '@jest/globals'
 import { createHash } from 'node:crypto'
 import type { IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import { HttpRunner } from '../../../../functions/src/platform/runner/http-runner.ts'
+import { contentSha256, type ModuleContent } from '../../../../functions/src/tools/modules/module-content.ts'
 import { json, ScriptedServer } from '../../../support/scripted-server.ts'
 
 const SOURCE = Buffer.from('TOOL_SPECS = []  # ü\n')
@@ -48,6 +49,15 @@ const REPORT = {
 }
 
 async function checked(answer: RequestListener, source: Uint8Array = SOURCE, name = 'm', tenant?: string) {
+  return checkedContent(answer, { source }, name, tenant)
+}
+
+async function checkedContent(
+  answer: RequestListener,
+  content: ModuleContent<Uint8Array>,
+  name = 'm',
+  tenant?: string,
+) {
   await using there = await ScriptedServer.start()
   const bodies: unknown[] = []
   there.answers = [
@@ -58,7 +68,7 @@ async function checked(answer: RequestListener, source: Uint8Array = SOURCE, nam
   ]
   const address = { url: there.origin, secret: SECRET }
   const runner = new HttpRunner({ endpoint: () => address, patience: { checkMs: 200 } })
-  const outcome = await runner.check({ name, source, tenant }).catch((error: unknown) => error)
+  const outcome = await runner.check({ name, ...content, tenant }).catch((error: unknown) => error)
   await runner.close()
   return { outcome, bodies, asked: there.asked }
 }
@@ -85,6 +95,31 @@ test('bytes that are no UTF-8 go to the runner as they are, a byte order mark to
   ])
   const marked = Buffer.from('\ufeffx')
   expect((await checked(json({}), marked)).bodies).toEqual([{ name: 'm', source: '\ufeffx' }])
+})
+
+test('several files go to the runner by their paths, all in base64 if one is no UTF-8, and are checked as one', async () => {
+  const content = (second: Buffer) => ({
+    files: [
+      { path: '__init__.py', content: SOURCE },
+      { path: 'a/b.py', content: second },
+    ],
+  })
+  const good = content(Buffer.from('é'))
+  const answered = await checkedContent(json({ ...REPORT, sha256: contentSha256(good) }), good)
+  expect(answered).toMatchObject({
+    bodies: [{ name: 'm', files: { '__init__.py': SOURCE.toString(), 'a/b.py': 'é' } }],
+    outcome: { module: 'm' },
+  })
+  const latin = Buffer.from('é', 'latin1')
+  const { bodies, outcome } = await checkedContent(json(REPORT), content(latin))
+  expect(bodies).toEqual([
+    {
+      name: 'm',
+      filesBase64: { '__init__.py': SOURCE.toString('base64'), 'a/b.py': latin.toString('base64') },
+    },
+  ])
+  // This is the report on one file.
+  expect(outcome).toMatchObject({ code: 'RUNNER_UNAVAILABLE' })
 })
 
 test('a name that is too long for any runner is cut to what one looks at', async () => {

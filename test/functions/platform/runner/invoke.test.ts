@@ -99,7 +99,19 @@ test('a value is taken as it stands, numbers and all, and never parsed', async (
     )
 })
 
-test('a runner without the module is sent its source in the same call', async () => {
+test.each([
+  ['its source', { source: 'TOOL_SPECS = []' }, { source: 'TOOL_SPECS = []' }],
+  [
+    'all its files by their paths',
+    {
+      files: [
+        { path: '__init__.py', content: 'TOOL_SPECS = []' },
+        { path: '__proto__', content: 'data' },
+      ],
+    },
+    { files: JSON.parse('{"__init__.py": "TOOL_SPECS = []", "__proto__": "data"}') as unknown },
+  ],
+])('a runner without the module is sent %s in the same call', async (_what, module, sent) => {
   const bodies: unknown[] = []
   const keep =
     (answer: RequestListener): RequestListener =>
@@ -109,12 +121,12 @@ test('a runner without the module is sent its source in the same call', async ()
         answer(req, res)
       })
   const answers = [keep(refusal(404, 'MODULE_UNKNOWN')), keep(json(SUCCESS))]
-  const { outcome, times } = await asked(answers, { source: () => Promise.resolve('TOOL_SPECS = []') })
+  const { outcome, times } = await asked(answers, { source: () => Promise.resolve(module) })
   expect(outcome).toMatchObject({ text: 'cloudy' })
   expect(times).toBe(2)
   const [first, second] = bodies
-  expect(first).not.toHaveProperty('source')
-  expect(second).toEqual({ ...(first as object), source: 'TOOL_SPECS = []' })
+  expect(Object.keys(first as object)).not.toContain(Object.keys(sent)[0])
+  expect(second).toEqual({ ...(first as object), ...sent })
 })
 
 test('a module whose source is gone is no tool any more', async () => {
@@ -130,7 +142,7 @@ test('a module whose source is gone is no tool any more', async () => {
 
 test('a runner that never keeps a source is not asked for ever', async () => {
   const { outcome, times } = await asked([refusal(404, 'MODULE_UNKNOWN')], {
-    source: () => Promise.resolve('TOOL_SPECS = []'),
+    source: () => Promise.resolve({ source: 'TOOL_SPECS = []' }),
   })
   expect(outcome).toMatchObject({ code: 'RUNNER_UNAVAILABLE' })
   expect(times).toBe(2)

@@ -85,16 +85,21 @@ test('a lock that is not let go is STORE_BUSY, and nothing is written', () =>
   }))
 
 /** Takes from a database what versions since then have added. */
-function asOfVersion(version: 1 | 2, path: string): void {
+function asOfVersion(version: 1 | 2 | 3, path: string): void {
   const database = new DatabaseSync(path)
+  database.exec('ALTER TABLE blobs DROP COLUMN has_files')
+  if (version < 3) dropTotals(database)
+  if (version === 1) database.exec('DROP TABLE modules; DROP TABLE module_versions; DROP TABLE blobs;')
+  database.exec(`PRAGMA user_version = ${version}`)
+  database.close()
+}
+
+function dropTotals(database: DatabaseSync): void {
   database.exec(`
     DROP TABLE past_versions; DROP INDEX module_versions_past; DROP INDEX definitions_deleted; DROP INDEX module_deletions;
     ALTER TABLE module_versions DROP COLUMN past;
     ALTER TABLE layers DROP COLUMN bytes; ALTER TABLE layers DROP COLUMN present_bytes;
     ALTER TABLE layers DROP COLUMN deleted; ALTER TABLE layers DROP COLUMN floor;`)
-  if (version === 1) database.exec('DROP TABLE modules; DROP TABLE module_versions; DROP TABLE blobs;')
-  database.exec(`PRAGMA user_version = ${version}`)
-  database.close()
 }
 
 test('a database of the version before modules goes on with what it has, and takes modules', () =>
@@ -109,6 +114,22 @@ test('a database of the version before modules goes on with what it has, and tak
     expect(definitions.map(({ name }) => name)).toEqual(['a', 'm:b'])
     await after.close()
     await new SqliteDefinitionStore(path).close()
+  }))
+
+test('a database of the version before modules of several files keeps its sources, and takes several files', () =>
+  withDatabase(async (path) => {
+    const before = new SqliteDefinitionStore(path)
+    // This source is also the JSON that the store would write for several files.
+    const old = putModule('old', ['a'], JSON.stringify([{ path: '__init__.py', content: '' }]))
+    await before.writeModule({ kind: 'global' }, old, by('ann'))
+    await before.close()
+    asOfVersion(3, path)
+    const after = new SqliteDefinitionStore(path)
+    const files = putModule('new', ['a'], { '__init__.py': '# one', 'more.py': '# two' })
+    await after.writeModule({ kind: 'global' }, files, by('ann'))
+    expect(await after.source({ kind: 'global' }, old.sha256)).toEqual({ source: old.source })
+    expect(await after.source({ kind: 'global' }, files.sha256)).toEqual({ files: files.files })
+    await after.close()
   }))
 
 type Counted = { readonly layer: string; readonly bytes: number }
@@ -136,9 +157,10 @@ async function writeAtRandom(store: SqliteDefinitionStore): Promise<void> {
       () => store.write(layer, [remove(name)], by('x', 1_000, limits)),
       () =>
         store.writeModule(layer, putModule(name, ['a', 'b'], `${text}${random(3)}`), by('x', 1_000, limits)),
+      () => store.writeModule(layer, putModule(name, ['a'], { '__init__.py': text }), by('x', 1_000, limits)),
       () => store.writeModule(layer, removeModule(name), by('x', 1_000, limits)),
     ]
-    await writes[random(4)]?.().catch((error: unknown) => expect(error).toHaveProperty('code'))
+    await writes[random(5)]?.().catch((error: unknown) => expect(error).toHaveProperty('code'))
   }
 }
 

@@ -48,7 +48,7 @@ test('one user fills everything that can be filled; another writes, reads, logs 
   const { definitions } = await store.layer(HONEST).read()
   expect(definitions.map(({ name }) => name).toSorted()).toEqual(['m:a', 'mine', 'other'])
   expect(await store.versions(HONEST, 'mine')).toHaveLength(2)
-  expect(await store.source(HONEST, putModule('m', ['a'], '# mine').sha256)).toBe('# mine')
+  expect(await store.source(HONEST, putModule('m', ['a'], '# mine').sha256)).toEqual({ source: '# mine' })
   for (const each of kept) expect(await logs.find('honest', each.invocationId)).toEqual(each)
   await store.close()
   await logs.close()

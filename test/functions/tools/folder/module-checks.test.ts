@@ -1,6 +1,7 @@
 import { expect, test } from '@jest/globals'
 import type { CheckOutcome } from '../../../../functions/src/tools/folder/check-file.ts'
 import { CHECKS_AT_ONCE, ModuleChecks } from '../../../../functions/src/tools/folder/module-checks.ts'
+import { textIn } from '../../../support/reading-runner.ts'
 import type { Unchecked } from '../../../../functions/src/tools/folder/module-checks.ts'
 
 const FAULTS: CheckOutcome = { faults: [{ reason: 'MODULE_BROKEN' }] }
@@ -19,8 +20,8 @@ class Scripted {
 
   constructor() {
     this.checks = new ModuleChecks({
-      check: (file, source) => {
-        const check = `${file} ${Buffer.from(source).toString()}`
+      check: (file, content) => {
+        const check = `${file} ${textIn(content)}`
         this.begun.push(check)
         return new Promise((resolve) => {
           this.#under.set(check, resolve)

@@ -1,5 +1,5 @@
 import { afterAll, expect, jest, test } from '@jest/globals'
-import { mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { LayerRead, LayerSource } from '../../../../functions/src/tools/catalog/layer-source.ts'
@@ -9,7 +9,7 @@ import type { Runner } from '../../../../functions/src/tools/modules/runner.ts'
 import { SchemaCompilers } from '../../../../functions/src/tools/schemas/schema-compilers.ts'
 import { put, tool } from '../../../support/definition-changes.ts'
 import { sha256Of } from '../../../support/module-changes.ts'
-import { checkedModule, readingRunner } from '../../../support/reading-runner.ts'
+import { checkedModule, readingRunner, textIn } from '../../../support/reading-runner.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import { until } from '../../../support/until.ts'
 
@@ -25,9 +25,9 @@ class CountingRunner {
   readonly asked: string[] = []
   readonly runner: Runner = {
     ...readingRunner(),
-    check: ({ name, source }) => {
+    check: ({ name, ...module }) => {
       this.asked.push(name)
-      const text = Buffer.from(source).toString()
+      const text = textIn(module)
       const broken = {
         code: 'MODULE_BROKEN',
         kind: 'syntax_error',
@@ -137,6 +137,154 @@ test('whatever happens in a folder while it is watched, it settles on what is th
     (text) => text === wanted,
   )
   expect(modules.checking).toEqual([])
+  modules.close()
+})
+
+test('whatever happens to folders of modules while they are watched, they settle on what is there', async () => {
+  using outer = temporaryFolder()
+  const path = join(outer.path, 'tools')
+  mkdirSync(path)
+  const counting = new CountingRunner()
+  const { runner } = counting
+  // Without events a folder would not be read again within the time of this test.
+  const patience = { pollMs: 1_000_000 }
+  const modules = new ModuleFolder({
+    path,
+    runner,
+    compiler: compilers.own,
+    log,
+    changed: () => undefined,
+    patience,
+  })
+  await modules.start()
+  const names = ['a', 'b', 'c']
+  const inner = ['__init__.py', 'more.py', 'sub/deep/x.py']
+  let seed = 11
+  const pick = (below: number): number => (seed = (seed * 48_271) % 2_147_483_647) % below
+  for (let step = 0; step < 300; step += 1) {
+    const name = names[pick(names.length)] ?? ''
+    const folder = join(path, name)
+    const file = join(folder, inner[pick(inner.length)] ?? '')
+    const source = moduleOf(name, `step ${step}`)
+    const what = pick(20)
+    if (what === 0) rmSync(folder, { recursive: true, force: true })
+    else if (what === 1) renameSync(path, `${path}-away`)
+    else if (what < 4) rmSync(file, { force: true })
+    else if (what < 6) rmSync(join(folder, 'sub'), { recursive: true, force: true })
+    else if (what < 8) writeFileSync(`${folder}.py`, source)
+    else if (what < 10) rmSync(`${folder}.py`, { force: true })
+    else if (what < 14) {
+      mkdirSync(join(file, '..'), { recursive: true })
+      writeFileSync(file, source)
+    } else if (existsSync(file)) {
+      writeFileSync(join(path, '.swp'), source)
+      renameSync(join(path, '.swp'), file)
+    }
+    if (what === 1) renameSync(`${path}-away`, path)
+    if (pick(10) === 0) await pause(pick(60))
+  }
+  for (const name of names) {
+    mkdirSync(join(path, name, 'sub/deep'), { recursive: true })
+    await pause(pick(60))
+    for (const file of inner) writeFileSync(join(path, name, file), moduleOf(name, `last ${file}`))
+    rmSync(join(path, `${name}.py`), { force: true })
+  }
+  const wanted = names.map((name) => {
+    const texts = Object.fromEntries(inner.map((file) => [file, moduleOf(name, `last ${file}`)]))
+    return [`${name}/__init__.py`, sha256Of(texts)]
+  })
+  await until(
+    () => Promise.resolve([...modules.files.values()].map(({ file, loaded }) => [file, loaded?.sha256])),
+    (served) => JSON.stringify(served) === JSON.stringify(wanted),
+  )
+  modules.close()
+})
+
+test('a change deep in a module, and an __init__.py in a folder that had none, are seen by their events', async () => {
+  using folder = temporaryFolder()
+  const at = (file: string): string => join(folder.path, file)
+  mkdirSync(at('m/sub/deep'), { recursive: true })
+  const modules = new ModuleFolder({
+    path: folder.path,
+    runner: new CountingRunner().runner,
+    compiler: compilers.own,
+    log,
+    changed: () => undefined,
+    patience: { pollMs: 1_000_000 },
+  })
+  await modules.start()
+  const loaded = (files: Readonly<Record<string, string>>) =>
+    until(
+      () => Promise.resolve([...modules.files.values()].map((one) => one.loaded?.sha256).join()),
+      (digests) => digests === sha256Of(files),
+    )
+  writeFileSync(at('m/__init__.py'), moduleOf('m'))
+  await loaded({ '__init__.py': moduleOf('m') })
+  for (const text of ['one', 'two']) {
+    writeFileSync(at('m/sub/deep/x.txt'), text)
+    await loaded({ '__init__.py': moduleOf('m'), 'sub/deep/x.txt': text })
+  }
+  renameSync(at('m/__init__.py'), at('m/__init__.py~'))
+  await until(
+    () => Promise.resolve(modules.files.size),
+    (size) => size === 0,
+  )
+  modules.close()
+})
+
+test('a file that becomes a folder, and a folder that becomes a file, never lose their tools', async () => {
+  using folder = temporaryFolder()
+  const at = (file: string): string => join(folder.path, file)
+  const told: unknown[] = []
+  const forget: Runner['forget'] = (module) => Promise.resolve(void told.push(module))
+  const modules = watched(folder.path, { runner: { ...new CountingRunner().runner, forget } })
+  const layer = new FolderLayer(NO_FILES, modules)
+  const places = async () => (await layer.modules()).tools.map(({ name, file }) => `${name} in ${file}`)
+  const [first, second] = [moduleOf('m', 'first'), moduleOf('m', 'second')]
+  writeFileSync(at('m.py'), first)
+  await modules.refresh(60_000)
+  mkdirSync(at('m'))
+  renameSync(at('m.py'), at('m/__init__.py'))
+  await modules.start()
+  expect(await places()).toEqual(['m:a in m/__init__.py'])
+  await modules.refresh(60_000)
+  expect(told).toEqual([{ module: 'm', sha256: sha256Of(first) }])
+  writeFileSync(at('m.py'), 'broken')
+  rmSync(at('m'), { recursive: true })
+  await modules.refresh(60_000)
+  expect(await places()).toEqual(['m:a in m.py'])
+  expect((await layer.modules()).skipped).toMatchObject([
+    { file: 'm.py', serving: sha256Of({ '__init__.py': first }) },
+  ])
+  writeFileSync(at('m.py'), second)
+  await modules.refresh(60_000)
+  expect(told.slice(1)).toEqual([{ module: 'm', sha256: sha256Of({ '__init__.py': first }) }])
+  modules.close()
+})
+
+test('beside a file of the same name a folder waits for its turn', async () => {
+  using folder = temporaryFolder()
+  const at = (file: string): string => join(folder.path, file)
+  const modules = watched(folder.path, new CountingRunner())
+  const layer = new FolderLayer(NO_FILES, modules)
+  mkdirSync(at('m'))
+  writeFileSync(at('m/__init__.py'), moduleOf('m', 'folder'))
+  writeFileSync(at('m.py'), moduleOf('m', 'file'))
+  await modules.refresh(60_000)
+  const { tools, skipped } = await layer.modules()
+  expect(tools).toMatchObject([{ name: 'm:a', file: 'm.py' }])
+  expect(skipped).toMatchObject([
+    {
+      file: 'm/__init__.py',
+      detail: { kind: 'name_taken', message: expect.stringContaining("'m:a' is taken by m.py, line 1") },
+    },
+  ])
+  rmSync(at('m.py'))
+  await modules.refresh(60_000)
+  expect(await layer.modules()).toMatchObject({
+    tools: [{ name: 'm:a', file: 'm/__init__.py' }],
+    skipped: [],
+  })
   modules.close()
 })
 
@@ -322,8 +470,8 @@ test('the source of what is listed is at hand, that of the listing before too, a
   }
   expect(seen.map((sha256) => layer.source(sha256))).toEqual([
     undefined,
-    moduleOf('notes', 'two'),
-    moduleOf('notes', 'three'),
+    { source: moduleOf('notes', 'two') },
+    { source: moduleOf('notes', 'three') },
   ])
   modules.close()
 })

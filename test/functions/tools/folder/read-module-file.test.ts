@@ -9,7 +9,7 @@ import {
   writeFileSync,
 } from 'node:fs'
 import { join } from 'node:path'
-import { FILE_BYTES_MAX, readModuleFile } from '../../../../functions/src/tools/folder/folder-file.ts'
+import { FILE_BYTES_MAX, readModuleFile } from '../../../../functions/src/tools/folder/read-module-file.ts'
 import type { FileRead } from '../../../../functions/src/tools/folder/folder-file.ts'
 import { temporaryFolder } from '../../../support/temporary-folder.ts'
 import { until } from '../../../support/until.ts'

@@ -6,6 +6,7 @@ import { Invoker } from '../../../calls/pipeline/invoker.ts'
 import { Catalog } from '../../../tools/catalog/catalog.ts'
 import type { LayerSource, StoredDefinition } from '../../../tools/catalog/layer-source.ts'
 import type { AdmittedModule } from '../../../tools/modules/admit-module.ts'
+import { contentOf, mainFile } from '../../../tools/modules/module-content.ts'
 import type { Runner } from '../../../tools/modules/runner.ts'
 import { ArgumentValidator } from '../../../tools/schemas/argument-validator.ts'
 import { AUTHOR } from './check-module.ts'
@@ -31,7 +32,7 @@ export async function callTool(
     catalog: catalogOf(module),
     validator,
     runner: withDeadline(runner, deadlineMs),
-    sourceOf: () => Promise.resolve(module.source),
+    sourceOf: () => Promise.resolve(contentOf(module)),
     logs: {
       keep: () => Promise.resolve(),
       find: () => Promise.resolve(undefined),
@@ -58,10 +59,11 @@ function withDeadline(runner: Runner, deadlineMs: number | undefined): Pick<Runn
 }
 
 /** A catalog with the tools of the module, and nothing else. */
-function catalogOf({ name, tools }: AdmittedModule): Catalog {
-  const definitions = tools.map(({ definition, text, digest }): StoredDefinition => {
+function catalogOf(module: AdmittedModule): Catalog {
+  const source = mainFile(module.name, module)
+  const definitions = module.tools.map(({ definition, text, digest }): StoredDefinition => {
     const revision = createHash('sha256').update(text).digest('hex').slice(0, 12)
-    return { name: definition.function.name, text, digest, revision, source: `${name}.py` }
+    return { name: definition.function.name, text, digest, revision, source }
   })
   const empty = layerOf([])
   const sources = { file: layerOf(definitions), global: empty, user: () => empty }

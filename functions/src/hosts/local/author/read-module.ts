@@ -1,14 +1,20 @@
 import { statSync } from 'node:fs'
-import { open } from 'node:fs/promises'
-import { basename, join } from 'node:path'
-import { FILE_BYTES_MAX } from '../../../tools/folder/folder-file.ts'
+import { open, readdir } from 'node:fs/promises'
+import { basename, dirname, resolve } from 'node:path'
+import { FILE_BYTES_MAX } from '../../../tools/folder/read-module-file.ts'
+import { readModuleFolder } from '../../../tools/folder/read-module-folder.ts'
+import { INIT_FILE, mapContent } from '../../../tools/modules/module-content.ts'
 import type { ModuleSource } from '../../../tools/modules/runner.ts'
 import { AuthorError } from './author-error.ts'
 
-/** Reads the file of a module. Throws an AuthorError. Whether the module can have this name is for the runner to say. */
+/**
+ * Reads a module: a file, or a folder with `__init__.py`. Throws an AuthorError. Whether the module can have this name is for the
+ * runner to say.
+ */
 export async function readModule(path: string): Promise<ModuleSource> {
   const stats = statOf(path)
-  if (stats.isDirectory()) throw new AuthorError(whyNoFolder(path))
+  if (basename(path) === INIT_FILE) return readFolder(dirname(resolve(path)))
+  if (stats.isDirectory()) return readFolder(resolve(path))
   if (!stats.isFile()) throw new AuthorError(`${path} is no file.`)
   refuseSize(path, stats.size)
   return { name: moduleNameOf(path), source: await readBytes(path) }
@@ -55,9 +61,14 @@ function refuseSize(path: string, bytes: number): void {
   throw new AuthorError(`${path} is ${size} bytes; a module may have ${most}. Split it.`)
 }
 
-function whyNoFolder(path: string): string {
-  const hasInit = statSync(join(path, '__init__.py'), { throwIfNoEntry: false })
-  return hasInit
-    ? `${path} is a folder. This version takes a module of one file only: name its .py file.`
-    : `${path} is a folder without __init__.py, so it is no module. Name a .py file.`
+/** Reads a folder as the watched folder would. */
+async function readFolder(path: string): Promise<ModuleSource> {
+  const root = dirname(path)
+  const name = basename(path)
+  const entries = await readdir(root, { withFileTypes: true })
+  const entry = entries.find((each) => each.name === name)
+  const read = entry && (await readModuleFolder(root, entry, { watch: () => undefined }))
+  if (read?.found === 'content') return { name, ...mapContent(read, (bytes) => bytes) }
+  if (read?.found === 'fault') throw new AuthorError(String(read.fault['message']))
+  throw new AuthorError(`${path} is a folder without ${INIT_FILE}, so it is no module. Name a .py file.`)
 }

@@ -5,17 +5,17 @@ import type { Checked } from './check-module.ts'
 import { parametersLine } from './parameters-line.ts'
 import { indented, terminalText } from './terminal-text.ts'
 
-type Refused = { readonly name: string; readonly error: ToolrackError }
+type Refused = { readonly file: string; readonly error: ToolrackError }
 
 /** The most characters of an example's result. */
 const RESULT_CHARACTERS_MAX = 200
 
 /** What a check found, for a person: each spec with its faults, parameters, examples and notes, and what the module printed. */
 export function reportLines(checked: Checked): readonly string[] {
-  const { name, report } = checked
+  const { file, report } = checked
   const notes = report?.notes ?? []
   if ('module' in checked)
-    return [...acceptedLines(name, checked.module.specs), ...noteLines(notes, '  '), ...printedLines(report)]
+    return [...acceptedLines(file, checked.module.specs), ...noteLines(notes, '  '), ...printedLines(report)]
   // A missing package is a fault of a refused module, so its note would say the same again.
   const more = notes.filter(({ kind }) => kind !== 'import_unavailable')
   return [...refusedLines(checked), ...noteLines(more, '  '), ...printedLines(report)]
@@ -29,10 +29,10 @@ export function isAllGood(checked: Checked): boolean {
   )
 }
 
-function acceptedLines(name: string, specs: readonly AdmittedSpec[]): readonly string[] {
+function acceptedLines(file: string, specs: readonly AdmittedSpec[]): readonly string[] {
   const accepted = specs.filter(({ admitted }) => admitted).length
   const count = accepted === specs.length ? tools(accepted) : `${accepted} of ${tools(specs.length)}`
-  return [`${name}.py: accepted, ${count}`, ...specs.flatMap(specLines)]
+  return [`${file}: accepted, ${count}`, ...specs.flatMap(specLines)]
 }
 
 function specLines({ spec, admitted, faults }: AdmittedSpec): readonly string[] {
@@ -61,13 +61,13 @@ function exampleLines({ index, outcome, code, text, error, reason, matched }: Js
 }
 
 /** The error with which an upload would be answered: its details, or its message if they say nothing more. */
-function refusedLines({ name, error }: Refused): readonly string[] {
+function refusedLines({ file, error }: Refused): readonly string[] {
   const { code, details, message } = error
   const told = details.filter((detail) => typeof detail['message'] === 'string')
   // Other errors say nothing about the file: the check itself did not take place.
   const how = code.startsWith('MODULE_') ? 'refused' : 'not checked'
   const lines = told.length > 0 ? told.flatMap(faultLines) : indented(message, '    ')
-  return [`${name}.py: ${how}`, ...lines]
+  return [`${file}: ${how}`, ...lines]
 }
 
 function faultLines({ message, traceback }: ErrorDetail): readonly string[] {

@@ -1,5 +1,6 @@
 import type { AdmittedDefinition } from '../../../tools/definitions/admit-definition.ts'
 import type { AdmittedModule } from '../../../tools/modules/admit-module.ts'
+import { mainFile } from '../../../tools/modules/module-content.ts'
 import { nearMiss } from '../../../tools/schemas/argument-faults.ts'
 import { EXIT } from '../start-error.ts'
 import { AuthorError } from './author-error.ts'
@@ -10,11 +11,12 @@ import { AuthorError } from './author-error.ts'
  */
 export function toolNamed(module: AdmittedModule, wanted: string | undefined): AdmittedDefinition {
   const { name, tools, specs } = module
+  const file = mainFile(name, module)
   const names = tools.map(({ definition }) => definition.function.name)
   if (wanted === undefined) {
     const [only] = tools
     if (only && specs.length === 1) return only
-    throw new AuthorError(`Name the tool to call: ${name}.py has ${names.join(', ')}.`, EXIT.usage)
+    throw new AuthorError(`Name the tool to call: ${file} has ${names.join(', ')}.`, EXIT.usage)
   }
   const full = new Set([wanted, `${name}:${wanted}`])
   const found = tools.find(({ definition }) => full.has(definition.function.name))
@@ -27,5 +29,5 @@ export function toolNamed(module: AdmittedModule, wanted: string | undefined): A
   const short = names.map((each) => each.slice(name.length + 1))
   const meant = nearMiss(wanted, wanted.includes(':') ? names : short)
   const hint = meant === undefined ? `It has ${names.join(', ')}.` : `Did you mean '${meant}'?`
-  throw new AuthorError(`${name}.py has no tool '${wanted}'. ${hint}`, EXIT.usage)
+  throw new AuthorError(`${file} has no tool '${wanted}'. ${hint}`, EXIT.usage)
 }

@@ -1,0 +1,64 @@
+import { canonicalJson } from '@toolrack/contract'
+import { hash } from 'node:crypto'
+
+/** A file of a module. The path begins in the module's folder and has `/` between its segments. */
+export type ModuleFile<Content = string> = { readonly path: string; readonly content: Content }
+
+/** The content of a module: one Python file, or several files of which one is `__init__.py`, ordered by path. */
+export type ModuleContent<Content = string> =
+  | { readonly source: Content; readonly files?: undefined }
+  | { readonly files: readonly ModuleFile<Content>[]; readonly source?: undefined }
+
+/** The file that makes a folder a module. It exports `TOOL_SPECS`. */
+export const INIT_FILE = '__init__.py'
+
+/** The name of the file that exports `TOOL_SPECS`, as in messages: `weather.py`, or `weather/__init__.py`. */
+export function mainFile(name: string, { files }: ModuleContent<unknown>): string {
+  return files ? `${name}/${INIT_FILE}` : `${name}.py`
+}
+
+/** The content without other fields, with each file converted. */
+export function mapContent<From, To>(
+  { source, files }: ModuleContent<From>,
+  convert: (content: From) => To,
+): ModuleContent<To> {
+  if (files) return { files: files.map(({ path, content }) => ({ path, content: convert(content) })) }
+  return { source: convert(source) }
+}
+
+/** The content without other fields. */
+export function contentOf(content: ModuleContent): ModuleContent {
+  return mapContent<string, string>(content, (text) => text)
+}
+
+/** Files ordered by path, as the runner orders them: by the code points of the path, which is the order of its UTF-8 bytes. */
+export function filesOf<Content>(
+  byPath: Iterable<readonly [path: string, content: Content]>,
+): readonly ModuleFile<Content>[] {
+  const files = Array.from(byPath, ([path, content]) => ({ path, content }))
+  return files.toSorted((a, b) => Buffer.compare(Buffer.from(a.path), Buffer.from(b.path)))
+}
+
+/** The form of a module's content in requests and answers: `{"source"}`, or `{"files"}` with the paths as keys. */
+export function sentContent(content: ModuleContent) {
+  const { source, files } = content
+  if (!files) return { source }
+  return { files: Object.fromEntries(files.map(({ path, content: text }) => [path, text])) }
+}
+
+/**
+ * The SHA-256 of a module, as 64 hex digits. That of one file is the SHA-256 of its bytes. That of several files is the SHA-256
+ * of the canonical JSON (RFC 8785) of `[{"path","sha256"}]`, ordered by path.
+ */
+export function contentSha256({ source, files }: ModuleContent<Uint8Array>): string {
+  if (!files) return hash('sha256', source)
+  return hash(
+    'sha256',
+    canonicalJson(files.map(({ path, content }) => ({ path, sha256: hash('sha256', content) }))),
+  )
+}
+
+/** The text in which the content of a module is counted: the file, or the JSON of the files. The embedded store keeps this text. */
+export function keptText({ source, files }: ModuleContent): string {
+  return files ? JSON.stringify(files) : source
+}

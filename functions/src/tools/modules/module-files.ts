@@ -1,0 +1,42 @@
+import { ToolrackError } from '@toolrack/contract'
+import type { ModuleFile } from './module-content.ts'
+
+/** The most files of a module, and the most folders in which they may lie. The runner has the same limits. */
+export const MODULE_FILES_MAX = 64
+export const MODULE_FOLDERS_MAX = 64
+
+/** The most bytes of all files of a module together. The runner has the same limit. */
+export const MODULE_FILES_BYTES_MAX = 512 * 1024
+
+/** The most characters of a path in a module. The runner has the same limit. */
+export const MODULE_PATH_LENGTH_MAX = 200
+
+const SEGMENT = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/
+
+/** True for a name that a file or a folder in a module may have. */
+export function isModuleSegment(name: string): boolean {
+  return SEGMENT.test(name)
+}
+
+/** True for a path that a file of a module may have. */
+export function isModulePath(path: string): boolean {
+  return path.length <= MODULE_PATH_LENGTH_MAX && path.split('/').every(isModuleSegment)
+}
+
+/**
+ * Throws MODULE_INVALID if the files are too large together, because the runner reads no larger request. The runner checks all
+ * other rules about the files of a module.
+ */
+export function refuseLargeFiles(name: string, files: readonly ModuleFile<Uint8Array>[]): void {
+  const bytes = files.reduce((sum, { content }) => sum + content.length, 0)
+  if (bytes <= MODULE_FILES_BYTES_MAX) return
+  const fault = filesTooLarge(name, bytes)
+  throw new ToolrackError('MODULE_INVALID', fault.message, { details: [fault] })
+}
+
+/** The message is that of the runner. */
+export function filesTooLarge(name: string, bytes: number) {
+  const [size, most] = [bytes, MODULE_FILES_BYTES_MAX].map((number) => number.toLocaleString('en-US'))
+  const message = `${name}/: the files have ${size} bytes together; ${most} are allowed. Move data out of them.`
+  return { reason: 'MODULE_INVALID', kind: 'files_too_large', message } as const
+}

@@ -1,0 +1,129 @@
+"""Modules of several files over HTTP: checked, called and forgotten like modules of one file."""
+
+import base64
+import hashlib
+import json
+from typing import Any
+
+import pytest
+
+from support.live_runner import LiveRunner, invocation
+
+INIT = """
+from . import helpers
+from .units.metric import celsius
+
+def report(city: str) -> str:
+    \"\"\"Reports.\"\"\"
+    return f"{helpers.title(city)}: {celsius(59)}"
+
+TOOL_SPECS = [{"name": "weather:report", "handler": report, "examples": [{"arguments": {"city": "bern"}}]}]
+"""
+FILES = {
+    "__init__.py": INIT,
+    "helpers.py": "def title(text): return text.title()\n",
+    "units/metric.py": "from .. import helpers\ndef celsius(f): return (f - 32) * 5 // 9\n",
+    "cities.json": '["Bern"]',
+}
+
+
+def digest_of(files: dict[str, str]) -> str:
+    listed = [
+        {"path": path, "sha256": hashlib.sha256(text.encode()).hexdigest()}
+        for path, text in sorted(files.items())
+    ]
+    return hashlib.sha256(json.dumps(listed, separators=(",", ":")).encode()).hexdigest()
+
+
+def check(runner: LiveRunner, files: object, name: str = "weather") -> dict[str, Any]:
+    answer = runner.client.post("/check", json={"name": name, "files": files})
+    assert answer.status_code == 200, answer.text
+    report: dict[str, Any] = answer.json()
+    return report
+
+
+def body(files: dict[str, str], tool: str, arguments: dict[str, Any] | None = None) -> dict[str, Any]:
+    sent = invocation("", tool, arguments) | {"sha256": digest_of(files), "files": files}
+    del sent["source"]
+    return sent
+
+
+def invoke(
+    runner: LiveRunner, files: dict[str, str], tool: str = "weather:report", **arguments: Any
+) -> dict[str, Any]:
+    answer = runner.client.post("/invoke", json=body(files, tool, arguments))
+    assert answer.status_code == 200, answer.text
+    outcome: dict[str, Any] = answer.json()
+    return outcome
+
+
+def test_a_package_is_checked_and_called_and_its_files_are_asked_for_once(runner: LiveRunner) -> None:
+    report = check(runner, FILES)
+    assert (report["ok"], report["faults"], report["notes"]) == (True, [], [])
+    assert report["sha256"] == digest_of(FILES)
+    assert report["tools"][0]["examples"][0]["text"] == "Bern: 15"
+    files = FILES | {"helpers.py": f"{FILES['helpers.py']}# Asked for once.\n"}
+    sent = body(files, "weather:report", {"city": "bern"})
+    without = {key: value for key, value in sent.items() if key != "files"}
+    unknown = runner.client.post("/invoke", json=without)
+    assert (unknown.status_code, unknown.json()["error"]["details"]) == (404, [{"reason": "MODULE_UNKNOWN"}])
+    assert runner.client.post("/invoke", json=sent).json()["text"] == "Bern: 15"
+    # The first of these compiles the files, and the others get the code of an earlier child.
+    for _ in range(5):
+        assert runner.client.post("/invoke", json=without).json()["text"] == "Bern: 15"
+
+
+def test_files_in_base64_are_the_same_files(runner: LiveRunner) -> None:
+    encoded = {path: base64.b64encode(text.encode()).decode() for path, text in FILES.items()}
+    answer = runner.client.post("/check", json={"name": "weather", "filesBase64": encoded})
+    as_text = check(runner, FILES)
+    assert (answer.json()["tools"], answer.json()["sha256"]) == (as_text["tools"], as_text["sha256"])
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"files": FILES, "source": ""},
+        {"files": FILES, "filesBase64": {}},
+        {"files": []},
+        {"files": "x"},
+        {"filesBase64": {"__init__.py": "é"}},
+    ],
+)
+def test_a_check_without_exactly_one_source_is_refused(runner: LiveRunner, fields: dict[str, object]) -> None:
+    answer = runner.client.post("/check", json={"name": "weather", **fields})
+    assert answer.status_code == 400
+    assert "the body must have one of source" in answer.json()["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    ("change", "sentence"),
+    [
+        ({"source": "x = 1"}, "source, a string, or files"),
+        ({"files": [1]}, "source, a string, or files"),
+        ({"files": FILES | {"a.py": 7}}, "each of the files must be a string"),
+        ({"files": FILES | {"../a.py": ""}}, "files: weather/: '../a.py' is no path of a file."),
+        ({"files": {"a.py": ""}}, "files: weather/: there is no __init__.py"),
+        ({"files": FILES | {"a.py": ""}}, "sha256 is not the digest of files"),
+    ],
+)
+def test_a_call_with_files_that_no_check_accepts_is_refused(
+    runner: LiveRunner, change: dict[str, object], sentence: str
+) -> None:
+    answer = runner.client.post("/invoke", json=body(FILES, "weather:report") | change)
+    assert answer.status_code == 400
+    assert sentence in answer.json()["error"]["message"]
+
+
+def test_a_source_that_has_the_digest_of_files_is_refused(runner: LiveRunner) -> None:
+    files = FILES | {"mine.txt": "Nobody else's."}
+    listed = [
+        {"path": path, "sha256": hashlib.sha256(text.encode()).hexdigest()}
+        for path, text in sorted(files.items())
+    ]
+    forged = json.dumps(listed, separators=(",", ":"))
+    sent = invocation(forged, "weather:report")
+    assert sent["sha256"] == digest_of(files)
+    answer = runner.client.post("/invoke", json=sent)
+    assert (answer.status_code, "is a list of files" in answer.json()["error"]["message"]) == (400, True)
+    assert invoke(runner, files, city="bern")["text"] == "Bern: 15"
