@@ -277,3 +277,36 @@ withPython('a module that hangs at its import is refused in one sentence', async
     ),
   })
 })
+
+withPython(
+  'a folder with __init__.py is checked and called as one module, and its faults name its files',
+  async () => {
+    using folder = temporaryFolder()
+    const at = (file: string): string => join(folder.path, 'trip', file)
+    mkdirSync(at(''))
+    writeFileSync(at('helpers.py'), 'def shown(km): return f"{km:.1f} km"\n')
+    const handler =
+      'def km(miles: float) -> str:\n    """Convert."""\n    return helpers.shown(miles * 1.609)\n'
+    const specs = 'TOOL_SPECS = [{"name": "trip:km", "handler": km}]\n'
+    writeFileSync(at('__init__.py'), `from . import helpers\n${handler}${specs}`)
+    const where = { folder: folder.path }
+    const [checked, called, inside] = await Promise.all([
+      runTool(where, 'check', 'trip'),
+      runTool(where, 'call', 'trip/__init__.py', 'miles=3'),
+      runTool({ folder: at('') }, 'check', '.', '--json'),
+    ])
+    expect(checked).toEqual({
+      code: 0,
+      stderr: '',
+      stdout: 'trip/__init__.py: accepted, 1 tool\n  trip:km(miles: number)  (from the signature)\n',
+    })
+    expect(called).toEqual({ code: 0, stderr: '', stdout: '4.8 km\n' })
+    expect(JSON.parse(inside?.stdout ?? '')).toMatchObject({ name: 'trip', tools: ['trip:km'] })
+    writeFileSync(at('helpers.py'), 'def shown(:\n')
+    const broken = await runTool(where, 'check', 'trip')
+    expect([broken.code, broken.stdout]).toEqual([
+      1,
+      expect.stringMatching(/^trip\/__init__\.py: refused\n {4}trip\/helpers\.py, line 1: /),
+    ])
+  },
+)

@@ -3,7 +3,7 @@ import { open, readdir } from 'node:fs/promises'
 import { basename, dirname, resolve } from 'node:path'
 import { FILE_BYTES_MAX } from '../../../tools/folder/read-module-file.ts'
 import { readModuleFolder } from '../../../tools/folder/read-module-folder.ts'
-import { INIT_FILE, mapContent } from '../../../tools/modules/module-content.ts'
+import { INIT_FILE } from '../../../tools/modules/module-content.ts'
 import type { ModuleSource } from '../../../tools/modules/runner.ts'
 import { AuthorError } from './author-error.ts'
 
@@ -13,8 +13,8 @@ import { AuthorError } from './author-error.ts'
  */
 export async function readModule(path: string): Promise<ModuleSource> {
   const stats = statOf(path)
-  if (basename(path) === INIT_FILE) return readFolder(dirname(resolve(path)))
-  if (stats.isDirectory()) return readFolder(resolve(path))
+  if (basename(path) === INIT_FILE) return readFolder(dirname(path))
+  if (stats.isDirectory()) return readFolder(path)
   if (!stats.isFile()) throw new AuthorError(`${path} is no file.`)
   refuseSize(path, stats.size)
   return { name: moduleNameOf(path), source: await readBytes(path) }
@@ -63,12 +63,13 @@ function refuseSize(path: string, bytes: number): void {
 
 /** Reads a folder as the watched folder would. */
 async function readFolder(path: string): Promise<ModuleSource> {
-  const root = dirname(path)
-  const name = basename(path)
+  const root = dirname(resolve(path))
+  const name = basename(resolve(path))
   const entries = await readdir(root, { withFileTypes: true })
   const entry = entries.find((each) => each.name === name)
   const read = entry && (await readModuleFolder(root, entry, { watch: () => undefined }))
-  if (read?.found === 'content') return { name, ...mapContent(read, (bytes) => bytes) }
-  if (read?.found === 'fault') throw new AuthorError(String(read.fault['message']))
+  if (read?.found === 'content' && read.files) return { name, files: read.files }
+  const message = read?.found === 'fault' ? read.fault['message'] : undefined
+  if (typeof message === 'string') throw new AuthorError(message)
   throw new AuthorError(`${path} is a folder without ${INIT_FILE}, so it is no module. Name a .py file.`)
 }
