@@ -143,7 +143,10 @@ test('every file that a page names exists', () => {
         read(page).matchAll(/`([\w.-]+(?:\/[\w.-]+)+\.(?:ts|py|mjs|json|yaml|md))`/g),
         ([, name = '']) => name,
       )
-        .filter((name) => !/^(?:dist|weather|a)\//.test(name) && !known.some((path) => `/${path}`.endsWith(`/${name}`)))
+        .filter(
+          (name) =>
+            !/^(?:dist|weather|a)\//.test(name) && !known.some((path) => `/${path}`.endsWith(`/${name}`)),
+        )
         .map((name) => `${page}: ${name}`),
   )
   expect(missing).toEqual([])
